@@ -1,0 +1,47 @@
+import tseslint from "typescript-eslint";
+
+/** Size limits keep a file readable in one sitting; core is pure, so that it runs under virtual time. */
+const CORE_BANS = ["Date", "process", "setTimeout", "setInterval", "setImmediate", "fetch", "performance", "crypto", "Buffer"];
+
+export default tseslint.config(
+  { ignores: ["node_modules", "dist", "test/results"] },
+  {
+    files: ["**/*.ts"],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "max-lines": ["error", 300],
+      "max-lines-per-function": ["error", { max: 70, skipComments: true, skipBlankLines: true }],
+      "max-params": ["error", 3],
+      eqeqeq: "error",
+      "no-console": "error",
+      "@typescript-eslint/no-non-null-assertion": "error",
+      "@typescript-eslint/no-explicit-any": "error",
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+      "@typescript-eslint/no-unnecessary-condition": ["error", { allowConstantLoopConditions: "only-allowed-literals" }],
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+      "no-restricted-syntax": [
+        "error",
+        { selector: "ExportDefaultDeclaration", message: "Named exports only." },
+        { selector: "TSEnumDeclaration", message: "Use a union of literals." },
+      ],
+    },
+  },
+  {
+    files: ["src/core/**/*.ts"],
+    rules: {
+      "no-restricted-globals": ["error", ...CORE_BANS.map((name) => ({ name, message: "core is pure: take it as an argument." }))],
+      "no-restricted-properties": ["error", { object: "Math", property: "random", message: "core is pure: take it as an argument." }],
+    },
+  },
+  {
+    files: ["test/**/*.ts"],
+    rules: {
+      "max-lines-per-function": "off",
+      "no-restricted-syntax": ["error", { selector: "TSEnumDeclaration", message: "Use a union of literals." }],
+    },
+  },
+  { files: ["*.config.ts"], rules: { "no-restricted-syntax": "off" } },
+);

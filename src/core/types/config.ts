@@ -1,0 +1,43 @@
+import type { FilterLimits, FilterType, ModeSets, WorkingHours } from "./booth.ts";
+import type { BoothId, Milliseconds, Serial } from "./units.ts";
+
+/** One booth as the box's own configuration file has it. What is absent comes from the profile or the service. */
+export interface BoothConfig {
+  readonly id: BoothId;
+  readonly serial?: Serial;
+  readonly profile: string;
+  readonly modbus: { readonly host: string; readonly port: number; readonly unit_id?: number };
+  /** Poll interval per group of the profile; overrides the profile's. */
+  readonly poll: Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
+  readonly mode_sets?: Partial<ModeSets>;
+  readonly min_stage_ms?: Milliseconds;
+  readonly bay_count: number;
+  readonly burner_size_btu_h?: number;
+  readonly motor_size_hp?: number;
+  readonly filters: Readonly<Partial<Record<FilterType, { readonly limits: FilterLimits }>>>;
+  /** Used until the service has told the facility's own. */
+  readonly tz: string;
+  readonly working_hours: readonly WorkingHours[];
+}
+
+export interface ServiceConfig {
+  /** Base of /api, e.g. https://service.example; http only on loopback. */
+  readonly url: string;
+  /** Extra certificate authorities, PEM file. */
+  readonly ca_file?: string;
+  /** First key (scope provision): a file with mode 0600, or a systemd credential of that name. */
+  readonly api_key_file?: string;
+  readonly api_key_credential?: string;
+}
+
+/** The whole configuration file, defaults filled in. */
+export interface Config {
+  readonly data_dir: string;
+  readonly runtime_dir: string;
+  readonly profile_dirs: readonly string[];
+  readonly log_level: "debug" | "info" | "warn" | "error";
+  readonly commit_interval_ms: Milliseconds;
+  readonly heartbeat_interval_ms: Milliseconds;
+  readonly service: ServiceConfig;
+  readonly booths: readonly BoothConfig[];
+}
