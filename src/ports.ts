@@ -3,10 +3,11 @@
  * passes the real thing in.
  */
 import type { Quality, TagValue } from "./core/types/booth.ts";
-import type { Fact, LogRecord, Stored, StreamRecord } from "./core/types/record.ts";
+import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
+import type { ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
 import type { BoothId, BootId, EpochMs, Milliseconds, Seq, StreamId, TagName, TakeNumber } from "./core/types/units.ts";
 
-/** Wall clock, monotonic clock and timers. Elapsed time is measured with mono alone. */
+/** Wall clock, monotonic clock and timers, in whole milliseconds. Elapsed time is measured with mono alone. */
 export interface Clock {
   readonly boot: BootId;
   wall(): EpochMs;
@@ -127,8 +128,11 @@ export interface Store {
   /** Appends in the given order, folds, appends the facts, moves last_take. Takes already seen change nothing. */
   ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Promise<Ingested>;
   /** Records from seq on, in seq order, at most `limit`; facts among them. */
-  read(stream: StreamId, from: Seq, limit: number): Promise<readonly Stored<StreamRecord>[]>;
-  /** Moves the acked cursor forward; never back. */
+  read(stream: StreamId, from: Seq, limit: number): Promise<readonly Placed[]>;
+  /**
+   * Moves the acked cursor forward; never back. The one call that is not durable at once: it rides with the next
+   * commit, or the next close, because a lost ack costs a resend and each commit costs flash.
+   */
   ack(stream: StreamId, upTo: Seq): Promise<StreamInfo>;
   info(stream: StreamId): Promise<StreamInfo>;
   /** The fold's present state; undefined before the first record. */
@@ -145,8 +149,8 @@ export interface StoreReader {
     kind: K,
     window: Window,
   ): readonly Stored<Extract<Fact, { kind: K }>>[];
-  /** Log records in seq order whose corrected time lies in the window; the clock records needed to place them come first. */
-  log(stream: StreamId, window: Window): Iterable<Stored<LogRecord>>;
+  /** Log records in seq order whose corrected time lies in the window. */
+  log(stream: StreamId, window: Window): Iterable<Placed<LogRecord>>;
   state(stream: StreamId): unknown;
 }
 
@@ -164,4 +168,107 @@ export interface Identity {
   provisioning(booth: BoothId): Promise<unknown>;
   /** One transaction, durable and copied when it resolves. */
   setProvisioning(booth: BoothId, row: unknown): Promise<void>;
+}
+
+/** What the gateway says of a booth's devices, on change and every 6 h; the service ignores an older `seq`. */
+export interface Reported {
+  readonly firmware_version: string | null;
+  readonly last_firmware_update: EpochMs | null;
+  readonly plc_program: string | null;
+  readonly plc_program_revision: string | null;
+  readonly last_program_update: EpochMs | null;
+  readonly connectivity_status: "Active" | "Idle" | "Offline";
+  /** Wire name of the last stage in the run set. */
+  readonly last_active_mode: string | null;
+  readonly plc: {
+    readonly protocol: string;
+    readonly address: string;
+    readonly vendor: string;
+    readonly serial_number: string | null;
+  };
+  readonly seq: Seq;
+  readonly sent_at: EpochMs;
+}
+
+export interface Claim {
+  readonly serial: string;
+  readonly gateway_id: string;
+  /** The credential itself never leaves the box: its SHA-256, hex. */
+  readonly credential_sha256: string;
+  readonly stream: StreamId;
+  readonly claim_id: string;
+  readonly expected_generation: number;
+  readonly confirmed: { readonly by: string; readonly note: string };
+}
+
+/** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
+export interface ServiceApi {
+  lookUp(key: string, serial: string): Promise<ServiceAnswer<ServiceRecord>>;
+  /** Safe to repeat with the same claim id, after whatever. */
+  claim(key: string, claim: Claim): Promise<ServiceAnswer<ServiceRecord>>;
+  update(
+    key: string,
+    serial: string,
+    change: {
+      readonly gateway_id: string;
+      readonly generation: number;
+      readonly complete: boolean;
+      readonly reported?: Reported;
+    },
+  ): Promise<ServiceAnswer<ServiceRecord>>;
+}
+
+export interface LinkAccount {
+  readonly gateway_id: string;
+  readonly credential: string;
+  /** mqtt:// on loopback, mqtts:// or wss:// else. */
+  readonly url: string;
+  readonly client_id: string;
+  readonly username: string;
+  readonly topic_prefix: string;
+}
+
+/** What became of one batch. `keep`: not known to be stored, send it again. */
+export type BatchOutcome =
+  | { readonly kind: "acked"; readonly rejected: readonly { readonly seq: Seq; readonly reason: string }[] }
+  | { readonly kind: "conflict"; readonly seq: Seq }
+  | { readonly kind: "keep"; readonly reason: string };
+
+export interface HelloBooth {
+  readonly stream: StreamId;
+  readonly serial: string;
+  readonly generation: number;
+  readonly oldest_seq: Seq;
+  readonly newest_seq: Seq;
+  readonly config_revision: number;
+}
+
+export interface BoothHeartbeat {
+  readonly stream: StreamId;
+  readonly serial: string;
+  readonly generation: number;
+  readonly firmware_version: string | null;
+  readonly plc_program: string | null;
+  readonly plc_program_revision: string | null;
+  readonly link: "up" | "down";
+  readonly mode: string;
+  readonly waiting_records: number;
+}
+
+/** One connected session. It never reconnects by itself; when `closed` resolves, it is over. */
+export interface LinkSession {
+  /** Resolves, with the reason, when the session has ended for whatever cause. */
+  readonly closed: Promise<string>;
+  hello(booths: readonly HelloBooth[]): Promise<void>;
+  heartbeat(booths: readonly BoothHeartbeat[]): Promise<void>;
+  /** Consecutive records of one boot and one clock offset. Resolves with the service's own ack, never with the broker's. */
+  send(stream: StreamId, generation: number, records: readonly Placed[]): Promise<BatchOutcome>;
+  /** Batches that the service lets be under way. */
+  window(): number;
+  close(): Promise<void>;
+}
+
+export interface ServiceLink {
+  /** Connects once; rejects with an Error that says why in words. */
+  connect(account: LinkAccount, signal: AbortSignal): Promise<LinkSession>;
 }

@@ -54,9 +54,9 @@ export interface WorkingHours {
 
 /** What a filter may reach before its use is overuse; any of them; an absent one never limits. */
 export interface FilterLimits {
-  readonly minutes?: number;
-  readonly cycles?: number;
-  readonly days?: number;
+  readonly minutes?: number | undefined;
+  readonly cycles?: number | undefined;
+  readonly days?: number | undefined;
   /** Pressure drop above the clean baseline, Pa. */
-  readonly pressure_pa?: number;
+  readonly pressure_pa?: number | undefined;
 }

@@ -192,3 +192,6 @@ export type Kind = StreamRecord["kind"];
 
 /** A record with the place the commit gave it. */
 export type Stored<R extends StreamRecord = StreamRecord> = R & { readonly seq: Seq };
+
+/** A stored record with its corrected time, as the fold placed it when it was committed. */
+export type Placed<R extends StreamRecord = StreamRecord> = Stored<R> & { readonly time: EpochMs };

@@ -1,0 +1,114 @@
+import pRetry from "p-retry";
+import type { ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
+import type { Clock, Random, Reported, ServiceApi } from "../ports.ts";
+import { fullJitter } from "../core/backoff.ts";
+import { provisioningShape, type ClaimWire, type ReportedWire, type UpdateWire } from "../wire/provisioning.ts";
+import { answerTime, isoTime } from "../wire/time.ts";
+import { answerOf } from "./answer.ts";
+import type { HttpClient, HttpRequest } from "./http.ts";
+
+const PATH = "/api/booths_provisioning";
+/** Short trouble is ridden out here; longer trouble is the provisioning loop's, which waits with what it knows. */
+const QUICK_RETRIES = 2;
+const QUICK = { base_ms: 500, cap_ms: 2_000 };
+
+export interface ServiceApiParts {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly agentVersion: string;
+  readonly hardwareId: string;
+}
+
+/** The provisioning endpoints over HTTP. */
+export function createServiceApi(parts: ServiceApiParts): ServiceApi {
+  const ask = (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => askFor(parts, request);
+  return {
+    lookUp: (key, serial) => ask({ method: "GET", path: `${PATH}/${encodeURIComponent(serial)}`, key }),
+    claim: (key, claim) => {
+      const body: ClaimWire = {
+        serial_number: claim.serial,
+        gateway: {
+          id: claim.gateway_id,
+          hardware_id: parts.hardwareId,
+          agent_version: parts.agentVersion,
+          credential_sha256: claim.credential_sha256,
+        },
+        stream_id: claim.stream,
+        intent: "claim",
+        expected_generation: claim.expected_generation,
+        confirm: claim.confirmed,
+      };
+      return ask({ method: "POST", path: PATH, key, body, headers: { "Idempotency-Key": claim.claim_id } });
+    },
+    update: (key, serial, change) => {
+      const body: UpdateWire = {
+        gateway_id: change.gateway_id,
+        generation: change.generation,
+        ...(change.complete ? { completion_status: "COMPLETE" } : {}),
+        ...(change.reported === undefined ? {} : { reported: reportedOf(change.reported) }),
+      };
+      return ask({ method: "PUT", path: `${PATH}/${encodeURIComponent(serial)}`, key, body });
+    },
+  };
+}
+
+function reportedOf(reported: Reported): ReportedWire {
+  const timeOf = (instant: number | null): string | null => (instant === null ? null : answerTime(instant));
+  return {
+    ...reported,
+    last_firmware_update: timeOf(reported.last_firmware_update),
+    last_program_update: timeOf(reported.last_program_update),
+    sent_at: isoTime(reported.sent_at),
+  };
+}
+
+function parseRecord(body: unknown): ServiceRecord | null {
+  const parsed = provisioningShape.safeParse(body);
+  return parsed.success ? parsed.data : null;
+}
+
+/** Tells p-retry to try once more, and what to answer when it has tried often enough. */
+class TryAgain extends Error {
+  readonly answer: Extract<ServiceAnswer<ServiceRecord>, { kind: "keep" }>;
+  constructor(answer: Extract<ServiceAnswer<ServiceRecord>, { kind: "keep" }>) {
+    super(answer.reason);
+    this.answer = answer;
+  }
+}
+
+async function askFor(parts: ServiceApiParts, request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> {
+  const once = async (): Promise<ServiceAnswer<ServiceRecord>> => {
+    const answer = await sendOnce(parts, request);
+    if (answer.kind === "keep" && answer.after_ms === null) throw new TryAgain(answer);
+    return answer;
+  };
+  try {
+    // p-retry's own delays have no jitter at their cap, so it gets none and the wait is computed here.
+    return await pRetry(once, {
+      retries: QUICK_RETRIES,
+      minTimeout: 0,
+      factor: 1,
+      onFailedAttempt: ({ attemptNumber }) =>
+        parts.clock.sleep(fullJitter(attemptNumber - 1, QUICK, () => parts.random.next())),
+    });
+  } catch (error) {
+    if (error instanceof TryAgain) return error.answer;
+    throw error;
+  }
+}
+
+async function sendOnce(parts: ServiceApiParts, request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> {
+  try {
+    return answerOf(await parts.http.send(request), parseRecord, parts.clock.wall());
+  } catch (error) {
+    return { kind: "keep", reason: `the service can't be reached: ${describe(error)}`, after_ms: null };
+  }
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (["TimeoutError", "AbortError"].includes(error.name)) return "no answer in time";
+  // Node tries several addresses and then reports all failures under one empty message.
+  return error.message === "" && "code" in error ? String(error.code) : error.message;
+}

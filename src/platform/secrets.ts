@@ -1,0 +1,33 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { ServiceConfig } from "../core/types/config.ts";
+
+const MAX_SECRET_BYTES = 4_096;
+
+/**
+ * The first key of the service: a systemd credential, else a file that only its owner can read.
+ * Returns null where none is configured. Throws, naming the file and what to do, where it can't be used.
+ */
+export function firstKey(
+  service: ServiceConfig,
+  environment: Readonly<Record<string, string | undefined>>,
+): string | null {
+  const folder = environment["CREDENTIALS_DIRECTORY"];
+  if (service.api_key_credential !== undefined && folder !== undefined) {
+    return readSecret(join(folder, service.api_key_credential));
+  }
+  if (service.api_key_file === undefined) return null;
+  const mode = statSync(service.api_key_file).mode & 0o777;
+  if ((mode & 0o077) !== 0) {
+    throw new Error(
+      `${service.api_key_file} can be read by others (mode ${mode.toString(8)}): chmod 600 ${service.api_key_file}`,
+    );
+  }
+  return readSecret(service.api_key_file);
+}
+
+function readSecret(path: string): string {
+  const text = readFileSync(path, "utf8").slice(0, MAX_SECRET_BYTES).trim();
+  if (text === "") throw new Error(`${path} is empty: put the API key into it`);
+  return text;
+}

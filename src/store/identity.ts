@@ -1,0 +1,100 @@
+import { copyFileSync, existsSync, fsyncSync, openSync, closeSync, renameSync, rmSync, chmodSync } from "node:fs";
+import { join } from "node:path";
+import type { Database } from "better-sqlite3";
+import type { BoothId } from "../core/types/units.ts";
+import { openWriter } from "./open.ts";
+
+/** The identity store's synchronous half. */
+export interface IdentityFile {
+  gateway(): { readonly gateway_id: string; readonly credential: string | null };
+  setCredential(credential: string | null): void;
+  provisioning(booth: BoothId): unknown;
+  setProvisioning(booth: BoothId, row: unknown): void;
+  close(): void;
+}
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS gateway (one INTEGER PRIMARY KEY CHECK (one = 1), gateway_id TEXT NOT NULL, credential TEXT) STRICT;
+  CREATE TABLE IF NOT EXISTS provisioning (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`;
+
+/**
+ * Opens identity.db (mode 0600) of a data folder; where it is gone or damaged, its copy takes its place. The gateway id is made
+ * once, by `uuid`. Throws when both are unreadable: a new identity would leave the booth bound to a gateway that is gone.
+ */
+export function openIdentity(dataDir: string, uuid: () => string): IdentityFile {
+  const path = join(dataDir, "identity.db");
+  const copy = join(dataDir, "identity.copy.db");
+  const db = openWhole(path, copy);
+  db.prepare(`INSERT OR IGNORE INTO gateway (one, gateway_id, credential) VALUES (1, ?, NULL)`).run(uuid());
+  const gateway = db.prepare<[], { gateway_id: string; credential: string | null }>(
+    `SELECT gateway_id, credential FROM gateway`,
+  );
+  const putCredential = db.prepare<[string | null]>(`UPDATE gateway SET credential = ?`);
+  const getRow = db.prepare<[string], { body: string }>(`SELECT body FROM provisioning WHERE booth_id = ?`);
+  const putRow = db.prepare<[string, string]>(
+    `INSERT INTO provisioning (booth_id, body) VALUES (?, ?) ON CONFLICT (booth_id) DO UPDATE SET body = excluded.body`,
+  );
+  const saveCopy = (): void => replaceCopy(db, path, copy);
+  saveCopy();
+  return {
+    gateway() {
+      const row = gateway.get();
+      if (row === undefined) throw new Error("the gateway's row is gone from identity.db");
+      return row;
+    },
+    setCredential(credential) {
+      putCredential.run(credential);
+      saveCopy();
+    },
+    provisioning(booth) {
+      const row = getRow.get(booth);
+      return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
+    },
+    setProvisioning(booth, row) {
+      putRow.run(booth, JSON.stringify(row));
+      saveCopy();
+    },
+    close: () => db.close(),
+  };
+}
+
+function openWhole(path: string, copy: string): Database {
+  if (!existsSync(path) && existsSync(copy)) copyFileSync(copy, path);
+  try {
+    return openChecked(path);
+  } catch (error) {
+    if (!existsSync(copy)) throw error;
+    renameSync(path, `${path}.damaged`);
+    for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
+    copyFileSync(copy, path);
+    return openChecked(path);
+  }
+}
+
+function openChecked(path: string): Database {
+  const db = openWriter(path);
+  try {
+    const verdict = db.pragma("quick_check(1)", { simple: true });
+    if (verdict !== "ok") throw new Error(`${path} is damaged: ${String(verdict)}`);
+    db.exec(SCHEMA);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Written beside, synced, then renamed over the old one: at a power cut one of the two is whole. */
+function replaceCopy(db: Database, path: string, copy: string): void {
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  const fresh = `${copy}.new`;
+  copyFileSync(path, fresh);
+  chmodSync(fresh, 0o600);
+  const file = openSync(fresh, "r+");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(fresh, copy);
+}

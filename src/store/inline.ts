@@ -1,0 +1,29 @@
+import type { Identity, Store } from "../ports.ts";
+import type { IdentityFile } from "./identity.ts";
+import type { Writer } from "./writer.ts";
+
+/** The same store without a thread, for a simulation under virtual time: every call is carried out at once. */
+export function inlineStore(writer: Writer): Store {
+  return {
+    openStream: (booth) => attempt(() => writer.openStream(booth)),
+    ingest: (stream, records, lastTake) => attempt(() => writer.ingest(stream, records, lastTake)),
+    read: (stream, from, limit) => attempt(() => writer.read(stream, from, limit)),
+    ack: (stream, upTo) => attempt(() => writer.ack(stream, upTo)),
+    info: (stream) => attempt(() => writer.info(stream)),
+    state: (stream) => attempt(() => writer.state(stream)),
+    close: () => attempt(() => writer.close()),
+  };
+}
+
+export function inlineIdentity(file: IdentityFile): Identity {
+  return {
+    gateway: () => attempt(() => file.gateway()),
+    setCredential: (credential) => attempt(() => file.setCredential(credential)),
+    provisioning: (booth) => attempt(() => file.provisioning(booth)),
+    setProvisioning: (booth, row) => attempt(() => file.setProvisioning(booth, row)),
+  };
+}
+
+function attempt<T>(call: () => T): Promise<T> {
+  return new Promise((resolve) => resolve(call()));
+}

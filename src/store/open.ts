@@ -1,0 +1,36 @@
+import { chmodSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { migrate } from "./schema.ts";
+
+/** SQLite waits this long for a reader that holds a lock; the only writer never meets another writer. */
+const BUSY_TIMEOUT_MS = 5_000;
+/** Pages of WAL (4 KiB each) after which a commit checkpoints; the file is reused, not truncated, to spare flash. */
+const WAL_AUTOCHECKPOINT_PAGES = 1_000;
+
+export function storePath(dataDir: string): string {
+  return join(dataDir, "store.db");
+}
+
+/**
+ * Opens a database of the store for writing. synchronous=FULL: NORMAL loses acknowledged commits at a power cut.
+ * Throws when the folder can't be made or the file can't be opened.
+ */
+export function openWriter(path: string): Database.Database {
+  const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+  db.pragma("journal_mode = WAL");
+  db.pragma("synchronous = FULL");
+  db.pragma("foreign_keys = ON");
+  db.pragma(`wal_autocheckpoint = ${WAL_AUTOCHECKPOINT_PAGES.toString()}`);
+  db.pragma("trusted_schema = OFF");
+  chmodSync(path, 0o600);
+  return db;
+}
+
+/** Opens the log store of a data folder for writing and brings its schema up to date. */
+export function openStoreFile(dataDir: string): Database.Database {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const db = openWriter(storePath(dataDir));
+  migrate(db);
+  return db;
+}

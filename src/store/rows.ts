@@ -1,0 +1,136 @@
+import { crc32 } from "node:zlib";
+import type { Quality } from "../core/types/booth.ts";
+import type { Fact, LogRecord, Placed } from "../core/types/record.ts";
+import type { EpochMs } from "../core/types/units.ts";
+
+/** One row of table log: records of one commit with one boot and one clock offset. */
+export interface LogRow {
+  readonly stream_id: string;
+  readonly first_seq: number;
+  readonly last_seq: number;
+  readonly boot: string;
+  readonly mono0: number;
+  readonly t0: number;
+  readonly crc: number;
+  readonly body: string;
+}
+
+/** One row of table fact. */
+export interface FactRow {
+  readonly stream_id: string;
+  readonly seq: number;
+  readonly kind: string;
+  readonly start_ms: number;
+  readonly end_ms: number;
+  readonly time: number;
+  readonly crc: number;
+  readonly body: string;
+}
+
+/** A row whose checksum doesn't fit its content: bit rot or a torn write. */
+export class DamagedRow extends Error {}
+
+/** A packed record: seq and mono as distances from the row's, `at` as distance from mono + (t0 - mono0). */
+type Packed = [kind: string, seq: number, mono: number, at: number, tag: string, value: unknown, quality?: Quality];
+
+/** Packs records of one boot and one offset (time - mono equal for all) into a row. */
+export function packLog(stream: string, records: readonly Placed<LogRecord>[]): LogRow {
+  const first = records[0];
+  const last = records.at(-1);
+  if (first === undefined || last === undefined) throw new Error("a log row holds at least one record");
+  const body = JSON.stringify(
+    records.map((record): Packed => {
+      const { kind, seq, mono, at, time, tag, value, quality } = record;
+      const packed = [kind, seq - first.seq, mono - first.mono, at - time, tag, value] as const;
+      return quality === "good" ? [...packed] : [...packed, quality];
+    }),
+  );
+  return {
+    stream_id: stream,
+    first_seq: first.seq,
+    last_seq: last.seq,
+    boot: first.boot,
+    mono0: first.mono,
+    t0: first.time,
+    crc: crc32(body),
+    body,
+  };
+}
+
+/** Unpacks a row; throws DamagedRow when its checksum is wrong. */
+export function unpackLog(row: LogRow): Placed<LogRecord>[] {
+  check(row.crc, row.body, `log row ${row.first_seq.toString()}`);
+  return (JSON.parse(row.body) as Packed[]).map(([kind, seq, mono, at, tag, value, quality]) => {
+    const time = row.t0 + mono;
+    const record = {
+      kind,
+      seq: row.first_seq + seq,
+      boot: row.boot,
+      mono: row.mono0 + mono,
+      at: at + time,
+      tag,
+      value,
+    };
+    // The row was packed from a LogRecord and its checksum holds, so its shape is the one that went in.
+    return { ...record, quality: quality ?? "good", time } as Placed<LogRecord>;
+  });
+}
+
+/** The instants by which windows find a fact: [start, end] of what it tells of. */
+function spanOf(fact: Fact): readonly [EpochMs, EpochMs] {
+  switch (fact.kind) {
+    case "m":
+    case "c":
+      return [fact.value.start, fact.value.end];
+    case "d":
+      return [fact.value.hour, fact.value.hour + 3_600_000];
+    case "v":
+      return [fact.value.first_seen_at, fact.value.first_seen_at];
+    case "f":
+      return [fact.value.installed_at, fact.value.installed_at];
+    case "i":
+      return [fact.value.first_seen_at, fact.value.resolved_at ?? Number.MAX_SAFE_INTEGER];
+  }
+}
+
+export function packFact(stream: string, fact: Placed<Fact>): FactRow {
+  const [start_ms, end_ms] = spanOf(fact);
+  const body = JSON.stringify([fact.boot, fact.mono, fact.at, fact.tag, fact.value, fact.quality]);
+  return {
+    stream_id: stream,
+    seq: fact.seq,
+    kind: fact.kind,
+    start_ms,
+    end_ms,
+    time: fact.time,
+    crc: crc32(body),
+    body,
+  };
+}
+
+/** Unpacks a fact; throws DamagedRow when its checksum is wrong. */
+export function unpackFact(row: FactRow): Placed<Fact> {
+  check(row.crc, row.body, `fact ${row.seq.toString()}`);
+  const [boot, mono, at, tag, value, quality] = JSON.parse(row.body) as unknown[];
+  // As in unpackLog: what went in comes out.
+  return { kind: row.kind, seq: row.seq, boot, mono, at, tag, value, quality, time: row.time } as Placed<Fact>;
+}
+
+export function check(crc: number, body: string, what: string): void {
+  if (crc32(body) !== crc) throw new DamagedRow(`${what} doesn't fit its checksum`);
+}
+
+/** Cuts placed records into runs of one boot and one offset, so that a row's times follow from its first. */
+export function runsOf(records: readonly Placed<LogRecord>[]): Placed<LogRecord>[][] {
+  const runs: Placed<LogRecord>[][] = [];
+  for (const record of records) {
+    const run = runs.at(-1);
+    const head = run?.[0];
+    if (run !== undefined && head?.boot === record.boot && head.time - head.mono === record.time - record.mono) {
+      run.push(record);
+    } else {
+      runs.push([record]);
+    }
+  }
+  return runs;
+}

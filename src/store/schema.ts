@@ -1,0 +1,73 @@
+import type { Database } from "better-sqlite3";
+
+/**
+ * The store's tables, as numbered steps forward. `user_version` is the number of the last step carried out.
+ *
+ * log: one row per run of records of one commit that share a boot and a clock offset, in time order, no index beside
+ * the key: each further index would multiply the blocks that a commit writes. `t0` is the corrected time at `mono0`.
+ * fact: one row per derived fact, with the times that windows are asked by.
+ * state: the fold's state after the record with that seq; the newest row is what start-up continues from.
+ */
+const STEPS: readonly string[] = [
+  `CREATE TABLE stream (
+     stream_id TEXT PRIMARY KEY,
+     booth_id TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     oldest_seq INTEGER NOT NULL,
+     newest_seq INTEGER NOT NULL,
+     acked_seq INTEGER NOT NULL,
+     last_take INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE log (
+     stream_id TEXT NOT NULL,
+     first_seq INTEGER NOT NULL,
+     last_seq INTEGER NOT NULL,
+     boot TEXT NOT NULL,
+     mono0 INTEGER NOT NULL,
+     t0 INTEGER NOT NULL,
+     crc INTEGER NOT NULL,
+     body TEXT NOT NULL,
+     PRIMARY KEY (stream_id, first_seq)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE fact (
+     stream_id TEXT NOT NULL,
+     seq INTEGER NOT NULL,
+     kind TEXT NOT NULL,
+     start_ms INTEGER NOT NULL,
+     end_ms INTEGER NOT NULL,
+     time INTEGER NOT NULL,
+     crc INTEGER NOT NULL,
+     body TEXT NOT NULL,
+     PRIMARY KEY (stream_id, seq)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX fact_by_time ON fact (stream_id, kind, start_ms, end_ms);
+   CREATE TABLE state (
+     stream_id TEXT PRIMARY KEY,
+     seq INTEGER NOT NULL,
+     crc INTEGER NOT NULL,
+     body TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
+];
+
+/** The schema this version writes and reads. */
+export const SCHEMA_VERSION = STEPS.length;
+
+/**
+ * Brings a database to SCHEMA_VERSION, each step in a transaction of its own.
+ * Throws when the file was written by a newer version; it is then left alone.
+ */
+export function migrate(db: Database): void {
+  const version = Number(db.pragma("user_version", { simple: true }));
+  if (version > SCHEMA_VERSION) {
+    throw new Error(
+      `the store has schema ${version.toString()}, this agent knows up to ${SCHEMA_VERSION.toString()}: ` +
+        `install the newer agent again, or move the file away`,
+    );
+  }
+  STEPS.slice(version).forEach((sql, index) => {
+    db.transaction(() => {
+      db.exec(sql);
+      db.pragma(`user_version = ${(version + index + 1).toString()}`);
+    })();
+  });
+}

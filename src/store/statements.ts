@@ -1,0 +1,71 @@
+import type { Database, Statement } from "better-sqlite3";
+import type { FactRow, LogRow } from "./rows.ts";
+
+export interface StreamRow {
+  readonly stream_id: string;
+  readonly booth_id: string;
+  readonly oldest_seq: number;
+  readonly newest_seq: number;
+  readonly acked_seq: number;
+  readonly last_take: number;
+}
+
+export interface StateRow {
+  readonly stream_id: string;
+  readonly seq: number;
+  readonly crc: number;
+  readonly body: string;
+}
+
+/** Every statement of the writer, prepared once, named as a sentence. */
+export interface Statements {
+  readonly streamOfBooth: Statement<[string], StreamRow>;
+  readonly streamById: Statement<[string], StreamRow>;
+  readonly addStream: Statement<[{ stream: string; booth: string; at: number }]>;
+  readonly moveStream: Statement<[{ stream: string; newest: number; acked: number; take: number }]>;
+  readonly addLogRow: Statement<[LogRow]>;
+  readonly addFact: Statement<[FactRow]>;
+  readonly saveState: Statement<[StateRow]>;
+  readonly savedState: Statement<[string], StateRow>;
+  readonly logRowsFrom: Statement<[{ stream: string; from: number; rows: number }], LogRow>;
+  readonly factsFrom: Statement<[{ stream: string; from: number; to: number }], FactRow>;
+}
+
+export const STREAM_COLUMNS = "stream_id, booth_id, oldest_seq, newest_seq, acked_seq, last_take";
+
+/** Log rows that hold seq `from` or later; the row that spans `from` included. */
+export const LOG_ROWS_FROM = `
+  SELECT * FROM log WHERE stream_id = @stream AND first_seq >= ifnull(
+    (SELECT max(first_seq) FROM log WHERE stream_id = @stream AND first_seq <= @from), 0)
+  ORDER BY first_seq LIMIT @rows`;
+
+export function prepareStatements(db: Database): Statements {
+  return {
+    streamOfBooth: db.prepare(
+      `SELECT ${STREAM_COLUMNS} FROM stream WHERE booth_id = ? ORDER BY created_at DESC LIMIT 1`,
+    ),
+    streamById: db.prepare(`SELECT ${STREAM_COLUMNS} FROM stream WHERE stream_id = ?`),
+    addStream: db.prepare(
+      `INSERT INTO stream (stream_id, booth_id, created_at, oldest_seq, newest_seq, acked_seq, last_take)
+       VALUES (@stream, @booth, @at, 1, 0, 0, 0)`,
+    ),
+    moveStream: db.prepare(
+      `UPDATE stream SET newest_seq = @newest, acked_seq = @acked, last_take = @take WHERE stream_id = @stream`,
+    ),
+    addLogRow: db.prepare(
+      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body)
+       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body)`,
+    ),
+    addFact: db.prepare(
+      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body)
+       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body)`,
+    ),
+    saveState: db.prepare(
+      `INSERT INTO state (stream_id, seq, crc, body) VALUES (@stream_id, @seq, @crc, @body)
+       ON CONFLICT (stream_id) DO UPDATE SET seq = excluded.seq, crc = excluded.crc, body = excluded.body`,
+    ),
+    savedState: db.prepare(`SELECT stream_id, seq, crc, body FROM state WHERE stream_id = ?`),
+    logRowsFrom: db.prepare(LOG_ROWS_FROM),
+    factsFrom: db.prepare(`SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq`),
+  };
+}

@@ -1,0 +1,72 @@
+import { Worker } from "node:worker_threads";
+import type { Identity, Store } from "../ports.ts";
+import type { Answer, Call, WorkerInput } from "./worker.ts";
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A failed call of the store. `code` is SQLite's, e.g. SQLITE_FULL, else "". */
+export class StoreError extends Error {
+  readonly code: string;
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Calls under way at once: ingest, reads for delivery and provisioning together stay far below. */
+const MAX_WAITING = 256;
+
+/**
+ * The store in a thread of its own, so that a slow fsync never delays a poll.
+ * When the thread dies, every waiting and later call rejects with a StoreError.
+ */
+export function openStoreThread(input: WorkerInput): { readonly store: Store; readonly identity: Identity } {
+  const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: input, name: "store" });
+  const waiting = new Map<number, Waiting>();
+  let last = 0;
+  let dead: Error | null = null;
+  const die = (error: Error): void => {
+    dead ??= error;
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+  worker.on("message", (answer: Answer) => {
+    const call = waiting.get(answer.reply);
+    waiting.delete(answer.reply);
+    if (answer.ok) call?.resolve(answer.value);
+    else call?.reject(new StoreError(answer.message, answer.code));
+  });
+  worker.on("error", (error) => die(new StoreError(error instanceof Error ? error.message : String(error), "")));
+  worker.on("exit", () => die(new StoreError("the store is closed", "CLOSED")));
+  const call = <T>(method: string, ...args: readonly unknown[]): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      if (dead !== null || waiting.size >= MAX_WAITING) {
+        reject(dead ?? new StoreError("too many calls of the store are waiting", "BUSY"));
+        return;
+      }
+      const reply = ++last;
+      // The worker answers each method with that method's own result.
+      waiting.set(reply, { resolve: resolve as (value: unknown) => void, reject });
+      worker.postMessage({ reply, method, args } satisfies Call);
+    });
+  return {
+    store: {
+      openStream: (booth) => call("openStream", booth),
+      ingest: (stream, records, lastTake) => call("ingest", stream, records, lastTake),
+      read: (stream, from, limit) => call("read", stream, from, limit),
+      ack: (stream, upTo) => call("ack", stream, upTo),
+      info: (stream) => call("info", stream),
+      state: (stream) => call("state", stream),
+      close: () => call("close"),
+    },
+    identity: {
+      gateway: () => call("gateway"),
+      setCredential: (credential) => call("setCredential", credential),
+      provisioning: (booth) => call("provisioning", booth),
+      setProvisioning: (booth, row) => call("setProvisioning", booth, row),
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import type { Database } from "better-sqlite3";
+import type { LogRecord, Placed } from "../core/types/record.ts";
+import type { BoothId, Seq, StreamId, TakeNumber } from "../core/types/units.ts";
+import type { Ingested, StreamInfo } from "../ports.ts";
+import type { Fold } from "./fold-port.ts";
+import { ingest } from "./ingest.ts";
+import { unpackFact, unpackLog } from "./rows.ts";
+import { prepareStatements, type Statements } from "./statements.ts";
+import { loadStream, type LiveStream } from "./streams.ts";
+
+/** Log rows looked at for one read: bounds the memory of a single answer. */
+const READ_ROWS = 64;
+
+/** The store's synchronous half: what the worker thread runs, and a simulation runs inline. */
+export interface Writer {
+  openStream(booth: BoothId): StreamInfo;
+  ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Ingested;
+  read(stream: StreamId, from: Seq, limit: number): readonly Placed[];
+  ack(stream: StreamId, upTo: Seq): StreamInfo;
+  info(stream: StreamId): StreamInfo;
+  state(stream: StreamId): unknown;
+  close(): void;
+}
+
+/** `now` is a monotonic clock in ms, for the commit's own duration; `wall` dates a new stream, `uuid` names it. */
+export interface WriterTools {
+  readonly db: Database;
+  readonly fold: Fold;
+  readonly now: () => number;
+  readonly wall: () => number;
+  readonly uuid: () => string;
+}
+
+export function createWriter(tools: WriterTools): Writer {
+  const { db, fold } = tools;
+  const sql = prepareStatements(db);
+  const streams = new Map<StreamId, LiveStream>();
+  const live = (stream: StreamId): LiveStream => {
+    const known = streams.get(stream);
+    if (known !== undefined) return known;
+    const row = sql.streamById.get(stream);
+    if (row === undefined) throw new Error(`no stream ${stream} in this store`);
+    const loaded = loadStream(sql, fold, row);
+    streams.set(stream, loaded);
+    return loaded;
+  };
+  return {
+    openStream(booth) {
+      const row = sql.streamOfBooth.get(booth) ?? addStream(sql, booth, tools);
+      return live(row.stream_id).info;
+    },
+    ingest(stream, records, lastTake) {
+      const started = tools.now();
+      const target = live(stream);
+      if (lastTake <= target.info.last_take) {
+        return { newest_seq: target.info.newest_seq, facts: [], state: target.fold, commit_ms: 0 };
+      }
+      try {
+        const facts = ingest({ db, sql, fold }, target, { records, lastTake });
+        return { newest_seq: target.info.newest_seq, facts, state: target.fold, commit_ms: tools.now() - started };
+      } catch (error) {
+        streams.delete(stream);
+        throw error;
+      }
+    },
+    read: (stream, from, limit) => read(sql, live(stream).info, { from, limit }),
+    ack(stream, upTo) {
+      const target = live(stream);
+      const acked_seq = Math.min(Math.max(upTo, target.info.acked_seq), target.info.newest_seq);
+      target.info = { ...target.info, acked_seq };
+      return target.info;
+    },
+    info: (stream) => live(stream).info,
+    state: (stream) => live(stream).fold,
+    close() {
+      for (const { info } of streams.values()) saveCursor(sql, info);
+      db.close();
+    },
+  };
+}
+
+function addStream(sql: Statements, booth: BoothId, tools: WriterTools) {
+  const stream = tools.uuid();
+  sql.addStream.run({ stream, booth, at: tools.wall() });
+  const row = sql.streamById.get(stream);
+  if (row === undefined) throw new Error("a stream just added can't be read back");
+  return row;
+}
+
+function saveCursor(sql: Statements, info: StreamInfo): void {
+  sql.moveStream.run({ stream: info.stream, newest: info.newest_seq, acked: info.acked_seq, take: info.last_take });
+}
+
+function read(sql: Statements, info: StreamInfo, ask: { from: Seq; limit: number }): readonly Placed[] {
+  const rows = sql.logRowsFrom.all({ stream: info.stream, from: ask.from, rows: READ_ROWS });
+  const log = rows.flatMap(unpackLog).filter((record) => record.seq >= ask.from);
+  // Facts after the last log row read belong to a later answer, unless there is no later log row.
+  const to = rows.length === READ_ROWS ? (rows.at(-1)?.last_seq ?? 0) : info.newest_seq;
+  const facts = sql.factsFrom.all({ stream: info.stream, from: ask.from, to }).map(unpackFact);
+  const merged: Placed[] = [...log, ...facts];
+  return merged.sort((a, b) => a.seq - b.seq).slice(0, ask.limit);
+}

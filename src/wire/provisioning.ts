@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { FILTER_TYPES, type WorkingHours } from "../core/types/booth.ts";
+
+const text = z.coerce.string();
+const optionalText = text.nullish().transform((value) => value ?? null);
+const optionalCount = z.coerce
+  .number()
+  .int()
+  .nonnegative()
+  .nullish()
+  .transform((value) => value ?? null);
+
+const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
+
+/** One shift; a shift that can't be read is left out rather than the whole record refused. */
+const shift = z.object({ day: z.enum(DAYS), enabled: z.boolean(), start: text, stop: text });
+
+const workingHours = z
+  .array(z.unknown())
+  .nullish()
+  .transform((list): WorkingHours[] =>
+    (list ?? []).flatMap((item) => {
+      const parsed = shift.safeParse(item);
+      return parsed.success ? [parsed.data] : [];
+    }),
+  );
+
+const limits = z.object({
+  minutes: z.coerce.number().positive().optional(),
+  cycles: z.coerce.number().positive().optional(),
+  days: z.coerce.number().positive().optional(),
+  pressure_pa: z.coerce.number().positive().optional(),
+});
+
+/** What the service's record says of a filter. */
+const filterConfig = z.object({ limits: limits.optional() });
+
+/** `GET /api/booths_provisioning/{serial_number}`: the [P] fields and those [O] ones that the gateway uses. */
+export const provisioningShape = z.object({
+  serial_number: text,
+  completion_status: text.catch("IN PROGRESS"),
+  hw_configuration: optionalText,
+  status: z.enum(["unprovisioned", "provisioned", "released", "decommissioned"]).optional(),
+  generation: optionalCount,
+  booth_id: optionalText,
+  account_name: optionalText,
+  facility_id: optionalText,
+  facility_name: optionalText,
+  tz: optionalText,
+  working_hours: workingHours,
+  brand_name: optionalText,
+  model_number: optionalText,
+  gateway: z
+    .object({ id: optionalText, last_seen_at: optionalText })
+    .nullish()
+    .transform((value) => value ?? null),
+  mqtt: z
+    .object({ url: optionalText, client_id: optionalText, username: optionalText, topic_prefix: optionalText })
+    .nullish()
+    .transform((value) => value ?? null),
+  config: z
+    .object({
+      revision: optionalCount,
+      filters: z.partialRecord(z.enum(FILTER_TYPES), filterConfig.nullish()).catch({}),
+    })
+    .nullish()
+    .transform((value) => value ?? null),
+});
+export type ProvisioningWire = z.infer<typeof provisioningShape>;
+
+/** The `reported` block: the seven device fields and what goes with them. */
+export interface ReportedWire {
+  readonly firmware_version: string | null;
+  readonly last_firmware_update: string | null;
+  readonly plc_program: string | null;
+  readonly plc_program_revision: string | null;
+  readonly last_program_update: string | null;
+  readonly connectivity_status: "Active" | "Idle" | "Offline";
+  readonly last_active_mode: string | null;
+  readonly plc: {
+    readonly protocol: string;
+    readonly address: string;
+    readonly vendor: string;
+    readonly serial_number: string | null;
+  };
+  readonly seq: number;
+  readonly sent_at: string;
+}
+
+/** Body of `POST /api/booths_provisioning`. */
+export interface ClaimWire {
+  readonly serial_number: string;
+  readonly gateway: {
+    readonly id: string;
+    readonly hardware_id: string;
+    readonly agent_version: string;
+    readonly credential_sha256: string;
+  };
+  readonly stream_id: string;
+  readonly intent: "claim" | "take_over";
+  readonly expected_generation: number;
+  readonly confirm: { readonly by: string; readonly note: string };
+}
+
+/** Body of `PUT /api/booths_provisioning/{serial_number}`: only fields that the gateway owns. */
+export interface UpdateWire {
+  readonly gateway_id: string;
+  readonly generation: number;
+  readonly completion_status?: "COMPLETE";
+  readonly reported?: ReportedWire;
+}
+
+/** `{error}`, the service's one form of an error [S]; anything else gives an empty text. */
+export const errorShape = z.object({ error: z.string() }).catch({ error: "" });
