@@ -5,6 +5,7 @@
 import type { Quality, TagValue } from "./core/types/booth.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
 import type { ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
+import type { Sample } from "./core/types/sample.ts";
 import type { BoothId, BootId, EpochMs, Milliseconds, Seq, StreamId, TagName, TakeNumber } from "./core/types/units.ts";
 
 /** Wall clock, monotonic clock and timers, in whole milliseconds. Elapsed time is measured with mono alone. */
@@ -41,15 +42,8 @@ export interface Notify {
   stopping(): void;
 }
 
-/** What one tag said in one poll. A tag that couldn't be read has value null, quality bad and a reason. */
-export interface Sample {
-  readonly tag: TagName;
-  readonly value: TagValue;
-  readonly quality: Quality;
-  readonly reason?: string;
-}
-
-export type LinkErrorKind = "refused" | "timeout" | "reset" | "malformed" | "closed" | "busy" | "path" | "config";
+export type { LinkErrorKind } from "./core/link-error.ts";
+export type { Sample } from "./core/types/sample.ts";
 
 /**
  * One way to one device. A driver never retries and never reconnects: whoever owns the link does.

@@ -28,6 +28,8 @@ export interface ServiceConfig {
   /** First key (scope provision): a file with mode 0600, or a systemd credential of that name. */
   readonly api_key_file?: string;
   readonly api_key_credential?: string;
+  /** Broker for readings where the service's records name none; mqtt and ws only on loopback. */
+  readonly mqtt_url?: string;
 }
 
 /** The whole configuration file, defaults filled in. */
@@ -38,6 +40,8 @@ export interface Config {
   readonly log_level: "debug" | "info" | "warn" | "error";
   readonly commit_interval_ms: Milliseconds;
   readonly heartbeat_interval_ms: Milliseconds;
+  /** Simulation only: the wall clock is read from this file instead of from the system. */
+  readonly clock_file?: string;
   readonly service: ServiceConfig;
   readonly booths: readonly BoothConfig[];
 }

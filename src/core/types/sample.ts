@@ -1,0 +1,10 @@
+import type { Quality, TagValue } from "./booth.ts";
+import type { TagName } from "./units.ts";
+
+/** What one tag said in one poll. A tag that couldn't be read has value null, quality bad and a reason. */
+export interface Sample {
+  readonly tag: TagName;
+  readonly value: TagValue;
+  readonly quality: Quality;
+  readonly reason?: string;
+}
