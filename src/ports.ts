@@ -34,6 +34,11 @@ export interface Logger {
   error(fields: Readonly<Record<string, unknown>>, text: string): void;
 }
 
+export interface Secrets {
+  /** The key that a first claim is made with; null where none was given. */
+  firstKey(): string | null;
+}
+
 /** Tells the service manager: ready, alive, what we are doing, stopping. */
 export interface Notify {
   ready(): void;
@@ -187,8 +192,8 @@ export interface Reported {
 export interface Claim {
   readonly serial: string;
   readonly gateway_id: string;
-  /** The credential itself never leaves the box: its SHA-256, hex. */
-  readonly credential_sha256: string;
+  /** Only its SHA-256 goes into the claim. */
+  readonly credential: string;
   readonly stream: StreamId;
   readonly claim_id: string;
   readonly expected_generation: number;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import pRetry from "p-retry";
 import type { ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
 import type { Clock, Random, Reported, ServiceApi } from "../ports.ts";
@@ -32,7 +33,7 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
           id: claim.gateway_id,
           hardware_id: parts.hardwareId,
           agent_version: parts.agentVersion,
-          credential_sha256: claim.credential_sha256,
+          credential_sha256: createHash("sha256").update(claim.credential).digest("hex"),
         },
         stream_id: claim.stream,
         intent: "claim",

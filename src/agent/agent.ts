@@ -1,0 +1,151 @@
+import type { AgentStatus } from "../core/types/status.ts";
+import type { Confirmation } from "../core/types/provisioning.ts";
+import type { BoothId, Milliseconds, Serial } from "../core/types/units.ts";
+import type { Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
+import { createBell } from "./bell.ts";
+import { linkDown, type ServiceBoard } from "./board.ts";
+import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
+import { linkLoop } from "./link-loop.ts";
+import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
+import { reportLoop } from "./report-loop.ts";
+import { statusOf } from "./status.ts";
+import { syncLoop } from "./sync-loop.ts";
+
+export interface AgentParts extends Omit<BoothParts, "news"> {
+  readonly version: string;
+  readonly service_url: string;
+  readonly heartbeat_interval_ms: Milliseconds;
+  readonly booths: readonly BoothSetup[];
+  readonly api: ServiceApi;
+  readonly link: ServiceLink;
+  readonly secrets: Secrets;
+  readonly notify: Notify;
+  readonly wireName: (mode: string) => string;
+}
+
+export interface Agent {
+  status(): AgentStatus;
+  /** A technician's serial number; confirmed where somebody has vouched for it already. Rejects for an unknown booth. */
+  enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
+  /** The technician has compared the card. Rejects for an unknown booth. */
+  confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
+  /** Resolves when the agent has stopped: everything taken is committed. Rejects when a loop failed beyond mending. */
+  readonly finished: Promise<void>;
+}
+
+/** Starts every loop; they end when the signal aborts. */
+export async function startAgent(parts: AgentParts, signal: AbortSignal): Promise<Agent> {
+  const news = createBell(parts.clock);
+  const service: ServiceBoard = { link: linkDown(parts.clock.wall(), "not connected yet") };
+  const { gateway_id } = await parts.identity.gateway();
+  const started_at = parts.clock.wall();
+  const booths: Booth[] = [];
+  for (const setup of parts.booths) booths.push(await openBooth({ ...parts, news }, setup));
+  const provisioning = (booth: Booth): ProvisionParts => ({ ...parts, service, board: booth.board, news });
+  const find = (id: BoothId): Booth => {
+    const booth = booths.find(({ board }) => board.booth === id);
+    if (booth === undefined)
+      throw new Error(`no booth ${id} is configured here: ${booths.map(({ board }) => board.booth).join(", ")}`);
+    return booth;
+  };
+  for (const booth of booths) await preseed(provisioning(booth), booth);
+  const ending = new AbortController();
+  const both = AbortSignal.any([signal, ending.signal]);
+  const acquiring = booths.map((booth) =>
+    linkLoop(
+      {
+        ...parts,
+        address: booth.setup.address,
+        groups: booth.setup.parameters.groups,
+        makeDriver: booth.setup.makeDriver,
+        intake: booth.intake,
+        status: () => booth.board.plc,
+        setStatus: (status) => {
+          booth.board.plc = status;
+          news.ring();
+        },
+      },
+      both,
+    ),
+  );
+  const delivering = [
+    syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), news }, both),
+    ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
+    ...booths.map((booth) =>
+      reportLoop({ ...parts, board: booth.board, news, vendor: booth.setup.profile.vendor }, both),
+    ),
+    ...booths.map((booth) => followService(booth, { news, signal: both })),
+  ];
+  const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
+  parts.notify.ready();
+  return {
+    status: () => statusOf({ ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) }),
+    enterSerial: (id, serial, confirmed) =>
+      applyEvent(provisioning(find(id)), { kind: "serial_entered", serial, confirmed }),
+    confirm: (id, confirmation) =>
+      applyEvent(provisioning(find(id)), { kind: "confirmed", confirmation, claim_id: parts.random.uuid() }),
+    finished,
+  };
+}
+
+/** A serial in the configuration is the operator's word: it needs no further confirmation. A row that exists is left alone. */
+async function preseed(parts: ProvisionParts, booth: Booth): Promise<void> {
+  const { serial } = booth.setup.config;
+  if (serial === undefined || booth.board.row.state !== "unprovisioned") return;
+  await applyEvent(parts, {
+    kind: "serial_entered",
+    serial,
+    confirmed: { by: "configuration", note: "serial number preseeded" },
+  });
+}
+
+/** What the service decides comes into force here as a parameter record. */
+async function followService(
+  booth: Booth,
+  around: { news: ReturnType<typeof createBell>; signal: AbortSignal },
+): Promise<never> {
+  let followed: unknown;
+  for (;;) {
+    const { record } = booth.board.row;
+    if (record !== followed) booth.logParameters();
+    followed = record;
+    await around.news.wait(around.signal);
+  }
+}
+
+interface Supervised {
+  readonly acquiring: readonly Promise<unknown>[];
+  readonly delivering: readonly Promise<unknown>[];
+  readonly booths: readonly Booth[];
+  readonly ending: AbortController;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Waits for the end. A loop that throws takes the agent down, so that the service manager starts it anew: each loop mends
+ * what can be mended itself. The committers end last, once nobody takes readings any more.
+ */
+async function supervise({ acquiring, delivering, booths, ending, signal }: Supervised): Promise<void> {
+  const committing = new AbortController();
+  const committers = booths.map(({ committer }) => committer.run(committing.signal));
+  const loops = [...acquiring, ...delivering, ...committers];
+  const failed = new Promise<never>((_, reject) => {
+    for (const loop of loops) {
+      loop.catch((error: unknown) => {
+        if (!signal.aborted) reject(error instanceof Error ? error : new Error(String(error)));
+      });
+    }
+  });
+  const aborted = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  try {
+    await Promise.race([aborted, failed]);
+  } finally {
+    ending.abort();
+    await Promise.allSettled([...acquiring, ...delivering]);
+    committing.abort();
+    await Promise.all(committers);
+  }
+}

@@ -1,0 +1,53 @@
+import type { Milliseconds } from "../core/types/units.ts";
+import type { Clock } from "../ports.ts";
+
+/** Lets one loop wait for another's news, or for time to pass. */
+export interface Bell {
+  ring(): void;
+  /**
+   * Resolves at the next ring, or after `ms` where given. Registers before it returns, so that nothing that rings after
+   * the caller's last look is missed. Rejects with the signal's reason when aborted.
+   */
+  wait(signal: AbortSignal, ms?: Milliseconds): Promise<void>;
+}
+
+export function createBell(clock: Clock): Bell {
+  const waiting = new Set<() => void>();
+  return {
+    ring() {
+      for (const wake of [...waiting]) wake();
+    },
+    wait: (signal, ms) => waitFor({ clock, waiting }, signal, ms),
+  };
+}
+
+function waitFor(
+  bell: { clock: Clock; waiting: Set<() => void> },
+  signal: AbortSignal,
+  ms?: Milliseconds,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = new AbortController();
+    const finish = (settle: () => void): void => {
+      bell.waiting.delete(wake);
+      signal.removeEventListener("abort", abort);
+      timer.abort();
+      settle();
+    };
+    const wake = (): void => finish(resolve);
+    const abort = (): void => finish(() => reject(signal.reason as Error));
+    bell.waiting.add(wake);
+    if (signal.aborted) {
+      abort();
+      return;
+    }
+    signal.addEventListener("abort", abort, { once: true });
+    // A sleep cut short by `timer` rejects; whoever cut it has settled this promise already.
+    if (ms !== undefined) bell.clock.sleep(ms, timer.signal).then(wake, () => undefined);
+  });
+}
+
+/** Asks anew each time: the compiler takes a property read before an await for settled. */
+export function isOver(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

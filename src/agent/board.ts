@@ -1,0 +1,38 @@
+import type { ProvisioningRow } from "../core/types/provisioning.ts";
+import type { BoothSummary, LinkStatus } from "../core/types/status.ts";
+import type { BoothId, EpochMs, Milliseconds } from "../core/types/units.ts";
+import type { StreamInfo } from "../ports.ts";
+
+/** What the loops know of one booth: each field has one loop that writes it, and everybody may read. */
+export interface BoothBoard {
+  readonly booth: BoothId;
+  readonly address: string;
+  /** provision loop */
+  row: ProvisioningRow;
+  /** link loop */
+  plc: LinkStatus;
+  /** committer, and sync for acked_seq */
+  info: StreamInfo;
+  /** committer: the fold's state and what it says */
+  state: unknown;
+  summary: BoothSummary | null;
+  taken: number;
+  pending: number;
+  last_commit_at: EpochMs | null;
+  commit_ms: Milliseconds | null;
+  trouble: string;
+}
+
+/** sync loop */
+export interface ServiceBoard {
+  link: LinkStatus;
+}
+
+export function linkDown(now: EpochMs, reason: string, advice = ""): LinkStatus {
+  return { kind: "down", since: now, reason, advice, attempt: 0, next_try_at: null };
+}
+
+/** The same outage goes on: since stays, the rest is new. */
+export function stillDown(before: LinkStatus, now: Extract<LinkStatus, { kind: "down" }>): LinkStatus {
+  return before.kind === "down" ? { ...now, since: before.since } : now;
+}

@@ -1,0 +1,160 @@
+import type { BoothConfig } from "../core/types/config.ts";
+import type { Parameters } from "../core/types/parameters.ts";
+import type { Profile } from "../core/types/profile.ts";
+import { emptyRow } from "../core/provisioning.ts";
+import { withService } from "../core/service-parameters.ts";
+import type { ProvisioningRow } from "../core/types/provisioning.ts";
+import type { BoothSummary } from "../core/types/status.ts";
+import type { EpochMs, Milliseconds } from "../core/types/units.ts";
+import type { Clock, Driver, Identity, Logger, Random, Store, Tail, TakenEntry } from "../ports.ts";
+import type { Bell } from "./bell.ts";
+import { linkDown, type BoothBoard } from "./board.ts";
+import { createCommitter, type Committer } from "./committer.ts";
+import { createIntake, type Intake } from "./intake.ts";
+
+/** A booth as configured, with what its profile and the box's file make of it. */
+export interface BoothSetup {
+  readonly config: BoothConfig;
+  readonly profile: Profile;
+  readonly parameters: Parameters;
+  readonly address: string;
+  readonly makeDriver: () => Driver;
+}
+
+/** How the fold's state is looked at; the agent itself never looks inside. */
+export interface StateView {
+  summaryOf(state: unknown, now: EpochMs): BoothSummary;
+  /** The parameters in force in the fold; null: none yet. */
+  parametersIn(state: unknown): Parameters | null;
+}
+
+export interface BoothParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly store: Store;
+  readonly identity: Identity;
+  readonly tail: Tail;
+  readonly view: StateView;
+  readonly news: Bell;
+  readonly commit_interval_ms: Milliseconds;
+}
+
+/** A running booth: what its loops share. */
+export interface Booth {
+  readonly setup: BoothSetup;
+  readonly board: BoothBoard;
+  readonly intake: Intake;
+  readonly committer: Committer;
+  /** Logs the parameters now in force where they differ from the last logged ones. */
+  logParameters(): void;
+}
+
+/** A gap up to three polls, 15 s at least, is bridged. */
+const LEAST_BRIDGE_MS = 15_000;
+
+/** Opens a booth: its stream, what a crash left in the tail, its provisioning row; then logs clock and parameters. */
+export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<Booth> {
+  const { tail } = parts;
+  const board = await openBoard(parts, setup);
+  const { info } = board;
+  const leftover = tail.leftover().filter((entry) => entry.stream === info.stream && entry.take > info.last_take);
+  if (leftover.length > 0) {
+    const text = `${board.booth}: ${leftover.length.toString()} polls taken before the last stop are being committed`;
+    parts.log.info({ event: "tail_replayed", booth: board.booth, entries: leftover.length }, text);
+  }
+  const committer = openCommitter(parts, { board, setup, leftover });
+  const parametersNow = (): Parameters => withService(setup.parameters, board.row.record);
+  const taken = (entry: TakenEntry, urgent: boolean): void => {
+    board.taken += 1;
+    committer.add(entry, urgent);
+    board.pending = committer.pending();
+  };
+  const intake = createIntake(
+    { clock: parts.clock, tail, stream: info, parameters: parametersNow, taken },
+    Math.max(info.last_take, ...leftover.map((entry) => entry.take)),
+  );
+  let logged = board.state === undefined ? null : parts.view.parametersIn(board.state);
+  const logParameters = (): void => {
+    const now = parametersNow();
+    if (JSON.stringify(now) === JSON.stringify(logged)) return;
+    logged = now;
+    intake.record((when) => ({ kind: "p", ...when, tag: "", value: now, quality: "good" }));
+  };
+  logClock(parts.clock, intake);
+  logParameters();
+  return { setup, board, intake, committer, logParameters };
+}
+
+async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoard> {
+  const booth = setup.config.id;
+  const info = await parts.store.openStream(booth);
+  const row = (await parts.identity.provisioning(booth)) as ProvisioningRow | undefined;
+  return {
+    booth,
+    address: setup.address,
+    row: row ?? emptyRow(parts.clock.wall()),
+    plc: linkDown(parts.clock.wall(), "not connected yet"),
+    info,
+    state: await parts.store.state(info.stream),
+    summary: null,
+    taken: 0,
+    pending: 0,
+    last_commit_at: null,
+    commit_ms: null,
+    trouble: "",
+  };
+}
+
+interface Opening {
+  readonly board: BoothBoard;
+  readonly setup: BoothSetup;
+  readonly leftover: readonly TakenEntry[];
+}
+
+function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): Committer {
+  const { clock } = parts;
+  const committer = createCommitter(
+    {
+      ...parts,
+      stream: board.info,
+      interval_ms: parts.commit_interval_ms,
+      bridge: (group) => Math.max(LEAST_BRIDGE_MS, 3 * (setup.parameters.groups[group]?.poll_interval_ms ?? 0)),
+      committed: (result) => {
+        board.info = { ...board.info, newest_seq: result.newest_seq };
+        board.state = result.state;
+        board.summary = parts.view.summaryOf(result.state, clock.wall());
+        board.pending = committer.pending();
+        board.last_commit_at = clock.wall();
+        board.commit_ms = result.commit_ms;
+        parts.news.ring();
+      },
+      trouble: (reason) => storeTrouble(parts, board, reason),
+    },
+    leftover,
+  );
+  return committer;
+}
+
+function logClock(clock: Clock, intake: Intake): void {
+  const state = clock.synced() ? "synced" : "unsynced";
+  intake.record((when) => ({
+    kind: "t",
+    ...when,
+    tag: "",
+    value: { wall: when.at, state, witness: "kernel" },
+    quality: "good",
+  }));
+}
+
+function storeTrouble(parts: BoothParts, board: BoothBoard, reason: string): void {
+  board.trouble = reason;
+  if (reason === "")
+    parts.log.info({ event: "store_well", booth: board.booth }, `${board.booth}: the store commits again`);
+  else
+    parts.log.error(
+      { event: "store_trouble", booth: board.booth, reason },
+      `${board.booth}: the store can't commit: ${reason}; readings are kept in memory and in the tail file`,
+    );
+  parts.news.ring();
+}

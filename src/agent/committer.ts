@@ -1,0 +1,98 @@
+import { fullJitter } from "../core/backoff.ts";
+import { recordsOf } from "../core/commit.ts";
+import type { Milliseconds } from "../core/types/units.ts";
+import type { Clock, Ingested, Logger, Random, Store, StreamInfo, Tail, TakenEntry } from "../ports.ts";
+import { createBell, isOver } from "./bell.ts";
+
+/** Entries held in memory while the store can't commit: about 14 h of one booth at 1 Hz, some 15 MB. */
+const MAX_PENDING = 50_000;
+/** One commit takes at most this many, so that a long backlog of the tail doesn't make one huge transaction. */
+const MAX_ENTRIES_PER_COMMIT = 2_000;
+const RETRY = { base_ms: 500, cap_ms: 10_000 };
+
+export interface CommitterParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly store: Store;
+  readonly tail: Tail;
+  readonly log: Logger;
+  readonly stream: StreamInfo;
+  readonly interval_ms: Milliseconds;
+  /** Widest spacing of two answered polls of a group that one coverage record may span. */
+  readonly bridge: (group: string) => Milliseconds;
+  readonly committed: (result: Ingested) => void;
+  /** Says how the store is: "" well, else what is wrong. */
+  readonly trouble: (reason: string) => void;
+}
+
+/** Groups taken entries into commits: one transaction each, at once where something urgent is among them. */
+export interface Committer {
+  add(entry: TakenEntry, urgent: boolean): void;
+  pending(): number;
+  /** Runs until aborted; then commits what is left, once. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function createCommitter(parts: CommitterParts, leftover: readonly TakenEntry[]): Committer {
+  const { clock } = parts;
+  const bell = createBell(clock);
+  const pending: TakenEntry[] = [...leftover];
+  let urgent = true;
+  let committedAt = Number.NEGATIVE_INFINITY;
+  let dropped = 0;
+
+  const commit = async (): Promise<void> => {
+    const entries = pending.slice(0, MAX_ENTRIES_PER_COMMIT);
+    const last = entries.at(-1);
+    if (last === undefined) return;
+    urgent = pending.length > entries.length;
+    committedAt = clock.mono();
+    const result = await parts.store.ingest(parts.stream.stream, recordsOf(entries, parts.bridge), last.take);
+    pending.splice(0, entries.length);
+    parts.tail.committed(parts.stream.stream, last.take);
+    parts.committed(result);
+  };
+  const idleFor = (): Milliseconds | undefined => {
+    if (pending.length === 0) return undefined;
+    return urgent ? 0 : Math.max(0, parts.interval_ms - (clock.mono() - committedAt));
+  };
+  return {
+    add(entry, isUrgent) {
+      if (pending.length >= MAX_PENDING) {
+        dropped += 1;
+        if (dropped === 1)
+          parts.log.error(
+            { held: MAX_PENDING },
+            "the store hasn't committed for hours: new readings are only in the tail file",
+          );
+        return;
+      }
+      pending.push(entry);
+      urgent ||= isUrgent;
+      bell.ring();
+    },
+    pending: () => pending.length,
+    async run(signal) {
+      let failures = 0;
+      while (!isOver(signal)) {
+        const wait = idleFor();
+        try {
+          if (wait !== 0) await bell.wait(signal, wait);
+          else {
+            await commit();
+            if (failures > 0) parts.trouble("");
+            failures = 0;
+          }
+        } catch (error) {
+          if (isOver(signal)) break;
+          if (failures === 0) parts.trouble(error instanceof Error ? error.message : String(error));
+          urgent = true;
+          await clock
+            .sleep(fullJitter(failures++, RETRY, () => parts.random.next()) + 1, signal)
+            .catch(() => undefined);
+        }
+      }
+      while (pending.length > 0) await commit();
+    },
+  };
+}

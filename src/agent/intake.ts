@@ -1,0 +1,92 @@
+import { EMPTY_FILTER, filterChanges, type FilterState } from "../core/change-filter.ts";
+import type { Parameters, TagRole } from "../core/types/parameters.ts";
+import type { LogRecord } from "../core/types/record.ts";
+import type { Sample } from "../core/types/sample.ts";
+import type { TagName } from "../core/types/units.ts";
+import type { Clock, StreamInfo, Tail, TakenEntry } from "../ports.ts";
+
+/** A change of one of these is committed at once: others decide by them, or they say what the booth is. */
+const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([
+  "mode",
+  "cycle_counter",
+  "firmware_version",
+  "plc_program",
+  "plc_program_revision",
+  "plc_serial",
+  "filter_reset",
+  "first_scan",
+]);
+
+/** While a group gets no answer, time passes in the log by one entry in this long. */
+const UNANSWERED_EVERY_MS = 60_000;
+
+export interface IntakeParts {
+  readonly clock: Clock;
+  readonly tail: Tail;
+  readonly stream: StreamInfo;
+  readonly parameters: () => Parameters;
+  /** Gets every entry once it is in the tail. */
+  readonly taken: (entry: TakenEntry, urgent: boolean) => void;
+}
+
+/** Turns what loops bring into taken entries: numbered, in the tail file, handed on. */
+export interface Intake {
+  answered(group: string, samples: readonly Sample[]): void;
+  unanswered(groups: readonly string[]): void;
+  /** A record that is no poll; `make` gets boot, mono and at. */
+  record(make: (when: Pick<LogRecord, "boot" | "mono" | "at">) => LogRecord): void;
+}
+
+export function createIntake(parts: IntakeParts, lastTake: number): Intake {
+  const { clock, tail, taken } = parts;
+  const stream = parts.stream.stream;
+  const filters = new Map<string, FilterState>();
+  const silentSince = new Map<string, number>();
+  let take = lastTake;
+  const when = () => ({ boot: clock.boot, mono: clock.mono(), at: clock.wall() });
+  const hand = (entry: TakenEntry, urgent: boolean): void => {
+    tail.append(entry);
+    taken(entry, urgent);
+  };
+  return {
+    answered(group, samples) {
+      const { boot, mono, at } = when();
+      const tags = parts.parameters().tags;
+      const before = filters.get(group) ?? EMPTY_FILTER;
+      const { state, changes } = filterChanges(before, { mono, samples }, tags);
+      filters.set(group, state);
+      silentSince.delete(group);
+      const entry: TakenEntry = {
+        kind: "poll",
+        take: ++take,
+        stream,
+        boot,
+        mono,
+        at,
+        group,
+        answered: true,
+        changes: changes.map(({ tag, value, quality }) => [tag, value, quality] as const),
+      };
+      hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(tags, tag)));
+    },
+    unanswered(groups) {
+      const { boot, mono, at } = when();
+      for (const group of groups) {
+        // What comes after a silence is logged anew, whether it changed or not.
+        filters.delete(group);
+        const last = silentSince.get(group);
+        if (last !== undefined && mono - last < UNANSWERED_EVERY_MS) continue;
+        silentSince.set(group, mono);
+        hand({ kind: "poll", take: ++take, stream, boot, mono, at, group, answered: false, changes: [] }, false);
+      }
+    },
+    record(make) {
+      hand({ kind: "record", take: ++take, stream, record: make(when()) }, true);
+    },
+  };
+}
+
+function isUrgent(tags: Parameters["tags"], tag: TagName): boolean {
+  const role = tags[tag]?.role;
+  return role !== undefined && URGENT.has(role);
+}

@@ -1,0 +1,157 @@
+import { isBound, stepOf, transition, VERIFY_WITHIN_MS, type ProvisioningEvent } from "../core/provisioning.ts";
+import type { ProvisioningRow } from "../core/types/provisioning.ts";
+import type { Clock, Identity, Logger, Random, Secrets, ServiceApi } from "../ports.ts";
+import { isOver, type Bell } from "./bell.ts";
+import type { BoothBoard, ServiceBoard } from "./board.ts";
+
+/** 256 bits: made here, only its hash leaves the box until the service knows it. */
+const CREDENTIAL_BYTES = 32;
+/** How often verifying looks at the service. */
+const VERIFY_EVERY_MS = 5_000;
+
+export interface ProvisionParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly identity: Identity;
+  readonly secrets: Secrets;
+  readonly api: ServiceApi;
+  readonly service: ServiceBoard;
+  readonly board: BoothBoard;
+  readonly news: Bell;
+}
+
+/** Drives one booth's provisioning: looks at the row, takes the one step it asks for, stores what came of it. */
+export async function provisionLoop(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
+  while (!isOver(signal)) {
+    try {
+      await oneStep(parts, signal);
+    } catch (error) {
+      if (isOver(signal)) break;
+      throw error;
+    }
+  }
+}
+
+async function oneStep(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
+  const { board, news } = parts;
+  const row = board.row;
+  const step = stepOf(row);
+  if (step === "wait") return news.wait(signal);
+  if (row.wait_ms > 0) await waitOrChange(parts, row, signal);
+  if (board.row !== row) return;
+  switch (step) {
+    case "look_up":
+      return lookUp(parts);
+    case "claim":
+      return claim(parts);
+    case "configure":
+      return configure(parts);
+    case "verify":
+      return verify(parts, signal);
+  }
+}
+
+/** Applies an event and stores the row before anybody sees it. */
+export async function applyEvent(parts: ProvisionParts, event: ProvisioningEvent): Promise<void> {
+  const { board, clock, random } = parts;
+  const { gateway_id } = await parts.identity.gateway();
+  const before = board.row;
+  const row = transition(before, event, { now: clock.wall(), gateway_id, random: () => random.next() });
+  if (row === before) return;
+  await parts.identity.setProvisioning(board.booth, row);
+  board.row = row;
+  tell(parts, before, row);
+  parts.news.ring();
+}
+
+function tell(parts: ProvisionParts, before: ProvisioningRow, row: ProvisioningRow): void {
+  if (before.state === row.state && before.reason === row.reason) return;
+  if (row.state === "looking_up" || row.state === "configuring") return;
+  const words = [`${parts.board.booth}: provisioning ${row.state.replaceAll("_", " ")}`, row.reason, row.advice];
+  const fields = {
+    event: "provisioning",
+    booth: parts.board.booth,
+    state: row.state,
+    serial: row.serial,
+    after_ms: row.since - before.since,
+  };
+  const text = words.filter((word) => word !== "").join("; ");
+  if (row.reason === "") parts.log.info(fields, text);
+  else parts.log.warn(fields, text);
+}
+
+async function waitOrChange(parts: ProvisionParts, row: ProvisioningRow, signal: AbortSignal): Promise<void> {
+  const until = parts.clock.mono() + row.wait_ms;
+  for (;;) {
+    const left = until - parts.clock.mono();
+    if (left <= 0 || parts.board.row !== row) return;
+    await parts.news.wait(signal, left);
+  }
+}
+
+/** The gateway's own credential where the service knows it already, else the first key. */
+async function keyFor(parts: ProvisionParts): Promise<string> {
+  const { credential } = await parts.identity.gateway();
+  const first = parts.secrets.firstKey();
+  return isBound(parts.board.row) || first === null ? (credential ?? "") : first;
+}
+
+async function lookUp(parts: ProvisionParts): Promise<void> {
+  await applyEvent(parts, { kind: "looking_up" });
+  const answer = await parts.api.lookUp(await keyFor(parts), parts.board.row.serial ?? "");
+  await applyEvent(parts, { kind: "looked_up", answer, claim_id: parts.random.uuid() });
+}
+
+async function claim(parts: ProvisionParts): Promise<void> {
+  const { row, info } = parts.board;
+  const { gateway_id, credential } = await parts.identity.gateway();
+  if (credential === null) {
+    await parts.identity.setCredential(Buffer.from(parts.random.bytes(CREDENTIAL_BYTES)).toString("base64url"));
+    return;
+  }
+  if (row.claim === null || row.confirmed === null) throw new Error("a claim without id or confirmation");
+  const answer = await parts.api.claim(await keyFor(parts), {
+    serial: row.serial ?? "",
+    gateway_id,
+    credential,
+    stream: info.stream,
+    claim_id: row.claim.id,
+    expected_generation: row.claim.expected_generation,
+    confirmed: row.confirmed,
+  });
+  await applyEvent(parts, { kind: "claimed", answer });
+}
+
+async function configure(parts: ProvisionParts): Promise<void> {
+  await applyEvent(parts, { kind: "configuring" });
+  const { row } = parts.board;
+  const { gateway_id } = await parts.identity.gateway();
+  const change = { gateway_id, generation: row.generation ?? 0, complete: true };
+  const answer = await parts.api.update(await keyFor(parts), row.serial ?? "", change);
+  await applyEvent(parts, { kind: "configured", answer });
+}
+
+/** Active only when the session is up, a batch has been acked, and the service names us. */
+async function verify(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
+  const { board, clock } = parts;
+  const missing = await missingFor(parts);
+  if (missing === "") return applyEvent(parts, { kind: "verified" });
+  if (clock.wall() - board.row.since > VERIFY_WITHIN_MS) {
+    return applyEvent(parts, { kind: "not_verified", reason: `not verified within 15 min: ${missing}` });
+  }
+  return parts.news.wait(signal, VERIFY_EVERY_MS);
+}
+
+/** What verifying still misses; "" nothing. The service is asked only when the rest is there. */
+async function missingFor(parts: ProvisionParts): Promise<string> {
+  const { row, info } = parts.board;
+  if (parts.service.link.kind === "down") return "the service link isn't up";
+  if (info.acked_seq === 0) return "no batch was acked";
+  const { gateway_id } = await parts.identity.gateway();
+  const answer = await parts.api.lookUp(await keyFor(parts), row.serial ?? "");
+  if (answer.kind !== "ok") return "the service doesn't answer for this booth";
+  return answer.value.gateway?.id === gateway_id && answer.value.generation === row.generation
+    ? ""
+    : "the service names another gateway";
+}

@@ -1,0 +1,86 @@
+import { connectivityOf } from "../core/reported.ts";
+import type { Milliseconds } from "../core/types/units.ts";
+import type { Clock, Identity, Logger, Reported, ServiceApi } from "../ports.ts";
+import type { Bell } from "./bell.ts";
+import type { BoothBoard } from "./board.ts";
+
+const AT_LEAST_EVERY_MS = 21_600_000;
+/** Changes that follow each other closely go in one request. */
+const AT_MOST_EVERY_MS = 10_000;
+
+export interface ReportParts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly identity: Identity;
+  readonly api: ServiceApi;
+  readonly board: BoothBoard;
+  readonly news: Bell;
+  readonly commit_interval_ms: Milliseconds;
+  readonly vendor: string;
+  /** How a mode is called on the wire. */
+  readonly wireName: (mode: string) => string;
+}
+
+/** Tells the service what the booth's devices are, on change and every 6 h, once the booth is active. Runs until aborted. */
+export async function reportLoop(parts: ReportParts, signal: AbortSignal): Promise<never> {
+  let said = "";
+  let saidAt = Number.NEGATIVE_INFINITY;
+  for (;;) {
+    const reported = parts.board.row.state === "active" ? reportedNow(parts) : null;
+    const content = JSON.stringify({ ...reported, seq: 0, sent_at: 0 });
+    const isDue =
+      reported !== null && (JSON.stringify(content) !== said || parts.clock.mono() - saidAt >= AT_LEAST_EVERY_MS);
+    if (!isDue) {
+      await parts.news.wait(signal, AT_LEAST_EVERY_MS);
+      continue;
+    }
+    if (await put(parts, reported)) {
+      said = content;
+      saidAt = parts.clock.mono();
+    }
+    await parts.clock.sleep(AT_MOST_EVERY_MS, signal);
+  }
+}
+
+async function put(parts: ReportParts, reported: Reported): Promise<boolean> {
+  const { row } = parts.board;
+  const { gateway_id, credential } = await parts.identity.gateway();
+  const change = { gateway_id, generation: row.generation ?? 0, complete: false, reported };
+  const answer = await parts.api.update(credential ?? "", row.serial ?? "", change);
+  if (answer.kind === "ok") {
+    parts.log.info(
+      { event: "reported", booth: parts.board.booth, connectivity_status: reported.connectivity_status },
+      `${parts.board.booth}: reported firmware ${reported.firmware_version ?? "?"}, program ${reported.plc_program ?? "?"} ${reported.plc_program_revision ?? "?"}, ${reported.connectivity_status}`,
+    );
+    return true;
+  }
+  if (answer.kind !== "keep")
+    parts.log.warn(
+      { event: "report_refused", kind: answer.kind },
+      `the service refused the report of ${parts.board.booth}`,
+    );
+  return false;
+}
+
+function reportedNow(parts: ReportParts): Reported {
+  const { board, clock } = parts;
+  const { summary } = board;
+  return {
+    firmware_version: summary?.firmware_version ?? null,
+    last_firmware_update: summary?.last_firmware_update ?? null,
+    plc_program: summary?.plc_program ?? null,
+    plc_program_revision: summary?.plc_program_revision ?? null,
+    last_program_update: summary?.last_program_update ?? null,
+    connectivity_status: connectivityOf(board, clock.wall(), parts.commit_interval_ms),
+    last_active_mode:
+      summary === null || summary.last_active_mode === null ? null : parts.wireName(summary.last_active_mode),
+    plc: {
+      protocol: "modbus",
+      address: board.address,
+      vendor: parts.vendor,
+      serial_number: summary?.plc_serial ?? null,
+    },
+    seq: board.info.newest_seq,
+    sent_at: clock.wall(),
+  };
+}

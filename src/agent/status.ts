@@ -1,0 +1,61 @@
+import type { AgentStatus, BoothStatus } from "../core/types/status.ts";
+import type { EpochMs, Milliseconds } from "../core/types/units.ts";
+import type { Clock } from "../ports.ts";
+import type { BoothBoard, ServiceBoard } from "./board.ts";
+import type { StateView } from "./booth.ts";
+
+export interface StatusParts {
+  readonly version: string;
+  readonly gateway_id: string;
+  readonly started_at: EpochMs;
+  readonly service_url: string;
+  readonly commit_interval_ms: Milliseconds;
+  readonly clock: Clock;
+  readonly view: StateView;
+  readonly service: ServiceBoard;
+  readonly boards: readonly BoothBoard[];
+}
+
+export function statusOf(parts: StatusParts): AgentStatus {
+  const now = parts.clock.wall();
+  return {
+    agent_version: parts.version,
+    gateway_id: parts.gateway_id,
+    at: now,
+    started_at: parts.started_at,
+    boot: parts.clock.boot,
+    service: { ...parts.service.link, url: parts.service_url },
+    booths: parts.boards.map((board) => boothStatusOf(board, parts.view, now)),
+    loss_window_ms: parts.commit_interval_ms,
+  };
+}
+
+function boothStatusOf(board: BoothBoard, view: StateView, now: EpochMs): BoothStatus {
+  const { row, info } = board;
+  return {
+    booth: board.booth,
+    serial: row.serial,
+    stream: info.stream,
+    provisioning: {
+      state: row.state,
+      since: row.since,
+      generation: row.generation,
+      booth_id: row.record?.booth_id ?? null,
+      account: row.record?.account_name ?? null,
+      facility: row.record?.facility_name ?? null,
+      reason: row.reason,
+      advice: row.advice,
+    },
+    plc: { ...board.plc, address: board.address },
+    now: board.state === undefined ? null : view.summaryOf(board.state, now),
+    log: {
+      taken: board.taken,
+      newest_seq: info.newest_seq,
+      acked_seq: info.acked_seq,
+      pending: board.pending,
+      last_commit_at: board.last_commit_at,
+      commit_ms: board.commit_ms,
+      trouble: board.trouble,
+    },
+  };
+}

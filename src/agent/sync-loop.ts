@@ -1,0 +1,176 @@
+import { fullJitter } from "../core/backoff.ts";
+import { isBound } from "../core/provisioning.ts";
+import type { Milliseconds } from "../core/types/units.ts";
+import type { Clock, Identity, LinkAccount, LinkSession, Logger, Random, ServiceLink, Store } from "../ports.ts";
+import { isOver, type Bell } from "./bell.ts";
+import { stillDown, type BoothBoard, type ServiceBoard } from "./board.ts";
+import { heartbeatOf, helloOf } from "./hello.ts";
+import { pump } from "./pump.ts";
+
+const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
+
+export interface SyncParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly store: Store;
+  readonly identity: Identity;
+  readonly link: ServiceLink;
+  readonly service: ServiceBoard;
+  readonly booths: readonly BoothBoard[];
+  readonly heartbeat_interval_ms: Milliseconds;
+  /** Rings after each commit, each provisioning step, each change of a link. */
+  readonly news: Bell;
+}
+
+/** Owns the session with the service: connects, sends every bound booth's stream, and begins anew after any failure. */
+export async function syncLoop(parts: SyncParts, signal: AbortSignal): Promise<void> {
+  let attempt = 0;
+  const connected = (): void => {
+    attempt = 0;
+  };
+  while (!isOver(signal)) {
+    try {
+      await oneSession(parts, signal, connected);
+    } catch (error) {
+      if (isOver(signal)) break;
+      const wait = fullJitter(attempt, RETRY, () => parts.random.next());
+      serviceIsDown(parts, { error, attempt: ++attempt, wait });
+      await parts.clock.sleep(wait, signal).catch(() => undefined);
+    }
+  }
+}
+
+/** One session from connect to its end; waits first until there is a booth to speak for. Throws the reason of the end. */
+async function oneSession(parts: SyncParts, signal: AbortSignal, connected: () => void): Promise<void> {
+  const account = await accountOf(parts);
+  if (account === null) return parts.news.wait(signal);
+  const started = parts.clock.mono();
+  const session = await parts.link.connect(account, signal);
+  try {
+    const booths = parts.booths.filter((board) => isBound(board.row));
+    await session.hello(booths.map(helloOf));
+    connected();
+    serviceIsUp(parts, { url: account.url, took_ms: parts.clock.mono() - started });
+    await runSession(parts, { session, booths }, signal);
+  } finally {
+    await session.close();
+  }
+}
+
+interface Running {
+  readonly session: LinkSession;
+  readonly booths: readonly BoothBoard[];
+}
+
+async function runSession(parts: SyncParts, { session, booths }: Running, signal: AbortSignal): Promise<void> {
+  const ending = new AbortController();
+  const both = AbortSignal.any([signal, ending.signal]);
+  const pumps = booths.map((board) =>
+    pump(
+      {
+        store: parts.store,
+        log: parts.log,
+        session,
+        generation: board.row.generation ?? 0,
+        news: parts.news,
+        info: () => board.info,
+        acked: (info) => acked(parts, board, info.acked_seq),
+      },
+      both,
+    ),
+  );
+  const closed = session.closed.then((reason) => Promise.reject(new Error(reason)));
+  const work = [
+    closed,
+    heartbeats(parts, { session, booths }, both),
+    untilBindingsChange(parts, booths, both),
+    ...pumps,
+  ];
+  try {
+    await Promise.race(work);
+  } finally {
+    ending.abort();
+    // Each of them ends by the abort; what they throw then is the ending itself.
+    await Promise.allSettled(work.slice(1));
+  }
+}
+
+function acked(parts: SyncParts, board: BoothBoard, acked_seq: number): void {
+  if (board.info.acked_seq === 0 && acked_seq > 0) {
+    parts.log.info(
+      { event: "first_acked", booth: board.booth, acked_seq },
+      `${board.booth}: first records acked by the service, up to ${acked_seq.toString()}`,
+    );
+  }
+  board.info = { ...board.info, acked_seq: Math.max(board.info.acked_seq, acked_seq) };
+  parts.news.ring();
+}
+
+/** The retained state: at once, on each change of what it says, and as a heartbeat. */
+async function heartbeats(parts: SyncParts, { session, booths }: Running, signal: AbortSignal): Promise<never> {
+  let said = "";
+  let saidAt = Number.NEGATIVE_INFINITY;
+  for (;;) {
+    const now = booths.map(heartbeatOf);
+    const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0 })));
+    const due = parts.heartbeat_interval_ms - (parts.clock.mono() - saidAt);
+    if (text !== said || due <= 0) {
+      said = text;
+      saidAt = parts.clock.mono();
+      await session.heartbeat(now);
+    } else {
+      await parts.news.wait(signal, due);
+    }
+  }
+}
+
+/** A session speaks for a fixed set of booths; when that set changes it is over, and the next one begins at once. */
+async function untilBindingsChange(
+  parts: SyncParts,
+  booths: readonly BoothBoard[],
+  signal: AbortSignal,
+): Promise<void> {
+  const keyOf = (boards: readonly BoothBoard[]): string =>
+    boards.map((board) => `${board.info.stream}:${(board.row.generation ?? 0).toString()}`).join();
+  const before = keyOf(booths);
+  while (keyOf(parts.booths.filter((board) => isBound(board.row))) === before) await parts.news.wait(signal);
+}
+
+async function accountOf(parts: SyncParts): Promise<LinkAccount | null> {
+  const mqtt = parts.booths.find((board) => isBound(board.row))?.row.record?.mqtt;
+  const { gateway_id, credential } = await parts.identity.gateway();
+  if (!mqtt?.url || credential === null) return null;
+  return {
+    gateway_id,
+    credential,
+    url: mqtt.url,
+    client_id: mqtt.client_id ?? gateway_id,
+    username: mqtt.username ?? gateway_id,
+    topic_prefix: mqtt.topic_prefix ?? `bg/v1/${gateway_id}`,
+  };
+}
+
+function serviceIsUp(parts: SyncParts, session: { url: string; took_ms: number }): void {
+  parts.service.link = { kind: "up", since: parts.clock.wall() };
+  parts.log.info({ event: "service_up", ...session }, `service link is up at ${session.url}`);
+  parts.news.ring();
+}
+
+function serviceIsDown(parts: SyncParts, failure: { error: unknown; attempt: number; wait: number }): void {
+  const reason = failure.error instanceof Error ? failure.error.message : String(failure.error);
+  const now = parts.clock.wall();
+  const before = parts.service.link;
+  parts.service.link = stillDown(before, {
+    kind: "down",
+    since: now,
+    reason,
+    advice: "nothing to do: readings are kept and sent when the link is back",
+    attempt: failure.attempt,
+    next_try_at: now + failure.wait,
+  });
+  if (before.kind === "up" || before.reason !== reason) {
+    parts.log.warn({ event: "service_down", reason }, `service link is down: ${reason}`);
+  }
+  parts.news.ring();
+}
