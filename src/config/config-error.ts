@@ -1,0 +1,65 @@
+/** One thing that is wrong with a file of ours. Line and column count from 1; 0 where the file as a whole is meant. */
+export interface Problem {
+  readonly line: number;
+  readonly column: number;
+  /** Where in the data, e.g. tags[3].role; "" for the whole file. */
+  readonly path: string;
+  readonly message: string;
+  /** What to do about it, where that is known. */
+  readonly hint?: string;
+  /** The line itself, without its end; absent where the file as a whole is meant. */
+  readonly text?: string;
+}
+
+const MAX_SHOWN = 10;
+const MAX_LINE_SHOWN = 140;
+
+/**
+ * A profile or configuration that can't be used. `message` is the whole explanation, several lines long, ready for a
+ * terminal; the fields are the first problem's, for machines.
+ */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly hint: string | undefined;
+  readonly problems: readonly Problem[];
+
+  constructor(file: string, problems: readonly Problem[], cause?: unknown) {
+    super(render(file, problems), cause === undefined ? undefined : { cause });
+    const first = problems[0];
+    this.file = file;
+    this.line = first?.line ?? 0;
+    this.column = first?.column ?? 0;
+    this.hint = first?.hint;
+    this.problems = problems;
+  }
+}
+
+function render(file: string, problems: readonly Problem[]): string {
+  const shown = problems.slice(0, MAX_SHOWN).map((problem) => renderProblem(file, problem));
+  const rest = problems.length - shown.length;
+  return [...shown, ...(rest > 0 ? [`... and ${rest} more`] : [])].join("\n");
+}
+
+function renderProblem(file: string, problem: Problem): string {
+  const place = problem.line === 0 ? file : `${file}:${problem.line}:${problem.column}`;
+  const where = problem.path === "" ? "" : `${problem.path}: `;
+  const hint = problem.hint === undefined ? "" : ` (${problem.hint})`;
+  const head = `${place}: ${where}${problem.message}${hint}`;
+  return problem.text === undefined ? head : `${head}\n${excerpt(problem.line, problem.column, problem.text)}`;
+}
+
+/** The line with a caret under the column; a long line is cut to the part round it. */
+function excerpt(line: number, column: number, text: string): string {
+  const from = column > MAX_LINE_SHOWN - 20 ? column - 40 : 0;
+  const part = printable(text.slice(from, from + MAX_LINE_SHOWN));
+  const number = String(line).padStart(5);
+  return `${number} | ${part}\n${" ".repeat(number.length)} | ${" ".repeat(column - 1 - from)}^`;
+}
+
+/** One character wide each, so that the caret stands right, and harmless on a terminal. */
+function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, " ");
+}

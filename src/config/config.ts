@@ -1,0 +1,64 @@
+import { dirname, resolve } from "node:path";
+
+import type { WorkingHours } from "../core/types/booth.ts";
+import type { BoothConfig, Config } from "../core/types/config.ts";
+import { parseWith, refuseIfAny } from "./explain.ts";
+import { checkGateway, normaliseSerial } from "./gateway-checks.ts";
+import { gatewaySchema } from "./gateway-schema.ts";
+import type { BoothInput, GatewayInput } from "./gateway-schema.ts";
+import { SHIPPED_PROFILES } from "./profile.ts";
+import { openYaml, readSource } from "./yaml-source.ts";
+
+/**
+ * The gateway's configuration with defaults filled in, paths absolute (relative ones count from the file's folder),
+ * serials normalised. `file` isn't read. Throws ConfigError. Profiles are NOT looked at: a broken one must cost its own
+ * booth alone, so whoever starts a booth finds its profile.
+ */
+export function parseConfig(text: string, file: string): Config {
+  const source = openYaml(text, file);
+  const input = parseWith(gatewaySchema, source);
+  refuseIfAny(checkGateway(input, source), source);
+  return configOf(input, dirname(resolve(file)));
+}
+
+/** Reads and checks the file. Throws ConfigError. */
+export function loadConfig(path: string): Config {
+  return parseConfig(readSource(path), path);
+}
+
+function configOf(input: GatewayInput, folder: string): Config {
+  const { ca_file, api_key_file, ...service } = input.service;
+  const { clock_file, profile_dirs, ...rest } = input;
+  const absolute = (path: string): string => resolve(folder, path);
+  return {
+    ...rest,
+    data_dir: absolute(input.data_dir),
+    runtime_dir: absolute(input.runtime_dir),
+    profile_dirs: profile_dirs?.map(absolute) ?? [SHIPPED_PROFILES],
+    ...(clock_file === undefined ? {} : { clock_file: absolute(clock_file) }),
+    service: {
+      ...service,
+      url: service.url.replace(/\/+$/, ""),
+      ...(ca_file === undefined ? {} : { ca_file: absolute(ca_file) }),
+      ...(api_key_file === undefined ? {} : { api_key_file: absolute(api_key_file) }),
+    },
+    booths: input.booths.map(boothOf),
+  };
+}
+
+function boothOf(input: BoothInput): BoothConfig {
+  const { serial, working_hours, ...rest } = input;
+  return {
+    ...rest,
+    ...(serial === undefined ? {} : { serial: normaliseSerial(serial) }),
+    working_hours: working_hours.map(shiftOf),
+  };
+}
+
+function shiftOf(shift: WorkingHours): WorkingHours {
+  return { ...shift, start: withSeconds(shift.start), stop: withSeconds(shift.stop) };
+}
+
+function withSeconds(time: string): string {
+  return time.length === 5 ? `${time}:00` : time;
+}

@@ -1,0 +1,117 @@
+import { z } from "zod";
+
+import { ConfigError } from "./config-error.ts";
+import type { Problem } from "./config-error.ts";
+import { nearest } from "./nearest.ts";
+import type { DataPath, YamlSource } from "./yaml-source.ts";
+
+type Issue = z.core.$ZodIssue;
+
+/** Validates a file's data. Throws ConfigError that names every problem with its place, in the file's order. */
+export function parseWith<S extends z.ZodType>(schema: S, source: YamlSource): z.output<S> {
+  const result = schema.safeParse(source.data);
+  if (result.success) return result.data;
+  throw new ConfigError(source.file, inOrder(result.error.issues.flatMap((issue) => explain(issue, schema, source))));
+}
+
+/** Throws where there are problems. */
+export function refuseIfAny(problems: readonly Problem[], source: YamlSource): void {
+  if (problems.length > 0) throw new ConfigError(source.file, inOrder(problems));
+}
+
+/** "did you mean x?", where a name is near enough. */
+export function didYouMean(word: string, names: readonly string[]): string | undefined {
+  const name = nearest(word, names);
+  return name === undefined ? undefined : `did you mean "${name}"?`;
+}
+
+function inOrder(problems: readonly Problem[]): readonly Problem[] {
+  return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+}
+
+function explain(issue: Issue, schema: z.ZodType, source: YamlSource): readonly Problem[] {
+  const path = issue.path.filter((step) => typeof step !== "symbol");
+  if (issue.code === "unrecognized_keys") {
+    const names = keysAt(schema, path);
+    return issue.keys.map((key) =>
+      source.problemAt([...path, key], `unknown key "${key}"`, {
+        at: "key",
+        hint: didYouMean(key, names) ?? listed(names),
+      }),
+    );
+  }
+  const found = valueAt(source.data, path);
+  if (found === undefined && path.length > 0) {
+    return [source.problemAt(path, `the key "${String(path.at(-1))}" is missing`)];
+  }
+  if (issue.code === "invalid_key") {
+    return [source.problemAt(path, issue.issues[0]?.message ?? issue.message, { at: "key" })];
+  }
+  if (issue.code === "invalid_value") {
+    const names = issue.values.map(String);
+    const hint = (typeof found === "string" ? didYouMean(found, names) : undefined) ?? listed(names);
+    return [source.problemAt(path, `${shown(found)} is not known here`, { hint })];
+  }
+  return [source.problemAt(path, sentence(issue, found))];
+}
+
+function sentence(issue: Issue, found: unknown): string {
+  if (issue.code === "invalid_type") return `expected ${article(issue.expected)}, found ${shown(found)}`;
+  if (issue.code === "too_small")
+    return `${shown(found)} is too small: at least ${String(issue.minimum)}${unitOf(issue.origin)}`;
+  if (issue.code === "too_big")
+    return `${shown(found)} is too large: at most ${String(issue.maximum)}${unitOf(issue.origin)}`;
+  return `${issue.message}, found ${shown(found)}`;
+}
+
+function unitOf(origin: string): string {
+  if (origin === "string") return " characters";
+  return origin === "array" ? " entries" : "";
+}
+
+function article(type: string): string {
+  const names: Readonly<Record<string, string>> = {
+    object: "a mapping (key: value)",
+    record: "a mapping (key: value)",
+    array: "a list",
+    tuple: "a list",
+    int: "a whole number",
+    boolean: "true or false",
+    string: "text",
+  };
+  return names[type] ?? `a ${type}`;
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "string") return `"${value.slice(0, 60)}"`;
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (Array.isArray(value)) return "a list";
+  return isObject(value) ? "a mapping" : "nothing";
+}
+
+function listed(names: readonly string[]): string | undefined {
+  return names.length === 0 ? undefined : `one of ${names.join(", ")}`;
+}
+
+function valueAt(data: unknown, path: DataPath): unknown {
+  return path.reduce<unknown>(
+    (value, step) => (isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined),
+    data,
+  );
+}
+
+/** Names that a mapping at this path may have; read off the JSON Schema, whose shape is documented. */
+function keysAt(schema: z.ZodType, path: DataPath): readonly string[] {
+  let node: unknown = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  for (const step of path) {
+    if (!isObject(node)) return [];
+    const properties = isObject(node["properties"]) ? node["properties"] : {};
+    node = typeof step === "number" ? node["items"] : (properties[step] ?? node["additionalProperties"]);
+  }
+  const properties = isObject(node) ? node["properties"] : undefined;
+  return isObject(properties) ? Object.keys(properties) : [];
+}
+
+function isObject(value: unknown): value is Record<string | number, unknown> {
+  return typeof value === "object" && value !== null;
+}

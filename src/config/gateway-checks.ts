@@ -1,0 +1,71 @@
+import type { Problem } from "./config-error.ts";
+import { didYouMean } from "./explain.ts";
+import type { BoothInput, GatewayInput } from "./gateway-schema.ts";
+import { HTTP_SCHEMES, MQTT_SCHEMES, urlFault } from "./url-check.ts";
+import type { DataPath, YamlSource } from "./yaml-source.ts";
+
+/** Checks of the gateway's configuration that concern more than one value, or the world (time zones). */
+export function checkGateway(input: GatewayInput, source: YamlSource): readonly Problem[] {
+  return [
+    ...checkService(input, source),
+    ...checkUnique(input, source),
+    ...input.booths.flatMap((booth, index) => checkBooth(booth, ["booths", index], source)),
+  ];
+}
+
+/** Trimmed and upper-cased, as everything that compares serials expects it. */
+export function normaliseSerial(typed: string): string {
+  return typed.trim().toUpperCase();
+}
+
+function checkService({ service }: GatewayInput, source: YamlSource): readonly Problem[] {
+  const problems: Problem[] = [];
+  const url = urlFault(service.url, HTTP_SCHEMES);
+  if (url !== null) problems.push(source.problemAt(["service", "url"], url));
+  const mqtt = service.mqtt_url === undefined ? null : urlFault(service.mqtt_url, MQTT_SCHEMES);
+  if (mqtt !== null) problems.push(source.problemAt(["service", "mqtt_url"], mqtt));
+  if (service.api_key_file !== undefined && service.api_key_credential !== undefined) {
+    const message = "give api_key_file or api_key_credential, not both";
+    problems.push(source.problemAt(["service", "api_key_credential"], message, { at: "key" }));
+  }
+  return problems;
+}
+
+function checkUnique({ booths }: GatewayInput, source: YamlSource): readonly Problem[] {
+  const serials = booths.map(({ serial }) => (serial === undefined ? undefined : normaliseSerial(serial)));
+  return booths.flatMap(({ id }, index) => {
+    const problems: Problem[] = [];
+    const serial = serials[index];
+    if (booths.findIndex((other) => other.id === id) < index) {
+      problems.push(source.problemAt(["booths", index, "id"], `the id "${id}" is taken`));
+    }
+    if (serial !== undefined && serials.indexOf(serial) < index) {
+      problems.push(source.problemAt(["booths", index, "serial"], `another booth has the serial ${serial}`));
+    }
+    return problems;
+  });
+}
+
+function checkBooth(booth: BoothInput, path: DataPath, source: YamlSource): readonly Problem[] {
+  const problems: Problem[] = [];
+  if (booth.serial !== undefined && !/^[A-Z0-9]+(-[A-Z0-9]+)*$/.test(normaliseSerial(booth.serial))) {
+    problems.push(source.problemAt([...path, "serial"], "a serial number is letters, digits and single dashes"));
+  }
+  if (!/^[A-Za-z0-9.:-]+$/.test(booth.modbus.host)) {
+    const message = "a host is a name or an IP address, without port or scheme";
+    problems.push(source.problemAt([...path, "modbus", "host"], message));
+  }
+  if (!isTimeZone(booth.tz)) {
+    const hint = didYouMean(booth.tz, Intl.supportedValuesOf("timeZone"));
+    problems.push(source.problemAt([...path, "tz"], `"${booth.tz}" is no time zone`, { hint }));
+  }
+  return problems;
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false; // the only way that Intl has to say no
+  }
+}

@@ -1,0 +1,84 @@
+import { z } from "zod";
+
+import { groupNameSchema, groupSchema, limitsSchema, modeSetsSchema, profileNameSchema } from "./common-schema.ts";
+
+/** A gateway is a small box: more booths than this belong on a second one. */
+const MAX_BOOTHS = 64;
+
+const path = z.string().min(1).max(4096);
+const time = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/, "a time of day is HH:MM or HH:MM:SS, 24 hours")
+  .describe("Local wall-clock time, HH:MM or HH:MM:SS.");
+
+const shiftSchema = z.strictObject({
+  day: z.enum(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]),
+  enabled: z.boolean().default(true),
+  start: time,
+  stop: time.describe("At or before start: it runs past midnight; equal to start: 24 h."),
+});
+
+const filterSchema = z.strictObject({ limits: limitsSchema });
+
+export const boothSchema = z.strictObject({
+  id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a booth's id is lower-case letters, digits and dashes"),
+  serial: z.string().max(64).exactOptional().describe("Serial number as on the nameplate; may be entered later."),
+  profile: profileNameSchema.describe("Name of the PLC program's profile."),
+  modbus: z.strictObject({
+    host: z.string().min(1).max(253),
+    port: z.int().min(1).max(65_535).default(502),
+    unit_id: z.int().min(0).max(255).exactOptional().describe("Overrides the profile's."),
+  }),
+  poll: z.record(groupNameSchema, groupSchema).default({}).describe("Overrides the profile's, per group."),
+  mode_sets: modeSetsSchema.exactOptional(),
+  min_stage_ms: z.int().min(0).max(600_000).exactOptional(),
+  bay_count: z.int().min(1).max(4).default(1),
+  burner_size_btu_h: z.number().positive().exactOptional(),
+  motor_size_hp: z.number().positive().exactOptional(),
+  filters: z
+    .strictObject({
+      intake_filter: filterSchema.exactOptional(),
+      pre_filter: filterSchema.exactOptional(),
+      exhaust_filter: filterSchema.exactOptional(),
+    })
+    .default({}),
+  tz: z.string().min(1).max(64).default("UTC").describe("Time zone by its IANA name, until the service tells it."),
+  working_hours: z.array(shiftSchema).max(100).default([]),
+});
+
+const serviceSchema = z.strictObject({
+  url: z.string().max(2000).describe("Base of /api. https, or http for loopback addresses."),
+  ca_file: path.exactOptional().describe("Extra certificate authorities, PEM."),
+  api_key_file: path.exactOptional().describe("File of mode 0600 that holds the first key."),
+  api_key_credential: z
+    .string()
+    .regex(/^[A-Za-z0-9_.-]{1,255}$/, "a systemd credential's name is letters, digits, dots, dashes and _")
+    .exactOptional()
+    .describe("systemd credential that holds the first key."),
+  mqtt_url: z.string().max(2000).exactOptional().describe("Broker, where the service's records name none."),
+});
+
+export const gatewaySchema = z.strictObject({
+  data_dir: path.default("/var/lib/booth-gateway"),
+  runtime_dir: path.default("/run/booth-gateway"),
+  profile_dirs: z
+    .array(path)
+    .min(1)
+    .max(16)
+    .exactOptional()
+    .describe("Folders of profiles. Default: the shipped ones."),
+  log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  commit_interval_ms: z
+    .int()
+    .min(1000)
+    .max(600_000)
+    .default(10_000)
+    .describe("What a power cut may cost at most; longer spares the flash."),
+  heartbeat_interval_ms: z.int().min(10_000).max(120_000).default(60_000),
+  clock_file: path.exactOptional().describe("Simulation only: time is taken from this file."),
+  service: serviceSchema,
+  booths: z.array(boothSchema).min(1).max(MAX_BOOTHS),
+});
+
+export type GatewayInput = z.output<typeof gatewaySchema>;
+export type BoothInput = z.output<typeof boothSchema>;

@@ -1,0 +1,110 @@
+import { isBitTable, LAST_ADDRESS, pointWidth } from "../core/profile.ts";
+import type { ModbusPoint } from "../core/types/profile.ts";
+import type { Problem } from "./config-error.ts";
+import { didYouMean } from "./explain.ts";
+import type { ProfileInput, TagInput } from "./profile-schema.ts";
+import type { YamlSource } from "./yaml-source.ts";
+
+/** What the schema can't say because it concerns more than one value. Each check gives problems, never throws. */
+
+type Fault = readonly [key: string, message: string, hint?: string | undefined];
+
+const FILTER_ROLES: ReadonlySet<string> = new Set(["filter_minutes", "filter_reset", "filter_pressure"]);
+const INTEGER_RANGES: Readonly<Record<string, readonly [number, number]>> = {
+  uint16: [0, 65_535],
+  int16: [-32_768, 32_767],
+  uint32: [0, 4_294_967_295],
+  int32: [-2_147_483_648, 2_147_483_647],
+};
+
+/** Checks that concern the profile as a whole. */
+export function checkProfile(input: ProfileInput, source: YamlSource): readonly Problem[] {
+  return [...checkNames(input, source), ...checkModes(input, source), ...checkHoles(input, source)];
+}
+
+/** Checks of one tag that need no address. */
+export function checkTag(input: ProfileInput, tag: TagInput): readonly Fault[] {
+  const faults: Fault[] = [];
+  const groups = Object.keys(input.groups);
+  if (!groups.includes(tag.group)) faults.push(["group", `no group "${tag.group}"`, didYouMean(tag.group, groups)]);
+  const wantsFilter = tag.role !== undefined && FILTER_ROLES.has(tag.role);
+  if (wantsFilter && tag.filter === undefined) faults.push(["role", `the role ${String(tag.role)} needs a filter`]);
+  if (!wantsFilter && tag.filter !== undefined) faults.push(["filter", "only tags with a role filter_* have a filter"]);
+  if (tag.min !== undefined && tag.max !== undefined && tag.min > tag.max) faults.push(["min", "min is above max"]);
+  if (tag.counter !== undefined && !isNumeric(tag)) faults.push(["counter", `a ${tag.type} can't be a counter`]);
+  if ((tag.min !== undefined || tag.max !== undefined) && !isNumeric(tag)) {
+    faults.push([tag.min === undefined ? "max" : "min", `a ${tag.type} has no limits`]);
+  }
+  return [...faults, ...checkSentinels(tag)];
+}
+
+/** Checks of one tag against the table that its address lies in. */
+export function checkPoint(point: ModbusPoint, quirks: ProfileInput["modbus"]): readonly Fault[] {
+  const faults: Fault[] = [];
+  const bits = isBitTable(point.table);
+  if (bits && point.type !== "bool") faults.push(["type", `table ${point.table} holds bool only`]);
+  if (bits && point.bit !== undefined) faults.push(["bit", `a ${point.table} has no bits to choose from`]);
+  if (!bits && point.type === "bool" && point.bit === undefined) {
+    faults.push(["type", "a bool in a register needs a bit, 0 to 15"]);
+  }
+  if (point.type !== "bool" && point.bit !== undefined) faults.push(["bit", "only a bool has a bit"]);
+  if (point.type === "string" && point.length === undefined)
+    faults.push(["type", "a string needs a length in registers"]);
+  if (point.type !== "string" && point.length !== undefined) faults.push(["length", "only a string has a length"]);
+  const last = point.address + pointWidth(point) - 1;
+  if (last > LAST_ADDRESS) faults.push(["address", "the value reaches beyond the last address of its table"]);
+  if (!bits && pointWidth(point) > quirks.max_registers) {
+    faults.push(["length", `longer than one read of this device (max_registers ${quirks.max_registers})`]);
+  }
+  const hole = (quirks.holes[point.table] ?? []).find(([from, to]) => point.address <= to && last >= from);
+  if (hole !== undefined)
+    faults.push(["address", `lies in the declared hole ${hole[0]}..${hole[1]} of table ${point.table}`]);
+  return faults;
+}
+
+function isNumeric(tag: TagInput): boolean {
+  return tag.type !== "bool" && tag.type !== "string";
+}
+
+function checkSentinels(tag: TagInput): readonly Fault[] {
+  if (tag.sentinels.length > 0 && !isNumeric(tag)) return [["sentinels", `a ${tag.type} has no sentinels`]];
+  const range = INTEGER_RANGES[tag.type];
+  const outside = tag.sentinels.find((raw) => range !== undefined && (raw < range[0] || raw > range[1]));
+  return outside === undefined ? [] : [["sentinels", `${outside} can never be read as ${tag.type}`]];
+}
+
+function checkNames(input: ProfileInput, source: YamlSource): readonly Problem[] {
+  const first = new Map<string, number>();
+  return input.tags.flatMap(({ name }, index) => {
+    const earlier = first.get(name);
+    first.set(name, earlier ?? index);
+    const hint = earlier === undefined ? undefined : `first used by tags[${earlier}]`;
+    return earlier === undefined
+      ? []
+      : [source.problemAt(["tags", index, "name"], `the name "${name}" is taken`, { hint })];
+  });
+}
+
+function checkModes(input: ProfileInput, source: YamlSource): readonly Problem[] {
+  const bays = new Set<number>();
+  const problems: Problem[] = [];
+  for (const [index, { role, bay }] of input.tags.entries()) {
+    if (role !== "mode") continue;
+    if (bays.has(bay)) problems.push(source.problemAt(["tags", index, "role"], `a second mode tag for bay ${bay}`));
+    bays.add(bay);
+  }
+  if (bays.size === 0) problems.push(source.problemAt(["tags"], "no tag has the role mode", { at: "key" }));
+  if (Object.keys(input.modes).length === 0)
+    problems.push(source.problemAt(["modes"], "no mode is mapped", { at: "key" }));
+  return problems;
+}
+
+function checkHoles(input: ProfileInput, source: YamlSource): readonly Problem[] {
+  return Object.entries(input.modbus.holes).flatMap(([table, ranges]) =>
+    ranges.flatMap(([from, to], index) =>
+      from <= to
+        ? []
+        : [source.problemAt(["modbus", "holes", table, index], `the range ends (${to}) before it starts (${from})`)],
+    ),
+  );
+}

@@ -1,0 +1,153 @@
+import { z } from "zod";
+
+import type { TagRole } from "../core/types/parameters.ts";
+import type { ModbusType } from "../core/types/profile.ts";
+import {
+  groupNameSchema,
+  groupSchema,
+  limitsSchema,
+  modeSetsSchema,
+  profileModeSchema,
+  profileNameSchema,
+} from "./common-schema.ts";
+
+/** Written as records, so that the compiler misses none of the union's members. */
+const ROLES: Readonly<Record<TagRole, true>> = {
+  mode: true,
+  cycle_counter: true,
+  hour_meter: true,
+  uptime: true,
+  first_scan: true,
+  firmware_version: true,
+  plc_program: true,
+  plc_program_revision: true,
+  plc_serial: true,
+  gas: true,
+  kwh: true,
+  filter_minutes: true,
+  filter_reset: true,
+  filter_pressure: true,
+  air_temperature: true,
+  metal_temperature: true,
+  booth_pressure: true,
+  fan_speed: true,
+  burner_modulation: true,
+  burner_on: true,
+  door_open: true,
+  motor_starts: true,
+};
+const TYPES: Readonly<Record<ModbusType, true>> = {
+  bool: true,
+  uint16: true,
+  int16: true,
+  uint32: true,
+  int32: true,
+  float32: true,
+  string: true,
+};
+
+/** A heartbeat at least every quarter of an hour shows that a tag is still read. */
+const DEFAULT_HEARTBEAT_MS = 900_000;
+/** The protocol's limits for one answer. */
+const PROTOCOL_MAX_REGISTERS = 125;
+const PROTOCOL_MAX_BITS = 2000;
+/** Well above any booth; a bound against the wrong file. */
+const MAX_TAGS = 2000;
+
+const wordOrder = z.enum(["high_first", "low_first"]);
+const address = z.int().min(0).max(65_535);
+const range = z.tuple([address, address]);
+const holes = z
+  .strictObject({
+    coil: z.array(range).exactOptional(),
+    discrete: z.array(range).exactOptional(),
+    input: z.array(range).exactOptional(),
+    holding: z.array(range).exactOptional(),
+  })
+  .default({})
+  .describe("Ranges that answer with an exception, 0-based and inclusive: no request spans them.");
+
+const modbusSchema = z.strictObject({
+  unit_id: z.int().min(0).max(255).default(1),
+  word_order: wordOrder.default("high_first").describe("Which register of a 32-bit value comes first."),
+  string_order: wordOrder.default("high_first").describe("Which byte of a register is the first character."),
+  max_registers: z.int().min(2).max(PROTOCOL_MAX_REGISTERS).default(PROTOCOL_MAX_REGISTERS),
+  max_bits: z.int().min(1).max(PROTOCOL_MAX_BITS).default(PROTOCOL_MAX_BITS),
+  holes,
+  min_gap_ms: z
+    .int()
+    .min(0)
+    .max(5000)
+    .default(0)
+    .describe("Rest that the device needs between an answer and a request."),
+  connect_delay_ms: z.int().min(0).max(30_000).default(0).describe("Rest after connecting."),
+});
+
+const counterSchema = z.strictObject({
+  step: z.number().positive().describe("Size of one step in the tag's unit."),
+  modulus: z.number().positive().exactOptional().describe("Goes from modulus - step to 0. Absent: not known to wrap."),
+  max_rate_per_h: z.number().positive().exactOptional(),
+  retained: z.boolean().describe("Kept by the PLC over a power cycle."),
+});
+
+export const tagSchema = z.strictObject({
+  name: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "a tag's name is lower-case letters, digits and _"),
+  label: z.string().min(1).max(100).exactOptional(),
+  role: z
+    .enum(Object.keys(ROLES) as TagRole[])
+    .exactOptional()
+    .describe("What the tag means to derivation."),
+  filter: z.enum(["intake_filter", "pre_filter", "exhaust_filter"]).exactOptional(),
+  bay: z.int().min(0).max(4).default(0).describe("0: the whole booth."),
+  address: z
+    .union([z.int(), z.string()], "an address is a number such as 400001, or text such as 4x0001 or holding:0x4000")
+    .describe(
+      "400001 or 40001 or 4x0001 (holding), 300001 (input), 100001 (discrete), 1..65536 (coil), or TABLE:NUMBER, 0-based.",
+    ),
+  type: z.enum(Object.keys(TYPES) as ModbusType[]),
+  word_order: wordOrder.exactOptional(),
+  length: z.int().min(1).max(PROTOCOL_MAX_REGISTERS).exactOptional().describe("Registers of a string."),
+  bit: z.int().min(0).max(15).exactOptional().describe("Which bit of a register is a bool."),
+  scale: z
+    .number()
+    .refine((scale) => scale !== 0, "a scale of 0 makes every value 0")
+    .default(1),
+  offset: z.number().default(0),
+  sentinels: z.array(z.number()).default([]).describe('Raw values that mean "no value".'),
+  min: z.number().exactOptional(),
+  max: z.number().exactOptional(),
+  group: groupNameSchema,
+  unit: z.string().max(20).default(""),
+  factor: z.number().positive().default(1).describe("Value in the figure's unit = value x factor."),
+  deadband: z.number().min(0).default(0),
+  heartbeat_ms: z.int().min(1000).max(86_400_000).default(DEFAULT_HEARTBEAT_MS),
+  counter: counterSchema.exactOptional(),
+});
+
+const filterSchema = z.strictObject({
+  limits: limitsSchema,
+  baseline_pa: z.number().min(0).exactOptional().describe("Clean pressure drop, Pa."),
+});
+
+export const profileSchema = z.strictObject({
+  name: profileNameSchema,
+  version: z.string("a version is text: put it in quotes").min(1).max(40),
+  protocol: z.literal("modbus"),
+  vendor: z.string().max(200).default(""),
+  document: z.string().max(1000).default("").describe("The document that the map was made from."),
+  modbus: modbusSchema.prefault({}),
+  groups: z.record(groupNameSchema, groupSchema),
+  modes: z.record(z.string().max(40), profileModeSchema).describe("The PLC's code, as text, to mode."),
+  mode_sets: modeSetsSchema.default({}),
+  filters: z
+    .strictObject({
+      intake_filter: filterSchema.exactOptional(),
+      pre_filter: filterSchema.exactOptional(),
+      exhaust_filter: filterSchema.exactOptional(),
+    })
+    .default({}),
+  tags: z.array(tagSchema).min(1).max(MAX_TAGS),
+});
+
+export type ProfileInput = z.output<typeof profileSchema>;
+export type TagInput = z.output<typeof tagSchema>;
