@@ -4,9 +4,21 @@
  */
 import type { Quality, TagValue } from "./core/types/booth.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
+import type { Confirmation } from "./core/types/provisioning.ts";
+import type { AgentStatus } from "./core/types/status.ts";
 import type { ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
 import type { Sample } from "./core/types/sample.ts";
-import type { BoothId, BootId, EpochMs, Milliseconds, Seq, StreamId, TagName, TakeNumber } from "./core/types/units.ts";
+import type {
+  BoothId,
+  BootId,
+  EpochMs,
+  Milliseconds,
+  Seq,
+  Serial,
+  StreamId,
+  TagName,
+  TakeNumber,
+} from "./core/types/units.ts";
 
 /** Wall clock, monotonic clock and timers, in whole milliseconds. Elapsed time is measured with mono alone. */
 export interface Clock {
@@ -270,4 +282,13 @@ export interface LinkSession {
 export interface ServiceLink {
   /** Connects once; rejects with an Error that says why in words. */
   connect(account: LinkAccount, signal: AbortSignal): Promise<LinkSession>;
+}
+
+/** What people can ask of the running agent. */
+export interface AgentControl {
+  status(): AgentStatus;
+  /** A serial number as typed and normalised; confirmed where somebody vouches for it at once. Rejects for an unknown booth. */
+  enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
+  /** The confirm card was compared. Rejects for an unknown booth. */
+  confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
 }

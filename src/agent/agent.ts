@@ -1,7 +1,5 @@
-import type { AgentStatus } from "../core/types/status.ts";
-import type { Confirmation } from "../core/types/provisioning.ts";
-import type { BoothId, Milliseconds, Serial } from "../core/types/units.ts";
-import type { Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
+import type { BoothId, Milliseconds } from "../core/types/units.ts";
+import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type ServiceBoard } from "./board.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
@@ -23,12 +21,7 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly wireName: (mode: string) => string;
 }
 
-export interface Agent {
-  status(): AgentStatus;
-  /** A technician's serial number; confirmed where somebody has vouched for it already. Rejects for an unknown booth. */
-  enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
-  /** The technician has compared the card. Rejects for an unknown booth. */
-  confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
+export interface Agent extends AgentControl {
   /** Resolves when the agent has stopped: everything taken is committed. Rejects when a loop failed beyond mending. */
   readonly finished: Promise<void>;
 }

@@ -1,0 +1,80 @@
+import { request } from "node:http";
+import { join } from "node:path";
+import { loadConfig } from "../config/config.ts";
+import { CommandError, EXIT, type Io, type Values } from "./command.ts";
+
+export const DEFAULT_CONFIG = "/etc/booth-gateway/gateway.yaml";
+const TIMEOUT_MS = 10_000;
+
+/** Options of every command that talks to the agent. */
+export const AGENT_OPTIONS = {
+  config: { value: "FILE", text: `the agent's configuration (default ${DEFAULT_CONFIG})` },
+  json: { value: "", text: "print one JSON document" },
+} as const;
+
+export const SOCKET_NAME = "agent.sock";
+
+/** Where the agent's socket is: $RUNTIME_DIRECTORY, else runtime_dir of the configuration. */
+export function socketPath(values: Values, io: Io): string {
+  const runtime = io.environment["RUNTIME_DIRECTORY"] ?? loadConfig(configPath(values)).runtime_dir;
+  return join(runtime, SOCKET_NAME);
+}
+
+export function configPath(values: Values): string {
+  return typeof values["config"] === "string" ? values["config"] : DEFAULT_CONFIG;
+}
+
+/** Asks the running agent. Throws a CommandError where it isn't running, may not be asked, or says no. */
+export async function askAgent(
+  socket: string,
+  call: { method: "GET" | "POST"; path: string; body?: unknown },
+): Promise<unknown> {
+  const { status, text } = await exchange(socket, call).catch((error: unknown) => {
+    throw unavailable(socket, error);
+  });
+  const body: unknown = JSON.parse(text);
+  if (status < 300) return body;
+  const said =
+    typeof body === "object" && body !== null && "error" in body ? String(body.error) : `status ${status.toString()}`;
+  throw new CommandError(said);
+}
+
+function unavailable(socket: string, error: unknown): CommandError {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "EACCES") {
+    return new CommandError(
+      `no right to open ${socket}: join the group that owns it, or use sudo`,
+      EXIT.unavailable,
+      error,
+    );
+  }
+  return new CommandError(
+    `the agent isn't running (no answer at ${socket}): start it with "systemctl start booth-gateway" or "booth-gateway run"`,
+    EXIT.unavailable,
+    error,
+  );
+}
+
+function exchange(
+  socketPath: string,
+  call: { method: string; path: string; body?: unknown },
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+    const headers =
+      body === undefined ? {} : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+    const ask = request(
+      { socketPath, path: call.path, method: call.method, headers, timeout: TIMEOUT_MS },
+      (answer) => {
+        let text = "";
+        answer.setEncoding("utf8");
+        answer.on("data", (chunk: string) => (text += chunk));
+        answer.on("error", reject);
+        answer.on("end", () => resolve({ status: answer.statusCode ?? 0, text }));
+      },
+    );
+    ask.on("timeout", () => ask.destroy(new Error("no answer in time")));
+    ask.on("error", reject);
+    ask.end(body);
+  });
+}

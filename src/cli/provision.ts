@@ -1,0 +1,109 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { normaliseSerial } from "../core/serial.ts";
+import type { AgentStatus, BoothStatus } from "../core/types/status.ts";
+import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
+import { CommandError, EXIT, type Command, type Io } from "./command.ts";
+import { lasting } from "./text.ts";
+
+const LOOK_EVERY_MS = 250;
+/** Whoever waits longer is told that they needn't. */
+const PATIENCE_MS = 120_000;
+
+/** States in which waiting in front of the screen brings nothing. */
+const SETTLED = new Set(["active", "queued", "conflict", "not_found", "denied", "suspended"]);
+
+export const provisionCommand: Command = {
+  name: "provision",
+  operands: "[SERIAL]",
+  summary: "bind a booth to this gateway by the serial number on its nameplate",
+  options: {
+    ...AGENT_OPTIONS,
+    booth: { value: "ID", text: "which booth of the configuration, where there are several" },
+    yes: { value: "", text: "confirm without asking that this box stands beside that booth" },
+    by: { value: "NAME", text: "who does this (default: the user's name)" },
+  },
+  notes: [
+    "It may be run again at any time, also without a network: the serial number is then queued and the readings are kept.",
+    "Exit code 0: active or queued; 1: refused, with the reason.",
+  ],
+  async run({ values, operands, io }) {
+    const socket = socketPath(values, io);
+    const serial = normaliseSerial(operands[0] ?? (await io.ask("Serial number on the booth's nameplate: ")) ?? "");
+    if (serial === null)
+      throw new CommandError(
+        "give the serial number: letters, digits and single dashes, like ABCD-123-123",
+        EXIT.usage,
+      );
+    const booth = typeof values["booth"] === "string" ? { booth: values["booth"] } : {};
+    const by = typeof values["by"] === "string" ? values["by"] : (io.environment["USER"] ?? "technician");
+    const confirm = values["yes"] === true ? { confirm: { by, note: "confirmed by --yes" } } : {};
+    await askAgent(socket, {
+      method: "POST",
+      path: "/api/booths_provisioning",
+      body: { serial_number: serial, ...booth, ...confirm },
+    });
+    const last = await follow({ socket, booth: booth.booth, by, quiet: values["json"] === true }, io);
+    if (values["json"] === true) io.out(`${JSON.stringify(last, null, 2)}\n`);
+    return last.provisioning.state === "active" || last.provisioning.state === "queued" ? EXIT.ok : EXIT.failed;
+  },
+};
+
+interface Following {
+  readonly socket: string;
+  readonly booth: string | undefined;
+  readonly by: string;
+  readonly quiet: boolean;
+}
+
+/** Ticks off each step with its time until nothing more comes by waiting. */
+async function follow(ask: Following, io: Io): Promise<BoothStatus> {
+  const started = performance.now();
+  let shown = "";
+  for (;;) {
+    const booth = await lookAt(ask);
+    const { state, reason, advice } = booth.provisioning;
+    if (state !== shown && !ask.quiet) {
+      const why = [reason, advice].filter((text) => text !== "").join("; ");
+      io.out(
+        `  ${lasting(performance.now() - started).padStart(8)}  ${state.replaceAll("_", " ")}${why === "" ? "" : `: ${why}`}\n`,
+      );
+    }
+    shown = state;
+    if (state === "awaiting_confirm") await confirm(ask, booth, io);
+    else if (SETTLED.has(state)) return booth;
+    if (performance.now() - started > PATIENCE_MS) {
+      throw new CommandError(
+        `still ${state.replaceAll("_", " ")}; it goes on by itself, "booth-gateway status" shows how`,
+      );
+    }
+    await delay(LOOK_EVERY_MS, undefined, { signal: io.signal });
+  }
+}
+
+async function confirm(ask: Following, booth: BoothStatus, io: Io): Promise<void> {
+  const { account, facility, booth_id } = booth.provisioning;
+  const card = [
+    `  serial    ${booth.serial ?? ""}   (the PLC says: ${booth.now?.plc_serial ?? "nothing"})`,
+    `  account   ${account ?? "?"}`,
+    `  facility  ${facility ?? "?"}`,
+    `  booth     ${booth_id ?? "?"}`,
+    `  PLC       program ${booth.now?.plc_program ?? "?"} ${booth.now?.plc_program_revision ?? "?"}, firmware ${booth.now?.firmware_version ?? "?"}`,
+  ];
+  io.err(`${card.join("\n")}\n`);
+  const said = await io.ask("Is this the booth beside this box? [y/N] ");
+  if (said === null) throw new CommandError("nobody to ask: compare the card above and run it again with --yes");
+  if (!/^y(es)?$/i.test(said.trim()))
+    throw new CommandError("not confirmed; run it again with the right serial number");
+  await askAgent(ask.socket, {
+    method: "POST",
+    path: "/confirm",
+    body: { by: ask.by, note: "confirmed at the prompt", ...(ask.booth === undefined ? {} : { booth: ask.booth }) },
+  });
+}
+
+async function lookAt(ask: Following): Promise<BoothStatus> {
+  const status = (await askAgent(ask.socket, { method: "GET", path: "/status" })) as AgentStatus;
+  const booth = status.booths.find((one) => ask.booth === undefined || one.booth === ask.booth);
+  if (booth === undefined) throw new CommandError("the agent serves no such booth");
+  return booth;
+}

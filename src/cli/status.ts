@@ -1,0 +1,65 @@
+import type { AgentStatus, BoothStatus, LinkStatus } from "../core/types/status.ts";
+import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
+import { EXIT, type Command } from "./command.ts";
+import { lasting } from "./text.ts";
+
+export const statusCommand: Command = {
+  name: "status",
+  operands: "",
+  summary: "what the agent is doing: booths, links, log, provisioning",
+  options: AGENT_OPTIONS,
+  notes: ["Every link and booth has a state, since when, the reason, and what to do about it."],
+  async run({ values, io }) {
+    // The agent answers its own shape.
+    const status = (await askAgent(socketPath(values, io), { method: "GET", path: "/status" })) as AgentStatus;
+    io.out(values["json"] === true ? `${JSON.stringify(status, null, 2)}\n` : statusText(status));
+    return EXIT.ok;
+  },
+};
+
+/** For people: one block per booth. */
+export function statusText(status: AgentStatus): string {
+  const head = [
+    `gateway   ${status.gateway_id}, agent ${status.agent_version}, running for ${lasting(status.at - status.started_at)}`,
+    `service   ${status.service.url}: ${linkText(status.service, status.at)}`,
+  ];
+  return `${[...head, ...status.booths.flatMap((booth) => ["", ...boothLines(booth, status)])].join("\n")}\n`;
+}
+
+function boothLines(booth: BoothStatus, status: AgentStatus): string[] {
+  const { now, log, provisioning } = booth;
+  const bound = [provisioning.account, provisioning.facility].filter((name) => name !== null).join(", ");
+  const why = [provisioning.reason, provisioning.advice].filter((text) => text !== "").join("; ");
+  const waiting = log.newest_seq - log.acked_seq;
+  const pending = `${log.pending.toString()} polls not yet committed (at most ${lasting(status.loss_window_ms)} of readings are lost at a power cut, none at a crash)`;
+  return [
+    `${booth.booth}   serial ${booth.serial ?? "not entered"}`,
+    `  bound     ${provisioning.state.replaceAll("_", " ")}${bound === "" ? "" : ` (${bound})`}${why === "" ? "" : `: ${why}`}`,
+    `  PLC       ${booth.plc.address}: ${linkText(booth.plc, status.at)}`,
+    ...(now === null
+      ? []
+      : [
+          `  mode      ${now.mode}${now.since === null ? "" : ` for ${lasting(status.at - now.since)}`}${now.in_gap ? " (no answer now)" : ""}`,
+          `  cycles    ${now.cycles_today.toString()} today, ${now.cycles_total.toString()} in all`,
+          `  filters   ${filtersText(now)}`,
+          `  program   ${now.plc_program ?? "?"} ${now.plc_program_revision ?? "?"}, firmware ${now.firmware_version ?? "?"}`,
+        ]),
+    `  log       ${log.newest_seq.toString()} records, ${log.acked_seq.toString()} acked, ${waiting.toString()} waiting; ${pending}`,
+    ...(log.trouble === "" ? [] : [`  STORE     ${log.trouble}`]),
+  ];
+}
+
+function filtersText(now: NonNullable<BoothStatus["now"]>): string {
+  const texts = Object.entries(now.filters).map(([type, filter]) => {
+    const used = filter.percent === null ? "use unknown" : `${filter.percent.toFixed(0)} %`;
+    return `${type.replace("_filter", "")} ${used}${filter.overuse_since === null ? "" : " OVERUSED"}`;
+  });
+  return texts.length === 0 ? "none known" : texts.join(", ");
+}
+
+function linkText(link: LinkStatus, now: number): string {
+  if (link.kind === "up") return `up for ${lasting(now - link.since)}`;
+  const next = link.next_try_at === null ? "" : `, next try in ${lasting(Math.max(0, link.next_try_at - now))}`;
+  const advice = link.advice === "" ? "" : `; ${link.advice}`;
+  return `DOWN for ${lasting(now - link.since)}: ${link.reason}${advice}${next}`;
+}

@@ -1,0 +1,13 @@
+import { z } from "zod";
+
+const confirmation = z.strictObject({ by: z.string().min(1).max(100), note: z.string().max(500).default("") });
+
+/** `POST /api/booths_provisioning` at the box: the technician's entry. */
+export const localClaimShape = z.strictObject({
+  serial_number: z.string().min(1).max(60),
+  booth: z.string().max(60).optional(),
+  confirm: confirmation.optional(),
+});
+
+/** `POST /confirm` at the box: the card was compared. */
+export const localConfirmShape = confirmation.extend({ booth: z.string().max(60).optional() });
