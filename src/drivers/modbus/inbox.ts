@@ -1,0 +1,44 @@
+import { LinkError } from "../../core/link-error.ts";
+import { crc16 } from "./crc16.ts";
+import { judge, MAX_FRAME_BYTES, MBAP_BYTES } from "./mbap.ts";
+import type { Expected } from "./mbap.ts";
+
+const CRC_BYTES = 2;
+
+/** Collects the one answer that is awaited; anything else is a LinkError "malformed". Bounded by one frame. */
+export interface Inbox {
+  readonly awaiting: boolean;
+  expect(answer: Expected): void;
+  /**
+   * Takes what has arrived. Null: not whole yet. Else the answer as modbus-serial wants it, RTU with CRC; it is valid
+   * until the next call.
+   */
+  take(bytes: Buffer, count: number): Buffer | LinkError | null;
+}
+
+export function makeInbox(): Inbox {
+  const frame = Buffer.alloc(MAX_FRAME_BYTES + CRC_BYTES);
+  let size = 0;
+  let expected: Expected | null = null;
+  return {
+    get awaiting() {
+      return expected !== null;
+    },
+    expect(answer) {
+      expected = answer;
+      size = 0;
+    },
+    take(bytes, count) {
+      if (expected === null) return new LinkError("malformed", `${count} bytes that nobody asked for`);
+      if (size + count > MAX_FRAME_BYTES) return new LinkError("malformed", "more bytes than any answer has");
+      bytes.copy(frame, size, 0, count);
+      size += count;
+      const verdict = judge(frame, size, expected);
+      if (verdict.kind === "partial") return null;
+      expected = null;
+      if (verdict.kind === "malformed") return new LinkError("malformed", verdict.reason);
+      frame.writeUInt16LE(crc16(frame, MBAP_BYTES, verdict.end), verdict.end);
+      return frame.subarray(MBAP_BYTES, verdict.end + CRC_BYTES);
+    },
+  };
+}

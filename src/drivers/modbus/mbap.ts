@@ -1,0 +1,93 @@
+/**
+ * Modbus TCP framing, pure. An answer is taken only if every field of it fits the one request that is under way
+ * (Modbus Messaging on TCP/IP Implementation Guide V1.0b, section 3.1.3; Application Protocol V1.1b3, 6.1 to 6.4).
+ */
+
+/** transaction id 2, protocol id 2, length 2 */
+export const MBAP_BYTES = 6;
+/** Largest Modbus TCP frame: 7 bytes of header and 253 of PDU. */
+export const MAX_FRAME_BYTES = 260;
+/** Unit, function, address, count: what every read request has, without CRC. */
+const READ_REQUEST_BYTES = 6;
+const EXCEPTION_BIT = 0x80;
+/** Unit, function, exception code. */
+const EXCEPTION_BYTES = 3;
+
+/** What the answer to the request under way must look like. */
+export interface Expected {
+  readonly transaction: number;
+  readonly unit: number;
+  readonly code: number;
+  /** Bytes of data in a good answer. */
+  readonly dataBytes: number;
+}
+
+export type Verdict =
+  | { readonly kind: "partial" }
+  /** The frame is whole and fits; its unit-and-PDU part is bytes [6, end). */
+  | { readonly kind: "answer"; readonly end: number }
+  | { readonly kind: "malformed"; readonly reason: string };
+
+const PARTIAL: Verdict = { kind: "partial" };
+
+/**
+ * Reads what a good answer must be off an RTU request as modbus-serial writes it. Null for anything but the four
+ * functions that read: this is what makes the driver read-only.
+ */
+export function expectedAnswer(request: Uint8Array, transaction: number): Expected | null {
+  const unit = request[0] ?? 0;
+  const code = request[1] ?? 0;
+  const count = ((request[4] ?? 0) << 8) | (request[5] ?? 0);
+  if (request.length !== READ_REQUEST_BYTES + 2 || code < 1 || code > 4) return null;
+  const bits = code <= 2;
+  if (count < 1 || count > (bits ? 2000 : 125)) return null;
+  return { transaction, unit, code, dataBytes: bits ? Math.ceil(count / 8) : count * 2 };
+}
+
+/** The frame for a request: its CRC dropped, the header put before it. */
+export function frameRequest(request: Buffer, transaction: number): Buffer {
+  const frame = Buffer.allocUnsafe(MBAP_BYTES + READ_REQUEST_BYTES);
+  frame.writeUInt16BE(transaction, 0);
+  frame.writeUInt16BE(0, 2);
+  frame.writeUInt16BE(READ_REQUEST_BYTES, 4);
+  request.copy(frame, MBAP_BYTES, 0, READ_REQUEST_BYTES);
+  return frame;
+}
+
+/** Judges what has come in so far, `inbox[0, size)`; as early as possible, so that no bad length is waited for. */
+export function judge(inbox: Buffer, size: number, expected: Expected): Verdict {
+  if (size < MBAP_BYTES) return PARTIAL;
+  const transaction = inbox.readUInt16BE(0);
+  if (transaction !== expected.transaction) {
+    return malformed(`transaction ${transaction} instead of ${expected.transaction}`);
+  }
+  const protocol = inbox.readUInt16BE(2);
+  if (protocol !== 0) return malformed(`protocol id ${protocol}`);
+  const length = inbox.readUInt16BE(4);
+  const good = 3 + expected.dataBytes;
+  if (length !== good && length !== EXCEPTION_BYTES) return malformed(`length ${length} instead of ${good}`);
+  const end = MBAP_BYTES + length;
+  if (size < end) return PARTIAL;
+  if (size > end) return malformed(`${size - end} bytes too many`);
+  return judgeBody(inbox, length, expected);
+}
+
+function judgeBody(inbox: Buffer, length: number, expected: Expected): Verdict {
+  const unit = inbox.readUInt8(MBAP_BYTES);
+  const code = inbox.readUInt8(MBAP_BYTES + 1);
+  const third = inbox.readUInt8(MBAP_BYTES + 2);
+  const answer: Verdict = { kind: "answer", end: MBAP_BYTES + length };
+  if (unit !== expected.unit) return malformed(`unit ${unit} instead of ${expected.unit}`);
+  if (code === (expected.code | EXCEPTION_BIT) && length === EXCEPTION_BYTES) {
+    return third === 0 ? malformed("exception 0") : answer;
+  }
+  if (code !== expected.code) return malformed(`function ${code} instead of ${expected.code}`);
+  if (length !== 3 + expected.dataBytes || third !== expected.dataBytes) {
+    return malformed(`${third} bytes of data instead of ${expected.dataBytes}`);
+  }
+  return answer;
+}
+
+function malformed(reason: string): Verdict {
+  return { kind: "malformed", reason };
+}

@@ -1,0 +1,133 @@
+import modbus from "modbus-serial";
+
+import { LinkError } from "../../core/link-error.ts";
+import type { BlockData } from "../../core/decode.ts";
+import type { Block } from "../../core/plan.ts";
+import type { ModbusTable } from "../../core/types/profile.ts";
+import type { Milliseconds } from "../../core/types/units.ts";
+import { mbapPort } from "./mbap-port.ts";
+import type { OpenWire } from "./wire.ts";
+
+/** What a device said to one request: data, or a Modbus exception. */
+export type BlockAnswer = BlockData | { readonly kind: "exception"; readonly code: number };
+
+export interface SessionOptions {
+  readonly openWire: OpenWire;
+  readonly unitId: number;
+  /** Until connected. */
+  readonly connect_ms: Milliseconds;
+  /** From a request to the last byte of its answer. */
+  readonly answer_ms: Milliseconds;
+}
+
+/**
+ * One connection: opened once, ended once, one request at a time. Every promise settles: with an answer, or with a
+ * LinkError at the deadline, at the peer's close, at the first wrong byte, or when `end` is called.
+ */
+export interface Session {
+  open(): Promise<void>;
+  read(block: Block): Promise<BlockAnswer>;
+  /** Rests for a device that wants it; rejects like a read. */
+  pause(ms: Milliseconds): Promise<void>;
+  /** Ends the connection; what is pending rejects with `error`, and so does everything after. The first reason stays. */
+  end(error: LinkError): void;
+}
+
+interface Pending {
+  readonly resolve: (answer: BlockAnswer | null) => void;
+  readonly reject: (error: LinkError) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** What we use of modbus-serial: four ways to read, none to write. */
+type SendRead = (...request: [unit: number, address: number, count: number, next: Callback]) => void;
+type Reader = Readonly<Record<"writeFC1" | "writeFC2" | "writeFC3" | "writeFC4", SendRead>>;
+type Callback = (error: (Error & { modbusCode?: unknown }) | null, result?: { data: unknown[] }) => void;
+
+const SEND: Readonly<Record<ModbusTable, keyof Reader>> = {
+  coil: "writeFC1",
+  discrete: "writeFC2",
+  holding: "writeFC3",
+  input: "writeFC4",
+};
+
+export function modbusSession(options: SessionOptions): Session {
+  let pending: Pending | null = null;
+  let ended: LinkError | null = null;
+
+  const take = (): Pending | null => {
+    const taken = pending;
+    pending = null;
+    clearTimeout(taken?.timer);
+    return taken;
+  };
+  const end = (error: LinkError): void => {
+    if (ended !== null) return;
+    ended = error;
+    port.destroy();
+    take()?.reject(error);
+  };
+  /** One thing at a time: rejects at once where it can't be begun; `late` says what happens when its time is over. */
+  const begin = (ms: Milliseconds, late: () => void, act: () => void): Promise<BlockAnswer | null> =>
+    new Promise((resolve, reject) => {
+      if (ended !== null || pending !== null) {
+        reject(ended ?? new LinkError("config", "a request is already under way"));
+        return;
+      }
+      pending = { resolve, reject, timer: setTimeout(late, ms) };
+      act();
+    });
+  const overdue = (what: string, ms: Milliseconds) => (): void =>
+    end(new LinkError("timeout", `no ${what} within ${ms} ms`));
+  const port = mbapPort(options.openWire, end);
+  const client = new modbus.default(port);
+  const reader = client as unknown as Reader;
+
+  return {
+    end,
+    open: async () => {
+      const connected = (error?: LinkError): void => {
+        if (error === undefined) take()?.resolve(null);
+        else end(error);
+      };
+      await begin(options.connect_ms, overdue("connection", options.connect_ms), () => client.open(connected));
+    },
+    pause: async (ms) => {
+      await begin(
+        ms,
+        () => take()?.resolve(null),
+        () => undefined,
+      );
+    },
+    read: async (block) => {
+      if (ended === null && !port.isOpen) throw new LinkError("closed", "the connection is not open");
+      const answered: Callback = (error, result) => {
+        const answer = answerOf(block, error, result);
+        if (answer instanceof LinkError) end(answer);
+        else take()?.resolve(answer);
+      };
+      const answer = await begin(options.answer_ms, overdue("answer", options.answer_ms), () => {
+        try {
+          reader[SEND[block.table]](options.unitId, block.address, block.count, answered);
+        } catch (cause) {
+          end(cause instanceof LinkError ? cause : new LinkError("config", "the request can't be sent", cause));
+        }
+      });
+      if (answer === null) throw new LinkError("malformed", "no answer"); // a read is never resolved without one
+      return answer;
+    },
+  };
+}
+
+function answerOf(
+  block: Block,
+  error: Parameters<Callback>[0],
+  result: Parameters<Callback>[1],
+): BlockAnswer | LinkError {
+  if (typeof error?.modbusCode === "number") return { kind: "exception", code: error.modbusCode };
+  // The port lets nothing through that modbus-serial could object to; if it does, the connection is not to be trusted.
+  if (error !== null || result === undefined) return new LinkError("malformed", "refused by modbus-serial", error);
+  return block.table === "coil" || block.table === "discrete"
+    ? { kind: "bits", bits: result.data as boolean[] }
+    : { kind: "words", words: result.data as number[] };
+}

@@ -1,0 +1,45 @@
+import type { ModbusPoint, ModbusQuirks, Profile, ProfileTag } from "../../src/core/types/profile.ts";
+
+/** Profiles made in place, for tests that need a shape rather than a real device. */
+
+export function point(partial: Partial<ModbusPoint> = {}): ModbusPoint {
+  return { table: "holding", address: 0, type: "uint16", scale: 1, offset: 0, sentinels: [], ...partial };
+}
+
+export const QUIRKS: ModbusQuirks = {
+  unit_id: 1,
+  word_order: "high_first",
+  string_order: "high_first",
+  max_registers: 125,
+  max_bits: 2000,
+  holes: {},
+  min_gap_ms: 0,
+  connect_delay_ms: 0,
+};
+
+/** One tag per point, t0, t1, ..., all in group g. */
+export function profileOf(points: readonly ModbusPoint[], quirks: Partial<ModbusQuirks> = {}): Profile {
+  return {
+    name: "made",
+    version: "1",
+    protocol: "modbus",
+    vendor: "",
+    document: "",
+    quirks: { ...QUIRKS, ...quirks },
+    groups: { g: { poll_interval_ms: 1000 } },
+    tags: points.map((at, i): ProfileTag => ({
+      name: `t${i}`,
+      label: `t${i}`,
+      bay: 0,
+      unit: "",
+      factor: 1,
+      group: "g",
+      deadband: 0,
+      heartbeat_ms: 900_000,
+      point: at,
+    })),
+    modes: { "0": "off" },
+    mode_sets: { in_use: [], run: [], runtime: [] },
+    filters: {},
+  };
+}
