@@ -12,6 +12,8 @@ export interface ModbusPoint {
   readonly table: ModbusTable;
   readonly address: number;
   readonly type: ModbusType;
+  /** Where this point's word order differs from the device's. */
+  readonly word_order?: ModbusQuirks["word_order"];
   /** Strings only: number of registers, two characters each. */
   readonly length?: number;
   /** 0..15: one bit of a register (type bool in table input or holding). */
