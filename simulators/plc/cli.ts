@@ -1,0 +1,179 @@
+import { parseArgs } from "node:util";
+import { clockFromNow, readClockFile, scaledClock } from "../clock.ts";
+import { findScenario, SCENARIOS } from "./scenarios/all.ts";
+import { startPlc } from "./start.ts";
+import type { Profile } from "../../src/core/types/profile.ts";
+import type { PlcOptions, RunningPlc } from "./start.ts";
+
+/** What the command needs of the process round it. */
+export interface PlcIo {
+  readonly out: (line: string) => void;
+  readonly err: (line: string) => void;
+  /** Reads a profile file; throws an Error whose message is a sentence. */
+  readonly loadProfile: (path: string) => Profile | Promise<Profile>;
+  /** Used without --profile. */
+  readonly defaultProfile: string;
+  /** Aborted: stop. Default: Ctrl-C or SIGTERM. */
+  readonly signal?: AbortSignal;
+}
+
+const DEFAULTS = { scenario: "busy-day", port: "5020", speed: "1", seed: "1" };
+
+const HELP = `Usage: booth-sim plc [options]
+
+Plays a paint booth behind a Modbus TCP server on 127.0.0.1 until Ctrl-C.
+
+  --scenario NAME     the story to play (default ${DEFAULTS.scenario}); --list shows all
+  --modbus-port N     port of the server (default ${DEFAULTS.port}; 0: any free one)
+  --speed N           simulated seconds per second (default ${DEFAULTS.speed})
+  --seed N            same seed, same story (default ${DEFAULTS.seed})
+  --start ISO         begin of a story told once; for a daily one any instant of its first day
+                      (default: now, so a daily one has the local day so far behind it)
+  --serial TEXT       the serial number in the PLC
+  --profile FILE      the register map (default: the CLICK-like booth)
+  --truth FILE        write what really happens as JSON lines
+  --clock FILE        share the simulated time of a site instead of --speed
+  --list              list the scenarios
+  --help              this text`;
+
+/** A mistake of the person at the keyboard; the message is all that they need. */
+class UsageError extends Error {}
+
+function readOptions(argv: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: {
+        scenario: { type: "string", default: DEFAULTS.scenario },
+        "modbus-port": { type: "string", default: DEFAULTS.port },
+        speed: { type: "string", default: DEFAULTS.speed },
+        seed: { type: "string", default: DEFAULTS.seed },
+        start: { type: "string" },
+        serial: { type: "string" },
+        profile: { type: "string" },
+        truth: { type: "string" },
+        clock: { type: "string" },
+        list: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+    return values;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(`${reason.replace(/\.$/, "")}. booth-sim plc --help lists the options.`, { cause });
+  }
+}
+
+type Options = ReturnType<typeof readOptions>;
+
+function numberOf(name: string, text: string, range: { min: number; max: number; whole?: boolean }): number {
+  const value = text.trim() === "" ? NaN : Number(text);
+  const fits = value >= range.min && value <= range.max && (!range.whole || Number.isInteger(value));
+  if (fits) return value;
+  throw new UsageError(`--${name} must be a ${range.whole ? "whole " : ""}number from ${range.min} to ${range.max}.`);
+}
+
+function startOf(text: string | undefined): { readonly start?: number } {
+  if (text === undefined) return {};
+  const start = Date.parse(text);
+  if (Number.isNaN(start)) throw new UsageError(`--start must be a time such as 2026-03-02T08:00:00-07:00.`);
+  return { start };
+}
+
+async function profileOf(path: string, io: PlcIo): Promise<Profile> {
+  try {
+    return await io.loadProfile(path);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(`The profile ${path} can't be used: ${reason}`, { cause });
+  }
+}
+
+function clockOf(options: Options): PlcOptions["clock"] {
+  if (options.clock !== undefined) {
+    try {
+      return scaledClock(readClockFile(options.clock));
+    } catch (cause) {
+      throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+    }
+  }
+  return scaledClock(clockFromNow(numberOf("speed", options.speed, { min: 0.001, max: 100_000 })));
+}
+
+async function plcOptions(options: Options, io: PlcIo): Promise<PlcOptions> {
+  const scenario = findScenario(options.scenario);
+  if (!scenario) {
+    const names = SCENARIOS.map(({ name }) => name).join(", ");
+    throw new UsageError(`There is no scenario ${options.scenario}; there are ${names}.`);
+  }
+  return {
+    scenario,
+    profile: await profileOf(options.profile ?? io.defaultProfile, io),
+    seed: numberOf("seed", options.seed, { min: 0, max: Number.MAX_SAFE_INTEGER, whole: true }),
+    port: numberOf("modbus-port", options["modbus-port"], { min: 0, max: 65_535, whole: true }),
+    clock: clockOf(options),
+    ...startOf(options.start),
+    ...(options.truth === undefined ? {} : { truthFile: options.truth }),
+    ...(options.serial === undefined ? {} : { identity: { plc_serial: options.serial } }),
+  };
+}
+
+async function startOrSay(options: PlcOptions): Promise<RunningPlc> {
+  try {
+    return await startPlc(options);
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+    if (code === "EADDRINUSE") {
+      throw new UsageError(`Port ${options.port} is taken; give another one with --modbus-port.`, { cause });
+    }
+    if (code === "EACCES") {
+      throw new UsageError(`Port ${options.port} needs root; give one above 1023 with --modbus-port.`, { cause });
+    }
+    if (cause instanceof Error && "path" in cause && cause.path === options.truthFile) {
+      throw new UsageError(`The truth file can't be written: ${cause.message}`, { cause });
+    }
+    throw cause;
+  }
+}
+
+/** Resolves at the signal, or at Ctrl-C where there is none. */
+function untilStopped(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal) {
+      if (signal.aborted) resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+      return;
+    }
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+  });
+}
+
+async function play(options: Options, io: PlcIo): Promise<void> {
+  const plc = await startOrSay(await plcOptions(options, io));
+  const { mode } = plc.booth.stateAt(plc.booth.origin);
+  io.out(
+    `plc: ${plc.booth.scenario.name}, Modbus TCP on 127.0.0.1:${plc.port}, ${mode} at the story's begin. Ctrl-C stops.`,
+  );
+  await untilStopped(io.signal);
+  await plc.stop();
+  io.out(`plc: stopped after ${plc.counts.requests} requests on ${plc.counts.connections} connections.`);
+}
+
+/**
+ * The command `booth-sim plc`. Resolves with the exit status: 0 after Ctrl-C, --help or --list, 2 for a mistake in
+ * the arguments or a taken port, told in one sentence.
+ */
+export async function plcCommand(argv: readonly string[], io: PlcIo): Promise<number> {
+  try {
+    const options = readOptions(argv);
+    if (options.help) io.out(HELP);
+    else if (options.list) for (const { name, title } of SCENARIOS) io.out(`${name.padEnd(18)}${title}`);
+    else await play(options, io);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    io.err(error.message);
+    return 2;
+  }
+}

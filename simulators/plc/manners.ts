@@ -1,0 +1,50 @@
+import type { ModbusTable } from "../../src/core/types/profile.ts";
+
+/** Addresses (0-based, inclusive) that answer with an exception. */
+export interface BadRange {
+  readonly table: ModbusTable;
+  readonly first: number;
+  readonly last: number;
+  readonly code: number;
+}
+
+/** How badly a server behaves. Every field may be changed while it runs and holds from the next request on. */
+export interface Manners {
+  /** Connections beyond so many are reset at once: 1 = an HMI has the only one if it came first; 0 = nobody gets in. */
+  max_connections: number;
+  /** Takes requests, never answers. */
+  drop_answers: boolean;
+  /** Simulated ms before each answer. */
+  delay_ms: number;
+  /** Closes a connection that has been silent for so long, simulated ms; null: never. */
+  idle_close_ms: number | null;
+  /** Answers each request with what the one before it should have got, under that one's transaction id. */
+  late_answers: boolean;
+  /** Answers every request with this exception (6 busy, 10 and 11 from serial gateways); null: behaves. */
+  exception: number | null;
+  bad_ranges: readonly BadRange[];
+  /** So many registers or bytes fewer (or more, below 0) in each answer than were asked for, header consistent. */
+  short_by: number;
+  /** Byte count and MBAP length say more than is sent; the rest never comes. */
+  wrong_length: boolean;
+  /** Closes the connection after the request instead of answering. */
+  close_on_request: boolean;
+  /** Sends each answer in pieces of so many bytes; null: whole. */
+  split_bytes: number | null;
+}
+
+export function goodManners(): Manners {
+  return {
+    max_connections: Infinity,
+    drop_answers: false,
+    delay_ms: 0,
+    idle_close_ms: null,
+    late_answers: false,
+    exception: null,
+    bad_ranges: [],
+    short_by: 0,
+    wrong_length: false,
+    close_on_request: false,
+    split_bytes: null,
+  };
+}

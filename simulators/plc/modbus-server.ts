@@ -1,0 +1,214 @@
+import { createServer } from "node:net";
+import { answer, frame, isWrite, parseFrames } from "./modbus-frames.ts";
+import type { Server, Socket } from "node:net";
+import type { Device, Request } from "./modbus-frames.ts";
+
+/** What a server has seen since its start. */
+export interface ServerCounts {
+  connections: number;
+  refused: number;
+  requests: number;
+  /** Registers and bits that were sent. */
+  values: number;
+  exceptions: number;
+  /** Requests with a writing function code. */
+  writes: number;
+  malformed: number;
+}
+
+export interface ServerOptions {
+  readonly device: Device;
+  /** Simulated epoch ms of the memory that a request sees. */
+  readonly now: () => number;
+  /** Simulated time, for delays and idle closing. */
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** dark: no power, connections are reset. silent: the cable is out, nothing is answered. */
+  readonly link: () => "up" | "dark" | "silent";
+}
+
+export interface ModbusServer {
+  readonly port: number;
+  readonly counts: ServerCounts;
+  /** Sockets that are open now. */
+  open(): number;
+  /** Stops listening and ends every socket: from now on connections are refused. The port stays reserved for `online`. */
+  offline(): Promise<void>;
+  /** Listens again on the same port. */
+  online(): Promise<void>;
+  /** Ends everything; may be called more than once. */
+  close(): Promise<void>;
+}
+
+/** What every connection shares. */
+interface Service {
+  readonly options: ServerOptions;
+  readonly counts: ServerCounts;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  /** Aborted when the socket is closed. */
+  readonly gone: AbortController;
+  /** Bytes of a request that hasn't come whole yet. */
+  rest: Buffer;
+  /** The request before, for late answers. */
+  last: Request | null;
+  idle: AbortController | null;
+  /** Answers go out in the order of the requests. */
+  turn: Promise<void>;
+}
+
+const HOST = "127.0.0.1";
+
+/** One write per piece, each in a turn of its own, so that TCP sends them apart. */
+async function sendPieces(socket: Socket, bytes: Buffer, size: number): Promise<void> {
+  for (let at = 0; at < bytes.length && !socket.destroyed; at += size) {
+    await new Promise<void>((resolve) => socket.write(bytes.subarray(at, at + size), () => resolve()));
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}
+
+/** What goes out for a request, or null for silence. */
+function compose({ options, counts }: Service, connection: Connection, request: Request): Buffer | null {
+  const { manners } = options.device;
+  const about = manners.late_answers ? connection.last : request;
+  connection.last = request;
+  if (manners.drop_answers || !about) return null;
+  const { pdu, values } = answer(options.device, about, options.now());
+  counts.values += values;
+  if (values === 0) counts.exceptions++;
+  if (!manners.wrong_length) return frame(about, pdu);
+  const overstated = Buffer.from(pdu);
+  if (values > 0) overstated[1] = Math.min(250, (overstated[1] ?? 0) + 2);
+  return frame(about, overstated, 2);
+}
+
+async function handle(service: Service, connection: Connection, request: Request): Promise<void> {
+  const { options } = service;
+  const { manners } = options.device;
+  const { socket, gone } = connection;
+  if (manners.delay_ms > 0) await options.sleep(manners.delay_ms, gone.signal);
+  if (socket.destroyed) return;
+  const link = options.link();
+  if (link === "silent") return;
+  if (link === "dark" || manners.close_on_request) {
+    socket.resetAndDestroy();
+    return;
+  }
+  const bytes = compose(service, connection, request);
+  if (!bytes) return;
+  if (manners.split_bytes === null) socket.write(bytes);
+  else await sendPieces(socket, bytes, manners.split_bytes);
+}
+
+function armIdleClose(options: ServerOptions, connection: Connection): void {
+  const { idle_close_ms } = options.device.manners;
+  connection.idle?.abort();
+  connection.idle = null;
+  if (idle_close_ms === null) return;
+  const idle = new AbortController();
+  connection.idle = idle;
+  options.sleep(idle_close_ms, idle.signal).then(
+    () => connection.socket.end(),
+    () => undefined, // aborted: a request came, or the socket is gone
+  );
+}
+
+function receive(service: Service, connection: Connection, chunk: Buffer): void {
+  const { options, counts } = service;
+  const parsed = parseFrames(connection.rest.length === 0 ? chunk : Buffer.concat([connection.rest, chunk]));
+  connection.rest = parsed.rest;
+  armIdleClose(options, connection);
+  for (const request of parsed.requests) {
+    counts.requests++;
+    if (isWrite(request)) counts.writes++;
+    connection.turn = connection.turn
+      .then(() => handle(service, connection, request))
+      .catch(() => void connection.socket.destroy()); // a delay cut short by the socket's end gets here
+  }
+  if (parsed.malformed) {
+    counts.malformed++;
+    connection.socket.destroy();
+  }
+}
+
+function serve(service: Service, socket: Socket): void {
+  const connection: Connection = {
+    socket,
+    gone: new AbortController(),
+    rest: Buffer.alloc(0),
+    last: null,
+    idle: null,
+    turn: Promise.resolve(),
+  };
+  socket.setNoDelay(true);
+  armIdleClose(service.options, connection);
+  socket.on("error", () => socket.destroy());
+  socket.on("close", () => {
+    connection.gone.abort();
+    connection.idle?.abort();
+  });
+  socket.on("data", (chunk) => receive(service, connection, chunk));
+}
+
+async function listen(server: Server, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, HOST, () => {
+      server.removeListener("error", reject);
+      resolve();
+    });
+  });
+  const address = server.address();
+  return typeof address === "object" && address ? address.port : port;
+}
+
+/**
+ * A Modbus TCP server of its own on 127.0.0.1 (port 0: any free one). It keeps to the specification but for what
+ * `device.manners` says. Rejects with the system's error when the port is taken.
+ */
+export async function startModbusServer(options: ServerOptions, wantedPort: number): Promise<ModbusServer> {
+  const counts: ServerCounts = {
+    connections: 0,
+    refused: 0,
+    requests: 0,
+    values: 0,
+    exceptions: 0,
+    writes: 0,
+    malformed: 0,
+  };
+  const sockets = new Set<Socket>();
+  const accept = (socket: Socket): void => {
+    counts.connections++;
+    if (options.link() === "dark" || sockets.size >= options.device.manners.max_connections) {
+      counts.refused++;
+      socket.on("error", () => socket.destroy());
+      socket.resetAndDestroy();
+      return;
+    }
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    serve({ options, counts }, socket);
+  };
+  let server: Server | null = createServer(accept);
+  const port = await listen(server, wantedPort);
+  const offline = async (): Promise<void> => {
+    const closing = server;
+    server = null;
+    for (const socket of sockets) socket.destroy();
+    await new Promise<void>((resolve) => (closing ? closing.close(() => resolve()) : resolve()));
+  };
+  return {
+    port,
+    counts,
+    open: () => sockets.size,
+    offline,
+    online: async () => {
+      if (server) return;
+      const fresh = createServer(accept);
+      await listen(fresh, port);
+      server = fresh;
+    },
+    close: offline,
+  };
+}

@@ -1,0 +1,87 @@
+import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
+import type { FilterType } from "../../../src/core/types/booth.ts";
+import type { BoothState, FilterState, FilterTruth, Rules } from "./types.ts";
+
+/** Two presses of a reset button within this time are one change. */
+const SAME_CHANGE_MS = 600_000;
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+const CLEAN_PA: Readonly<Record<FilterType, number>> = { exhaust_filter: 18, pre_filter: 14, intake_filter: 22 };
+/** A booth in steady work: 395 in-use minutes a day, 34 of 79 of them spray, 79 a cycle. */
+const USUAL_IN_USE_MINUTES_PER_DAY = 395;
+
+/** A filter that has been in for so many in-use minutes when the story begins (integrals are 0 then). */
+export function usedFilter(filter: FilterType, minutes: number, origin: number): FilterState {
+  const in_use_ms = Math.round(minutes * MINUTE_MS);
+  return {
+    installed_at: origin - Math.ceil(minutes / USUAL_IN_USE_MINUTES_PER_DAY) * DAY_MS,
+    in_use0_ms: -in_use_ms,
+    spray0_ms: -Math.round((in_use_ms * 34) / 79),
+    cycles0: -Math.floor(minutes / 79),
+    counter0_ms: -in_use_ms,
+    pressed_at: null,
+    overuse_since: null,
+    clean_pa: CLEAN_PA[filter],
+  };
+}
+
+/** A filter's own story as of the state's instant. */
+export function filterTruth(state: BoothState, filter: FilterState, removed: number | null): FilterTruth {
+  return {
+    installed_at: filter.installed_at,
+    removed,
+    minutes: (state.totals.in_use_ms - filter.in_use0_ms) / MINUTE_MS,
+    spray_minutes: (state.totals.spray_ms - filter.spray0_ms) / MINUTE_MS,
+    overuse_since: filter.overuse_since,
+  };
+}
+
+export interface Pressed {
+  readonly filter: FilterState;
+  /** The filter that went out; null where this press belongs to the change before. */
+  readonly removed: FilterTruth | null;
+}
+
+/** The reset button: the PLC's counter goes to 0 each time, a new filter counts once per change. */
+export function pressReset(state: BoothState, old: FilterState): Pressed {
+  const counted: FilterState = { ...old, counter0_ms: state.totals.in_use_ms, pressed_at: state.at };
+  const same = old.pressed_at !== null && state.at - old.pressed_at <= SAME_CHANGE_MS;
+  if (same) return { filter: counted, removed: null };
+  const fresh: FilterState = {
+    ...counted,
+    installed_at: state.at,
+    in_use0_ms: state.totals.in_use_ms,
+    spray0_ms: state.totals.spray_ms,
+    cycles0: state.totals.cycles,
+    overuse_since: null,
+  };
+  return { filter: fresh, removed: filterTruth(state, old, state.at) };
+}
+
+function reachesLimit(state: BoothState, type: FilterType, rules: Rules): number {
+  const filter = state.filters[type];
+  const limits = rules.limits[type];
+  if (!filter || !limits || filter.overuse_since !== null) return Infinity;
+  const left = (limits.minutes ?? Infinity) * MINUTE_MS - (state.totals.in_use_ms - filter.in_use0_ms);
+  const inUse = rules.mode_sets.in_use.includes(state.mode);
+  const byMinutes = left <= 0 ? state.at : inUse ? state.at + left : Infinity;
+  const byDays = filter.installed_at + (limits.days ?? Infinity) * DAY_MS;
+  const byCycles = state.totals.cycles - filter.cycles0 >= (limits.cycles ?? Infinity) ? state.at : Infinity;
+  return Math.ceil(Math.max(state.at, Math.min(byMinutes, byDays, byCycles)));
+}
+
+/**
+ * The next instant at which a filter reaches a limit of minutes, days or cycles if the mode lasts. The pressure limit
+ * is no part of it: a filter here never loads up to it before its minutes are over.
+ */
+export function nextOveruse(
+  state: BoothState,
+  rules: Rules,
+): { readonly at: number; readonly filter: FilterType | null } {
+  let next: { readonly at: number; readonly filter: FilterType | null } = { at: Infinity, filter: null };
+  for (const filter of FILTER_TYPES) {
+    const at = reachesLimit(state, filter, rules);
+    if (at < next.at) next = { at, filter };
+  }
+  return next;
+}

@@ -1,0 +1,55 @@
+/** A day on a facility's wall calendar. */
+export interface LocalDate {
+  readonly year: number;
+  /** 1..12 */
+  readonly month: number;
+  readonly day: number;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(tz: string): Intl.DateTimeFormat {
+  const known = formats.get(tz);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat("en-US", {
+    timeZone: tz,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+  formats.set(tz, made);
+  return made;
+}
+
+/** The wall clock of `tz` at an instant, written as if it were UTC. */
+function wallAsUtc(tz: string, at: number): number {
+  const part = new Map(
+    formatOf(tz)
+      .formatToParts(at)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const field = (name: Intl.DateTimeFormatPartTypes): number => part.get(name) ?? 0;
+  return Date.UTC(field("year"), field("month") - 1, field("day"), field("hour"), field("minute"), field("second"));
+}
+
+export function localDate(tz: string, at: number): LocalDate {
+  const wall = new Date(wallAsUtc(tz, at));
+  return { year: wall.getUTCFullYear(), month: wall.getUTCMonth() + 1, day: wall.getUTCDate() };
+}
+
+export function addDays(date: LocalDate, days: number): LocalDate {
+  const moved = new Date(Date.UTC(date.year, date.month - 1, date.day + days));
+  return { year: moved.getUTCFullYear(), month: moved.getUTCMonth() + 1, day: moved.getUTCDate() };
+}
+
+/** The instant of "HH:MM" (or "HH:MM:SS") on that day; of a wall time that exists twice or never, a neighbouring one. */
+export function instantOf(tz: string, date: LocalDate, time: string): number {
+  const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);
+  const wall = Date.UTC(date.year, date.month - 1, date.day, hours, minutes, seconds);
+  const guess = wall - (wallAsUtc(tz, wall) - wall);
+  return wall - (wallAsUtc(tz, guess) - guess);
+}

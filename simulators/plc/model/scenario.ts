@@ -1,0 +1,74 @@
+import type { FilterType, ProfileMode } from "../../../src/core/types/booth.ts";
+import type { Action, Identity, Integrals } from "./types.ts";
+
+/** One step of a story: a stage that lasts (without minutes: until something else happens), or something at once. */
+export type Step =
+  | { readonly mode: ProfileMode; readonly minutes?: number; readonly fault_code?: number }
+  | { readonly wait_minutes: number }
+  | Exclude<Action, { readonly kind: "mode" | "settle" | "overuse" }>;
+
+/**
+ * Steps one after the other. `at` is local time "HH:MM" (daily stories) or minutes after the story's start.
+ * The whole beat is shifted by a seeded 0..shift_s (default 90 s), so that no change falls on a poll.
+ */
+export interface Beat {
+  readonly at: string | number;
+  readonly shift_s?: number;
+  readonly steps: readonly Step[];
+}
+
+/** A story as data. `title` is one line for people. */
+export interface Scenario {
+  readonly name: string;
+  readonly title: string;
+  readonly tz: string;
+  readonly outdoor_c: number;
+  /** once: beats in minutes after the start. daily: beats in local time, every day from the start's day on. */
+  readonly repeat: "once" | "daily";
+  readonly beats: readonly Beat[];
+  /** Further beats on the nth day of a daily story (0: the start's day), in local time. */
+  readonly on_day?: Readonly<Record<number, readonly Beat[]>>;
+  /** In-use minutes of each fitted filter at the story's origin. */
+  readonly filter_minutes?: Readonly<Partial<Record<FilterType, number>>>;
+  /** What the PLC's counters show at the origin. */
+  readonly counters?: Partial<Integrals>;
+  readonly identity?: Partial<Identity>;
+}
+
+/** Minutes of the ramp at the start of a bake; the rest is soak. */
+export const RAMP_MINUTES = 10;
+
+/** The standard cycle of 97 min, 79 of them in use. */
+export const STANDARD_CYCLE: readonly Step[] = [
+  { mode: "prep", minutes: 8 },
+  { mode: "spray", minutes: 12 },
+  { mode: "flash", minutes: 6 },
+  { mode: "spray", minutes: 12 },
+  { mode: "flash", minutes: 6 },
+  { mode: "spray", minutes: 10 },
+  { mode: "purge", minutes: 3 },
+  { mode: "bake", minutes: 30 },
+  { mode: "cool_down", minutes: 10 },
+];
+
+/** Start of a standard cycle up to its bake. */
+export const UP_TO_BAKE: readonly Step[] = STANDARD_CYCLE.slice(0, 7);
+
+/** 08:00 to 17:30 local, five standard cycles, setback over lunch: 395 of 570 min in use. */
+export const BUSY_DAY: readonly Beat[] = [
+  { at: "07:45", steps: [{ mode: "idle" }] },
+  { at: "08:00", steps: [...STANDARD_CYCLE, { mode: "idle" }] },
+  { at: "09:47", steps: [...STANDARD_CYCLE, { mode: "setback" }] },
+  { at: "12:09", steps: [...STANDARD_CYCLE, { mode: "idle" }] },
+  { at: "13:56", steps: [...STANDARD_CYCLE, { mode: "idle" }] },
+  { at: "15:43", steps: [...STANDARD_CYCLE, { mode: "idle" }] },
+  { at: "17:30", steps: [{ mode: "off" }] },
+];
+
+/** A story told once: idle at the start, the steps two minutes later, then idle for a while and off. */
+export function onceStory(steps: readonly Step[]): readonly Beat[] {
+  return [
+    { at: 0, shift_s: 0, steps: [{ mode: "idle" }] },
+    { at: 2, shift_s: 30, steps: [...steps, { mode: "idle", minutes: 20 }, { mode: "off" }] },
+  ];
+}

@@ -1,0 +1,115 @@
+import { machineryOf, pressureDrop, BURNER_THERM_H } from "./model/physics.ts";
+import { noise } from "./model/random.ts";
+import type { FilterType } from "../../src/core/types/booth.ts";
+import type { Booth } from "./model/booth.ts";
+import type { BoothState } from "./model/types.ts";
+
+export type Quantity = number | string | boolean;
+
+/** A reset button's coil stays on for so long after the press; the first-scan bit for so long after power-up. */
+const RESET_PULSE_MS = 3000;
+const FIRST_SCAN_MS = 10_000;
+const MINUTE_MS = 60_000;
+/** The door stands open while parts are moved in or out. */
+const DOOR_OPEN_MS = 5 * MINUTE_MS;
+
+interface Look {
+  readonly state: BoothState;
+  readonly code: (state: BoothState) => number;
+  readonly seed: number;
+}
+
+type Source = (look: Look) => Quantity;
+
+function fan({ state }: Look): number {
+  return machineryOf(state.mode, state.phase, state.outdoor_c).fan;
+}
+
+function burner({ state }: Look): number {
+  return machineryOf(state.mode, state.phase, state.outdoor_c).gas_therm_h / BURNER_THERM_H;
+}
+
+/** A sensor's reading: never quite still, as a real one. */
+function sensed(look: Look, tag: string, value: number): number {
+  return value + 0.15 * noise(look.seed, tag, look.state.at);
+}
+
+function filterMinutes(type: FilterType): Source {
+  return ({ state }) => {
+    const filter = state.filters[type];
+    return filter ? (state.totals.in_use_ms - filter.counter0_ms) / MINUTE_MS : 0;
+  };
+}
+
+function resetCoil(type: FilterType): Source {
+  return ({ state }) => {
+    const pressed = state.filters[type]?.pressed_at ?? null;
+    return pressed !== null && state.at < pressed + RESET_PULSE_MS;
+  };
+}
+
+function exhaustPressure(look: Look): number {
+  const filter = look.state.filters.exhaust_filter;
+  if (!filter) return 0;
+  const drop = pressureDrop(fan(look), filter.clean_pa, look.state.totals.spray_ms - filter.spray0_ms);
+  return Math.max(0, sensed(look, "exhaust_pressure", drop));
+}
+
+function isDoorOpen({ state }: Look): boolean {
+  const elapsed = state.at - state.mode_since;
+  return (state.mode === "prep" || state.mode === "idle") && elapsed < DOOR_OPEN_MS;
+}
+
+/** Which quantity of the model feeds which tag, in the tag's own unit. A tag that isn't here reads 0, false or "". */
+const SOURCES: Readonly<Record<string, Source>> = {
+  mode: ({ state, code }) => code(state),
+  fault_code: ({ state }) => state.fault_code,
+  cycle_count: ({ state }) => state.totals.cycles + state.offsets.cycles,
+  run_minutes: ({ state }) => (state.totals.run_ms + state.offsets.run_ms) / MINUTE_MS,
+  gas: ({ state }) => state.totals.gas_therm + state.offsets.gas_therm,
+  energy: ({ state }) => state.totals.energy_kwh + state.offsets.energy_kwh,
+  motor_starts: ({ state }) => state.totals.motor_starts + state.offsets.motor_starts,
+  uptime_s: ({ state }) => (state.at - state.booted_at) / 1000,
+  exhaust_minutes: filterMinutes("exhaust_filter"),
+  pre_minutes: filterMinutes("pre_filter"),
+  intake_minutes: filterMinutes("intake_filter"),
+  air_temperature: (look) => sensed(look, "air_temperature", look.state.air_c),
+  metal_temperature: (look) => sensed(look, "metal_temperature", look.state.metal_c),
+  booth_pressure: (look) => {
+    const does = machineryOf(look.state.mode, look.state.phase, look.state.outdoor_c);
+    return sensed(look, "booth_pressure", does.booth_pa);
+  },
+  exhaust_pressure: exhaustPressure,
+  fan_speed: (look) => (fan(look) > 0 ? fan(look) * 100 + 0.1 * noise(look.seed, "fan_speed", look.state.at) : 0),
+  burner_modulation: (look) => burner(look) * 100,
+  outdoor_temperature: (look) => sensed(look, "outdoor_temperature", look.state.outdoor_c),
+  firmware_version: ({ state }) => state.identity.firmware_version,
+  plc_serial: ({ state }) => state.identity.plc_serial,
+  plc_program: ({ state }) => state.identity.plc_program,
+  plc_program_revision: ({ state }) => state.identity.plc_program_revision,
+  burner_on: (look) => burner(look) > 0,
+  fan_on: (look) => fan(look) > 0,
+  door_open: isDoorOpen,
+  exhaust_reset: resetCoil("exhaust_filter"),
+  pre_reset: resetCoil("pre_filter"),
+  intake_reset: resetCoil("intake_filter"),
+  first_scan: ({ state }) => state.at < state.booted_at + FIRST_SCAN_MS,
+};
+
+/**
+ * What a tag of that name shows in the state, a sensor's fault included; undefined for a name that the model
+ * doesn't know. `code` gives the PLC's number for a mode.
+ */
+export function quantityOf(
+  tag: string,
+  state: BoothState,
+  booth: Pick<Booth, "seed" | "stateAt"> & { readonly code: Look["code"] },
+): Quantity | undefined {
+  const source = SOURCES[tag];
+  if (!source) return undefined;
+  const sensor = state.sensors[tag];
+  if (sensor?.fault.kind === "value") return sensor.fault.value;
+  // A stuck sensor shows what it showed in its last second of health.
+  const shown = sensor ? booth.stateAt(sensor.since - 1000) : state;
+  return source({ state: shown, seed: booth.seed, code: booth.code });
+}

@@ -1,0 +1,100 @@
+import { quantityOf } from "./quantities.ts";
+import type { ModbusPoint, ModbusTable, Profile, ProfileTag } from "../../src/core/types/profile.ts";
+import type { Mode } from "../../src/core/types/booth.ts";
+import type { Booth } from "./model/booth.ts";
+import type { BoothState } from "./model/types.ts";
+import type { Quantity } from "./quantities.ts";
+
+/** Shown in the mode register for a mode that the profile has no code for. */
+export const UNMAPPED_CODE = 99;
+
+/** The PLC's mode code: of several for bake the first is the ramp, the last the soak. */
+export function modeCoder(profile: Profile): (state: { readonly mode: Mode; readonly phase: string | null }) => number {
+  const codes = new Map<string, number[]>();
+  const inOrder = Object.entries(profile.modes).toSorted((a, b) => Number(a[0]) - Number(b[0]));
+  for (const [code, mode] of inOrder) codes.set(mode, [...(codes.get(mode) ?? []), Number(code)]);
+  return ({ mode, phase }) => (phase === "soak" ? codes.get(mode)?.at(-1) : codes.get(mode)?.[0]) ?? UNMAPPED_CODE;
+}
+
+/** Registers that a point takes; 1 for a coil. */
+export function widthOf(point: ModbusPoint): number {
+  if (point.type === "string") return point.length ?? 1;
+  return point.type === "uint32" || point.type === "int32" || point.type === "float32" ? 2 : 1;
+}
+
+/**
+ * The whole number that an integer register holds for a value in the tag's unit. Counters count full steps only;
+ * everything is taken modulo the register's size, as a PLC's counter wraps.
+ */
+export function rawInteger(tag: ProfileTag, value: number): number {
+  const { point } = tag;
+  const exact = (value - point.offset) / point.scale;
+  const whole = tag.counter || tag.role === "uptime" ? Math.floor(exact + 1e-6) : Math.round(exact);
+  const size = 2 ** (16 * widthOf(point));
+  const wrapped = ((whole % size) + size) % size;
+  const isSigned = point.type === "int16" || point.type === "int32";
+  return isSigned && wrapped >= size / 2 ? wrapped - size : wrapped;
+}
+
+const scratch = new DataView(new ArrayBuffer(4));
+
+function textWords(point: ModbusPoint, text: string, lowFirst: boolean): readonly number[] {
+  return Array.from({ length: point.length ?? 1 }, (_, i) => {
+    const [first, second] = [text.charCodeAt(2 * i) || 0, text.charCodeAt(2 * i + 1) || 0];
+    return lowFirst ? (second << 8) | first : (first << 8) | second;
+  });
+}
+
+/** The registers of one point, in the device's order of words. A bit of a register comes as that bit's weight. */
+export function encodePoint(profile: Profile, tag: ProfileTag, value: Quantity): readonly number[] {
+  const { point } = tag;
+  if (point.type === "string") return textWords(point, String(value), profile.quirks.string_order === "low_first");
+  if (point.type === "bool") {
+    const isOn = value === true || (typeof value === "number" && value !== 0);
+    return [isOn ? 1 << (point.bit ?? 0) : 0];
+  }
+  const number = Number(value);
+  if (widthOf(point) === 1) return [rawInteger(tag, Number.isNaN(number) ? 0 : number) & 0xffff];
+  if (point.type === "float32") scratch.setFloat32(0, (number - point.offset) / point.scale);
+  else scratch.setUint32(0, rawInteger(tag, Number.isNaN(number) ? 0 : number) >>> 0);
+  const words = [scratch.getUint16(0), scratch.getUint16(2)];
+  return (point.word_order ?? profile.quirks.word_order) === "low_first" ? words.toReversed() : words;
+}
+
+/** Reads the device's memory at one instant. */
+export interface RegisterImage {
+  /** `count` values from `address` on (0 or 1 each in coil and discrete), or null: the device has no such address. */
+  read(
+    span: { readonly table: ModbusTable; readonly address: number; readonly count: number },
+    at: number,
+  ): readonly number[] | null;
+}
+
+/** The profile's map, filled from the booth. Every value of one read shows the same instant: no torn words. */
+export function registerImage(profile: Profile, booth: Booth): RegisterImage {
+  const code = modeCoder(profile);
+  const look = { seed: booth.seed, stateAt: (at: number) => booth.stateAt(at), code };
+  const tables = Map.groupBy(profile.tags, (tag) => tag.point.table);
+  const value = (tag: ProfileTag, state: BoothState): Quantity =>
+    quantityOf(tag.name, state, look) ?? (tag.point.type === "string" ? "" : 0);
+  return {
+    read: ({ table, address, count }, at) => {
+      const tags = tables.get(table);
+      const end = address + count;
+      const isHole = (profile.quirks.holes[table] ?? []).some(([first, last]) => first < end && address <= last);
+      if (!tags || isHole || end > 65_536) return null;
+      const state = booth.stateAt(at);
+      const words = new Array<number>(count).fill(0);
+      for (const tag of tags) {
+        const start = tag.point.address;
+        if (start >= end || start + widthOf(tag.point) <= address) continue;
+        for (const [i, word] of encodePoint(profile, tag, value(tag, state)).entries()) {
+          const place = start + i - address;
+          // Several bits may share one register, hence "or".
+          if (place >= 0 && place < count) words[place] = (words[place] ?? 0) | word;
+        }
+      }
+      return words;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { busyDay } from "./busy-day.ts";
+import { cableOut } from "./cable-out.ts";
+import { counterWrap } from "./counter-wrap.ts";
+import { estop } from "./estop.ts";
+import { filterChange } from "./filter-change.ts";
+import { filterOverdue } from "./filter-overdue.ts";
+import { fireContact } from "./fire-contact.ts";
+import { flameLockout } from "./flame-lockout.ts";
+import { nightShift } from "./night-shift.ts";
+import { powerCycle, powerCycleLost } from "./power-cycle.ts";
+import { programUpdate } from "./program-update.ts";
+import { sensorFaults } from "./sensor-faults.ts";
+import { shortBakes } from "./short-bakes.ts";
+import { standardCycle } from "./standard-cycle.ts";
+import { summer } from "./summer.ts";
+import { waterborne } from "./waterborne.ts";
+import { wrongSerial } from "./wrong-serial.ts";
+import type { Scenario } from "../model/scenario.ts";
+
+/** Every story the simulator can play. */
+export const SCENARIOS: readonly Scenario[] = [
+  standardCycle,
+  waterborne,
+  summer,
+  busyDay,
+  shortBakes,
+  filterOverdue,
+  filterChange,
+  flameLockout,
+  estop,
+  powerCycle,
+  powerCycleLost,
+  counterWrap,
+  cableOut,
+  nightShift,
+  programUpdate,
+  sensorFaults,
+  wrongSerial,
+  fireContact,
+];
+
+/** Finds a scenario by name; upper case, spaces and underscores are taken as people type them. */
+export function findScenario(name: string): Scenario | undefined {
+  const wanted = name
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s_]+/g, "-");
+  return SCENARIOS.find((scenario) => scenario.name === wanted);
+}

@@ -1,0 +1,28 @@
+import { STANDARD_CYCLE } from "../model/scenario.ts";
+import type { Scenario } from "../model/scenario.ts";
+
+/** Started on 2026-03-07 or 2026-10-31 it runs through a change of clocks. */
+export const nightShift: Scenario = {
+  tz: "America/Denver",
+  outdoor_c: 10,
+  name: "night-shift",
+  title: "four cycles a night from 22:00 to about 05:00 local (start on 2026-03-07 or 2026-10-31 for the DST nights)",
+  repeat: "daily",
+  beats: [
+    { at: "21:45", steps: [{ mode: "idle" }] },
+    {
+      at: "22:00",
+      steps: [
+        ...STANDARD_CYCLE,
+        { mode: "idle", minutes: 10 },
+        ...STANDARD_CYCLE,
+        { mode: "idle", minutes: 10 },
+        ...STANDARD_CYCLE,
+        { mode: "idle", minutes: 10 },
+        ...STANDARD_CYCLE,
+        { mode: "idle", minutes: 10 },
+        { mode: "off" },
+      ],
+    },
+  ],
+};

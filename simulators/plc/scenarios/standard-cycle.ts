@@ -1,0 +1,11 @@
+import { STANDARD_CYCLE, onceStory } from "../model/scenario.ts";
+import type { Scenario } from "../model/scenario.ts";
+
+export const standardCycle: Scenario = {
+  tz: "America/Denver",
+  outdoor_c: 10,
+  name: "standard-cycle",
+  title: "one standard cycle: 97 min, 79 of them in use",
+  repeat: "once",
+  beats: onceStory(STANDARD_CYCLE),
+};

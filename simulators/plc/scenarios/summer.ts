@@ -1,0 +1,12 @@
+import { BUSY_DAY } from "../model/scenario.ts";
+import type { Scenario } from "../model/scenario.ts";
+
+/** At 32 C outside the burner is off but for the bake. */
+export const summer: Scenario = {
+  tz: "America/Denver",
+  name: "summer",
+  title: "a busy day at 32 C outside: the burner runs in the bake only",
+  outdoor_c: 32,
+  repeat: "daily",
+  beats: BUSY_DAY,
+};

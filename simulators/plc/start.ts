@@ -1,0 +1,103 @@
+import { writeFileSync } from "node:fs";
+import { createBooth } from "./model/booth.ts";
+import { goodManners } from "./manners.ts";
+import { startModbusServer } from "./modbus-server.ts";
+import { registerImage } from "./registers.ts";
+import { writeTruth } from "./truth-file.ts";
+import type { FilterLimits, FilterType } from "../../src/core/types/booth.ts";
+import type { Profile } from "../../src/core/types/profile.ts";
+import type { SimClock } from "../clock.ts";
+import type { Manners } from "./manners.ts";
+import type { ServerCounts } from "./modbus-server.ts";
+import type { Booth } from "./model/booth.ts";
+import type { Scenario } from "./model/scenario.ts";
+import type { Truth } from "./model/truth.ts";
+import type { Identity } from "./model/types.ts";
+
+export interface PlcOptions {
+  readonly profile: Profile;
+  readonly scenario: Scenario;
+  readonly seed: number;
+  readonly clock: SimClock;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Epoch ms; default: now for a story told once, the local day so far for a daily one. */
+  readonly start?: number;
+  readonly truthFile?: string;
+  /** Over the scenario's: the serial number above all. */
+  readonly identity?: Partial<Identity>;
+  readonly manners?: Partial<Manners>;
+}
+
+/** A PLC that answers on 127.0.0.1. */
+export interface RunningPlc {
+  readonly port: number;
+  readonly booth: Booth;
+  readonly counts: Readonly<ServerCounts>;
+  /** May be changed at any time. */
+  readonly manners: Manners;
+  truth(from: number, to: number): Truth;
+  /** Somebody presses the filter's reset button now. */
+  press(filter: FilterType): void;
+  /** Connections are refused by the system from now on, until `online`. */
+  offline(): Promise<void>;
+  online(): Promise<void>;
+  /** Settles when nothing of it is left running; rejects if the truth file couldn't be written. */
+  stop(): Promise<void>;
+}
+
+/** The filters that the profile has, with its limits. */
+export function limitsOf(profile: Profile): Readonly<Partial<Record<FilterType, FilterLimits>>> {
+  return Object.fromEntries(Object.entries(profile.filters).map(([type, { limits }]) => [type, limits]));
+}
+
+/** The booth of a scenario as that profile's owner sees it. */
+export function boothFor(
+  options: Pick<PlcOptions, "profile" | "scenario" | "seed" | "identity"> & { start: number },
+): Booth {
+  const { profile, scenario, seed, start, identity } = options;
+  const rules = { limits: limitsOf(profile), mode_sets: profile.mode_sets };
+  return createBooth({ scenario, seed, start, ...rules, ...(identity ? { identity } : {}) });
+}
+
+/**
+ * Starts a PLC. Its memory is computed for each request from the clock's instant, so simulated speed costs nothing.
+ * Rejects with the system's error when the port is taken or the truth file can't be written.
+ */
+export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
+  const { profile, clock } = options;
+  const booth = boothFor({ ...options, start: options.start ?? clock.wall() });
+  const manners: Manners = { ...goodManners(), ...options.manners };
+  const { max_registers, max_bits } = profile.quirks;
+  const device = { image: registerImage(profile, booth), max_registers, max_bits, manners };
+  const link = (): "up" | "dark" | "silent" => {
+    const state = booth.stateAt(clock.wall());
+    if (!state.powered) return "dark";
+    return state.cable ? "up" : "silent";
+  };
+  if (options.truthFile !== undefined) writeFileSync(options.truthFile, "");
+  const server = await startModbusServer(
+    { device, now: () => clock.wall(), sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms, signal), link },
+    options.port,
+  );
+  const stopping = new AbortController();
+  const by = { clock, signal: stopping.signal };
+  const writing = options.truthFile === undefined ? Promise.resolve() : writeTruth(booth, options.truthFile, by);
+  // Seen by whoever stops the PLC; until then it must not count as unhandled.
+  writing.catch(() => undefined);
+  return {
+    port: server.port,
+    booth,
+    counts: server.counts,
+    manners,
+    truth: (from, to) => booth.truth(from, to),
+    press: (filter) => booth.press(filter, clock.wall()),
+    offline: () => server.offline(),
+    online: () => server.online(),
+    stop: async () => {
+      stopping.abort();
+      await server.close();
+      await writing;
+    },
+  };
+}

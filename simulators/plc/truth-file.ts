@@ -1,0 +1,36 @@
+import { appendFileSync } from "node:fs";
+import type { SimClock } from "../clock.ts";
+import type { Booth } from "./model/booth.ts";
+
+/** Longest wait between two looks, simulated ms: what somebody injects is written that soon. */
+const LOOK_MS = 60_000;
+
+/** Lines for everything that happened in (after, upTo]. */
+function linesOf(booth: Booth, after: number, upTo: number): string {
+  const events = booth.entries(after, upTo).flatMap((entry) => entry.events);
+  return events.map((event) => `${JSON.stringify({ ...event, time: new Date(event.at).toISOString() })}\n`).join("");
+}
+
+/**
+ * Writes the booth's truth as JSON lines while simulated time goes on: stage changes, cycle ends, filter changes,
+ * overuse, revisions, power and cable, in order, from the story's origin on, at the end of the file. Resolves when
+ * `signal` is aborted; rejects when the file can't be written.
+ */
+export async function writeTruth(
+  booth: Booth,
+  path: string,
+  by: { clock: SimClock; signal: AbortSignal },
+): Promise<void> {
+  const { clock, signal } = by;
+  let written = -Infinity;
+  while (!signal.aborted) {
+    const now = clock.wall();
+    const lines = linesOf(booth, written, now);
+    if (lines !== "") appendFileSync(path, lines);
+    written = now;
+    const pause = Math.min(booth.nextChange(now) - now, LOOK_MS);
+    await clock.sleep(pause, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+}

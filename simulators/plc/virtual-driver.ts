@@ -1,0 +1,112 @@
+import { modeCoder, rawInteger } from "./registers.ts";
+import { quantityOf } from "./quantities.ts";
+import type { Profile, ProfileTag } from "../../src/core/types/profile.ts";
+import type { SimClock } from "../clock.ts";
+import type { Booth } from "./model/booth.ts";
+import type { BoothState } from "./model/types.ts";
+import type { Quantity } from "./quantities.ts";
+
+/** Shaped like the Sample of the gateway's ports. */
+export interface VirtualSample {
+  readonly tag: string;
+  readonly value: number | string | boolean | null;
+  readonly quality: "good" | "bad";
+  readonly reason?: string;
+}
+
+/** Shaped like the Driver of the gateway's ports. */
+export interface VirtualDriver {
+  open(signal: AbortSignal): Promise<void>;
+  read(group: string, signal: AbortSignal): Promise<readonly VirtualSample[]>;
+  close(): Promise<void>;
+}
+
+export type VirtualFault = "refused" | "timeout" | "reset";
+
+/** Switches of the link; may be changed at any time, and shared by the drivers made one after the other. */
+export interface VirtualLink {
+  /** null: as the booth's story has it. */
+  fault: VirtualFault | null;
+  /** Simulated ms that a call takes until it fails with `timeout`. */
+  timeout_ms: number;
+  /** Tags that answer with quality bad. */
+  bad_tags: readonly string[];
+  opens: number;
+  reads: number;
+}
+
+export function virtualLink(): VirtualLink {
+  return { fault: null, timeout_ms: 1000, bad_tags: [], opens: 0, reads: 0 };
+}
+
+export interface VirtualDriverOptions {
+  readonly booth: Booth;
+  readonly profile: Profile;
+  readonly clock: Pick<SimClock, "wall" | "sleep">;
+  readonly link?: VirtualLink;
+}
+
+/** A failure of the link with the `kind` that the gateway's LinkError has. */
+function linkError(kind: VirtualFault | "closed"): Error & { readonly kind: string } {
+  return Object.assign(new Error(`the simulated link failed: ${kind}`), { kind });
+}
+
+/** What is left of a value after a register of that type carried it. */
+function carried(tag: ProfileTag, value: Quantity): number | string | boolean | null {
+  const { point } = tag;
+  if (point.type === "string") return String(value).slice(0, 2 * (point.length ?? 1));
+  if (point.type === "bool") return value === true || (typeof value === "number" && value !== 0);
+  const number = Number(value);
+  if (!Number.isFinite(number)) return null;
+  const raw = point.type === "float32" ? Math.fround((number - point.offset) / point.scale) : rawInteger(tag, number);
+  if (point.sentinels.includes(raw)) return null;
+  const decoded = raw * point.scale + point.offset;
+  return decoded < (point.min ?? -Infinity) || decoded > (point.max ?? Infinity) ? null : decoded;
+}
+
+/**
+ * Reads a booth straight from the model, without a socket: for simulations under virtual time. Values are those that
+ * a faultless driver would decode from the registers of the same instant.
+ */
+export function virtualDriver(options: VirtualDriverOptions): VirtualDriver {
+  const { booth, profile, clock } = options;
+  const link = options.link ?? virtualLink();
+  const look = { seed: booth.seed, stateAt: (at: number) => booth.stateAt(at), code: modeCoder(profile) };
+  let isOpen = false;
+  const faultOf = (state: BoothState): VirtualFault | null => {
+    if (link.fault) return link.fault;
+    if (!state.powered) return "refused";
+    return state.cable ? null : "timeout";
+  };
+  const pass = async (signal: AbortSignal): Promise<BoothState> => {
+    signal.throwIfAborted();
+    const state = booth.stateAt(clock.wall());
+    const fault = faultOf(state);
+    if (fault === "timeout") await clock.sleep(link.timeout_ms, signal);
+    if (fault) throw linkError(fault);
+    return state;
+  };
+  const sample = (tag: ProfileTag, state: BoothState): VirtualSample => {
+    const quantity = quantityOf(tag.name, state, look) ?? (tag.point.type === "string" ? "" : 0);
+    const value = link.bad_tags.includes(tag.name) ? null : carried(tag, quantity);
+    if (value !== null) return { tag: tag.name, value, quality: "good" };
+    return { tag: tag.name, value, quality: "bad", reason: "no usable value" };
+  };
+  return {
+    open: async (signal) => {
+      link.opens++;
+      await pass(signal);
+      isOpen = true;
+    },
+    read: async (group, signal) => {
+      link.reads++;
+      if (!isOpen) throw linkError("closed");
+      const state = await pass(signal);
+      return profile.tags.filter((tag) => tag.group === group).map((tag) => sample(tag, state));
+    },
+    close: () => {
+      isOpen = false;
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { createServer } from "node:net";
+import { describe, expect, it } from "vitest";
+import { plcCommand } from "../../../simulators/plc/cli.ts";
+import { SCENARIOS } from "../../../simulators/plc/scenarios/all.ts";
+import { clickProfile } from "./click-profile.ts";
+import { rawClient, request, until } from "./rig.ts";
+
+function run(argv: readonly string[], signal?: AbortSignal) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const status = plcCommand(argv, {
+    out: (line) => void out.push(line),
+    err: (line) => void err.push(line),
+    defaultProfile: "click-booth",
+    loadProfile: (path) => {
+      if (path !== "click-booth") throw new Error("no such file");
+      return clickProfile();
+    },
+    ...(signal ? { signal } : {}),
+  });
+  return { out, err, status };
+}
+
+describe("booth-sim plc", () => {
+  it("plays until it is stopped", async () => {
+    const stop = new AbortController();
+    const { out, err, status } = run(["--modbus-port", "0", "--speed", "1000", "--serial", "AB12"], stop.signal);
+    await until(() => out.length > 0, "the first line");
+    const port = Number(/:(\d+),/.exec(out[0] ?? "")?.[1]);
+    const peer = await rawClient(port);
+    peer.send(request(1, 3, [36_868, 2]));
+    expect((await peer.take(13)).subarray(9).toString()).toBe("BA21");
+    stop.abort();
+    expect(await status).toBe(0);
+    await peer.closed;
+    expect(out[1]).toContain("1 requests on 1 connections");
+    expect(err).toEqual([]);
+  });
+
+  it("says in one sentence what is wrong", async () => {
+    const cases: readonly (readonly [readonly string[], string])[] = [
+      [["--scenario", "nonsense"], SCENARIOS.map(({ name }) => name).join(", ")],
+      [["--speed", "0"], "--speed must be a number from"],
+      [["--modbus-port", "1.5"], "--modbus-port must be a whole number"],
+      [["--start", "soon"], "--start must be a time"],
+      [["--profile", "x.yaml"], "x.yaml can't be used: no such file"],
+      [["--truth", "/nowhere/at/all"], "The truth file can't be written"],
+      [["--colour"], "--help lists the options"],
+    ];
+    for (const [argv, sentence] of cases) {
+      const { out, err, status } = run(argv);
+      expect(await status).toBe(2);
+      expect(out).toEqual([]);
+      expect(err).toHaveLength(1);
+      expect(err[0]).toContain(sentence);
+    }
+  });
+
+  it("names the port that is taken", async () => {
+    const holder = createServer();
+    await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
+    const address = holder.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    const { err, status } = run(["--modbus-port", String(port)]);
+    expect(await status).toBe(2);
+    expect(err).toEqual([`Port ${port} is taken; give another one with --modbus-port.`]);
+    holder.close();
+  });
+
+  it("helps and lists", async () => {
+    const help = run(["--help"]);
+    expect(await help.status).toBe(0);
+    expect(help.out[0]).toContain("--modbus-port");
+    const list = run(["--list"]);
+    expect(await list.status).toBe(0);
+    expect(list.out).toHaveLength(SCENARIOS.length);
+  });
+});
