@@ -1,3 +1,4 @@
+import type { Mode } from "../core/types/booth.ts";
 import type { BoothId, Milliseconds } from "../core/types/units.ts";
 import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
 import { createBell } from "./bell.ts";
@@ -18,7 +19,7 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly link: ServiceLink;
   readonly secrets: Secrets;
   readonly notify: Notify;
-  readonly wireName: (mode: string) => string;
+  readonly wireName: (mode: Mode) => string;
 }
 
 export interface Agent extends AgentControl {

@@ -1,4 +1,5 @@
 import { connectivityOf } from "../core/reported.ts";
+import type { Mode } from "../core/types/booth.ts";
 import type { Milliseconds } from "../core/types/units.ts";
 import type { Clock, Identity, Logger, Reported, ServiceApi } from "../ports.ts";
 import type { Bell } from "./bell.ts";
@@ -18,7 +19,7 @@ export interface ReportParts {
   readonly commit_interval_ms: Milliseconds;
   readonly vendor: string;
   /** How a mode is called on the wire. */
-  readonly wireName: (mode: string) => string;
+  readonly wireName: (mode: Mode) => string;
 }
 
 /** Tells the service what the booth's devices are, on change and every 6 h, once the booth is active. Runs until aborted. */

@@ -1,0 +1,141 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { startAgent, type Agent } from "./agent/agent.ts";
+import type { BoothSetup } from "./agent/booth.ts";
+import { serveSocket } from "./api/server.ts";
+import { SOCKET_NAME } from "./cli/agent-client.ts";
+import { checkCommand } from "./cli/check.ts";
+import { CommandError, EXIT, type Io } from "./cli/command.ts";
+import { dispatch } from "./cli/dispatch.ts";
+import { provisionCommand } from "./cli/provision.ts";
+import { runCommand } from "./cli/run.ts";
+import { schemasCommand } from "./cli/schemas.ts";
+import { statusCommand } from "./cli/status.ts";
+import { createHttpClient } from "./cloud/http.ts";
+import { createMqttLink } from "./cloud/mqtt-link.ts";
+import { createServiceApi } from "./cloud/service-api.ts";
+import { findProfile } from "./config/profile.ts";
+import { parametersOf } from "./core/parameters.ts";
+import type { BoothConfig, Config } from "./core/types/config.ts";
+import { wireNameOf } from "./core/wire-names.ts";
+import { modbusDriver } from "./drivers/modbus/driver.ts";
+import { clockFromFile, systemClock } from "./platform/clock.ts";
+import { createLogger } from "./platform/logger.ts";
+import { systemdNotify } from "./platform/notify.ts";
+import { systemRandom } from "./platform/random.ts";
+import { firstKey } from "./platform/secrets.ts";
+import type { Logger } from "./ports.ts";
+import { summaryOf } from "./report/summary.ts";
+import { openTail } from "./store/tail.ts";
+import { openStoreThread } from "./store/thread.ts";
+import { parametersIn } from "./core/derive/fold.ts";
+
+const VERSION = versionOf(new URL("../package.json", import.meta.url));
+
+function versionOf(file: URL): string {
+  const { version } = JSON.parse(readFileSync(file, "utf8")) as { version: string };
+  return version;
+}
+
+/** The command line. Sets the process's exit code; never rejects. */
+export async function main(argv: readonly string[]): Promise<void> {
+  const program = {
+    name: "booth-gateway",
+    summary: "edge gateway agent for paint and spray booths",
+    version: VERSION,
+    commands: [runCommand(runAgent), provisionCommand, statusCommand, checkCommand, schemasCommand],
+  };
+  process.exitCode = await dispatch(program, argv, terminalIo());
+}
+
+function terminalIo(): Io {
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort(new CommandError("stopped", EXIT.ok));
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  return {
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    isTerminal: process.stdout.isTTY,
+    ask: async (question) => {
+      if (!process.stdin.isTTY) return null;
+      const lines = createInterface({ input: process.stdin, output: process.stderr });
+      try {
+        return await lines.question(question);
+      } finally {
+        lines.close();
+      }
+    },
+    environment: process.env,
+    signal: stopping.signal,
+  };
+}
+
+/** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
+async function runAgent(config: Config, io: Io): Promise<void> {
+  const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
+  const random = systemRandom();
+  const log = createLogger(config.log_level);
+  const notify = systemdNotify(io.environment);
+  const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
+  const http = createHttpClient({ baseUrl: config.service.url, ...ca });
+  const { store, identity } = openStoreThread({ dataDir: config.data_dir });
+  const tail = openTail(config.runtime_dir);
+  const { gateway_id } = await identity.gateway();
+  const key = firstKey(config.service, io.environment);
+  const agent = await startAgent(
+    {
+      clock,
+      random,
+      log,
+      notify,
+      store,
+      identity,
+      tail,
+      version: VERSION,
+      service_url: config.service.url,
+      commit_interval_ms: config.commit_interval_ms,
+      heartbeat_interval_ms: config.heartbeat_interval_ms,
+      view: { summaryOf, parametersIn },
+      wireName: wireNameOf,
+      secrets: { firstKey: () => key },
+      api: createServiceApi({ http, clock, random, agentVersion: VERSION, hardwareId: gateway_id }),
+      link: createMqttLink({ clock, agentVersion: VERSION, ...ca }),
+      booths: config.booths.map((booth) => setupOf(booth, config)),
+    },
+    io.signal,
+  );
+  try {
+    await serveUntilFinished(agent, join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME), log);
+  } finally {
+    notify.stopping();
+    http.close();
+    await store.close();
+    tail.close();
+  }
+}
+
+async function serveUntilFinished(agent: Agent, socket: string, log: Logger): Promise<void> {
+  const server = await serveSocket(socket, agent);
+  log.info({ event: "started", socket, version: VERSION }, `agent ${VERSION} is running`);
+  try {
+    await agent.finished;
+    log.info({ event: "stopped" }, "agent has stopped; everything read is committed");
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+function setupOf(booth: BoothConfig, config: Config): BoothSetup {
+  const profile = findProfile(booth.profile, config.profile_dirs);
+  const { host, port, unit_id } = booth.modbus;
+  return {
+    config: booth,
+    profile,
+    parameters: parametersOf(profile, booth),
+    address: `${host}:${port.toString()}`,
+    makeDriver: () => modbusDriver({ host, port, profile, ...(unit_id === undefined ? {} : { unitId: unit_id }) }),
+  };
+}
