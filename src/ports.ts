@@ -3,7 +3,8 @@
  * passes the real thing in.
  */
 import type { Quality, TagValue } from "./core/types/booth.ts";
-import type { Fact, LogRecord, Stored, StreamRecord } from "./core/types/record.ts";
+import type { Fact, LogRecord, Stored } from "./core/types/record.ts";
+import type { TakenEntry } from "./core/types/taken.ts";
 import type { BoothId, BootId, EpochMs, Milliseconds, Seq, StreamId, TagName, TakeNumber } from "./core/types/units.ts";
 
 /** Wall clock, monotonic clock and timers. Elapsed time is measured with mono alone. */
@@ -66,30 +67,6 @@ export interface Driver {
   close(): Promise<void>;
 }
 
-/** What the poll loop has taken but no commit holds yet. */
-export type TakenEntry = TakenPoll | TakenRecord;
-
-/** One poll. Answered: `changes` are the readings that the change filter let through (often none). */
-export interface TakenPoll {
-  readonly kind: "poll";
-  readonly take: TakeNumber;
-  readonly stream: StreamId;
-  readonly boot: BootId;
-  readonly mono: Milliseconds;
-  readonly at: EpochMs;
-  readonly group: string;
-  readonly answered: boolean;
-  readonly changes: readonly (readonly [TagName, TagValue, Quality])[];
-}
-
-/** A record that isn't a poll: clock, parameters, a technician's entry, an event. */
-export interface TakenRecord {
-  readonly kind: "record";
-  readonly take: TakeNumber;
-  readonly stream: StreamId;
-  readonly record: LogRecord;
-}
-
 /** Append-only file on tmpfs: what it holds survives a crash of the process, not of the machine. */
 export interface Tail {
   /** Entries that an earlier process left behind, oldest first. */
@@ -127,7 +104,7 @@ export interface Store {
   /** Appends in the given order, folds, appends the facts, moves last_take. Takes already seen change nothing. */
   ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Promise<Ingested>;
   /** Records from seq on, in seq order, at most `limit`; facts among them. */
-  read(stream: StreamId, from: Seq, limit: number): Promise<readonly Stored<StreamRecord>[]>;
+  read(stream: StreamId, from: Seq, limit: number): Promise<readonly Stored[]>;
   /** Moves the acked cursor forward; never back. */
   ack(stream: StreamId, upTo: Seq): Promise<StreamInfo>;
   info(stream: StreamId): Promise<StreamInfo>;
