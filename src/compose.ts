@@ -16,6 +16,7 @@ import { createHttpClient } from "./cloud/http.ts";
 import { createMqttLink } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
 import { findProfile } from "./config/profile.ts";
+import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
 import type { BoothConfig, Config } from "./core/types/config.ts";
 import { wireNameOf } from "./core/wire-names.ts";
@@ -29,7 +30,6 @@ import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
 import { openTail } from "./store/tail.ts";
 import { openStoreThread } from "./store/thread.ts";
-import { parametersIn } from "./core/derive/fold.ts";
 
 const VERSION = versionOf(new URL("../package.json", import.meta.url));
 
@@ -97,7 +97,10 @@ async function runAgent(config: Config, io: Io): Promise<void> {
       service_url: config.service.url,
       commit_interval_ms: config.commit_interval_ms,
       heartbeat_interval_ms: config.heartbeat_interval_ms,
-      view: { summaryOf, parametersIn },
+      view: {
+        summaryOf: (state, now) => summaryOf(state as DeriveState, now),
+        parametersIn: (state) => (state as DeriveState).parameters,
+      },
       wireName: wireNameOf,
       secrets: { firstKey: () => key },
       api: createServiceApi({ http, clock, random, agentVersion: VERSION, hardwareId: gateway_id }),

@@ -10,4 +10,4 @@ if (Number(process.versions.node.split(".")[0]) < NEEDED) {
   );
   process.exit(69);
 }
-import("./compose.ts").then(({ main }) => main(process.argv.slice(2)));
+void import("./compose.ts").then(({ main }) => main(process.argv.slice(2)));

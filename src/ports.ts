@@ -2,23 +2,13 @@
  * What the agent needs of the world, as types only. Whoever composes it (src/main.ts, or a test under virtual time)
  * passes the real thing in.
  */
-import type { Quality, TagValue } from "./core/types/booth.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
 import type { Confirmation } from "./core/types/provisioning.ts";
 import type { AgentStatus } from "./core/types/status.ts";
 import type { ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
 import type { Sample } from "./core/types/sample.ts";
-import type {
-  BoothId,
-  BootId,
-  EpochMs,
-  Milliseconds,
-  Seq,
-  Serial,
-  StreamId,
-  TagName,
-  TakeNumber,
-} from "./core/types/units.ts";
+import type { TakenEntry } from "./core/types/taken.ts";
+import type { BoothId, BootId, EpochMs, Milliseconds, Seq, Serial, StreamId, TakeNumber } from "./core/types/units.ts";
 
 /** Wall clock, monotonic clock and timers, in whole milliseconds. Elapsed time is measured with mono alone. */
 export interface Clock {
@@ -76,30 +66,6 @@ export interface Driver {
   read(group: string, signal: AbortSignal): Promise<readonly Sample[]>;
   /** Frees everything; never rejects; may be called at any time and more than once. */
   close(): Promise<void>;
-}
-
-/** What the poll loop has taken but no commit holds yet. */
-export type TakenEntry = TakenPoll | TakenRecord;
-
-/** One poll. Answered: `changes` are the readings that the change filter let through (often none). */
-export interface TakenPoll {
-  readonly kind: "poll";
-  readonly take: TakeNumber;
-  readonly stream: StreamId;
-  readonly boot: BootId;
-  readonly mono: Milliseconds;
-  readonly at: EpochMs;
-  readonly group: string;
-  readonly answered: boolean;
-  readonly changes: readonly (readonly [TagName, TagValue, Quality])[];
-}
-
-/** A record that isn't a poll: clock, parameters, a technician's entry, an event. */
-export interface TakenRecord {
-  readonly kind: "record";
-  readonly take: TakeNumber;
-  readonly stream: StreamId;
-  readonly record: LogRecord;
 }
 
 /** Append-only file on tmpfs: what it holds survives a crash of the process, not of the machine. */

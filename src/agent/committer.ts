@@ -1,7 +1,8 @@
 import { fullJitter } from "../core/backoff.ts";
 import { recordsOf } from "../core/commit.ts";
 import type { Milliseconds } from "../core/types/units.ts";
-import type { Clock, Ingested, Logger, Random, Store, StreamInfo, Tail, TakenEntry } from "../ports.ts";
+import type { TakenEntry } from "../core/types/taken.ts";
+import type { Clock, Ingested, Logger, Random, Store, StreamInfo, Tail } from "../ports.ts";
 import { createBell, isOver } from "./bell.ts";
 
 /** Entries held in memory while the store can't commit: about 14 h of one booth at 1 Hz, some 15 MB. */

@@ -3,7 +3,8 @@ import type { Parameters, TagRole } from "../core/types/parameters.ts";
 import type { LogRecord } from "../core/types/record.ts";
 import type { Sample } from "../core/types/sample.ts";
 import type { TagName } from "../core/types/units.ts";
-import type { Clock, StreamInfo, Tail, TakenEntry } from "../ports.ts";
+import type { TakenEntry } from "../core/types/taken.ts";
+import type { Clock, StreamInfo, Tail } from "../ports.ts";
 
 /** A change of one of these is committed at once: others decide by them, or they say what the booth is. */
 const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { Database } from "better-sqlite3";
 import type { Fact, LogRecord, Placed, Stored } from "../core/types/record.ts";
-import type { FactDraft, Fold } from "./fold-port.ts";
+import type { Fold } from "./fold-port.ts";
 import { packFact, packLog, runsOf } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 import type { LiveStream } from "./streams.ts";
@@ -51,16 +51,11 @@ function stepAll(fold: Fold, live: LiveStream, records: readonly LogRecord[]): S
     const seq = ++newest;
     const out = fold.step(live.fold, { ...record, seq });
     live.fold = out.state;
-    const time = fold.timeOf(live.fold, record.boot, record.mono);
+    const time = fold.timeOf(live.fold);
     log.push({ ...record, seq, time });
-    for (const draft of out.facts) facts.push(factOf(draft, record, { seq: ++newest, time }));
+    for (const fact of out.facts) facts.push({ ...fact, seq: ++newest, time });
   }
   return { log, facts, newest };
-}
-
-function factOf(draft: FactDraft, cause: LogRecord, place: { seq: number; time: number }): Placed<Fact> {
-  const { boot, mono, at } = cause;
-  return { ...draft, boot, mono, at, tag: "", seq: place.seq, time: place.time };
 }
 
 function stateIsDue(live: LiveStream, stepped: Stepped): LiveStream["saved"] {

@@ -1,7 +1,8 @@
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import type { Tail, TakenEntry } from "../ports.ts";
+import type { TakenEntry } from "../core/types/taken.ts";
+import type { Tail } from "../ports.ts";
 
 /**
  * The tail file: one line per entry, "crc32 json". It lies on tmpfs: writing costs no flash and no wait, and what

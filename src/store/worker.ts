@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
-import { emptyState, step, timeOf } from "../core/derive/fold.ts";
+import { deriveFold } from "./derive-fold.ts";
 import type { LogRecord } from "../core/types/record.ts";
 import { openIdentity } from "./identity.ts";
 import { openStoreFile } from "./open.ts";
@@ -28,8 +28,7 @@ function methodsOf(input: WorkerInput): Methods {
   const db = openStoreFile(input.dataDir);
   const uuid = (): string => randomUUID();
   const identity = openIdentity(input.dataDir, uuid);
-  const fold = { empty: emptyState, step, timeOf };
-  const writer = createWriter({ db, fold, uuid, now: () => performance.now(), wall: () => Date.now() });
+  const writer = createWriter({ db, fold: deriveFold, uuid, now: () => performance.now(), wall: () => Date.now() });
   return {
     openStream: (booth: string) => writer.openStream(booth),
     ingest: (stream: string, records: readonly LogRecord[], take: number) => writer.ingest(stream, records, take),

@@ -1,0 +1,158 @@
+import type { FilterType } from "../types/booth.ts";
+import { FILTER_TYPES } from "../types/booth.ts";
+import type { FilterService, VoidRecord } from "../types/record.ts";
+import type { EpochMs, Milliseconds, Seq } from "../types/units.ts";
+import { pushService, replaceFilter } from "./filters.ts";
+import { recentMs } from "./recent.ts";
+import type { DeriveState, FilterState, Fold, Installation } from "./state.ts";
+import { absorb, changeLimits, isOverLimit, newInstallation, runningEpisode, startOveruse } from "./usage.ts";
+
+/** A filter counter that falls below this share of its limit was reset on purpose. */
+const RESET_SHARE = 0.05;
+/** Two presses of the button within this are one change. */
+const DOUBLE_PRESS_MS: Milliseconds = 10 * 60_000;
+/** A PLC reset and a technician's entry this close are one change. */
+const SAME_CHANGE_MS: Milliseconds = 12 * 3_600_000;
+/** A technician's entry can be undone this long. */
+const UNDO_MS: Milliseconds = 24 * 3_600_000;
+const MINUTE_MS = 60_000;
+
+/** A new value of the PLC's own minutes of a filter. */
+export interface MinutesReading {
+  readonly type: FilterType;
+  readonly minutes: number;
+  /** The reading before was good and is this old at most: the fall happened just now. */
+  readonly seen: boolean;
+  /** Last instant before, at which the counter was known. */
+  readonly known_until: EpochMs;
+  readonly fell: boolean;
+  /** The PLC lost its memory: not a change. */
+  readonly lost: boolean;
+}
+
+/** Follows a filter's counter: a fall is a change, a loss of memory, or unexplained; then our usage goes on. */
+export function readMinutes(fold: Fold, reading: MinutesReading): void {
+  const filter = fold.state.filters[reading.type];
+  if (filter === undefined) return;
+  const { now } = fold.state.clock;
+  const { minutes } = reading;
+  const limit = filter.current.limits.minutes;
+  const was_reset = reading.fell && !reading.lost && limit !== undefined && minutes < RESET_SHARE * limit;
+  if (was_reset && filter.awaits_fall) {
+    filter.awaits_fall = false;
+    filter.current.plc = { offset: 0, value: minutes };
+  } else if (was_reset && resetFilter(fold, reading.type, changeInstant(reading, now))) {
+    filter.current.plc = { offset: 0, value: minutes };
+  } else followCounter(filter.current, minutes, reading.fell);
+  if (isOverLimit(filter.current, now)) startOveruse(filter.current, now);
+}
+
+function followCounter(filter: Installation, minutes: number, fell: boolean): void {
+  const own = filter.in_use_ms / MINUTE_MS;
+  // What the PLC counted before first contact belongs to the filter that was in; a known one starts from our count.
+  if (filter.plc === null) filter.plc = { offset: filter.known ? own - minutes : 0, value: minutes };
+  else filter.plc = { offset: filter.plc.offset + (fell ? filter.plc.value - minutes : 0), value: minutes };
+}
+
+/** A reset that happened unseen is dated back by what the counter has counted since, where that fits the gap. */
+function changeInstant(reading: MinutesReading, now: EpochMs): ChangeInstant {
+  if (reading.seen) return { at: now, flagged: false };
+  const at = Math.round(now - reading.minutes * MINUTE_MS);
+  return { at: at > reading.known_until ? at : now, flagged: true };
+}
+
+/** The PLC's reset button was pressed; the counter may fall with this poll or a later one. */
+export function pressReset(fold: Fold, type: FilterType): void {
+  const filter = fold.state.filters[type];
+  if (filter === undefined) return;
+  const counter = filter.current.plc;
+  if (!resetFilter(fold, type, { at: fold.state.clock.now, flagged: false }) || counter === null) return;
+  filter.current.plc = { offset: -counter.value, value: counter.value };
+  filter.awaits_fall = true;
+}
+
+interface ChangeInstant {
+  readonly at: EpochMs;
+  readonly flagged: boolean;
+}
+
+/** The PLC says that its filter was changed. False: it is the same change as the last one. */
+function resetFilter(fold: Fold, type: FilterType, { at, flagged }: ChangeInstant): boolean {
+  const filter = fold.state.filters[type];
+  if (filter === undefined) return false;
+  const { now } = fold.state.clock;
+  if (filter.last_reset !== null && now - filter.last_reset <= DOUBLE_PRESS_MS) return false;
+  filter.last_reset = now;
+  const { current, former } = filter;
+  // The entry came first: the change is dated by the PLC, so the old filter was in until now.
+  if (current.source === "technician" && former !== null && at - current.installed_at <= SAME_CHANGE_MS) {
+    restoreFormer(filter, former, now);
+  }
+  replaceFilter(fold, type, newInstallation(at, "plc_reset", { limits: filter.current.limits, flagged }));
+  shareRecentUse(fold.state, filter);
+  return true;
+}
+
+/** A person entered that a filter was changed. */
+export function enterService(fold: Fold, { value }: FilterService, seq: Seq): void {
+  const filter = fold.state.filters[value.filter];
+  if (filter === undefined || (value.source !== "technician" && value.source !== "service")) return;
+  const { current } = filter;
+  const { now } = fold.state.clock;
+  const at = Math.min(value.installed_at, now);
+  if (current.source === "plc_reset" && Math.abs(at - current.installed_at) <= SAME_CHANGE_MS) return;
+  if (at < current.installed_at) return;
+  const next = newInstallation(at, value.source, { limits: current.limits, flagged: value.flagged });
+  replaceFilter(fold, value.filter, next);
+  shareRecentUse(fold.state, filter);
+  // The counter wasn't reset: what it showed since the change belongs to the new filter.
+  if (current.plc !== null) {
+    const since = next.in_use_ms / MINUTE_MS;
+    next.plc = { offset: since - current.plc.value, value: current.plc.value };
+    current.plc = { offset: current.plc.offset - since, value: current.plc.value };
+  }
+  filter.entry = { seq, at: now };
+}
+
+/** A technician's entry is withdrawn: the filter before it never came out. */
+export function undoService(fold: Fold, { value }: VoidRecord): void {
+  for (const type of FILTER_TYPES) {
+    const filter = fold.state.filters[type];
+    if (filter === undefined || filter.former === null || filter.entry === null) continue;
+    if (filter.entry.seq !== value.seq || fold.state.clock.now - filter.entry.at > UNDO_MS) continue;
+    restoreFormer(filter, filter.former, fold.state.clock.now);
+    pushService(fold, type, { installation: filter.current, maintenance: null });
+  }
+}
+
+function restoreFormer(filter: FilterState, former: Installation, now: EpochMs): void {
+  const { limits } = filter.current;
+  absorb(former, filter.current);
+  filter.current = former;
+  filter.former = null;
+  filter.entry = null;
+  filter.reported = false;
+  changeLimits(former, limits, now);
+}
+
+/** A change dated back takes the use since then from the old filter to the new one. */
+function shareRecentUse(state: DeriveState, filter: FilterState): void {
+  const { current, former } = filter;
+  if (former === null || state.parameters === null) return;
+  const at = current.installed_at;
+  const in_use = recentMs(state, state.parameters.mode_sets.in_use, at);
+  const spray = recentMs(state, ["spray"], at);
+  const cycles = state.recent.ends.filter((end) => end > at).length;
+  const episode = runningEpisode(former);
+  if (episode !== null) {
+    former.overuse_in_use_ms -= recentMs(state, state.parameters.mode_sets.in_use, Math.max(at, episode.since));
+    former.overuse_cycles -= state.recent.ends.filter((end) => end > Math.max(at, episode.since)).length;
+    if (episode.since >= at) former.overuse.pop();
+  }
+  former.in_use_ms -= in_use;
+  former.spray_ms -= spray;
+  former.cycles -= cycles;
+  current.in_use_ms += in_use;
+  current.spray_ms += spray;
+  current.cycles += cycles;
+}

@@ -1,0 +1,90 @@
+import type { CounterParameters, Parameters, TagParameters } from "../types/parameters.ts";
+import type { Milliseconds } from "../types/units.ts";
+import type { CounterState } from "./state.ts";
+
+/** Slack on the fastest plausible growth. */
+const RATE_SLACK = 1.5;
+const HOUR_MS = 3_600_000;
+const BTU_PER_THERM = 100_000;
+const GAS_SLACK = 1.1;
+
+export type CountKind = "normal" | "wrap" | "reset" | "unexplained";
+
+export interface Count {
+  readonly kind: CountKind;
+  /** What it counted since the reading before, in the tag's unit; never negative. */
+  readonly delta: number;
+}
+
+export interface Pair {
+  readonly previous: number;
+  readonly next: number;
+  /** Since the last good reading. */
+  readonly elapsed_ms: Milliseconds;
+  /** The PLC restarted, or the reset was declared. */
+  readonly restarted: boolean;
+  readonly counter: CounterParameters;
+  /** In the tag's unit per hour; absent: any growth is plausible. */
+  readonly max_rate_per_h: number | undefined;
+}
+
+/**
+ * What two readings of a counter mean. A wrap needs a known modulus and a plausible rate; a reset needs restart
+ * evidence or a value small enough to have been counted from 0 since; any other fall, and a jump beyond
+ * one step + rate x time x 1.5, is unexplained and books nothing.
+ */
+export function countOf(pair: Pair): Count {
+  const { previous, next, counter } = pair;
+  const rate = pair.max_rate_per_h;
+  const room =
+    rate === undefined ? Infinity : counter.step + ((rate * Math.max(pair.elapsed_ms, 0)) / HOUR_MS) * RATE_SLACK;
+  // Decoded values carry rounding of the scale; half a step is far below what two counts differ by.
+  const fits = (delta: number): boolean => delta <= room + counter.step * 1e-6;
+  const delta = next - previous;
+  if (delta >= 0) return fits(delta) ? { kind: "normal", delta } : { kind: "unexplained", delta: 0 };
+  const { modulus } = counter;
+  if (modulus !== undefined && rate !== undefined && previous < modulus && fits(delta + modulus)) {
+    return { kind: "wrap", delta: delta + modulus };
+  }
+  if (rate !== undefined && next >= 0 && fits(next)) return { kind: "reset", delta: next };
+  return { kind: pair.restarted ? "reset" : "unexplained", delta: 0 };
+}
+
+/** How a tag counts; undefined: it isn't a counter. */
+export function counterOf(tag: TagParameters): CounterParameters | undefined {
+  return tag.counter;
+}
+
+/** The tag's own fastest rate, else the default of its role, in the tag's unit per hour. */
+export function maxRateOf(tag: TagParameters, parameters: Parameters): number | undefined {
+  if (tag.counter?.max_rate_per_h !== undefined) return tag.counter.max_rate_per_h;
+  switch (tag.role) {
+    case "cycle_counter":
+      return 6;
+    case "hour_meter":
+    case "filter_minutes":
+      return 1.02 * unitsPerHour(tag.unit);
+    case "motor_starts":
+      return 60;
+    case "gas":
+      return parameters.burner_size_btu_h === undefined
+        ? undefined
+        : (GAS_SLACK * parameters.burner_size_btu_h) / BTU_PER_THERM / (tag.factor === 0 ? 1 : tag.factor);
+    default:
+      return undefined;
+  }
+}
+
+/** How many of a time unit make an hour. */
+export function unitsPerHour(unit: string): number {
+  if (unit === "min") return 60;
+  return unit === "s" ? 3600 : 1;
+}
+
+/** Books a count in whole steps. */
+export function book(state: CounterState, count: Count, step: number): number {
+  const steps = Math.round(count.delta / step);
+  state.total_steps += steps;
+  if (count.kind === "reset" || count.kind === "unexplained") state.odd += 1;
+  return steps;
+}

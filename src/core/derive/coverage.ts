@@ -1,0 +1,37 @@
+import type { Coverage } from "../types/record.ts";
+import type { Parameters } from "../types/parameters.ts";
+import type { Milliseconds } from "../types/units.ts";
+import type { ClockState, DeriveState, GroupState } from "./state.ts";
+
+const BRIDGE_POLLS = 3;
+const BRIDGE_AT_LEAST_MS = 15_000;
+/** Where the parameters don't name the group. */
+const DEFAULT_POLL_MS = 1000;
+
+export function pollIntervalMs(parameters: Parameters | null, group: string): Milliseconds {
+  return parameters?.groups[group]?.poll_interval_ms ?? DEFAULT_POLL_MS;
+}
+
+/** The longest gap over which a value of the group simply holds: max(3 x poll interval, 15 s). */
+export function bridgeMs(parameters: Parameters | null, group: string): Milliseconds {
+  return Math.max(BRIDGE_POLLS * pollIntervalMs(parameters, group), BRIDGE_AT_LEAST_MS);
+}
+
+/** Takes a coverage record in at its `from`. One without polls passes time only. */
+export function cover(state: DeriveState, { boot, value }: Coverage): void {
+  if (value.polls === 0) return;
+  const group = state.groups[value.group];
+  if (group === undefined) {
+    state.groups[value.group] = { boot, from: value.from, to: value.to };
+    return;
+  }
+  const goes_on = group.boot === boot && value.from <= group.to;
+  if (!goes_on) group.from = value.from;
+  group.to = goes_on ? Math.max(group.to, value.to) : value.to;
+  group.boot = boot;
+}
+
+/** Whether the group is known to have been polled without a break around the present instant. */
+export function isCovered(group: GroupState | undefined, clock: ClockState): boolean {
+  return group?.boot === clock.boot && group.from <= clock.mono && clock.mono <= group.to;
+}

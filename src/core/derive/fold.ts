@@ -1,0 +1,128 @@
+import type { LogRecord, Reading, Stored } from "../types/record.ts";
+import { enterService, undoService } from "./changes.ts";
+import type { Instant } from "./clock.ts";
+import { moveClock, placeOf, reclock } from "./clock.ts";
+import { cover } from "./coverage.ts";
+import { reportRemovals } from "./filters.ts";
+import { finishInstant, passTime } from "./gaps.ts";
+import { writeHours } from "./hours.ts";
+import { passIncidentTime, report, reportEvent } from "./incidents.ts";
+import { modeOf, rawMode } from "./modes.ts";
+import { applyParameters } from "./parameters.ts";
+import { judgeReadings } from "./readings.ts";
+import { finishRevisions } from "./revisions.ts";
+import type { BayState, DeriveState, FactDraft, Fold } from "./state.ts";
+
+export interface Step {
+  readonly state: DeriveState;
+  /** In order; the store gives them the seqs right after the record's. */
+  readonly facts: FactDraft[];
+}
+
+/**
+ * Folds one record of a booth's log in, in seq order. A seq already seen changes nothing.
+ *
+ * The state given is used up: the one returned is the same object, changed, so that a record costs microseconds.
+ * Whoever needs the state before keeps a JSON copy; going on from such a copy gives the same facts.
+ *
+ * An instant is judged when the first record after it arrives, as its readings may come one by one. What falls due
+ * by time alone comes with the next record too, and carries the instant at which it fell due.
+ */
+export function step(state: DeriveState, record: Stored<LogRecord>): Step {
+  const fold: Fold = { state, record, facts: [] };
+  if (record.seq <= state.seq) return fold;
+  state.seq = record.seq;
+  advance(fold, placeOf(state.clock, record));
+  apply(fold);
+  return fold;
+}
+
+/** Closes the present instant and goes to the next one. */
+function advance(fold: Fold, instant: Instant): void {
+  const { clock } = fold.state;
+  if (!instant.new_boot && instant.mono === clock.mono && instant.at === clock.now) return;
+  finish(fold);
+  const was = { ...clock };
+  moveClock(clock, fold.record, instant);
+  for (const bay of fold.state.bays) passTime(fold, bay, { was, instant });
+  finishTime(fold);
+}
+
+function apply(fold: Fold): void {
+  const { state, record } = fold;
+  switch (record.kind) {
+    case "r":
+      takeReading(state, record);
+      break;
+    case "h":
+      cover(state, record);
+      break;
+    case "t": {
+      const instant = reclock(state.clock, record);
+      if (instant !== null) advance(fold, instant);
+      break;
+    }
+    case "p":
+      applyParameters(fold, record.value);
+      break;
+    case "f":
+      enterService(fold, record, record.seq);
+      break;
+    case "x":
+      undoService(fold, record);
+      break;
+    case "e":
+      reportEvent(fold, record);
+      break;
+    case "g":
+      break;
+  }
+}
+
+function takeReading(state: DeriveState, { tag, value, quality }: Reading): void {
+  const latest = state.latest[tag];
+  if (quality !== "bad" || latest === undefined) state.latest[tag] = { value, at: state.clock.now, quality };
+  else latest.quality = quality;
+  if (state.parameters?.tags[tag]?.role !== undefined) state.pending.push({ tag, value, quality });
+}
+
+/** The present instant is complete: no further record belongs to it. */
+function finish(fold: Fold): void {
+  const { state } = fold;
+  const { parameters, pending } = state;
+  if (parameters === null) {
+    pending.length = 0;
+    return;
+  }
+  if (pending.length > 0) {
+    const evidence = judgeReadings(fold, parameters);
+    if (evidence.restarted) {
+      for (const bay of state.bays) bay.restart = { at: state.clock.now, lost: evidence.lost };
+    }
+  }
+  for (const bay of state.bays) finishBay(fold, bay);
+  finishRevisions(fold);
+  pending.length = 0;
+  finishTime(fold);
+}
+
+function finishBay(fold: Fold, bay: BayState): void {
+  const { pending, parameters } = fold.state;
+  const reading = pending.findLast(({ tag }) => tag === bay.tag);
+  if (reading === undefined) {
+    if (!bay.live || bay.restart !== null) finishInstant(fold, bay, undefined);
+    return;
+  }
+  const raw = reading.quality === "bad" || reading.value === null ? null : rawMode(reading.value);
+  finishInstant(fold, bay, raw);
+  if (raw !== null && parameters !== null && modeOf(parameters, raw) === "unknown") {
+    const reason = `the profile doesn't map the mode code ${raw}`;
+    report(fold, { tag_name: bay.tag, check: "unmapped", logic: { op: "mapped" }, reason, severity: "warning" });
+  }
+}
+
+function finishTime(fold: Fold): void {
+  reportRemovals(fold);
+  writeHours(fold);
+  passIncidentTime(fold);
+}

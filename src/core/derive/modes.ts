@@ -1,0 +1,17 @@
+import type { Mode, TagValue } from "../types/booth.ts";
+import type { Parameters } from "../types/parameters.ts";
+
+/** A PLC's mode value as text, the way the mode map names it: true is "1", 3 is "3". */
+export function rawMode(value: TagValue): string {
+  if (typeof value === "boolean") return value ? "1" : "0";
+  return String(value);
+}
+
+/** A code that the profile doesn't map is unknown; its raw value is kept beside. */
+export function modeOf(parameters: Parameters, raw: string): Mode {
+  return Object.hasOwn(parameters.modes, raw) ? (parameters.modes[raw] ?? "unknown") : "unknown";
+}
+
+export function isIn(set: readonly Mode[] | undefined, mode: Mode): boolean {
+  return set?.includes(mode) ?? false;
+}

@@ -1,0 +1,45 @@
+import type { Parameters } from "../types/parameters.ts";
+import { fitFilters } from "./filters.ts";
+import type { BayState, Fold } from "./state.ts";
+
+/** Puts parameters in force from the present instant on. Time already settled keeps the rules that held then. */
+export function applyParameters(fold: Fold, parameters: Parameters): void {
+  const { state } = fold;
+  state.parameters = parameters;
+  const modes = Object.entries(parameters.tags).filter(([, { role }]) => role === "mode");
+  state.bays = modes.map(([tag, { bay, group }]) => {
+    const number = modes.length === 1 ? 0 : bay;
+    const known = state.bays.find((candidate) => candidate.bay === number);
+    if (known !== undefined) return Object.assign(known, { tag, group });
+    return newBay(number, tag, group);
+  });
+  if (state.bays.length > 1) state.booth ??= { open: null, settled: 0 };
+  else state.booth = null;
+  // A new mode map may give the code that holds another mode.
+  for (const { tag, raw, live } of state.bays)
+    if (live && raw !== null) state.pending.push({ tag, value: raw, quality: "good" });
+  fitFilters(fold, parameters);
+}
+
+function newBay(bay: number, tag: string, group: string): BayState {
+  return {
+    bay,
+    tag,
+    group,
+    raw: null,
+    live: false,
+    good_until: 0,
+    good_boot: "",
+    good_mono: 0,
+    gap: null,
+    resume: null,
+    restart: null,
+    inferred: null,
+    closed: [],
+    open: null,
+    settled: 0,
+    run: null,
+    cycle: null,
+    slices: [],
+  };
+}

@@ -1,0 +1,291 @@
+import type { FilterLimits, FilterType, Mode, Quality, TagValue } from "../types/booth.ts";
+import type { Parameters } from "../types/parameters.ts";
+import type { Fact, FilterService, LogRecord, StageFact } from "../types/record.ts";
+import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "../types/units.ts";
+
+/** A fact before the store has given it its seq. */
+export type FactDraft = Fact;
+
+export interface ClockState {
+  /** "": no record yet. */
+  boot: BootId;
+  mono: Milliseconds;
+  /** Corrected time of the present instant; never runs back. */
+  now: EpochMs;
+  /** Corrected time = mono + offset in this boot, unless that would run back. */
+  offset: Milliseconds;
+  /** Whether a clock record of this boot has given the offset; else it comes from the first record's raw time. */
+  placed: boolean;
+}
+
+/** Coverage of one poll group: the last unbroken stretch, in mono of `boot`. */
+export interface GroupState {
+  boot: BootId;
+  from: Milliseconds;
+  to: Milliseconds;
+}
+
+export interface CounterState {
+  /** Last good decoded value, in the tag's unit. */
+  raw: number;
+  /** Accumulated in whole steps, so that nothing adds up rounding errors. Figure = total_steps x step x factor. */
+  total_steps: number;
+  /** Part of the total that counters showed for a span without data. */
+  unattributed_steps: number;
+  /** Falls and jumps that were neither counting nor a known wrap. */
+  odd: number;
+  boot: BootId;
+  mono: Milliseconds;
+  at: EpochMs;
+}
+
+export interface OpenStage {
+  mode: Mode;
+  raw: string;
+  start: EpochMs;
+  uncertain_ms: Milliseconds;
+  uncertainty_ms: Milliseconds;
+  /** no_data: the mode before it. Else the mode before the no_data stage that precedes; null: none precedes. */
+  before: Mode | null;
+  /** The run rules know of it. */
+  entered: boolean;
+}
+
+export interface ClosedStage extends OpenStage {
+  end: EpochMs;
+  end_reason: StageFact["value"]["end_reason"];
+}
+
+/** How the mode came back after a gap: kept for a moment, as restart evidence comes with another poll. */
+export interface Resume {
+  at: EpochMs;
+  good_until: EpochMs;
+  /** The gap was attributed to the mode, which simply went on. */
+  went_on: boolean;
+}
+
+/** The PLC restarted. */
+export interface Restart {
+  at: EpochMs;
+  /** Its counters fell. */
+  lost: boolean;
+}
+
+/** Counters as they stood when a gap opened. */
+export interface GapState {
+  /** Mono length grew over the limit of inference: it is no_data whatever comes. */
+  expired: boolean;
+  cycles: CounterMark | null;
+  hours: CounterMark | null;
+}
+
+export interface CounterMark {
+  total_steps: number;
+  odd: number;
+}
+
+export interface RunState {
+  last_mode: Mode;
+  /** What stands between two run stages at the moment. */
+  pause: { since: EpochMs; no_data_from: EpochMs | null; only_no_data: boolean } | null;
+}
+
+export interface CycleState {
+  start: EpochMs;
+  spray_ms: Milliseconds;
+  bake_ms: Milliseconds;
+  gap: boolean;
+}
+
+/** The timeline of one bay (0: a booth with one). */
+export interface BayState {
+  bay: number;
+  tag: TagName;
+  group: string;
+  /** Mode value that holds; null: none yet, or the last reading was bad. */
+  raw: string | null;
+  /** The mode was known up to the present instant. */
+  live: boolean;
+  /** Last instant at which the mode was known, with its mono. */
+  good_until: EpochMs;
+  good_boot: BootId;
+  good_mono: Milliseconds;
+  gap: GapState | null;
+  resume: Resume | null;
+  /** Evidence that came while the mode wasn't known. */
+  restart: Restart | null;
+  /** Span inside the open stage that was inferred and is not yet settled. */
+  inferred: { from: EpochMs; to: EpochMs } | null;
+  /** Stages that ended but may still be merged or corrected, oldest first. */
+  closed: ClosedStage[];
+  open: OpenStage | null;
+  /** Time up to here has its final mode. */
+  settled: EpochMs;
+  run: RunState | null;
+  cycle: CycleState | null;
+  /** With several bays: settled time not yet united with the other bays'. */
+  slices: Slice[];
+}
+
+/** A span of time whose mode is final. */
+export interface Slice {
+  mode: Mode;
+  from: EpochMs;
+  to: EpochMs;
+  inferred: boolean;
+}
+
+export interface Episode {
+  since: EpochMs;
+  /** null: running. */
+  until: EpochMs | null;
+}
+
+export interface Installation {
+  installed_at: EpochMs;
+  removed_at: EpochMs | null;
+  source: FilterService["value"]["source"];
+  flagged: boolean;
+  /** False: it was there at first contact, so what the booth did before is not known. */
+  known: boolean;
+  in_use_ms: Milliseconds;
+  spray_ms: Milliseconds;
+  cycles: number;
+  limits: FilterLimits;
+  /** The PLC's own minutes: usage = offset + value. */
+  plc: { offset: number; value: number } | null;
+  overuse: Episode[];
+  overuse_in_use_ms: Milliseconds;
+  overuse_cycles: number;
+}
+
+export interface FilterState {
+  current: Installation;
+  /** The one before, while its record may still change. */
+  former: Installation | null;
+  /** The former's maintenance record has been written. */
+  reported: boolean;
+  /** When the PLC last reported a change. */
+  last_reset: EpochMs | null;
+  /** The reset button was seen; its counter hasn't fallen yet. */
+  awaits_fall: boolean;
+  /** The technician's entry that made `current`; it can be undone. */
+  entry: { seq: Seq; at: EpochMs } | null;
+}
+
+export interface Candidate {
+  version: string;
+  revision: string;
+  first_seen_at: EpochMs;
+  first_boot: BootId;
+  first_mono: Milliseconds;
+}
+
+export interface RevisionState {
+  /** Last good strings; "": none. */
+  read: { version: string; revision: string };
+  /** Newest entry; null: none yet. */
+  entered: { version: string; revision: string; first_seen_at: EpochMs; initial: boolean } | null;
+  candidate: Candidate | null;
+}
+
+export interface HourState {
+  ms_by_mode: Partial<Record<Mode, Milliseconds>>;
+  /** Increments of the PLC's cycle counter. */
+  counted_cycles: number;
+  /** Counted cycles that ended in it. */
+  derived_cycles: number;
+  gas_therm: number;
+  energy_kwh: number;
+  /** When all of its time was settled; null: not yet. */
+  settled_at: EpochMs | null;
+}
+
+export interface PendingReading {
+  tag: TagName;
+  value: TagValue;
+  quality: Quality;
+}
+
+export interface LatestValue {
+  value: TagValue;
+  at: EpochMs;
+  quality: Quality;
+}
+
+/** An open incident, by check and tag. */
+export interface IncidentState {
+  tag_name: TagName;
+  check: string;
+  logic: Readonly<Record<string, TagValue>>;
+  reason: string;
+  severity: "info" | "warning" | "error";
+  first_seen_at: EpochMs;
+  last_seen_at: EpochMs;
+}
+
+/** Everything the fold remembers: plain JSON. Its shape belongs to core/derive; others go through summaries. */
+export interface DeriveState {
+  version: 1;
+  seq: Seq;
+  clock: ClockState;
+  parameters: Parameters | null;
+  groups: Record<string, GroupState>;
+  /** Readings with a role of the present instant: judged together when the instant is over. */
+  pending: PendingReading[];
+  latest: Record<TagName, LatestValue>;
+  counters: Record<TagName, CounterState>;
+  /** Highest value or last state that restart evidence and reset coils are compared with. */
+  witnesses: Record<TagName, number | boolean>;
+  bays: BayState[];
+  /** The booth's own stage where several bays are united; null with one bay. */
+  booth: { open: OpenStage | null; settled: EpochMs } | null;
+  filters: Partial<Record<FilterType, FilterState>>;
+  revisions: { firmware: RevisionState; program: RevisionState };
+  /** Hours not yet written, by their start as text. */
+  hours: Record<string, HourState>;
+  /** The first of them; null: none. */
+  hour_next: EpochMs | null;
+  /** The last day and a half of settled time and of cycle ends, for entries that come late. */
+  recent: { slices: Slice[]; ends: EpochMs[]; increments: [at: EpochMs, steps: number][] };
+  incidents: Record<string, IncidentState>;
+}
+
+/** What one step works on: the state, the record under its feet, and the facts made so far. */
+export interface Fold {
+  readonly state: DeriveState;
+  readonly record: LogRecord & { readonly seq: Seq };
+  readonly facts: FactDraft[];
+}
+
+function noRevision(): RevisionState {
+  return { read: { version: "", revision: "" }, entered: null, candidate: null };
+}
+
+/** The state before the first record. */
+export function emptyState(): DeriveState {
+  return {
+    version: 1,
+    seq: 0,
+    clock: { boot: "", mono: 0, now: 0, offset: 0, placed: false },
+    parameters: null,
+    groups: {},
+    pending: [],
+    latest: {},
+    counters: {},
+    witnesses: {},
+    bays: [],
+    booth: null,
+    filters: {},
+    revisions: { firmware: noRevision(), program: noRevision() },
+    hours: {},
+    hour_next: null,
+    recent: { slices: [], ends: [], increments: [] },
+    incidents: {},
+  };
+}
+
+/** What a fact takes over from the record whose folding made it. */
+export function stamp({ record }: Fold): { boot: BootId; mono: Milliseconds; at: EpochMs; tag: TagName } {
+  return { boot: record.boot, mono: record.mono, at: record.at, tag: "" };
+}

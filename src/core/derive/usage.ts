@@ -1,0 +1,124 @@
+import type { FilterLimits } from "../types/booth.ts";
+import type { EpochMs, Milliseconds } from "../types/units.ts";
+import type { Episode, Installation, Slice } from "./state.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const SPRAY = "spray";
+
+/** A filter that goes in at `installed_at`. */
+export function newInstallation(
+  installed_at: EpochMs,
+  source: Installation["source"],
+  { limits, flagged }: { limits: FilterLimits; flagged: boolean },
+): Installation {
+  return {
+    installed_at,
+    removed_at: null,
+    source,
+    flagged,
+    known: source !== "assumed",
+    in_use_ms: 0,
+    spray_ms: 0,
+    cycles: 0,
+    limits,
+    plc: null,
+    overuse: [],
+    overuse_in_use_ms: 0,
+    overuse_cycles: 0,
+  };
+}
+
+/** In-use minutes since installation: the PLC's where it counts them, else ours; null: not known. */
+export function usedMinutes(filter: Installation): number | null {
+  if (filter.plc !== null) return filter.plc.offset + filter.plc.value;
+  return filter.known ? filter.in_use_ms / MINUTE_MS : null;
+}
+
+export function runningEpisode(filter: Installation): Episode | null {
+  const last = filter.overuse.at(-1);
+  return last?.until === null ? last : null;
+}
+
+/** The start of the present or last overuse; null: none. */
+export function overuseSince(filter: Installation): EpochMs | null {
+  return filter.overuse.at(-1)?.since ?? null;
+}
+
+export function startOveruse(filter: Installation, since: EpochMs): void {
+  if (runningEpisode(filter) === null) filter.overuse.push({ since, until: null });
+}
+
+/**
+ * Adds settled time to the filter, clipped to the time it was in. An own limit reached on the way starts overuse at
+ * that instant; inside inferred time or time without data, at the first good reading after it
+ * (time without data is in no mode, so that is where the next slice begins).
+ */
+export function useFilter(filter: Installation, slice: Slice, in_use: boolean): void {
+  const from = Math.max(slice.from, filter.installed_at);
+  const to = Math.min(slice.to, filter.removed_at ?? Infinity);
+  if (to <= from) return;
+  if (slice.mode !== "no_data") {
+    const due = Math.min(dueByAge(filter), in_use ? dueByUse(filter, from) : Infinity);
+    // A service at the very instant of the limit is on time.
+    const reached = due < to || (due === to && filter.removed_at !== to);
+    if (reached) startOveruse(filter, slice.inferred ? to : Math.max(due, from));
+  }
+  if (!in_use) return;
+  filter.in_use_ms += to - from;
+  if (slice.mode === SPRAY) filter.spray_ms += to - from;
+  const episode = runningEpisode(filter);
+  if (episode !== null) filter.overuse_in_use_ms += Math.max(0, to - Math.max(from, episode.since));
+}
+
+function dueByAge(filter: Installation): EpochMs {
+  const { days } = filter.limits;
+  return days === undefined || !filter.known ? Infinity : filter.installed_at + days * DAY_MS;
+}
+
+/** With a counter in the PLC its readings decide; otherwise our own time does. */
+function dueByUse(filter: Installation, from: EpochMs): EpochMs {
+  const { minutes } = filter.limits;
+  if (minutes === undefined || filter.plc !== null || !filter.known) return Infinity;
+  return from + Math.max(0, Math.ceil(minutes * MINUTE_MS - filter.in_use_ms));
+}
+
+/** Limits that stand by themselves, judged at `at`: minutes and cycles used, and age. */
+export function isOverLimit(filter: Installation, at: EpochMs): boolean {
+  const minutes = usedMinutes(filter);
+  const { limits } = filter;
+  // A counter's decimal steps aren't exact in binary; a millionth of a minute is no time.
+  if (limits.minutes !== undefined && minutes !== null && minutes >= limits.minutes - 1e-6) return true;
+  if (limits.cycles !== undefined && filter.known && filter.cycles >= limits.cycles) return true;
+  return dueByAge(filter) <= at;
+}
+
+/** Limits change: at or over the new ones overuse starts now; under them a running episode ends now. */
+export function changeLimits(filter: Installation, limits: FilterLimits, at: EpochMs): void {
+  filter.limits = limits;
+  const episode = runningEpisode(filter);
+  if (isOverLimit(filter, at)) startOveruse(filter, at);
+  else if (episode !== null) episode.until = at;
+}
+
+/** Length of all overuse up to the removal, and up to `at` where the filter is still in. */
+export function overuseMs(filter: Installation, at: EpochMs): Milliseconds {
+  const end = filter.removed_at ?? at;
+  return filter.overuse.reduce((sum, { since, until }) => sum + Math.max(0, Math.min(until ?? end, end) - since), 0);
+}
+
+/** The later installation turns out to be the same filter: its use belongs to the earlier one. */
+export function absorb(earlier: Installation, later: Installation): void {
+  earlier.in_use_ms += later.in_use_ms;
+  earlier.spray_ms += later.spray_ms;
+  earlier.cycles += later.cycles;
+  if (runningEpisode(earlier) !== null) {
+    earlier.overuse_in_use_ms += later.in_use_ms;
+    earlier.overuse_cycles += later.cycles;
+  }
+  const [before, since] = [usedMinutes(earlier), usedMinutes(later)];
+  if (earlier.plc !== null && later.plc !== null && before !== null && since !== null) {
+    earlier.plc = { offset: before + since - later.plc.value, value: later.plc.value };
+  }
+  earlier.removed_at = null;
+}

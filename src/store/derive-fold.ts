@@ -1,0 +1,10 @@
+import { step } from "../core/derive/fold.ts";
+import { emptyState, type DeriveState } from "../core/derive/state.ts";
+import type { Fold } from "./fold-port.ts";
+
+/** core's derivation as the store's fold. States come from `empty`, from `step`, or from JSON that `step` once made. */
+export const deriveFold: Fold = {
+  empty: emptyState,
+  step: (state, record) => step(state as DeriveState, record),
+  timeOf: (state) => (state as DeriveState).clock.now,
+};
