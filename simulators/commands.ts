@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { loadProfile, SHIPPED_PROFILES } from "../src/config/profile.ts";
+import { plcCommand } from "./plc/cli.ts";
+import { serviceCommand } from "./service/cli.ts";
+import { siteCommand } from "./site/cli.ts";
+
+const OVERVIEW = `booth-sim: the simulators that booth-gateway is built and tested against
+
+Usage: booth-sim COMMAND [options]
+
+  site      a whole site: PLC, service, agent ("npm start" runs this)
+  plc       a booth behind a Modbus TCP server
+  service   the Booth Monitoring Service: HTTP, MQTT, SQLite
+
+booth-sim COMMAND --help tells a command's options.
+`;
+
+/** The command line of the simulators. Sets the process's exit code; never rejects but for a fault of its own. */
+export async function main(argv: readonly string[]): Promise<void> {
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort(new Error("stopped"));
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  process.exitCode = await run(argv, stopping.signal);
+}
+
+async function run([name, ...rest]: readonly string[], signal: AbortSignal): Promise<number> {
+  const out = (line: string): void => void process.stdout.write(`${line}\n`);
+  const err = (line: string): void => void process.stderr.write(`${line}\n`);
+  switch (name) {
+    case "site":
+      return siteCommand(rest, { out: process.stdout, err: process.stderr, signal });
+    case "plc":
+      return plcCommand(rest, {
+        out,
+        err,
+        signal,
+        loadProfile,
+        defaultProfile: join(SHIPPED_PROFILES, "click-booth.yaml"),
+      });
+    case "service":
+      return serviceCommand(rest, { out, err, signal });
+    case "--help":
+    case "-h":
+    case "help":
+      process.stdout.write(OVERVIEW);
+      return 0;
+    default:
+      process.stderr.write(
+        name === undefined ? OVERVIEW : `booth-sim: there is no command "${name}"; booth-sim --help lists them\n`,
+      );
+      return 2;
+  }
+}

@@ -1,0 +1,92 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
+import { request } from "node:http";
+import { fileURLToPath } from "node:url";
+
+const AGENT = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+/** An agent that doesn't stop by itself in this time is killed: the site promises to be gone within 3 s. */
+const STOP_WITHIN_MS = 2_300;
+const STATUS_TIMEOUT_MS = 1_000;
+
+/** One line of the agent's log. */
+export interface AgentLine {
+  readonly level: string;
+  readonly event: string;
+  readonly text: string;
+}
+
+export interface AgentProcess {
+  readonly pid: number;
+  /** Resolves with exit code or signal when the process has ended. */
+  readonly ended: Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts the agent as a process of its own, with this process's Node. */
+export function startAgentProcess(configFile: string, onLine: (line: AgentLine) => void): AgentProcess {
+  const child = spawn(process.execPath, [AGENT, "run", "--config", configFile], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: withoutRuntimeDirectory(process.env),
+  });
+  createInterface({ input: child.stdout }).on("line", (text) => onLine(lineOf(text)));
+  createInterface({ input: child.stderr }).on("line", (text) => onLine({ level: "error", event: "stderr", text }));
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("exit", (code, signal) => resolve(signal ?? `exit code ${String(code)}`));
+  });
+  return { pid: child.pid ?? 0, ended, stop: () => stopChild(child, ended) };
+}
+
+/** The site decides where the agent's socket is, even when the site itself runs as a service. */
+function withoutRuntimeDirectory(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => name !== "RUNTIME_DIRECTORY"));
+}
+
+async function stopChild(child: ChildProcess, ended: Promise<string>): Promise<void> {
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_WITHIN_MS);
+  await ended;
+  clearTimeout(timer);
+}
+
+function lineOf(text: string): AgentLine {
+  try {
+    const line = JSON.parse(text) as { level?: unknown; event?: unknown; msg?: unknown };
+    return { level: asText(line.level), event: asText(line.event), text: asText(line.msg) };
+  } catch {
+    // Whatever else a process prints is shown as it is.
+    return { level: "info", event: "", text };
+  }
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** What the status line shows; a part of what the agent's socket answers. */
+export interface SeenStatus {
+  readonly at: number;
+  readonly service: { readonly kind: string };
+  readonly booths: readonly {
+    readonly booth: string;
+    readonly plc: { readonly kind: string };
+    readonly provisioning: { readonly state: string; readonly booth_id: string | null };
+    readonly now: { readonly mode: string; readonly since: number | null; readonly cycles_today: number } | null;
+    readonly log: { readonly newest_seq: number; readonly acked_seq: number };
+  }[];
+}
+
+/** Asks the agent's socket; null while it doesn't answer. */
+export function askStatus(socketPath: string): Promise<SeenStatus | null> {
+  return new Promise((resolve) => {
+    const ask = request({ socketPath, path: "/status", timeout: STATUS_TIMEOUT_MS }, (answer) => {
+      let text = "";
+      answer.setEncoding("utf8");
+      answer.on("data", (chunk: string) => (text += chunk));
+      answer.on("end", () => resolve(JSON.parse(text) as SeenStatus));
+    });
+    ask.on("timeout", () => ask.destroy());
+    ask.on("error", () => resolve(null));
+    ask.end();
+  });
+}

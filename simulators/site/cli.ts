@@ -1,0 +1,121 @@
+import { parseArgs } from "node:util";
+import { findScenario, SCENARIOS } from "../plc/scenarios/all.ts";
+import type { Scenario } from "../plc/model/scenario.ts";
+import { FolderError, openFolder } from "./folder.ts";
+import { createScreen, type ScreenOptions } from "./screen.ts";
+import { runSite, type SitePorts } from "./site.ts";
+
+const DEFAULTS = { speed: "60", scenario: "busy-day", data: "data", port: "8480", seed: "1" };
+
+const HELP = `Usage: npm start -- [options]   (or: booth-sim site [options])
+
+Runs a whole site on this machine's loopback until Ctrl-C: a booth's PLC, the Booth Monitoring Service, and the gateway
+agent between them. Stopped and started again it goes on where it was.
+
+  --speed N         simulated seconds per second, 1 to 1000 (default ${DEFAULTS.speed})
+  --scenario NAME   the booth's story (default ${DEFAULTS.scenario}); --list shows all
+  --data DIR        where everything is kept (default ./${DEFAULTS.data})
+  --port N          first of four ports: service HTTP, MQTT, PLC, service admin (default ${DEFAULTS.port}); 0: any free ones
+  --seed N          same seed, same story (default ${DEFAULTS.seed})
+  --list            list the scenarios
+  --help            this text
+
+Exit codes: 0 stopped by Ctrl-C, 1 failed, 2 wrong usage, a taken port or a folder that can't be used.
+`;
+
+class UsageError extends Error {}
+
+export interface SiteIo {
+  readonly out: ScreenOptions["out"];
+  readonly err: { write(text: string): unknown };
+  readonly signal: AbortSignal;
+}
+
+/** The command "booth-sim site". Resolves with the exit code. */
+export async function siteCommand(argv: readonly string[], io: SiteIo): Promise<number> {
+  try {
+    const options = readOptions(argv);
+    if (options.help) io.out.write(HELP);
+    else if (options.list) for (const { name, title } of SCENARIOS) io.out.write(`${name.padEnd(18)}${title}\n`);
+    else await play(options, io);
+    return 0;
+  } catch (error) {
+    const sentence = sentenceOf(error);
+    if (sentence === null) throw error;
+    io.err.write(`booth-sim site: ${sentence}\n`);
+    return 2;
+  }
+}
+
+type Options = ReturnType<typeof readOptions>;
+
+function readOptions(argv: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: {
+        speed: { type: "string", default: DEFAULTS.speed },
+        scenario: { type: "string", default: DEFAULTS.scenario },
+        data: { type: "string", default: DEFAULTS.data },
+        port: { type: "string", default: DEFAULTS.port },
+        seed: { type: "string", default: DEFAULTS.seed },
+        list: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+    return values;
+  } catch (cause) {
+    const reason = cause instanceof Error ? (cause.message.split(". ")[0] ?? "") : String(cause);
+    throw new UsageError(`${reason.replace(/\.$/, "")}; --help lists the options`, { cause });
+  }
+}
+
+async function play(options: Options, io: SiteIo): Promise<void> {
+  const speed = numberOf("speed", options.speed, { min: 1, max: 1000 });
+  const scenario = scenarioOf(options.scenario);
+  const first = numberOf("port", options.port, { min: 0, max: 65_532, whole: true });
+  const seed = numberOf("seed", options.seed, { min: 0, max: Number.MAX_SAFE_INTEGER, whole: true });
+  const folder = openFolder(options.data);
+  const screen = createScreen({ out: io.out, tz: scenario.tz });
+  screen.plain(
+    `A simulated site in ${folder.path}; one second here is ${speed === 1 ? "one second" : `${speed.toString()} seconds`} there (times are the booth's, ${scenario.tz}). Ctrl-C stops it.`,
+  );
+  try {
+    await runSite({ folder, scenario, speed, seed, ports: portsFrom(first), screen }, io.signal);
+    screen.plain("Stopped; nothing is lost. The next start goes on from here.");
+  } finally {
+    folder.unlock();
+  }
+}
+
+function portsFrom(first: number): SitePorts {
+  const port = (index: number): number => (first === 0 ? 0 : first + index);
+  return { http: port(0), mqtt: port(1), modbus: port(2), admin: port(3) };
+}
+
+function scenarioOf(name: string): Scenario {
+  const scenario = findScenario(name);
+  if (scenario === undefined) {
+    throw new UsageError(`there is no scenario ${name}; there are ${SCENARIOS.map((one) => one.name).join(", ")}`);
+  }
+  return scenario;
+}
+
+function numberOf(name: string, text: string, range: { min: number; max: number; whole?: boolean }): number {
+  const value = text.trim() === "" ? NaN : Number(text);
+  if (value >= range.min && value <= range.max && (range.whole !== true || Number.isInteger(value))) return value;
+  throw new UsageError(
+    `--${name} must be a ${range.whole === true ? "whole " : ""}number from ${range.min.toString()} to ${range.max.toString()}`,
+  );
+}
+
+/** What a person can act on, as one sentence; null: a fault of this program. */
+function sentenceOf(error: unknown): string | null {
+  if (error instanceof UsageError || error instanceof FolderError) return error.message;
+  if (!(error instanceof Error) || !("code" in error)) return null;
+  const port = "port" in error ? String(error.port) : "of the site";
+  if (error.code === "EADDRINUSE")
+    return `port ${port} is taken by another program: choose others with --port, or --port 0 for any free ones`;
+  if (error.code === "EACCES" && "port" in error) return `port ${port} needs root: choose one above 1023 with --port`;
+  return null;
+}

@@ -1,0 +1,90 @@
+import type { SeenStatus } from "./agent-process.ts";
+
+/** Where the site tells what happens: a line for each event, and on a terminal one live line below them. */
+export interface Screen {
+  /** `at`: simulated epoch ms. */
+  line(at: number, who: string, text: string): void;
+  plain(text: string): void;
+  status(status: SeenStatus): void;
+  /** Leaves the live line as the last word. */
+  end(): void;
+}
+
+export interface ScreenOptions {
+  readonly out: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
+  readonly tz: string;
+}
+
+export function createScreen({ out, tz }: ScreenOptions): Screen {
+  const time = new Intl.DateTimeFormat("en-GB", {
+    timeZone: tz,
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+  });
+  const isLive = out.isTTY === true;
+  let live = "";
+  let said = "";
+  const clear = (): void => {
+    if (live !== "") out.write("\r\x1b[K");
+  };
+  const print = (text: string): void => {
+    clear();
+    out.write(`${text}\n`);
+    out.write(live);
+  };
+  return {
+    line: (at, who, text) => print(`${time.format(at)}  ${who.padEnd(8)} ${text}`),
+    plain: print,
+    status(status) {
+      if (isLive) {
+        clear();
+        live = statusLine(status, time).slice(0, (out.columns ?? 120) - 1);
+        out.write(live);
+        return;
+      }
+      const change = changeLine(status);
+      if (change === "" || change === said) return;
+      said = change;
+      print(`${time.format(status.at)}  ${"status".padEnd(8)} ${change}`);
+    },
+    end() {
+      if (live !== "") out.write("\n");
+      live = "";
+    },
+  };
+}
+
+function statusLine(status: SeenStatus, time: Intl.DateTimeFormat): string {
+  const parts = status.booths.map((booth) => {
+    const { now, log } = booth;
+    const mode =
+      now === null
+        ? "no reading yet"
+        : `${now.mode}${now.since === null ? "" : ` for ${lasting(status.at - now.since)}`}`;
+    const counts = `${(now?.cycles_today ?? 0).toString()} cycles today | ${log.newest_seq.toString()} logged, ${log.acked_seq.toString()} acked`;
+    return `${booth.booth}: ${mode} | ${counts} | PLC ${booth.plc.kind}`;
+  });
+  return `${time.format(status.at)}  ${parts.join(" || ")}, service ${status.service.kind}`;
+}
+
+/** Without a terminal only what changes is told: not the counts, which always do. */
+function changeLine(status: SeenStatus): string {
+  return status.booths
+    .map(({ booth, now, plc }) => {
+      if (now === null) return "";
+      return `${booth}: ${now.mode}, ${now.cycles_today.toString()} cycles today; PLC ${plc.kind}, service ${status.service.kind}`;
+    })
+    .filter((text) => text !== "")
+    .join(" || ");
+}
+
+function lasting(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 1) return `${seconds.toString()} s`;
+  return minutes < 60
+    ? `${minutes.toString()} min`
+    : `${Math.floor(minutes / 60).toString()} h ${(minutes % 60).toString()} min`;
+}

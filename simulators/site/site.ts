@@ -1,0 +1,193 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
+import { clockFileText, clockFromNow, scaledClock, type SimClock } from "../clock.ts";
+import { instantOf, localDate } from "../plc/model/local-time.ts";
+import type { Scenario } from "../plc/model/scenario.ts";
+import { startPlc, type RunningPlc } from "../plc/start.ts";
+import { startService, type RunningService } from "../service/start.ts";
+import { startAgentProcess, askStatus, type AgentLine, type AgentProcess } from "./agent-process.ts";
+import { newKey, replaceFile, type SiteFolder, type SiteMemory } from "./folder.ts";
+import { gatewayConfig } from "./gateway-config.ts";
+import type { Screen } from "./screen.ts";
+
+const PROFILE = join(SHIPPED_PROFILES, "click-booth.yaml");
+const SERIAL = "ABCD-123-123";
+/** The first story begins a little before the working day. */
+const FIRST_WALL = "07:59:50";
+const STATUS_EVERY_MS = 500;
+const REMEMBER_EVERY_MS = 5_000;
+/** An agent that ended by itself is started again, as a service manager would. */
+const RESTART_AFTER_MS = 500;
+
+export interface SitePorts {
+  readonly http: number;
+  readonly mqtt: number;
+  readonly modbus: number;
+  readonly admin: number;
+}
+
+export interface SiteOptions {
+  readonly folder: SiteFolder;
+  readonly scenario: Scenario;
+  readonly speed: number;
+  readonly seed: number;
+  readonly ports: SitePorts;
+  readonly screen: Screen;
+}
+
+interface Site {
+  readonly options: SiteOptions;
+  readonly memory: SiteMemory;
+  readonly clock: SimClock;
+  readonly plc: RunningPlc;
+  readonly service: RunningService;
+}
+
+/** Runs a whole site on loopback until the signal aborts: PLC, service, and the agent as a process of its own. */
+export async function runSite(options: SiteOptions, signal: AbortSignal): Promise<void> {
+  const { folder, screen } = options;
+  const memory = recall(options);
+  const origin = clockFromNow(options.speed, memory.wall);
+  const clock = scaledClock(origin);
+  rmSync(folder.clockFile, { force: true });
+  writeFileSync(folder.clockFile, clockFileText(origin), { mode: 0o600 });
+  const plc = await startPlcHere(options, { memory, clock });
+  screen.line(
+    clock.wall(),
+    "plc",
+    `${options.scenario.name} behind Modbus TCP at 127.0.0.1:${plc.port.toString()}: ${options.scenario.title}`,
+  );
+  const service = await startServiceHere(options, { memory, clock }).catch(async (error: unknown) => {
+    await plc.stop();
+    throw error;
+  });
+  screen.line(clock.wall(), "service", `HTTP at ${service.url}, MQTT at ${service.mqttUrl}`);
+  const site = { options, memory, clock, plc, service };
+  writeConfig(site);
+  try {
+    await Promise.all([keepAgent(site, signal), watch(site, signal), rememberTime(site, signal)]);
+  } finally {
+    await Promise.all([plc.stop(), service.stop()]);
+    folder.remember({ ...memory, wall: clock.wall() });
+    screen.end();
+  }
+}
+
+/** The memory of the last start, or a first one. */
+function recall(options: SiteOptions): SiteMemory {
+  const { folder, scenario, seed } = options;
+  const before = folder.memory();
+  if (before !== null && before.scenario === scenario.name && before.seed === seed) return before;
+  const wall = before?.wall ?? instantOf(scenario.tz, localDate(scenario.tz, Date.now()), FIRST_WALL);
+  const memory: SiteMemory = {
+    serial: SERIAL,
+    provision_key: newKey(),
+    admin_key: newKey(),
+    ...before,
+    scenario: scenario.name,
+    seed,
+    story_start: wall,
+    wall,
+  };
+  folder.remember(memory);
+  return memory;
+}
+
+interface Story {
+  readonly memory: SiteMemory;
+  readonly clock: SimClock;
+}
+
+function startPlcHere({ scenario, seed, ports }: SiteOptions, { memory, clock }: Story): Promise<RunningPlc> {
+  const profile = loadProfile(PROFILE);
+  const identity = { plc_serial: memory.serial };
+  return startPlc({ profile, scenario, seed, clock, port: ports.modbus, start: memory.story_start, identity });
+}
+
+function startServiceHere({ folder, scenario, ports }: SiteOptions, { memory, clock }: Story): Promise<RunningService> {
+  return startService({
+    dataDir: folder.service,
+    port: ports.http,
+    mqttPort: ports.mqtt,
+    adminPort: ports.admin,
+    clock,
+    seed: { serial: memory.serial, tz: scenario.tz, provisionKey: memory.provision_key, adminKey: memory.admin_key },
+  });
+}
+
+function writeConfig({ options, memory, service, plc }: Site): void {
+  const { folder } = options;
+  writeFileSync(folder.keyFile, `${memory.provision_key}\n`, { mode: 0o600 });
+  replaceFile(
+    folder.configFile,
+    gatewayConfig({
+      folder,
+      serviceUrl: service.url,
+      modbusPort: plc.port,
+      serial: memory.serial,
+      tz: options.scenario.tz,
+    }),
+  );
+}
+
+/** Keeps an agent running until the signal; its log lines go to the screen. */
+async function keepAgent(site: Site, signal: AbortSignal): Promise<void> {
+  const { folder, screen } = site.options;
+  const show = (line: AgentLine): void =>
+    screen.line(
+      site.clock.wall(),
+      line.level === "info" ? "agent" : `agent ${line.level === "error" ? "!!" : "!"}`,
+      line.text,
+    );
+  while (!signal.aborted) {
+    const agent = startAgentProcess(folder.configFile, show);
+    screen.line(
+      site.clock.wall(),
+      "agent",
+      `started as process ${agent.pid.toString()}, configuration ${folder.configFile}`,
+    );
+    const ended = await Promise.race([agent.ended, stopAt(agent, signal)]);
+    if (ended === null) return;
+    screen.line(site.clock.wall(), "agent !!", `ended by itself (${ended}); it is started again`);
+    await pause(RESTART_AFTER_MS, signal);
+  }
+}
+
+/** Stops the agent at the signal; null when it has gone. */
+async function stopAt(agent: AgentProcess, signal: AbortSignal): Promise<null> {
+  await aborted(signal);
+  await agent.stop();
+  return null;
+}
+
+async function watch(site: Site, signal: AbortSignal): Promise<void> {
+  const socket = join(site.options.folder.runtime, "agent.sock");
+  while (!signal.aborted) {
+    const status = await askStatus(socket);
+    if (status !== null) site.options.screen.status(status);
+    await pause(STATUS_EVERY_MS, signal);
+  }
+}
+
+/** A site that is killed goes on from here at its next start, a few seconds back: its clock never runs back by more. */
+async function rememberTime(site: Site, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    site.options.folder.remember({ ...site.memory, wall: site.clock.wall() });
+    await pause(REMEMBER_EVERY_MS, signal);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** Real time; ends early at the signal. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([aborted(signal), new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))]);
+  clearTimeout(timer);
+}

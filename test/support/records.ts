@@ -1,0 +1,20 @@
+import type { LogRecord } from "../../src/core/types/record.ts";
+import type { TagValue } from "../../src/core/types/booth.ts";
+
+/** Wall clock at mono 0 of the records made here: 2026-03-02T08:00:00Z. */
+export const T0 = Date.UTC(2026, 2, 2, 8);
+
+const base = (mono: number, boot: string) => ({ boot, mono, at: T0 + mono, quality: "good" }) as const;
+
+export function reading(mono: number, tag: string, value: TagValue, boot = "b1"): LogRecord {
+  return { kind: "r", ...base(mono, boot), tag, value };
+}
+
+export function coverage(from: number, to: number, boot = "b1"): LogRecord {
+  const value = { group: "fast", from, to, polls: Math.floor((to - from) / 1000) + 1, max_interval_ms: 1000 };
+  return { kind: "h", ...base(from, boot), tag: "fast", value };
+}
+
+export function clockRecord(mono: number, boot = "b1"): LogRecord {
+  return { kind: "t", ...base(mono, boot), tag: "", value: { wall: T0 + mono, state: "synced" } };
+}

@@ -1,0 +1,86 @@
+import { setImmediate as turn } from "node:timers/promises";
+import type { Clock } from "../../src/ports.ts";
+
+interface Timer {
+  readonly due: number;
+  readonly order: number;
+  readonly fire: () => void;
+}
+
+/** A clock that moves only when told: months of booth life in seconds, the same each time. */
+export interface VirtualClock extends Clock {
+  /** Lets everything happen that falls due within `ms`, in order of time. */
+  run(ms: number): Promise<void>;
+  /** Runs until the condition holds, at most `within` ms of virtual time; throws when it doesn't by then. */
+  runUntil(condition: () => boolean, within: number): Promise<void>;
+  /** The wall clock is set to another time; mono goes on. */
+  stepWall(ms: number): void;
+  /** Sleeps that nobody has woken yet. */
+  sleeping(): number;
+}
+
+/** Turns of the event loop after which work that waits for no time has come to rest. */
+const SETTLE_TURNS = 4;
+
+export function virtualClock(options: { wall: number; mono?: number; boot?: string }): VirtualClock {
+  let mono = options.mono ?? 0;
+  let offset = options.wall - mono;
+  let order = 0;
+  let timers: Timer[] = [];
+  const settle = async (): Promise<void> => {
+    for (let i = 0; i < SETTLE_TURNS; i += 1) await turn();
+  };
+  const fireNext = async (until: number): Promise<boolean> => {
+    await settle();
+    const next = timers.reduce<Timer | undefined>(
+      (first, timer) =>
+        first === undefined || timer.due < first.due || (timer.due === first.due && timer.order < first.order)
+          ? timer
+          : first,
+      undefined,
+    );
+    if (next === undefined || next.due > until) return false;
+    timers = timers.filter((timer) => timer !== next);
+    mono = Math.max(mono, next.due);
+    next.fire();
+    return true;
+  };
+  const run = async (ms: number): Promise<void> => {
+    const until = mono + ms;
+    while (await fireNext(until));
+    mono = until;
+    await settle();
+  };
+  return {
+    boot: options.boot ?? "boot-1",
+    wall: () => mono + offset,
+    mono: () => mono,
+    synced: () => true,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        const timer: Timer = { due: mono + Math.max(0, Math.round(ms)), order: ++order, fire: resolve };
+        const abort = (): void => {
+          timers = timers.filter((one) => one !== timer);
+          reject(signal?.reason as Error);
+        };
+        if (signal?.aborted === true) abort();
+        else {
+          timers.push(timer);
+          signal?.addEventListener("abort", abort, { once: true });
+        }
+      }),
+    run,
+    async runUntil(condition, within) {
+      const until = mono + within;
+      await settle();
+      while (!condition()) {
+        if (!(await fireNext(until)))
+          throw new Error(`nothing happened within ${within.toString()} ms of virtual time`);
+      }
+    },
+    stepWall(ms) {
+      offset += ms;
+    },
+    sleeping: () => timers.length,
+  };
+}
