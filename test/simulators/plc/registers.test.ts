@@ -165,7 +165,7 @@ describe("the virtual driver", () => {
     const driver = virtualDriver({ booth: faulty, profile, clock: handClock(faulty.origin + (9 * 60 + 55) * MINUTE) });
     await driver.open(signal);
     const air = (await driver.read("fast", signal)).find((sample) => sample.tag === "air_temperature");
-    expect(air?.quality).toBe("bad");
+    expect(air).toMatchObject({ quality: "bad", reason: "nan" });
   });
 
   it("shows a stuck sensor that doesn't move", () => {
