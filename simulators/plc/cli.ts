@@ -150,11 +150,10 @@ function untilStopped(signal: AbortSignal | undefined): Promise<void> {
 }
 
 async function play(options: Options, io: PlcIo): Promise<void> {
-  const plc = await startOrSay(await plcOptions(options, io));
-  const { mode } = plc.booth.stateAt(plc.booth.origin);
-  io.out(
-    `plc: ${plc.booth.scenario.name}, Modbus TCP on 127.0.0.1:${plc.port}, ${mode} at the story's begin. Ctrl-C stops.`,
-  );
+  const chosen = await plcOptions(options, io);
+  const plc = await startOrSay(chosen);
+  const { mode } = plc.booth.stateAt(chosen.clock.wall());
+  io.out(`plc: ${chosen.scenario.name}, now ${mode}; Modbus TCP on 127.0.0.1:${plc.port}. Ctrl-C stops.`);
   await untilStopped(io.signal);
   await plc.stop();
   io.out(`plc: stopped after ${plc.counts.requests} requests on ${plc.counts.connections} connections.`);

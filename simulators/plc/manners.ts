@@ -23,6 +23,10 @@ export interface Manners {
   /** Answers every request with this exception (6 busy, 10 and 11 from serial gateways); null: behaves. */
   exception: number | null;
   bad_ranges: readonly BadRange[];
+  /** A request sooner than so many simulated ms after the answer before, on any connection, gets exception 6. */
+  min_gap_ms: number;
+  /** In so many of the next reads of registers, the high words of 32-bit values are those of 10 s before. */
+  torn_reads: number;
   /** So many registers or bytes fewer (or more, below 0) in each answer than were asked for, header consistent. */
   short_by: number;
   /** Byte count and MBAP length say more than is sent; the rest never comes. */
@@ -42,6 +46,8 @@ export function goodManners(): Manners {
     late_answers: false,
     exception: null,
     bad_ranges: [],
+    min_gap_ms: 0,
+    torn_reads: 0,
     short_by: 0,
     wrong_length: false,
     close_on_request: false,

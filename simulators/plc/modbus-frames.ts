@@ -83,6 +83,8 @@ export interface Device {
   readonly max_registers: number;
   readonly max_bits: number;
   readonly manners: Manners;
+  /** Simulated epoch ms of the last answer; -Infinity before the first. */
+  answered_at: number;
 }
 
 function badCode(
@@ -92,6 +94,13 @@ function badCode(
   const end = span.address + span.count;
   const hit = ranges.find((r) => r.table === span.table && r.first < end && span.address <= r.last);
   return hit?.code ?? null;
+}
+
+/** Uses up one of the torn reads that were asked for. */
+function isTorn(manners: Manners, isBits: boolean): boolean {
+  if (isBits || manners.torn_reads <= 0) return false;
+  manners.torn_reads--;
+  return true;
 }
 
 /** Lengthens or shortens the payload by `short_by` values, the byte count telling the truth about it. */
@@ -112,6 +121,7 @@ export function answer(device: Device, request: Request, at: number): Answer {
   const table = TABLES[functionCode];
   const { manners } = device;
   if (manners.exception !== null) return exception(functionCode, manners.exception);
+  if (at - device.answered_at < manners.min_gap_ms) return exception(functionCode, 6);
   if (!table) return exception(functionCode, 1);
   if (request.pdu.length !== 5) return exception(functionCode, 3);
   const span = { table, address: request.pdu.readUInt16BE(1), count: request.pdu.readUInt16BE(3) };
@@ -120,7 +130,7 @@ export function answer(device: Device, request: Request, at: number): Answer {
   if (span.count < 1 || span.count > most) return exception(functionCode, 3);
   const bad = badCode(manners.bad_ranges, span);
   if (bad !== null) return exception(functionCode, bad);
-  const values = device.image.read(span, at);
+  const values = device.image.read(span, at, isTorn(manners, isBits));
   if (!values) return exception(functionCode, 2);
   const payload = missized(isBits ? packBits(values) : packWords(values), manners.short_by, isBits);
   return { pdu: Buffer.concat([Buffer.from([functionCode, payload.length]), payload]), values: values.length };

@@ -75,6 +75,7 @@ function compose({ options, counts }: Service, connection: Connection, request: 
   connection.last = request;
   if (manners.drop_answers || !about) return null;
   const { pdu, values } = answer(options.device, about, options.now());
+  options.device.answered_at = options.now();
   counts.values += values;
   if (values === 0) counts.exceptions++;
   if (!manners.wrong_length) return frame(about, pdu);

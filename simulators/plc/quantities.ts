@@ -81,7 +81,8 @@ const SOURCES: Readonly<Record<string, Source>> = {
   },
   exhaust_pressure: exhaustPressure,
   fan_speed: (look) => (fan(look) > 0 ? fan(look) * 100 + 0.1 * noise(look.seed, "fan_speed", look.state.at) : 0),
-  burner_modulation: (look) => burner(look) * 100,
+  burner_modulation: (look) =>
+    burner(look) > 0 ? burner(look) * 100 + 0.5 * noise(look.seed, "burner_modulation", look.state.at) : 0,
   outdoor_temperature: (look) => sensed(look, "outdoor_temperature", look.state.outdoor_c),
   firmware_version: ({ state }) => state.identity.firmware_version,
   plc_serial: ({ state }) => state.identity.plc_serial,

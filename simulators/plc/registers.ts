@@ -61,40 +61,57 @@ export function encodePoint(profile: Profile, tag: ProfileTag, value: Quantity):
   return (point.word_order ?? profile.quirks.word_order) === "low_first" ? words.toReversed() : words;
 }
 
-/** Reads the device's memory at one instant. */
-export interface RegisterImage {
-  /** `count` values from `address` on (0 or 1 each in coil and discrete), or null: the device has no such address. */
-  read(
-    span: { readonly table: ModbusTable; readonly address: number; readonly count: number },
-    at: number,
-  ): readonly number[] | null;
+/** High words of a torn read are so old. */
+const TORN_MS = 10_000;
+
+export interface Span {
+  readonly table: ModbusTable;
+  readonly address: number;
+  readonly count: number;
 }
 
-/** The profile's map, filled from the booth. Every value of one read shows the same instant: no torn words. */
+/** Reads the device's memory at one instant. */
+export interface RegisterImage {
+  /**
+   * `count` values from `address` on (0 or 1 each in coil and discrete), or null: the device has no such address.
+   * Every value shows the same instant, unless the read is to be torn: then high words are older.
+   */
+  read(span: Span, at: number, torn?: boolean): readonly number[] | null;
+}
+
+/** The profile's map, filled from the booth. */
 export function registerImage(profile: Profile, booth: Booth): RegisterImage {
   const code = modeCoder(profile);
   const look = { seed: booth.seed, stateAt: (at: number) => booth.stateAt(at), code };
   const tables = Map.groupBy(profile.tags, (tag) => tag.point.table);
   const value = (tag: ProfileTag, state: BoothState): Quantity =>
     quantityOf(tag.name, state, look) ?? (tag.point.type === "string" ? "" : 0);
+  const words = (tag: ProfileTag, state: BoothState): readonly number[] => encodePoint(profile, tag, value(tag, state));
+  const tornWords = (tag: ProfileTag, state: BoothState): readonly number[] => {
+    const now = words(tag, state);
+    if (tag.point.type === "string" || now.length < 2) return now;
+    const before = words(tag, booth.stateAt(state.at - TORN_MS));
+    const lowFirst = (tag.point.word_order ?? profile.quirks.word_order) === "low_first";
+    return now.map((word, i) => ((i === 0) === lowFirst ? word : (before[i] ?? word)));
+  };
   return {
-    read: ({ table, address, count }, at) => {
+    read: ({ table, address, count }, at, torn = false) => {
       const tags = tables.get(table);
       const end = address + count;
       const isHole = (profile.quirks.holes[table] ?? []).some(([first, last]) => first < end && address <= last);
       if (!tags || isHole || end > 65_536) return null;
       const state = booth.stateAt(at);
-      const words = new Array<number>(count).fill(0);
+      const memory = new Array<number>(count).fill(0);
       for (const tag of tags) {
         const start = tag.point.address;
         if (start >= end || start + widthOf(tag.point) <= address) continue;
-        for (const [i, word] of encodePoint(profile, tag, value(tag, state)).entries()) {
+        for (const [i, word] of (torn ? tornWords : words)(tag, state).entries()) {
           const place = start + i - address;
           // Several bits may share one register, hence "or".
-          if (place >= 0 && place < count) words[place] = (words[place] ?? 0) | word;
+          if (place >= 0 && place < count) memory[place] = (memory[place] ?? 0) | word;
         }
       }
-      return words;
+      return memory;
     },
   };
 }

@@ -67,9 +67,9 @@ export function boothFor(
 export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
   const { profile, clock } = options;
   const booth = boothFor({ ...options, start: options.start ?? clock.wall() });
-  const manners: Manners = { ...goodManners(), ...options.manners };
+  const manners: Manners = { ...goodManners(), ...options.scenario.manners, ...options.manners };
   const { max_registers, max_bits } = profile.quirks;
-  const device = { image: registerImage(profile, booth), max_registers, max_bits, manners };
+  const device = { image: registerImage(profile, booth), max_registers, max_bits, manners, answered_at: -Infinity };
   const link = (): "up" | "dark" | "silent" => {
     const state = booth.stateAt(clock.wall());
     if (!state.powered) return "dark";

@@ -23,14 +23,18 @@ export async function writeTruth(
 ): Promise<void> {
   const { clock, signal } = by;
   let written = -Infinity;
-  while (!signal.aborted) {
-    const now = clock.wall();
-    const lines = linesOf(booth, written, now);
+  const write = (upTo: number): void => {
+    const lines = linesOf(booth, written, upTo);
     if (lines !== "") appendFileSync(path, lines);
-    written = now;
-    const pause = Math.min(booth.nextChange(now) - now, LOOK_MS);
+    written = Math.max(written, upTo);
+  };
+  while (!signal.aborted) {
+    // The present millisecond isn't over: somebody may yet press a button in it.
+    write(clock.wall() - 1);
+    const pause = Math.min(booth.nextChange(written) + 1 - clock.wall(), LOOK_MS);
     await clock.sleep(pause, signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
   }
+  write(clock.wall());
 }

@@ -51,17 +51,33 @@ function linkError(kind: VirtualFault | "closed"): Error & { readonly kind: stri
   return Object.assign(new Error(`the simulated link failed: ${kind}`), { kind });
 }
 
-/** What is left of a value after a register of that type carried it. */
-function carried(tag: ProfileTag, value: Quantity): number | string | boolean | null {
+/** The shortest decimal number that a float32 register holds as this value: 48.59307, not 48.59307098388672. */
+function shortest(value: number): number {
+  const carriers = [6, 7, 8, 9].map((digits) => Number(value.toPrecision(digits)));
+  return carriers.find((carrier) => Math.fround(carrier) === value) ?? value;
+}
+
+function carriedNumber(tag: ProfileTag, number: number): Carried {
   const { point } = tag;
-  if (point.type === "string") return String(value).slice(0, 2 * (point.length ?? 1));
-  if (point.type === "bool") return value === true || (typeof value === "number" && value !== 0);
-  const number = Number(value);
-  if (!Number.isFinite(number)) return null;
-  const raw = point.type === "float32" ? Math.fround((number - point.offset) / point.scale) : rawInteger(tag, number);
-  if (point.sentinels.includes(raw)) return null;
-  const decoded = raw * point.scale + point.offset;
-  return decoded < (point.min ?? -Infinity) || decoded > (point.max ?? Infinity) ? null : decoded;
+  if (!Number.isFinite(number)) return Number.isNaN(number) ? { reason: "nan" } : { reason: "inf" };
+  const isFloat = point.type === "float32";
+  const raw = isFloat ? Math.fround((number - point.offset) / point.scale) : rawInteger(tag, number);
+  if (point.sentinels.includes(raw)) return { reason: "sentinel" };
+  const isPlain = isFloat && point.scale === 1 && point.offset === 0;
+  // 15 digits take the binary dust off a product such as 3 x 0.1.
+  const value = isPlain ? shortest(raw) : Number((raw * point.scale + point.offset).toPrecision(15));
+  if (value < (point.min ?? -Infinity)) return { reason: "below_min" };
+  return value > (point.max ?? Infinity) ? { reason: "above_max" } : { value };
+}
+
+type Carried = { readonly value: number | string | boolean } | { readonly reason: string };
+
+/** What is left of a value after a register of that type carried it. */
+function carried(tag: ProfileTag, value: Quantity): Carried {
+  const { point } = tag;
+  if (point.type === "string") return { value: String(value).slice(0, 2 * (point.length ?? 1)) };
+  if (point.type === "bool") return { value: value === true || (typeof value === "number" && value !== 0) };
+  return carriedNumber(tag, Number(value));
 }
 
 /**
@@ -88,9 +104,9 @@ export function virtualDriver(options: VirtualDriverOptions): VirtualDriver {
   };
   const sample = (tag: ProfileTag, state: BoothState): VirtualSample => {
     const quantity = quantityOf(tag.name, state, look) ?? (tag.point.type === "string" ? "" : 0);
-    const value = link.bad_tags.includes(tag.name) ? null : carried(tag, quantity);
-    if (value !== null) return { tag: tag.name, value, quality: "good" };
-    return { tag: tag.name, value, quality: "bad", reason: "no usable value" };
+    const came = link.bad_tags.includes(tag.name) ? { reason: "exception_2" } : carried(tag, quantity);
+    if ("value" in came) return { tag: tag.name, value: came.value, quality: "good" };
+    return { tag: tag.name, value: null, quality: "bad", reason: came.reason };
   };
   return {
     open: async (signal) => {

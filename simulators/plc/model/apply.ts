@@ -31,7 +31,7 @@ interface NewMode {
 function changeMode(state: BoothState, to: NewMode, rules: Rules): Applied {
   const before = machineryOf(state.mode, state.phase, state.outdoor_c);
   const after = machineryOf(to.mode, to.phase, state.outdoor_c);
-  const starts = before.fan === 0 && after.fan > 0 ? 2 : 0;
+  const starts = before.fan === 0 && after.fan > 0 ? 1 : 0;
   const totals = { ...state.totals, motor_starts: state.totals.motor_starts + starts };
   const moved: BoothState = { ...state, mode: to.mode, phase: to.phase, fault_code: to.fault_code, totals };
   if (to.mode === state.mode) return unchanged(moved);

@@ -1,4 +1,5 @@
 import type { FilterType, ProfileMode } from "../../../src/core/types/booth.ts";
+import type { Manners } from "../manners.ts";
 import type { Action, Identity, Integrals } from "./types.ts";
 
 /** One step of a story: a stage that lasts (without minutes: until something else happens), or something at once. */
@@ -17,6 +18,13 @@ export interface Beat {
   readonly steps: readonly Step[];
 }
 
+/** What comes again every so many days of a daily story: on first_day, first_day + every_days, ... (0: the start's day). */
+export interface Routine {
+  readonly first_day: number;
+  readonly every_days: number;
+  readonly beats: readonly Beat[];
+}
+
 /** A story as data. `title` is one line for people. */
 export interface Scenario {
   readonly name: string;
@@ -28,6 +36,9 @@ export interface Scenario {
   readonly beats: readonly Beat[];
   /** Further beats on the nth day of a daily story (0: the start's day), in local time. */
   readonly on_day?: Readonly<Record<number, readonly Beat[]>>;
+  readonly routines?: readonly Routine[];
+  /** How the server behaves from the start on; default: well. */
+  readonly manners?: Partial<Manners>;
   /** In-use minutes of each fitted filter at the story's origin. */
   readonly filter_minutes?: Readonly<Partial<Record<FilterType, number>>>;
   /** What the PLC's counters show at the origin. */
@@ -58,7 +69,7 @@ export const UP_TO_BAKE: readonly Step[] = STANDARD_CYCLE.slice(0, 7);
 export const BUSY_DAY: readonly Beat[] = [
   { at: "07:45", steps: [{ mode: "idle" }] },
   { at: "08:00", steps: [...STANDARD_CYCLE, { mode: "idle" }] },
-  { at: "09:47", steps: [...STANDARD_CYCLE, { mode: "setback" }] },
+  { at: "09:47", steps: [...STANDARD_CYCLE, { mode: "idle", minutes: 3 }, { mode: "setback" }] },
   { at: "12:09", steps: [...STANDARD_CYCLE, { mode: "idle" }] },
   { at: "13:56", steps: [...STANDARD_CYCLE, { mode: "idle" }] },
   { at: "15:43", steps: [...STANDARD_CYCLE, { mode: "idle" }] },
@@ -72,3 +83,14 @@ export function onceStory(steps: readonly Step[]): readonly Beat[] {
     { at: 2, shift_s: 30, steps: [...steps, { mode: "idle", minutes: 20 }, { mode: "off" }] },
   ];
 }
+
+function changeOf(filter: FilterType, first_day: number, every_days: number): Routine {
+  return { first_day, every_days, beats: [{ at: "17:50", steps: [{ kind: "press", filter }] }] };
+}
+
+/** Filters changed in time for ever, at 395 in-use minutes a day and the usual use at the origin. */
+export const FILTER_ROUTINES: readonly Routine[] = [
+  changeOf("exhaust_filter", 7, 15),
+  changeOf("pre_filter", 25, 45),
+  changeOf("intake_filter", 97, 150),
+];

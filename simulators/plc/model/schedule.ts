@@ -81,7 +81,8 @@ export function* scheduleOf(scenario: Scenario, seed: number, start: number): Ge
   for (let day = 0; ; day++) {
     const date = addDays(first, day);
     const instant = (at: string | number): number => instantOf(scenario.tz, date, String(at));
-    const beats = [...scenario.beats, ...(scenario.on_day?.[day] ?? [])];
+    const due = (scenario.routines ?? []).filter((r) => day >= r.first_day && (day - r.first_day) % r.every_days === 0);
+    const beats = [...scenario.beats, ...(scenario.on_day?.[day] ?? []), ...due.flatMap((routine) => routine.beats)];
     for (const timed of playBeats(beats, seed, { key: String(day), instant })) {
       if (timed.at < last) throw new Error(`scenario ${scenario.name}: day ${day} begins before the day before ends`);
       last = timed.at;

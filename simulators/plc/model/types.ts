@@ -68,6 +68,7 @@ export interface Integrals {
   readonly energy_kwh: number;
   /** Counted cycles (complete, complete_no_bake), booked when the PLC knows of them. */
   readonly cycles: number;
+  /** Starts of the supply fan; the exhaust fan follows it on the same contactor. */
   readonly motor_starts: number;
 }
 

@@ -1,3 +1,4 @@
+import { badManners } from "./bad-manners.ts";
 import { busyDay } from "./busy-day.ts";
 import { cableOut } from "./cable-out.ts";
 import { counterWrap } from "./counter-wrap.ts";
@@ -37,6 +38,7 @@ export const SCENARIOS: readonly Scenario[] = [
   sensorFaults,
   wrongSerial,
   fireContact,
+  badManners,
 ];
 
 /** Finds a scenario by name; upper case, spaces and underscores are taken as people type them. */

@@ -1,4 +1,4 @@
-import { BUSY_DAY } from "../model/scenario.ts";
+import { BUSY_DAY, FILTER_ROUTINES } from "../model/scenario.ts";
 import type { Scenario } from "../model/scenario.ts";
 
 export const busyDay: Scenario = {
@@ -8,4 +8,5 @@ export const busyDay: Scenario = {
   title: "five cycles 08:00-17:30 local with setback over lunch, every day",
   repeat: "daily",
   beats: BUSY_DAY,
+  routines: FILTER_ROUTINES,
 };

@@ -26,7 +26,7 @@ describe("booth-sim plc", () => {
     const stop = new AbortController();
     const { out, err, status } = run(["--modbus-port", "0", "--speed", "1000", "--serial", "AB12"], stop.signal);
     await until(() => out.length > 0, "the first line");
-    const port = Number(/:(\d+),/.exec(out[0] ?? "")?.[1]);
+    const port = Number(/:(\d+)\./.exec(out[0] ?? "")?.[1]);
     const peer = await rawClient(port);
     peer.send(request(1, 3, [36_868, 2]));
     expect((await peer.take(13)).subarray(9).toString()).toBe("BA21");

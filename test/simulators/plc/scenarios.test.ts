@@ -58,7 +58,14 @@ describe("busy day", () => {
     }
   });
 
-  it("keeps its uptime and minutes over a year", () => {
+  it("never misses a filter change over a year", () => {
+    const truth = booth("busy day").truth(MIDNIGHT, MIDNIGHT + 365 * DAY);
+    expect(truth.overuse).toEqual({ ms: 0, cycles: 0, episodes: 0 });
+    expect(truth.filters.exhaust_filter?.length).toBeGreaterThan(23);
+    expect(truth.filters.intake_filter?.length).toBe(3);
+  });
+
+  it("adds up over 200 days", () => {
     const truth = booth("busy day").truth(MIDNIGHT, MIDNIGHT + 200 * DAY);
     expect(truth.in_use_ms).toBe(200 * 395 * MINUTE);
     expect(truth.cycle_increments).toBe(1000);

@@ -131,6 +131,10 @@ describe("bad manners", () => {
     peer.send(request(4, 3, [0, 10]));
     expect([...(await peer.take(9)).subarray(7)]).toEqual([0x83, 4]);
     plc.manners.bad_ranges = [];
+    plc.manners.min_gap_ms = 50;
+    peer.send(request(4, 3, [0, 1]));
+    expect([...(await peer.take(9)).subarray(7)]).toEqual([0x83, 6]);
+    plc.manners.min_gap_ms = 0;
     plc.manners.short_by = 3;
     peer.send(request(5, 3, [0, 10]));
     expect((await peer.take(9 + 14))[8]).toBe(14);
@@ -224,7 +228,7 @@ describe("the truth file", () => {
     try {
       await plc.stop();
       plc = await start({ truthFile });
-      await until(() => lines().length > 0, "the first lines");
+      await until(() => clock.sleepers() === 1, "the writer waits");
       clock.set(START + 30 * MINUTE);
       await until(() => lines().some((line) => line.mode === "flash"), "flash");
       expect(lines().every((line) => line.at <= clock.wall())).toBe(true);
