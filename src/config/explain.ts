@@ -52,7 +52,9 @@ function explain(issue: Issue, schema: z.ZodType, source: YamlSource): readonly 
     const hint = (typeof found === "string" ? didYouMean(found, names) : undefined) ?? listed(names);
     return [source.problemAt(path, `${shown(found)} is not known here`, { hint })];
   }
-  return [source.problemAt(path, sentence(issue, found))];
+  const isPlain = typeof found === "number" || typeof found === "boolean";
+  const unquoted = isPlain && issue.code === "invalid_type" && issue.expected === "string";
+  return [source.problemAt(path, sentence(issue, found), { hint: unquoted ? "put it in quotes" : undefined })];
 }
 
 function sentence(issue: Issue, found: unknown): string {

@@ -131,7 +131,7 @@ const filterSchema = z.strictObject({
 
 export const profileSchema = z.strictObject({
   name: profileNameSchema,
-  version: z.string("a version is text: put it in quotes").min(1).max(40),
+  version: z.string().min(1).max(40),
   protocol: z.literal("modbus"),
   vendor: z.string().max(200).default(""),
   document: z.string().max(1000).default("").describe("The document that the map was made from."),

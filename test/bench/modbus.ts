@@ -1,0 +1,113 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import modbus from "modbus-serial";
+
+import { LinkError } from "../../src/core/link-error.ts";
+import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
+import { modbusSession } from "../../src/drivers/modbus/session.ts";
+import { tcpWire } from "../../src/drivers/modbus/wire.ts";
+import { point, profileOf } from "../support/profiles.ts";
+import { comparedFigure, cpuMicros, interleaved } from "./figure.ts";
+import type { Family, Figure } from "./figure.ts";
+
+/** CPU of one read of 125 registers: our connection, modbus-serial as it comes, and the least that Node can do. */
+
+const REGISTERS = 125;
+const BLOCK = { table: "holding", address: 0, count: REGISTERS } as const;
+
+interface Contender {
+  readonly read: () => Promise<unknown>;
+  readonly close: () => Promise<void> | void;
+}
+
+async function ours(port: number): Promise<Contender> {
+  const openWire = tcpWire("127.0.0.1", port);
+  const session = modbusSession({ openWire, unitId: 1, connect_ms: 5000, answer_ms: 5000 });
+  await session.open();
+  return { read: () => session.read(BLOCK), close: () => session.end(new LinkError("closed", "done")) };
+}
+
+/** The whole poll: plan, read, decode, samples; 125 tags. */
+async function ourPoll(port: number): Promise<Contender> {
+  const profile = profileOf(Array.from({ length: REGISTERS }, (_, address) => point({ address })));
+  const driver = modbusDriver({ host: "127.0.0.1", port, profile });
+  const signal = new AbortController().signal;
+  await driver.open(signal);
+  return { read: () => driver.read("g", signal), close: () => driver.close() };
+}
+
+async function plain(port: number): Promise<Contender> {
+  const client = new modbus.default();
+  await client.connectTCP("127.0.0.1", { port });
+  client.setID(1);
+  client.setTimeout(5000);
+  return {
+    read: () => client.readHoldingRegisters(0, REGISTERS),
+    close: () => new Promise((resolve) => client.destroy(() => resolve())),
+  };
+}
+
+/** Sends a ready-made frame and takes whatever comes: no checks, no values. */
+async function bare(port: number): Promise<Contender> {
+  const socket: Socket = connect({ host: "127.0.0.1", port, noDelay: true });
+  await once(socket, "connect");
+  const request = Buffer.from([0, 1, 0, 0, 0, 6, 1, 3, 0, 0, 0, REGISTERS]);
+  let answered: (() => void) | null = null;
+  let size = 0;
+  socket.on("data", (bytes) => {
+    size += bytes.length;
+    if (size < 9 + 2 * REGISTERS) return;
+    size = 0;
+    answered?.();
+  });
+  return {
+    read: () =>
+      new Promise<void>((resolve) => {
+        answered = resolve;
+        socket.write(request);
+      }),
+    close: () => void socket.destroy(),
+  };
+}
+
+async function run({ quick }: { quick: boolean }): Promise<readonly Figure[]> {
+  const server = fork(fileURLToPath(new URL("modbus-server.ts", import.meta.url)), { stdio: "inherit" });
+  const [port] = (await once(server, "message")) as [number];
+  const contenders = {
+    ours: await ours(port),
+    poll: await ourPoll(port),
+    plain: await plain(port),
+    bare: await bare(port),
+  };
+  const calls = quick ? 2000 : 5000;
+  const measure = (contender: Contender) => (): Promise<number> => cpuMicros(calls, contender.read);
+  const measures = Object.fromEntries(Object.entries(contenders).map(([name, c]) => [name, measure(c)]));
+  await interleaved(1, measures); // lets the compiler warm up
+  const {
+    ours: value = NaN,
+    poll = NaN,
+    plain: anchor = NaN,
+    bare: floor = NaN,
+  } = await interleaved(quick ? 9 : 21, measures);
+  for (const contender of Object.values(contenders)) await contender.close();
+  server.disconnect();
+  const name = "modbus.cpu_us_per_read";
+  const unit = "us";
+  return [
+    comparedFigure({ name, value, unit, anchor, atMost: 1, of: "modbus-serial as it comes" }),
+    comparedFigure({ name: `${name}_bare_socket`, value, unit, anchor: floor, atMost: 2, of: "a bare socket" }),
+    comparedFigure({
+      name: "modbus.cpu_us_per_poll_125_tags",
+      value: poll,
+      unit,
+      anchor,
+      atMost: 2,
+      of: "modbus-serial's bare read",
+    }),
+  ];
+}
+
+export const modbusFamily: Family = { name: "modbus", run };

@@ -1,0 +1,194 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+import { ConfigError } from "../../src/config/config-error.ts";
+import { loadConfig, parseConfig } from "../../src/config/config.ts";
+import { findProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
+import { jsonSchemas } from "../../src/config/schemas.ts";
+import { parametersOf, unknownGroups } from "../../src/core/parameters.ts";
+import type { BoothConfig } from "../../src/core/types/config.ts";
+
+const EXAMPLE = fileURLToPath(new URL("../../config/gateway.example.yaml", import.meta.url));
+const SMALL = `service: { url: "https://service.example/" }
+booths:
+  - id: booth-1
+    serial: " abcd-123 "
+    profile: click-booth
+    modbus: { host: plc-1.local }
+`;
+
+function refusal(text: string): ConfigError {
+  try {
+    parseConfig(text, "gateway.yaml");
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error("it was accepted");
+}
+
+function booth(more = ""): BoothConfig {
+  const [first] = parseConfig(SMALL + more, "gateway.yaml").booths;
+  if (first === undefined) throw new Error("no booth");
+  return first;
+}
+
+describe("the gateway's configuration", () => {
+  test("defaults are filled in, the serial normalised, the URL without its last slash", () => {
+    expect(parseConfig(SMALL, "/etc/gateway.yaml")).toEqual({
+      data_dir: "/var/lib/booth-gateway",
+      runtime_dir: "/run/booth-gateway",
+      profile_dirs: [SHIPPED_PROFILES],
+      log_level: "info",
+      commit_interval_ms: 10_000,
+      heartbeat_interval_ms: 60_000,
+      service: { url: "https://service.example" },
+      booths: [
+        {
+          id: "booth-1",
+          serial: "ABCD-123",
+          profile: "click-booth",
+          modbus: { host: "plc-1.local", port: 502 },
+          poll: {},
+          bay_count: 1,
+          filters: {},
+          tz: "UTC",
+          working_hours: [],
+        },
+      ],
+    });
+  });
+
+  test("relative paths count from the file's folder", () => {
+    const text = `data_dir: data\nclock_file: clock\nprofile_dirs: [p]\n${SMALL.replace('/" }', '/", ca_file: ca.pem }')}`;
+    expect(parseConfig(text, "/srv/x/gateway.yaml")).toMatchObject({
+      data_dir: "/srv/x/data",
+      clock_file: "/srv/x/clock",
+      profile_dirs: ["/srv/x/p"],
+      service: { ca_file: "/srv/x/ca.pem" },
+    });
+  });
+
+  test("the example loads, and its profile and groups exist", () => {
+    const config = loadConfig(EXAMPLE);
+    for (const each of config.booths) expect(unknownGroups(findProfile(each.profile), each)).toEqual([]);
+    expect(config.booths[0]?.working_hours[0]).toEqual({
+      day: "monday",
+      enabled: true,
+      start: "07:00:00",
+      stop: "17:30:00",
+    });
+  });
+
+  test.each(["http://127.0.0.1:8080", "http://localhost", "http://[::1]:1", "https://service.example/base"])(
+    "%s is a service",
+    (url) => {
+      expect(parseConfig(SMALL.replace("https://service.example/", url), "g.yaml").service.url).toBe(url);
+    },
+  );
+
+  test.each([
+    ["http://service.example", /unprotected and good for loopback addresses alone/],
+    ["http://127.0.0.1.example.com", /unprotected/],
+    ["http://localhost.example.com", /unprotected/],
+    ["ftp://service.example", /must begin with one of https:/],
+    ["service.example", /is no URL/],
+    ["https://user:secret@service.example", /must not hold a user name or password/],
+    ["https://service.example?key=secret", /must not have a query/],
+  ])("%s is refused, and not repeated", (url, message) => {
+    const error = refusal(SMALL.replace("https://service.example/", url));
+    expect(error.problems[0]?.message).toMatch(message);
+    expect(error.problems[0]?.message).not.toContain("secret");
+  });
+
+  test.each([
+    ["mqtts://broker.example", true],
+    ["wss://broker.example/mqtt", true],
+    ["mqtt://127.0.0.1:1883", true],
+    ["mqtt://broker.example", false],
+    ["ws://broker.example", false],
+    ["https://broker.example", false],
+  ])("broker %s: %s", (url, fine) => {
+    const text = SMALL.replace('/" }', `/", mqtt_url: "${url}" }`);
+    if (fine) expect(parseConfig(text, "g.yaml").service.mqtt_url).toBe(url);
+    else expect(refusal(text).problems[0]?.path).toBe("service.mqtt_url");
+  });
+
+  const wrong: readonly (readonly [string, string, string, RegExp])[] = [
+    ["an unknown key", "booths:", "boots:", /2:1: boots: unknown key "boots" \(did you mean "booths"/],
+    ["an unknown key of a booth", "    profile:", "    profil:", /did you mean "profile"/],
+    ["a serial with blanks inside", '" abcd-123 "', '"ab cd"', /letters, digits and single dashes/],
+    ["a host with a port", "plc-1.local", "http://plc", /without port or scheme/],
+    ["two keys", '/" }', '/", api_key_file: a, api_key_credential: b }', /not both/],
+    ["an unknown time zone", "    profile:", "    tz: America/Denvr\n    profile:", /did you mean "America\/Denver"/],
+    [
+      "a wrong time of day",
+      "    profile:",
+      '    working_hours: [{ day: monday, start: "25:00", stop: "06:00" }]\n    profile:',
+      /a time of day is HH:MM/,
+    ],
+  ];
+  test.each(wrong)("%s is refused", (...[, from, to, message]) => {
+    expect(SMALL).toContain(from);
+    expect(refusal(SMALL.replace(from, to)).message).toMatch(message);
+  });
+
+  test("two booths with the same id or serial are refused", () => {
+    const second = SMALL.slice(SMALL.indexOf("  - id"));
+    const paths = refusal(SMALL + second).problems.map(({ path }) => path);
+    expect(paths).toEqual(["booths[1].id", "booths[1].serial"]);
+  });
+
+  test("the JSON Schemas in config/schemas are up to date (npm run schemas)", () => {
+    for (const [file, text] of Object.entries(jsonSchemas())) {
+      expect(readFileSync(new URL(`../../config/schemas/${file}`, import.meta.url), "utf8")).toBe(text);
+    }
+  });
+});
+
+describe("parameters", () => {
+  const profile = findProfile("click-booth");
+
+  test("the profile's, where the booth says nothing", () => {
+    const parameters = parametersOf(profile, booth());
+    expect(parameters.groups).toEqual({ fast: { poll_interval_ms: 1000 }, slow: { poll_interval_ms: 10_000 } });
+    expect(parameters.filters).toEqual(profile.filters);
+    expect(parameters.tags["gas"]).toEqual({
+      role: "gas",
+      bay: 0,
+      unit: "therm",
+      factor: 1,
+      group: "slow",
+      deadband: 0,
+      heartbeat_ms: 900_000,
+      counter: { step: 0.01, modulus: 42_949_672.96, max_rate_per_h: 11, retained: true },
+    });
+    expect(JSON.parse(JSON.stringify(parameters))).toEqual(parameters);
+  });
+
+  test("the booth's configuration overrides, limit by limit, group by group, and derived sets follow", () => {
+    const parameters = parametersOf(
+      profile,
+      booth(`    poll: { fast: { poll_interval_ms: 500 } }
+    filters: { exhaust_filter: { limits: { minutes: 100 } } }
+    mode_sets: { in_use: [spray] }
+    min_stage_ms: 3000
+    burner_size_btu_h: 5
+`),
+    );
+    expect(parameters.groups).toEqual({ fast: { poll_interval_ms: 500 }, slow: { poll_interval_ms: 10_000 } });
+    expect(parameters.filters.exhaust_filter).toEqual({ limits: { minutes: 100, pressure_pa: 125 } });
+    expect(parameters.filters.pre_filter).toEqual({ limits: { minutes: 18_000 } });
+    expect(parameters.mode_sets).toEqual({
+      in_use: ["spray"],
+      run: ["spray", "cool_down"],
+      runtime: ["spray", "cool_down"],
+    });
+    expect(parameters).toMatchObject({ min_stage_ms: 3000, burner_size_btu_h: 5 });
+  });
+
+  test("groups that the profile doesn't have are named", () => {
+    expect(unknownGroups(profile, booth("    poll: { fats: { poll_interval_ms: 500 } }\n"))).toEqual(["fats"]);
+  });
+});

@@ -1,0 +1,179 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+
+import { ConfigError } from "../../src/config/config-error.ts";
+import { findProfile, loadProfile, parseProfile, profileNames, SHIPPED_PROFILES } from "../../src/config/profile.ts";
+
+const CLICK = readFileSync(join(SHIPPED_PROFILES, "click-booth.yaml"), "utf8");
+const SMALL = `name: small
+version: "1"
+protocol: modbus
+modbus:
+  word_order: low_first
+  holes: { holding: [[200, 300]] }
+groups:
+  fast: { poll_interval_ms: 1000 }
+modes: { "0": "off", "3": spray }
+filters:
+  exhaust_filter: { limits: { minutes: 6000 } }
+tags:
+  - { name: mode, role: mode, address: 400001, type: uint16, group: fast }
+  - { name: minutes, role: filter_minutes, filter: exhaust_filter, address: 400002, type: uint32, group: fast }
+`;
+const dir = mkdtempSync(join(tmpdir(), "profiles-"));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+function refusal(text: string): ConfigError {
+  try {
+    parseProfile(text, "p.yaml");
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error("it was accepted");
+}
+
+describe("profiles", () => {
+  test("defaults are filled in", () => {
+    const { quirks, mode_sets, tags } = parseProfile(SMALL, "p.yaml");
+    expect(quirks).toMatchObject({ unit_id: 1, string_order: "high_first", max_registers: 125, max_bits: 2000 });
+    expect(quirks).toMatchObject({ min_gap_ms: 0, connect_delay_ms: 0 });
+    expect(mode_sets).toEqual({
+      in_use: ["spray", "flash", "purge", "bake"],
+      run: ["spray", "flash", "purge", "bake", "cool_down"],
+      runtime: ["spray", "flash", "purge", "bake", "cool_down"],
+    });
+    expect(tags[0]).toEqual({
+      name: "mode",
+      label: "mode",
+      role: "mode",
+      bay: 0,
+      unit: "",
+      factor: 1,
+      group: "fast",
+      deadband: 0,
+      heartbeat_ms: 900_000,
+      point: { table: "holding", address: 0, type: "uint16", scale: 1, offset: 0, sentinels: [] },
+    });
+  });
+
+  test("every shipped profile is found by its name and loads", () => {
+    expect(profileNames()).toContain("click-booth");
+    for (const name of profileNames())
+      expect(findProfile(name)).toEqual(loadProfile(join(SHIPPED_PROFILES, `${name}.yaml`)));
+  });
+
+  test("the shipped profile stands where its manual says", () => {
+    const places = Object.fromEntries(findProfile("click-booth").tags.map(({ name, point }) => [name, point]));
+    expect(places["mode"]).toMatchObject({ table: "holding", address: 0 });
+    expect(places["cycle_count"]).toMatchObject({ table: "holding", address: 16_384, type: "uint32" });
+    expect(places["air_temperature"]).toMatchObject({ table: "holding", address: 28_672, type: "float32" });
+    expect(places["firmware_version"]).toMatchObject({ table: "holding", address: 36_864, length: 4 });
+    expect(places["burner_on"]).toMatchObject({ table: "coil", address: 16_384 });
+  });
+
+  test("a folder that comes first wins; a file that calls itself otherwise, and one that isn't there, are refused", () => {
+    writeFileSync(join(dir, "click-booth.yaml"), SMALL.replace("name: small", "name: click-booth"));
+    writeFileSync(join(dir, "other.yaml"), SMALL);
+    expect(findProfile("click-booth", [dir, SHIPPED_PROFILES]).tags.length).toBe(2);
+    expect(() => findProfile("other", [dir])).toThrow(/other\.yaml:1:7: name: the file's name says "other"/);
+    expect(() => findProfile("clik-booth", [dir])).toThrow(/did you mean "click-booth"/);
+    expect(() => findProfile("../secret", [dir])).toThrow(ConfigError);
+  });
+
+  test("the message shows file, place, line and caret", () => {
+    expect(refusal(SMALL.replace("role: mode", "role: moed")).message).toBe(
+      [
+        'p.yaml:13:25: tags[0].role: "moed" is not known here (did you mean "mode"?)',
+        "   13 |   - { name: mode, role: moed, address: 400001, type: uint16, group: fast }",
+        "      |                         ^",
+      ].join("\n"),
+    );
+  });
+
+  test("all problems are told, in the file's order", () => {
+    const text = SMALL.replace("word_order", "wordorder").replace("group: fast }\n  - {", "group: slow }\n  - {");
+    expect(refusal(text).problems.map(({ line }) => line)).toEqual([5]); // shapes first, then what they refer to
+    const two = refusal(SMALL.replace("400001", "400000").replace("name: minutes", "name: mode"));
+    expect(two.problems.map(({ path }) => path)).toEqual(["tags[0].address", "tags[1].name"]);
+    expect(two).toMatchObject({ file: "p.yaml", line: 13, column: 40 });
+  });
+
+  const wrong: readonly (readonly [string, string, string, RegExp])[] = [
+    [
+      "an unknown key",
+      "word_order",
+      "wordorder",
+      /5:3: modbus\.wordorder: unknown key "wordorder" \(did you mean "word_order"/,
+    ],
+    ["a key far from all", "word_order", "zzzzzz", /one of unit_id, word_order/],
+    ["a missing key", "type: uint16, ", "", /13:5: tags\[0\]\.type: the key "type" is missing/],
+    ["a wrong type", "poll_interval_ms: 1000", "poll_interval_ms: soon", /8:29: .*expected a number, found "soon"/],
+    ["a number out of bounds", "poll_interval_ms: 1000", "poll_interval_ms: 1", /1 is too small: at least 100/],
+    ["a version that YAML takes for a number", 'version: "1"', "version: 1", /put it in quotes/],
+    ["an unknown mode", "spray", "spry", /modes\.3: "spry" is not known here \(did you mean "spray"/],
+    [
+      "an unknown group",
+      "type: uint16, group: fast",
+      "type: uint16, group: fsat",
+      /no group "fsat" \(did you mean "fast"/,
+    ],
+    ["a name that is taken", "name: minutes", "name: mode", /the name "mode" is taken \(first used by tags\[0\]\)/],
+    ["no mode tag", "role: mode, ", "", /12:1: tags: no tag has the role mode/],
+    ["two mode tags", "role: filter_minutes, filter: exhaust_filter", "role: mode", /a second mode tag for bay 0/],
+    ["a filter role without a filter", "filter: exhaust_filter, ", "", /needs a filter/],
+    ["a filter without its role", "role: filter_minutes", "role: gas", /only tags with a role filter_/],
+    ["a point in a declared hole", "400002", "400250", /lies in the declared hole 200\.\.300/],
+    ["a value that reaches into a hole", "400002", "400200", /lies in the declared hole/],
+    ["a value beyond the table", "400002", "465536", /reaches beyond the last address/],
+    ["a number in a coil", "400001", "1", /table coil holds bool only/],
+    ["a bool in a register without its bit", "type: uint16", "type: bool", /needs a bit, 0 to 15/],
+    ["a string without length", "type: uint16", "type: string", /needs a length/],
+    ["a bit of a number", "type: uint16", "type: uint16, bit: 1", /only a bool has a bit/],
+    [
+      "a sentinel that can't be read",
+      "type: uint16",
+      "type: uint16, sentinels: [-1]",
+      /-1 can never be read as uint16/,
+    ],
+    ["limits the wrong way round", "type: uint16", "type: uint16, min: 2, max: 1", /min is above max/],
+    ["a hole that ends before it starts", "[200, 300]", "[300, 200]", /holes\.holding\[0\]: the range ends/],
+    ["a key twice", 'version: "1"', 'version: "1"\nversion: "2"', /3:1: Map keys must be unique/],
+    ["broken YAML", "groups:", "groups: [", /p\.yaml:\d+:\d+: /],
+    ["__proto__", "protocol: modbus", "protocol: modbus\n__proto__: { x: 1 }", /"__proto__" is not allowed/],
+    [
+      "constructor, deep inside",
+      "limits: { minutes: 6000 }",
+      "limits: { constructor: 1 }",
+      /"constructor" is not allowed/,
+    ],
+    ["a tag of YAML", "protocol: modbus", "protocol: !!js/function modbus", /p\.yaml:3/],
+  ];
+  test.each(wrong)("%s is refused", (...[, from, to, message]) => {
+    expect(SMALL).toContain(from);
+    expect(refusal(SMALL.replace(from, to)).message).toMatch(message);
+  });
+
+  test("an empty file, one that is too large, one that nests or repeats without end, and none at all", () => {
+    expect(refusal("").message).toBe("p.yaml: is empty");
+    expect(refusal("# x".repeat(400_000)).message).toMatch(/is longer than/);
+    expect(refusal("[".repeat(100_000)).message).toMatch(/^p\.yaml/);
+    const bomb = ["a0: &a0 [x, x]", ...Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]`)];
+    expect(refusal(bomb.join("\n")).message).toMatch(/alias/i);
+    expect(() => loadProfile(join(dir, "none.yaml"))).toThrow(/can't be read/);
+    writeFileSync(join(dir, "large.yaml"), Buffer.alloc(2_000_000, 0x23));
+    expect(() => loadProfile(join(dir, "large.yaml"))).toThrow(/has 2000000 bytes/);
+  });
+
+  test("no cut of a real profile makes anything but a ConfigError", () => {
+    for (let length = 0; length < CLICK.length; length += 97) {
+      try {
+        parseProfile(CLICK.slice(0, length), "cut.yaml");
+      } catch (error) {
+        expect(error).toBeInstanceOf(ConfigError);
+      }
+    }
+  });
+});

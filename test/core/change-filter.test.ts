@@ -1,0 +1,74 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { EMPTY_FILTER, filterChanges } from "../../src/core/change-filter.ts";
+import type { FilterState } from "../../src/core/change-filter.ts";
+import type { TagValue } from "../../src/core/types/booth.ts";
+import type { Sample } from "../../src/core/types/sample.ts";
+
+const TAGS = { t: { deadband: 1, heartbeat_ms: 1000 } };
+
+/** Which of the values, polled every `every` ms, reach the log. */
+function logged(values: readonly TagValue[], every = 1): TagValue[] {
+  let state: FilterState = EMPTY_FILTER;
+  return values.flatMap((value, i) => {
+    const quality = value === null ? "bad" : "good";
+    const result = filterChanges(state, { mono: i * every, samples: [{ tag: "t", value, quality }] }, TAGS);
+    state = result.state;
+    return result.changes.map((change) => change.value);
+  });
+}
+
+describe("change filter", () => {
+  test("numbers: beyond the deadband from the last LOGGED value, so drift can't hide", () => {
+    expect(logged([10, 11, 10.5, 11.1, 12, 12.2])).toEqual([10, 11.1, 12.2]);
+  });
+
+  test("text, booleans and quality always", () => {
+    expect(logged(["a", "a", "b"])).toEqual(["a", "b"]);
+    expect(logged([true, true, false])).toEqual([true, false]);
+    expect(logged([1, null, null, 1])).toEqual([1, null, 1]);
+    expect(logged([1, "1", 1])).toEqual([1, "1", 1]);
+  });
+
+  test("a heartbeat that is due, counted from the last record", () => {
+    expect(logged([5, 5, 5, 5, 5], 500)).toEqual([5, 5, 5]);
+  });
+
+  test("after a reset everything once", () => {
+    const poll = (mono: number): { mono: number; samples: Sample[] } => ({
+      mono,
+      samples: [{ tag: "t", value: 1, quality: "good" }],
+    });
+    const first = filterChanges(EMPTY_FILTER, poll(0), TAGS);
+    expect(filterChanges(first.state, poll(1), TAGS).changes).toEqual([]);
+    expect(filterChanges(first.state, poll(1), TAGS).state).toBe(first.state);
+    expect(filterChanges(EMPTY_FILTER, poll(1), TAGS).changes.length).toBe(1);
+  });
+
+  test("a tag without parameters is logged on every change; names of Object's own are no parameters", () => {
+    const sample = (value: number): Sample => ({ tag: "constructor", value, quality: "good" });
+    const first = filterChanges(EMPTY_FILTER, { mono: 0, samples: [sample(1)] }, {});
+    expect(filterChanges(first.state, { mono: 1, samples: [sample(1)] }, {}).changes).toEqual([]);
+    expect(filterChanges(first.state, { mono: 1, samples: [sample(1.001)] }, {}).changes.length).toBe(1);
+  });
+
+  test("no non-finite number passes, and the log is never further from the truth than the deadband", () => {
+    const number = fc.oneof(fc.double(), fc.integer({ min: -5, max: 5 }));
+    fc.assert(
+      fc.property(fc.array(number, { maxLength: 50 }), (values) => {
+        let state: FilterState = EMPTY_FILTER;
+        let last: TagValue = null;
+        return values.every((value, i) => {
+          const poll = { mono: i, samples: [{ tag: "t", value, quality: "good" }] as const };
+          const { changes, state: next } = filterChanges(state, poll, TAGS);
+          state = next;
+          last = changes[0] === undefined ? last : changes[0].value;
+          if (!Number.isFinite(value)) return last === null;
+          return typeof last === "number" && Number.isFinite(last) && Math.abs(value - last) <= 1;
+        });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
