@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import { emptyRow, isBound, stepOf, transition, type ProvisioningEvent } from "../../src/core/provisioning.ts";
+import type { ProvisioningRow } from "../../src/core/types/provisioning.ts";
+import type { ServiceAnswer, ServiceRecord } from "../../src/core/types/service.ts";
+
+const around = { now: 1_000, gateway_id: "gw-1", random: () => 0.5 };
+const record: ServiceRecord = {
+  serial_number: "ABCD-123-123",
+  completion_status: "IN PROGRESS",
+  hw_configuration: null,
+  status: "unprovisioned",
+  generation: 3,
+  booth_id: "b-1",
+  account_name: "Acme",
+  facility_id: "f-1",
+  facility_name: "Denver",
+  tz: "America/Denver",
+  working_hours: [],
+  brand_name: null,
+  model_number: null,
+  gateway: null,
+  mqtt: null,
+  config: null,
+};
+const ok = (value: ServiceRecord = record): ServiceAnswer<ServiceRecord> => ({ kind: "ok", value });
+const away: ServiceAnswer<ServiceRecord> = { kind: "keep", reason: "no route", after_ms: null };
+const by = { by: "tech", note: "" };
+
+function after(events: readonly ProvisioningEvent[], row: ProvisioningRow = emptyRow(0)): ProvisioningRow {
+  return events.reduce((now, event) => transition(now, event, around), row);
+}
+
+const entered: ProvisioningEvent = { kind: "serial_entered", serial: "ABCD-123-123", confirmed: by };
+const looking: ProvisioningEvent = { kind: "looking_up" };
+const lookedUp = (answer: ServiceAnswer<ServiceRecord>, claim_id = "claim-1"): ProvisioningEvent => ({
+  kind: "looked_up",
+  answer,
+  claim_id,
+});
+
+describe("provisioning", () => {
+  it("goes the main path to active", () => {
+    const claiming = after([entered, looking, lookedUp(ok())]);
+    expect(claiming).toMatchObject({ state: "claiming", claim: { id: "claim-1", expected_generation: 3 } });
+    expect(isBound(claiming)).toBe(false);
+    const claimed = after(
+      [{ kind: "claimed", answer: ok({ ...record, generation: 4, status: "provisioned" }) }],
+      claiming,
+    );
+    expect(claimed).toMatchObject({ state: "claimed", generation: 4 });
+    expect(isBound(claimed)).toBe(true);
+    const active = after(
+      [{ kind: "configuring" }, { kind: "configured", answer: ok() }, { kind: "verified" }],
+      claimed,
+    );
+    expect(active).toMatchObject({ state: "active", reason: "", advice: "" });
+    expect(stepOf(active)).toBe("wait");
+  });
+
+  it("waits for the technician where nobody has vouched for the serial", () => {
+    const waiting = after([{ ...entered, confirmed: null }, looking, lookedUp(ok())]);
+    expect(waiting).toMatchObject({ state: "awaiting_confirm", record: { facility_name: "Denver" } });
+    expect(stepOf(waiting)).toBe("wait");
+    expect(after([{ kind: "confirmed", confirmation: by, claim_id: "claim-2" }], waiting)).toMatchObject({
+      state: "claiming",
+      confirmed: by,
+    });
+  });
+
+  it("keeps its claim id through every retry, so that the service sees one claim", () => {
+    const once = after([entered, looking, lookedUp(ok(), "claim-1"), { kind: "claimed", answer: away }]);
+    expect(once).toMatchObject({ state: "claiming", attempt: 1, claim: { id: "claim-1" } });
+    const again = after(
+      [
+        { kind: "claimed", answer: away },
+        { kind: "claimed", answer: ok() },
+      ],
+      once,
+    );
+    expect(again).toMatchObject({ state: "claimed", claim: { id: "claim-1" } });
+  });
+
+  it("a network error is queued, never taken for an unknown serial", () => {
+    const queued = after([entered, looking, lookedUp(away)]);
+    expect(queued).toMatchObject({ state: "queued", reason: "no route", attempt: 1 });
+    expect(stepOf(queued)).toBe("look_up");
+    expect(queued.wait_ms).toBeLessThanOrEqual(1_000);
+  });
+
+  it("waits as long as the service asks", () => {
+    expect(after([entered, looking, lookedUp({ ...away, after_ms: 90_000 })]).wait_ms).toBe(90_000);
+  });
+
+  it("an unknown serial is asked for again in about a quarter of an hour, and can be corrected at any time", () => {
+    const unknown = after([entered, looking, lookedUp({ kind: "not_found" })]);
+    expect(unknown).toMatchObject({ state: "not_found", wait_ms: 900_000 });
+    expect(unknown.reason).toContain("ABCD-123-123");
+    expect(after([{ ...entered, serial: "ABCD-123-124" }], unknown)).toMatchObject({
+      state: "serial_entered",
+      serial: "ABCD-123-124",
+      claim: null,
+    });
+  });
+
+  it("a booth bound to another gateway is a conflict; one bound to us is claimed again", () => {
+    const held = (id: string) =>
+      ok({ ...record, status: "provisioned", gateway: { id, last_seen_at: "2026-03-02 08:00:00Z" } });
+    expect(after([entered, looking, lookedUp(held("gw-2"))])).toMatchObject({ state: "conflict" });
+    expect(after([entered, looking, lookedUp(held("gw-1"))])).toMatchObject({ state: "claiming" });
+  });
+
+  it("verification that fails goes back to claimed with the same claim", () => {
+    const verifying = after([
+      entered,
+      looking,
+      lookedUp(ok()),
+      { kind: "claimed", answer: ok() },
+      { kind: "configuring" },
+      { kind: "configured", answer: ok() },
+    ]);
+    const back = after([{ kind: "not_verified", reason: "no batch was acked" }], verifying);
+    expect(back).toMatchObject({ state: "claimed", reason: "no batch was acked", claim: { id: "claim-1" } });
+    expect(isBound(back)).toBe(true);
+  });
+
+  it("an event that doesn't fit the state changes nothing", () => {
+    const row = emptyRow(0);
+    expect(after([looking, lookedUp(ok()), { kind: "claimed", answer: ok() }, { kind: "verified" }], row)).toBe(row);
+  });
+});

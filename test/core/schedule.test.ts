@@ -1,0 +1,19 @@
+import { expect, it } from "vitest";
+import { afterPoll, nextDue, scheduleFrom } from "../../src/core/schedule.ts";
+
+const groups = { slow: { poll_interval_ms: 10_000 }, fast: { poll_interval_ms: 1_000 } };
+
+it("the quicker group goes first where two are due at once", () => {
+  expect(nextDue(scheduleFrom(groups, 500), groups)).toEqual({ group: "fast", due: 500 });
+});
+
+it.each([
+  ["in time", 500, 1_500],
+  ["a little late", 1_200, 1_500],
+  ["late by a turn and a half", 2_100, 2_500],
+  ["late by exactly two turns", 2_500, 2_500],
+  ["after an hour's sleep", 3_600_700, 3_601_500],
+])("a group polled %s keeps its rhythm and makes up for nothing", (_name, mono, due) => {
+  const schedule = afterPoll(scheduleFrom(groups, 500), groups, { group: "fast", mono });
+  expect(schedule).toEqual({ slow: 500, fast: due });
+});

@@ -1,0 +1,109 @@
+import { expect, it } from "vitest";
+import { hashOf } from "../../src/wire/hash.ts";
+import { ackShape, batchOf } from "../../src/wire/telemetry.ts";
+import type { Placed } from "../../src/core/types/record.ts";
+import { clockRecord, coverage, reading, T0 } from "../support/records.ts";
+
+const records: Placed[] = [
+  clockRecord(5_000),
+  coverage(5_000, 6_000),
+  reading(5_000, "mode", 3),
+  { ...reading(6_000, "gas", null), quality: "bad" as const } as Placed,
+].map((record, index) => ({ ...record, seq: 41 + index, time: T0 + record.mono }) as Placed);
+
+it("a batch is columns of equal length that give every record back", () => {
+  const batch = batchOf({ gateway_id: "gw-1", generation: 2, stream: "st-1" }, records, T0);
+  expect(batch).toMatchInlineSnapshot(`
+    {
+      "boot": "b1",
+      "dt": [
+        0,
+        0,
+        0,
+        1000,
+      ],
+      "g": [
+        0,
+        1,
+        2,
+        3,
+      ],
+      "gen": 2,
+      "gw": "gw-1",
+      "k": [
+        "t",
+        "h",
+        "r",
+        "r",
+      ],
+      "mono0": 5000,
+      "q": [
+        [
+          3,
+          "bad",
+        ],
+      ],
+      "s0": 41,
+      "sent": 1772438400000,
+      "st": "st-1",
+      "t0": 1772438405000,
+      "tags": [
+        "",
+        "fast",
+        "mode",
+        "gas",
+      ],
+      "v": 1,
+      "val": [
+        {
+          "state": "synced",
+          "wall": 1772438405000,
+        },
+        {
+          "from": 5000,
+          "group": "fast",
+          "max_interval_ms": 1000,
+          "polls": 2,
+          "to": 6000,
+        },
+        3,
+        null,
+      ],
+    }
+  `);
+});
+
+it("a batch with a hole or of two boots is a programmer's error", () => {
+  const head = { gateway_id: "gw-1", generation: 2, stream: "st-1" };
+  const [first, second, third] = records as [Placed, Placed, Placed];
+  expect(() => batchOf(head, [first, third], T0)).toThrow("unbroken");
+  expect(() => batchOf(head, [first, { ...second, boot: "other" }], T0)).toThrow("unbroken");
+});
+
+it("the hash doesn't depend on the order of an object's keys, and on everything else", () => {
+  const swapped = records.map((record) =>
+    record.kind === "h"
+      ? { ...record, value: Object.fromEntries(Object.entries(record.value).reverse()) as typeof record.value }
+      : record,
+  );
+  expect(hashOf(swapped)).toBe(hashOf(records));
+  expect(hashOf(records)).toMatchInlineSnapshot(`"a694b093cff0895fd7f28061abb0fcdf173d06d0baf49362750470fe8a7c3117"`);
+  expect(hashOf(records.map((record) => ({ ...record, mono: record.mono + 1 })))).not.toBe(hashOf(records));
+  expect(hashOf([...records].reverse())).not.toBe(hashOf(records));
+});
+
+it("an ack is read tolerantly: unknown fields, numbers as text, absent options", () => {
+  const ack = { st: "st-1", s0: "41", n: 4, hash: "ab", server_time: "1700000000000", window: 4, colour: "red" };
+  expect(ackShape.parse(ack)).toEqual({
+    st: "st-1",
+    s0: 41,
+    n: 4,
+    hash: "ab",
+    reject: [],
+    conflict: null,
+    acked_seq: 0,
+    server_time: 1_700_000_000_000,
+    window: 4,
+  });
+  expect(ackShape.safeParse({ st: "st-1" }).success).toBe(false);
+});
