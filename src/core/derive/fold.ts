@@ -1,4 +1,5 @@
 import type { LogRecord, Reading, Stored } from "../types/record.ts";
+import type { EpochMs } from "../types/units.ts";
 import { enterService, undoService } from "./changes.ts";
 import type { Instant } from "./clock.ts";
 import { moveClock, placeOf, reclock } from "./clock.ts";
@@ -126,3 +127,23 @@ function finishTime(fold: Fold): void {
   writeHours(fold);
   passIncidentTime(fold);
 }
+
+/**
+ * What could be said at `nowMs` if nothing further came: the present instant is taken for complete, and time goes on
+ * as far as polls cover it. Works on a copy; its facts are provisional and are never logged.
+ */
+export function peek(state: DeriveState, nowMs: EpochMs): Step {
+  const copy = JSON.parse(JSON.stringify(state)) as DeriveState;
+  const { clock } = copy;
+  const { boot, mono, now } = clock;
+  const record = { kind: "g", boot, mono, at: now, tag: "", quality: "good", seq: copy.seq, value: NOTHING } as const;
+  const fold: Fold = { state: copy, record, facts: [] };
+  finish(fold);
+  const groups = copy.bays.map(({ group }) => copy.groups[group]).filter((group) => group?.boot === boot);
+  const reach = Math.max(mono, ...groups.map((group) => group?.to ?? mono));
+  const at = Math.max(now, Math.min(nowMs, reach + clock.offset));
+  advance(fold, { new_boot: false, mono: Math.min(reach, mono + (at - now)), at, jump_ms: 0 });
+  return fold;
+}
+
+const NOTHING = { from: 0, to: 0, reason: "" };

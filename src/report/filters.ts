@@ -1,0 +1,152 @@
+import { runningEpisode, usedMinutes } from "../core/derive/usage.ts";
+import type { FilterLimits, FilterType } from "../core/types/booth.ts";
+import { FILTER_TYPES } from "../core/types/booth.ts";
+import type { FilterService, Maintenance, Stored } from "../core/types/record.ts";
+import type { EpochMs, Milliseconds } from "../core/types/units.ts";
+import { overlapOf, united, type Interval } from "../core/working-hours.ts";
+import type { Window } from "../ports.ts";
+import { cyclesIn } from "./cycles.ts";
+import { stateOf, timeLineOf, type FigureCoverage, type Source } from "./source.ts";
+
+const DAY_MS: Milliseconds = 86_400_000;
+const MINUTE_MS: Milliseconds = 60_000;
+/** Shares of the limit: what a filter nominally lasts, and what is left for its maintenance. */
+const NOMINAL_SHARE = 0.8;
+/** Under a week the mean daily usage says nothing. */
+const ESTIMATE_AFTER_MS = 7 * DAY_MS;
+/** A PLC reset and an entry this close are one change. */
+const SAME_CHANGE_MS = 12 * 3_600_000;
+const BEGINNING: EpochMs = 0;
+
+/** Maintenance records of the window, by removal; a record that a later one corrects is left out. */
+export function filterMaintenanceHistory(source: Source, window: Window): Maintenance[] {
+  return FILTER_TYPES.flatMap((type) => changesOf(source, type))
+    .map(({ value }) => value.maintenance ?? null)
+    .filter((maintenance) => maintenance !== null)
+    .filter(({ removed_at }) => removed_at >= window.start && removed_at < Math.min(window.end, source.now_ms))
+    .sort((a, b) => a.removed_at - b.removed_at);
+}
+
+export interface FilterMaintenance {
+  readonly type: FilterType;
+  readonly installed_at: EpochMs;
+  readonly removed_at: EpochMs | null;
+  readonly used_minutes: number | null;
+  readonly limits: FilterLimits;
+  readonly overuse_since: EpochMs | null;
+  readonly overuse_ms: Milliseconds;
+  /** Age at the limit at the mean daily usage since installation, days; null under a week or without usage. */
+  readonly estimated_days: number | null;
+  readonly nominal_days: number | null;
+  readonly maintenance_days: number | null;
+}
+
+/** Installations that overlap the window, by type and age. A type that isn't fitted has none. */
+export function filterMaintenances(source: Source, window: Window): FilterMaintenance[] {
+  const state = stateOf(source);
+  return FILTER_TYPES.flatMap((type) => {
+    const current = state.filters[type]?.current;
+    if (current === undefined) return [];
+    const past = changesOf(source, type)
+      .map(({ value }) => value.maintenance ?? null)
+      .filter((maintenance) => maintenance !== null)
+      .map((record) => pastInstallation(type, record));
+    const { installed_at, limits } = current;
+    const age_ms = Math.max(0, source.now_ms - installed_at);
+    const minutes = usedMinutes(current);
+    const since = runningEpisode(current)?.since ?? null;
+    const overuse_ms = since === null ? 0 : Math.max(0, source.now_ms - since);
+    const use = { used_minutes: minutes, limits, overuse_since: since, overuse_ms };
+    const present = { type, installed_at, removed_at: null, ...use, ...estimate(minutes, limits, age_ms) };
+    return [...past, present].filter(
+      (one) => one.installed_at < window.end && (one.removed_at ?? Infinity) > window.start,
+    );
+  });
+}
+
+function pastInstallation(type: FilterType, record: Maintenance): FilterMaintenance {
+  const { installed_at, removed_at, limits, overuse_since, overuse_ms, duration_ms } = record;
+  const used_minutes = record.booth_in_use_ms / MINUTE_MS;
+  const use = { used_minutes, limits, overuse_since, overuse_ms };
+  return { type, installed_at, removed_at, ...use, ...estimate(used_minutes, limits, duration_ms) };
+}
+
+function estimate(
+  minutes: number | null,
+  limits: FilterLimits,
+  age_ms: Milliseconds,
+): Pick<FilterMaintenance, "estimated_days" | "nominal_days" | "maintenance_days"> {
+  const unknown = limits.minutes === undefined || minutes === null || minutes <= 0 || age_ms < ESTIMATE_AFTER_MS;
+  if (unknown) return { estimated_days: null, nominal_days: null, maintenance_days: null };
+  const days = ((limits.minutes ?? 0) / minutes) * (age_ms / DAY_MS);
+  const nominal_days = days * NOMINAL_SHARE;
+  return { estimated_days: days, nominal_days, maintenance_days: days - nominal_days };
+}
+
+export interface Overuse {
+  /** In-use time with one or more filters in overuse: each minute once. */
+  readonly overuse_ms: Milliseconds;
+  /** Counted cycles that ended in such time: each once. */
+  readonly overuse_cycles: number;
+  /** Episodes that overlap the window; doesn't add up over adjacent windows. */
+  readonly overuse_count: number;
+  readonly coverage: FigureCoverage;
+}
+
+/** The booth's overuse: the union over its filters. */
+export function overuse(source: Source, window: Window): Overuse {
+  const line = timeLineOf(source, window);
+  const modes = line.state.parameters?.mode_sets.in_use ?? [];
+  const episodes = FILTER_TYPES.flatMap((type) => episodesOf(source, type)).filter(
+    ({ start, end }) => start < line.window.end && end > line.window.start,
+  );
+  const union = united(episodes);
+  const in_use = line.spans.filter(({ mode }) => modes.includes(mode));
+  const ends = cyclesIn(source, line).filter(({ counted }) => counted);
+  return {
+    overuse_ms: overlapOf(in_use, union),
+    overuse_cycles: ends.filter(({ end: at }) => union.some(({ start, end }) => start < at && at <= end)).length,
+    overuse_count: episodes.length,
+    coverage: line.coverage,
+  };
+}
+
+function episodesOf(source: Source, type: FilterType): Interval[] {
+  const filter = stateOf(source).filters[type];
+  const past = changesOf(source, type).flatMap(({ value: { maintenance } }) => {
+    const since = maintenance?.overuse_since ?? null;
+    return maintenance === undefined || maintenance === null || since === null
+      ? []
+      : [{ start: since, end: maintenance.removed_at }];
+  });
+  const unwritten =
+    filter === undefined ? [] : [filter.current, ...(filter.reported || !filter.former ? [] : [filter.former])];
+  const present = unwritten.flatMap(({ overuse: list, removed_at }) =>
+    list.map(({ since, until }) => ({ start: since, end: until ?? removed_at ?? source.now_ms })),
+  );
+  return [...past, ...present];
+}
+
+/**
+ * Changes of one type that stand, oldest first. A later record corrects earlier ones: those of an instant after its own,
+ * and a technician's entry within 12 h of it.
+ */
+function changesOf({ reader, stream, now_ms }: Source, type: FilterType): Stored<FilterService>[] {
+  const made = reader
+    .facts(stream, "f", { start: BEGINNING, end: now_ms + 1 })
+    .filter(({ value }) => value.filter === type && value.maintenance !== undefined)
+    .sort((a, b) => a.seq - b.seq);
+  const standing: Stored<FilterService>[] = [];
+  for (const change of made) {
+    for (let last = standing.at(-1); last !== undefined && isCorrected(last, change); last = standing.at(-1))
+      standing.pop();
+    standing.push(change);
+  }
+  return standing;
+}
+
+function isCorrected({ value: last }: FilterService, { value: change }: FilterService): boolean {
+  const by = change.installed_at - last.installed_at;
+  if (by < 0 || (by === 0 && change.maintenance === null)) return true;
+  return last.source === "technician" && change.source === "plc_reset" && by <= SAME_CHANGE_MS;
+}

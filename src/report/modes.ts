@@ -1,0 +1,40 @@
+import type { Mode, ModeSets } from "../core/types/booth.ts";
+import type { Milliseconds } from "../core/types/units.ts";
+import type { Window } from "../ports.ts";
+import { timeLineOf, type FigureCoverage, type Source, type TimeLine } from "./source.ts";
+
+export interface ByMode<N> {
+  readonly by_mode: Readonly<Partial<Record<Mode, N>>>;
+  readonly coverage: FigureCoverage;
+}
+
+/** Milliseconds in each mode. Law: the sum over all modes, no_data included, is the clipped window exactly. */
+export function durationByMode(source: Source, window: Window): ByMode<Milliseconds> {
+  const { spans, coverage } = timeLineOf(source, window);
+  const by_mode: Partial<Record<Mode, Milliseconds>> = {};
+  for (const { mode, start, end } of spans) by_mode[mode] = (by_mode[mode] ?? 0) + (end - start);
+  return { by_mode, coverage };
+}
+
+/** Stages whose start lies in the window, by mode. Law: counts over adjacent windows add up. */
+export function frequencyByMode(source: Source, window: Window): ByMode<number> {
+  const { spans, coverage } = timeLineOf(source, window);
+  const by_mode: Partial<Record<Mode, number>> = {};
+  for (const { mode, is_new_start } of spans) if (is_new_start) by_mode[mode] = (by_mode[mode] ?? 0) + 1;
+  return { by_mode, coverage };
+}
+
+/** Milliseconds in the runtime set of modes. */
+export function runtime(
+  source: Source,
+  window: Window,
+): { readonly runtime_ms: Milliseconds; readonly coverage: FigureCoverage } {
+  const line = timeLineOf(source, window);
+  return { runtime_ms: msIn(line, "runtime"), coverage: line.coverage };
+}
+
+/** Time of the line in a named set of modes, as the parameters now in force have it. */
+export function msIn({ spans, state }: TimeLine, set: keyof ModeSets): Milliseconds {
+  const modes = state.parameters?.mode_sets[set] ?? [];
+  return spans.reduce((sum, { mode, start, end }) => sum + (modes.includes(mode) ? end - start : 0), 0);
+}

@@ -1,0 +1,86 @@
+import { emptyState, type DeriveState } from "../core/derive/state.ts";
+import { tailOf, type StageSpan, type Tail } from "../core/derive/tail.ts";
+import type { Milliseconds, StreamId, EpochMs } from "../core/types/units.ts";
+import type { StoreReader, Window } from "../ports.ts";
+
+/** Where a report gets its figures from. */
+export interface Source {
+  readonly reader: StoreReader;
+  readonly stream: StreamId;
+  /** Corrected time of the asking; every window is clipped to it. */
+  readonly now_ms: EpochMs;
+  /** A state newer than the reader's, where the caller has one. */
+  readonly state?: unknown;
+}
+
+/** What a figure stands on. The three add up to the window clipped to now. */
+export interface FigureCoverage {
+  readonly observed_ms: Milliseconds;
+  readonly inferred_ms: Milliseconds;
+  readonly missing_ms: Milliseconds;
+}
+
+/** The booth's time line over a window: spans that touch, from its start to its clipped end. */
+export interface TimeLine {
+  readonly window: Window;
+  readonly spans: readonly StageSpan[];
+  readonly coverage: FigureCoverage;
+  readonly state: DeriveState;
+  readonly tail: Tail;
+}
+
+/** The fold's state, or that before the first record where the store has none. */
+export function stateOf(source: Source): DeriveState {
+  const state = source.state ?? source.reader.state(source.stream);
+  return isState(state) ? state : emptyState();
+}
+
+/** Whether what a store gives as state is one of ours. */
+export function isState(state: unknown): state is DeriveState {
+  return typeof state === "object" && state !== null && "version" in state && state.version === 1 && "bays" in state;
+}
+
+/**
+ * Stages of the booth over the window, clipped to it and to now; what no stage covers is no_data. `is_new_start`
+ * is true only where the start lies in the window, so that counts over adjacent windows add up.
+ */
+export function timeLineOf(source: Source, asked: Window): TimeLine {
+  const window = { start: asked.start, end: Math.max(asked.start, Math.min(asked.end, source.now_ms)) };
+  const state = stateOf(source);
+  const tail = tailOf(state, source.now_ms);
+  const spans: StageSpan[] = [];
+  let [inferred_ms, missing_ms, at] = [0, 0, window.start];
+  const add = (span: StageSpan): void => {
+    const [start, end] = [Math.max(span.start, at), Math.min(span.end, window.end)];
+    if (end < start || (end === start && span.end !== span.start)) return;
+    if (start > at) add(noData(at, start));
+    const uncertain_ms = share(span, end) - share(span, start);
+    const is_new_start = span.is_new_start && span.start >= window.start && span.start < window.end;
+    spans.push({ ...span, start, end, uncertain_ms, is_new_start });
+    if (span.mode === "no_data") missing_ms += end - start;
+    else inferred_ms += uncertain_ms;
+    at = end;
+  };
+  for (const span of stagesOf(source, window, tail)) add(span);
+  if (at < window.end) add(noData(at, window.end));
+  const length = window.end - window.start;
+  const coverage = { observed_ms: length - inferred_ms - missing_ms, inferred_ms, missing_ms };
+  return { window, spans, coverage, state, tail };
+}
+
+/** Facts first, then what is not a fact yet; a claim that was replaced is left out. */
+function stagesOf({ reader, stream }: Source, window: Window, tail: Tail): StageSpan[] {
+  const facts = reader.facts(stream, "m", window).filter(({ value }) => value.bay === 0);
+  const replaced = new Set(facts.map(({ value }) => value.supersedes));
+  const written = facts.filter(({ seq }) => !replaced.has(seq)).map(({ value }) => value);
+  return [...written, ...tail.stages].filter(({ end, start }) => end >= window.start && start < window.end);
+}
+
+/** Uncertain time of the span up to `at`, pro rata, in whole milliseconds that add up over adjacent windows. */
+function share({ start, end, uncertain_ms }: StageSpan, at: EpochMs): Milliseconds {
+  return end === start ? 0 : Math.floor((Math.min(uncertain_ms, end - start) * (at - start)) / (end - start));
+}
+
+function noData(start: EpochMs, end: EpochMs): StageSpan {
+  return { mode: "no_data", raw: "", start, end, is_new_start: false, uncertain_ms: 0 };
+}

@@ -1,0 +1,98 @@
+import type { BayState, DeriveState, Installation } from "../core/derive/state.ts";
+import { tagWithRole } from "../core/derive/roles.ts";
+import { tailOf } from "../core/derive/tail.ts";
+import { runningEpisode, usedMinutes } from "../core/derive/usage.ts";
+import type { FilterType, Mode } from "../core/types/booth.ts";
+import { FILTER_TYPES } from "../core/types/booth.ts";
+import type { EpochMs } from "../core/types/units.ts";
+import { dayStart } from "../core/time-zone.ts";
+
+export interface FilterSummary {
+  /** null: not known. */
+  readonly minutes: number | null;
+  readonly limit_minutes: number | null;
+  /** Of the limit; over 100 in overuse. */
+  readonly percent: number | null;
+  readonly overuse_since: EpochMs | null;
+}
+
+/** A booth in a line. */
+export interface Summary {
+  /** no_data where nothing was ever read, or the last good reading is over the bridge ago. */
+  readonly mode: Mode;
+  readonly since: EpochMs | null;
+  /** The PLC's own code; null: none holds. */
+  readonly raw: string | null;
+  /** Of the local day: the PLC's count where it has one, else derived cycles that count. */
+  readonly cycles_today: number;
+  /** The PLC's own counter; null: it has none. */
+  readonly cycles_total: number | null;
+  readonly run_open: boolean;
+  readonly filters: Readonly<Partial<Record<FilterType, FilterSummary>>>;
+  readonly firmware_version: string | null;
+  readonly plc_program: string | null;
+  readonly plc_program_revision: string | null;
+  /** Last instant at which the mode was known. */
+  readonly last_good_at: EpochMs | null;
+  readonly in_gap: boolean;
+}
+
+/**
+ * What the fold's state says at `nowMs` (corrected time). Cheap enough for each heartbeat.
+ */
+export function summaryOf(given: DeriveState, nowMs: EpochMs): Summary {
+  const { state, stages } = tailOf(given, nowMs);
+  const last = stages.at(-1);
+  const in_gap = last !== undefined && last.end < nowMs && !state.bays.some((bay) => isKnownAt(bay, nowMs));
+  const raws = state.bays.map(({ raw }) => raw).filter((raw) => raw !== null);
+  const { firmware, program } = state.revisions;
+  return {
+    mode: last === undefined || in_gap ? "no_data" : last.mode,
+    since: in_gap ? last.end : (last?.start ?? null),
+    raw: raws.length === 0 ? null : raws.join("/"),
+    ...cyclesOf(state, nowMs),
+    run_open: state.bays.some(({ run }) => run !== null),
+    filters: filtersOf(state),
+    firmware_version: firmware.entered?.version ?? null,
+    plc_program: program.entered?.version ?? null,
+    plc_program_revision: program.entered?.revision ?? null,
+    last_good_at: goodAt(state),
+    in_gap: in_gap || last?.mode === "no_data",
+  };
+}
+
+/** The stage's span ends where it is still counted; past that the mode isn't known. */
+function isKnownAt({ open, good_until }: BayState, nowMs: EpochMs): boolean {
+  return open !== null && good_until >= nowMs;
+}
+
+function goodAt({ bays }: DeriveState): EpochMs | null {
+  const known = bays.filter(({ open }) => open !== null).map(({ good_until }) => good_until);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+function cyclesOf(state: DeriveState, nowMs: EpochMs): Pick<Summary, "cycles_today" | "cycles_total"> {
+  const today = dayStart(state.parameters?.tz ?? "UTC", nowMs);
+  const tag = tagWithRole(state.parameters, "cycle_counter");
+  const { increments, ends } = state.recent;
+  if (tag === undefined) return { cycles_today: ends.filter((end) => end >= today).length, cycles_total: null };
+  const counted = increments.filter(([at]) => at >= today).reduce((sum, [, steps]) => sum + steps, 0);
+  return { cycles_today: counted, cycles_total: state.counters[tag]?.raw ?? null };
+}
+
+function filtersOf(state: DeriveState): Partial<Record<FilterType, FilterSummary>> {
+  const filters: Partial<Record<FilterType, FilterSummary>> = {};
+  for (const type of FILTER_TYPES) {
+    const filter = state.filters[type];
+    if (filter !== undefined) filters[type] = filterSummary(filter.current);
+  }
+  return filters;
+}
+
+function filterSummary(filter: Installation): FilterSummary {
+  const minutes = usedMinutes(filter);
+  const limit_minutes = filter.limits.minutes ?? null;
+  const percent =
+    minutes === null || limit_minutes === null || limit_minutes === 0 ? null : (minutes / limit_minutes) * 100;
+  return { minutes, limit_minutes, percent, overuse_since: runningEpisode(filter)?.since ?? null };
+}

@@ -1,0 +1,40 @@
+import type { Milliseconds } from "../core/types/units.ts";
+import { isKnownZone } from "../core/time-zone.ts";
+import { lengthOf, overlapOf, workingIntervals } from "../core/working-hours.ts";
+import type { Window } from "../ports.ts";
+import { timeLineOf, type FigureCoverage, type Source } from "./source.ts";
+
+export interface Utilization {
+  /** In use in the window, all hours. */
+  readonly in_use_ms: Milliseconds;
+  /** Length of the facility's working hours in the window, clipped to now. */
+  readonly working_ms: Milliseconds;
+  /** In use within working hours. */
+  readonly in_use_working_ms: Milliseconds;
+  /** In use outside of them. */
+  readonly overtime_ms: Milliseconds;
+  /** 0..100; null where the window has no working time. */
+  readonly utilization_pct: number | null;
+  /** False: the zone isn't known and UTC was taken. */
+  readonly tz_known: boolean;
+  readonly coverage: FigureCoverage;
+}
+
+/** In-use time against the facility's working hours, as the parameters now in force have them. */
+export function utilization(source: Source, window: Window): Utilization {
+  const { spans, state, window: clipped, coverage } = timeLineOf(source, window);
+  const { working_hours = [], tz = "UTC", mode_sets } = state.parameters ?? {};
+  const in_use = spans.filter(({ mode }) => mode_sets?.in_use.includes(mode) ?? false);
+  const shifts = workingIntervals(working_hours, tz, clipped);
+  const [in_use_ms, working_ms] = [lengthOf(in_use), lengthOf(shifts)];
+  const in_use_working_ms = overlapOf(in_use, shifts);
+  return {
+    in_use_ms,
+    working_ms,
+    in_use_working_ms,
+    overtime_ms: in_use_ms - in_use_working_ms,
+    utilization_pct: working_ms === 0 ? null : (in_use_working_ms / working_ms) * 100,
+    tz_known: isKnownZone(tz),
+    coverage,
+  };
+}
