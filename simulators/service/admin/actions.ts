@@ -1,0 +1,56 @@
+import { randomUUID } from "node:crypto";
+import { inTransaction, row, run } from "../db.ts";
+import type { Db } from "../db.ts";
+import { hashOf } from "../keys.ts";
+
+/** Raises a booth's generation behind its gateway's back; false: no booth of that serial is provisioned. */
+export function bumpGeneration(db: Db, serial: string, now: number): boolean {
+  const changed = inTransaction(db, () => {
+    const sql = `SELECT p.booth_id, p.generation FROM provisionings p JOIN booths b ON b.id = p.booth_id
+      WHERE b.serial_number = ? AND p.status = 'provisioned'`;
+    const held = row<{ booth_id: string; generation: number }>(db, sql, serial);
+    if (held === undefined) return 0;
+    const update =
+      "UPDATE provisionings SET generation = generation + 1, revision = revision + 1, updated_at = ? WHERE booth_id = ? AND generation = ?";
+    return run(db, update, now, held.booth_id, held.generation);
+  });
+  return changed > 0;
+}
+
+/** Revokes a key given in clear, or a gateway's keys; answers the gateways whose sessions are to be cut. */
+export function revokeKeys(
+  db: Db,
+  which: { readonly key?: string | undefined; readonly gateway_id?: string | undefined },
+  now: number,
+): string[] {
+  const sql = "SELECT id, gateway_id FROM api_keys WHERE (hash = ? OR gateway_id = ?) AND revoked_at IS NULL";
+  const hash = which.key === undefined ? "" : hashOf(which.key);
+  const gateways: string[] = [];
+  for (;;) {
+    const found = row<{ id: string; gateway_id: string | null }>(db, sql, hash, which.gateway_id ?? "");
+    if (found === undefined) return gateways;
+    run(db, "UPDATE api_keys SET revoked_at = ? WHERE id = ?", now, found.id);
+    if (found.gateway_id !== null) gateways.push(found.gateway_id);
+  }
+}
+
+export interface Command {
+  readonly gateway_id: string;
+  readonly type: "backfill" | "digest" | "config_changed" | "rotate_key" | "reassign" | "release";
+  readonly args: unknown;
+  readonly expires_at: number;
+}
+
+/** Stores a command; what is to be published on down/cmd. */
+export function storeCommand(
+  db: Db,
+  command: Command,
+  now: number,
+): { id: string; type: string; args: unknown; expires_at: number } {
+  const id = randomUUID();
+  const { gateway_id, type, args, expires_at } = command;
+  const sql =
+    "INSERT INTO commands (id, gateway_id, type, args, created_at, expires_at, state) VALUES (?, ?, ?, ?, ?, ?, 'sent')";
+  run(db, sql, id, gateway_id, type, JSON.stringify(args ?? null), now, expires_at);
+  return { id, type, args, expires_at };
+}

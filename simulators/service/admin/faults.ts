@@ -1,0 +1,56 @@
+import { z } from "zod";
+
+const faultShape = z.object({
+  /** "GET /api/booths/:id" as in the operations' table, "*" for all; or `topic`. */
+  route: z.string().optional(),
+  /** "up/batch" or "down/ack". */
+  topic: z.enum(["up/batch", "down/ack"]).optional(),
+  /** Before the request is carried out, or after it was (and its effect stands). */
+  when: z.enum(["before", "after"]).default("before"),
+  status: z.int().min(200).max(599).optional(),
+  delay_ms: z.number().nonnegative().max(600_000).optional(),
+  /** The connection is cut instead of an answer. */
+  reset: z.boolean().default(false),
+  /** The answer stops in the middle. */
+  truncate: z.boolean().default(false),
+  /** The batch is committed, its ack never sent. */
+  lose_ack: z.boolean().default(false),
+  /** Seconds or an HTTP date, as sent in Retry-After. */
+  retry_after: z.string().optional(),
+  /** How often it strikes. */
+  times: z.int().positive().default(1),
+});
+
+/** One planned fault; tests only. */
+export type Fault = z.infer<typeof faultShape>;
+
+/** Faults still to strike, first match first. */
+export interface FaultPlan {
+  /** Adds one; throws a ZodError on a bad shape. */
+  readonly add: (fault: unknown) => void;
+  readonly clear: () => void;
+  /** The fault that strikes this request now, if any; counts it. */
+  readonly onRoute: (route: string, when: Fault["when"]) => Fault | undefined;
+  readonly onTopic: (topic: string, when: Fault["when"]) => Fault | undefined;
+}
+
+export function faultPlan(): FaultPlan {
+  const pending: { fault: Fault; left: number }[] = [];
+  const take = (matches: (fault: Fault) => boolean): Fault | undefined => {
+    const index = pending.findIndex(({ fault }) => matches(fault));
+    const entry = pending[index];
+    if (entry === undefined) return undefined;
+    entry.left -= 1;
+    if (entry.left === 0) pending.splice(index, 1);
+    return entry.fault;
+  };
+  return {
+    add: (input) => {
+      const fault = faultShape.parse(input);
+      pending.push({ fault, left: fault.times });
+    },
+    clear: () => void pending.splice(0),
+    onRoute: (route, when) => take((fault) => fault.when === when && (fault.route === route || fault.route === "*")),
+    onTopic: (topic, when) => take((fault) => fault.when === when && fault.topic === topic),
+  };
+}

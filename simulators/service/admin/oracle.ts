@@ -1,0 +1,79 @@
+import { each, rows } from "../db.ts";
+import type { Db } from "../db.ts";
+
+/** Exactly what is stored of one stream. */
+export interface OracleStream {
+  readonly gateway_id: string;
+  readonly stream_id: string;
+  readonly serial: string;
+  readonly generation: number;
+  readonly count: number;
+  /** Stored seq, as inclusive ranges in order. */
+  readonly ranges: readonly (readonly [number, number])[];
+  readonly duplicates_offered: number;
+  readonly conflicts_offered: number;
+  readonly gaps: readonly { readonly from: number; readonly to: number; readonly reason: string }[];
+  readonly rejected: readonly { readonly seq: number; readonly reason: string }[];
+  readonly acked_seq: number;
+  readonly withdrawn: boolean;
+}
+
+interface Row {
+  readonly id: number;
+  readonly gateway_id: string;
+  readonly stream_id: string;
+  readonly serial: string;
+  readonly generation: number;
+  readonly duplicates_offered: number;
+  readonly conflicts_offered: number;
+  readonly acked_seq: number;
+  readonly withdrawn_at: number | null;
+}
+
+interface GapRow {
+  readonly from_seq: number;
+  readonly to_seq: number;
+  readonly reason: string;
+  readonly rejected: number;
+}
+
+/** Every stream with the exact set of records stored under it, read from the records themselves. */
+export function oracle(db: Db): OracleStream[] {
+  const sql = "SELECT s.*, b.serial_number AS serial FROM streams s JOIN booths b ON b.id = s.booth_id ORDER BY s.id";
+  return rows<Row>(db, sql).map((stream) => {
+    const {
+      id,
+      withdrawn_at,
+      gateway_id,
+      stream_id,
+      serial,
+      generation,
+      duplicates_offered,
+      conflicts_offered,
+      acked_seq,
+    } = stream;
+    const ranges = rangesOf(db, gateway_id, id);
+    const gaps = rows<GapRow>(db, "SELECT * FROM seq_gaps WHERE stream_no = ? ORDER BY from_seq", id);
+    return {
+      ...{ gateway_id, stream_id, serial, generation, duplicates_offered, conflicts_offered, acked_seq },
+      count: ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0),
+      ranges,
+      gaps: gaps
+        .filter((gap) => gap.rejected === 0)
+        .map(({ from_seq, to_seq, reason }) => ({ from: from_seq, to: to_seq, reason })),
+      rejected: gaps.filter((gap) => gap.rejected === 1).map(({ from_seq, reason }) => ({ seq: from_seq, reason })),
+      withdrawn: withdrawn_at !== null,
+    };
+  });
+}
+
+function rangesOf(db: Db, gatewayId: string, streamNo: number): [number, number][] {
+  const ranges: [number, number][] = [];
+  const sql = "SELECT seq FROM records WHERE gateway_id = ? AND stream_no = ? ORDER BY seq";
+  for (const [seq] of each<[number]>(db, sql, gatewayId, streamNo)) {
+    const last = ranges.at(-1);
+    if (last?.[1] === seq - 1) last[1] = seq;
+    else ranges.push([seq, seq]);
+  }
+  return ranges;
+}

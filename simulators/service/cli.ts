@@ -1,0 +1,120 @@
+import { parseArgs } from "node:util";
+import { clockOfFile } from "./clock_file.ts";
+import { seedSite } from "./seed.ts";
+import { startService } from "./start.ts";
+import type { RunningService } from "./start.ts";
+
+export interface CommandIo {
+  readonly out: (line: string) => void;
+  readonly err: (line: string) => void;
+  /** Aborted when the command is to end. */
+  readonly signal: AbortSignal;
+}
+
+const HELP = `booth-sim service: the reference Booth Monitoring Service, on loopback.
+
+  --port N         HTTP port (default 8080; 0 = any free one)
+  --mqtt-port N    MQTT port (default 1883; 0 = any)
+  --admin-port N   port for tests: oracle and faults (default: none)
+  --data DIR       folder of the database (default ./data/service)
+  --api-key KEY    first key, scope provision (with --serial)
+  --admin-key KEY  key of scope admin (with --serial)
+  --serial S       put a demo site with this booth there
+  --seed demo      the same with serial ABCD1234
+  --plain          offer only what the interface document states: no acks, no generation
+  --clock-file F   clock ruled by a JSON file {epoch_ms, real_ms, speed}
+  --help           this text`;
+
+const OPTIONS = {
+  port: { type: "string", default: "8080" },
+  "mqtt-port": { type: "string", default: "1883" },
+  "admin-port": { type: "string" },
+  data: { type: "string", default: "./data/service" },
+  "api-key": { type: "string" },
+  "admin-key": { type: "string" },
+  serial: { type: "string" },
+  seed: { type: "string" },
+  plain: { type: "boolean", default: false },
+  "clock-file": { type: "string" },
+  help: { type: "boolean", default: false },
+} as const;
+
+type Values = ReturnType<typeof parse>;
+
+function parse(argv: readonly string[]) {
+  return parseArgs({ args: [...argv], options: OPTIONS, strict: true }).values;
+}
+
+/** Runs the service until the signal; answers the exit code: 0, 1 it couldn't start, 2 wrong arguments. */
+export async function serviceCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+  let values: Values;
+  try {
+    values = parse(argv);
+    for (const name of ["port", "mqtt-port", "admin-port"] as const) checkPort(name, values[name]);
+  } catch (error) {
+    io.err(`${messageOf(error)} (see --help)`);
+    return 2;
+  }
+  if (values.help) {
+    io.out(HELP);
+    return 0;
+  }
+  return serve(values, io);
+}
+
+async function serve(values: Values, io: CommandIo): Promise<number> {
+  let running: RunningService;
+  try {
+    running = await start(values);
+  } catch (error) {
+    io.err(sentenceOf(error, values));
+    return 1;
+  }
+  const admin = running.adminUrl === "" ? "" : `, admin ${running.adminUrl}`;
+  io.out(`service ${running.url}, broker ${running.mqttUrl}${admin}`);
+  await new Promise<void>((resolve) => {
+    if (io.signal.aborted) resolve();
+    io.signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await running.stop();
+  return 0;
+}
+
+async function start(values: Values): Promise<RunningService> {
+  const file = values["clock-file"];
+  const clock = file === undefined ? { wall: () => Date.now() } : clockOfFile(file);
+  const ports = { port: Number(values.port), mqttPort: Number(values["mqtt-port"]) };
+  const adminPort = values["admin-port"];
+  const admin = adminPort === undefined ? {} : { adminPort: Number(adminPort) };
+  const running = await startService({ dataDir: values.data, ...ports, ...admin, clock, plain: values.plain });
+  const serial = values.serial ?? (values.seed === "demo" ? "ABCD1234" : undefined);
+  const [provisionKey, adminKey] = [values["api-key"], values["admin-key"]];
+  const keys = {
+    ...(provisionKey === undefined ? {} : { provisionKey }),
+    ...(adminKey === undefined ? {} : { adminKey }),
+  };
+  if (serial !== undefined) seedSite(running.db, { serial, ...keys, now: clock.wall() });
+  return running;
+}
+
+function checkPort(name: string, text: string | undefined): void {
+  if (text !== undefined && !(/^\d{1,5}$/.test(text) && Number(text) <= 65_535))
+    throw new Error(`--${name} is not a port`);
+}
+
+/** What went wrong, in one sentence that says what to do. */
+function sentenceOf(error: unknown, values: Values): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "EADDRINUSE") {
+    const port = error instanceof Error && "port" in error ? ` ${String(error.port)}` : "";
+    return `Port${port} is taken by another program; choose another with --port, --mqtt-port or --admin-port.`;
+  }
+  if (["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(code)) {
+    return `The folder ${values.data} can't be written; choose another with --data.`;
+  }
+  return `The service can't start: ${messageOf(error)}.`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

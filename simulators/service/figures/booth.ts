@@ -1,0 +1,96 @@
+import type { ModeSets } from "../../../src/core/types/booth.ts";
+import type { Maintenance } from "../../../src/core/types/record.ts";
+import { row } from "../db.ts";
+import type { Db } from "../db.ts";
+import { uniteBays } from "./bays.ts";
+import { bookings } from "./counters.ts";
+import type { Booking } from "./counters.ts";
+import { cyclesOf } from "./cycles.ts";
+import type { Cycle } from "./cycles.ts";
+import { findInstallations, maintenanceOf } from "./filters.ts";
+import type { FilterInput, Installation } from "./filters.ts";
+import { stagesAt, timelineOf } from "./intervals.ts";
+import type { Stage, Timeline } from "./intervals.ts";
+import { loadLog, parametersAt, tagsOfRole } from "./log.ts";
+import type { BoothLog } from "./log.ts";
+import { findRestarts } from "./restarts.ts";
+import type { Restarts } from "./restarts.ts";
+import { findRevisions } from "./revisions.ts";
+import type { Revisions } from "./revisions.ts";
+
+const DEFAULT_SETS: ModeSets = {
+  in_use: ["spray", "flash", "purge", "bake"],
+  run: ["spray", "flash", "purge", "bake", "cool_down"],
+  runtime: ["spray", "flash", "purge", "bake", "cool_down"],
+};
+
+/** What stands once and for all while no new record comes. */
+interface Computed {
+  readonly version: string;
+  readonly log: BoothLog;
+  readonly restarts: Restarts;
+  readonly timelines: readonly Timeline[];
+  readonly revisions: Revisions;
+  readonly sets: ModeSets;
+  readonly plc_cycles: readonly Booking[] | undefined;
+  readonly gas: readonly Booking[];
+  readonly kwh: readonly Booking[];
+}
+
+/** Everything that reports are made from, as it stands at one instant. */
+export interface BoothFigures {
+  readonly now: number;
+  readonly log: BoothLog;
+  readonly sets: ModeSets;
+  readonly stages: readonly Stage[];
+  readonly cycles: readonly Cycle[];
+  /** Bookings of the PLC's cycle counter, which is authoritative where there is one. */
+  readonly plc_cycles: readonly Booking[] | undefined;
+  readonly gas: readonly Booking[];
+  readonly kwh: readonly Booking[];
+  readonly installations: readonly Installation[];
+  readonly maintenance: readonly Maintenance[];
+  readonly filter_input: FilterInput;
+  readonly revisions: Revisions;
+}
+
+const caches = new WeakMap<Db, Map<string, Computed>>();
+
+/** A booth's figures; what depends on records alone is kept until one of its streams has taken in more. */
+export function boothFigures(db: Db, boothId: string, now: number): BoothFigures {
+  const { log, restarts, timelines, sets, ...rest } = computed(db, boothId);
+  const bays = timelines.map((timeline) => ({ bay: timeline.bay, stages: stagesAt(timeline, now) }));
+  const stages = uniteBays(bays.map((bay) => bay.stages));
+  const cycles = bays.flatMap(({ bay, stages: own }) => cyclesOf(bay, own, sets)).sort((a, b) => a.end - b.end);
+  const filter_input: FilterInput = { log, stages, cycles, sets, restarts, first: stages[0]?.start ?? now };
+  const installations = stages.length === 0 ? [] : findInstallations(filter_input);
+  const maintenance = maintenanceOf(filter_input, installations);
+  const { plc_cycles, gas, kwh, revisions } = rest;
+  return { now, log, sets, stages, cycles, plc_cycles, gas, kwh, installations, maintenance, filter_input, revisions };
+}
+
+function computed(db: Db, boothId: string): Computed {
+  let cache = caches.get(db);
+  if (cache === undefined) caches.set(db, (cache = new Map<string, Computed>()));
+  const sql =
+    "SELECT group_concat(id || ':' || version || ':' || coalesce(withdrawn_at, '')) AS v FROM streams WHERE booth_id = ?";
+  const version = row<{ v: string | null }>(db, sql, boothId)?.v ?? "";
+  const known = cache.get(boothId);
+  if (known?.version === version) return known;
+  const fresh = compute(loadLog(db, boothId), version);
+  cache.set(boothId, fresh);
+  return fresh;
+}
+
+function compute(log: BoothLog, version: string): Computed {
+  const restarts = findRestarts(log);
+  const timelines = tagsOfRole(log, "mode")
+    .map(({ name }) => timelineOf(log, name, restarts.instants))
+    .filter((timeline) => timeline !== undefined);
+  const sets = { ...DEFAULT_SETS, ...parametersAt(log, Infinity)?.mode_sets };
+  const counted = tagsOfRole(log, "cycle_counter").length > 0;
+  const plc_cycles = counted ? bookings(log, "cycle_counter", restarts.instants) : undefined;
+  const gas = bookings(log, "gas", restarts.instants);
+  const kwh = bookings(log, "kwh", restarts.instants);
+  return { version, log, restarts, timelines, revisions: findRevisions(log), sets, plc_cycles, gas, kwh };
+}

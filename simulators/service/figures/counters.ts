@@ -1,0 +1,88 @@
+import type { Parameters, TagParameters, TagRole } from "../../../src/core/types/parameters.ts";
+import { bridgeMs } from "./gaps.ts";
+import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
+import type { BoothLog } from "./log.ts";
+import { sinceLastPoll } from "./search.ts";
+
+const HOUR_MS = 3_600_000;
+const RATE_MARGIN = 1.5;
+const GAS_RATE_MARGIN = 1.1;
+const BTU_PER_THERM = 100_000;
+
+/** What a counter's new reading adds, at the instant that shows it. */
+export interface Booking {
+  readonly time: number;
+  /** In the figure's unit (decoded value x factor). */
+  readonly amount: number;
+  readonly kind: "normal" | "wrap" | "reset" | "unexplained";
+}
+
+/** All bookings of a role's counters, in order of time. */
+export function bookings(log: BoothLog, role: TagRole, restarts: readonly number[]): Booking[] {
+  return tagsOfRole(log, role)
+    .flatMap(({ name }) => bookingsOf(log, name, restarts))
+    .sort((a, b) => a.time - b.time);
+}
+
+function bookingsOf(log: BoothLog, name: string, restarts: readonly number[]): Booking[] {
+  const out: Booking[] = [];
+  let before: { time: number; value: number } | undefined;
+  for (const sample of samplesOf(log, name)) {
+    if (!sample.good) continue;
+    const value = Number(sample.value);
+    const parameters = parametersAt(log, sample.time);
+    const tag = parameters?.tags[name];
+    if (before !== undefined && tag !== undefined && parameters !== undefined && value !== before.value) {
+      const covers = log.covers.get(tag.group) ?? [];
+      const dt = sinceLastPoll(covers, sample.time) ?? sample.time - before.time;
+      const limit = allowance(tag, parameters, dt);
+      const since = before.time - bridgeMs(parameters, tag.group);
+      const restarted = restarts.some((at) => at >= since && at <= sample.time + 60_000);
+      const { amount, kind } = classify({ from: before.value, to: value, limit, tag, restarted });
+      out.push({ time: sample.time, amount: amount * tag.factor, kind });
+    }
+    before = { time: sample.time, value };
+  }
+  return out;
+}
+
+interface Pair {
+  readonly from: number;
+  readonly to: number;
+  /** The largest believable increase. */
+  readonly limit: number;
+  readonly tag: TagParameters;
+  readonly restarted: boolean;
+}
+
+function classify({ from, to, limit, tag, restarted }: Pair): Omit<Booking, "time"> {
+  const margin = 1e-6 * Math.max(1, tag.counter?.step ?? 1);
+  const rise = to - from;
+  if (rise >= 0) return rise <= limit + margin ? { amount: rise, kind: "normal" } : { amount: 0, kind: "unexplained" };
+  const modulus = tag.counter?.modulus;
+  if (modulus !== undefined && rise + modulus <= limit + margin) return { amount: rise + modulus, kind: "wrap" };
+  if (to <= limit + margin) return { amount: to, kind: "reset" };
+  return { amount: 0, kind: restarted ? "reset" : "unexplained" };
+}
+
+/** One step, what the deadband may have hidden, and one and a half times the highest rate over the time since the last good poll. */
+function allowance(tag: TagParameters, parameters: Parameters, dt: number): number {
+  const rate = tag.counter?.max_rate_per_h ?? defaultRate(tag, parameters);
+  return (tag.counter?.step ?? 0) + tag.deadband + (rate * dt * RATE_MARGIN) / HOUR_MS;
+}
+
+function defaultRate(tag: TagParameters, parameters: Parameters): number {
+  if (tag.role === "cycle_counter") return 6;
+  if (tag.role === "hour_meter" || tag.role === "filter_minutes") return tag.unit === "min" ? 61.2 : 1.02;
+  if (tag.role === "motor_starts") return 60;
+  const therms = (GAS_RATE_MARGIN * (parameters.burner_size_btu_h ?? Infinity)) / BTU_PER_THERM;
+  return tag.role === "gas" ? therms / (tag.factor || 1) : Infinity;
+}
+
+/** Sum of what was booked in [start, end). */
+export function booked(list: readonly Booking[], window: { readonly start: number; readonly end: number }): number {
+  return list.reduce(
+    (sum, entry) => (entry.time >= window.start && entry.time < window.end ? sum + entry.amount : sum),
+    0,
+  );
+}

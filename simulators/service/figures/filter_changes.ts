@@ -1,0 +1,95 @@
+import type { FilterType } from "../../../src/core/types/booth.ts";
+import { bridgeMs } from "./gaps.ts";
+import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
+import type { BoothLog, Sample } from "./log.ts";
+import { coilEdges } from "./restarts.ts";
+import type { Restarts } from "./restarts.ts";
+import { sinceLastPoll } from "./search.ts";
+
+const SAME_RESET_MS = 10 * 60_000;
+const SAME_CHANGE_MS = 12 * 3_600_000;
+/** A counter below this share of its limit after a fall is a changed filter's. */
+const FRESH_SHARE = 0.05;
+const MINUTE_MS = 60_000;
+
+export interface FilterChange {
+  readonly installed_at: number;
+  readonly source: "plc_reset" | "technician" | "service";
+  /** The instant was inferred over a gap. */
+  readonly flagged: boolean;
+}
+
+/** When a filter of this type was changed: reset buttons, counters that began again, people's entries; each change once. */
+export function changesOf(log: BoothLog, filter: FilterType, restarts: Restarts): FilterChange[] {
+  const resets = [...coilEdges(log, filter).map((at) => reset(at, false)), ...counterResets(log, filter, restarts)];
+  const plc = once(resets.sort(byTime));
+  const entries = log.filter_inputs
+    .filter((input) => input.filter === filter)
+    .map(({ installed_at, source }): FilterChange => ({ installed_at, source, flagged: false }))
+    .filter((entry) => !plc.some((known) => Math.abs(known.installed_at - entry.installed_at) <= SAME_CHANGE_MS));
+  return [...plc, ...entries].sort(byTime);
+}
+
+function reset(installed_at: number, flagged: boolean): FilterChange {
+  return { installed_at, source: "plc_reset", flagged };
+}
+
+function byTime(a: FilterChange, b: FilterChange): number {
+  return a.installed_at - b.installed_at;
+}
+
+function once(resets: readonly FilterChange[]): FilterChange[] {
+  const out: FilterChange[] = [];
+  for (const entry of resets) {
+    const last = out.at(-1);
+    if (last === undefined || entry.installed_at - last.installed_at > SAME_RESET_MS) out.push(entry);
+  }
+  return out;
+}
+
+function counterResets(log: BoothLog, filter: FilterType, restarts: Restarts): FilterChange[] {
+  return minuteTags(log, filter).flatMap((name) => {
+    const good = samplesOf(log, name).filter((sample) => sample.good);
+    return good.flatMap((sample, i) => {
+      const before = good[i - 1];
+      return before !== undefined && isReset(log, filter, { before, sample, restarts })
+        ? [placed(log, name, sample)]
+        : [];
+    });
+  });
+}
+
+/** Names of the tags that count this filter's minutes. */
+export function minuteTags(log: BoothLog, filter: FilterType): string[] {
+  return tagsOfRole(log, "filter_minutes")
+    .filter(({ tag }) => tag.filter === filter)
+    .map(({ name }) => name);
+}
+
+interface Fall {
+  readonly before: Sample;
+  readonly sample: Sample;
+  readonly restarts: Restarts;
+}
+
+function isReset(log: BoothLog, filter: FilterType, { before, sample, restarts }: Fall): boolean {
+  if (Number(sample.value) >= Number(before.value)) return false;
+  const limit = parametersAt(log, sample.time)?.filters[filter]?.limits.minutes;
+  if (limit !== undefined && Number(sample.value) >= FRESH_SHARE * limit) return false;
+  return !lostMemory(restarts, before.time, sample.time);
+}
+
+/** Restart evidence about a fall between two readings. */
+export function lostMemory(restarts: Restarts, from: number, to: number): boolean {
+  return restarts.instants.some((at) => at > from && at <= to + MINUTE_MS);
+}
+
+/** A reset inside a gap lies as far before the reading that shows it as the counter says, where that fits into the gap. */
+function placed(log: BoothLog, name: string, sample: Sample): FilterChange {
+  const parameters = parametersAt(log, sample.time);
+  const group = parameters?.tags[name]?.group ?? "";
+  const silence = sinceLastPoll(log.covers.get(group) ?? [], sample.time) ?? 0;
+  if (silence <= bridgeMs(parameters, group)) return reset(sample.time, false);
+  const used = Number(sample.value) * MINUTE_MS;
+  return reset(used <= silence ? sample.time - used : sample.time, true);
+}

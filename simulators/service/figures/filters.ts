@@ -1,0 +1,117 @@
+import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
+import type { FilterLimits, FilterType, ModeSets } from "../../../src/core/types/booth.ts";
+import type { Maintenance } from "../../../src/core/types/record.ts";
+import type { Cycle } from "./cycles.ts";
+import { changesOf } from "./filter_changes.ts";
+import type { FilterChange } from "./filter_changes.ts";
+import { usageOf } from "./filter_usage.ts";
+import type { Installed, Usage } from "./filter_usage.ts";
+import type { Stage } from "./intervals.ts";
+import { parametersAt } from "./log.ts";
+import type { BoothLog } from "./log.ts";
+import { overuseOf } from "./overuse.ts";
+import { stagePressures } from "./pressure.ts";
+import type { Restarts } from "./restarts.ts";
+import { intersection, union } from "./span.ts";
+import type { Span } from "./span.ts";
+import { msWithin, spansIn } from "./window.ts";
+
+/** One filter from its fitting to its removal. */
+export interface Installation {
+  readonly type: FilterType;
+  readonly installed_at: number;
+  /** null: still fitted. */
+  readonly removed_at: number | null;
+  readonly source: FilterChange["source"] | "assumed";
+  readonly flagged: boolean;
+  readonly limits: FilterLimits;
+  readonly usage: Usage;
+  /** Episodes of overuse; the last of a filter still fitted ends with Infinity. */
+  readonly overuse: readonly Span[];
+}
+
+export interface FilterInput {
+  readonly log: BoothLog;
+  readonly stages: readonly Stage[];
+  readonly cycles: readonly Cycle[];
+  readonly sets: ModeSets;
+  readonly restarts: Restarts;
+  /** The booth's first good reading. */
+  readonly first: number;
+}
+
+/** Every installation of every fitted filter type, in order. */
+export function findInstallations(input: FilterInput): Installation[] {
+  const fitted = FILTER_TYPES.filter((type) =>
+    input.log.parameters.some(({ value }) => value.filters[type] !== undefined),
+  );
+  return fitted.flatMap((type) => installationsOf(input, type));
+}
+
+function installationsOf(input: FilterInput, type: FilterType): Installation[] {
+  const { log, stages, cycles, restarts, first } = input;
+  const changes = changesOf(log, type, restarts);
+  const inUse = spansIn(stages, input.sets.in_use);
+  const pressures = stagePressures(log, type, spansIn(stages, ["spray"]));
+  const known = (changes[0]?.installed_at ?? Infinity) <= first;
+  const starts = known ? changes : [{ installed_at: first, source: "assumed" as const, flagged: true }, ...changes];
+  return starts.map((start, i) => {
+    const removed_at = starts[i + 1]?.installed_at ?? Infinity;
+    const installed: Installed = { installed_at: start.installed_at, removed_at, assumed: start.source === "assumed" };
+    const usage = usageOf(log, type, { installed, inUse, restarts });
+    const overuse = overuseOf({ log, filter: type, installed, usage, cycles, pressures, stages });
+    const limits = parametersAt(log, Number.isFinite(removed_at) ? removed_at : Infinity)?.filters[type]?.limits ?? {};
+    return { type, ...start, removed_at: Number.isFinite(removed_at) ? removed_at : null, limits, usage, overuse };
+  });
+}
+
+/** What is known of each filter that was removed. */
+export function maintenanceOf(input: FilterInput, installations: readonly Installation[]): Maintenance[] {
+  const inUse = spansIn(input.stages, input.sets.in_use);
+  const sprays = spansIn(input.stages, ["spray"]);
+  return installations.flatMap((filter) => {
+    const { removed_at, installed_at } = filter;
+    if (removed_at === null) return [];
+    const life = { start: installed_at, end: removed_at };
+    const counted = input.cycles.filter(
+      (cycle) => cycle.counted && cycle.end > installed_at && cycle.end <= removed_at,
+    );
+    const record: Maintenance = {
+      filter_type: filter.type,
+      installed_at,
+      removed_at,
+      duration_ms: removed_at - installed_at,
+      overuse_ms: filter.overuse.reduce((sum, span) => sum + span.end - span.start, 0),
+      overuse_since: filter.overuse[0]?.start ?? null,
+      active_spray_ms: msWithin(sprays, life),
+      booth_in_use_ms: msWithin(inUse, life),
+      booth_overuse_cycles: counted.filter((cycle) => endsIn(filter.overuse, cycle)).length,
+      booth_overuse_ms: filter.overuse.reduce((sum, span) => sum + msWithin(inUse, span), 0),
+      cycles: counted.length,
+      limits: filter.limits,
+      service: filter.overuse.length > 0 ? "late" : "on_time",
+    };
+    return [record];
+  });
+}
+
+function endsIn(overuse: readonly Span[], cycle: Cycle): boolean {
+  return overuse.some((span) => cycle.end > span.start && cycle.end <= span.end);
+}
+
+/** The booth's overuse in a window: the union over its filters, in time in use and in counted cycles. */
+export function boothOveruse(
+  input: FilterInput,
+  installations: readonly Installation[],
+  window: Span,
+): { ms: number; cycles: number } {
+  const episodes = installations.flatMap((filter) => filter.overuse);
+  const inUse = spansIn(input.stages, input.sets.in_use);
+  const ms = msWithin(overlapOf(inUse, episodes), window);
+  const ended = input.cycles.filter((cycle) => cycle.counted && cycle.end >= window.start && cycle.end < window.end);
+  return { ms, cycles: ended.filter((cycle) => endsIn(episodes, cycle)).length };
+}
+
+function overlapOf(inUse: readonly Span[], episodes: readonly Span[]): Span[] {
+  return intersection(inUse, union(episodes));
+}

@@ -1,0 +1,62 @@
+import type { Parameters } from "../../../src/core/types/parameters.ts";
+import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
+import type { BoothLog, RoleTag } from "./log.ts";
+import { goodBefore, goodWithin } from "./search.ts";
+import type { Segment } from "./segments.ts";
+
+const MIN_BRIDGE_MS = 15_000;
+const MAX_INFERRED_MS = 12 * 3_600_000;
+const MAX_UNPROVED_MS = 120_000;
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h: 3_600_000 };
+
+export type GapVerdict = "bridged" | "attributed" | "no_data";
+
+/** A gap up to this long continues the mode. */
+export function bridgeMs(parameters: Parameters | undefined, group: string): number {
+  const poll = parameters?.groups[group]?.poll_interval_ms ?? 0;
+  return Math.max(3 * poll, MIN_BRIDGE_MS);
+}
+
+/** Length of the silence between two segments: monotonic within a boot, corrected time across boots. */
+export function gapMs(before: Segment, after: Segment): number {
+  return before.boot === after.boot ? after.mono_from - before.mono_to : after.from - before.to;
+}
+
+/** What a silence between two segments of one mode tag is worth. */
+export function judgeGap(log: BoothLog, modeTag: string, [before, after]: readonly [Segment, Segment]): GapVerdict {
+  const parameters = parametersAt(log, before.to);
+  const gap = gapMs(before, after);
+  if (gap <= bridgeMs(parameters, parameters?.tags[modeTag]?.group ?? "")) return "bridged";
+  if (parameters === undefined || before.mode !== after.mode || gap > MAX_INFERRED_MS) return "no_data";
+  const bay = parameters.tags[modeTag]?.bay ?? 0;
+  const cycles = tagOfBay(tagsOfRole(log, "cycle_counter"), bay);
+  const meter = tagOfBay(tagsOfRole(log, "hour_meter"), bay);
+  if (cycles === undefined || meter === undefined) return "no_data";
+  if (advance(log, parameters, { name: cycles.name, before, after }) !== 0) return "no_data";
+  const scale = UNIT_MS[meter.tag.unit] ?? UNIT_MS["h"] ?? 0;
+  const step = (meter.tag.counter?.step ?? 0) * scale;
+  if (step > gap / 2) return gap <= MAX_UNPROVED_MS ? "attributed" : "no_data";
+  const advanced = advance(log, parameters, { name: meter.name, before, after });
+  if (advanced === undefined) return "no_data";
+  const expected = parameters.mode_sets.runtime.includes(before.mode) ? gap : 0;
+  const tolerance = Math.max(gap / 10, step);
+  // A hair for the meter's decimal fractions.
+  return Math.abs(advanced * scale - expected) <= tolerance + 0.5 ? "attributed" : "no_data";
+}
+
+function tagOfBay(tags: readonly RoleTag[], bay: number): RoleTag | undefined {
+  return tags.find(({ tag }) => tag.bay === bay) ?? tags.find(({ tag }) => tag.bay === 0);
+}
+
+/** How far a counter went over the gap; undefined where one of the two readings is missing. */
+function advance(
+  log: BoothLog,
+  parameters: Parameters,
+  at: { name: string; before: Segment; after: Segment },
+): number | undefined {
+  const samples = samplesOf(log, at.name);
+  const late = bridgeMs(parameters, parameters.tags[at.name]?.group ?? "");
+  const from = goodBefore(samples, at.before.to);
+  const to = goodWithin(samples, at.after.from, at.after.from + late);
+  return from === undefined || to === undefined ? undefined : Number(to.value) - Number(from.value);
+}

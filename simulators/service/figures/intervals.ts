@@ -1,0 +1,162 @@
+import type { Mode } from "../../../src/core/types/booth.ts";
+import { bridgeMs, gapMs, judgeGap } from "./gaps.ts";
+import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
+import type { BoothLog } from "./log.ts";
+import { goodBefore, goodWithin } from "./search.ts";
+import { observe } from "./segments.ts";
+import type { Segment } from "./segments.ts";
+
+/** One maximal interval in one mode. */
+export interface Stage {
+  readonly mode: Mode;
+  readonly start: number;
+  readonly end: number;
+  /** False after no_data into the mode that stood before it. */
+  readonly is_new_start: boolean;
+  /** The PLC had restarted when it began. */
+  readonly after_restart: boolean;
+  /** Time inside that was inferred over a gap longer than the bridge. */
+  readonly uncertain_ms: number;
+}
+
+/** A bay's stages up to its last good reading; the last one is open and may be counted on for `bridge_ms`. */
+export interface Timeline {
+  readonly bay: number;
+  readonly stages: readonly Stage[];
+  readonly last_good: number;
+  readonly bridge_ms: number;
+}
+
+/** The timeline of one mode tag; undefined before its first good reading. */
+export function timelineOf(log: BoothLog, modeTag: string, restarts: readonly number[]): Timeline | undefined {
+  const segments = observe(log, modeTag);
+  const last = segments.at(-1);
+  if (last === undefined) return undefined;
+  const last_good = Math.max(...tail(segments).map((segment) => segment.to));
+  const parameters = parametersAt(log, last_good);
+  const tag = parameters?.tags[modeTag];
+  const stages = mergeShort(log, modeTag, join(log, modeTag, { segments, restarts }));
+  return { bay: tag?.bay ?? 0, stages, last_good, bridge_ms: bridgeMs(parameters, tag?.group ?? "") };
+}
+
+/** Enough of the end of a list to hold its latest segment. */
+function tail(segments: readonly Segment[]): readonly Segment[] {
+  return segments.slice(-16);
+}
+
+interface Joining {
+  readonly segments: readonly Segment[];
+  readonly restarts: readonly number[];
+}
+
+/** Strings segments together by the gap rule. */
+function join(log: BoothLog, modeTag: string, { segments, restarts }: Joining): Stage[] {
+  const out: Stage[] = [];
+  let before: Segment | undefined;
+  for (const segment of segments) {
+    if (before === undefined) out.push(stage(segment.mode, segment.from, segment.to));
+    else if (segment.to < before.to || (segment.to === before.to && segment.from < before.from)) continue;
+    else append(log, modeTag, { out, restarts, before, after: startingAt(segment, before.to) });
+    before = segment;
+  }
+  return out;
+}
+
+function startingAt(segment: Segment, earliest: number): Segment {
+  const shift = Math.max(0, earliest - segment.from);
+  return shift === 0 ? segment : { ...segment, from: segment.from + shift, mono_from: segment.mono_from + shift };
+}
+
+function stage(mode: Mode, start: number, end: number): Stage {
+  return { mode, start, end, is_new_start: true, after_restart: false, uncertain_ms: 0 };
+}
+
+interface Appending {
+  readonly out: Stage[];
+  readonly restarts: readonly number[];
+  readonly before: Segment;
+  readonly after: Segment;
+}
+
+function append(log: BoothLog, modeTag: string, { out, restarts, before, after }: Appending): void {
+  const last = out.at(-1);
+  if (last === undefined) return;
+  const restarted = endsByRestart(log, modeTag, { restarts, before, after });
+  const verdict = judgeGap(log, modeTag, [before, after]);
+  const broken = restarted || verdict === "no_data";
+  const same = last.mode === after.mode;
+  if (!broken) {
+    const uncertain_ms = last.uncertain_ms + (verdict === "attributed" ? after.from - before.to : 0);
+    out[out.length - 1] = { ...last, end: same ? after.to : after.from, uncertain_ms };
+    if (!same) out.push(stage(after.mode, after.from, after.to));
+    return;
+  }
+  if (after.from > before.to) out.push(stage("no_data", before.to, after.from));
+  out.push({ ...stage(after.mode, after.from, after.to), is_new_start: !same, after_restart: restarted });
+}
+
+/** A PLC that came back within the bridge in the same mode, counters kept, has ended nothing. */
+function endsByRestart(log: BoothLog, modeTag: string, at: Omit<Appending, "out">): boolean {
+  const { before, after, restarts } = at;
+  const parameters = parametersAt(log, before.to);
+  const group = parameters?.tags[modeTag]?.group ?? "";
+  const slack = 2 * (parameters?.groups[group]?.poll_interval_ms ?? 0);
+  if (!restarts.some((instant) => instant >= before.to - slack && instant <= after.from + slack)) return false;
+  const short = gapMs(before, after) <= bridgeMs(parameters, group);
+  return (
+    !short || before.mode !== after.mode || !countersKept(log, { from: before.to - slack, to: after.from + slack })
+  );
+}
+
+function countersKept(log: BoothLog, { from, to }: { from: number; to: number }): boolean {
+  return [...tagsOfRole(log, "cycle_counter"), ...tagsOfRole(log, "hour_meter")].every(({ name }) => {
+    const before = goodBefore(samplesOf(log, name), from);
+    const after = goodWithin(samplesOf(log, name), from + 1, to);
+    return before === undefined || after === undefined || Number(after.value) >= Number(before.value);
+  });
+}
+
+/** A stage that is too short becomes part of its successor; fault, estop and no_data stand, and nothing turns into no_data. */
+function mergeShort(log: BoothLog, modeTag: string, stages: readonly Stage[]): Stage[] {
+  const out: Stage[] = [];
+  let carried: number | undefined;
+  stages.forEach((entry, i) => {
+    const current = carried === undefined ? entry : { ...entry, start: carried };
+    const next = stages[i + 1];
+    carried = undefined;
+    const kept = current.mode === "fault" || current.mode === "estop" || current.mode === "no_data";
+    const last = out.at(-1);
+    if (last?.mode === current.mode && !current.after_restart) {
+      const uncertain_ms = last.uncertain_ms + current.uncertain_ms;
+      out[out.length - 1] = { ...last, end: current.end, uncertain_ms };
+    } else if (
+      !kept &&
+      next !== undefined &&
+      next.mode !== "no_data" &&
+      current.end - current.start < minStage(log, modeTag, current.start)
+    ) {
+      carried = current.start;
+    } else out.push(current);
+  });
+  return out.map((entry, i) =>
+    out[i - 1]?.mode === "no_data" ? { ...entry, is_new_start: out[i - 2]?.mode !== entry.mode } : entry,
+  );
+}
+
+function minStage(log: BoothLog, modeTag: string, time: number): number {
+  const parameters = parametersAt(log, time);
+  const group = parameters?.tags[modeTag]?.group ?? "";
+  return parameters?.min_stage_ms ?? Math.max(2000, parameters?.groups[group]?.poll_interval_ms ?? 0);
+}
+
+/** The stages as they stand at `now`: the open one counts up to its last good reading plus the bridge, then comes no_data. */
+export function stagesAt(timeline: Timeline, now: number): Stage[] {
+  const out = timeline.stages.slice(0, -1);
+  const open = timeline.stages.at(-1);
+  if (open === undefined) return out;
+  const end = Math.max(open.start, Math.min(now, timeline.last_good + timeline.bridge_ms));
+  out.push({ ...open, end });
+  if (now > end)
+    out.push({ mode: "no_data", start: end, end: now, is_new_start: true, after_restart: false, uncertain_ms: 0 });
+  return out;
+}

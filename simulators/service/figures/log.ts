@@ -1,0 +1,156 @@
+import type { FilterType } from "../../../src/core/types/booth.ts";
+import type { Parameters, TagParameters, TagRole } from "../../../src/core/types/parameters.ts";
+import { each, rows } from "../db.ts";
+import type { Db } from "../db.ts";
+
+/** A tag's reading at its corrected time. */
+export interface Sample {
+  readonly time: number;
+  readonly boot: string;
+  readonly mono: number;
+  readonly value: number | string | boolean | null;
+  readonly good: boolean;
+}
+
+/** Answered polls of one group, corrected time, inclusive at both ends. */
+export interface Cover {
+  readonly from: number;
+  readonly to: number;
+  readonly boot: string;
+  readonly mono_from: number;
+  readonly mono_to: number;
+  readonly max_interval_ms: number;
+}
+
+export interface InForce {
+  readonly time: number;
+  readonly value: Parameters;
+}
+
+export interface FilterInput {
+  readonly filter: FilterType;
+  readonly source: "technician" | "service";
+  readonly installed_at: number;
+}
+
+/** All that figures are computed from, of one booth, over all its streams, in the order of corrected time. */
+export interface BoothLog {
+  readonly parameters: readonly InForce[];
+  readonly covers: ReadonlyMap<string, readonly Cover[]>;
+  readonly samples: ReadonlyMap<string, readonly Sample[]>;
+  readonly filter_inputs: readonly FilterInput[];
+}
+
+interface StreamKey {
+  readonly id: number;
+  readonly gateway_id: string;
+}
+
+type Row = [
+  kind: string,
+  tag: string,
+  boot: string,
+  mono: number,
+  time: number,
+  value: string,
+  quality: string,
+  seq: number,
+];
+
+/** Reads a booth's log; streams withdrawn from it don't count, nor do records that an x record names. */
+export function loadLog(db: Db, boothId: string): BoothLog {
+  const streams = rows<StreamKey>(
+    db,
+    "SELECT id, gateway_id FROM streams WHERE booth_id = ? AND withdrawn_at IS NULL ORDER BY id",
+    boothId,
+  );
+  const parameters: InForce[] = [];
+  const covers = new Map<string, Cover[]>();
+  const samples = new Map<string, Sample[]>();
+  const filter_inputs: FilterInput[] = [];
+  for (const stream of streams) {
+    const voided = voidedSeqs(db, stream);
+    for (const row of recordsOf(db, stream)) {
+      if (!voided.has(row[7])) place(row, { parameters, covers, samples, filter_inputs });
+    }
+  }
+  for (const list of [parameters, ...samples.values()]) list.sort((a, b) => a.time - b.time);
+  for (const list of covers.values()) list.sort((a, b) => a.from - b.from);
+  return { parameters, covers, samples, filter_inputs };
+}
+
+function recordsOf(db: Db, stream: StreamKey): IterableIterator<Row> {
+  const sql = `SELECT r.kind, t.name, b.name, r.mono, r.time, r.value, r.quality, r.seq
+    FROM records r JOIN names t ON t.id = r.tag JOIN names b ON b.id = r.boot
+    WHERE r.gateway_id = ? AND r.stream_no = ? AND r.kind IN ('r', 'h', 'p', 'f') ORDER BY r.seq`;
+  return each<Row>(db, sql, stream.gateway_id, stream.id);
+}
+
+function voidedSeqs(db: Db, stream: StreamKey): ReadonlySet<number> {
+  const sql = "SELECT value FROM records WHERE gateway_id = ? AND stream_no = ? AND kind = 'x'";
+  const found = rows<{ value: string }>(db, sql, stream.gateway_id, stream.id);
+  return new Set(found.map(({ value }) => (JSON.parse(value) as { seq: number }).seq));
+}
+
+interface Lists {
+  readonly parameters: InForce[];
+  readonly covers: Map<string, Cover[]>;
+  readonly samples: Map<string, Sample[]>;
+  readonly filter_inputs: FilterInput[];
+}
+
+function place(row: Row, lists: Lists): void {
+  const [kind, tag, boot, mono, time, text, quality] = row;
+  const value = JSON.parse(text) as unknown;
+  if (kind === "r") {
+    const sample = { time, boot, mono, value: value as Sample["value"], good: quality !== "bad" && value !== null };
+    listOf(lists.samples, tag).push(sample);
+  } else if (kind === "p") lists.parameters.push({ time, value: value as Parameters });
+  else if (kind === "f") {
+    const input = value as Omit<FilterInput, "source"> & { source: string };
+    // A reset or an assumption of the gateway's is its claim: resets are found here from readings.
+    const { source } = input;
+    if (source === "technician" || source === "service") lists.filter_inputs.push({ ...input, source });
+  } else {
+    const cover = value as { group: string; from: number; to: number; polls: number; max_interval_ms: number };
+    if (cover.polls === 0) return;
+    const length = cover.to - cover.from;
+    const { max_interval_ms } = cover;
+    const entry = { from: time, to: time + length, boot, mono_from: cover.from, mono_to: cover.to, max_interval_ms };
+    listOf(lists.covers, cover.group).push(entry);
+  }
+}
+
+function listOf<T>(map: Map<string, T[]>, key: string): T[] {
+  let list = map.get(key);
+  if (list === undefined) map.set(key, (list = []));
+  return list;
+}
+
+/** The parameters in force at an instant; before the first ones, the first. */
+export function parametersAt(log: BoothLog, time: number): Parameters | undefined {
+  let found = log.parameters[0]?.value;
+  for (const entry of log.parameters) {
+    if (entry.time > time) break;
+    found = entry.value;
+  }
+  return found;
+}
+
+export interface RoleTag {
+  readonly name: string;
+  readonly tag: TagParameters;
+}
+
+/** Every tag that has, or ever had, a role; with its newest parameters. */
+export function tagsOfRole(log: BoothLog, role: TagRole): readonly RoleTag[] {
+  const found = new Map<string, TagParameters>();
+  for (const { value } of log.parameters) {
+    for (const [name, tag] of Object.entries(value.tags)) if (tag.role === role) found.set(name, tag);
+  }
+  return [...found].map(([name, tag]) => ({ name, tag }));
+}
+
+export function samplesOf(log: BoothLog, tag: string): readonly Sample[] {
+  return log.samples.get(tag) ?? [];
+}

@@ -1,0 +1,86 @@
+import type { FilterType } from "../../../src/core/types/booth.ts";
+import { samplesOf, tagsOfRole, parametersAt } from "./log.ts";
+import type { BoothLog, Sample } from "./log.ts";
+import { firstAfter } from "./search.ts";
+import type { Span } from "./span.ts";
+
+const SETTLING_MS = 60_000;
+const ENOUGH_MS = 3 * 60_000;
+const FULL_FANS = 95;
+const BASELINE_STAGES = 3;
+
+/** The filter's pressure drop in one spray stage: the median over time of what was read with settled, full fans. */
+export interface StagePressure {
+  readonly end: number;
+  readonly pascal: number;
+}
+
+/** One value per spray stage that had at least 3 min of samples. */
+export function stagePressures(log: BoothLog, filter: FilterType, sprays: readonly Span[]): StagePressure[] {
+  const tag = tagsOfRole(log, "filter_pressure").find((entry) => entry.tag.filter === filter);
+  if (tag === undefined) return [];
+  const fans = tagsOfRole(log, "fan_speed")[0];
+  return sprays.flatMap((spray) => {
+    const settled = { start: spray.start + SETTLING_MS, end: spray.end };
+    const pieces = held(samplesOf(log, tag.name), settled).flatMap((piece) => {
+      if (fans === undefined) return [piece];
+      const full = held(samplesOf(log, fans.name), piece).filter((part) => part.value >= FULL_FANS);
+      return full.map((part) => ({ ...part, value: piece.value }));
+    });
+    const pascal = weightedMedian(pieces);
+    return pascal === undefined ? [] : [{ end: spray.end, pascal }];
+  });
+}
+
+interface Piece extends Span {
+  readonly value: number;
+}
+
+/** The values that held inside the span, each for its time. */
+function held(samples: readonly Sample[], span: Span): Piece[] {
+  const out: Piece[] = [];
+  const first = Math.max(0, firstAfter(samples, span.start, (sample) => sample.time) - 1);
+  for (let i = first; i < samples.length; i += 1) {
+    const sample = samples[i];
+    if (sample === undefined || sample.time >= span.end) break;
+    const start = Math.max(sample.time, span.start);
+    const end = Math.min(samples[i + 1]?.time ?? Infinity, span.end);
+    if (sample.good && end > start) out.push({ start, end, value: Number(sample.value) });
+  }
+  return out;
+}
+
+function weightedMedian(pieces: readonly Piece[]): number | undefined {
+  const total = pieces.reduce((sum, piece) => sum + piece.end - piece.start, 0);
+  if (total < ENOUGH_MS) return undefined;
+  let seen = 0;
+  for (const piece of [...pieces].sort((a, b) => a.value - b.value)) {
+    seen += piece.end - piece.start;
+    if (seen * 2 >= total) return piece.value;
+  }
+  return undefined;
+}
+
+/** The clean drop of an installation: the median of its first three stages, or what the parameters say; undefined until known. */
+export function baselineOf(log: BoothLog, filter: FilterType, stages: readonly StagePressure[]): number | undefined {
+  const given = parametersAt(log, stages[0]?.end ?? Infinity)?.filters[filter]?.baseline_pa;
+  if (given !== undefined) return given;
+  if (stages.length < BASELINE_STAGES) return undefined;
+  const first = stages.slice(0, BASELINE_STAGES).map((stage) => stage.pascal);
+  return first.sort((a, b) => a - b)[1];
+}
+
+/** End of the second of two consecutive stages above the limit, at or after `from`. */
+export function pressureReaches(stages: readonly StagePressure[], limit: number, range: Span): number | undefined {
+  const index = stages.findIndex((stage, i) => {
+    const before = stages[i - 1];
+    return (
+      before !== undefined &&
+      before.pascal > limit &&
+      stage.pascal > limit &&
+      stage.end < range.end &&
+      stage.end >= range.start
+    );
+  });
+  return stages[index]?.end;
+}

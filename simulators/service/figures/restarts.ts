@@ -1,0 +1,88 @@
+import { samplesOf, tagsOfRole } from "./log.ts";
+import type { BoothLog } from "./log.ts";
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h: 3_600_000 };
+/** A reset coil this near to a counter's fall explains it. */
+const COIL_MS = 60_000;
+
+/** Two or more counters that fell in one poll: memory was lost. */
+export interface JointFall {
+  readonly time: number;
+  readonly tags: ReadonlySet<string>;
+}
+
+/** Evidence of PLC restarts, as instants in order. */
+export interface Restarts {
+  readonly instants: readonly number[];
+  readonly joint_falls: readonly JointFall[];
+}
+
+export function findRestarts(log: BoothLog): Restarts {
+  const joint_falls = jointFalls(log);
+  const instants = [...fallenUptimes(log), ...firstScans(log), ...joint_falls.map(({ time }) => time)];
+  return { instants: instants.sort((a, b) => a - b), joint_falls };
+}
+
+function fallenUptimes(log: BoothLog): number[] {
+  return tagsOfRole(log, "uptime").flatMap(({ name, tag }) => {
+    const good = samplesOf(log, name).filter((sample) => sample.good);
+    return good.flatMap((sample, i) => {
+      const before = good[i - 1];
+      if (before === undefined || Number(sample.value) >= Number(before.value)) return [];
+      const started = sample.time - Number(sample.value) * (UNIT_MS[tag.unit] ?? 1000);
+      return [Math.min(sample.time, Math.max(started, before.time))];
+    });
+  });
+}
+
+function firstScans(log: BoothLog): number[] {
+  return tagsOfRole(log, "first_scan").flatMap(({ name }) => {
+    const good = samplesOf(log, name).filter((sample) => sample.good);
+    return good
+      .filter((sample, i) => i > 0 && isOn(sample.value) && !isOn(good[i - 1]?.value ?? null))
+      .map(({ time }) => time);
+  });
+}
+
+export function isOn(value: unknown): boolean {
+  return value === true || value === 1 || value === "1" || value === "true";
+}
+
+function jointFalls(log: BoothLog): JointFall[] {
+  const byTime = new Map<number, Set<string>>();
+  const names = new Map(
+    log.parameters.flatMap(({ value }) => Object.entries(value.tags).filter(([, tag]) => tag.counter !== undefined)),
+  );
+  for (const [name, tag] of names) {
+    const good = samplesOf(log, name).filter((sample) => sample.good);
+    good.forEach((sample, i) => {
+      const before = good[i - 1];
+      if (before === undefined || Number(sample.value) >= Number(before.value)) return;
+      if (
+        tag.filter !== undefined &&
+        coilEdges(log, tag.filter).some((edge) => Math.abs(edge - sample.time) <= COIL_MS)
+      )
+        return;
+      if (wrapsHere(tag.counter?.modulus, Number(before.value), Number(sample.value))) return;
+      byTime.set(sample.time, (byTime.get(sample.time) ?? new Set()).add(name));
+    });
+  }
+  return [...byTime].filter(([, tags]) => tags.size >= 2).map(([time, tags]) => ({ time, tags }));
+}
+
+/** A fall from the top tenth of the range to its bottom tenth. */
+function wrapsHere(modulus: number | undefined, before: number, after: number): boolean {
+  return modulus !== undefined && before > modulus * 0.9 && after < modulus * 0.1;
+}
+
+/** Instants at which a filter's reset button was seen pressed. */
+export function coilEdges(log: BoothLog, filter: string): number[] {
+  return tagsOfRole(log, "filter_reset")
+    .filter(({ tag }) => tag.filter === filter)
+    .flatMap(({ name }) => {
+      const good = samplesOf(log, name).filter((sample) => sample.good);
+      return good
+        .filter((sample, i) => i > 0 && isOn(sample.value) && !isOn(good[i - 1]?.value ?? null))
+        .map(({ time }) => time);
+    });
+}

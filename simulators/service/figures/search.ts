@@ -1,0 +1,42 @@
+import type { Cover, Sample } from "./log.ts";
+
+/** Index of the first item whose key is > at; the list is ordered by key. */
+export function firstAfter<T>(list: readonly T[], at: number, key: (item: T) => number): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const item = list[middle];
+    if (item !== undefined && key(item) <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The last good sample at or before an instant. */
+export function goodBefore(samples: readonly Sample[], at: number): Sample | undefined {
+  for (let i = firstAfter(samples, at, (sample) => sample.time) - 1; i >= 0; i -= 1)
+    if (samples[i]?.good) return samples[i];
+  return undefined;
+}
+
+/** The first good sample in [from, to]. */
+export function goodWithin(samples: readonly Sample[], from: number, to: number): Sample | undefined {
+  for (let i = firstAfter(samples, from - 1, (sample) => sample.time); i < samples.length; i += 1) {
+    const sample = samples[i];
+    if (sample === undefined || sample.time > to) return undefined;
+    if (sample.good && sample.time >= from) return sample;
+  }
+  return undefined;
+}
+
+/** Time between the last answered poll before the instant and the instant itself; undefined before the first cover. */
+export function sinceLastPoll(covers: readonly Cover[], at: number): number | undefined {
+  const index = firstAfter(covers, at, (cover) => cover.from) - 1;
+  const cover = covers[index];
+  if (cover === undefined) return undefined;
+  if (at > cover.from && at <= cover.to) return cover.max_interval_ms;
+  if (at > cover.to) return at - cover.to;
+  const before = covers[index - 1];
+  return before === undefined ? undefined : at - before.to;
+}

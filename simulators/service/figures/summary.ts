@@ -1,0 +1,57 @@
+import type { WorkingHours } from "../../../src/core/types/booth.ts";
+import { minutes } from "../time.ts";
+import { workingSpans } from "../working_hours.ts";
+import type { BoothFigures } from "./booth.ts";
+import { booked } from "./counters.ts";
+import { boothOveruse } from "./filters.ts";
+import { intersection, length } from "./span.ts";
+import type { Span } from "./span.ts";
+import { msByMode, msWithin, spansIn } from "./window.ts";
+
+/** The facility's time: tz by IANA name, shifts in local wall-clock time. */
+export interface Calendar {
+  readonly tz: string;
+  readonly working_hours: readonly WorkingHours[];
+}
+
+/** Counted cycles of a window: the PLC's where it counts, else those derived, by their end. */
+export function cycleCount(figures: BoothFigures, window: Span): number {
+  if (figures.plc_cycles !== undefined) return booked(figures.plc_cycles, window);
+  return figures.cycles.filter((cycle) => cycle.counted && cycle.end >= window.start && cycle.end < window.end).length;
+}
+
+/** Time in the runtime set. */
+export function runtimeMs(figures: BoothFigures, window: Span): number {
+  return msWithin(spansIn(figures.stages, figures.sets.runtime), window);
+}
+
+/** The shape of utilization_stats; energy in therm and kWh to 4 decimals. */
+export function utilization(figures: BoothFigures, calendar: Calendar, window: Span): Record<string, number | null> {
+  const inUse = spansIn(figures.stages, figures.sets.in_use);
+  const working = workingSpans(calendar.tz, calendar.working_hours, window);
+  const used = msWithin(inUse, window);
+  const usedInHours = length(intersection(working, inUse));
+  const workingMs = length(working);
+  return {
+    utilization_minutes: minutes(used),
+    working_minutes: minutes(workingMs),
+    utilization_pct: workingMs === 0 ? null : fourDecimals((usedInHours / workingMs) * 100),
+    overtime_minutes: minutes(used - usedInHours),
+    cycle_count: cycleCount(figures, window),
+    gas_usage: fourDecimals(booked(figures.gas, window)),
+    kwh_usage: fourDecimals(booked(figures.kwh, window)),
+  };
+}
+
+export function bakeMinutes(figures: BoothFigures, window: Span): number {
+  return minutes(msByMode(figures.stages, window).get("bake") ?? 0);
+}
+
+export function overuse(figures: BoothFigures, window: Span): { overuse_minutes: number; overuse_cycles: number } {
+  const { ms, cycles } = boothOveruse(figures.filter_input, figures.installations, window);
+  return { overuse_minutes: minutes(ms), overuse_cycles: cycles };
+}
+
+function fourDecimals(value: number): number {
+  return Math.round(value * 10_000) / 10_000;
+}

@@ -1,0 +1,17 @@
+/** An answer that isn't success; the text goes out as `{error}`. */
+export class HttpError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export function notFound(what: string): HttpError {
+  return new HttpError(404, `${what} not found`);
+}
+
+export function badRequest(message: string): HttpError {
+  return new HttpError(400, message);
+}

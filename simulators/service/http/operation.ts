@@ -1,0 +1,44 @@
+import type { Db } from "../db.ts";
+import type { Caller, Scope } from "../keys.ts";
+
+/** What every operation is given of the service. */
+export interface Service {
+  readonly db: Db;
+  /** The service's own clock, epoch ms. */
+  readonly now: () => number;
+  /** Where its broker listens, as told to gateways; empty at plain level. */
+  readonly mqttUrl: () => string;
+  /** Offers only what the interface document states and what was observed; no generation, acks or broker. */
+  readonly plain: boolean;
+}
+
+export interface Call {
+  readonly service: Service;
+  readonly caller: Caller;
+  readonly now: number;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: unknown;
+}
+
+/** `body` undefined: no content. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One row of the table that routes are made from. `scopes` absent: every valid key may call it. */
+export interface Operation {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** With :name for path parameters; fixed paths win over parameters. */
+  readonly path: string;
+  readonly scopes?: readonly Scope[];
+  /** Throws an HttpError for anything but success. */
+  readonly handle: (call: Call) => Answer;
+}
+
+export function ok(body: unknown): Answer {
+  return { status: 200, body };
+}

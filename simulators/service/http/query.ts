@@ -1,0 +1,68 @@
+import { parseTime } from "../time.ts";
+import { localDay } from "../zone.ts";
+import type { Span } from "../figures/span.ts";
+import { badRequest } from "./errors.ts";
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 1000;
+
+type Query = Readonly<Record<string, string>>;
+
+export function timeParam(query: Query, name: string): number | undefined {
+  const text = query[name];
+  if (text === undefined || text === "") return undefined;
+  const time = parseTime(text);
+  if (time === undefined) throw badRequest(`${name} is not a timestamp`);
+  return time;
+}
+
+/** `start` and `end` clipped to now, to the second that answers can spell; default: the local day of `tz` so far. */
+export function windowParams(query: Query, clock: { tz: string; now: number }): Span {
+  const { tz } = clock;
+  const now = Math.floor(clock.now / 1000) * 1000;
+  const start = timeParam(query, "start") ?? localDay(tz, now).start;
+  const end = timeParam(query, "end") ?? now;
+  if (end < start) throw badRequest("end lies before start");
+  return { start: Math.min(start, now), end: Math.min(end, now) };
+}
+
+export interface Paging {
+  readonly page: number;
+  readonly limit: number;
+}
+
+/** `page` from 1 and `limit`; -1 = all, where the list allows it. */
+export function pagingParams(query: Query, { allowAll }: { allowAll: boolean }): Paging {
+  const page = integer(query, "page") ?? 1;
+  const limit = integer(query, "limit") ?? DEFAULT_LIMIT;
+  if (page < 1) throw badRequest("page is not a positive number");
+  if (limit === -1 ? !allowAll : limit < 1) throw badRequest("limit is not a positive number");
+  return { page, limit: Math.min(limit, MAX_LIMIT) };
+}
+
+function integer(query: Query, name: string): number | undefined {
+  const text = query[name];
+  if (text === undefined || text === "") return undefined;
+  if (!/^-?\d{1,9}$/.test(text)) throw badRequest(`${name} is not a whole number`);
+  return Number(text);
+}
+
+export interface Envelope<T> {
+  readonly data: T;
+  readonly page: number;
+  readonly limit: number;
+  readonly pages: number;
+  readonly total: number;
+}
+
+export function envelope<T>(items: readonly T[], { page, limit }: Paging): Envelope<readonly T[]> {
+  const total = items.length;
+  if (limit === -1) return { data: items, page: 1, limit, pages: 1, total };
+  return {
+    data: items.slice((page - 1) * limit, page * limit),
+    page,
+    limit,
+    pages: Math.max(1, Math.ceil(total / limit)),
+    total,
+  };
+}

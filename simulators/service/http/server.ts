@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import Fastify from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Fault, FaultPlan } from "../admin/faults.ts";
+import { callerOf } from "../keys.ts";
+import type { Caller } from "../keys.ts";
+import { HttpError } from "./errors.ts";
+import type { Answer, Operation, Service } from "./operation.ts";
+
+/** Largest request body, bytes. */
+const BODY_LIMIT = 256 * 1024;
+
+export interface HttpOptions {
+  readonly service: Service;
+  readonly operations: readonly Operation[];
+  readonly faults: FaultPlan;
+  readonly log?: ((line: string) => void) | undefined;
+}
+
+/** The service's HTTP side, not yet listening. */
+export function buildHttp({ service, operations, faults, log }: HttpOptions): FastifyInstance {
+  const app = Fastify({ bodyLimit: BODY_LIMIT, exposeHeadRoutes: false, forceCloseConnections: true });
+  const callers = new WeakMap<FastifyRequest, Caller>();
+  acceptEmptyJson(app);
+  app.addHook("onRequest", async (request, reply) => {
+    void reply.header("date", new Date(service.now()).toUTCString());
+    const caller = callerOf(service.db, request.headers.authorization, service.now());
+    if (caller === undefined) return reply.code(401).send({ error: "a valid Authorization header is needed" });
+    callers.set(request, caller);
+    return undefined;
+  });
+  app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: "no such path" }));
+  app.setErrorHandler<FastifyError | HttpError>((error, _, reply) => {
+    const { status, text } = failureOf(error);
+    if (status >= 500) log?.(`request failed: ${error.stack ?? error.message}`);
+    return reply.code(status).send({ error: text });
+  });
+  for (const operation of operations) {
+    const route = `${operation.method} ${operation.path}`;
+    app.route({
+      method: operation.method,
+      url: operation.path,
+      handler: async (request, reply) => {
+        const before = faults.onRoute(route, "before");
+        if (before !== undefined && (await strike(before, reply))) return reply;
+        const answer = carryOut(service, operation, { request, caller: callers.get(request) });
+        const after = faults.onRoute(route, "after");
+        if (after !== undefined && (await strike(after, reply, answer.body))) return reply;
+        return reply
+          .code(answer.status)
+          .headers({ ...answer.headers })
+          .send(answer.body);
+      },
+    });
+  }
+  return app;
+}
+
+/** A POST without a body may still say that it is JSON. */
+function acceptEmptyJson(app: FastifyInstance): void {
+  app.removeContentTypeParser("application/json");
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (_, body, done) => {
+    try {
+      done(null, body === "" ? null : (JSON.parse(body.toString()) as unknown));
+    } catch {
+      done(new HttpError(400, "the body is not JSON"), undefined);
+    }
+  });
+}
+
+function carryOut(
+  service: Service,
+  operation: Operation,
+  from: { request: FastifyRequest; caller: Caller | undefined },
+): Answer {
+  const { request, caller } = from;
+  if (caller === undefined) throw new HttpError(401, "a valid Authorization header is needed");
+  if (operation.scopes !== undefined && !operation.scopes.includes(caller.scope)) {
+    throw new HttpError(403, `a key of scope ${caller.scope} may not do this`);
+  }
+  const [params, query, headers] = [texts(request.params), texts(request.query), texts(request.headers)];
+  return operation.handle({ service, caller, now: service.now(), params, query, headers, body: request.body });
+}
+
+/** Text fields alone; of a repeated one the first. */
+function texts(input: unknown): Record<string, string> {
+  if (typeof input !== "object" || input === null) return {};
+  const entries = Object.entries(input).map(
+    ([key, value]) => [key, (Array.isArray(value) ? value[0] : value) as unknown] as const,
+  );
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}
+
+function failureOf(error: FastifyError | HttpError): { status: number; text: string } {
+  if (error instanceof HttpError) return { status: error.status, text: error.message };
+  const status = error.statusCode ?? 500;
+  return { status, text: status < 500 ? error.message : "internal error" };
+}
+
+/** Carries a fault out; false: it only delayed, the request goes on. */
+async function strike(fault: Fault, reply: FastifyReply, body?: unknown): Promise<boolean> {
+  if (fault.delay_ms !== undefined) await sleep(fault.delay_ms);
+  if (fault.reset) {
+    reply.hijack();
+    reply.raw.destroy();
+    return true;
+  }
+  if (fault.truncate) {
+    const text = JSON.stringify(body ?? { error: "cut" });
+    reply.hijack();
+    reply.raw.writeHead(fault.status ?? 200, {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(text),
+    });
+    reply.raw.write(text.slice(0, text.length >> 1), () => reply.raw.destroy());
+    return true;
+  }
+  if (fault.status === undefined) return false;
+  if (fault.retry_after !== undefined) void reply.header("retry-after", fault.retry_after);
+  await reply.code(fault.status).send({ error: "planned fault" });
+  return true;
+}

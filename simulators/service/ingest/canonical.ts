@@ -1,0 +1,36 @@
+import { createHash } from "node:crypto";
+
+/** Deeper values are not records of a booth; the bound keeps a hostile batch from exhausting the stack. */
+const MAX_DEPTH = 16;
+
+/** JSON text with object keys sorted at every depth. Throws a RangeError beyond the allowed depth. */
+export function canonical(value: unknown, depth = 0): string {
+  if (depth > MAX_DEPTH) throw new RangeError("value is nested too deeply");
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1)).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item, depth + 1)}`).join(",")}}`;
+}
+
+/** What of a record counts as its content; the corrected time does not. `value` is canonical JSON. */
+export interface Content {
+  readonly kind: string;
+  readonly tag: string;
+  readonly boot: string;
+  readonly mono: number;
+  readonly value: string;
+  readonly quality: string;
+}
+
+/** One line of a range's hash, without its line end. */
+export function contentLine(record: Content): string {
+  const head = JSON.stringify([record.kind, record.tag, record.boot, record.mono]).slice(0, -1);
+  return `${head},${record.value},${JSON.stringify(record.quality)}]`;
+}
+
+/** SHA-256, hex, over the records' lines in the given order. */
+export function rangeHash(records: Iterable<Content>): string {
+  const hash = createHash("sha256");
+  for (const record of records) hash.update(`${contentLine(record)}\n`);
+  return hash.digest("hex");
+}

@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { inTransaction, row } from "../db.ts";
+import type { Db } from "../db.ts";
+import { bindStream } from "./streams.ts";
+
+const helloShape = z.looseObject({
+  booths: z
+    .array(
+      z.looseObject({
+        stream_id: z.string().min(1).max(128),
+        serial: z.string().max(64),
+        generation: z.int(),
+        oldest_seq: z.int().optional(),
+        predecessor: z.looseObject({ stream_id: z.string(), last_seq: z.int() }).nullish(),
+      }),
+    )
+    .max(256),
+});
+
+/** Binds the streams that an up/hello names, each only where the gateway holds that serial at that generation; answers those bound. */
+export function takeHello(db: Db, gateway: { id: string; nowMs: number }, payload: unknown): readonly string[] {
+  const hello = helloShape.safeParse(payload);
+  if (!hello.success) return [];
+  return inTransaction(db, () =>
+    hello.data.booths
+      .filter((booth) => {
+        const holds = row<{ booth_id: string; generation: number }>(
+          db,
+          `SELECT p.booth_id, p.generation FROM provisionings p JOIN booths b ON b.id = p.booth_id
+           WHERE b.serial_number = ? AND p.gateway_id = ? AND p.status = 'provisioned'`,
+          booth.serial.trim().toUpperCase(),
+          gateway.id,
+        );
+        if (holds?.generation !== booth.generation) return false;
+        const { stream_id, oldest_seq, predecessor } = booth;
+        return bindStream(db, { stream_id, oldest_seq, predecessor, ...holds, gateway_id: gateway.id }, gateway.nowMs);
+      })
+      .map((booth) => booth.stream_id),
+  );
+}

@@ -1,0 +1,117 @@
+import { row, rows, run } from "../db.ts";
+import type { Db } from "../db.ts";
+
+/** A stream's row: which booth it tells of, and how far it is complete. */
+export interface StreamRow {
+  readonly id: number;
+  readonly stream_id: string;
+  readonly gateway_id: string;
+  readonly booth_id: string;
+  readonly generation: number;
+  readonly first_seq: number | null;
+  readonly acked_seq: number;
+  readonly superseded_at: number | null;
+  readonly withdrawn_at: number | null;
+}
+
+/** Who binds what: the gateway must hold the booth at this generation. `oldest_seq` is known from a hello alone. */
+export interface Binding {
+  readonly stream_id: string;
+  readonly gateway_id: string;
+  readonly booth_id: string;
+  readonly generation: number;
+  readonly oldest_seq?: number | undefined;
+  readonly predecessor?: { readonly stream_id: string; readonly last_seq: number } | null | undefined;
+}
+
+export function findStream(db: Db, streamId: string): StreamRow | undefined {
+  return row<StreamRow>(db, "SELECT * FROM streams WHERE stream_id = ?", streamId);
+}
+
+/** Binds a stream to a booth; a stream of another gateway, of another booth or one withdrawn stays as it is (false). */
+export function bindStream(db: Db, binding: Binding, now: number): boolean {
+  const known = findStream(db, binding.stream_id);
+  if (known === undefined) insertStream(db, binding, now);
+  else if (
+    known.gateway_id !== binding.gateway_id ||
+    known.booth_id !== binding.booth_id ||
+    known.withdrawn_at !== null
+  ) {
+    return false;
+  } else {
+    run(db, "UPDATE streams SET generation = ?, superseded_at = NULL WHERE id = ?", binding.generation, known.id);
+  }
+  if (binding.oldest_seq !== undefined) settleFirstSeq(db, binding.stream_id, firstSeq(db, binding));
+  return true;
+}
+
+function insertStream(db: Db, binding: Binding, now: number): void {
+  run(
+    db,
+    `INSERT INTO streams (stream_id, gateway_id, booth_id, generation, predecessor_stream_id, predecessor_last_seq, bound_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    binding.stream_id,
+    binding.gateway_id,
+    binding.booth_id,
+    binding.generation,
+    binding.predecessor?.stream_id ?? null,
+    binding.predecessor?.last_seq ?? null,
+    now,
+  );
+}
+
+/** A stream forked on the same gateway goes on counting; any other begins at its oldest kept record. */
+function firstSeq(db: Db, binding: Binding): number {
+  const { predecessor } = binding;
+  const forked = predecessor && findStream(db, predecessor.stream_id)?.gateway_id === binding.gateway_id;
+  return forked ? predecessor.last_seq + 1 : Math.max(1, binding.oldest_seq ?? 1);
+}
+
+/** Says where the stream's unbroken prefix begins; only the first word counts. */
+export function settleFirstSeq(db: Db, streamId: string, first: number): void {
+  run(
+    db,
+    "UPDATE streams SET first_seq = ?, acked_seq = ? WHERE stream_id = ? AND first_seq IS NULL",
+    first,
+    first - 1,
+    streamId,
+  );
+}
+
+/** Moves the end of the unbroken prefix over stored records, rejected ones and declared gaps; answers it. */
+export function advance(db: Db, stream: StreamRow): number {
+  const start = row<{ acked_seq: number }>(db, "SELECT acked_seq FROM streams WHERE id = ?", stream.id)?.acked_seq ?? 0;
+  let acked = start;
+  for (;;) {
+    const next = Math.max(endOfRecords(db, stream, acked), endOfGaps(db, stream, acked));
+    if (next === acked) break;
+    acked = next;
+  }
+  if (acked !== start) run(db, "UPDATE streams SET acked_seq = ? WHERE id = ?", acked, stream.id);
+  return acked;
+}
+
+const PAGE = 1000;
+
+function endOfRecords(db: Db, stream: StreamRow, from: number): number {
+  let end = from;
+  for (;;) {
+    const page = rows<{ seq: number }>(
+      db,
+      `SELECT seq FROM records WHERE gateway_id = ? AND stream_no = ? AND seq > ? ORDER BY seq LIMIT ${PAGE}`,
+      stream.gateway_id,
+      stream.id,
+      end,
+    );
+    for (const { seq } of page) {
+      if (seq !== end + 1) return end;
+      end = seq;
+    }
+    if (page.length < PAGE) return end;
+  }
+}
+
+function endOfGaps(db: Db, stream: StreamRow, from: number): number {
+  const sql = "SELECT max(to_seq) AS last FROM seq_gaps WHERE stream_no = ? AND from_seq <= ? AND to_seq > ?";
+  return row<{ last: number | null }>(db, sql, stream.id, from + 1, from)?.last ?? from;
+}

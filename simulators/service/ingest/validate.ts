@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
+
+const QUALITIES = ["good", "uncertain", "bad"];
+const anyObject = z.looseObject({});
+const milliseconds = z.number();
+
+/** What figures rely on, by kind; claims (m c d v i) and evidence (e) are kept as they come. */
+const shapes: Readonly<Record<string, z.ZodType>> = {
+  h: z.looseObject({
+    group: z.string(),
+    from: milliseconds,
+    to: milliseconds,
+    polls: z.int().nonnegative(),
+    max_interval_ms: milliseconds.nonnegative(),
+  }),
+  t: z.looseObject({ wall: milliseconds, state: z.enum(["unsynced", "synced", "stepped"]) }),
+  p: z.looseObject({
+    groups: z.record(z.string(), z.looseObject({ poll_interval_ms: z.number().positive() })),
+    tags: z.record(
+      z.string(),
+      z.looseObject({ bay: z.number(), group: z.string(), unit: z.string(), factor: z.number() }),
+    ),
+    modes: z.record(z.string(), z.string()),
+    mode_sets: z.looseObject({ in_use: z.array(z.string()), run: z.array(z.string()), runtime: z.array(z.string()) }),
+    tz: z.string(),
+    filters: z.record(z.string(), z.looseObject({ limits: anyObject })),
+  }),
+  f: z.looseObject({
+    filter: z.enum(FILTER_TYPES),
+    source: z.enum(["plc_reset", "technician", "service", "assumed"]),
+    installed_at: milliseconds,
+  }),
+  x: z.looseObject({ seq: z.int().positive() }),
+  g: z.looseObject({ from: z.int().positive(), to: z.int().positive(), reason: z.string() }),
+  m: anyObject,
+  c: anyObject,
+  d: anyObject,
+  v: anyObject,
+  i: anyObject,
+  e: anyObject,
+};
+
+/** Why a record can't be taken, in a few words; undefined where it can. */
+export function faultOfRecord(record: {
+  kind: string;
+  tag: string;
+  quality: string;
+  value: unknown;
+}): string | undefined {
+  const { kind, tag, quality, value } = record;
+  if (!QUALITIES.includes(quality)) return "unknown quality";
+  if (kind === "r") return faultOfReading(tag, quality, value);
+  const shape = shapes[kind];
+  if (shape === undefined) return "unknown kind";
+  const checked = shape.safeParse(value);
+  if (checked.success) return kind === "h" && isBackwards(value) ? "coverage ends before it begins" : undefined;
+  return `value of kind ${kind}: ${checked.error.issues[0]?.path.join(".") ?? "not an object"}`.slice(0, 200);
+}
+
+function faultOfReading(tag: string, quality: string, value: unknown): string | undefined {
+  if (tag === "") return "a reading needs a tag";
+  if (value === null || value === undefined)
+    return quality === "bad" ? undefined : "no value goes with quality bad alone";
+  return typeof value === "object" ? "a reading's value is a scalar" : undefined;
+}
+
+function isBackwards(value: unknown): boolean {
+  const { from, to } = value as { from: number; to: number };
+  return to < from;
+}

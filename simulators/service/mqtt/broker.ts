@@ -1,0 +1,135 @@
+import { createServer } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Aedes } from "aedes";
+import type { AedesPublishPacket, AuthenticateError, Client } from "aedes";
+import type { FaultPlan } from "../admin/faults.ts";
+import type { Service } from "../http/operation.ts";
+import { callerOfKey } from "../keys.ts";
+import { takeUplink } from "./uplink.ts";
+
+const UP = /^bg\/v1\/([^/]+)\/up\/(state|hello|batch|result|digest)$/;
+/** Return code of CONNACK for a wrong user name or password (MQTT 3.1.1, 3.2.2.3). */
+const BAD_CREDENTIALS = 4;
+
+export interface BrokerOptions {
+  readonly service: Service;
+  readonly faults: FaultPlan;
+  readonly port: number;
+  readonly log?: ((line: string) => void) | undefined;
+}
+
+export interface RunningBroker {
+  readonly port: number;
+  /** Publishes on a gateway's down/ topic, QoS 1. */
+  readonly send: (gateway: string, topic: "ack" | "cmd", message: unknown) => void;
+  /** Cuts a gateway's sessions. */
+  readonly disconnect: (gateway: string) => void;
+  readonly stop: () => Promise<void>;
+}
+
+/** An MQTT 3.1.1 broker on loopback: who connects is a gateway with its credential, and sees its own prefix alone. */
+export async function startBroker({ service, faults, port, log }: BrokerOptions): Promise<RunningBroker> {
+  const broker = await Aedes.createBroker();
+  const gatewayOf = new Map<Client, string>();
+  const send: RunningBroker["send"] = (gateway, topic, message) => {
+    const payload = Buffer.from(JSON.stringify(message));
+    const packet = {
+      cmd: "publish",
+      topic: `bg/v1/${gateway}/down/${topic}`,
+      payload,
+      qos: 1,
+      retain: false,
+      dup: false,
+    } as const;
+    broker.publish(packet, (error) => error !== undefined && log?.(`publish failed: ${error.message}`));
+  };
+  const disconnect = (gateway: string): void => {
+    for (const [client, owner] of gatewayOf) if (owner === gateway) client.close();
+  };
+  guard(broker, service, gatewayOf);
+  broker.on("clientDisconnect", (client) => gatewayOf.delete(client));
+  broker.on("publish", (packet) => {
+    deliver(packet, { service, faults, send, disconnect }).catch((error: unknown) =>
+      log?.(`uplink failed: ${String(error)}`),
+    );
+  });
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("close", () => sockets.delete(socket)));
+    broker.handle(socket);
+  });
+  await listening(server, port);
+  const stop = async (): Promise<void> => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const socket of sockets) socket.destroy();
+    await new Promise<void>((resolve) => broker.close(resolve));
+    await closed;
+  };
+  return { port: (server.address() as AddressInfo).port, send, disconnect, stop };
+}
+
+function listening(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** The library's codes are a const enum of its typings, out of reach where types are only stripped. */
+function badCredentials(): AuthenticateError {
+  const error: Error = Object.assign(new Error("wrong user name or password"), { returnCode: BAD_CREDENTIALS });
+  return error as AuthenticateError;
+}
+
+function guard(broker: Aedes, service: Service, gatewayOf: Map<Client, string>): void {
+  // eslint-disable-next-line max-params -- the library's signature
+  broker.authenticate = (client, username, password, done) => {
+    const caller =
+      password === undefined ? undefined : callerOfKey(service.db, password.toString("utf8"), service.now());
+    const known = caller?.scope === "gateway" && caller.gateway_id !== null && caller.gateway_id === username;
+    if (!known || !client.id.startsWith(username)) {
+      done(badCredentials(), false);
+      return;
+    }
+    gatewayOf.set(client, username);
+    done(null, true);
+  };
+  broker.authorizePublish = (client, packet, done) => {
+    const gateway = client === null ? undefined : gatewayOf.get(client);
+    const own = gateway !== undefined && UP.exec(packet.topic)?.[1] === gateway;
+    done(own ? null : new Error("publishing is allowed on the own up/ topics alone"));
+  };
+  broker.authorizeSubscribe = (client, subscription, done) => {
+    const own = subscription.topic.startsWith(`bg/v1/${gatewayOf.get(client) ?? "?"}/down/`);
+    done(null, own ? subscription : null);
+  };
+}
+
+interface Delivering extends Pick<RunningBroker, "send" | "disconnect"> {
+  readonly service: Service;
+  readonly faults: FaultPlan;
+}
+
+/** A published packet as an uplink message; what isn't one (the broker's own, an ack going down) is passed over. */
+async function deliver(packet: AedesPublishPacket, { service, faults, send, disconnect }: Delivering): Promise<void> {
+  const [, gateway, topic] = UP.exec(packet.topic) ?? [];
+  if (gateway === undefined || topic === undefined) return;
+  const before = faults.onTopic(`up/${topic}`, "before");
+  if (before?.delay_ms !== undefined) await sleep(before.delay_ms);
+  if (before?.reset) {
+    disconnect(gateway);
+    return;
+  }
+  const payload = Buffer.from(packet.payload);
+  const ack = takeUplink(service.db, { gateway, topic, payload, now: service.now() });
+  const after = faults.onTopic(`up/${topic}`, "after");
+  if (after?.reset) disconnect(gateway);
+  const onAck = ack === undefined ? undefined : faults.onTopic("down/ack", "before");
+  if (onAck?.delay_ms !== undefined) await sleep(onAck.delay_ms);
+  const lost = [before, after, onAck].some((fault) => fault?.lose_ack);
+  if (ack !== undefined && !lost) send(gateway, "ack", ack);
+}

@@ -1,0 +1,155 @@
+import { row, run } from "../db.ts";
+import type { Db } from "../db.ts";
+import { HttpError, notFound } from "../http/errors.ts";
+import { bindStream, findStream } from "../ingest/streams.ts";
+import { setGatewayCredential } from "../keys.ts";
+import type { Caller } from "../keys.ts";
+import { audit } from "./audit.ts";
+import { boothBySerial, currentProvisioning, gatewayById, serialOf } from "./rows.ts";
+import type { BoothRow, ProvisioningRow } from "./rows.ts";
+import { CREDENTIAL_HASH } from "./shapes.ts";
+import type { Claim } from "./shapes.ts";
+import { storeReported } from "./update.ts";
+
+/** A holder seen within this time is alive: taking its booth needs an admin. */
+const HOLDER_ALIVE_MS = 10 * 60_000;
+
+export interface Claiming {
+  readonly db: Db;
+  readonly caller: Caller;
+  readonly now: number;
+}
+
+type ClaimedGateway = NonNullable<Claim["gateway"]>;
+
+/**
+ * Binds a booth to a gateway. To be called inside a transaction. 201: a new binding; 200: the same one again, or a
+ * take-over done. Throws an HttpError: 403, 404 unknown serial, 409 bound to another or generation moved, 422.
+ */
+export function claim(at: Claiming, body: Claim): { readonly status: 200 | 201; readonly booth: BoothRow } {
+  const serial = serialOf(body.serial_number);
+  if (serial === undefined) throw new HttpError(422, "serial_number has an impossible form");
+  const booth = boothBySerial(at.db, serial, at.caller.account_id);
+  if (booth === undefined) throw notFound("serial number");
+  const current = currentProvisioning(at.db, booth.id);
+  if (body.gateway === undefined) return { status: openRecord(at, booth, current), booth };
+  registerGateway(at, body.gateway);
+  const status = bind(at, { booth, current, body, gateway: body.gateway });
+  const generation = currentProvisioning(at.db, booth.id)?.generation ?? 0;
+  bindGivenStream(at, { gateway_id: body.gateway.id, booth_id: booth.id, generation }, body.stream_id);
+  const bound = currentProvisioning(at.db, booth.id);
+  if (body.reported && bound !== undefined) storeReported(at, bound, body.reported);
+  return { status, booth };
+}
+
+interface Bid {
+  readonly booth: BoothRow;
+  readonly current: ProvisioningRow | undefined;
+  readonly body: Claim;
+  readonly gateway: ClaimedGateway;
+}
+
+function bind(at: Claiming, bid: Bid): 200 | 201 {
+  const { current, body, gateway, booth } = bid;
+  const generation = current?.generation ?? 0;
+  const expected = body.expected_generation ?? undefined;
+  if (body.intent !== "claim" && body.intent !== "take_over")
+    throw new HttpError(422, "intent is neither claim nor take_over");
+  const held = current?.status === "provisioned" && current.gateway_id !== null;
+  if (held && current.gateway_id === gateway.id) {
+    // The claim itself raised the generation: the one it was made with is as good.
+    if (expected !== undefined && expected !== generation && expected !== generation - 1) throw moved(generation);
+    return 200;
+  }
+  if (expected !== undefined && expected !== generation) throw moved(generation);
+  if (held && body.intent === "claim") throw new HttpError(409, "the booth is bound to another gateway");
+  if (held) supersede(at, current);
+  if (current?.status === "provisioned" && !held) {
+    run(
+      at.db,
+      "UPDATE provisionings SET status = 'released', updated_at = ? WHERE booth_id = ? AND generation = ?",
+      at.now,
+      booth.id,
+      generation,
+    );
+  }
+  insertProvisioning(at, { booth_id: booth.id, generation: generation + 1, gateway_id: gateway.id });
+  const detail = { intent: body.intent, confirm: body.confirm ?? null };
+  audit(at, { booth_id: booth.id, generation: generation + 1, gateway_id: gateway.id, action: body.intent, detail });
+  return held ? 200 : 201;
+}
+
+function moved(generation: number): HttpError {
+  return new HttpError(409, `the generation has moved to ${generation}`);
+}
+
+/** The old holder may still deliver what it recorded up to now, then stops. */
+function supersede(at: Claiming, current: ProvisioningRow): void {
+  const holder = current.gateway_id === null ? undefined : gatewayById(at.db, current.gateway_id);
+  const seen = holder?.last_seen_at ?? 0;
+  if (at.now - seen < HOLDER_ALIVE_MS && at.caller.scope !== "admin") {
+    throw new HttpError(403, "the holder was seen less than 10 minutes ago: an admin key is needed");
+  }
+  const which = [at.now, current.booth_id, current.generation] as const;
+  run(
+    at.db,
+    "UPDATE provisionings SET status = 'superseded', updated_at = ? WHERE booth_id = ? AND generation = ?",
+    ...which,
+  );
+  run(
+    at.db,
+    "UPDATE streams SET superseded_at = ? WHERE booth_id = ? AND generation = ? AND superseded_at IS NULL",
+    ...which,
+  );
+}
+
+/** At plain level a serial number alone opens the record; nobody holds it. */
+function openRecord(at: Claiming, booth: BoothRow, current: ProvisioningRow | undefined): 200 | 201 {
+  if (current?.status === "provisioned") return 200;
+  const generation = (current?.generation ?? 0) + 1;
+  insertProvisioning(at, { booth_id: booth.id, generation, gateway_id: null });
+  audit(at, { booth_id: booth.id, generation, gateway_id: null, action: "open", detail: {} });
+  return 201;
+}
+
+function insertProvisioning(
+  at: Claiming,
+  binding: { booth_id: string; generation: number; gateway_id: string | null },
+): void {
+  const sql = `INSERT INTO provisionings (booth_id, generation, gateway_id, status, completion_status, revision, provisioned_at, created_at, updated_at)
+    VALUES (?, ?, ?, 'provisioned', 'IN PROGRESS', 1, ?, ?, ?)`;
+  run(at.db, sql, binding.booth_id, binding.generation, binding.gateway_id, at.now, at.now, at.now);
+}
+
+function registerGateway(at: Claiming, gateway: ClaimedGateway): void {
+  const { db, caller, now } = at;
+  if (!CREDENTIAL_HASH.test(gateway.credential_sha256))
+    throw new HttpError(422, "credential_sha256 is not a SHA-256 in hex");
+  if (caller.scope === "gateway" && caller.gateway_id !== gateway.id)
+    throw new HttpError(403, "this key belongs to another gateway");
+  const known = row<{ account_id: string }>(db, "SELECT account_id FROM gateways WHERE id = ?", gateway.id);
+  if (known !== undefined && known.account_id !== caller.account_id)
+    throw new HttpError(409, "the gateway belongs to another account");
+  const sql = `INSERT INTO gateways (id, account_id, hardware_id, agent_version, last_seen_at, created_at) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET hardware_id = coalesce(excluded.hardware_id, hardware_id),
+      agent_version = coalesce(excluded.agent_version, agent_version), last_seen_at = excluded.last_seen_at`;
+  run(db, sql, gateway.id, caller.account_id, gateway.hardware_id ?? null, gateway.agent_version ?? null, now, now);
+  const credential = { hash: gateway.credential_sha256, now };
+  if (!setGatewayCredential(db, { id: gateway.id, account_id: caller.account_id }, credential)) {
+    throw new HttpError(422, "the credential is in use elsewhere");
+  }
+}
+
+function bindGivenStream(
+  at: Claiming,
+  binding: { gateway_id: string; booth_id: string; generation: number },
+  streamId: string | undefined,
+): void {
+  if (streamId === undefined) return;
+  if (bindStream(at.db, { stream_id: streamId, ...binding }, at.now)) return;
+  const known = findStream(at.db, streamId);
+  throw new HttpError(
+    422,
+    known?.withdrawn_at === null ? "the stream belongs elsewhere" : "the stream was withdrawn: a new one is needed",
+  );
+}

@@ -1,0 +1,84 @@
+import type { WorkingHours } from "../../../src/core/types/booth.ts";
+import { row } from "../db.ts";
+import type { Service } from "../http/operation.ts";
+import type { Caller } from "../keys.ts";
+import { formatOptional, formatTime } from "../time.ts";
+import { currentProvisioning, gatewayById } from "./rows.ts";
+import type { BoothRow, ProvisioningRow } from "./rows.ts";
+
+interface Place {
+  readonly account_name: string;
+  readonly facility_name: string;
+  readonly tz: string;
+  readonly working_hours: string;
+  readonly updated_at: number;
+}
+
+/** The provisioning record of a booth as the caller may see it; at plain level only the observed fields. */
+export function provisioningRecord(service: Service, booth: BoothRow, caller: Caller): Record<string, unknown> {
+  const current = currentProvisioning(service.db, booth.id);
+  const seesPasswords = caller.scope !== "user";
+  const observed = {
+    serial_number: booth.serial_number,
+    certificate_id: booth.certificate_id,
+    completion_status: current?.completion_status ?? "IN PROGRESS",
+    hw_configuration: booth.hw_configuration,
+    old_password: seesPasswords ? booth.old_password : null,
+    new_password: seesPasswords ? booth.new_password : null,
+    s3_certs_path: booth.s3_certs_path,
+  };
+  return service.plain ? observed : { ...observed, ...bindingFields(service, booth, current) };
+}
+
+function bindingFields(
+  service: Service,
+  booth: BoothRow,
+  current: ProvisioningRow | undefined,
+): Record<string, unknown> {
+  const place = row<Place>(
+    service.db,
+    `SELECT a.name AS account_name, f.name AS facility_name, f.tz, f.working_hours, f.updated_at
+     FROM facilities f JOIN accounts a ON a.id = f.account_id WHERE f.id = ?`,
+    booth.facility_id,
+  );
+  const provisioned = current?.status === "provisioned";
+  return {
+    status: current?.status === "superseded" ? "provisioned" : (current?.status ?? "unprovisioned"),
+    generation: current?.generation ?? 0,
+    booth_id: booth.id,
+    account_id: booth.account_id,
+    account_name: place?.account_name ?? null,
+    facility_id: booth.facility_id,
+    facility_name: place?.facility_name ?? null,
+    tz: place?.tz ?? null,
+    working_hours: place === undefined ? [] : (JSON.parse(place.working_hours) as readonly WorkingHours[]),
+    brand_name: booth.brand_name,
+    model_number: booth.model_number,
+    bay_count: booth.bay_count === null ? null : Number(booth.bay_count),
+    gateway: provisioned ? gatewayFields(service, current.gateway_id) : null,
+    mqtt: provisioned ? mqttFields(service, current.gateway_id) : null,
+    config: JSON.parse(booth.config) as unknown,
+    reported: JSON.parse(current?.reported ?? "null") as unknown,
+    provisioned_at: formatOptional(current?.provisioned_at),
+    created_at: formatTime(current?.created_at ?? booth.created_at),
+    updated_at: formatTime(Math.max(current?.updated_at ?? 0, booth.updated_at, place?.updated_at ?? 0)),
+  };
+}
+
+function gatewayFields(service: Service, gatewayId: string | null): unknown {
+  const gateway = gatewayId === null ? undefined : gatewayById(service.db, gatewayId);
+  if (gateway === undefined) return null;
+  const { id, hardware_id, agent_version, last_seen_at } = gateway;
+  return { id, hardware_id, agent_version, last_seen_at: formatOptional(last_seen_at) };
+}
+
+function mqttFields(service: Service, gatewayId: string | null): unknown {
+  if (gatewayId === null) return null;
+  const names = { client_id: gatewayId, username: gatewayId, topic_prefix: `bg/v1/${gatewayId}` };
+  return { url: service.mqttUrl(), ws_url: null, ...names };
+}
+
+/** Validator for conditional writes: changes with the binding alone. */
+export function provisioningTag(current: ProvisioningRow | undefined): string {
+  return `"${current?.generation ?? 0}.${current?.revision ?? 0}"`;
+}

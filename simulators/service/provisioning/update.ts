@@ -1,0 +1,106 @@
+import { row, run } from "../db.ts";
+import type { Db } from "../db.ts";
+import { HttpError, notFound } from "../http/errors.ts";
+import { expireGatewayKeys, setGatewayCredential } from "../keys.ts";
+import type { Caller } from "../keys.ts";
+import { audit } from "./audit.ts";
+import { currentProvisioning } from "./rows.ts";
+import type { BoothRow, ProvisioningRow } from "./rows.ts";
+import { CREDENTIAL_HASH } from "./shapes.ts";
+import type { Update } from "./shapes.ts";
+
+/** A gateway that released its last booth may repeat the request for so long, should the answer have been lost. */
+const LAST_WORD_MS = 3_600_000;
+
+export interface Updating {
+  readonly db: Db;
+  readonly caller: Caller;
+  readonly now: number;
+}
+
+/** Changes the current binding; idempotent. To be called inside a transaction. Throws an HttpError: 404, 409, 422. */
+export function updateProvisioning(at: Updating, booth: BoothRow, body: Update): void {
+  const current = currentProvisioning(at.db, booth.id);
+  if (current === undefined) throw notFound("provisioning");
+  checkHolder(at, current, body);
+  const { completion_status, credential_sha256, reported, status } = body;
+  if (completion_status !== undefined && completion_status !== current.completion_status) {
+    change(at, current, { column: "completion_status", value: completion_status });
+  }
+  if (credential_sha256 !== undefined) rotate(at, current, credential_sha256);
+  if (reported !== undefined) storeReported(at, current, reported);
+  if (status !== undefined && current.status !== status) end(at, current, { status, reason: body.reason ?? "" });
+}
+
+function checkHolder(at: Updating, current: ProvisioningRow, body: Update): void {
+  const asked = body.gateway_id ?? (at.caller.scope === "gateway" ? at.caller.gateway_id : undefined);
+  if (body.generation !== undefined && body.generation !== current.generation) {
+    throw new HttpError(409, `the generation has moved to ${current.generation}`);
+  }
+  if (asked !== undefined && asked !== current.gateway_id)
+    throw new HttpError(409, "the booth is bound to another gateway");
+  if (at.caller.scope === "gateway" && at.caller.gateway_id !== current.gateway_id)
+    throw new HttpError(403, "this key belongs to another gateway");
+}
+
+function change(
+  at: Updating,
+  current: ProvisioningRow,
+  to: { column: "completion_status" | "status"; value: string },
+): void {
+  const sql = `UPDATE provisionings SET ${to.column} = ?, revision = revision + 1, updated_at = ? WHERE booth_id = ? AND generation = ?`;
+  run(at.db, sql, to.value, at.now, current.booth_id, current.generation);
+  const { booth_id, generation, gateway_id } = current;
+  audit(at, { booth_id, generation, gateway_id, action: to.column, detail: { value: to.value } });
+}
+
+function rotate(at: Updating, current: ProvisioningRow, hash: string): void {
+  if (!CREDENTIAL_HASH.test(hash)) throw new HttpError(422, "credential_sha256 is not a SHA-256 in hex");
+  if (current.gateway_id === null || current.status !== "provisioned")
+    throw new HttpError(409, "no gateway holds the booth");
+  const gateway = { id: current.gateway_id, account_id: at.caller.account_id };
+  if (!setGatewayCredential(at.db, gateway, { hash, now: at.now }))
+    throw new HttpError(422, "the credential is in use elsewhere");
+  audit(at, {
+    booth_id: current.booth_id,
+    generation: current.generation,
+    gateway_id: gateway.id,
+    action: "rotate",
+    detail: {},
+  });
+}
+
+/** Keeps what the gateway reports of the booth; a report with a lower seq than the one held is late and ignored. */
+export function storeReported({ db, now }: Updating, current: ProvisioningRow, reported: Update["reported"]): void {
+  if (reported?.seq !== undefined && current.reported_seq !== null && reported.seq < current.reported_seq) return;
+  const sql =
+    "UPDATE provisionings SET reported = ?, reported_seq = coalesce(?, reported_seq), updated_at = ? WHERE booth_id = ? AND generation = ?";
+  run(db, sql, JSON.stringify(reported), reported?.seq ?? null, now, current.booth_id, current.generation);
+}
+
+function end(
+  at: Updating,
+  current: ProvisioningRow,
+  to: { status: "released" | "decommissioned"; reason: string },
+): void {
+  if (current.status !== "provisioned") throw new HttpError(409, `the binding is ${current.status} already`);
+  change(at, current, { column: "status", value: to.status });
+  const which = [at.now, current.booth_id, current.generation] as const;
+  run(
+    at.db,
+    "UPDATE streams SET superseded_at = ? WHERE booth_id = ? AND generation = ? AND superseded_at IS NULL",
+    ...which,
+  );
+  if (to.reason === "wrong_serial") {
+    run(
+      at.db,
+      "UPDATE streams SET withdrawn_at = ?, version = version + 1 WHERE booth_id = ? AND generation = ? AND withdrawn_at IS NULL",
+      ...which,
+    );
+  }
+  const { booth_id, generation, gateway_id } = current;
+  audit(at, { booth_id, generation, gateway_id, action: to.status, detail: { reason: to.reason } });
+  if (gateway_id === null) return;
+  const left = row(at.db, "SELECT 1 FROM provisionings WHERE gateway_id = ? AND status = 'provisioned'", gateway_id);
+  if (left === undefined) expireGatewayKeys(at.db, gateway_id, { except: "", at: at.now + LAST_WORD_MS });
+}

@@ -1,0 +1,68 @@
+import { row } from "../db.ts";
+import { runtimeMs } from "../figures/summary.ts";
+import type { Call } from "../http/operation.ts";
+import { currentProvisioning, latestReported } from "../provisioning/rows.ts";
+import type { BoothRow } from "../provisioning/rows.ts";
+import { formatTime, minutes, parseTime } from "../time.ts";
+import { figuresOf } from "./common.ts";
+import { connectivityOf } from "./connectivity.ts";
+
+/** The 19 fields of the interface document and those observed beside them; sizes are strings. */
+export function boothFields(call: Call, booth: BoothRow): Record<string, unknown> {
+  const { db } = call.service;
+  const reported = latestReported(db, booth.id) ?? {};
+  const account = row<{ name: string }>(db, "SELECT name FROM accounts WHERE id = ?", booth.account_id);
+  const received = row<{ at: number | null }>(
+    db,
+    "SELECT max(last_received_at) AS at FROM streams WHERE booth_id = ?",
+    booth.id,
+  );
+  const {
+    account_id,
+    facility_id,
+    bay_count,
+    brand_name,
+    burner_size,
+    height,
+    length,
+    model_number,
+    motor_size,
+    width,
+  } = booth;
+  return {
+    id: booth.id,
+    external_id: booth.external_id,
+    serial_number: booth.serial_number,
+    name: booth.name,
+    status: statusOf(call, booth),
+    account_id,
+    account_name: account?.name ?? null,
+    facility_id,
+    created_at: formatTime(booth.created_at),
+    ...{ bay_count, brand_name, burner_size, height, length, model_number, motor_size, width },
+    plc_program: textOf(reported["plc_program"]),
+    plc_program_revision: textOf(reported["plc_program_revision"]),
+    firmware_version: textOf(reported["firmware_version"]),
+    last_firmware_update: timeOf(reported["last_firmware_update"]),
+    last_program_update: timeOf(reported["last_program_update"]),
+    connectivity_status: connectivityOf(db, booth, call.now),
+    last_active_mode: textOf(reported["last_active_mode"]),
+    last_updated_at: formatTime(Math.max(received?.at ?? 0, booth.updated_at)),
+    total_runtime: minutes(runtimeMs(figuresOf(call, booth), { start: 0, end: call.now })),
+  };
+}
+
+function statusOf(call: Call, booth: BoothRow): "active" | "decommissioned" | "not_activated" {
+  const status = currentProvisioning(call.service.db, booth.id)?.status;
+  if (status === "provisioned") return "active";
+  return status === "decommissioned" ? "decommissioned" : "not_activated";
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" || typeof value === "number" ? String(value) : null;
+}
+
+function timeOf(value: unknown): string | null {
+  const time = typeof value === "number" ? value : typeof value === "string" ? parseTime(value) : undefined;
+  return time === undefined ? null : formatTime(time);
+}

@@ -1,0 +1,52 @@
+import { inTransaction } from "../db.ts";
+import { badRequest, HttpError, notFound } from "../http/errors.ts";
+import type { Answer, Call, Operation } from "../http/operation.ts";
+import type { Scope } from "../keys.ts";
+import { provision } from "../provisioning/provision.ts";
+import { provisioningRecord, provisioningTag } from "../provisioning/record.ts";
+import { boothBySerial, currentProvisioning, serialOf } from "../provisioning/rows.ts";
+import type { BoothRow } from "../provisioning/rows.ts";
+import { updateShape } from "../provisioning/shapes.ts";
+import { updateProvisioning } from "../provisioning/update.ts";
+
+const BINDERS: readonly Scope[] = ["admin", "provision", "gateway"];
+
+/** Binding of booths to gateways. At plain level there is no record before the first POST. */
+export const boothsProvisioning: readonly Operation[] = [
+  { method: "POST", path: "/api/booths_provisioning", scopes: BINDERS, handle: create },
+  { method: "GET", path: "/api/booths_provisioning/:serial_number", handle: (call) => read(call, boothOf(call)) },
+  { method: "PUT", path: "/api/booths_provisioning/:serial_number", scopes: BINDERS, handle: update },
+];
+
+function create({ service, caller, now, body, headers }: Call): Answer {
+  return provision(service, { caller, now, body, idempotencyKey: headers["idempotency-key"] });
+}
+
+function boothOf(call: Call): BoothRow {
+  const serial = serialOf(call.params["serial_number"] ?? "");
+  const booth = serial === undefined ? undefined : boothBySerial(call.service.db, serial, call.caller.account_id);
+  if (booth === undefined) throw notFound("serial number");
+  if (call.service.plain && currentProvisioning(call.service.db, booth.id) === undefined)
+    throw notFound("provisioning");
+  return booth;
+}
+
+function read(call: Call, booth: BoothRow): Answer {
+  const etag = provisioningTag(currentProvisioning(call.service.db, booth.id));
+  return { status: 200, body: provisioningRecord(call.service, booth, call.caller), headers: { etag } };
+}
+
+function update(call: Call): Answer {
+  const parsed = updateShape.safeParse(call.body);
+  if (!parsed.success) throw badRequest(`bad field: ${parsed.error.issues[0]?.path.join(".") ?? ""}`);
+  const { db } = call.service;
+  return inTransaction(db, () => {
+    const booth = boothOf(call);
+    const expected = call.headers["if-match"];
+    if (expected !== undefined && expected !== "*" && expected !== provisioningTag(currentProvisioning(db, booth.id))) {
+      throw new HttpError(412, "the provisioning has changed");
+    }
+    updateProvisioning({ db, caller: call.caller, now: call.now }, booth, parsed.data);
+    return read(call, booth);
+  });
+}

@@ -1,0 +1,28 @@
+import type { WorkingHours } from "../../../src/core/types/booth.ts";
+import { row } from "../db.ts";
+import type { BoothFigures } from "../figures/booth.ts";
+import { boothFigures } from "../figures/booth.ts";
+import type { Calendar } from "../figures/summary.ts";
+import { notFound } from "../http/errors.ts";
+import type { Call } from "../http/operation.ts";
+import type { BoothRow } from "../provisioning/rows.ts";
+
+/** The booth of the path's id, if the caller's account has it. */
+export function boothOf(call: Call): BoothRow {
+  const sql = "SELECT * FROM booths WHERE id = ? AND account_id = ?";
+  const found = row<BoothRow>(call.service.db, sql, call.params["id"] ?? "", call.caller.account_id);
+  if (found === undefined) throw notFound("booth");
+  return found;
+}
+
+/** Time zone and working hours of a booth's facility. */
+export function calendarOf(call: Call, booth: BoothRow): Calendar {
+  const sql = "SELECT tz, working_hours FROM facilities WHERE id = ?";
+  const found = row<{ tz: string; working_hours: string }>(call.service.db, sql, booth.facility_id);
+  if (found === undefined) throw notFound("facility");
+  return { tz: found.tz, working_hours: JSON.parse(found.working_hours) as WorkingHours[] };
+}
+
+export function figuresOf(call: Call, booth: BoothRow): BoothFigures {
+  return boothFigures(call.service.db, booth.id, call.now);
+}

@@ -1,0 +1,55 @@
+import { row, rows } from "../db.ts";
+import type { Db } from "../db.ts";
+import { ok } from "../http/operation.ts";
+import type { Call, Operation } from "../http/operation.ts";
+import { envelope, pagingParams } from "../http/query.ts";
+import type { BoothRow } from "../provisioning/rows.ts";
+import { latestReported } from "../provisioning/rows.ts";
+import { formatOptional } from "../time.ts";
+import { connectivityOf } from "./connectivity.ts";
+
+/** GET /api/booths/latest_updates: per booth, what came last and how far its newest stream is complete. */
+export const latestUpdates: readonly Operation[] = [
+  {
+    method: "GET",
+    path: "/api/booths/latest_updates",
+    handle: (call) => {
+      const sql = "SELECT * FROM booths WHERE account_id = ? ORDER BY serial_number";
+      const all = rows<BoothRow>(call.service.db, sql, call.caller.account_id);
+      const page = envelope(all, pagingParams(call.query, { allowAll: true }));
+      return ok({ ...page, data: page.data.map((booth) => update(call, booth)) });
+    },
+  },
+];
+
+interface NewestStream {
+  readonly id: number;
+  readonly stream_id: string;
+  readonly gateway_id: string;
+  readonly acked_seq: number;
+  readonly last_received_at: number | null;
+}
+
+function update(call: Call, booth: BoothRow): Record<string, unknown> {
+  const { db } = call.service;
+  const sql = `SELECT id, stream_id, gateway_id, acked_seq, last_received_at FROM streams
+    WHERE booth_id = ? AND withdrawn_at IS NULL ORDER BY id DESC LIMIT 1`;
+  const stream = row<NewestStream>(db, sql, booth.id);
+  const reported = latestReported(db, booth.id);
+  return {
+    booth_id: booth.id,
+    serial_number: booth.serial_number,
+    last_reading_at: stream === undefined ? null : formatOptional(lastReadingAt(db, stream)),
+    last_received_at: formatOptional(stream?.last_received_at),
+    acked: stream === undefined ? null : { stream_id: stream.stream_id, seq: stream.acked_seq },
+    connectivity_status: connectivityOf(db, booth, call.now),
+    firmware_version: reported?.["firmware_version"] ?? null,
+    plc_program_revision: reported?.["plc_program_revision"] ?? null,
+  };
+}
+
+function lastReadingAt(db: Db, stream: NewestStream): number | undefined {
+  const sql =
+    "SELECT time FROM records WHERE gateway_id = ? AND stream_no = ? AND kind = 'r' ORDER BY seq DESC LIMIT 1";
+  return row<{ time: number }>(db, sql, stream.gateway_id, stream.id)?.time;
+}

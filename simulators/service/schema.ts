@@ -1,0 +1,62 @@
+/**
+ * Numbered schema steps, forward only: a database at version n gets steps n+1, n+2, ... in one transaction.
+ * Times are epoch ms; values of records are canonical JSON (keys sorted), so equal content is equal text.
+ */
+export const SCHEMA_STEPS: readonly string[] = [
+  `
+CREATE TABLE accounts (id TEXT PRIMARY KEY, name TEXT NOT NULL, customer_type TEXT, primary_industry TEXT, created_at INTEGER NOT NULL);
+CREATE TABLE regions (id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES accounts(id), name TEXT NOT NULL, is_default INTEGER NOT NULL);
+CREATE TABLE facilities (
+  id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES accounts(id), region_id TEXT NOT NULL REFERENCES regions(id), name TEXT NOT NULL,
+  tz TEXT NOT NULL, working_hours TEXT NOT NULL, address_line_1 TEXT, address_line_2 TEXT, city TEXT, state TEXT, zipcode TEXT,
+  climate_control TEXT, square_ft TEXT, store_number TEXT, type TEXT, latitude REAL, longitude REAL, distributor_name TEXT,
+  created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL);
+CREATE TABLE booths (
+  id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES accounts(id), facility_id TEXT NOT NULL REFERENCES facilities(id),
+  serial_number TEXT NOT NULL UNIQUE, name TEXT NOT NULL, external_id TEXT,
+  bay_count TEXT, brand_name TEXT, burner_size TEXT, height TEXT, length TEXT, model_number TEXT, motor_size TEXT, width TEXT,
+  certificate_id TEXT, hw_configuration TEXT, old_password TEXT, new_password TEXT, s3_certs_path TEXT,
+  config TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL);
+CREATE TABLE api_keys (
+  id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES accounts(id), name TEXT NOT NULL, prefix TEXT NOT NULL,
+  hash TEXT NOT NULL UNIQUE, scope TEXT NOT NULL CHECK (scope IN ('admin', 'user', 'provision', 'gateway')), gateway_id TEXT,
+  created_at INTEGER NOT NULL, last_used_at INTEGER, expires_at INTEGER, revoked_at INTEGER);
+CREATE TABLE sessions (hash TEXT PRIMARY KEY, key_id TEXT NOT NULL REFERENCES api_keys(id), expires_at INTEGER NOT NULL);
+CREATE TABLE gateways (
+  id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES accounts(id), hardware_id TEXT, agent_version TEXT,
+  last_seen_at INTEGER, heartbeat_at INTEGER, online INTEGER NOT NULL DEFAULT 0, state TEXT, created_at INTEGER NOT NULL);
+CREATE TABLE provisionings (
+  booth_id TEXT NOT NULL REFERENCES booths(id), generation INTEGER NOT NULL, gateway_id TEXT REFERENCES gateways(id),
+  status TEXT NOT NULL CHECK (status IN ('provisioned', 'superseded', 'released', 'decommissioned')),
+  completion_status TEXT NOT NULL, reported TEXT, reported_seq INTEGER, revision INTEGER NOT NULL,
+  provisioned_at INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+  PRIMARY KEY (booth_id, generation));
+CREATE UNIQUE INDEX one_provisioned_gateway_per_booth ON provisionings (booth_id) WHERE status = 'provisioned';
+CREATE INDEX provisionings_of_a_gateway ON provisionings (gateway_id, status);
+CREATE TABLE provisioning_audit (
+  id INTEGER PRIMARY KEY, booth_id TEXT NOT NULL, generation INTEGER NOT NULL, gateway_id TEXT, action TEXT NOT NULL,
+  key_id TEXT NOT NULL, detail TEXT NOT NULL, at INTEGER NOT NULL);
+CREATE TABLE idempotency (
+  account_id TEXT NOT NULL, idem_key TEXT NOT NULL, request_hash TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL,
+  created_at INTEGER NOT NULL, PRIMARY KEY (account_id, idem_key)) WITHOUT ROWID;
+CREATE TABLE streams (
+  id INTEGER PRIMARY KEY, stream_id TEXT NOT NULL UNIQUE, gateway_id TEXT NOT NULL REFERENCES gateways(id),
+  booth_id TEXT NOT NULL REFERENCES booths(id), generation INTEGER NOT NULL, first_seq INTEGER, predecessor_stream_id TEXT,
+  predecessor_last_seq INTEGER, acked_seq INTEGER NOT NULL DEFAULT 0, duplicates_offered INTEGER NOT NULL DEFAULT 0,
+  conflicts_offered INTEGER NOT NULL DEFAULT 0, version INTEGER NOT NULL DEFAULT 0, last_received_at INTEGER, bound_at INTEGER NOT NULL,
+  superseded_at INTEGER, withdrawn_at INTEGER);
+CREATE INDEX streams_of_a_booth ON streams (booth_id);
+CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE records (
+  gateway_id TEXT NOT NULL, stream_no INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, tag INTEGER NOT NULL,
+  boot INTEGER NOT NULL, mono REAL NOT NULL, time REAL NOT NULL, value TEXT NOT NULL, quality TEXT NOT NULL, received_at INTEGER NOT NULL,
+  PRIMARY KEY (gateway_id, stream_no, seq)) WITHOUT ROWID;
+CREATE TABLE seq_gaps (
+  stream_no INTEGER NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL, reason TEXT NOT NULL, rejected INTEGER NOT NULL,
+  PRIMARY KEY (stream_no, from_seq, to_seq)) WITHOUT ROWID;
+CREATE TABLE uplink_messages (id INTEGER PRIMARY KEY, gateway_id TEXT NOT NULL, topic TEXT NOT NULL, payload TEXT NOT NULL, received_at INTEGER NOT NULL);
+CREATE TABLE commands (
+  id TEXT PRIMARY KEY, gateway_id TEXT NOT NULL, type TEXT NOT NULL, args TEXT NOT NULL, created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL, state TEXT NOT NULL, result TEXT);
+`,
+];

@@ -1,0 +1,103 @@
+import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import { faultPlan } from "./admin/faults.ts";
+import type { FaultPlan } from "./admin/faults.ts";
+import { oracle } from "./admin/oracle.ts";
+import type { OracleStream } from "./admin/oracle.ts";
+import { buildAdmin } from "./admin/server.ts";
+import { openDb } from "./db.ts";
+import type { Db } from "./db.ts";
+import type { Service } from "./http/operation.ts";
+import { buildHttp } from "./http/server.ts";
+import { startBroker } from "./mqtt/broker.ts";
+import type { RunningBroker } from "./mqtt/broker.ts";
+import { OPERATIONS } from "./resources/table.ts";
+
+const HOST = "127.0.0.1";
+
+export interface ServiceOptions {
+  /** Folder of the database; made where it isn't. ":memory:" keeps nothing. */
+  readonly dataDir: string;
+  /** 0 = any free port. */
+  readonly port: number;
+  readonly mqttPort: number;
+  /** Absent: no admin port. */
+  readonly adminPort?: number;
+  readonly clock: { wall(): number };
+  /** Only what the interface document states and what was observed: no generation, no acks. */
+  readonly plain?: boolean;
+  /** One line per event worth telling; never a secret. */
+  readonly log?: (line: string) => void;
+}
+
+export interface RunningService {
+  /** Base of /api. */
+  readonly url: string;
+  readonly mqttUrl: string;
+  /** "" without an admin port. */
+  readonly adminUrl: string;
+  readonly db: Db;
+  readonly service: Service;
+  readonly faults: FaultPlan;
+  readonly oracle: () => OracleStream[];
+  /** Publishes on a gateway's down/cmd. */
+  readonly send: RunningBroker["send"];
+  readonly disconnect: RunningBroker["disconnect"];
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts the reference service on loopback. Rejects where a port is taken or the folder can't be written. */
+export async function startService(options: ServiceOptions): Promise<RunningService> {
+  const db = openDb(options.dataDir);
+  const started: (() => Promise<unknown>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of started.splice(0).reverse()) await end();
+    if (db.open) db.close();
+  };
+  try {
+    return await startParts(options, { db, started, stop });
+  } catch (cause) {
+    await stop();
+    throw cause;
+  }
+}
+
+interface Parts {
+  readonly db: Db;
+  readonly started: (() => Promise<unknown>)[];
+  readonly stop: () => Promise<void>;
+}
+
+async function startParts(options: ServiceOptions, { db, started, stop }: Parts): Promise<RunningService> {
+  const faults = faultPlan();
+  let mqttUrl = "";
+  const service: Service = {
+    db,
+    now: () => options.clock.wall(),
+    mqttUrl: () => mqttUrl,
+    plain: options.plain ?? false,
+  };
+  const { log } = options;
+  const broker = await startBroker({ service, faults, port: options.mqttPort, log });
+  started.push(broker.stop);
+  mqttUrl = `mqtt://${HOST}:${broker.port}`;
+  const url = await listen(buildHttp({ service, operations: OPERATIONS, faults, log }), {
+    port: options.port,
+    started,
+  });
+  const admin = { service, faults, broker };
+  const adminUrl =
+    options.adminPort === undefined ? "" : await listen(buildAdmin(admin), { port: options.adminPort, started });
+  log?.(`service ${url}, broker ${mqttUrl}`);
+  const { send, disconnect } = broker;
+  return { url, mqttUrl, adminUrl, db, service, faults, oracle: () => oracle(db), send, disconnect, stop };
+}
+
+async function listen(
+  app: FastifyInstance,
+  { port, started }: { port: number; started: (() => Promise<unknown>)[] },
+): Promise<string> {
+  started.push(() => app.close());
+  await app.listen({ host: HOST, port });
+  return `http://${HOST}:${(app.server.address() as AddressInfo).port}`;
+}

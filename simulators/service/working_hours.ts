@@ -1,0 +1,30 @@
+import type { WorkingHours } from "../../src/core/types/booth.ts";
+import { clip, union } from "./figures/span.ts";
+import type { Span } from "./figures/span.ts";
+import { fromWall, toWall } from "./zone.ts";
+
+const DAY_MS = 86_400_000;
+const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+
+/** The facility's working time inside the window, as united spans; each shift converted with its own day's rules. */
+export function workingSpans(tz: string, shifts: readonly WorkingHours[], window: Span): Span[] {
+  const spans: Span[] = [];
+  const first = Math.floor(toWall(tz, window.start) / DAY_MS) * DAY_MS - DAY_MS;
+  const last = toWall(tz, window.end);
+  for (let midnight = first; midnight <= last; midnight += DAY_MS) {
+    const weekday = DAYS[new Date(midnight).getUTCDay()];
+    for (const shift of shifts) {
+      if (!shift.enabled || shift.day !== weekday) continue;
+      const from = clockMs(shift.start);
+      const to = clockMs(shift.stop);
+      const end = to <= from ? to + DAY_MS : to;
+      spans.push({ start: fromWall(tz, midnight + from), end: fromWall(tz, midnight + end) });
+    }
+  }
+  return clip(union(spans), window);
+}
+
+function clockMs(text: string): number {
+  const [hours = 0, minutes = 0, seconds = 0] = text.split(":").map(Number);
+  return ((hours * 60 + minutes) * 60 + seconds) * 1000;
+}

@@ -1,0 +1,65 @@
+const formats = new Map<string, Intl.DateTimeFormat>();
+const DAY_MS = 86_400_000;
+
+function format(tz: string): Intl.DateTimeFormat {
+  let known = formats.get(tz);
+  if (known === undefined) {
+    const options: Intl.DateTimeFormatOptions = { hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric" };
+    const zone = zoneExists(tz) ? tz : "UTC";
+    known = new Intl.DateTimeFormat("en-US", {
+      ...options,
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+      timeZone: zone,
+    });
+    formats.set(tz, known);
+  }
+  return known;
+}
+
+/** Whether `tz` is an IANA name; everything else counts as UTC. */
+export function zoneExists(tz: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en-US", { timeZone: tz });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The wall clock of `tz` at `time`, written as if it were UTC: epoch ms of the same digits. */
+export function toWall(tz: string, time: number): number {
+  const part: Record<string, number> = {};
+  for (const { type, value } of format(tz).formatToParts(time)) part[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
+  return Date.UTC(year, month - 1, day, hour, minute, second) + (((time % 1000) + 1000) % 1000);
+}
+
+/**
+ * The instant at which the wall clock of `tz` shows `wall` (digits as if UTC). A time that exists twice is the earlier
+ * one; a time that doesn't exist is the first instant after the jump.
+ */
+export function fromWall(tz: string, wall: number): number {
+  const before = toWall(tz, wall - DAY_MS) - (wall - DAY_MS);
+  const after = toWall(tz, wall + DAY_MS) - (wall + DAY_MS);
+  const candidates = [wall - before, wall - after].sort((a, b) => a - b);
+  const found = candidates.find((time) => toWall(tz, time) === wall);
+  return found ?? firstInstantAfterJump(tz, wall, candidates);
+}
+
+function firstInstantAfterJump(tz: string, wall: number, candidates: readonly number[]): number {
+  let [low = wall, high = wall] = candidates;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (toWall(tz, middle) < wall) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+/** Start of the local day that holds `time`, and of the next one. */
+export function localDay(tz: string, time: number): { start: number; end: number } {
+  const midnight = Math.floor(toWall(tz, time) / DAY_MS) * DAY_MS;
+  return { start: fromWall(tz, midnight), end: fromWall(tz, midnight + DAY_MS) };
+}
