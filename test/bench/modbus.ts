@@ -1,8 +1,6 @@
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
-import { fileURLToPath } from "node:url";
 import modbus from "modbus-serial";
 
 import { LinkError } from "../../src/core/link-error.ts";
@@ -12,6 +10,7 @@ import { tcpWire } from "../../src/drivers/modbus/wire.ts";
 import { point, profileOf } from "../support/profiles.ts";
 import { comparedFigure, cpuMicros, interleaved } from "./figure.ts";
 import type { Family, Figure } from "./figure.ts";
+import { startDevice } from "./modbus-device.ts";
 
 /** CPU of one read of 125 registers: our connection, modbus-serial as it comes, and the least that Node can do. */
 
@@ -74,8 +73,7 @@ async function bare(port: number): Promise<Contender> {
 }
 
 async function run({ quick }: { quick: boolean }): Promise<readonly Figure[]> {
-  const server = fork(fileURLToPath(new URL("modbus-server.ts", import.meta.url)), { stdio: "inherit" });
-  const [port] = (await once(server, "message")) as [number];
+  const { port, stop } = await startDevice();
   const contenders = {
     ours: await ours(port),
     poll: await ourPoll(port),
@@ -93,7 +91,7 @@ async function run({ quick }: { quick: boolean }): Promise<readonly Figure[]> {
     bare: floor = NaN,
   } = await interleaved(quick ? 9 : 21, measures);
   for (const contender of Object.values(contenders)) await contender.close();
-  server.disconnect();
+  stop();
   const name = "modbus.cpu_us_per_read";
   const unit = "us";
   return [

@@ -21,6 +21,7 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
       frame({ ...request, transaction: request.transaction + 1 }, [...usual]),
     ],
     "of another unit": (request) => [frame({ ...request, unit: 2 }, [...usual])],
+    "of an exception of another unit": (request) => [frame({ ...request, unit: 2 }, [0x83, 2])],
     "of another function": (request) => [frame(request, [4, 2, 0x12, 0x34])],
     "of an exception to another function": (request) => [frame(request, [0x84, 2])],
     "with too many registers": (request) => [frame(request, [3, 4, 1, 2, 3, 4])],

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import modbus from "modbus-serial";
+
+import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
+import { point, profileOf } from "../support/profiles.ts";
+import { interleaved } from "./figure.ts";
+import type { BenchOptions, Family, Figure } from "./figure.ts";
+import { startDevice } from "./modbus-device.ts";
+
+/** Share of a core that polling a fleet costs: three reads of 40 registers per booth and second, all on one tick. */
+
+const READS = 3;
+const TAGS_PER_READ = 20;
+const SPACING = 1000;
+
+type Poll = () => Promise<unknown>;
+
+/** 60 tags in three blocks that are too far apart to be one. */
+async function ourBooths(port: number, count: number): Promise<readonly Poll[]> {
+  const points = Array.from({ length: READS * TAGS_PER_READ }, (_, i) => {
+    const read = Math.floor(i / TAGS_PER_READ);
+    return point({ address: read * SPACING + 2 * (i % TAGS_PER_READ), type: "uint32" });
+  });
+  const profile = profileOf(points);
+  const { signal } = new AbortController();
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const driver = modbusDriver({ host: "127.0.0.1", port, profile });
+      await driver.open(signal);
+      return () => driver.read("g", signal);
+    }),
+  );
+}
+
+/** The same reads by modbus-serial as it comes, without decoding. */
+async function plainBooths(port: number, count: number): Promise<readonly Poll[]> {
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const client = new modbus.default();
+      await client.connectTCP("127.0.0.1", { port });
+      client.setTimeout(5000);
+      return async () => {
+        for (let read = 0; read < READS; read++) await client.readHoldingRegisters(read * SPACING, 2 * TAGS_PER_READ);
+      };
+    }),
+  );
+}
+
+/** Polls all booths once a second for so many seconds: CPU in percent of one core. */
+async function cpuPercent(booths: readonly Poll[], seconds: number): Promise<number> {
+  const before = process.cpuUsage();
+  const start = performance.now();
+  for (let tick = 1; tick <= seconds; tick++) {
+    await Promise.all(booths.map((poll) => poll()));
+    await sleep(Math.max(0, start + tick * 1000 - performance.now()));
+  }
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 10 / (performance.now() - start);
+}
+
+async function fleet(size: number, limit: number, options: { port: number; quick: boolean }): Promise<Figure> {
+  const ours = await ourBooths(options.port, size);
+  const plain = await plainBooths(options.port, size);
+  const seconds = options.quick ? 1 : 5;
+  const { ours: value = NaN, plain: anchor = NaN } = await interleaved(options.quick ? 3 : 7, {
+    ours: () => cpuPercent(ours, seconds),
+    plain: () => cpuPercent(plain, seconds),
+  });
+  return {
+    name: `modbus.fleet${size}_cpu_percent`,
+    value,
+    unit: "% of a core",
+    anchor,
+    ratio: value / anchor,
+    target: `at most ${limit} %, decoding included; anchor: modbus-serial, reads alone`,
+    reached: value <= limit,
+  };
+}
+
+async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
+  const device = await startDevice();
+  const eight = await fleet(8, 0.5, { port: device.port, quick });
+  const many = await fleet(64, 2, { port: device.port, quick });
+  device.stop(); // ends the connections too
+  return [eight, many];
+}
+
+export const fleetFamily: Family = { name: "fleet", run };
