@@ -5,6 +5,7 @@ import { clockFileText, clockFromNow, scaledClock, type SimClock } from "../cloc
 import { instantOf, localDate } from "../plc/model/local-time.ts";
 import type { Scenario } from "../plc/model/scenario.ts";
 import { startPlc, type RunningPlc } from "../plc/start.ts";
+import { seedSite } from "../service/seed.ts";
 import { startService, type RunningService } from "../service/start.ts";
 import { startAgentProcess, askStatus, type AgentLine, type AgentProcess } from "./agent-process.ts";
 import { newKey, replaceFile, type SiteFolder, type SiteMemory } from "./folder.ts";
@@ -105,15 +106,20 @@ function startPlcHere({ scenario, seed, ports }: SiteOptions, { memory, clock }:
   return startPlc({ profile, scenario, seed, clock, port: ports.modbus, start: memory.story_start, identity });
 }
 
-function startServiceHere({ folder, scenario, ports }: SiteOptions, { memory, clock }: Story): Promise<RunningService> {
-  return startService({
-    dataDir: folder.service,
-    port: ports.http,
-    mqttPort: ports.mqtt,
-    adminPort: ports.admin,
-    clock,
-    seed: { serial: memory.serial, tz: scenario.tz, provisionKey: memory.provision_key, adminKey: memory.admin_key },
+async function startServiceHere(
+  { folder, scenario, ports }: SiteOptions,
+  { memory, clock }: Story,
+): Promise<RunningService> {
+  const { http, mqtt, admin } = ports;
+  const service = await startService({ dataDir: folder.service, port: http, mqttPort: mqtt, adminPort: admin, clock });
+  seedSite(service.db, {
+    serial: memory.serial,
+    tz: scenario.tz,
+    provisionKey: memory.provision_key,
+    adminKey: memory.admin_key,
+    now: memory.story_start,
   });
+  return service;
 }
 
 function writeConfig({ options, memory, service, plc }: Site): void {

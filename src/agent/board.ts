@@ -1,5 +1,6 @@
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
-import type { BoothSummary, LinkStatus } from "../core/types/status.ts";
+import type { LinkStatus } from "../core/types/status.ts";
+import type { BoothSummary } from "../core/types/summary.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../core/types/units.ts";
 import type { StreamInfo } from "../ports.ts";
 

@@ -4,7 +4,7 @@ import type { Profile } from "../core/types/profile.ts";
 import { emptyRow } from "../core/provisioning.ts";
 import { withService } from "../core/service-parameters.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
-import type { BoothSummary } from "../core/types/status.ts";
+import type { BoothSummary } from "../core/types/summary.ts";
 import type { EpochMs, Milliseconds } from "../core/types/units.ts";
 import type { TakenEntry } from "../core/types/taken.ts";
 import type { Clock, Driver, Identity, Logger, Random, Store, Tail } from "../ports.ts";

@@ -1,4 +1,5 @@
-import type { BoothSummary, LinkStatus } from "./types/status.ts";
+import type { LinkStatus } from "./types/status.ts";
+import type { BoothSummary } from "./types/summary.ts";
 import type { EpochMs, Milliseconds } from "./types/units.ts";
 
 export type ConnectivityStatus = "Active" | "Idle" | "Offline";

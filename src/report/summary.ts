@@ -1,46 +1,18 @@
-import type { BayState, DeriveState, Installation } from "../core/derive/state.ts";
+import type { BayState, DeriveState, Installation, RevisionState } from "../core/derive/state.ts";
 import { tagWithRole } from "../core/derive/roles.ts";
 import { tailOf } from "../core/derive/tail.ts";
 import { runningEpisode, usedMinutes } from "../core/derive/usage.ts";
 import type { FilterType, Mode } from "../core/types/booth.ts";
+import type { BoothSummary, FilterSummary } from "../core/types/summary.ts";
 import { FILTER_TYPES } from "../core/types/booth.ts";
+import type { TagRole } from "../core/types/parameters.ts";
 import type { EpochMs } from "../core/types/units.ts";
 import { dayStart } from "../core/time-zone.ts";
-
-export interface FilterSummary {
-  /** null: not known. */
-  readonly minutes: number | null;
-  readonly limit_minutes: number | null;
-  /** Of the limit; over 100 in overuse. */
-  readonly percent: number | null;
-  readonly overuse_since: EpochMs | null;
-}
-
-/** A booth in a line. */
-export interface Summary {
-  /** no_data where nothing was ever read, or the last good reading is over the bridge ago. */
-  readonly mode: Mode;
-  readonly since: EpochMs | null;
-  /** The PLC's own code; null: none holds. */
-  readonly raw: string | null;
-  /** Of the local day: the PLC's count where it has one, else derived cycles that count. */
-  readonly cycles_today: number;
-  /** The PLC's own counter; null: it has none. */
-  readonly cycles_total: number | null;
-  readonly run_open: boolean;
-  readonly filters: Readonly<Partial<Record<FilterType, FilterSummary>>>;
-  readonly firmware_version: string | null;
-  readonly plc_program: string | null;
-  readonly plc_program_revision: string | null;
-  /** Last instant at which the mode was known. */
-  readonly last_good_at: EpochMs | null;
-  readonly in_gap: boolean;
-}
 
 /**
  * What the fold's state says at `nowMs` (corrected time). Cheap enough for each heartbeat.
  */
-export function summaryOf(given: DeriveState, nowMs: EpochMs): Summary {
+export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
   const { state, stages } = tailOf(given, nowMs);
   const last = stages.at(-1);
   const in_gap = last !== undefined && last.end < nowMs && !state.bays.some((bay) => isKnownAt(bay, nowMs));
@@ -54,6 +26,10 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): Summary {
     run_open: state.bays.some(({ run }) => run !== null),
     filters: filtersOf(state),
     firmware_version: firmware.entered?.version ?? null,
+    last_firmware_update: updatedAt(firmware),
+    last_program_update: updatedAt(program),
+    last_active_mode: lastActive(state, last?.mode ?? null),
+    plc_serial: textOf(state, "plc_serial"),
     plc_program: program.entered?.version ?? null,
     plc_program_revision: program.entered?.revision ?? null,
     last_good_at: goodAt(state),
@@ -71,7 +47,7 @@ function goodAt({ bays }: DeriveState): EpochMs | null {
   return known.length === 0 ? null : Math.max(...known);
 }
 
-function cyclesOf(state: DeriveState, nowMs: EpochMs): Pick<Summary, "cycles_today" | "cycles_total"> {
+function cyclesOf(state: DeriveState, nowMs: EpochMs): Pick<BoothSummary, "cycles_today" | "cycles_total"> {
   const today = dayStart(state.parameters?.tz ?? "UTC", nowMs);
   const tag = tagWithRole(state.parameters, "cycle_counter");
   const { increments, ends } = state.recent;
@@ -95,4 +71,20 @@ function filterSummary(filter: Installation): FilterSummary {
   const percent =
     minutes === null || limit_minutes === null || limit_minutes === 0 ? null : (minutes / limit_minutes) * 100;
   return { minutes, limit_minutes, percent, overuse_since: runningEpisode(filter)?.since ?? null };
+}
+
+function updatedAt({ entered }: RevisionState): EpochMs | null {
+  return entered === null || entered.initial ? null : entered.first_seen_at;
+}
+
+function lastActive(state: DeriveState, now: Mode | null): Mode | null {
+  const run = state.parameters?.mode_sets.run ?? [];
+  if (now !== null && run.includes(now)) return now;
+  return state.recent.slices.findLast(({ mode }) => run.includes(mode))?.mode ?? null;
+}
+
+function textOf(state: DeriveState, role: TagRole): string | null {
+  const tag = tagWithRole(state.parameters, role);
+  const value = tag === undefined ? undefined : state.latest[tag]?.value;
+  return typeof value === "string" ? value : null;
 }

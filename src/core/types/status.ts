@@ -1,5 +1,5 @@
-import type { FilterType, Mode } from "./booth.ts";
 import type { ProvisioningState } from "./provisioning.ts";
+import type { BoothSummary } from "./summary.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
 
 /** A connection as people are told of it. */
@@ -14,35 +14,6 @@ export type LinkStatus =
       readonly attempt: number;
       readonly next_try_at: EpochMs | null;
     };
-
-export interface FilterStatus {
-  /** null: nothing is known of its use. */
-  readonly minutes: number | null;
-  readonly limit_minutes: number | null;
-  readonly percent: number | null;
-  readonly overuse_since: EpochMs | null;
-}
-
-/** What derivation says of a booth at this moment. */
-export interface BoothSummary {
-  readonly mode: Mode;
-  readonly since: EpochMs | null;
-  /** The PLC's own mode value. */
-  readonly raw: string;
-  readonly in_gap: boolean;
-  readonly last_good_at: EpochMs | null;
-  readonly cycles_today: number;
-  readonly cycles_total: number;
-  readonly run_open: boolean;
-  readonly filters: Readonly<Partial<Record<FilterType, FilterStatus>>>;
-  readonly firmware_version: string | null;
-  readonly last_firmware_update: EpochMs | null;
-  readonly plc_program: string | null;
-  readonly plc_program_revision: string | null;
-  readonly last_program_update: EpochMs | null;
-  readonly last_active_mode: Mode | null;
-  readonly plc_serial: string | null;
-}
 
 export interface BoothStatus {
   readonly booth: BoothId;
