@@ -20,6 +20,7 @@ module.exports = {
     { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
     { name: "not-to-unresolvable", severity: "error", from: {}, to: { couldNotResolve: true } },
   ],
+  allowedSeverity: "error",
   allowed: [
     allow(core, [core], []),
     allow(ports, [core], []),
@@ -33,10 +34,17 @@ module.exports = {
     allow(own("src/cli"), [report, wire, ports, config, core, own("src/cli")], []),
     allow(config, [core, config], ["zod", "yaml"]),
     allow(own("src/platform"), [core, ports, own("src/platform")], ["pino"]),
-    allow("^src/(main|compose)\\.ts$", [own("src")], ["pino"]),
-    { from: { path: "^simulators/" }, to: { path: ["^simulators/", "^src/core/types/", "^src/core/types\\.ts$", "^src/config/profile", "node_modules/"] } },
+    allow("^src/(main\\.(ts|cjs)|compose\\.ts)$", [own("src")], []),
+    {
+      from: { path: "^simulators/" },
+      to: {
+        path: ["^simulators/", "^src/core/types/", "^src/core/types\\.ts$", "^src/config/profile", "node_modules/"],
+      },
+    },
     { from: { path: "^test/" }, to: {} },
-    ...["wire", "drivers", "store", "cloud", "agent", "api", "cli", "config", "platform"].map((name) => nodeCore(own(`src/${name}`))),
+    ...["wire", "drivers", "store", "cloud", "agent", "api", "cli", "config", "platform"].map((name) =>
+      nodeCore(own(`src/${name}`)),
+    ),
     nodeCore("^src/(main|compose)\\.ts$"),
     nodeCore("^simulators/"),
   ],
@@ -44,6 +52,10 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },
     doNotFollow: { path: "node_modules" },
-    enhancedResolveOptions: { extensions: [".ts", ".js", ".cjs", ".mjs", ".json", ".d.ts"], exportsFields: ["exports"], conditionNames: ["import", "require", "node", "default", "types"] },
+    enhancedResolveOptions: {
+      extensions: [".ts", ".js", ".cjs", ".mjs", ".json", ".d.ts"],
+      exportsFields: ["exports"],
+      conditionNames: ["import", "require", "node", "default", "types"],
+    },
   },
 };

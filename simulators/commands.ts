@@ -21,6 +21,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   const stop = (): void => stopping.abort(new Error("stopped"));
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
+  // Whoever reads the output has gone, as with "| head".
+  process.stdout.once("error", stop);
   process.exitCode = await run(argv, stopping.signal);
 }
 

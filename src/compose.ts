@@ -28,6 +28,7 @@ import { systemRandom } from "./platform/random.ts";
 import { firstKey } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
+import { lockFolder } from "./store/lock.ts";
 import { openTail } from "./store/tail.ts";
 import { openStoreThread } from "./store/thread.ts";
 
@@ -54,6 +55,8 @@ function terminalIo(): Io {
   const stop = (): void => stopping.abort(new CommandError("stopped", EXIT.ok));
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
+  // Started by another program over a channel: without that program nobody would ever stop us.
+  if (process.connected) process.once("disconnect", stop);
   return {
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
@@ -80,6 +83,7 @@ async function runAgent(config: Config, io: Io): Promise<void> {
   const notify = systemdNotify(io.environment);
   const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
   const http = createHttpClient({ baseUrl: config.service.url, ...ca });
+  const lock = lockFolder(config.data_dir);
   const { store, identity } = openStoreThread({ dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
@@ -116,6 +120,7 @@ async function runAgent(config: Config, io: Io): Promise<void> {
     http.close();
     await store.close();
     tail.close();
+    lock.release();
   }
 }
 

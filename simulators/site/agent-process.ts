@@ -25,11 +25,14 @@ export interface AgentProcess {
 /** Starts the agent as a process of its own, with this process's Node. */
 export function startAgentProcess(configFile: string, onLine: (line: AgentLine) => void): AgentProcess {
   const child = spawn(process.execPath, [AGENT, "run", "--config", configFile], {
-    stdio: ["ignore", "pipe", "pipe"],
+    // The channel carries nothing: its end tells the agent that this site is gone, however it went.
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: withoutRuntimeDirectory(process.env),
   });
-  createInterface({ input: child.stdout }).on("line", (text) => onLine(lineOf(text)));
-  createInterface({ input: child.stderr }).on("line", (text) => onLine({ level: "error", event: "stderr", text }));
+  const { stdout, stderr } = child;
+  if (stdout === null || stderr === null) throw new Error("the agent's output isn't a pipe");
+  createInterface({ input: stdout }).on("line", (text) => onLine(lineOf(text)));
+  createInterface({ input: stderr }).on("line", (text) => onLine({ level: "error", event: "stderr", text }));
   const ended = new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(error.message));
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${String(code)}`));

@@ -146,7 +146,7 @@ async function keepAgent(site: Site, signal: AbortSignal): Promise<void> {
       line.level === "info" ? "agent" : `agent ${line.level === "error" ? "!!" : "!"}`,
       line.text,
     );
-  while (!signal.aborted) {
+  while (!isOver(signal)) {
     const agent = startAgentProcess(folder.configFile, show);
     screen.line(
       site.clock.wall(),
@@ -155,8 +155,10 @@ async function keepAgent(site: Site, signal: AbortSignal): Promise<void> {
     );
     const ended = await Promise.race([agent.ended, stopAt(agent, signal)]);
     if (ended === null) return;
-    screen.line(site.clock.wall(), "agent !!", `ended by itself (${ended}); it is started again`);
+    // Ctrl-C reaches the agent as well: what ends together with the site hasn't ended by itself.
     await pause(RESTART_AFTER_MS, signal);
+    if (isOver(signal)) return;
+    screen.line(site.clock.wall(), "agent !!", `ended by itself (${ended}); it is started again`);
   }
 }
 
@@ -169,7 +171,7 @@ async function stopAt(agent: AgentProcess, signal: AbortSignal): Promise<null> {
 
 async function watch(site: Site, signal: AbortSignal): Promise<void> {
   const socket = join(site.options.folder.runtime, "agent.sock");
-  while (!signal.aborted) {
+  while (!isOver(signal)) {
     const status = await askStatus(socket);
     if (status !== null) site.options.screen.status(status);
     await pause(STATUS_EVERY_MS, signal);
@@ -178,10 +180,15 @@ async function watch(site: Site, signal: AbortSignal): Promise<void> {
 
 /** A site that is killed goes on from here at its next start, a few seconds back: its clock never runs back by more. */
 async function rememberTime(site: Site, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
+  while (!isOver(signal)) {
     site.options.folder.remember({ ...site.memory, wall: site.clock.wall() });
     await pause(REMEMBER_EVERY_MS, signal);
   }
+}
+
+/** Asks anew each time: the compiler takes a property read before an await for settled. */
+function isOver(signal: AbortSignal): boolean {
+  return signal.aborted;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

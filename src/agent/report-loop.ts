@@ -1,16 +1,19 @@
+import { fullJitter } from "../core/backoff.ts";
 import { connectivityOf } from "../core/reported.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { Milliseconds } from "../core/types/units.ts";
-import type { Clock, Identity, Logger, Reported, ServiceApi } from "../ports.ts";
+import type { Clock, Identity, Logger, Random, Reported, ServiceApi } from "../ports.ts";
 import type { Bell } from "./bell.ts";
 import type { BoothBoard } from "./board.ts";
 
 const AT_LEAST_EVERY_MS = 21_600_000;
 /** Changes that follow each other closely go in one request. */
 const AT_MOST_EVERY_MS = 10_000;
+const RETRY = { base_ms: 10_000, cap_ms: 300_000 };
 
 export interface ReportParts {
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Logger;
   readonly identity: Identity;
   readonly api: ServiceApi;
@@ -26,11 +29,11 @@ export interface ReportParts {
 export async function reportLoop(parts: ReportParts, signal: AbortSignal): Promise<never> {
   let said = "";
   let saidAt = Number.NEGATIVE_INFINITY;
+  let failures = 0;
   for (;;) {
     const reported = parts.board.row.state === "active" ? reportedNow(parts) : null;
     const content = JSON.stringify({ ...reported, seq: 0, sent_at: 0 });
-    const isDue =
-      reported !== null && (JSON.stringify(content) !== said || parts.clock.mono() - saidAt >= AT_LEAST_EVERY_MS);
+    const isDue = reported !== null && (content !== said || parts.clock.mono() - saidAt >= AT_LEAST_EVERY_MS);
     if (!isDue) {
       await parts.news.wait(signal, AT_LEAST_EVERY_MS);
       continue;
@@ -38,8 +41,12 @@ export async function reportLoop(parts: ReportParts, signal: AbortSignal): Promi
     if (await put(parts, reported)) {
       said = content;
       saidAt = parts.clock.mono();
+      failures = 0;
+    } else {
+      failures += 1;
     }
-    await parts.clock.sleep(AT_MOST_EVERY_MS, signal);
+    const more = failures === 0 ? 0 : fullJitter(failures, RETRY, () => parts.random.next());
+    await parts.clock.sleep(AT_MOST_EVERY_MS + more, signal);
   }
 }
 

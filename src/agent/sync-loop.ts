@@ -26,12 +26,12 @@ export interface SyncParts {
 /** Owns the session with the service: connects, sends every bound booth's stream, and begins anew after any failure. */
 export async function syncLoop(parts: SyncParts, signal: AbortSignal): Promise<void> {
   let attempt = 0;
-  const connected = (): void => {
+  const proven = (): void => {
     attempt = 0;
   };
   while (!isOver(signal)) {
     try {
-      await oneSession(parts, signal, connected);
+      await oneSession(parts, signal, proven);
     } catch (error) {
       if (isOver(signal)) break;
       const wait = fullJitter(attempt, RETRY, () => parts.random.next());
@@ -42,7 +42,7 @@ export async function syncLoop(parts: SyncParts, signal: AbortSignal): Promise<v
 }
 
 /** One session from connect to its end; waits first until there is a booth to speak for. Throws the reason of the end. */
-async function oneSession(parts: SyncParts, signal: AbortSignal, connected: () => void): Promise<void> {
+async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => void): Promise<void> {
   const account = await accountOf(parts);
   if (account === null) return parts.news.wait(signal);
   const started = parts.clock.mono();
@@ -50,9 +50,8 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, connected: () =
   try {
     const booths = parts.booths.filter((board) => isBound(board.row));
     await session.hello(booths.map(helloOf));
-    connected();
     serviceIsUp(parts, { url: account.url, took_ms: parts.clock.mono() - started });
-    await runSession(parts, { session, booths }, signal);
+    await runSession(parts, { session, booths, proven }, signal);
   } finally {
     await session.close();
   }
@@ -63,7 +62,12 @@ interface Running {
   readonly booths: readonly BoothBoard[];
 }
 
-async function runSession(parts: SyncParts, { session, booths }: Running, signal: AbortSignal): Promise<void> {
+/** `proven` is called at each ack: only a session that brings something to the service ends the back-off. */
+interface Session extends Running {
+  readonly proven: () => void;
+}
+
+async function runSession(parts: SyncParts, { session, booths, proven }: Session, signal: AbortSignal): Promise<void> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const pumps = booths.map((board) =>
@@ -75,7 +79,10 @@ async function runSession(parts: SyncParts, { session, booths }: Running, signal
         generation: board.row.generation ?? 0,
         news: parts.news,
         info: () => board.info,
-        acked: (info) => acked(parts, board, info.acked_seq),
+        acked: (info) => {
+          proven();
+          acked(parts, board, info.acked_seq);
+        },
       },
       both,
     ),

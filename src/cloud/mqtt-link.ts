@@ -35,27 +35,44 @@ export interface MqttLinkParts {
  * SQLite is the queue and the sync loop owns the retry. PUBACK proves nothing; only down/ack does.
  */
 export function createMqttLink(parts: MqttLinkParts): ServiceLink {
+  let version: ProtocolVersion = 5;
   return {
     async connect(account, signal) {
       const session = randomUUID();
-      const client = await connectOnce(parts, { account, session, signal });
+      const dial = { account, session, signal };
+      const client = await connectOnce(parts, { ...dial, version }).catch((error: unknown) => {
+        if (version === 4 || !isVersionRefused(error)) throw error;
+        version = 4;
+        return connectOnce(parts, { ...dial, version });
+      });
       return sessionOf(parts, { client, account, session });
     },
   };
+}
+
+/** MQTT 5, or 3.1.1 for brokers that know no other. */
+type ProtocolVersion = 4 | 5;
+
+/** How brokers of 3.1.1 and of 5 say that they don't speak the version asked for. */
+const VERSION_REFUSED = new Set([1, 132]);
+
+function isVersionRefused(error: unknown): boolean {
+  return error instanceof Error && "code" in error && typeof error.code === "number" && VERSION_REFUSED.has(error.code);
 }
 
 interface Dial {
   readonly account: LinkAccount;
   readonly session: string;
   readonly signal: AbortSignal;
+  readonly version: ProtocolVersion;
 }
 
-async function connectOnce(parts: MqttLinkParts, { account, session, signal }: Dial): Promise<MqttClient> {
+async function connectOnce(parts: MqttLinkParts, { account, session, signal, version }: Dial): Promise<MqttClient> {
   const client = mqtt.connect(account.url, {
     clientId: account.client_id,
     username: account.username,
     password: account.credential,
-    protocolVersion: 5,
+    protocolVersion: version,
     clean: true,
     keepalive: KEEPALIVE_S,
     connectTimeout: CONNECT_TIMEOUT_MS,

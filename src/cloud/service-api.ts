@@ -54,12 +54,21 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
   };
 }
 
+/** What was never read stays out: a null would wipe what the service knows. A null date says "not since we look". */
 function reportedOf(reported: Reported): ReportedWire {
+  const { firmware_version, plc_program, plc_program_revision, last_active_mode } = reported;
+  const { connectivity_status, plc, seq } = reported;
   const timeOf = (instant: number | null): string | null => (instant === null ? null : answerTime(instant));
   return {
-    ...reported,
-    last_firmware_update: timeOf(reported.last_firmware_update),
-    last_program_update: timeOf(reported.last_program_update),
+    connectivity_status,
+    plc,
+    seq,
+    ...(firmware_version === null
+      ? {}
+      : { firmware_version, last_firmware_update: timeOf(reported.last_firmware_update) }),
+    ...(plc_program === null ? {} : { plc_program, last_program_update: timeOf(reported.last_program_update) }),
+    ...(plc_program_revision === null ? {} : { plc_program_revision }),
+    ...(last_active_mode === null ? {} : { last_active_mode }),
     sent_at: isoTime(reported.sent_at),
   };
 }

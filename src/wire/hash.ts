@@ -1,13 +1,16 @@
 import { createHash } from "node:crypto";
 import type { StreamRecord } from "../core/types/record.ts";
 
-/** JSON with the keys of every object sorted, so that both sides hash the same text. */
+/**
+ * JSON with the keys of every object sorted as text, so that both sides hash the same. Built by hand: an object made anew with
+ * sorted keys would put keys that look like numbers ("10", as mode codes are) in the order of numbers.
+ */
 function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const fields = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  const sorted = fields.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${sorted.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(",")}}`;
 }
 
 /** The hash of consecutive records as docs/wire.md defines it: SHA-256, hex. An ack that carries another one moves nothing. */

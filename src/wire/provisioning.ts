@@ -70,13 +70,13 @@ export type ProvisioningWire = z.infer<typeof provisioningShape>;
 
 /** The `reported` block: the seven device fields and what goes with them. */
 export interface ReportedWire {
-  readonly firmware_version: string | null;
-  readonly last_firmware_update: string | null;
-  readonly plc_program: string | null;
-  readonly plc_program_revision: string | null;
-  readonly last_program_update: string | null;
+  readonly firmware_version?: string;
+  readonly last_firmware_update?: string | null;
+  readonly plc_program?: string;
+  readonly plc_program_revision?: string;
+  readonly last_program_update?: string | null;
   readonly connectivity_status: "Active" | "Idle" | "Offline";
-  readonly last_active_mode: string | null;
+  readonly last_active_mode?: string;
   readonly plc: {
     readonly protocol: string;
     readonly address: string;

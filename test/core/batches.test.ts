@@ -3,16 +3,15 @@ import { expect, it } from "vitest";
 import { cutBatches } from "../../src/core/batches.ts";
 import type { Placed } from "../../src/core/types/record.ts";
 
-const record = (seq: number, boot: string, time: number, value = "x"): Placed => ({
+const record = (seq: number, boot: string, content: { time: number; value: string }): Placed => ({
   kind: "r",
   seq,
   boot,
   mono: seq * 1000,
   at: seq,
   tag: "mode",
-  value,
   quality: "good",
-  time,
+  ...content,
 });
 
 it("batches hold every record once, in order, each unbroken, of one boot and one offset", () => {
@@ -29,7 +28,7 @@ it("batches hold every record once, in order, each unbroken, of one boot and one
       const records = steps.map((one) => {
         seq += 1 + (one.hole === 2 ? 1 : 0);
         shift += one.shift;
-        return record(seq, one.boot, seq * 1000 + shift, "x".repeat(one.size));
+        return record(seq, one.boot, { time: seq * 1000 + shift, value: "x".repeat(one.size) });
       });
       const batches = cutBatches(records);
       expect(batches.flat()).toEqual(records);

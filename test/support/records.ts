@@ -6,8 +6,8 @@ export const T0 = Date.UTC(2026, 2, 2, 8);
 
 const base = (mono: number, boot: string) => ({ boot, mono, at: T0 + mono, quality: "good" }) as const;
 
-export function reading(mono: number, tag: string, value: TagValue, boot = "b1"): LogRecord {
-  return { kind: "r", ...base(mono, boot), tag, value };
+export function reading(mono: number, tag: string, value: TagValue): LogRecord {
+  return { kind: "r", ...base(mono, "b1"), tag, value };
 }
 
 export function coverage(from: number, to: number, boot = "b1"): LogRecord {

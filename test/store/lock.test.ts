@@ -1,0 +1,11 @@
+import { expect, it } from "vitest";
+import { FolderInUse, lockFolder } from "../../src/store/lock.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+it("a data folder belongs to one agent at a time", () => {
+  const folder = temporaryFolder();
+  const first = lockFolder(folder);
+  expect(() => lockFolder(folder)).toThrow(FolderInUse);
+  first.release();
+  lockFolder(folder).release();
+});
