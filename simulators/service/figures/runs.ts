@@ -50,7 +50,11 @@ function readRun(stages: readonly Stage[], runSet: readonly Mode[], first: numbe
   for (let i = first; i < stages.length; i += 1) {
     const stage = stages[i];
     if (stage === undefined) break;
-    if (stage.after_restart && i > first) return done("restart", i);
+    if (stage.after_restart && i > first) {
+      // The silence before it is the restart's own: what stood before that was left by the restart.
+      while (inside.at(-1)?.mode === "no_data") inside.pop();
+      return done("restart", i);
+    }
     if (runSet.includes(stage.mode)) {
       inside.push(stage);
       continue;

@@ -1,0 +1,101 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { serviceCommand } from "../../../simulators/service/cli.ts";
+import { openDb } from "../../../simulators/service/db.ts";
+import { oracle } from "../../../simulators/service/admin/oracle.ts";
+import { claimBody } from "../../support/service_log.ts";
+
+const CLI = new URL("../../../simulators/service/cli.ts", import.meta.url).href;
+
+describe("booth-sim service", () => {
+  let folder = "";
+  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "service-"))));
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const runCommand = async (argv: readonly string[], signal = AbortSignal.abort()) => {
+    const out: string[] = [];
+    const err: string[] = [];
+    const code = await serviceCommand(argv, { out: (line) => out.push(line), err: (line) => err.push(line), signal });
+    return { code, out, err };
+  };
+  const free = ["--port", "0", "--mqtt-port", "0"];
+
+  it("helps, and starts and ends", async () => {
+    expect(await runCommand(["--help"])).toMatchObject({ code: 0, err: [] });
+    const { code, out } = await runCommand([...free, "--data", folder, "--serial", "ABCD1234", "--api-key", "k"]);
+    expect([code, out[0]]).toEqual([
+      0,
+      expect.stringMatching(/^service http:\/\/127\.0\.0\.1:\d+, broker mqtt:\/\/127\.0\.0\.1:\d+$/),
+    ]);
+  });
+
+  it("says in one sentence what is wrong", async () => {
+    expect(await runCommand(["--port", "x"])).toMatchObject({ code: 2, err: ["--port is not a port (see --help)"] });
+    expect((await runCommand(["--nonsense"])).code).toBe(2);
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", () => resolve()));
+    const { port } = taken.address() as AddressInfo;
+    const busy = await runCommand(["--port", String(port), "--mqtt-port", "0", "--data", folder]);
+    expect(busy).toMatchObject({
+      code: 1,
+      err: [`Port ${port} is taken by another program; choose another with --port, --mqtt-port or --admin-port.`],
+    });
+    taken.close();
+    const file = join(folder, "file");
+    writeFileSync(file, "");
+    const unwritable = await runCommand([...free, "--data", join(file, "x")]);
+    expect(unwritable).toMatchObject({
+      code: 1,
+      err: [`The folder ${join(file, "x")} can't be written; choose another with --data.`],
+    });
+  });
+
+  it("runs by the clock of a file", async () => {
+    const clock = join(folder, "clock.json");
+    writeFileSync(clock, JSON.stringify({ epoch_ms: Date.UTC(2030, 0, 1), real_ms: Date.now(), speed: 1 }));
+    const ended = new AbortController();
+    let date: string | null = "";
+    const io = {
+      err: () => undefined,
+      signal: ended.signal,
+      out: (line: string) => {
+        const url = /http:\S+(?=,)/.exec(line)?.[0] ?? "";
+        void fetch(`${url}/api/booths`).then((answer) => {
+          date = answer.headers.get("date");
+          ended.abort();
+        });
+      },
+    };
+    expect(await serviceCommand([...free, "--data", folder, "--clock-file", clock], io)).toBe(0);
+    expect(date).toContain("2030");
+  });
+
+  it("has after kill -9 whatever it answered for", async () => {
+    const code = `import { serviceCommand } from ${JSON.stringify(CLI)};
+      await serviceCommand(process.argv.slice(1), { out: (line) => process.stdout.write(line + "\\n"), err: () => {}, signal: new AbortController().signal });`;
+    const argv = [...free, "--data", folder, "--serial", "ABCD1234", "--api-key", "prov"];
+    const child = spawn(process.execPath, ["--input-type=module", "-e", code, "--", ...argv], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [line] = (await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()).value?.split(
+      ",",
+    ) ?? [""];
+    const url = `${line?.replace("service ", "") ?? ""}/api/booths_provisioning`;
+    const headers = { authorization: "prov", "content-type": "application/json" };
+    const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(claimBody()) });
+    expect(answer.status).toBe(201);
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
+    await gone;
+    const db = openDb(folder);
+    expect(oracle(db)).toMatchObject([{ stream_id: "stream-1", generation: 1 }]);
+    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+    db.close();
+  });
+});

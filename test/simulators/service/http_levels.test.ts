@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { claim, startBench } from "../../support/service_http.ts";
+
+describe("a hundred gateways at once", () => {
+  it("claim one serial, and one gets it", async () => {
+    const bench = await startBench();
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => claim(bench, `gw-${i}`)));
+    const statuses = answers.map((answer) => answer.status).sort();
+    expect(statuses).toEqual([201, ...Array.from({ length: 99 }, () => 409)]);
+    await bench.running.stop();
+  });
+});
+
+describe("the plain level", () => {
+  it("knows no record before the first POST, and only observed fields", async () => {
+    const bench = await startBench({ plain: true });
+    const path = "/api/booths_provisioning/ABCD1234";
+    expect((await bench.call("GET", path)).status).toBe(404);
+    const made = await bench.call("POST", "/api/booths_provisioning", { body: { serial_number: "ABCD1234" } });
+    expect(made.status).toBe(201);
+    expect(made.body).not.toHaveProperty("generation");
+    const done = await bench.call("PUT", path, { body: { completion_status: "COMPLETE" } });
+    expect(done.body["completion_status"]).toBe("COMPLETE");
+    await bench.running.stop();
+  });
+});
+
+describe("planned faults", () => {
+  it("strike a route so often, before or after it was carried out", async () => {
+    const bench = await startBench();
+    const plan = (fault: unknown) =>
+      fetch(`${bench.running.adminUrl}/fault`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(fault),
+      });
+    expect((await plan({ times: 0 })).status).toBe(400);
+    await plan({ route: "GET /api/booths", status: 429, retry_after: "7", times: 2 });
+    const struck = await bench.call("GET", "/api/booths");
+    expect([struck.status, struck.headers.get("retry-after")]).toEqual([429, "7"]);
+    expect((await bench.call("GET", "/api/booths")).status).toBe(429);
+    expect((await bench.call("GET", "/api/booths")).status).toBe(200);
+    await plan({ route: "GET /api/booths", truncate: true, when: "after" });
+    await expect(bench.call("GET", "/api/booths")).rejects.toThrow();
+    await plan({ route: "POST /api/booths_provisioning", reset: true, when: "after" });
+    await expect(claim(bench)).rejects.toThrow();
+    expect((await claim(bench)).status).toBe(200);
+    await bench.running.stop();
+  });
+});

@@ -1,0 +1,179 @@
+import { gzipSync } from "node:zlib";
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { oracle } from "../../../simulators/service/admin/oracle.ts";
+import { takeHello } from "../../../simulators/service/ingest/hello.ts";
+import { unpack, MAX_UNZIPPED_BYTES } from "../../../simulators/service/ingest/unpack.ts";
+import { takeUplink } from "../../../simulators/service/mqtt/uplink.ts";
+import { provision } from "../../../simulators/service/provisioning/provision.ts";
+import { batchOf, bench, boundBench, claimBody, EPOCH, HOUR, MINUTE } from "../../support/service_log.ts";
+import type { LogRecord } from "../../support/service_log.ts";
+
+const readings = (count: number, first = 0): LogRecord[] =>
+  Array.from({ length: count }, (_, i) => ({
+    kind: "r",
+    tag: "mode",
+    mono: (first + i) * 1000,
+    value: first + i,
+    quality: "good",
+  }));
+
+/** The hash as docs/wire.md words it, made without the service's code. */
+const hashOf = (records: readonly LogRecord[]): string => {
+  const lines = records.map(
+    ({ kind, tag, mono, value, quality }) => `${JSON.stringify([kind, tag, "boot-1", mono, value, quality])}\n`,
+  );
+  return createHash("sha256").update(lines.join("")).digest("hex");
+};
+
+describe("ingest of the reference service", () => {
+  it("acks what it stored, with the hash of it, and the same batch again changes nothing", () => {
+    const { db, ingest } = boundBench();
+    const batch = batchOf(readings(10));
+    const ack = {
+      st: "stream-1",
+      s0: 1,
+      n: 10,
+      hash: hashOf(readings(10)),
+      reject: [],
+      conflict: null,
+      acked_seq: 10,
+      server_time: EPOCH,
+      window: 4,
+    };
+    expect(ingest(batch)).toEqual(ack);
+    expect(ingest(batch)).toEqual(ack);
+    expect(oracle(db)).toMatchObject([{ count: 10, ranges: [[1, 10]], duplicates_offered: 10 }]);
+  });
+
+  it("sorts keys of values at every depth before it hashes", () => {
+    const { ingest } = boundBench();
+    const value = { reason: "x", event: "y", detail: { b: [{ d: 1, c: 2 }], a: null } };
+    const sorted = { detail: { a: null, b: [{ c: 2, d: 1 }] }, event: "y", reason: "x" };
+    const record = { kind: "e", tag: "", mono: 0, quality: "good" };
+    expect(ingest(batchOf([{ ...record, value }])).hash).toBe(hashOf([{ ...record, value: sorted }]));
+  });
+
+  it("takes batches in any order, overlapping too", () => {
+    const { db, ingest } = boundBench();
+    expect(ingest(batchOf(readings(10, 20), { s0: 21 })).acked_seq).toBe(0);
+    expect(ingest(batchOf(readings(10, 0), { s0: 1 })).acked_seq).toBe(10);
+    expect(ingest(batchOf(readings(15, 5), { s0: 6 })).acked_seq).toBe(30);
+    expect(oracle(db)).toMatchObject([{ count: 30, ranges: [[1, 30]], duplicates_offered: 5 }]);
+  });
+
+  it("stores nothing from the first conflict on, and keeps what it holds", () => {
+    const { db, ingest } = boundBench();
+    ingest(batchOf(readings(10)));
+    const other = readings(20).map((record, i) => (i === 7 ? { ...record, value: 99 } : record));
+    expect(ingest(batchOf(other))).toMatchObject({ conflict: 8, n: 20, hash: hashOf(readings(10)), acked_seq: 10 });
+    expect(oracle(db)).toMatchObject([{ count: 10, conflicts_offered: 1 }]);
+  });
+
+  it("lets a forked stream go on counting", () => {
+    const { db, ingest } = boundBench();
+    ingest(batchOf(readings(10)));
+    const forked = { stream_id: "stream-2", serial: "abcd1234", generation: 1, oldest_seq: 1, newest_seq: 12 };
+    takeHello(
+      db,
+      { id: "gw-1", nowMs: EPOCH },
+      { booths: [{ ...forked, predecessor: { stream_id: "stream-1", last_seq: 7 } }] },
+    );
+    expect(ingest(batchOf(readings(5, 50), { stream: "stream-2", s0: 8 })).acked_seq).toBe(12);
+  });
+
+  it("rejects one poison record and takes the rest", () => {
+    const { db, ingest } = boundBench();
+    const bad = readings(5);
+    bad[2] = { kind: "h", tag: "fast", mono: 2000, value: { group: "fast" }, quality: "good" };
+    const ack = ingest(batchOf(bad));
+    expect(ack).toMatchObject({ conflict: null, acked_seq: 5, hash: hashOf(bad.filter((_, i) => i !== 2)) });
+    expect(ack.reject.map((entry) => entry.seq)).toEqual([3]);
+    expect(ingest(batchOf(bad)).reject).toEqual(ack.reject);
+    expect(oracle(db)).toMatchObject([{ count: 4, rejected: [{ seq: 3 }] }]);
+  });
+
+  it.each<[string, LogRecord]>([
+    ["an unknown kind", { kind: "z", tag: "", mono: 0, value: {}, quality: "good" }],
+    ["null of good quality", { kind: "r", tag: "mode", mono: 0, value: null, quality: "good" }],
+    ["an object as a reading", { kind: "r", tag: "mode", mono: 0, value: {}, quality: "good" }],
+    ["an unknown quality", { kind: "r", tag: "mode", mono: 0, value: 1, quality: "best" }],
+    [
+      "a value nested too deeply",
+      {
+        kind: "e",
+        tag: "",
+        mono: 0,
+        value: JSON.parse(`${'{"a":'.repeat(40)}1${"}".repeat(40)}`) as unknown,
+        quality: "good",
+      },
+    ],
+  ])("rejects %s", (_, record) => {
+    const { ingest } = boundBench();
+    expect(ingest(batchOf([record])).reject).toHaveLength(1);
+  });
+
+  it("moves over a range that was given up", () => {
+    const { ingest } = boundBench();
+    ingest(batchOf(readings(5)));
+    const gap = { kind: "g", tag: "", mono: 99_000, value: { from: 6, to: 90, reason: "budget" }, quality: "good" };
+    expect(ingest(batchOf([...readings(2, 90), gap], { s0: 91 })).acked_seq).toBe(93);
+  });
+
+  it("names no record of a batch that it can't look at", () => {
+    const { db, ingest } = boundBench();
+    expect(ingest({ ...batchOf(readings(3)), dt: [0] })).toMatchObject({
+      st: "stream-1",
+      n: 0,
+      error: "malformed: columns of different length",
+    });
+    expect(ingest("nonsense")).toMatchObject({ n: 0, acked_seq: 0 });
+    expect(ingest(batchOf(readings(3), { generation: 2 }))).toMatchObject({ n: 0, error: "generation" });
+    expect(ingest(batchOf(readings(3), { stream: "other" }))).toMatchObject({ n: 0, error: "not_bound" });
+    expect(ingest(batchOf(readings(3)), "gw-2")).toMatchObject({ n: 0, error: "foreign_gateway" });
+    expect(ingest(batchOf(readings(3), { gateway: "gw-2" }), "gw-2")).toMatchObject({
+      n: 0,
+      error: "not_bound",
+      acked_seq: 0,
+    });
+    expect(oracle(db)).toMatchObject([{ count: 0 }]);
+  });
+
+  it("takes from a gateway that was replaced what it recorded before the swap, no more", () => {
+    const { service, caller, ingest, db } = boundBench();
+    const now = EPOCH + HOUR;
+    provision(service, {
+      caller: caller("admin"),
+      body: claimBody("gw-2", { intent: "take_over", expected_generation: 1 }),
+      now,
+    });
+    const late = [...readings(1), { kind: "r", tag: "mode", mono: HOUR + MINUTE, value: 1, quality: "good" }];
+    expect(ingest(batchOf(late))).toMatchObject({ n: 2, reject: [{ seq: 2, reason: "recorded after the swap" }] });
+    const fresh = batchOf(readings(2, 5000), { gateway: "gw-2", generation: 2, stream: "stream of gw-2" });
+    expect(ingest(fresh, "gw-2")).toMatchObject({ n: 2, acked_seq: 2 });
+    expect(oracle(db).map((stream) => stream.count)).toEqual([1, 2]);
+  });
+
+  it("binds by hello only what the gateway holds", () => {
+    const { db } = bench();
+    const booths = [{ stream_id: "s", serial: "ABCD1234", generation: 1, oldest_seq: 1, newest_seq: 0 }];
+    expect(takeHello(db, { id: "gw-1", nowMs: EPOCH }, { booths })).toEqual([]);
+    const bound = boundBench();
+    expect(takeHello(bound.db, { id: "gw-1", nowMs: EPOCH }, { booths })).toEqual(["s"]);
+    expect(takeHello(bound.db, { id: "gw-2", nowMs: EPOCH }, { booths })).toEqual([]);
+  });
+
+  it("limits size before and after unzipping", () => {
+    expect(unpack(gzipSync(Buffer.alloc(MAX_UNZIPPED_BYTES + 1, 32)))).toEqual({ error: "too_large" });
+    expect(unpack(Buffer.alloc(300 * 1024))).toEqual({ error: "too_large" });
+    expect(unpack(Buffer.from("not gzip"))).toEqual({ error: "malformed" });
+    expect(unpack(gzipSync("{"))).toEqual({ error: "malformed" });
+    const { db } = boundBench();
+    const at = { gateway: "gw-1", topic: "batch", now: EPOCH };
+    expect(takeUplink(db, { ...at, payload: gzipSync(JSON.stringify(batchOf(readings(3)))) })).toMatchObject({
+      n: 3,
+      acked_seq: 3,
+    });
+    expect(takeUplink(db, { ...at, payload: Buffer.from("x") })).toMatchObject({ n: 0, error: "malformed" });
+  });
+});

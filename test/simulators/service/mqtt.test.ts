@@ -1,0 +1,152 @@
+import { gzipSync } from "node:zlib";
+import mqtt from "mqtt";
+import type { IClientOptions, MqttClient } from "mqtt";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { batchOf, script } from "../../support/service_log.ts";
+import { claim, eventually, startBench } from "../../support/service_http.ts";
+import type { Running } from "../../support/service_http.ts";
+
+const UP = "bg/v1/gw-1/up";
+
+describe("MQTT side of the reference service", () => {
+  let bench: Running;
+  let clients: MqttClient[] = [];
+  beforeEach(async () => {
+    bench = await startBench();
+    await claim(bench);
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.endAsync(true);
+    await bench.running.stop();
+  });
+
+  const connect = async (more: IClientOptions = {}): Promise<MqttClient> => {
+    const options: IClientOptions = {
+      clientId: "gw-1",
+      username: "gw-1",
+      password: "secret of gw-1",
+      reconnectPeriod: 0,
+      ...more,
+    };
+    const client = mqtt.connect(bench.running.mqttUrl, options);
+    client.on("error", () => undefined);
+    clients = [...clients, client];
+    await new Promise<void>((resolve, reject) => {
+      client.once("connect", () => resolve());
+      client.once("error", reject);
+      client.once("close", () => reject(new Error("closed")));
+    });
+    return client;
+  };
+
+  const messages = async (client: MqttClient): Promise<Record<string, unknown>[]> => {
+    const received: Record<string, unknown>[] = [];
+    client.on("message", (_, payload) => received.push(JSON.parse(payload.toString()) as Record<string, unknown>));
+    await client.subscribeAsync("bg/v1/gw-1/down/#", { qos: 1 });
+    return received;
+  };
+
+  const batch = gzipSync(JSON.stringify(batchOf(script().stage("spray", 60_000).records())));
+
+  it("acks a batch after its commit, and again when the ack was lost", async () => {
+    const client = await connect();
+    const received = await messages(client);
+    bench.running.faults.add({ topic: "down/ack", lose_ack: true });
+    await client.publishAsync(`${UP}/batch`, batch, { qos: 1 });
+    await eventually("the batch is stored", () => (bench.running.oracle()[0]?.count === 4 ? true : undefined));
+    await client.publishAsync(`${UP}/batch`, batch, { qos: 1 });
+    const ack = await eventually("an ack", () => received[0]);
+    expect(ack).toMatchObject({ st: "stream-1", s0: 1, n: 4, reject: [], conflict: null, acked_seq: 4, window: 4 });
+    expect(bench.running.oracle()).toMatchObject([{ count: 4, duplicates_offered: 4 }]);
+    expect(await (await fetch(`${bench.running.adminUrl}/oracle`)).json()).toMatchObject({
+      streams: [{ ranges: [[1, 4]] }],
+    });
+  });
+
+  it("refuses a wrong password, a foreign name and a provision key", async () => {
+    await expect(connect({ password: "wrong" })).rejects.toThrow();
+    await expect(connect({ username: "gw-2", clientId: "gw-2" })).rejects.toThrow();
+    await expect(connect({ username: "prov", clientId: "prov", password: "prov" })).rejects.toThrow();
+  });
+
+  it("refuses topics outside the own prefix", async () => {
+    const client = await connect();
+    await expect(client.subscribeAsync("bg/v1/gw-2/down/#")).rejects.toThrow();
+    await expect(client.subscribeAsync("#")).rejects.toThrow();
+    const closed = new Promise((resolve) => client.once("close", () => resolve(true)));
+    client.publish("bg/v1/gw-2/up/batch", batch, { qos: 1 });
+    expect(await closed).toBe(true);
+    expect(bench.running.oracle()).toMatchObject([{ count: 0 }]);
+  });
+
+  it("knows who is online by heartbeat and will", async () => {
+    const status = async (): Promise<unknown> =>
+      (await bench.call("GET", "/api/booths/b1")).body["connectivity_status"];
+    const until = (wanted: string) => eventually(wanted, async () => ((await status()) === wanted ? true : undefined));
+    const will = {
+      topic: `${UP}/state`,
+      payload: Buffer.from('{"v":1,"online":false}'),
+      qos: 1 as const,
+      retain: true,
+    };
+    const client = await connect({ will });
+    const beat = (mode: string) =>
+      client.publishAsync(
+        `${UP}/state`,
+        JSON.stringify({ v: 1, online: true, booths: [{ serial: "ABCD1234", link: "up", mode }] }),
+        { qos: 1, retain: true },
+      );
+    await beat("spray");
+    await until("Active");
+    bench.clock.now += 121_000;
+    expect(await status()).toBe("Offline");
+    await beat("idle");
+    await until("Idle");
+    client.stream.destroy();
+    await until("Offline");
+  });
+
+  it("sends commands and keeps their results, and binds streams by hello", async () => {
+    const client = await connect();
+    const received = await messages(client);
+    const booths = [
+      {
+        stream_id: "stream-9",
+        serial: "ABCD1234",
+        generation: 1,
+        oldest_seq: 1,
+        newest_seq: 0,
+        predecessor: null,
+        config_revision: 1,
+      },
+    ];
+    await client.publishAsync(`${UP}/hello`, JSON.stringify({ v: 1, session: "s", booths }), { qos: 1 });
+    await eventually("the stream is bound", () =>
+      bench.running.oracle().find((stream) => stream.stream_id === "stream-9"),
+    );
+    const body = JSON.stringify({ gateway_id: "gw-1", type: "digest", args: { hours: 2 } });
+    await fetch(`${bench.running.adminUrl}/command`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    });
+    const command = await eventually("a command", () => received[0]);
+    expect(command).toMatchObject({ type: "digest", args: { hours: 2 } });
+    await client.publishAsync(`${UP}/result`, JSON.stringify({ cmd_id: command["id"], state: "done" }), { qos: 1 });
+    const state = () => bench.running.db.prepare("SELECT state FROM commands").pluck().get();
+    await eventually("the result is kept", () => (state() === "done" ? true : undefined));
+  });
+
+  it("cuts the session of a revoked key", async () => {
+    const client = await connect();
+    const closed = new Promise((resolve) => client.once("close", () => resolve(true)));
+    const body = JSON.stringify({ gateway_id: "gw-1" });
+    await fetch(`${bench.running.adminUrl}/keys/revoke`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    });
+    expect(await closed).toBe(true);
+    await expect(connect()).rejects.toThrow();
+  });
+});
