@@ -58,7 +58,7 @@ async function put(parts: ReportParts, reported: Reported): Promise<boolean> {
   if (answer.kind === "ok") {
     parts.log.info(
       { event: "reported", booth: parts.board.booth, connectivity_status: reported.connectivity_status },
-      `${parts.board.booth}: reported firmware ${reported.firmware_version ?? "?"}, program ${reported.plc_program ?? "?"} ${reported.plc_program_revision ?? "?"}, ${reported.connectivity_status}`,
+      `${parts.board.booth}: reported ${reportText(reported)}`,
     );
     return true;
   }
@@ -91,4 +91,15 @@ function reportedNow(parts: ReportParts): Reported {
     seq: board.info.newest_seq,
     sent_at: clock.wall(),
   };
+}
+
+function reportText(reported: Reported): string {
+  const { firmware_version, plc_program, plc_program_revision, last_active_mode } = reported;
+  const parts = [
+    reported.connectivity_status,
+    firmware_version === null ? "" : `firmware ${firmware_version}`,
+    plc_program === null ? "" : `program ${plc_program} ${plc_program_revision ?? ""}`.trimEnd(),
+    last_active_mode === null ? "" : `last active in ${last_active_mode}`,
+  ];
+  return parts.filter((text) => text !== "").join(", ");
 }

@@ -1,8 +1,7 @@
-import { crc32 } from "node:zlib";
 import type { Database } from "better-sqlite3";
 import type { Fact, LogRecord, Placed, Stored } from "../core/types/record.ts";
 import type { Fold } from "./fold-port.ts";
-import { packFact, packLog, runsOf } from "./rows.ts";
+import { packFact, packLog, runsOf, stateRow } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 import type { LiveStream } from "./streams.ts";
 
@@ -32,10 +31,7 @@ export function ingest(
   db.transaction(() => {
     for (const run of runsOf(stepped.log)) sql.addLogRow.run(packLog(stream, run));
     for (const fact of stepped.facts) sql.addFact.run(packFact(stream, fact));
-    if (save !== null) {
-      const body = JSON.stringify(live.fold);
-      sql.saveState.run({ stream_id: stream, seq: save.seq, crc: crc32(body), body });
-    }
+    if (save !== null) sql.saveState.run(stateRow(stream, save.seq, live.fold));
     sql.moveStream.run({ stream, newest: stepped.newest, acked: live.info.acked_seq, take: input.lastTake });
   })();
   live.info = { ...live.info, newest_seq: stepped.newest, last_take: input.lastTake };

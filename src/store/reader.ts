@@ -2,10 +2,11 @@ import Database from "better-sqlite3";
 import type { LogRecord, Placed } from "../core/types/record.ts";
 import type { StreamId } from "../core/types/units.ts";
 import type { StoreReader, Window } from "../ports.ts";
+import type { Fold } from "./fold-port.ts";
 import { storePath } from "./open.ts";
-import { check, unpackFact, unpackLog, type FactRow, type LogRow } from "./rows.ts";
-import { STREAM_COLUMNS, type StateRow, type StreamRow } from "./statements.ts";
-import { infoOf } from "./streams.ts";
+import { unpackFact, unpackLog, type FactRow, type LogRow } from "./rows.ts";
+import { prepareReadStatements } from "./statements.ts";
+import { infoOf, stateOf } from "./streams.ts";
 
 /** Rows fetched at a time: no statement stays open between them, since an open one would keep the WAL from shrinking. */
 const PAGE_ROWS = 100;
@@ -14,13 +15,12 @@ const PAGE_ROWS = 100;
  * Read-only view of a data folder's store, on a connection of its own. Throws where there is no store; a damaged row throws
  * DamagedRow. Close it when done.
  */
-export function openReader(dataDir: string): StoreReader & { close(): void } {
+export function openReader(dataDir: string, fold: Fold): StoreReader & { close(): void } {
   const db = new Database(storePath(dataDir), { readonly: true, fileMustExist: true });
-  const streams = db.prepare<[], StreamRow>(`SELECT ${STREAM_COLUMNS} FROM stream ORDER BY created_at`);
+  const sql = prepareReadStatements(db);
   const facts = db.prepare<[{ stream: string; kind: string; start: number; end: number }], FactRow>(
     `SELECT * FROM fact WHERE stream_id = @stream AND kind = @kind AND start_ms < @end AND end_ms >= @start ORDER BY start_ms, seq`,
   );
-  const savedState = db.prepare<[string], StateRow>(`SELECT stream_id, seq, crc, body FROM state WHERE stream_id = ?`);
   const logPage = db.prepare<[{ stream: string; after: number; rows: number }], LogRow>(
     `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after ORDER BY first_seq LIMIT @rows`,
   );
@@ -28,7 +28,7 @@ export function openReader(dataDir: string): StoreReader & { close(): void } {
     `SELECT max(first_seq) AS first_seq FROM log WHERE stream_id = @stream AND t0 <= @at`,
   );
   return {
-    streams: () => streams.all().map(infoOf),
+    streams: () => sql.allStreams.all().map(infoOf),
     facts: (stream, kind, window) =>
       // A row's kind is what the caller asked for, and packFact wrote the shape of that kind.
       facts.all({ stream, kind, start: window.start, end: window.end }).map(unpackFact) as never,
@@ -37,10 +37,8 @@ export function openReader(dataDir: string): StoreReader & { close(): void } {
       yield* logRows({ page: logPage, stream, after: from - 1 }, window);
     },
     state(stream) {
-      const row = savedState.get(stream);
-      if (row === undefined) return undefined;
-      check(row.crc, row.body, "the saved state");
-      return JSON.parse(row.body) as unknown;
+      const row = sql.streamById.get(stream);
+      return row === undefined || row.newest_seq === 0 ? undefined : stateOf(sql, fold, row);
     },
     close: () => db.close(),
   };

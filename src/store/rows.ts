@@ -27,6 +27,14 @@ export interface FactRow {
   readonly body: string;
 }
 
+/** One row of table state. */
+export interface StateRow {
+  readonly stream_id: string;
+  readonly seq: number;
+  readonly crc: number;
+  readonly body: string;
+}
+
 /** A row whose checksum doesn't fit its content: bit rot or a torn write. */
 export class DamagedRow extends Error {}
 
@@ -114,6 +122,12 @@ export function unpackFact(row: FactRow): Placed<Fact> {
   const [boot, mono, at, tag, value, quality] = JSON.parse(row.body) as unknown[];
   // As in unpackLog: what went in comes out.
   return { kind: row.kind, seq: row.seq, boot, mono, at, tag, value, quality, time: row.time } as Placed<Fact>;
+}
+
+/** The fold's state after the record with that seq. */
+export function stateRow(stream: string, seq: number, state: unknown): StateRow {
+  const body = JSON.stringify(state);
+  return { stream_id: stream, seq, crc: crc32(body), body };
 }
 
 export function check(crc: number, body: string, what: string): void {

@@ -1,5 +1,5 @@
 import type { Database, Statement } from "better-sqlite3";
-import type { FactRow, LogRow } from "./rows.ts";
+import type { FactRow, LogRow, StateRow } from "./rows.ts";
 
 export interface StreamRow {
   readonly stream_id: string;
@@ -8,13 +8,6 @@ export interface StreamRow {
   readonly newest_seq: number;
   readonly acked_seq: number;
   readonly last_take: number;
-}
-
-export interface StateRow {
-  readonly stream_id: string;
-  readonly seq: number;
-  readonly crc: number;
-  readonly body: string;
 }
 
 /** Every statement of the writer, prepared once, named as a sentence. */
@@ -31,20 +24,34 @@ export interface Statements {
   readonly factsFrom: Statement<[{ stream: string; from: number; to: number }], FactRow>;
 }
 
-export const STREAM_COLUMNS = "stream_id, booth_id, oldest_seq, newest_seq, acked_seq, last_take";
+const STREAM_COLUMNS = "stream_id, booth_id, oldest_seq, newest_seq, acked_seq, last_take";
 
 /** Log rows that hold seq `from` or later; the row that spans `from` included. */
-export const LOG_ROWS_FROM = `
+const LOG_ROWS_FROM = `
   SELECT * FROM log WHERE stream_id = @stream AND first_seq >= ifnull(
     (SELECT max(first_seq) FROM log WHERE stream_id = @stream AND first_seq <= @from), 0)
   ORDER BY first_seq LIMIT @rows`;
 
+/** Those that only read, as far as readers share them. */
+export type ReadStatements = Pick<Statements, "streamById" | "savedState" | "logRowsFrom"> & {
+  readonly allStreams: Statement<[], StreamRow>;
+};
+
+export function prepareReadStatements(db: Database): ReadStatements {
+  return {
+    allStreams: db.prepare(`SELECT ${STREAM_COLUMNS} FROM stream ORDER BY created_at`),
+    streamById: db.prepare(`SELECT ${STREAM_COLUMNS} FROM stream WHERE stream_id = ?`),
+    savedState: db.prepare(`SELECT stream_id, seq, crc, body FROM state WHERE stream_id = ?`),
+    logRowsFrom: db.prepare(LOG_ROWS_FROM),
+  };
+}
+
 export function prepareStatements(db: Database): Statements {
   return {
+    ...prepareReadStatements(db),
     streamOfBooth: db.prepare(
       `SELECT ${STREAM_COLUMNS} FROM stream WHERE booth_id = ? ORDER BY created_at DESC LIMIT 1`,
     ),
-    streamById: db.prepare(`SELECT ${STREAM_COLUMNS} FROM stream WHERE stream_id = ?`),
     addStream: db.prepare(
       `INSERT INTO stream (stream_id, booth_id, created_at, oldest_seq, newest_seq, acked_seq, last_take)
        VALUES (@stream, @booth, @at, 1, 0, 0, 0)`,
@@ -64,8 +71,6 @@ export function prepareStatements(db: Database): Statements {
       `INSERT INTO state (stream_id, seq, crc, body) VALUES (@stream_id, @seq, @crc, @body)
        ON CONFLICT (stream_id) DO UPDATE SET seq = excluded.seq, crc = excluded.crc, body = excluded.body`,
     ),
-    savedState: db.prepare(`SELECT stream_id, seq, crc, body FROM state WHERE stream_id = ?`),
-    logRowsFrom: db.prepare(LOG_ROWS_FROM),
     factsFrom: db.prepare(`SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq`),
   };
 }

@@ -20,19 +20,23 @@ export function infoOf(row: StreamRow): StreamInfo {
 /** Rows read at a time while folding what came after the saved state. */
 const FOLD_ROWS = 200;
 
-/**
- * Loads a stream: the saved state, then everything after it folded again. The facts that this makes once more are
- * dropped: they were written by the commit that first made them.
- */
 export function loadStream(sql: Statements, fold: Fold, row: StreamRow): LiveStream {
+  return { info: infoOf(row), fold: stateOf(sql, fold, row), saved: null };
+}
+
+/**
+ * The fold's state after the stream's newest record: the saved one, then everything after it folded again. The facts that
+ * this makes once more are dropped: they were written by the commit that first made them.
+ */
+export function stateOf(sql: Pick<Statements, "savedState" | "logRowsFrom">, fold: Fold, row: StreamRow): FoldState {
   const saved = sql.savedState.get(row.stream_id);
   if (saved !== undefined) check(saved.crc, saved.body, "the saved state");
   let state: FoldState = saved === undefined ? fold.empty() : (JSON.parse(saved.body) as FoldState);
   for (const record of logAfter(sql, row, saved?.seq ?? 0)) state = fold.step(state, record).state;
-  return { info: infoOf(row), fold: state, saved: null };
+  return state;
 }
 
-function* logAfter(sql: Statements, row: StreamRow, seq: number): Generator<Stored<LogRecord>> {
+function* logAfter(sql: Pick<Statements, "logRowsFrom">, row: StreamRow, seq: number): Generator<Stored<LogRecord>> {
   let from = seq + 1;
   while (from <= row.newest_seq) {
     const rows = sql.logRowsFrom.all({ stream: row.stream_id, from, rows: FOLD_ROWS });

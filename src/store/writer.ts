@@ -4,7 +4,7 @@ import type { BoothId, Seq, StreamId, TakeNumber } from "../core/types/units.ts"
 import type { Ingested, StreamInfo } from "../ports.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
-import { unpackFact, unpackLog } from "./rows.ts";
+import { stateRow, unpackFact, unpackLog } from "./rows.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 import { loadStream, type LiveStream } from "./streams.ts";
 
@@ -73,7 +73,9 @@ export function createWriter(tools: WriterTools): Writer {
     info: (stream) => live(stream).info,
     state: (stream) => live(stream).fold,
     close() {
-      for (const { info } of streams.values()) saveCursor(sql, info);
+      db.transaction(() => {
+        for (const one of streams.values()) saveForNextStart(sql, one);
+      })();
       db.close();
     },
   };
@@ -87,8 +89,10 @@ function addStream(sql: Statements, booth: BoothId, tools: WriterTools) {
   return row;
 }
 
-function saveCursor(sql: Statements, info: StreamInfo): void {
+/** The cursor, and the state, so that the next start folds nothing again. */
+function saveForNextStart(sql: Statements, { info, fold }: LiveStream): void {
   sql.moveStream.run({ stream: info.stream, newest: info.newest_seq, acked: info.acked_seq, take: info.last_take });
+  if (info.newest_seq > 0) sql.saveState.run(stateRow(info.stream, info.newest_seq, fold));
 }
 
 function read(sql: Statements, info: StreamInfo, ask: { from: Seq; limit: number }): readonly Placed[] {

@@ -1,0 +1,178 @@
+import { hashOf } from "../../src/wire/hash.ts";
+import { batchOf } from "../../src/wire/telemetry.ts";
+import type { HttpAnswer, HttpClient, HttpRequest } from "../../src/cloud/http.ts";
+import type { BatchOutcome, Clock, LinkSession, ServiceLink } from "../../src/ports.ts";
+import { openDb, type Db } from "../../simulators/service/db.ts";
+import { HttpError } from "../../simulators/service/http/errors.ts";
+import type { Operation, Service } from "../../simulators/service/http/operation.ts";
+import { takeHello } from "../../simulators/service/ingest/hello.ts";
+import { ingestBatch } from "../../simulators/service/ingest/store.ts";
+import { callerOfKey } from "../../simulators/service/keys.ts";
+import { OPERATIONS } from "../../simulators/service/resources/table.ts";
+import { seedSite } from "../../simulators/service/seed.ts";
+
+/** Faults of the way to the service; may be changed at any time. */
+export interface ServiceWay {
+  /** Nothing gets through, in either direction. */
+  down: boolean;
+  /** The service stores, and its answer is lost, this many times. */
+  lose_acks: number;
+  latency_ms: number;
+}
+
+/** The reference service without sockets: its real provisioning, ingest and figures on SQLite in memory. */
+export interface VirtualService {
+  readonly db: Db;
+  readonly way: ServiceWay;
+  readonly http: HttpClient;
+  readonly link: ServiceLink;
+  /** A report of the service as its users get it. Throws where it doesn't answer 200. */
+  get(path: string, query?: Readonly<Record<string, string>>): Record<string, unknown>;
+  readonly batches: number;
+  close(): void;
+}
+
+const ADMIN_KEY = "admin-key";
+export const PROVISION_KEY = "provision-key";
+export const SERIAL = "ABCD-123-123";
+
+export function virtualService(clock: Clock, tz: string): VirtualService {
+  const db = openDb(":memory:");
+  const { booth_id } = seedSite(db, {
+    serial: SERIAL,
+    tz,
+    provisionKey: PROVISION_KEY,
+    adminKey: ADMIN_KEY,
+    boothId: "b-1",
+    now: clock.wall(),
+  });
+  if (booth_id !== "b-1") throw new Error("the site's booth has another id");
+  const service: Service = { db, now: () => clock.wall(), mqttUrl: () => "mqtt://virtual", plain: false };
+  const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20 };
+  const count = { batches: 0 };
+  return {
+    db,
+    way,
+    get batches() {
+      return count.batches;
+    },
+    http: {
+      async send(request) {
+        await clock.sleep(way.latency_ms);
+        if (way.down) throw new Error("no route to the service");
+        return carryOut(service, request);
+      },
+      close: () => undefined,
+    },
+    link: linkTo({ db, clock, way, count }),
+    get(path, query = {}) {
+      const search = new URLSearchParams(query).toString();
+      const answer = carryOut(service, {
+        method: "GET",
+        path: search === "" ? path : `${path}?${search}`,
+        key: ADMIN_KEY,
+      });
+      if (answer.status !== 200) throw new Error(`${path}: ${answer.status.toString()} ${answer.text}`);
+      return JSON.parse(answer.text) as Record<string, unknown>;
+    },
+    close: () => db.close(),
+  };
+}
+
+function carryOut(service: Service, request: HttpRequest): HttpAnswer {
+  const url = new URL(request.path, "http://service");
+  const found = OPERATIONS.map((operation) => ({
+    operation,
+    params: match(operation, request.method, url.pathname),
+  })).find(({ params }) => params !== null);
+  const caller = callerOfKey(service.db, request.key, service.now());
+  const answer = (status: number, body: unknown): HttpAnswer => ({ status, headers: {}, text: JSON.stringify(body) });
+  if (caller === undefined) return answer(401, { error: "who?" });
+  if (found === undefined) return answer(404, { error: "no such path" });
+  const headers = Object.fromEntries(
+    Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const body: unknown = request.body === undefined ? null : JSON.parse(JSON.stringify(request.body));
+  try {
+    const { status, body: said } = found.operation.handle({
+      service,
+      caller,
+      now: service.now(),
+      params: found.params ?? {},
+      query: Object.fromEntries(url.searchParams),
+      headers,
+      body,
+    });
+    return answer(status, said);
+  } catch (error) {
+    if (error instanceof HttpError) return answer(error.status, { error: error.message });
+    throw error;
+  }
+}
+
+function match(operation: Operation, method: string, path: string): Record<string, string> | null {
+  const [pattern, parts] = [operation.path.split("/"), path.split("/")];
+  if (operation.method !== method || pattern.length !== parts.length) return null;
+  const params: Record<string, string> = {};
+  for (const [index, name] of pattern.entries()) {
+    const part = parts[index] ?? "";
+    if (name.startsWith(":")) params[name.slice(1)] = decodeURIComponent(part);
+    else if (name !== part) return null;
+  }
+  return params;
+}
+
+interface LinkParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly way: ServiceWay;
+  readonly count: { batches: number };
+}
+
+/** Batches as they are on the wire, without broker: JSON there and back, the service's own ingest, its own hash. */
+function linkTo({ db, clock, way, count }: LinkParts): ServiceLink {
+  return {
+    async connect(account, signal): Promise<LinkSession> {
+      await clock.sleep(way.latency_ms, signal);
+      if (way.down) throw new Error("no route to the broker");
+      let end: (reason: string) => void = () => undefined;
+      const closed = new Promise<string>((resolve) => (end = resolve));
+      const pass = async (): Promise<void> => {
+        await clock.sleep(way.latency_ms);
+        if (way.down) end("the connection to the broker is gone");
+      };
+      return {
+        closed,
+        window: () => 4,
+        async hello(booths) {
+          await pass();
+          if (way.down) throw new Error("the connection to the broker is gone");
+          const named = booths.map(({ stream, ...booth }) => ({ stream_id: stream, ...booth }));
+          takeHello(db, { id: account.gateway_id, nowMs: clock.wall() }, { booths: named });
+        },
+        heartbeat: pass,
+        async send(stream, generation, records): Promise<BatchOutcome> {
+          await pass();
+          if (way.down) return { kind: "keep", reason: "the connection to the broker is gone" };
+          const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, clock.wall());
+          const ack = ingestBatch(
+            db,
+            { gatewayId: account.gateway_id, nowMs: clock.wall() },
+            JSON.parse(JSON.stringify(wire)),
+          );
+          count.batches += 1;
+          await pass();
+          if (way.lose_acks > 0) {
+            way.lose_acks -= 1;
+            return { kind: "keep", reason: "no ack in time" };
+          }
+          if (ack.conflict !== null) return { kind: "conflict", seq: ack.conflict };
+          if (ack.n !== records.length || ack.hash !== hashOf(records))
+            return { kind: "keep", reason: `refused: ${JSON.stringify(ack)}` };
+          return { kind: "acked", rejected: ack.reject };
+        },
+        close: () => Promise.resolve(),
+      };
+    },
+  };
+}

@@ -1,0 +1,237 @@
+import { startAgent, type Agent } from "../../src/agent/agent.ts";
+import { createServiceApi } from "../../src/cloud/service-api.ts";
+import { findProfile } from "../../src/config/profile.ts";
+import type { DeriveState } from "../../src/core/derive/state.ts";
+import { LinkError, type LinkErrorKind } from "../../src/core/link-error.ts";
+import { parametersOf } from "../../src/core/parameters.ts";
+import type { BoothConfig } from "../../src/core/types/config.ts";
+import type { TakenEntry } from "../../src/core/types/taken.ts";
+import { wireNameOf } from "../../src/core/wire-names.ts";
+import type { Clock, Driver, Logger, Random, Tail } from "../../src/ports.ts";
+import { summaryOf } from "../../src/report/summary.ts";
+import { deriveFold } from "../../src/store/derive-fold.ts";
+import { openIdentity } from "../../src/store/identity.ts";
+import { inlineIdentity, inlineStore } from "../../src/store/inline.ts";
+import { openStoreFile } from "../../src/store/open.ts";
+import { createWriter } from "../../src/store/writer.ts";
+import { boothFor } from "../../simulators/plc/start.ts";
+import { findScenario } from "../../simulators/plc/scenarios/all.ts";
+import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/plc/virtual-driver.ts";
+import type { Booth } from "../../simulators/plc/model/booth.ts";
+import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
+import { PROVISION_KEY, SERIAL, virtualService, type VirtualService } from "./virtual-service.ts";
+
+export interface VirtualSiteOptions {
+  readonly folder: string;
+  readonly scenario: string;
+  readonly seed?: number;
+  /** Epoch ms at which story and clock begin. */
+  readonly start: number;
+  readonly booth?: Partial<BoothConfig>;
+}
+
+/** PLC, agent and service in one process under virtual time; the store on real files. */
+export interface VirtualSite {
+  readonly clock: VirtualClock;
+  readonly booth: Booth;
+  readonly plc: VirtualLink;
+  readonly service: VirtualService;
+  readonly lines: readonly string[];
+  /** Starts an agent on what the last one left behind. */
+  start(): Promise<Agent>;
+  /** SIGTERM: what was read is committed. */
+  stop(): Promise<void>;
+  /** kill -9: nothing more of the present agent is carried out; store and tail stay as they are. */
+  kill(): void;
+  /** Ends everything, however far it is. */
+  close(): void;
+}
+
+interface Process {
+  readonly stopping: AbortController;
+  readonly agent: Agent;
+  dead: boolean;
+  /** In order, as after SIGTERM. */
+  readonly close: () => void;
+  /** Files are let go of, as the kernel does after a kill. */
+  readonly end: () => void;
+}
+
+export function virtualSite(options: VirtualSiteOptions): VirtualSite {
+  const scenario = findScenario(options.scenario);
+  if (scenario === undefined) throw new Error(`no scenario ${options.scenario}`);
+  const profile = findProfile("click-booth");
+  const clock = virtualClock({ wall: options.start, mono: 1_000_000 });
+  const identity = { plc_serial: SERIAL };
+  const booth = boothFor({ profile, scenario, seed: options.seed ?? 1, start: options.start, identity });
+  const plc = virtualLink();
+  const service = virtualService(clock, scenario.tz);
+  const random = seededRandom(options.seed ?? 1);
+  const lines: string[] = [];
+  const config: BoothConfig = {
+    id: "booth-1",
+    serial: SERIAL,
+    profile: profile.name,
+    modbus: { host: "127.0.0.1", port: 502 },
+    poll: {},
+    bay_count: 1,
+    filters: {},
+    tz: scenario.tz,
+    working_hours: [],
+    ...options.booth,
+  };
+  let tailLeft: readonly TakenEntry[] = [];
+  let process: Process | null = null;
+
+  const start = async (): Promise<Agent> => {
+    const life = { dead: false };
+    const stopping = new AbortController();
+    const own = mortalClock(clock, life);
+    const db = openStoreFile(options.folder);
+    const writer = createWriter({
+      db,
+      fold: deriveFold,
+      uuid: () => random.uuid(),
+      now: () => clock.mono(),
+      wall: () => clock.wall(),
+    });
+    const identityFile = openIdentity(options.folder, () => random.uuid());
+    const tail = memoryTail(tailLeft, (left) => {
+      if (!life.dead) tailLeft = left;
+    });
+    const makeDriver = (): Driver => typedDriver(virtualDriver({ booth, profile, clock: own, link: plc }));
+    const agent = await startAgent(
+      {
+        clock: own,
+        random,
+        log: collectingLogger(lines),
+        notify: { ready: () => undefined, beat: () => undefined, status: () => undefined, stopping: () => undefined },
+        store: inlineStore(writer),
+        identity: inlineIdentity(identityFile),
+        tail,
+        version: "0.0.0",
+        service_url: "http://service",
+        commit_interval_ms: 10_000,
+        heartbeat_interval_ms: 60_000,
+        view: {
+          summaryOf: (state, now) => summaryOf(state as DeriveState, now),
+          parametersIn: (state) => (state as DeriveState).parameters,
+        },
+        wireName: wireNameOf,
+        secrets: { firstKey: () => PROVISION_KEY },
+        api: createServiceApi({ http: service.http, clock: own, random, agentVersion: "0.0.0", hardwareId: "virtual" }),
+        link: service.link,
+        booths: [{ config, profile, parameters: parametersOf(profile, config), address: "virtual", makeDriver }],
+      },
+      stopping.signal,
+    );
+    agent.finished.catch((error: unknown) => {
+      if (!life.dead) lines.push(`FAILED ${String(error)}`);
+    });
+    process = {
+      stopping,
+      agent,
+      set dead(dead: boolean) {
+        life.dead = dead;
+      },
+      close: () => writer.close(),
+      end: () => {
+        if (db.open) db.close();
+        identityFile.close();
+      },
+    };
+    return agent;
+  };
+
+  const kill = (): void => {
+    if (process === null) return;
+    process.dead = true;
+    process.end();
+    process = null;
+  };
+  return {
+    clock,
+    booth,
+    plc,
+    service,
+    lines,
+    start,
+    kill,
+    async stop() {
+      if (process === null) return;
+      const { stopping, agent, end } = process;
+      stopping.abort(new Error("stopped"));
+      const done = { yes: false };
+      void agent.finished.then(() => (done.yes = true));
+      await clock.runUntil(() => done.yes, 60_000);
+      process.close();
+      end();
+      process = null;
+    },
+    close() {
+      kill();
+      service.close();
+    },
+  };
+}
+
+/** Once its process is dead nothing that sleeps ever wakes: an await is where a kill takes effect. */
+function mortalClock(clock: VirtualClock, life: { readonly dead: boolean }): Clock {
+  return {
+    ...clock,
+    sleep: (ms, signal) =>
+      clock.sleep(ms, signal).then(() => (life.dead ? new Promise<never>(() => undefined) : undefined)),
+  };
+}
+
+/** A tail in memory that outlives its process, as tmpfs does. */
+function memoryTail(leftover: readonly TakenEntry[], save: (left: readonly TakenEntry[]) => void): Tail {
+  let pending = [...leftover];
+  return {
+    leftover: () => leftover,
+    append(entry) {
+      // As through a file: what is read back is a copy.
+      pending = [...pending, JSON.parse(JSON.stringify(entry)) as TakenEntry];
+      save(pending);
+    },
+    committed(stream, take) {
+      pending = pending.filter((entry) => entry.stream !== stream || entry.take > take);
+      save(pending);
+    },
+    close: () => undefined,
+  };
+}
+
+/** The simulator's failures as the LinkError that the port promises. */
+function typedDriver(driver: Driver): Driver {
+  const typed = (error: unknown): never => {
+    if (error instanceof Error && "kind" in error)
+      throw new LinkError(error.kind as LinkErrorKind, error.message, error);
+    throw error;
+  };
+  return {
+    open: (signal) => driver.open(signal).catch(typed),
+    read: (group, signal) => driver.read(group, signal).catch(typed),
+    close: () => driver.close(),
+  };
+}
+
+/** mulberry32: the same story for the same seed. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const bytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, () => Math.floor(next() * 256));
+  const hex = (count: number): string => Buffer.from(bytes(count)).toString("hex");
+  return { next, bytes, uuid: () => `${hex(4)}-${hex(2)}-4${hex(2).slice(1)}-8${hex(2).slice(1)}-${hex(6)}` };
+}
+
+function collectingLogger(lines: string[]): Logger {
+  const take = (_fields: unknown, text: string): void => void lines.push(text);
+  return { debug: () => undefined, info: take, warn: take, error: take };
+}
