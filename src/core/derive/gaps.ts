@@ -95,7 +95,9 @@ export function finishInstant(fold: Fold, bay: BayState, raw: string | null | un
   setGood(bay, clock);
   bay.live = true;
   bay.gap = null;
-  if (bay.restart !== null) restartBay(fold, bay, bay.restart);
+  confirm(fold, bay, bay.good_until);
+  if (bay.restart === null) return;
+  restartBay(fold, bay, bay.restart);
   bay.restart = null;
   confirm(fold, bay, bay.good_until);
 }
@@ -124,7 +126,9 @@ function resume(fold: Fold, bay: BayState, length: Milliseconds): void {
   if (parameters === null || open === null || bay.raw === null) return;
   const poll = pollIntervalMs(parameters, bay.group);
   if (gap === null || length <= bridgeMs(parameters, bay.group)) {
-    changeMode(fold, bay, Math.max(poll, length));
+    setGood(bay, clock);
+    confirm(fold, bay, clock.now);
+    changeMode(fold, bay, poll);
     return;
   }
   const went_on = !gap.expired && modeOf(parameters, bay.raw) === open.mode && isProven(fold.state, bay, length);
