@@ -1,4 +1,6 @@
-import type { FactDraft } from "../../src/core/derive/state.ts";
+import { step } from "../../src/core/derive/fold.ts";
+import { emptyState, type FactDraft } from "../../src/core/derive/state.ts";
+import type { LogRecord, Placed } from "../../src/core/types/record.ts";
 import type { StoreReader, Window } from "../../src/ports.ts";
 import type { Folded } from "./booth.ts";
 
@@ -8,9 +10,18 @@ export function readerOf({ state, facts, records }: Folded): StoreReader {
   return {
     streams: () => [],
     facts: (_stream, kind, window) => stored.filter((fact) => fact.kind === kind && overlaps(fact, window)) as never,
-    log: () => records,
+    log: (_stream, window) => placed(records).filter(({ time }) => time >= window.start && time < window.end),
     state: () => state,
   };
+}
+
+/** Each record with the corrected time that the fold gives it. */
+function placed(records: Folded["records"]): Placed<LogRecord>[] {
+  let state = emptyState();
+  return records.map((record) => {
+    state = step(state, record).state;
+    return { ...record, time: state.clock.now };
+  });
 }
 
 function overlaps(fact: FactDraft, { start, end }: Window): boolean {
