@@ -20,7 +20,7 @@ export interface Figures {
 }
 
 /** A gateway's store as reports see it. */
-export function openSource(folder: string, now_ms: number): { readonly source: Source; close(): void } {
+export function openSource(folder: string, now_ms: number): { readonly source: Source; readonly close: () => void } {
   const reader = openReader(folder, deriveFold);
   const [info] = reader.streams();
   if (info === undefined) throw new Error("the store holds no stream");
