@@ -26,7 +26,7 @@ export function formatOptional(time: number | null | undefined): string | null {
 
 /** Minutes to 4 decimals, as figures are written at the edge. */
 export function minutes(ms: number): number {
-  return Math.round((ms / 60_000) * 10_000) / 10_000;
+  return Math.round(ms / 6) / 10_000;
 }
 
 /** Days to 4 decimals. */

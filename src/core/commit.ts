@@ -39,6 +39,8 @@ export function recordsOf(entries: readonly TakenEntry[], bridgeMs: (group: stri
   for (const entry of entries) {
     if (seen.has(entry.take)) continue;
     seen.add(entry.take);
+    // Boots stand in the order in which they were lived through, whichever record is placed first.
+    bootIndex(builder.boots, entry.kind === "poll" ? entry.boot : entry.record.boot);
     if (entry.kind === "record") place(builder, entry.record, entry.take);
     else if (entry.answered) addAnswered(builder, entry, bridgeMs(entry.group));
     else addUnanswered(builder, entry);

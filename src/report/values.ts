@@ -1,5 +1,5 @@
 import type { Quality, TagValue } from "../core/types/booth.ts";
-import type { EpochMs, Milliseconds, TagName } from "../core/types/units.ts";
+import type { EpochMs, TagName } from "../core/types/units.ts";
 import type { Window } from "../ports.ts";
 import { stateOf, type Source } from "./source.ts";
 
@@ -25,16 +25,7 @@ export function latestValues(source: Source, tags: readonly TagName[]): Value[] 
 /** Readings of the tags in the window, in log order. No tags: all. */
 export function* history(source: Source, window: Window, tags: readonly TagName[]): Generator<Value> {
   const asked = new Set(tags);
-  const offsets = new Map<string, Milliseconds>();
-  for (const record of source.reader.log(source.stream, window)) {
-    const { boot, mono } = record;
-    if (record.kind === "t" && (!offsets.has(boot) || record.value.state === "synced")) {
-      offsets.set(boot, record.value.wall - mono);
-    }
-    if (record.kind !== "r" || (asked.size > 0 && !asked.has(record.tag))) continue;
-    const offset = offsets.get(boot);
-    const at = offset === undefined ? record.at : mono + offset;
-    if (at >= window.start && at < window.end)
-      yield { tag: record.tag, value: record.value, at, quality: record.quality };
+  for (const { kind, tag, value, time, quality } of source.reader.log(source.stream, window)) {
+    if (kind === "r" && (asked.size === 0 || asked.has(tag))) yield { tag, value, at: time, quality };
   }
 }

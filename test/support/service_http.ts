@@ -49,14 +49,3 @@ export async function claim(
 ): Promise<Reply> {
   return bench.call("POST", "/api/booths_provisioning", { key: "prov", body: claimBody(gateway, more) });
 }
-
-/** Polls a condition until it gives something; rejects at the deadline. */
-export async function eventually<T>(what: string, probe: () => T | undefined | Promise<T | undefined>): Promise<T> {
-  const deadline = Date.now() + 10_000;
-  for (;;) {
-    const found = await probe();
-    if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Error(`did not happen in time: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

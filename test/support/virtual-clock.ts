@@ -46,7 +46,7 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
     return true;
   };
   const run = async (ms: number): Promise<void> => {
-    const until = mono + ms;
+    const until = mono + Math.round(ms);
     while (await fireNext(until));
     mono = until;
     await settle();
@@ -71,7 +71,7 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
       }),
     run,
     async runUntil(condition, within) {
-      const until = mono + within;
+      const until = mono + Math.round(within);
       await settle();
       while (!condition()) {
         if (!(await fireNext(until)))

@@ -162,7 +162,8 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       const { stopping, agent, end } = process;
       stopping.abort(new Error("stopped"));
       const done = { yes: false };
-      void agent.finished.then(() => (done.yes = true));
+      const finish = (): void => void (done.yes = true);
+      agent.finished.then(finish, finish);
       await clock.runUntil(() => done.yes, 60_000);
       process.close();
       end();

@@ -9,7 +9,7 @@ import { absorb, changeLimits, isOverLimit, newInstallation, runningEpisode, sta
 
 /** A filter counter that falls below this share of its limit was reset on purpose. */
 const RESET_SHARE = 0.05;
-/** Two presses of the button within this are one change. */
+/** Two resets or entries within this are one change. */
 const DOUBLE_PRESS_MS: Milliseconds = 10 * 60_000;
 /** A PLC reset and a technician's entry this close are one change. */
 const SAME_CHANGE_MS: Milliseconds = 12 * 3_600_000;
@@ -102,6 +102,8 @@ export function enterService(fold: Fold, { value }: FilterService, seq: Seq): vo
   const at = Math.min(value.installed_at, now);
   if (current.source === "plc_reset" && Math.abs(at - current.installed_at) <= SAME_CHANGE_MS) return;
   if (at < current.installed_at) return;
+  // Entered twice: like a button pressed twice.
+  if (current.source !== "assumed" && at - current.installed_at <= DOUBLE_PRESS_MS) return;
   const next = newInstallation(at, value.source, { limits: current.limits, flagged: value.flagged });
   replaceFilter(fold, value.filter, next);
   shareRecentUse(fold.state, filter);

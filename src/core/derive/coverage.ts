@@ -21,14 +21,15 @@ export function bridgeMs(parameters: Parameters | null, group: string): Millisec
 export function cover(state: DeriveState, { boot, value }: Coverage): void {
   if (value.polls === 0) return;
   const group = state.groups[value.group];
-  if (group === undefined) {
-    state.groups[value.group] = { boot, from: value.from, to: value.to };
+  const goes_on = group?.boot === boot && value.from - group.to <= bridgeMs(state.parameters, value.group);
+  if (goes_on) {
+    group.to = Math.max(group.to, value.to);
     return;
   }
-  const goes_on = group.boot === boot && value.from <= group.to;
-  if (!goes_on) group.from = value.from;
-  group.to = goes_on ? Math.max(group.to, value.to) : value.to;
-  group.boot = boot;
+  const { now } = state.clock;
+  const known_until =
+    group === undefined ? null : group.boot === boot ? now - (value.from - group.to) : group.known_until;
+  state.groups[value.group] = { boot, from: value.from, to: value.to, known_until };
 }
 
 /** Whether the group is known to have been polled without a break around the present instant. */

@@ -11,7 +11,7 @@ import { passIncidentTime, report, reportEvent } from "./incidents.ts";
 import { modeOf, rawMode } from "./modes.ts";
 import { applyParameters } from "./parameters.ts";
 import { judgeReadings } from "./readings.ts";
-import { finishRevisions } from "./revisions.ts";
+import { finishRevisions, passRevisionTime } from "./revisions.ts";
 import type { BayState, DeriveState, FactDraft, Fold } from "./state.ts";
 
 export interface Step {
@@ -123,6 +123,7 @@ function finishBay(fold: Fold, bay: BayState): void {
 }
 
 function finishTime(fold: Fold): void {
+  passRevisionTime(fold);
   reportRemovals(fold);
   writeHours(fold);
   passIncidentTime(fold);

@@ -6,7 +6,7 @@ import { bridgeMs, isCovered, pollIntervalMs } from "./coverage.ts";
 import { isIn, modeOf } from "./modes.ts";
 import { restartBay } from "./restart.ts";
 import { tagWithRole } from "./roles.ts";
-import { confirm, enterStage } from "./stages.ts";
+import { confirm, confirmAtGap, enterStage } from "./stages.ts";
 import type { BayState, ClockState, CounterMark, DeriveState, Fold } from "./state.ts";
 
 /** No inference over a longer gap. */
@@ -29,8 +29,13 @@ export function passTime(fold: Fold, bay: BayState, passage: Passage): void {
   if (bay.live) followCoverage(fold.state, bay, passage);
   if (!bay.live) {
     const length = gapLength(bay, clock);
-    if (bay.gap === null && length > bridgeMs(parameters, bay.group)) bay.gap = markGap(fold.state);
-    if (bay.gap !== null && !bay.gap.expired && length > INFERENCE_LIMIT_MS) expire(fold, bay);
+    if (bay.gap === null && length > bridgeMs(parameters, bay.group)) {
+      bay.gap = markGap(fold.state);
+      confirmAtGap(fold, bay);
+    }
+    // Either clock: after a jump the hours of the gap fall due by corrected time.
+    const longest = Math.max(length, clock.now - bay.good_until);
+    if (bay.gap !== null && !bay.gap.expired && longest > INFERENCE_LIMIT_MS) expire(fold, bay);
   }
   confirm(fold, bay, bay.gap?.expired === true ? clock.now : bay.good_until);
 }
@@ -76,8 +81,11 @@ function expire(fold: Fold, bay: BayState): void {
 export function finishInstant(fold: Fold, bay: BayState, raw: string | null | undefined): void {
   const { state } = fold;
   const { clock, parameters } = state;
+  const covered = isCovered(state.groups[bay.group], clock);
+  // The value before a bad reading holds up to it.
+  if (raw === null && bay.raw !== null && covered && bay.open !== null && bay.gap === null) setGood(bay, clock);
   if (raw !== undefined) bay.raw = raw;
-  if (parameters === null || bay.raw === null || !isCovered(state.groups[bay.group], clock)) {
+  if (parameters === null || bay.raw === null || !covered) {
     bay.live = false;
     return;
   }
@@ -87,7 +95,9 @@ export function finishInstant(fold: Fold, bay: BayState, raw: string | null | un
   setGood(bay, clock);
   bay.live = true;
   bay.gap = null;
-  if (bay.restart !== null) restartBay(fold, bay, bay.restart);
+  confirm(fold, bay, bay.good_until);
+  if (bay.restart === null) return;
+  restartBay(fold, bay, bay.restart);
   bay.restart = null;
   confirm(fold, bay, bay.good_until);
 }
@@ -116,7 +126,9 @@ function resume(fold: Fold, bay: BayState, length: Milliseconds): void {
   if (parameters === null || open === null || bay.raw === null) return;
   const poll = pollIntervalMs(parameters, bay.group);
   if (gap === null || length <= bridgeMs(parameters, bay.group)) {
-    changeMode(fold, bay, Math.max(poll, length));
+    setGood(bay, clock);
+    confirm(fold, bay, clock.now);
+    changeMode(fold, bay, poll);
     return;
   }
   const went_on = !gap.expired && modeOf(parameters, bay.raw) === open.mode && isProven(fold.state, bay, length);

@@ -7,19 +7,18 @@ const HOUR_MS: Milliseconds = 3_600_000;
 /** An hour is final this long after its end, or after the end of the gap that its end lies in. */
 const FINAL_AFTER_MS: Milliseconds = 600_000;
 const FINAL_AT_LATEST_MS: Milliseconds = 12 * HOUR_MS;
-/** A settled span that ends within this of the hour counts as no gap. */
-const PROMPT_MS: Milliseconds = 60_000;
 /** A clock that was decades off must not make an hour for each of their hours. */
 const MAX_HOURS_AT_ONCE = 40 * 24;
 
 /** Adds settled time to its hours. */
-export function addTime({ state }: Fold, { mode, from, to }: Slice): void {
+export function addTime({ state }: Fold, { mode, from, to, inferred }: Slice): void {
   let start = Math.max(from, to - MAX_HOURS_AT_ONCE * HOUR_MS);
   while (start < to) {
     const hour = hourOf(start);
     const end = Math.min(to, hour + HOUR_MS);
-    const { ms_by_mode } = hourState(state, hour);
-    ms_by_mode[mode] = (ms_by_mode[mode] ?? 0) + (end - start);
+    const figures = hourState(state, hour);
+    figures.ms_by_mode[mode] = (figures.ms_by_mode[mode] ?? 0) + (end - start);
+    if (end === hour + HOUR_MS) figures.settled_at = inferred || mode === "no_data" ? to : end;
     start = end;
   }
 }
@@ -46,11 +45,7 @@ export function writeHours(fold: Fold): void {
   while (state.hour_next !== null && now >= state.hour_next + HOUR_MS + FINAL_AFTER_MS) {
     const hour = state.hour_next;
     const figures = hourState(state, hour);
-    const end = hour + HOUR_MS;
-    if (figures.settled_at === null && settledUntil(state) >= end) {
-      figures.settled_at = now - end <= FINAL_AFTER_MS + PROMPT_MS ? end : now;
-    }
-    const due = Math.min((figures.settled_at ?? Infinity) + FINAL_AFTER_MS, end + FINAL_AT_LATEST_MS);
+    const due = Math.min((figures.settled_at ?? Infinity) + FINAL_AFTER_MS, hour + HOUR_MS + FINAL_AT_LATEST_MS);
     if (now < due) return;
     writeHour(fold, hour, figures);
   }
@@ -80,10 +75,6 @@ function hourState(state: DeriveState, hour: EpochMs): HourState {
     energy_kwh: 0,
     settled_at: null,
   });
-}
-
-function settledUntil({ bays, booth }: DeriveState): EpochMs {
-  return booth?.settled ?? bays[0]?.settled ?? 0;
 }
 
 function hourOf(at: EpochMs): EpochMs {

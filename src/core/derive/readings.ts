@@ -133,7 +133,8 @@ function takeMinutes(fold: Fold, { parameters: tag, value, before, fell }: Count
   const { state } = fold;
   const minutes = (value * tag.factor * 60) / unitsPerHour(tag.unit);
   const seen = before === undefined || !wasUncovered(state, tag, before);
-  readMinutes(fold, { type: tag.filter, minutes, seen, known_until: before?.at ?? state.clock.now, fell, lost });
+  const known_until = Math.max(before?.at ?? 0, state.groups[tag.group]?.known_until ?? 0);
+  readMinutes(fold, { type: tag.filter, minutes, seen, known_until, fell, lost });
 }
 
 function reportCounter(fold: Fold, { tag, value }: CounterReading, before: number): void {

@@ -22,7 +22,8 @@ export function restartBay(fold: Fold, bay: BayState, restart: Restart): void {
   const { resume, open } = bay;
   if (open === null || !isInRun(fold.state, bay)) return;
   if (resume !== null) {
-    if (resume.went_on) splitAt(bay, resume.good_until, resume.at);
+    // A stage that came after the gap has nothing to take back.
+    if (resume.went_on && open.start <= resume.good_until) splitAt(bay, resume.good_until, resume.at);
     else markLast(bay);
     bay.resume = null;
     return;
@@ -36,7 +37,8 @@ export function restartBay(fold: Fold, bay: BayState, restart: Restart): void {
 
 function isInRun(state: DeriveState, bay: BayState): boolean {
   const run = state.parameters?.mode_sets.run;
-  return bay.run !== null || [...bay.closed, bay.open].some((stage) => stage !== null && isIn(run, stage.mode));
+  const stages = bay.closed.length > 0 ? bay.closed : [bay.open];
+  return bay.run !== null || stages.some((stage) => stage !== null && isIn(run, stage.mode));
 }
 
 /** The stage that was open when the PLC went away ended by the restart. */

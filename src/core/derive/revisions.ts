@@ -1,7 +1,6 @@
 import type { TagValue } from "../types/booth.ts";
 import type { TagRole } from "../types/parameters.ts";
 import type { Milliseconds } from "../types/units.ts";
-import { isCovered } from "./coverage.ts";
 import { tagWithRole } from "./roles.ts";
 import type { DeriveState, Fold, RevisionState } from "./state.ts";
 import { stamp } from "./state.ts";
@@ -20,15 +19,13 @@ export function readRevision(state: DeriveState, role: TagRole, value: TagValue)
   if (role === "plc_program_revision") state.revisions.program.read.revision = text;
 }
 
-/** The present instant is complete: takes what was read for a candidate, and enters it once it has stood long enough. */
-export function finishRevisions(fold: Fold): void {
-  const { firmware, program } = fold.state.revisions;
-  finishItem(fold, "firmware", firmware);
-  finishItem(fold, "program", program);
+/** The present instant is complete: what was read, if it is new, becomes a candidate. */
+export function finishRevisions({ state }: Fold): void {
+  finishItem(state, "firmware", state.revisions.firmware);
+  finishItem(state, "program", state.revisions.program);
 }
 
-function finishItem(fold: Fold, item: Item, revision: RevisionState): void {
-  const { state } = fold;
+function finishItem(state: DeriveState, item: Item, revision: RevisionState): void {
   const { version, revision: minor } = revision.read;
   if (version === "" || !isWhole(state, item, minor)) return;
   if (revision.entered?.version === version && revision.entered.revision === minor) {
@@ -39,10 +36,27 @@ function finishItem(fold: Fold, item: Item, revision: RevisionState): void {
   const { now, boot, mono } = state.clock;
   if (candidate?.version !== version || candidate.revision !== minor) {
     revision.candidate = { version, revision: minor, first_seen_at: now, first_boot: boot, first_mono: mono };
-    return;
   }
-  const elapsed = candidate.first_boot === boot ? mono - candidate.first_mono : now - candidate.first_seen_at;
-  if (elapsed >= UNCHANGED_MS && isReadNow(state, item)) enterRevision(fold, item, revision);
+}
+
+/**
+ * Time has passed: a candidate that stood long enough is entered. It stands as far as its strings were polled, so a
+ * value that was read once before an outage waits for its next good read.
+ */
+export function passRevisionTime(fold: Fold): void {
+  const { firmware, program } = fold.state.revisions;
+  if (firmware.candidate !== null) passCandidate(fold, "firmware", firmware);
+  if (program.candidate !== null) passCandidate(fold, "program", program);
+}
+
+function passCandidate(fold: Fold, item: Item, revision: RevisionState): void {
+  const { candidate } = revision;
+  const { now, boot, mono } = fold.state.clock;
+  if (candidate === null) return;
+  const until = readUntil(fold.state, item);
+  const elapsed =
+    candidate.first_boot === boot ? until - candidate.first_mono : now - (mono - until) - candidate.first_seen_at;
+  if (elapsed >= UNCHANGED_MS) enterRevision(fold, item, revision);
 }
 
 function enterRevision(fold: Fold, item: Item, revision: RevisionState): void {
@@ -63,15 +77,17 @@ function isWhole(state: DeriveState, item: Item, minor: string): boolean {
   return item === "firmware" || minor !== "" || tagWithRole(state.parameters, "plc_program_revision") === undefined;
 }
 
-/** The strings are being polled, and the last reading of each was good. */
-function isReadNow(state: DeriveState, item: Item): boolean {
+/** Mono up to which all of the item's strings were read well; -Infinity: they aren't at the moment. */
+function readUntil(state: DeriveState, item: Item): Milliseconds {
   const roles: TagRole[] = item === "firmware" ? ["firmware_version"] : ["plc_program", "plc_program_revision"];
-  return roles.every((role) => {
+  const untils = roles.map((role) => {
     const tag = tagWithRole(state.parameters, role);
-    if (tag === undefined) return true;
+    if (tag === undefined) return state.clock.mono;
     const group = state.groups[state.parameters?.tags[tag]?.group ?? ""];
-    return state.latest[tag]?.quality !== "bad" && isCovered(group, state.clock);
+    if (group?.boot !== state.clock.boot || state.latest[tag]?.quality === "bad") return -Infinity;
+    return Math.min(group.to, state.clock.mono);
   });
+  return Math.min(...untils);
 }
 
 /** Trimmed; null for what is empty, holds control characters, or lost characters on the way. */

@@ -58,6 +58,28 @@ export function confirm(fold: Fold, bay: BayState, known: EpochMs): void {
   if (!isKept(open.mode)) {
     if (bay.resume !== null || known - open.start < least) return;
   }
+  makeFinal(fold, bay, { open, known });
+}
+
+/**
+ * A gap opens: what came before it can't be merged away any more, however short, as its end wasn't seen. A stage that
+ * was seen for an instant only may still give way to the time without data on both sides of it.
+ */
+export function confirmAtGap(fold: Fold, bay: BayState): void {
+  const { open, good_until } = bay;
+  bay.resume = null;
+  if (open === null) return;
+  if (open.start < good_until || isKept(open.mode)) {
+    makeFinal(fold, bay, { open, known: good_until });
+    return;
+  }
+  while (bay.closed.length > 1) flushOne(fold, bay);
+  const [before] = bay.closed;
+  if (before?.mode === "no_data") settle(fold, bay, { mode: "no_data", to: before.end });
+  else if (before !== undefined) flushOne(fold, bay);
+}
+
+function makeFinal(fold: Fold, bay: BayState, { open, known }: { open: OpenStage; known: EpochMs }): void {
   while (bay.closed.length > 0) flushOne(fold, bay);
   if (!open.entered) {
     open.entered = true;

@@ -18,11 +18,13 @@ export interface ClockState {
   placed: boolean;
 }
 
-/** Coverage of one poll group: the last unbroken stretch, in mono of `boot`. */
+/** Coverage of one poll group: the last stretch without a gap over the bridge, in mono of `boot`. */
 export interface GroupState {
   boot: BootId;
   from: Milliseconds;
   to: Milliseconds;
+  /** End of the stretch before, in corrected time, as far as it is known. */
+  known_until: EpochMs | null;
 }
 
 export interface CounterState {
@@ -197,7 +199,7 @@ export interface HourState {
   derived_cycles: number;
   gas_therm: number;
   energy_kwh: number;
-  /** When all of its time was settled; null: not yet. */
+  /** Its end, or the end of the gap that its end lies in; null: its time is not yet settled. */
   settled_at: EpochMs | null;
 }
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { plcCommand } from "../../../simulators/plc/cli.ts";
 import { SCENARIOS } from "../../../simulators/plc/scenarios/all.ts";
 import { clickProfile } from "./click-profile.ts";
-import { rawClient, request, until } from "./rig.ts";
+import { until } from "../../support/eventually.ts";
+import { rawClient, request } from "./rig.ts";
 
 function run(argv: readonly string[], signal?: AbortSignal) {
   const out: string[] = [];

@@ -93,9 +93,3 @@ export function request(
   bytes.writeUInt16BE(count, 10);
   return bytes;
 }
-
-/** Waits for a condition, at most 10 s. */
-export async function until(condition: () => boolean, what: string): Promise<void> {
-  for (let turn = 0; turn < 2000 && !condition(); turn++) await new Promise((resolve) => setTimeout(resolve, 5));
-  if (!condition()) throw new Error(`not within 10 s: ${what}`);
-}

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { findScenario } from "../../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../../simulators/plc/start.ts";
 import { clickProfile } from "./click-profile.ts";
-import { handClock, rawClient, request, until } from "./rig.ts";
+import { until } from "../../support/eventually.ts";
+import { handClock, rawClient, request } from "./rig.ts";
 import type { HandClock, RawClient } from "./rig.ts";
 import type { PlcOptions, RunningPlc } from "../../../simulators/plc/start.ts";
 

@@ -1,0 +1,140 @@
+import { expect, it } from "vitest";
+import { planGroup } from "../../src/drivers/modbus/group-plan.ts";
+import { findProfile } from "../../src/config/profile.ts";
+import type { Placed } from "../../src/core/types/record.ts";
+import type { TakenEntry } from "../../src/core/types/taken.ts";
+import { hashOf } from "../../src/wire/hash.ts";
+import { rangeHash } from "../../simulators/service/ingest/canonical.ts";
+import { storedRange } from "../../simulators/service/ingest/store.ts";
+import { findStream } from "../../simulators/service/ingest/streams.ts";
+import { eventually } from "../support/eventually.ts";
+import { recordFault } from "../support/faults.ts";
+import { killer, MOMENTS, type Moment } from "../support/kill-moments.ts";
+import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
+import { writerIn } from "../support/store.ts";
+import { accountsOf, lostOf, tailEntries } from "../support/taken-witness.ts";
+import { seededRandom } from "../support/virtual-site.ts";
+
+const KILLS = 20;
+const SEED = 20_260_302;
+const READ_LIMIT = 1_000;
+
+/** Everything that the agent's own store holds of its one stream, in seq order. */
+function ownRecords(dataDir: string): { stream: string; last_take: number; records: readonly Placed[] } {
+  const writer = writerIn(dataDir);
+  try {
+    const { stream, newest_seq, last_take } = writer.openStream("booth-1");
+    const records: Placed[] = [];
+    while (records.length < newest_seq) {
+      const more = writer.read(stream, records.length + 1, READ_LIMIT);
+      if (more.length === 0) break;
+      records.push(...more);
+    }
+    return { stream, last_take, records };
+  } finally {
+    writer.close();
+  }
+}
+
+/** What the PLC must have been asked for those polls. */
+function requestsFor(polls: Readonly<Record<string, number>>): { least: number; perPoll: number } {
+  const profile = findProfile("click-booth");
+  const options = { ...profile.quirks, round_trip_registers: 500 };
+  const costs = Object.keys(profile.groups).map(
+    (group) => [group, planGroup(profile, group, { options, learned: {} }).pieces.length] as const,
+  );
+  const least = costs.reduce((sum, [group, pieces]) => sum + pieces * (polls[group] ?? 0), 0);
+  return { least, perPoll: Math.max(...costs.map(([, pieces]) => pieces)) };
+}
+
+/** Starts and stops the agent until the service holds all that the agent holds; nothing new is read meanwhile. */
+async function drain(site: RealSite): Promise<ReturnType<typeof ownRecords>> {
+  for (let round = 0; round < 5; round += 1) {
+    const agent = site.startAgent();
+    await eventually("everything is acked", async () => {
+      const booth = (await site.status())?.booths[0];
+      const isDone = booth !== undefined && booth.log.pending === 0 && booth.log.acked_seq === booth.log.newest_seq;
+      return isDone && booth.provisioning.state === "active" ? true : undefined;
+    });
+    agent.signal("SIGTERM");
+    expect(await agent.ended).toBe(0);
+    const own = ownRecords(site.dataDir);
+    if (site.service.oracle()[0]?.count === own.records.length) return own;
+  }
+  throw new Error("the service never held all that the agent held");
+}
+
+it(`loses and doubles nothing when it is killed ${KILLS.toString()} times at random moments`, async () => {
+  const site = await realSite({ speed: 60, serial: SERIAL });
+  const random = seededRandom(SEED);
+  const { kill, tap } = await killer(site, random);
+  const left: TakenEntry[] = [];
+  const kills: Partial<Record<Moment, number>> = {};
+  for (let round = 0; round < KILLS; round += 1) {
+    const moment = MOMENTS[round % MOMENTS.length] ?? "starting";
+    kills[moment] = (kills[moment] ?? 0) + 1;
+    await kill(site.startAgent(), moment);
+    left.push(...tailEntries(site.runtimeDir));
+  }
+  const last = site.startAgent();
+  await last.line(/provisioning active|service link is up/);
+  last.signal("SIGTERM");
+  expect(await last.ended).toBe(0);
+
+  const taken = ownRecords(site.dataDir);
+  const accounts = accountsOf(taken.records);
+  const asked = requestsFor(accounts.polls);
+  const { requests } = site.plc.counts;
+  const lost = lostOf(left, taken.records);
+
+  await site.plc.offline();
+  const own = await drain(site);
+  const [stream, ...others] = site.service.oracle();
+  const row = findStream(site.service.db, own.stream);
+  const stored = row === undefined ? [] : storedRange(site.service.db, row, [1, own.records.length]);
+  const isSame = rangeHash(stored) === hashOf(own.records);
+  const counted = {
+    kills,
+    records: own.records.length,
+    takes: taken.last_take,
+    polls: accounts.polls,
+    left_in_tail: left.length,
+    plc_requests: requests,
+    unfinished_requests: requests - asked.least,
+    batches: tap.publishes.filter(({ topic }) => topic.endsWith("/up/batch")).length,
+    duplicates_offered: stream?.duplicates_offered,
+    missing: own.records.length - (stream?.count ?? 0) + lost.length + (taken.last_take - accounts.takes),
+    twice: accounts.doubled,
+  };
+  process.stdout.write(`kill -9: ${JSON.stringify(counted)}\n`);
+  recordFault({
+    row: 1,
+    fault: "agent kill -9 at any moment",
+    injected: KILLS,
+    lost: counted.missing,
+    doubled: counted.twice,
+    wrong: isSame ? 0 : 1,
+    passed: isSame && counted.missing === 0 && counted.twice === 0,
+  });
+
+  // Nothing that a dead agent had taken is lost, every take number is accounted for once, and by the PLC's own count no
+  // answered poll has vanished, but for the one that each killed agent was in the middle of.
+  expect(lost).toEqual([]);
+  expect(accounts.takes).toBe(taken.last_take);
+  expect(accounts.doubled).toBe(0);
+  expect(counted.unfinished_requests).toBeGreaterThanOrEqual(0);
+  expect(counted.unfinished_requests).toBeLessThanOrEqual((KILLS + 1) * asked.perPoll);
+  // The service holds each seq once, from 1 to the newest, and its records are the agent's.
+  expect(others).toEqual([]);
+  expect(stream).toMatchObject({
+    stream_id: own.stream,
+    serial: SERIAL,
+    generation: 1,
+    ranges: [[1, own.records.length]],
+    conflicts_offered: 0,
+    rejected: [],
+    gaps: [],
+    withdrawn: false,
+  });
+  expect(isSame).toBe(true);
+});

@@ -1,0 +1,65 @@
+import type { Mode } from "../../src/core/types/booth.ts";
+import { wireNameOf } from "../../src/core/wire-names.ts";
+import type { Window } from "../../src/ports.ts";
+import { durationByMode, frequencyByMode } from "../../src/report/modes.ts";
+import { cycleCount } from "../../src/report/cycles.ts";
+import type { Source } from "../../src/report/source.ts";
+import { utilization } from "../../src/report/utilization.ts";
+import { deriveFold } from "../../src/store/derive-fold.ts";
+import { minutesOf } from "../../src/wire/minutes.ts";
+import { openReader } from "../../src/store/reader.ts";
+import type { VirtualService } from "./virtual-service.ts";
+
+/** The figures that both sides give for a window, in the service's units and names. */
+export interface Figures {
+  readonly minutes: Readonly<Record<string, number>>;
+  readonly starts: Readonly<Record<string, number>>;
+  readonly utilization_minutes: number;
+  readonly working_minutes: number;
+  readonly cycle_count: number;
+}
+
+/** A gateway's store as reports see it. */
+export function openSource(folder: string, now_ms: number): { readonly source: Source; readonly close: () => void } {
+  const reader = openReader(folder, deriveFold);
+  const [info] = reader.streams();
+  if (info === undefined) throw new Error("the store holds no stream");
+  return { source: { reader, stream: info.stream, now_ms }, close: () => reader.close() };
+}
+
+function named(by_mode: Partial<Record<Mode, number>>, convert: (value: number) => number): Record<string, number> {
+  const entries = Object.entries(by_mode) as [Mode, number][];
+  return Object.fromEntries(
+    entries.filter(([, value]) => value > 0).map(([mode, value]) => [wireNameOf(mode), convert(value)]),
+  );
+}
+
+export function gatewayFigures(source: Source, window: Window): Figures {
+  const use = utilization(source, window);
+  return {
+    minutes: named(durationByMode(source, window).by_mode, minutesOf),
+    starts: named(frequencyByMode(source, window).by_mode, (count) => count),
+    utilization_minutes: minutesOf(use.in_use_ms),
+    working_minutes: minutesOf(use.working_ms),
+    cycle_count: cycleCount(source, window).cycle_count,
+  };
+}
+
+export function serviceFigures(service: VirtualService, window: Window): Figures {
+  const query = { start: new Date(window.start).toISOString(), end: new Date(window.end).toISOString() };
+  const modes = (figure: string): Record<string, number> => {
+    const answer = service.get(`/api/booths/b-1/${figure}`, query) as {
+      modes: { mode: string; duration?: number; count?: number }[];
+    };
+    const values = answer.modes.map(({ mode, duration, count }) => [mode, duration ?? count ?? 0] as const);
+    return Object.fromEntries(values.filter(([, value]) => value > 0));
+  };
+  const stats = service.get("/api/booths/b-1/utilization_stats", query) as Record<string, number>;
+  return {
+    minutes: modes("duration_by_mode"),
+    starts: modes("frequency_by_mode"),
+    utilization_minutes: stats["utilization_minutes"] ?? NaN,
+    working_minutes: stats["working_minutes"] ?? NaN,
+    cycle_count: stats["cycle_count"] ?? NaN,
+  };
+}

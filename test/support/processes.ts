@@ -1,0 +1,104 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { eventually } from "./eventually.ts";
+
+/** The bins, started as npm does but by this very Node. */
+export const GATEWAY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+export const SIMULATORS = fileURLToPath(new URL("../../simulators/main.ts", import.meta.url));
+
+export interface ProgramOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Options of Node itself, before the file. */
+  readonly node?: readonly string[];
+}
+
+/** A program of ours as a process of its own; killed at the end of the test, if it still runs. */
+export interface Program {
+  readonly pid: number;
+  /** Lines of both outputs so far. */
+  readonly lines: readonly string[];
+  readonly out: () => string;
+  readonly err: () => string;
+  /** Resolves with the exit code, or the signal's name, once the process has gone and its outputs are read. */
+  readonly ended: Promise<number | string>;
+  isRunning(): boolean;
+  /** Waits for a line; what was printed before counts. */
+  line(pattern: RegExp, within_ms?: number): Promise<string>;
+  signal(name: NodeJS.Signals): void;
+}
+
+export function startProgram(file: string, argv: readonly string[], options: ProgramOptions = {}): Program {
+  const child = spawn(process.execPath, [...(options.node ?? []), file, ...argv], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...cleanEnvironment(), ...options.env },
+  });
+  const lines: string[] = [];
+  const texts = { out: "", err: "" };
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (texts.out += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (texts.err += chunk));
+  for (const input of [child.stdout, child.stderr]) createInterface({ input }).on("line", (line) => lines.push(line));
+  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
+  onTestFinished(() => killAndWait(child, isRunning));
+  return {
+    pid: child.pid ?? 0,
+    lines,
+    out: () => texts.out,
+    err: () => texts.err,
+    ended: endOf(child),
+    isRunning,
+    line: (pattern, within_ms) =>
+      eventually(
+        `a line like ${String(pattern)} from ${file}`,
+        () => {
+          const found = lines.find((line) => pattern.test(line));
+          if (found !== undefined || isRunning()) return found;
+          throw new Error(`it ended before a line like ${String(pattern)}:\n${lines.join("\n")}`);
+        },
+        within_ms,
+      ),
+    signal: (name) => void child.kill(name),
+  };
+}
+
+/** Runs a program to its end. */
+export async function runProgram(
+  file: string,
+  argv: readonly string[],
+  options: ProgramOptions = {},
+): Promise<{ readonly code: number | string; readonly out: string; readonly err: string }> {
+  const program = startProgram(file, argv, options);
+  const code = await program.ended;
+  return { code, out: program.out(), err: program.err() };
+}
+
+/** Whether a process of that id exists, a zombie not counted: its parent may be as dead and its new one slow. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** Nothing of the service manager or the tests' own tools may reach the program. */
+function cleanEnvironment(): Record<string, string> {
+  const { PATH = "", HOME = "", TMPDIR } = process.env;
+  return { PATH, HOME, USER: "tester", NO_COLOR: "1", ...(TMPDIR === undefined ? {} : { TMPDIR }) };
+}
+
+function endOf(child: ChildProcess): Promise<number | string> {
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code, signal) => resolve(signal ?? code ?? -1));
+  });
+}
+
+async function killAndWait(child: ChildProcess, isRunning: () => boolean): Promise<void> {
+  if (!isRunning()) return;
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGKILL");
+  await gone;
+}

@@ -1,0 +1,31 @@
+import { step } from "../../src/core/derive/fold.ts";
+import { emptyState, type FactDraft } from "../../src/core/derive/state.ts";
+import type { LogRecord, Placed } from "../../src/core/types/record.ts";
+import type { StoreReader, Window } from "../../src/ports.ts";
+import type { Folded } from "./booth.ts";
+
+/** What a store would answer of a folded log. */
+export function readerOf({ state, facts, records }: Folded): StoreReader {
+  const stored = facts.map((fact, index) => ({ ...fact, seq: records.length + index + 1 }));
+  return {
+    streams: () => [],
+    facts: (_stream, kind, window) => stored.filter((fact) => fact.kind === kind && overlaps(fact, window)) as never,
+    log: (_stream, window) => placed(records).filter(({ time }) => time >= window.start && time < window.end),
+    state: () => state,
+  };
+}
+
+/** Each record with the corrected time that the fold gives it. */
+function placed(records: Folded["records"]): Placed<LogRecord>[] {
+  let state = emptyState();
+  return records.map((record) => {
+    state = step(state, record).state;
+    return { ...record, time: state.clock.now };
+  });
+}
+
+function overlaps(fact: FactDraft, { start, end }: Window): boolean {
+  if (fact.kind === "m" || fact.kind === "c") return fact.value.start < end && fact.value.end > start;
+  if (fact.kind === "d") return fact.value.hour < end && fact.value.hour + 3_600_000 > start;
+  return true;
+}

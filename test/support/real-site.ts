@@ -1,0 +1,96 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { stringify } from "yaml";
+import { clockFileText, clockFromNow, scaledClock, type SimClock } from "../../simulators/clock.ts";
+import { findScenario } from "../../simulators/plc/scenarios/all.ts";
+import { startPlc, type RunningPlc } from "../../simulators/plc/start.ts";
+import { seedSite } from "../../simulators/service/seed.ts";
+import { startService, type RunningService } from "../../simulators/service/start.ts";
+import { findProfile } from "../../src/config/profile.ts";
+import type { AgentStatus } from "../../src/core/types/status.ts";
+import { askAgent } from "../../src/cli/agent-client.ts";
+import { GATEWAY, startProgram, type Program } from "./processes.ts";
+import { temporaryFolder } from "./temporary.ts";
+
+export const SERIAL = "ABCD-123-123";
+const PROVISION_KEY = "provision-key-of-the-test";
+/** Monday 2026-03-02 08:00 in Denver. */
+const STORY_START = Date.UTC(2026, 2, 2, 15);
+
+export interface RealSiteOptions {
+  /** Simulated seconds per second. */
+  readonly speed: number;
+  /** The serial in the agent's configuration; null: none, it is entered later. */
+  readonly serial: string | null;
+  readonly scenario?: string;
+}
+
+/** PLC and service in this process behind real sockets; the agent is started from it as a process of its own. */
+export interface RealSite {
+  readonly folder: string;
+  readonly dataDir: string;
+  readonly runtimeDir: string;
+  readonly configFile: string;
+  readonly clock: SimClock;
+  readonly plc: RunningPlc;
+  readonly service: RunningService;
+  /** Stops the service; its data and ports are kept for `serviceUp`. */
+  serviceDown(): Promise<void>;
+  serviceUp(): Promise<void>;
+  startAgent(): Program;
+  /** What the running agent says of itself; undefined while it doesn't answer. */
+  status(): Promise<AgentStatus | undefined>;
+}
+
+export async function realSite(options: RealSiteOptions): Promise<RealSite> {
+  const folder = temporaryFolder();
+  const [dataDir, runtimeDir] = [join(folder, "gateway"), join(folder, "run")];
+  for (const path of [dataDir, runtimeDir]) mkdirSync(path, { mode: 0o700 });
+  const origin = clockFromNow(options.speed, STORY_START);
+  const clock = scaledClock(origin);
+  writeFileSync(join(folder, "clock.json"), clockFileText(origin));
+  writeFileSync(join(folder, "api-key"), `${PROVISION_KEY}\n`, { mode: 0o600 });
+  const scenario = findScenario(options.scenario ?? "standard-cycle");
+  if (scenario === undefined) throw new Error(`no scenario ${options.scenario ?? ""}`);
+  const identity = { plc_serial: SERIAL };
+  const plc = await startPlc({ profile: findProfile("click-booth"), scenario, seed: 1, clock, port: 0, identity });
+  onTestFinished(() => plc.stop());
+  const startAt = (port: number, mqttPort: number): Promise<RunningService> =>
+    startService({ dataDir: join(folder, "service"), port, mqttPort, clock });
+  let service = await startAt(0, 0);
+  onTestFinished(() => service.stop());
+  seedSite(service.db, { serial: SERIAL, tz: scenario.tz, provisionKey: PROVISION_KEY, now: STORY_START });
+  const configFile = join(folder, "gateway.yaml");
+  const booth = { id: "booth-1", profile: "click-booth", modbus: { host: "127.0.0.1", port: plc.port } };
+  const config = {
+    data_dir: dataDir,
+    runtime_dir: runtimeDir,
+    clock_file: join(folder, "clock.json"),
+    service: { url: service.url, api_key_file: join(folder, "api-key") },
+    booths: [{ ...booth, ...(options.serial === null ? {} : { serial: options.serial }), tz: scenario.tz }],
+  };
+  writeFileSync(configFile, stringify(config));
+  return {
+    folder,
+    dataDir,
+    runtimeDir,
+    configFile,
+    clock,
+    plc,
+    get service() {
+      return service;
+    },
+    serviceDown: () => service.stop(),
+    async serviceUp() {
+      service = await startAt(Number(new URL(service.url).port), Number(new URL(service.mqttUrl).port));
+    },
+    startAgent: () => startProgram(GATEWAY, ["run", "--config", configFile]),
+    status: async () => {
+      const socket = join(runtimeDir, "agent.sock");
+      const answer = await askAgent(socket, { method: "GET", path: "/status" }).catch(() => undefined);
+      // The agent answers its own shape.
+      return answer as AgentStatus | undefined;
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import type { Placed } from "../../src/core/types/record.ts";
+import type { TakenEntry } from "../../src/core/types/taken.ts";
+
+/** Entries that a dead agent left in its tail file, read without the agent's own code; a line cut short ends them. */
+export function tailEntries(runtimeDir: string): TakenEntry[] {
+  const entries: TakenEntry[] = [];
+  for (const line of readFileSync(join(runtimeDir, "tail.jsonl"), "utf8").split("\n")) {
+    const [sum, body] = [line.slice(0, 8), line.slice(9)];
+    if (body === "" || crc32(body) !== Number.parseInt(sum, 16)) break;
+    entries.push(JSON.parse(body) as TakenEntry);
+  }
+  return entries;
+}
+
+export interface Accounts {
+  readonly records: number;
+  /** Polls in coverage records, by group. */
+  readonly polls: Readonly<Record<string, number>>;
+  /** Takes that the log accounts for: each answered poll, each silence, each record that is no poll. */
+  readonly takes: number;
+  /** Records that say the same of the same instant as an earlier one. */
+  readonly doubled: number;
+}
+
+/** Counts a log. Of facts only the number is taken: they are made, not taken. */
+export function accountsOf(records: readonly Placed[]): Accounts {
+  const polls: Record<string, number> = {};
+  const seen = new Set<string>();
+  let takes = 0;
+  let doubled = 0;
+  for (const record of records) {
+    const { kind, boot, mono, tag, value } = record;
+    if (kind === "h") {
+      polls[tag] = (polls[tag] ?? 0) + record.value.polls;
+      takes += Math.max(1, record.value.polls);
+    } else if (kind === "t" || kind === "p") takes += 1;
+    const what = kind === "r" || kind === "h" ? tag : JSON.stringify(value);
+    const key = [kind, boot, mono, what].join("|");
+    if (seen.has(key)) doubled += 1;
+    seen.add(key);
+  }
+  return { records: records.length, polls, takes, doubled };
+}
+
+/** Those of the entries that the log doesn't hold: a poll must be covered and each of its changes stand there. */
+export function lostOf(entries: readonly TakenEntry[], records: readonly Placed[]): readonly TakenEntry[] {
+  const covered = records.flatMap((record) => (record.kind === "h" ? [record] : []));
+  const held = new Set(records.map(({ kind, boot, mono, tag, value }) => keyOf([kind, boot, mono, tag, value])));
+  const isHeld = (entry: TakenEntry): boolean => {
+    if (entry.kind === "record") {
+      const { kind, boot, mono, tag, value } = entry.record;
+      return held.has(keyOf([kind, boot, mono, tag, value]));
+    }
+    const { boot, mono, group, changes } = entry;
+    const isCovered = covered.some(
+      (one) => one.boot === boot && one.tag === group && one.value.from <= mono && mono <= one.value.to,
+    );
+    return isCovered && changes.every(([tag, value]) => held.has(keyOf(["r", boot, mono, tag, value])));
+  };
+  return entries.filter((entry) => !isHeld(entry));
+}
+
+function keyOf(parts: readonly unknown[]): string {
+  return JSON.stringify(parts);
+}
