@@ -89,7 +89,7 @@ async function runAgent(config: Config, io: Io): Promise<void> {
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
   const key = firstKey(config.service, io.environment);
-  const wayTo = modbusLinks();
+  const wayTo = modbusLinks(() => clock.mono());
   const agent = await startAgent(
     {
       clock,

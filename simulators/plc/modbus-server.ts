@@ -1,22 +1,11 @@
 import { createServer } from "node:net";
+import { noCounts } from "./counts.ts";
 import { frame, isWrite, parseFrames } from "./modbus-frames.ts";
 import { respond } from "./respond.ts";
 import type { Server, Socket } from "node:net";
+import type { ServerCounts } from "./counts.ts";
 import type { Device, Request } from "./modbus-frames.ts";
 import type { Asked } from "./respond.ts";
-
-/** What a server has seen since its start. */
-export interface ServerCounts {
-  connections: number;
-  refused: number;
-  requests: number;
-  /** Registers and bits that were sent. */
-  values: number;
-  exceptions: number;
-  /** Requests with a writing function code. */
-  writes: number;
-  malformed: number;
-}
 
 export interface ServerOptions {
   /** Its manners hold for connections, and for requests where there is no `deviceOf`. */
@@ -159,15 +148,7 @@ async function listen(server: Server, port: number): Promise<number> {
  * `device.manners` says. Rejects with the system's error when the port is taken.
  */
 export async function startModbusServer(options: ServerOptions, wantedPort: number): Promise<ModbusServer> {
-  const counts: ServerCounts = {
-    connections: 0,
-    refused: 0,
-    requests: 0,
-    values: 0,
-    exceptions: 0,
-    writes: 0,
-    malformed: 0,
-  };
+  const counts = noCounts();
   const sockets = new Set<Socket>();
   const accept = (socket: Socket): void => {
     counts.connections++;

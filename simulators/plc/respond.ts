@@ -1,6 +1,6 @@
 import { answer } from "./modbus-frames.ts";
 import type { Device, Request } from "./modbus-frames.ts";
-import type { ServerCounts } from "./modbus-server.ts";
+import type { ServerCounts } from "./counts.ts";
 
 /** What a server remembers of the requests before. */
 export interface Asked {

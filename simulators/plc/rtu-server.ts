@@ -1,10 +1,11 @@
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
+import { noCounts } from "./counts.ts";
 import { isWrite } from "./modbus-frames.ts";
 import { respond } from "./respond.ts";
 import { parseRtu, rtuFrame } from "./rtu-frames.ts";
 import type { Device, Request } from "./modbus-frames.ts";
-import type { ServerCounts } from "./modbus-server.ts";
+import type { ServerCounts } from "./counts.ts";
 import type { Asked } from "./respond.ts";
 
 export interface RtuOptions {
@@ -35,10 +36,6 @@ interface Line {
   rest: Buffer;
   /** Answers go out in the order of the requests, as on a real line. */
   turn: Promise<void>;
-}
-
-function noCounts(): ServerCounts {
-  return { connections: 0, refused: 0, requests: 0, values: 0, exceptions: 0, writes: 0, malformed: 0 };
 }
 
 async function handle(line: Line, request: Request): Promise<void> {

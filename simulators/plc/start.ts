@@ -9,7 +9,7 @@ import type { FilterLimits, FilterType } from "../../src/core/types/booth.ts";
 import type { Profile } from "../../src/core/types/profile.ts";
 import type { SimClock } from "../clock.ts";
 import type { Manners } from "./manners.ts";
-import type { ServerCounts } from "./modbus-server.ts";
+import type { ServerCounts } from "./counts.ts";
 import type { RtuOptions, RtuServer, RtuTcpServer } from "./rtu-server.ts";
 import type { Booth } from "./model/booth.ts";
 import type { Scenario } from "./model/scenario.ts";

@@ -5,16 +5,20 @@ import type { Piece } from "../../core/plan-split.ts";
 import type { Profile } from "../../core/types/profile.ts";
 import type { Sample } from "../../core/types/sample.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
+import { NO_WITNESS } from "../../core/witness.ts";
+import type { Witness } from "../../core/witness.ts";
 import type { Driver } from "../../ports.ts";
 import { asker } from "./asker.ts";
-import { learn, samplesOf } from "./group-outcome.ts";
+import { endOnAbort } from "./end-on-abort.ts";
+import { learn } from "./group-outcome.ts";
 import { planGroup } from "./group-plan.ts";
 import type { GroupPlan } from "./group-plan.ts";
 import { readPiece } from "./read-piece.ts";
 import type { PieceOutcome } from "./read-piece.ts";
 import type { ModbusLine } from "./line.ts";
+import { secondLook } from "./second-look.ts";
 import { modbusSession } from "./session.ts";
-import type { BlockAnswer, Session } from "./session.ts";
+import type { BlockAnswer } from "./session.ts";
 import { wirePort } from "./wire-port.ts";
 
 export interface ModbusTimeouts {
@@ -31,8 +35,10 @@ export interface ModbusDriverOptions {
   readonly unitId?: number;
   readonly profile: Profile;
   readonly timeouts?: ModbusTimeouts;
-  /** Holes that an earlier connection found; what this one finds is added. */
-  readonly learnedHoles?: Holes;
+  /** What earlier connections learned of the device; what this one learns goes there too. */
+  readonly memory?: DeviceMemory;
+  /** The clock that counters' rates are measured by; absent: real time. */
+  readonly mono?: () => Milliseconds;
   /** What a round trip costs, in registers; absent: the line's. TCP's makes blocks as wide as the device allows. */
   readonly roundTripRegisters?: number;
 }
@@ -41,9 +47,17 @@ export interface ModbusDriverOptions {
  * Reads a Modbus device over one connection, which lasts until `close` or the first LinkError. Real time, unlike the
  * rest of the agent: deadlines belong to the socket.
  */
-export interface ModbusDriver extends Driver {
-  /** Ranges the device has refused, beside those of the profile; may be kept and handed to the next driver. */
-  learnedHoles(): Holes;
+export type ModbusDriver = Driver;
+
+/** What is learned of a device over its connections. */
+export interface DeviceMemory {
+  /** Ranges the device has refused, beside those of the profile. */
+  holes: Holes;
+  witness: Witness;
+}
+
+export function emptyMemory(): DeviceMemory {
+  return { holes: {}, witness: NO_WITNESS };
 }
 
 /** Two tries of TCP (at 0 and 1 s); a third would come after 3 s, when a new attempt is as good and jittered. */
@@ -69,12 +83,14 @@ export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
   const plans = new Map<string, GroupPlan>();
   /** Groups of which the device refused every point in the last read: splitting their blocks again would only cost. */
   const barren = new Set<string>();
-  let learned: Holes = options.learnedHoles ?? {};
+  const memory = options.memory ?? emptyMemory();
+  const mono = options.mono ?? (() => performance.now());
   let reading = false;
 
   const planOf = (group: string): GroupPlan => {
     const known = plans.get(group);
     if (known !== undefined) return known;
+    const learned = memory.holes;
     const holes = uniteHoles(quirks.holes, learned);
     const round_trip_registers = options.roundTripRegisters ?? line.round_trip_registers;
     const plan = planGroup(profile, group, { options: { ...quirks, holes, round_trip_registers }, learned });
@@ -92,10 +108,12 @@ export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
     const outcome = await readPieces({ plan, pieces, maxSplits }, ask);
     if (outcome.answered.length === 0) barren.add(group);
     else barren.delete(group);
-    const after = learn(learned, outcome);
-    if (after !== learned) plans.clear();
-    learned = after;
-    return samplesOf(plan, outcome, quirks);
+    const after = learn(memory.holes, outcome);
+    if (after !== memory.holes) plans.clear();
+    memory.holes = after;
+    const looked = await secondLook({ plan, outcome, orders: quirks, witness: memory.witness }, { ask, mono });
+    memory.witness = looked.witness;
+    return looked.samples;
   };
 
   return {
@@ -118,23 +136,7 @@ export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
       session.end(new LinkError("closed", "closed by the gateway"));
       return Promise.resolve();
     },
-    learnedHoles: () => learned,
   };
-}
-
-/** An abort ends the connection, since the answer that is still to come could be taken for the next one's. */
-async function endOnAbort<T>(session: Session, signal: AbortSignal, act: () => Promise<T>): Promise<T> {
-  const abort = (): void => {
-    const late = signal.reason instanceof DOMException && signal.reason.name === "TimeoutError";
-    session.end(new LinkError(late ? "timeout" : "closed", "given up by the gateway", signal.reason));
-  };
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await act();
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }
 
 async function readPieces(

@@ -3,8 +3,7 @@ import type { ModbusConfig } from "../../core/types/config.ts";
 import type { Profile } from "../../core/types/profile.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
 import type { Driver } from "../../ports.ts";
-import { modbusDriver } from "./driver.ts";
-import type { ModbusDriver } from "./driver.ts";
+import { emptyMemory, modbusDriver } from "./driver.ts";
 import { modbusLine } from "./line.ts";
 import type { ModbusLine } from "./line.ts";
 
@@ -23,8 +22,11 @@ export interface ModbusWay {
 /** What a device that is away may cost those behind the same Modbus TCP gateway. */
 const SHARED_ANSWER_MS = 800;
 
-/** Gives the booths of one agent their ways; every physical link is made once. */
-export function modbusLinks(): (config: ModbusConfig, profile: Profile) => ModbusWay {
+/**
+ * Gives the booths of one agent their ways; every physical link is made once.
+ * @param mono the agent's clock, by which counters' rates are measured
+ */
+export function modbusLinks(mono: () => Milliseconds): (config: ModbusConfig, profile: Profile) => ModbusWay {
   const lines = new Map<string, { readonly line: ModbusLine; users: number }>();
   return (config, profile) => {
     const link = modbusAddressText(config);
@@ -35,21 +37,20 @@ export function modbusLinks(): (config: ModbusConfig, profile: Profile) => Modbu
     // Asked for when every booth is known.
     const answer_ms = (): Milliseconds =>
       config.answer_timeout_ms ?? (shared.users > 1 ? Math.min(SHARED_ANSWER_MS, line.answer_ms) : line.answer_ms);
-    let last: ModbusDriver | null = null;
+    const memory = emptyMemory();
     return {
       link,
       probe_ms: answer_ms,
       settle_ms: line.late_ms,
-      makeDriver: () => {
-        last = modbusDriver({
+      makeDriver: () =>
+        modbusDriver({
           line,
           profile,
+          memory,
+          mono,
           timeouts: { answer_ms: answer_ms() },
           ...(config.unit_id === undefined ? {} : { unitId: config.unit_id }),
-          ...(last === null ? {} : { learnedHoles: last.learnedHoles() }),
-        });
-        return last;
-      },
+        }),
     };
   };
 }
