@@ -27,7 +27,7 @@ export interface BoothSetup {
   /** The longest that the device keeps its link busy when it doesn't answer. */
   readonly probe_ms?: () => Milliseconds;
   /** After a failure the device is left alone for so long, beside the back-off. */
-  readonly settle_ms?: Milliseconds;
+  readonly settle_ms?: () => Milliseconds;
   /** The device closes connections that rest for so long. */
   readonly idle_close_ms?: Milliseconds;
 }

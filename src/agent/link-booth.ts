@@ -31,7 +31,7 @@ export interface LinkBoothParts {
   readonly status: () => LinkStatus;
   readonly setStatus: (status: LinkStatus) => void;
   /** After a failure the device is left alone for so long, beside the back-off. */
-  readonly settle_ms?: Milliseconds;
+  readonly settle_ms?: () => Milliseconds;
   /** The device closes connections that rest for so long. */
   readonly idle_close_ms?: Milliseconds;
 }
@@ -104,7 +104,7 @@ export function linkBooth(tools: LinkTools, parts: LinkBoothParts): LinkBooth {
       await close();
       if (isOver(signal)) return null;
       if (!(error instanceof LinkError)) throw error;
-      const wait = (parts.settle_ms ?? 0) + fullJitter(life.attempt, RETRY, () => tools.random.next());
+      const wait = (parts.settle_ms?.() ?? 0) + fullJitter(life.attempt, RETRY, () => tools.random.next());
       failed(error, wait);
       return { error, opening: life.opening, wait };
     }

@@ -14,6 +14,9 @@ export interface AskerOptions {
   readonly min_gap_ms: Milliseconds;
 }
 
+/** After its deadline an answer is taken for possible for so many deadlines more. */
+export const LATE_ANSWERS = 2;
+
 /**
  * Sends one request after the rest that line and device want. Exceptions that concern the whole device are thrown. Where
  * frames carry no number, a unit whose answer was given up is left alone until that answer can't come any more.
@@ -27,7 +30,7 @@ export function asker(session: Session, options: AskerOptions): (block: Block) =
     if (rest > 0) await session.pause(rest);
   };
   return async (block) => {
-    if (line.late_ms > 0) await pauseUntil(line.late_until.get(unitId) ?? -Infinity);
+    if (!line.numbered) await pauseUntil(line.late_until.get(unitId) ?? -Infinity);
     if (rest_ms > 0) await pauseUntil(Math.max(lastAnswer + min_gap_ms, line.touched_at + line.silence_ms));
     const wasSent = session.alive();
     try {
@@ -37,9 +40,7 @@ export function asker(session: Session, options: AskerOptions): (block: Block) =
       session.end(error);
       throw error;
     } catch (error) {
-      if (line.late_ms > 0 && wasSent && mayComeLate(error)) {
-        line.late_until.set(unitId, performance.now() + Math.max(line.late_ms, 2 * answer_ms));
-      }
+      if (!line.numbered && wasSent) line.late_until.set(unitId, performance.now() + lateness(error, answer_ms));
       throw error;
     } finally {
       if (rest_ms > 0) line.touched_at = lastAnswer = performance.now();
@@ -47,8 +48,9 @@ export function asker(session: Session, options: AskerOptions): (block: Block) =
   };
 }
 
-function mayComeLate(error: unknown): boolean {
-  return (
-    error instanceof LinkError && (error.kind === "timeout" || error.kind === "malformed" || error.kind === "closed")
-  );
+/** How long an answer that was given up may still be on its way: what came spoilt is nearly over. */
+function lateness(error: unknown, answer_ms: Milliseconds): Milliseconds {
+  const kind = error instanceof LinkError ? error.kind : "timeout";
+  if (kind === "busy" || kind === "path") return 0;
+  return kind === "malformed" ? answer_ms : LATE_ANSWERS * answer_ms;
 }

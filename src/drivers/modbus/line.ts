@@ -22,8 +22,8 @@ export interface ModbusLine {
   touched_at: number;
   /** Until when (performance.now()) an answer that was given up may still come, by unit: that unit isn't asked before. */
   readonly late_until: Map<number, number>;
-  /** How long that is; 0 where a new connection can't see what the old one was sent. */
-  readonly late_ms: Milliseconds;
+  /** Frames carry a number, and a new connection doesn't see what was meant for the old one: nothing can come late. */
+  readonly numbered: boolean;
 }
 
 /** A PLC answers once per scan (1 to 50 ms) however much is asked for; a register costs microseconds. */
@@ -59,7 +59,7 @@ export function modbusLine(address: ModbusAddress, options: LineOptions = {}): M
       round_trip_registers: TCP_ROUND_TRIP_REGISTERS,
       touched_at: -Infinity,
       late_until: new Map(),
-      late_ms: 0,
+      numbered: true,
     };
   }
   const baud = "serial" in address ? address.serial.baud_rate : ASSUMED_BAUD_RATE;
@@ -74,7 +74,7 @@ export function modbusLine(address: ModbusAddress, options: LineOptions = {}): M
     round_trip_registers: Math.ceil((RTU_ROUND_TRIP_BYTES * byte_ms + RTU_TURN_ROUND_MS) / (2 * byte_ms)),
     touched_at: -Infinity,
     late_until,
-    late_ms: 2 * RTU_ANSWER_MS,
+    numbered: false,
   };
 }
 

@@ -3,6 +3,7 @@ import type { ModbusConfig } from "../../core/types/config.ts";
 import type { Profile } from "../../core/types/profile.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
 import type { Driver } from "../../ports.ts";
+import { LATE_ANSWERS } from "./asker.ts";
 import { emptyMemory, modbusDriver } from "./driver.ts";
 import { modbusLine } from "./line.ts";
 import type { ModbusLine } from "./line.ts";
@@ -14,7 +15,7 @@ export interface ModbusWay {
   /** The longest that a device which doesn't answer keeps the link busy. */
   readonly probe_ms: () => Milliseconds;
   /** After a failure the device is left alone for so long. */
-  readonly settle_ms: Milliseconds;
+  readonly settle_ms: () => Milliseconds;
   /** What the last driver learned of the device, the next one knows. */
   readonly makeDriver: () => Driver;
 }
@@ -41,7 +42,7 @@ export function modbusLinks(mono: () => Milliseconds): (config: ModbusConfig, pr
     return {
       link,
       probe_ms: answer_ms,
-      settle_ms: line.late_ms,
+      settle_ms: () => (line.numbered ? 0 : LATE_ANSWERS * answer_ms()),
       makeDriver: () =>
         modbusDriver({
           line,
