@@ -138,6 +138,10 @@ function checkModes(input: ProfileInput, source: YamlSource): readonly Problem[]
     if (bays.has(bay)) problems.push(source.problemAt(["tags", index, "role"], `a second mode tag for bay ${bay}`));
     bays.add(bay);
   }
+  if (input.kind === "device") {
+    const modeless = bays.size === 0 && Object.keys(input.modes).length === 0;
+    return modeless ? problems : [...problems, source.problemAt(["kind"], "a device has no modes and no mode tag")];
+  }
   if (bays.size === 0) problems.push(source.problemAt(["tags"], "no tag has the role mode", { at: "key" }));
   if (Object.keys(input.modes).length === 0)
     problems.push(source.problemAt(["modes"], "no mode is mapped", { at: "key" }));

@@ -162,6 +162,10 @@ const filterSchema = z.strictObject({
 export const profileSchema = z.strictObject({
   name: profileNameSchema,
   version: z.string().min(1).max(40),
+  kind: z
+    .enum(["booth", "device"])
+    .exactOptional()
+    .describe("device: a drive, a burner or a sensor by itself, with no modes. Default: booth."),
   protocol: z.literal("modbus"),
   vendor: z.string().max(200).default(""),
   document: z.string().max(1000).default("").describe("The document that the map was made from."),

@@ -192,3 +192,40 @@ describe("parameters", () => {
     expect(unknownGroups(profile, booth("    poll: { fats: { poll_interval_ms: 500 } }\n"))).toEqual(["fats"]);
   });
 });
+
+describe("how a PLC is reached", () => {
+  const reached = (modbus: string): unknown =>
+    parseConfig(SMALL.replace("{ host: plc-1.local }", modbus), "gateway.yaml").booths[0]?.modbus;
+
+  test("Modbus TCP, RTU over TCP, a serial line with the specification's defaults", () => {
+    expect(reached("{ host: a, unit_id: 7 }")).toEqual({ host: "a", port: 502, unit_id: 7 });
+    expect(reached("{ host: a, port: 4001, framing: rtu }")).toEqual({ host: "a", port: 4001, framing: "rtu" });
+    const serial = { path: "/dev/ttyUSB0", baud_rate: 19_200, data_bits: 8, parity: "even", stop_bits: 1 };
+    expect(reached("{ serial: { path: /dev/ttyUSB0 }, unit_id: 2 }")).toEqual({ serial, unit_id: 2 });
+    expect(reached("{ serial: { path: /dev/ttyUSB0, baud_rate: 9600, parity: none } }")).toEqual({
+      serial: { ...serial, baud_rate: 9600, parity: "none" },
+    });
+  });
+
+  test.each([
+    ["{}", /give host \(and port\), or serial/],
+    ["{ host: a, serial: { path: /dev/x } }", /give host or serial, not both/],
+    ["{ port: 1, serial: { path: /dev/x } }", /give host or serial, not both/],
+    ["{ serial: { path: /dev/x }, framing: rtu }", /a serial line has RTU framing and no other/],
+    ["{ serial: { path: /dev/x, baud_rate: 12345 } }", /baud_rate/],
+    ["{ host: 'a:502' , framing: ascii }", /framing/],
+  ])("%s is refused", (modbus, message) => {
+    expect(refusal(SMALL.replace("{ host: plc-1.local }", modbus)).message).toMatch(message);
+  });
+
+  test("booths that share a connection must agree on what it is", () => {
+    const two = (first: string, second: string): string =>
+      `${SMALL.replace("{ host: plc-1.local }", first)}  - { id: booth-2, profile: click-booth, modbus: ${second} }\n`;
+    const serial = "{ serial: { path: /dev/x }, unit_id: 1 }";
+    expect(parseConfig(two(serial, serial.replace("1 }", "2 }")), "g.yaml").booths).toHaveLength(2);
+    expect(refusal(two(serial, "{ serial: { path: /dev/x, baud_rate: 9600 } }")).message).toMatch(
+      /"booth-1" uses the same connection with other settings/,
+    );
+    expect(refusal(two("{ host: a }", "{ host: a, framing: rtu }")).message).toMatch(/same connection/);
+  });
+});

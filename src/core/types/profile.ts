@@ -87,6 +87,8 @@ export interface ProfileTag extends TagParameters {
 export interface Profile {
   readonly name: string;
   readonly version: string;
+  /** device: a drive, a burner or a sensor by itself, with no modes; what it says is logged and shown. Absent: a booth. */
+  readonly kind?: "booth" | "device";
   readonly protocol: "modbus";
   readonly vendor: string;
   /** The vendor's or integrator's document that the map was made from. */

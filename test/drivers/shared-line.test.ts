@@ -1,0 +1,121 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { startModbusServer } from "../../simulators/plc/modbus-server.ts";
+import { goodManners } from "../../simulators/plc/manners.ts";
+import type { Device } from "../../simulators/plc/modbus-frames.ts";
+import { startRtuTcp } from "../../simulators/plc/rtu-server.ts";
+import { modbusLinks } from "../../src/drivers/modbus/links.ts";
+import type { Driver } from "../../src/ports.ts";
+import { failure, never, registers, values } from "../support/modbus-bed.ts";
+import { profileOf } from "../support/profiles.ts";
+
+/** Several units behind one connection. */
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+/** Register a of unit u holds 100 x u + a. */
+function unit(id: number): Device {
+  return {
+    image: { read: ({ address, count }) => Array.from({ length: count }, (_, i) => 100 * id + address + i) },
+    max_registers: 125,
+    max_bits: 2000,
+    manners: goodManners(),
+    answered_at: -Infinity,
+  };
+}
+
+const time = {
+  now: () => performance.now(),
+  sleep: (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal ? { signal } : {}),
+};
+
+async function served(framing: "tcp" | "rtu", units: ReadonlyMap<number, Device>) {
+  const deviceOf = (id: number): Device | null => units.get(id) ?? null;
+  const server =
+    framing === "rtu"
+      ? await startRtuTcp({ ...time, deviceOf }, 0)
+      : await startModbusServer({ ...time, deviceOf, device: unit(0), link: () => "up" }, 0);
+  ends.push(() => server.close());
+  const wayTo = modbusLinks(() => performance.now());
+  const way = (unit_id: number, answer_timeout_ms = 3000): (() => Driver) => {
+    const address = { host: "127.0.0.1", port: server.port, framing };
+    const { makeDriver } = wayTo({ ...address, unit_id, answer_timeout_ms }, profileOf(registers(3)));
+    return () => {
+      const driver = makeDriver();
+      ends.push(() => driver.close());
+      return driver;
+    };
+  };
+  return { server, way };
+}
+
+const expected = (id: number): readonly number[] => [0, 1, 2].map((address) => 100 * id + address);
+
+describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (framing) => {
+  const units = new Map([1, 2, 3].map((id) => [id, unit(id)]));
+
+  test("take turns on it, each with its own unit", async () => {
+    const { server, way } = await served(framing, units);
+    const drivers = [1, 2, 3].map((id) => way(id)());
+    for (const driver of drivers) await driver.open(never);
+    for (let round = 0; round < 20; round++) {
+      for (const [i, driver] of drivers.entries())
+        expect(values(await driver.read("g", never))).toEqual(expected(i + 1));
+    }
+    expect(server.counts.connections).toBe(1);
+  });
+
+  test("one that closes in order leaves it to the others", async () => {
+    const { server, way } = await served(framing, units);
+    const [first, second] = [way(1)(), way(2)()];
+    for (const driver of [first, second]) await driver.open(never);
+    await first.read("g", never);
+    await first.close();
+    expect(values(await second.read("g", never))).toEqual(expected(2));
+    expect(server.counts.connections).toBe(1);
+  });
+
+  test("a unit that doesn't answer ends it; the others find it closed and open anew", async () => {
+    const { server, way } = await served(framing, units);
+    const [open, dead] = [way(1), way(9, 100)];
+    const [living, silent] = [open(), dead()];
+    for (const driver of [living, silent]) await driver.open(never);
+    expect(values(await living.read("g", never))).toEqual(expected(1));
+    expect((await failure(silent.read("g", never))).kind).toBe("timeout");
+    expect((await failure(living.read("g", never))).kind).toBe("closed");
+    await living.close();
+    const again = open();
+    await again.open(never);
+    expect(values(await again.read("g", never))).toEqual(expected(1));
+    expect(server.counts.connections).toBe(2);
+  });
+});
+
+test("over RTU the answer that a unit gives too late isn't taken for one of its neighbour or of itself", async () => {
+  const units = new Map([1, 2].map((id) => [id, unit(id)]));
+  const { way } = await served("rtu", units);
+  const [openSlow, open] = [way(1, 100), way(2)];
+  const slow = units.get(1);
+  if (slow === undefined) throw new Error("no unit 1");
+  for (let round = 0; round < 5; round++) {
+    slow.manners.delay_ms = 150;
+    const late = openSlow();
+    await late.open(never);
+    expect((await failure(late.read("g", never))).kind).toBe("timeout");
+    await late.close();
+    slow.manners.delay_ms = 0;
+    for (const [id, make] of [
+      [2, open],
+      [1, openSlow],
+    ] as const) {
+      const driver = make();
+      await driver.open(never);
+      expect(values(await driver.read("g", never))).toEqual(expected(id));
+      await driver.close();
+    }
+  }
+});
