@@ -161,8 +161,11 @@ async function sessionOf(parts: MqttLinkParts, { client, account, session }: Ope
     window = Math.min(MAX_WINDOW, Math.max(1, ack.window));
     settle(waiting, ack);
   });
+  // mqtt.js never settles a publish of a connection that is gone: whoever waits for one learns of the end here.
+  const ended = closed.then((reason) => Promise.reject(new Error(reason)));
+  ended.catch(() => undefined);
   const publish = (topic: string, payload: string | Buffer, retain = false): Promise<void> =>
-    publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain });
+    Promise.race([publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain }), ended]);
   await client.subscribeAsync(`${account.topic_prefix}/down/#`, { qos: 1 });
   return {
     closed,
@@ -230,7 +233,6 @@ function publishOnce(
   message: { topic: string; payload: string | Buffer; retain: boolean },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    // mqtt.js never settles a publish of a client that has ended.
     const timer = setTimeout(() => reject(new Error("the broker doesn't confirm")), PUBLISH_DEADLINE_MS);
     client.publish(message.topic, message.payload, { qos: 1, retain: message.retain }, (error) => {
       clearTimeout(timer);
