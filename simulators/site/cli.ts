@@ -78,7 +78,7 @@ async function play(options: Options, io: SiteIo): Promise<void> {
   const folder = openFolder(options.data);
   const screen = createScreen({ out: io.out, tz: scenario.tz });
   screen.plain(
-    `A simulated site in ${folder.path}; one second here is ${speed === 1 ? "one second" : `${speed.toString()} seconds`} there (times are the booth's, ${scenario.tz}). Ctrl-C stops it.`,
+    `A simulated site in ${folder.path}; one second here is ${speed === 1 ? "one second" : `${speed.toString()} seconds`} there (first column: since the start; second: the booth's time, ${scenario.tz}). Ctrl-C stops it.`,
   );
   try {
     await runSite({ folder, scenario, speed, seed, ports: portsFrom(first), screen }, io.signal);

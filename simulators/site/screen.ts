@@ -24,6 +24,9 @@ export function createScreen({ out, tz }: ScreenOptions): Screen {
     hourCycle: "h23",
   });
   const isLive = out.isTTY === true;
+  const began = performance.now();
+  /** Real time since the start: how long each step took. */
+  const since = (): string => `+${((performance.now() - began) / 1000).toFixed(1)} s`.padStart(9);
   let live = "";
   let said = "";
   const clear = (): void => {
@@ -35,7 +38,7 @@ export function createScreen({ out, tz }: ScreenOptions): Screen {
     out.write(live);
   };
   return {
-    line: (at, who, text) => print(`${time.format(at)}  ${who.padEnd(8)} ${text}`),
+    line: (at, who, text) => print(`${since()}  ${time.format(at)}  ${who.padEnd(8)} ${text}`),
     plain: print,
     status(status) {
       if (isLive) {
@@ -47,7 +50,7 @@ export function createScreen({ out, tz }: ScreenOptions): Screen {
       const change = changeLine(status);
       if (change === "" || change === said) return;
       said = change;
-      print(`${time.format(status.at)}  ${"status".padEnd(8)} ${change}`);
+      print(`${since()}  ${time.format(status.at)}  ${"status".padEnd(8)} ${change}`);
     },
     end() {
       if (live !== "") out.write("\n");

@@ -1,11 +1,13 @@
 import type { BoothConfig } from "../core/types/config.ts";
 import type { Parameters } from "../core/types/parameters.ts";
 import type { Profile } from "../core/types/profile.ts";
+import { factText } from "../core/fact-text.ts";
 import { emptyRow } from "../core/provisioning.ts";
 import { withService } from "../core/service-parameters.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
-import type { EpochMs, Milliseconds } from "../core/types/units.ts";
+import type { Fact } from "../core/types/record.ts";
+import type { BoothId, EpochMs, Milliseconds } from "../core/types/units.ts";
 import type { TakenEntry } from "../core/types/taken.ts";
 import type { Clock, Driver, Identity, Logger, Random, Store, Tail } from "../ports.ts";
 import type { Bell } from "./bell.ts";
@@ -128,6 +130,7 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
         board.pending = committer.pending();
         board.last_commit_at = clock.wall();
         board.commit_ms = result.commit_ms;
+        tellFacts(parts.log, board.booth, result.facts);
         parts.news.ring();
       },
       trouble: (reason) => storeTrouble(parts, board, reason),
@@ -135,6 +138,13 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
     leftover,
   );
   return committer;
+}
+
+function tellFacts(log: Logger, booth: BoothId, facts: readonly Fact[]): void {
+  for (const fact of facts) {
+    const text = factText(fact);
+    if (text !== null) log.info({ event: "fact", booth, kind: fact.kind }, `${booth}: ${text}`);
+  }
 }
 
 function logClock(clock: Clock, intake: Intake): void {

@@ -68,7 +68,10 @@ export async function applyEvent(parts: ProvisionParts, event: ProvisioningEvent
 function tell(parts: ProvisionParts, before: ProvisioningRow, row: ProvisioningRow): void {
   if (before.state === row.state && before.reason === row.reason) return;
   if (row.state === "looking_up" || row.state === "configuring") return;
-  const words = [`${parts.board.booth}: provisioning ${row.state.replaceAll("_", " ")}`, row.reason, row.advice];
+  const whose =
+    row.state === "claimed" ? [row.record?.account_name, row.record?.facility_name].filter(Boolean).join(", ") : "";
+  const state = `${parts.board.booth}: provisioning of ${row.serial ?? ""}: ${row.state.replaceAll("_", " ")}`;
+  const words = [state, whose, row.reason, row.advice];
   const fields = {
     event: "provisioning",
     booth: parts.board.booth,

@@ -1,0 +1,49 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+
+const UNIT = "systemd/booth-gateway.service";
+
+/** The unit with this machine's Node as its program: systemd's checker wants one that is there. */
+function unitWithProgram(): string {
+  const folder = mkdtempSync(join(tmpdir(), "bg-unit-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "booth-gateway.service");
+  writeFileSync(
+    path,
+    readFileSync(UNIT, "utf8").replace("/opt/booth-gateway/node_modules/.bin/node", process.execPath),
+  );
+  return path;
+}
+
+it("systemd takes the unit without a warning", () => {
+  const { status, stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", unitWithProgram()], {
+    encoding: "utf8",
+  });
+  expect({ status, warnings: stderr.split("\n").filter((line) => line.includes("booth-gateway")) }).toEqual({
+    status: 0,
+    warnings: [],
+  });
+});
+
+it("the unit's exposure is 1.4 at most", () => {
+  const text = execFileSync("systemd-analyze", ["security", "--offline=yes", "--no-pager", UNIT], { encoding: "utf8" });
+  const level = Number(/Overall exposure level for [^:]+: ([\d.]+)/.exec(text)?.[1]);
+  expect(level).toBeLessThanOrEqual(1.4);
+});
+
+it("the user is made from the sysusers file", () => {
+  const { status, stderr } = spawnSync(
+    "systemd-sysusers",
+    ["--dry-run", join(process.cwd(), "systemd/booth-gateway.sysusers")],
+    {
+      encoding: "utf8",
+    },
+  );
+  expect({ status, stderr: stderr.split("\n").filter((line) => /error|fail/i.test(line)) }).toEqual({
+    status: 0,
+    stderr: [],
+  });
+});
