@@ -66,7 +66,16 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), news }, both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
     ...booths.map((booth) =>
-      reportLoop({ ...parts, board: booth.board, news, vendor: booth.setup.profile.vendor }, both),
+      reportLoop(
+        {
+          ...parts,
+          board: booth.board,
+          news,
+          vendor: booth.setup.profile.vendor,
+          recordSeen: (record) => applyEvent(provisioning(booth), { kind: "record_seen", record }),
+        },
+        both,
+      ),
     ),
     ...booths.map((booth) => followService(booth, { news, signal: both })),
   ];

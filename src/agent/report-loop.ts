@@ -1,6 +1,7 @@
 import { fullJitter } from "../core/backoff.ts";
 import { connectivityOf } from "../core/reported.ts";
 import type { Mode } from "../core/types/booth.ts";
+import type { ServiceRecord } from "../core/types/service.ts";
 import type { Milliseconds } from "../core/types/units.ts";
 import type { Clock, Identity, Logger, Random, Reported, ServiceApi } from "../ports.ts";
 import type { Bell } from "./bell.ts";
@@ -21,6 +22,8 @@ export interface ReportParts {
   readonly news: Bell;
   readonly commit_interval_ms: Milliseconds;
   readonly vendor: string;
+  /** Gets the record that the service answers with: a broker or working hours may have changed meanwhile. */
+  readonly recordSeen: (record: ServiceRecord) => Promise<void>;
   /** How a mode is called on the wire. */
   readonly wireName: (mode: Mode) => string;
 }
@@ -60,6 +63,7 @@ async function put(parts: ReportParts, reported: Reported): Promise<boolean> {
       { event: "reported", booth: parts.board.booth, connectivity_status: reported.connectivity_status },
       `${parts.board.booth}: reported ${reportText(reported)}`,
     );
+    await parts.recordSeen(answer.value);
     return true;
   }
   if (answer.kind !== "keep")
