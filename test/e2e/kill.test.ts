@@ -77,7 +77,7 @@ it(`loses and doubles nothing when it is killed ${KILLS.toString()} times at ran
     left.push(...tailEntries(site.runtimeDir));
   }
   const last = site.startAgent();
-  await last.line(/provisioning active|service link is up/);
+  await last.line(/service link is up/);
   last.signal("SIGTERM");
   expect(await last.ended).toBe(0);
 
