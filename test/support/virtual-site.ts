@@ -1,4 +1,5 @@
 import { startAgent, type Agent } from "../../src/agent/agent.ts";
+import type { HttpClient } from "../../src/cloud/http.ts";
 import { createServiceApi } from "../../src/cloud/service-api.ts";
 import { findProfile } from "../../src/config/profile.ts";
 import type { DeriveState } from "../../src/core/derive/state.ts";
@@ -7,7 +8,7 @@ import { parametersOf } from "../../src/core/parameters.ts";
 import type { BoothConfig } from "../../src/core/types/config.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { wireNameOf } from "../../src/core/wire-names.ts";
-import type { Clock, Driver, Logger, Random, Tail } from "../../src/ports.ts";
+import type { Clock, Driver, Logger, Random, ServiceLink, Tail } from "../../src/ports.ts";
 import { summaryOf } from "../../src/report/summary.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
@@ -28,6 +29,10 @@ export interface VirtualSiteOptions {
   /** Epoch ms at which story and clock begin. */
   readonly start: number;
   readonly booth?: Partial<BoothConfig>;
+  /** The booth has no serial number in its configuration. */
+  readonly unnamed?: boolean;
+  /** Instead of the virtual service's: real sockets, for what is said on the wire. */
+  readonly way?: (clock: Clock) => { readonly http: HttpClient; readonly link: ServiceLink };
 }
 
 /** PLC, agent and service in one process under virtual time; the store on real files. */
@@ -70,7 +75,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
   const lines: string[] = [];
   const config: BoothConfig = {
     id: "booth-1",
-    serial: SERIAL,
+    ...(options.unnamed === true ? {} : { serial: SERIAL }),
     profile: profile.name,
     modbus: { host: "127.0.0.1", port: 502 },
     poll: {},
@@ -99,6 +104,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const tail = memoryTail(tailLeft, (left) => {
       if (!life.dead) tailLeft = left;
     });
+    const { http, link } = options.way?.(own) ?? service;
     const makeDriver = (): Driver => typedDriver(virtualDriver({ booth, profile, clock: own, link: plc }));
     const agent = await startAgent(
       {
@@ -119,8 +125,8 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         },
         wireName: wireNameOf,
         secrets: { firstKey: () => PROVISION_KEY },
-        api: createServiceApi({ http: service.http, clock: own, random, agentVersion: "0.0.0", hardwareId: "virtual" }),
-        link: service.link,
+        api: createServiceApi({ http, clock: own, random, agentVersion: "0.0.0", hardwareId: "virtual" }),
+        link,
         booths: [{ config, profile, parameters: parametersOf(profile, config), address: "virtual", makeDriver }],
       },
       stopping.signal,
