@@ -133,6 +133,7 @@ function writeConfig({ options, memory, service, plc }: Site): void {
       modbusPort: plc.port,
       serial: memory.serial,
       tz: options.scenario.tz,
+      speed: options.speed,
     }),
   );
 }
