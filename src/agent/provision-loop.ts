@@ -52,8 +52,15 @@ async function oneStep(parts: ProvisionParts, signal: AbortSignal): Promise<void
   }
 }
 
-/** Applies an event and stores the row before anybody sees it. */
-export async function applyEvent(parts: ProvisionParts, event: ProvisioningEvent): Promise<void> {
+/** Applies an event and stores the row before anybody sees it. Events of several sources take their turn. */
+export function applyEvent(parts: ProvisionParts, event: ProvisioningEvent): Promise<void> {
+  const { board } = parts;
+  const turn = board.turn.then(() => applyInTurn(parts, event));
+  board.turn = turn.catch(() => undefined);
+  return turn;
+}
+
+async function applyInTurn(parts: ProvisionParts, event: ProvisioningEvent): Promise<void> {
   const { board, clock, random } = parts;
   const { gateway_id } = await parts.identity.gateway();
   const before = board.row;
@@ -143,7 +150,14 @@ async function verify(parts: ProvisionParts, signal: AbortSignal): Promise<void>
   if (clock.wall() - board.row.since > VERIFY_WITHIN_MS) {
     return applyEvent(parts, { kind: "not_verified", reason: `not verified within 15 min: ${missing}` });
   }
+  if (parts.service.link.kind === "down" && parts.service.link.attempt > 0) await readRecord(parts);
   return parts.news.wait(signal, VERIFY_EVERY_MS);
+}
+
+/** The broker that can't be reached may have moved since the record was read. */
+async function readRecord(parts: ProvisionParts): Promise<void> {
+  const answer = await parts.api.lookUp(await keyFor(parts), parts.board.row.serial ?? "");
+  if (answer.kind === "ok") await applyEvent(parts, { kind: "record_seen", record: answer.value });
 }
 
 /** What verifying still misses; "" nothing. The service is asked only when the rest is there. */
