@@ -237,7 +237,7 @@ export interface DeriveState {
   pending: PendingReading[];
   latest: Record<TagName, LatestValue>;
   counters: Record<TagName, CounterState>;
-  /** Highest value or last state that restart evidence and reset coils are compared with. */
+  /** Last value that restart evidence and reset coils are compared with. */
   witnesses: Record<TagName, number | boolean>;
   bays: BayState[];
   /** The booth's own stage where several bays are united; null with one bay. */

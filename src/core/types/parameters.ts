@@ -73,7 +73,7 @@ export interface Parameters {
   readonly mode_sets: ModeSets;
   /** Absent: the larger of 2 s and one poll. */
   readonly min_stage_ms?: Milliseconds;
-  /** IANA name; an unknown one counts as UTC and is an incident. */
+  /** IANA name; an unknown one counts as UTC. */
   readonly tz: string;
   readonly working_hours: readonly WorkingHours[];
   readonly bay_count: number;

@@ -68,7 +68,7 @@ export type FilterService = RecordBase<
   }
 >;
 
-/** What is known of a filter at its removal. Minutes to 4 decimals, days as ms / 86,400,000. */
+/** What is known of a filter at its removal. Instants in corrected time; the wire makes minutes and days of the lengths. */
 export interface Maintenance {
   readonly filter_type: FilterType;
   readonly installed_at: EpochMs;
