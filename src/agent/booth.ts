@@ -97,6 +97,7 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     booth,
     address: setup.address,
     row: row ?? emptyRow(parts.clock.wall()),
+    turn: Promise.resolve(),
     plc: linkDown(parts.clock.wall(), "not connected yet"),
     info,
     state: await parts.store.state(info.stream),

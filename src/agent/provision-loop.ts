@@ -76,8 +76,15 @@ async function refresh(parts: ProvisionParts, refreshed: Refreshed): Promise<voi
   await applyEvent(parts, { kind: "refreshed", answer });
 }
 
-/** Applies an event and stores the row before anybody sees it. */
-export async function applyEvent(parts: ProvisionParts, event: ProvisioningEvent): Promise<void> {
+/** Applies an event and stores the row before anybody sees it. Events of several sources take their turn. */
+export function applyEvent(parts: ProvisionParts, event: ProvisioningEvent): Promise<void> {
+  const { board } = parts;
+  const turn = board.turn.then(() => applyInTurn(parts, event));
+  board.turn = turn.catch(() => undefined);
+  return turn;
+}
+
+async function applyInTurn(parts: ProvisionParts, event: ProvisioningEvent): Promise<void> {
   const { board, clock, random } = parts;
   const { gateway_id } = await parts.identity.gateway();
   const before = board.row;

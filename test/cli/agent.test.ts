@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AgentStatus, BoothStatus } from "../../src/core/types/status.ts";
 import { eventually } from "../support/eventually.ts";
-import { GATEWAY, runProgram } from "../support/processes.ts";
+import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 
 const SPEED = 60;
@@ -19,7 +19,7 @@ function untilBooth(site: RealSite, what: string, condition: (booth: BoothStatus
 const polling = (site: RealSite): Promise<BoothStatus> =>
   untilBooth(site, "the agent reads the PLC", ({ log, plc }) => plc.kind === "up" && log.newest_seq > 0);
 
-describe("with an agent whose booth has no serial number yet", () => {
+describe("with an agent whose booth has no serial number yet", { timeout: MANY_PROCESSES_MS }, () => {
   it("status and provision tell a technician how it is and what came of it", async () => {
     const site = await realSite({ speed: SPEED, serial: null });
     const stopped = await command(site, "status");

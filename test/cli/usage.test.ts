@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { GATEWAY, runProgram } from "../support/processes.ts";
+import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const COMMANDS = ["run", "provision", "status", "check", "schemas"];
@@ -10,7 +10,7 @@ const EXAMPLE = fileURLToPath(new URL("../../config/gateway.example.yaml", impor
 
 const gateway = (...argv: readonly string[]) => runProgram(GATEWAY, argv);
 
-describe("booth-gateway on the command line", () => {
+describe("booth-gateway on the command line", { timeout: MANY_PROCESSES_MS }, () => {
   it("without a command, and with one that isn't there, says how it is used, with 2", async () => {
     const bare = await gateway();
     expect(bare).toMatchObject({ code: 2, err: "" });
@@ -45,7 +45,7 @@ describe("booth-gateway on the command line", () => {
   });
 });
 
-describe("booth-gateway check", () => {
+describe("booth-gateway check", { timeout: MANY_PROCESSES_MS }, () => {
   it("says that a good configuration is in order", async () => {
     const good = await gateway("check", "--config", EXAMPLE);
     expect(good).toMatchObject({ code: 0, err: "" });

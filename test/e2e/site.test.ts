@@ -7,7 +7,14 @@ import type { AgentStatus } from "../../src/core/types/status.ts";
 import { oracle, type OracleStream } from "../../simulators/service/admin/oracle.ts";
 import { openDb, rows } from "../../simulators/service/db.ts";
 import { eventually, until } from "../support/eventually.ts";
-import { isAlive, runProgram, SIMULATORS, startProgram, type Program } from "../support/processes.ts";
+import {
+  isAlive,
+  MANY_PROCESSES_MS,
+  runProgram,
+  SIMULATORS,
+  startProgram,
+  type Program,
+} from "../support/processes.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const ACKED_WITHIN_MS = 10_000;
@@ -54,7 +61,7 @@ function sentence(of: { readonly code: number | string; readonly err: string }):
   return of.err;
 }
 
-describe("a whole site in one command", () => {
+describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
   it("tells what happens, stops at Ctrl-C, and goes on at the next start", async () => {
     const folder = join(temporaryFolder(), "site");
     const first = startSite(folder);

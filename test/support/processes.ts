@@ -9,6 +9,9 @@ import { eventually } from "./eventually.ts";
 export const GATEWAY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 export const SIMULATORS = fileURLToPath(new URL("../../simulators/main.ts", import.meta.url));
 
+/** For a test that starts many processes: what takes 20 s alone takes minutes on a machine that is busy elsewhere. */
+export const MANY_PROCESSES_MS = 240_000;
+
 export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Options of Node itself, before the file. */
