@@ -25,7 +25,7 @@ module.exports = {
     allow(core, [core], []),
     allow(ports, [core], []),
     allow(wire, [wire, core], ["zod"]),
-    allow(own("src/drivers"), [core, ports, own("src/drivers")], ["modbus-serial", "node-opcua-client"]),
+    allow(own("src/drivers"), [core, ports, own("src/drivers")], ["modbus-serial", "serialport", "node-opcua-client"]),
     allow(own("src/store"), [core, ports, own("src/store")], ["better-sqlite3"]),
     allow(report, [core, ports, report], []),
     allow(own("src/cloud"), [core, ports, wire, own("src/cloud")], ["mqtt", "p-retry"]),

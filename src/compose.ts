@@ -17,10 +17,11 @@ import { createMqttLink } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
 import { findProfile } from "./config/profile.ts";
 import type { DeriveState } from "./core/derive/state.ts";
+import { modbusAddressText } from "./core/modbus-address.ts";
 import { parametersOf } from "./core/parameters.ts";
 import type { BoothConfig, Config } from "./core/types/config.ts";
 import { wireNameOf } from "./core/wire-names.ts";
-import { modbusDriver, type ModbusDriver } from "./drivers/modbus/driver.ts";
+import { modbusLinks } from "./drivers/modbus/links.ts";
 import { clockFromFile, systemClock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
 import { systemdNotify } from "./platform/notify.ts";
@@ -88,6 +89,7 @@ async function runAgent(config: Config, io: Io): Promise<void> {
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
   const key = firstKey(config.service, io.environment);
+  const wayTo = modbusLinks(() => clock.mono());
   const agent = await startAgent(
     {
       clock,
@@ -110,7 +112,7 @@ async function runAgent(config: Config, io: Io): Promise<void> {
       secrets: { firstKey: () => key },
       api: createServiceApi({ http, clock, random, agentVersion: VERSION, hardwareId: gateway_id }),
       link: createMqttLink({ clock, agentVersion: VERSION, ...ca }),
-      booths: config.booths.map((booth) => setupOf(booth, config)),
+      booths: config.booths.map((booth) => setupOf(booth, config, wayTo)),
     },
     io.signal,
   );
@@ -137,20 +139,15 @@ async function serveUntilFinished(agent: Agent, socket: string, log: Logger): Pr
   }
 }
 
-function setupOf(booth: BoothConfig, config: Config): BoothSetup {
+function setupOf(booth: BoothConfig, config: Config, wayTo: ReturnType<typeof modbusLinks>): BoothSetup {
   const profile = findProfile(booth.profile, config.profile_dirs);
-  const { host, port, unit_id } = booth.modbus;
-  let last: ModbusDriver | null = null;
+  const { idle_close_ms } = profile.quirks;
   return {
     config: booth,
     profile,
     parameters: parametersOf(profile, booth),
-    address: `${host}:${port.toString()}`,
-    makeDriver: () => {
-      // What one connection learned of the device's holes, the next one needn't find again.
-      const learnedHoles = last?.learnedHoles() ?? {};
-      last = modbusDriver({ host, port, profile, learnedHoles, ...(unit_id === undefined ? {} : { unitId: unit_id }) });
-      return last;
-    },
+    address: modbusAddressText(booth.modbus),
+    ...wayTo(booth.modbus, profile),
+    ...(idle_close_ms === undefined ? {} : { idle_close_ms }),
   };
 }

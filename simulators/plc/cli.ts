@@ -19,12 +19,16 @@ export interface PlcIo {
 
 const DEFAULTS = { scenario: "busy-day", port: "5020", speed: "1", seed: "1" };
 
+const PORTS = { min: 0, max: 65_535, whole: true };
+
 const HELP = `Usage: booth-sim plc [options]
 
 Plays a paint booth behind a Modbus TCP server on 127.0.0.1 until Ctrl-C.
 
   --scenario NAME     the story to play (default ${DEFAULTS.scenario}); --list shows all
   --modbus-port N     port of the server (default ${DEFAULTS.port}; 0: any free one)
+  --rtu-port N        the same booth as Modbus RTU over TCP on this port too
+  --rtu-path PATH     and on this serial port, or end of a pty pair
   --speed N           simulated seconds per second (default ${DEFAULTS.speed})
   --seed N            same seed, same story (default ${DEFAULTS.seed})
   --start ISO         begin of a story told once; for a daily one any instant of its first day
@@ -46,6 +50,8 @@ function readOptions(argv: readonly string[]) {
       options: {
         scenario: { type: "string", default: DEFAULTS.scenario },
         "modbus-port": { type: "string", default: DEFAULTS.port },
+        "rtu-port": { type: "string" },
+        "rtu-path": { type: "string" },
         speed: { type: "string", default: DEFAULTS.speed },
         seed: { type: "string", default: DEFAULTS.seed },
         start: { type: "string" },
@@ -110,10 +116,12 @@ async function plcOptions(options: Options, io: PlcIo): Promise<PlcOptions> {
     scenario,
     profile: await profileOf(options.profile ?? io.defaultProfile, io),
     seed: numberOf("seed", options.seed, { min: 0, max: Number.MAX_SAFE_INTEGER, whole: true }),
-    port: numberOf("modbus-port", options["modbus-port"], { min: 0, max: 65_535, whole: true }),
+    port: numberOf("modbus-port", options["modbus-port"], PORTS),
     clock: clockOf(options),
     ...startOf(options.start),
     ...(options.truth === undefined ? {} : { truthFile: options.truth }),
+    ...(options["rtu-port"] === undefined ? {} : { rtuPort: numberOf("rtu-port", options["rtu-port"], PORTS) }),
+    ...(options["rtu-path"] === undefined ? {} : { rtuPath: options["rtu-path"] }),
     ...(options.serial === undefined ? {} : { identity: { plc_serial: options.serial } }),
   };
 }

@@ -1,23 +1,17 @@
 import { createServer } from "node:net";
-import { answer, frame, isWrite, parseFrames } from "./modbus-frames.ts";
+import { noCounts } from "./counts.ts";
+import { frame, isWrite, parseFrames } from "./modbus-frames.ts";
+import { respond } from "./respond.ts";
 import type { Server, Socket } from "node:net";
+import type { ServerCounts } from "./counts.ts";
 import type { Device, Request } from "./modbus-frames.ts";
-
-/** What a server has seen since its start. */
-export interface ServerCounts {
-  connections: number;
-  refused: number;
-  requests: number;
-  /** Registers and bits that were sent. */
-  values: number;
-  exceptions: number;
-  /** Requests with a writing function code. */
-  writes: number;
-  malformed: number;
-}
+import type { Asked } from "./respond.ts";
 
 export interface ServerOptions {
+  /** Its manners hold for connections, and for requests where there is no `deviceOf`. */
   readonly device: Device;
+  /** Behind a serial gateway: which device a unit id reaches; null: none, nothing is answered. Absent: `device`, always. */
+  readonly deviceOf?: (unit: number) => Device | null;
   /** Simulated epoch ms of the memory that a request sees. */
   readonly now: () => number;
   /** Simulated time, for delays and idle closing. */
@@ -51,8 +45,7 @@ interface Connection {
   readonly gone: AbortController;
   /** Bytes of a request that hasn't come whole yet. */
   rest: Buffer;
-  /** The request before, for late answers. */
-  last: Request | null;
+  readonly asked: Asked;
   idle: AbortController | null;
   /** Answers go out in the order of the requests. */
   turn: Promise<void>;
@@ -68,25 +61,11 @@ async function sendPieces(socket: Socket, bytes: Buffer, size: number): Promise<
   }
 }
 
-/** What goes out for a request, or null for silence. */
-function compose({ options, counts }: Service, connection: Connection, request: Request): Buffer | null {
-  const { manners } = options.device;
-  const about = manners.late_answers ? connection.last : request;
-  connection.last = request;
-  if (manners.drop_answers || !about) return null;
-  const { pdu, values } = answer(options.device, about, options.now());
-  options.device.answered_at = options.now();
-  counts.values += values;
-  if (values === 0) counts.exceptions++;
-  if (!manners.wrong_length) return frame(about, pdu);
-  const overstated = Buffer.from(pdu);
-  if (values > 0) overstated[1] = Math.min(250, (overstated[1] ?? 0) + 2);
-  return frame(about, overstated, 2);
-}
-
 async function handle(service: Service, connection: Connection, request: Request): Promise<void> {
-  const { options } = service;
-  const { manners } = options.device;
+  const { options, counts } = service;
+  const device = options.deviceOf === undefined ? options.device : options.deviceOf(request.unit);
+  if (device === null) return;
+  const { manners } = device;
   const { socket, gone } = connection;
   if (manners.delay_ms > 0) await options.sleep(manners.delay_ms, gone.signal);
   if (socket.destroyed) return;
@@ -96,7 +75,7 @@ async function handle(service: Service, connection: Connection, request: Request
     socket.resetAndDestroy();
     return;
   }
-  const bytes = compose(service, connection, request);
+  const bytes = respond({ device, asked: connection.asked, counts }, request, { now: options.now(), wrap: frame });
   if (!bytes) return;
   if (manners.split_bytes === null) socket.write(bytes);
   else await sendPieces(socket, bytes, manners.split_bytes);
@@ -138,7 +117,7 @@ function serve(service: Service, socket: Socket): void {
     socket,
     gone: new AbortController(),
     rest: Buffer.alloc(0),
-    last: null,
+    asked: { last: null },
     idle: null,
     turn: Promise.resolve(),
   };
@@ -169,15 +148,7 @@ async function listen(server: Server, port: number): Promise<number> {
  * `device.manners` says. Rejects with the system's error when the port is taken.
  */
 export async function startModbusServer(options: ServerOptions, wantedPort: number): Promise<ModbusServer> {
-  const counts: ServerCounts = {
-    connections: 0,
-    refused: 0,
-    requests: 0,
-    values: 0,
-    exceptions: 0,
-    writes: 0,
-    malformed: 0,
-  };
+  const counts = noCounts();
   const sockets = new Set<Socket>();
   const accept = (socket: Socket): void => {
     counts.connections++;

@@ -1,5 +1,6 @@
+import { encodePoint, widthOf } from "./encode.ts";
 import { quantityOf } from "./quantities.ts";
-import type { ModbusPoint, ModbusTable, Profile, ProfileTag } from "../../src/core/types/profile.ts";
+import type { ModbusTable, Profile, ProfileTag } from "../../src/core/types/profile.ts";
 import type { Mode } from "../../src/core/types/booth.ts";
 import type { Booth } from "./model/booth.ts";
 import type { BoothState } from "./model/types.ts";
@@ -14,51 +15,6 @@ export function modeCoder(profile: Profile): (state: { readonly mode: Mode; read
   const inOrder = Object.entries(profile.modes).toSorted((a, b) => Number(a[0]) - Number(b[0]));
   for (const [code, mode] of inOrder) codes.set(mode, [...(codes.get(mode) ?? []), Number(code)]);
   return ({ mode, phase }) => (phase === "soak" ? codes.get(mode)?.at(-1) : codes.get(mode)?.[0]) ?? UNMAPPED_CODE;
-}
-
-/** Registers that a point takes; 1 for a coil. */
-export function widthOf(point: ModbusPoint): number {
-  if (point.type === "string") return point.length ?? 1;
-  return point.type === "uint32" || point.type === "int32" || point.type === "float32" ? 2 : 1;
-}
-
-/**
- * The whole number that an integer register holds for a value in the tag's unit. Counters count full steps only;
- * everything is taken modulo the register's size, as a PLC's counter wraps.
- */
-export function rawInteger(tag: ProfileTag, value: number): number {
-  const { point } = tag;
-  const exact = (value - point.offset) / point.scale;
-  const whole = tag.counter || tag.role === "uptime" ? Math.floor(exact + 1e-6) : Math.round(exact);
-  const size = 2 ** (16 * widthOf(point));
-  const wrapped = ((whole % size) + size) % size;
-  const isSigned = point.type === "int16" || point.type === "int32";
-  return isSigned && wrapped >= size / 2 ? wrapped - size : wrapped;
-}
-
-const scratch = new DataView(new ArrayBuffer(4));
-
-function textWords(point: ModbusPoint, text: string, lowFirst: boolean): readonly number[] {
-  return Array.from({ length: point.length ?? 1 }, (_, i) => {
-    const [first, second] = [text.charCodeAt(2 * i) || 0, text.charCodeAt(2 * i + 1) || 0];
-    return lowFirst ? (second << 8) | first : (first << 8) | second;
-  });
-}
-
-/** The registers of one point, in the device's order of words. A bit of a register comes as that bit's weight. */
-export function encodePoint(profile: Profile, tag: ProfileTag, value: Quantity): readonly number[] {
-  const { point } = tag;
-  if (point.type === "string") return textWords(point, String(value), profile.quirks.string_order === "low_first");
-  if (point.type === "bool") {
-    const isOn = value === true || (typeof value === "number" && value !== 0);
-    return [isOn ? 1 << (point.bit ?? 0) : 0];
-  }
-  const number = Number(value);
-  if (widthOf(point) === 1) return [rawInteger(tag, Number.isNaN(number) ? 0 : number) & 0xffff];
-  if (point.type === "float32") scratch.setFloat32(0, (number - point.offset) / point.scale);
-  else scratch.setUint32(0, rawInteger(tag, Number.isNaN(number) ? 0 : number) >>> 0);
-  const words = [scratch.getUint16(0), scratch.getUint16(2)];
-  return (point.word_order ?? profile.quirks.word_order) === "low_first" ? words.toReversed() : words;
 }
 
 /** High words of a torn read are so old. */
@@ -92,7 +48,8 @@ export function registerImage(profile: Profile, booth: Booth): RegisterImage {
     if (tag.point.type === "string" || now.length < 2) return now;
     const before = words(tag, booth.stateAt(state.at - TORN_MS));
     const lowFirst = (tag.point.word_order ?? profile.quirks.word_order) === "low_first";
-    return now.map((word, i) => ((i === 0) === lowFirst ? word : (before[i] ?? word)));
+    const lowHalf = (i: number): boolean => (lowFirst ? i < now.length / 2 : i >= now.length / 2);
+    return now.map((word, i) => (lowHalf(i) ? word : (before[i] ?? word)));
   };
   return {
     read: ({ table, address, count }, at, torn = false) => {

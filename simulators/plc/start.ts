@@ -2,13 +2,15 @@ import { writeFileSync } from "node:fs";
 import { createBooth } from "./model/booth.ts";
 import { goodManners } from "./manners.ts";
 import { startModbusServer } from "./modbus-server.ts";
+import { startRtuSerial, startRtuTcp } from "./rtu-server.ts";
 import { registerImage } from "./registers.ts";
 import { writeTruth } from "./truth-file.ts";
 import type { FilterLimits, FilterType } from "../../src/core/types/booth.ts";
 import type { Profile } from "../../src/core/types/profile.ts";
 import type { SimClock } from "../clock.ts";
 import type { Manners } from "./manners.ts";
-import type { ServerCounts } from "./modbus-server.ts";
+import type { ServerCounts } from "./counts.ts";
+import type { RtuOptions, RtuServer, RtuTcpServer } from "./rtu-server.ts";
 import type { Booth } from "./model/booth.ts";
 import type { Scenario } from "./model/scenario.ts";
 import type { Truth } from "./model/truth.ts";
@@ -27,11 +29,19 @@ export interface PlcOptions {
   /** Over the scenario's: the serial number above all. */
   readonly identity?: Partial<Identity>;
   readonly manners?: Partial<Manners>;
+  /** The same memory as RTU over TCP too; 0: any free port. */
+  readonly rtuPort?: number;
+  /** And on a serial line: a port, or one end of a pty pair. */
+  readonly rtuPath?: string;
 }
 
 /** A PLC that answers on 127.0.0.1. */
 export interface RunningPlc {
   readonly port: number;
+  /** RTU over TCP, where it was asked for. */
+  readonly rtu: RtuTcpServer | null;
+  /** The serial line, where it was asked for. */
+  readonly serial: RtuServer | null;
   readonly booth: Booth;
   readonly counts: Readonly<ServerCounts>;
   /** May be changed at any time. */
@@ -80,6 +90,13 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
     { device, now: () => clock.wall(), sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms, signal), link },
     options.port,
   );
+  const rtuOptions: RtuOptions = {
+    deviceOf: (unit) => (unit === profile.quirks.unit_id && link() === "up" ? device : null),
+    now: () => clock.wall(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+  };
+  const rtu = options.rtuPort === undefined ? null : await startRtuTcp(rtuOptions, options.rtuPort);
+  const serial = options.rtuPath === undefined ? null : await startRtuSerial(rtuOptions, options.rtuPath);
   const stopping = new AbortController();
   const by = { clock, signal: stopping.signal };
   const writing = options.truthFile === undefined ? Promise.resolve() : writeTruth(booth, options.truthFile, by);
@@ -87,6 +104,8 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
   writing.catch(() => undefined);
   return {
     port: server.port,
+    rtu,
+    serial,
     booth,
     counts: server.counts,
     manners,
@@ -96,7 +115,7 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
     online: () => server.online(),
     stop: async () => {
       stopping.abort();
-      await server.close();
+      await Promise.all([server.close(), rtu?.close(), serial?.close()]);
       await writing;
     },
   };

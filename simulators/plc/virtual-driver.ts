@@ -1,4 +1,5 @@
-import { modeCoder, rawInteger } from "./registers.ts";
+import { rawInteger } from "./encode.ts";
+import { modeCoder } from "./registers.ts";
 import { quantityOf } from "./quantities.ts";
 import type { Profile, ProfileTag } from "../../src/core/types/profile.ts";
 import type { SimClock } from "../clock.ts";
@@ -60,14 +61,21 @@ function shortest(value: number): number {
 function carriedNumber(tag: ProfileTag, number: number): Carried {
   const { point } = tag;
   if (!Number.isFinite(number)) return Number.isNaN(number) ? { reason: "nan" } : { reason: "inf" };
-  const isFloat = point.type === "float32";
-  const raw = isFloat ? Math.fround((number - point.offset) / point.scale) : rawInteger(tag, number);
-  if (point.sentinels.includes(raw)) return { reason: "sentinel" };
-  const isPlain = isFloat && point.scale === 1 && point.offset === 0;
+  const raw = carriedRaw(tag, number);
+  if (point.sentinels.some((sentinel) => Number(sentinel) === raw)) return { reason: "sentinel" };
+  if (point.labels) return { value: point.labels[String(raw)] ?? String(raw) };
+  const isPlain = point.scale === 1 && point.offset === 0;
   // 15 digits take the binary dust off a product such as 3 x 0.1.
-  const value = isPlain ? shortest(raw) : Number((raw * point.scale + point.offset).toPrecision(15));
+  const scaled = isPlain ? raw : Number((raw * point.scale + point.offset).toPrecision(15));
+  const value = isPlain && point.type === "float32" ? shortest(raw) : scaled;
   if (value < (point.min ?? -Infinity)) return { reason: "below_min" };
   return value > (point.max ?? Infinity) ? { reason: "above_max" } : { value };
+}
+
+function carriedRaw(tag: ProfileTag, number: number): number {
+  const { type, offset, scale } = tag.point;
+  if (type === "float32") return Math.fround((number - offset) / scale);
+  return type === "float64" ? (number - offset) / scale : rawInteger(tag, number);
 }
 
 type Carried = { readonly value: number | string | boolean } | { readonly reason: string };
@@ -77,7 +85,8 @@ function carried(tag: ProfileTag, value: Quantity): Carried {
   const { point } = tag;
   if (point.type === "string") return { value: String(value).slice(0, 2 * (point.length ?? 1)) };
   if (point.type === "bool") return { value: value === true || (typeof value === "number" && value !== 0) };
-  return carriedNumber(tag, Number(value));
+  const label = Object.entries(point.labels ?? {}).find(([, text]) => text === value);
+  return carriedNumber(tag, Number(label ? label[0] : value));
 }
 
 /**

@@ -4,6 +4,7 @@ import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../
 import { createBell } from "./bell.ts";
 import { linkDown, type ServiceBoard } from "./board.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
+import type { LinkBoothParts } from "./link-booth.ts";
 import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
 import { reportLoop } from "./report-loop.ts";
@@ -46,19 +47,12 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   for (const booth of booths) await preseed(provisioning(booth), booth);
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  const acquiring = booths.map((booth) =>
+  const acquiring = [...Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id).values()].map((sharing) =>
     linkLoop(
       {
         ...parts,
-        address: booth.setup.address,
-        groups: booth.setup.parameters.groups,
-        makeDriver: booth.setup.makeDriver,
-        intake: booth.intake,
-        status: () => booth.board.plc,
-        setStatus: (status) => {
-          booth.board.plc = status;
-          news.ring();
-        },
+        probe_ms: () => Math.max(...sharing.map(({ setup }) => setup.probe_ms?.() ?? 0)),
+        booths: sharing.map((booth) => onLink(booth, news)),
       },
       both,
     ),
@@ -89,6 +83,20 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     confirm: (id, confirmation) =>
       applyEvent(provisioning(find(id)), { kind: "confirmed", confirmation, claim_id: parts.random.uuid() }),
     finished,
+  };
+}
+
+function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {
+  const { setup, board, intake } = booth;
+  return {
+    ...setup,
+    groups: setup.parameters.groups,
+    intake,
+    status: () => board.plc,
+    setStatus: (status) => {
+      board.plc = status;
+      news.ring();
+    },
   };
 }
 

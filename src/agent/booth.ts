@@ -22,6 +22,14 @@ export interface BoothSetup {
   readonly parameters: Parameters;
   readonly address: string;
   readonly makeDriver: () => Driver;
+  /** Booths with the same one share a physical link and take turns; absent: it has its own. */
+  readonly link?: string;
+  /** The longest that the device keeps its link busy when it doesn't answer. */
+  readonly probe_ms?: () => Milliseconds;
+  /** After a failure the device is left alone for so long, beside the back-off. */
+  readonly settle_ms?: Milliseconds;
+  /** The device closes connections that rest for so long. */
+  readonly idle_close_ms?: Milliseconds;
 }
 
 /** How the fold's state is looked at; the agent itself never looks inside. */

@@ -1,4 +1,5 @@
 import { EMPTY_FILTER, filterChanges, type FilterState } from "../core/change-filter.ts";
+import { NOTHING_ODD, oddEvents } from "../core/odd-samples.ts";
 import type { Parameters, TagRole } from "../core/types/parameters.ts";
 import type { LogRecord } from "../core/types/record.ts";
 import type { Sample } from "../core/types/sample.ts";
@@ -45,6 +46,7 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
   const stream = parts.stream.stream;
   const filters = new Map<string, FilterState>();
   const silentSince = new Map<string, number>();
+  let odd = NOTHING_ODD;
   let take = lastTake;
   const when = () => ({ boot: clock.boot, mono: clock.mono(), at: clock.wall() });
   const hand = (entry: TakenEntry, urgent: boolean): void => {
@@ -76,6 +78,12 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         changes: changes.map(({ tag, value, quality }) => [tag, value, quality] as const),
       };
       hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(tags, tag)));
+      const looked = oddEvents(odd, { mono, samples });
+      odd = looked.state;
+      for (const value of looked.events) {
+        const record = { kind: "e", boot, mono, at, tag: "", value, quality: "good" } as const;
+        hand({ kind: "record", take: ++take, stream, record }, false);
+      }
     },
     unanswered(groups) {
       const { boot, mono, at } = when();

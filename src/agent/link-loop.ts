@@ -1,101 +1,47 @@
-import { adviceFor } from "../core/advice.ts";
-import { fullJitter } from "../core/backoff.ts";
 import { LinkError } from "../core/link-error.ts";
-import { afterPoll, nextDue, scheduleFrom } from "../core/schedule.ts";
-import type { Parameters } from "../core/types/parameters.ts";
-import type { LinkStatus } from "../core/types/status.ts";
-import type { Clock, Driver, Logger, Random } from "../ports.ts";
+import { nextTurn } from "../core/schedule.ts";
+import type { Milliseconds } from "../core/types/units.ts";
 import { isOver } from "./bell.ts";
-import { stillDown } from "./board.ts";
-import type { Intake } from "./intake.ts";
+import { linkBooth, type LinkBooth, type LinkBoothParts, type LinkTools } from "./link-booth.ts";
 
-/** A PLC is a few metres away: whoever stands before it wants to see it back at once. */
-const RETRY = { base_ms: 250, cap_ms: 5_000 };
-
-export interface LinkParts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly address: string;
-  readonly groups: Parameters["groups"];
-  readonly makeDriver: () => Driver;
-  readonly intake: Intake;
-  readonly status: () => LinkStatus;
-  readonly setStatus: (status: LinkStatus) => void;
+export interface LinkParts extends LinkTools {
+  /** Those that the link serves, in turn. */
+  readonly booths: readonly LinkBoothParts[];
+  /** The longest that a device which doesn't answer keeps the link busy. */
+  readonly probe_ms: () => Milliseconds;
 }
 
-/** Owns one physical link: connects, polls, and after any failure makes everything anew. Returns when aborted. */
+/**
+ * Owns one physical link: connects, polls each booth's groups in their turn, and makes anew what failed. Returns when
+ * aborted.
+ */
 export async function linkLoop(parts: LinkParts, signal: AbortSignal): Promise<void> {
-  let attempt = 0;
-  while (!isOver(signal)) {
-    const driver = parts.makeDriver();
-    try {
-      const started = parts.clock.mono();
-      await driver.open(signal);
-      const answered = (): void => {
-        attempt = 0;
-        linkIsUp(parts, started);
-      };
-      await pollLoop(parts, { driver, answered }, signal);
-    } catch (error) {
-      if (isOver(signal)) break;
-      const wait = fullJitter(attempt, RETRY, () => parts.random.next());
-      linkIsDown(parts, { error, attempt: ++attempt, wait });
-      await parts.clock.sleep(wait, signal).catch(() => undefined);
-    } finally {
-      await driver.close();
+  const { clock } = parts;
+  const booths = parts.booths.map((booth) => linkBooth(parts, booth));
+  try {
+    while (!isOver(signal)) {
+      const turns = booths.map((booth) => booth.turns());
+      const turn = nextTurn(turns, clock.mono(), parts.probe_ms());
+      const booth = booths[turn?.booth ?? -1];
+      if (turn === undefined || booth === undefined) throw new LinkError("config", "no booth has a poll group");
+      const wait = turn.at - clock.mono();
+      if (wait > 0) await clock.sleep(wait, signal).catch(() => undefined);
+      if (!isOver(signal)) await take(booths, booth, { group: turn.group, signal });
     }
+  } finally {
+    await Promise.all(booths.map((booth) => booth.close()));
   }
 }
 
-/** A connected driver, and what to do after each good poll. */
-interface OpenLink {
-  readonly driver: Driver;
-  readonly answered: () => void;
-}
-
-/** Polls each group in its turn until the link fails. */
-async function pollLoop(parts: LinkParts, { driver, answered }: OpenLink, signal: AbortSignal): Promise<never> {
-  const { clock, groups } = parts;
-  let schedule = scheduleFrom(groups, clock.mono());
-  for (;;) {
-    const next = nextDue(schedule, groups);
-    if (next === undefined) throw new LinkError("config", "the profile has no poll group");
-    const wait = next.due - clock.mono();
-    if (wait > 0) await clock.sleep(wait, signal);
-    const samples = await driver.read(next.group, signal);
-    parts.intake.answered(next.group, samples);
-    answered();
-    schedule = afterPoll(schedule, groups, { group: next.group, mono: clock.mono() });
-  }
-}
-
-function linkIsUp(parts: LinkParts, started: number): void {
-  if (parts.status().kind === "up") return;
-  parts.setStatus({ kind: "up", since: parts.clock.wall() });
-  const took_ms = parts.clock.mono() - started;
-  parts.log.info({ event: "plc_up", address: parts.address, took_ms }, `PLC answers at ${parts.address}`);
-}
-
-function linkIsDown(parts: LinkParts, failure: { error: unknown; attempt: number; wait: number }): void {
-  const { error } = failure;
-  if (!(error instanceof LinkError)) throw error;
-  const now = parts.clock.wall();
-  const before = parts.status();
-  parts.intake.unanswered(Object.keys(parts.groups));
-  const down = {
-    kind: "down",
-    since: now,
-    reason: error.message,
-    advice: adviceFor(error.kind),
-    attempt: failure.attempt,
-    next_try_at: now + failure.wait,
-  } as const;
-  parts.setStatus(stillDown(before, down));
-  if (before.kind === "up" || failure.attempt === 1) {
-    parts.log.warn(
-      { event: "plc_down", address: parts.address, kind: error.kind },
-      `PLC at ${parts.address}: ${error.message}; ${down.advice}`,
-    );
+/** A link that can't be opened is so for every booth that waits for it: they are told, and tried again, together. */
+async function take(
+  booths: readonly LinkBooth[],
+  booth: LinkBooth,
+  turn: { readonly group: string | null; readonly signal: AbortSignal },
+): Promise<void> {
+  const failure = await booth.take(turn.group, turn.signal);
+  if (failure === null || !failure.opening) return;
+  for (const other of booths) {
+    if (other !== booth && other.turns().retry_at !== null) other.failed(failure.error, failure.wait);
   }
 }

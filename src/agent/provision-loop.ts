@@ -73,7 +73,7 @@ function refreshIsDue({ board, clock, service }: ProvisionParts, refreshed: Refr
 async function refresh(parts: ProvisionParts, refreshed: Refreshed): Promise<void> {
   refreshed.at = parts.clock.mono();
   const answer = await parts.api.lookUp(await keyFor(parts), parts.board.row.serial ?? "");
-  await applyEvent(parts, { kind: "refreshed", answer });
+  if (answer.kind === "ok") await applyEvent(parts, { kind: "record_seen", record: answer.value });
 }
 
 /** Applies an event and stores the row before anybody sees it. Events of several sources take their turn. */

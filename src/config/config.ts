@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 
 import type { WorkingHours } from "../core/types/booth.ts";
-import type { BoothConfig, Config } from "../core/types/config.ts";
+import type { BoothConfig, Config, ModbusConfig } from "../core/types/config.ts";
 import { parseWith, refuseIfAny } from "./explain.ts";
 import { checkGateway, normaliseSerial } from "./gateway-checks.ts";
 import { gatewaySchema } from "./gateway-schema.ts";
@@ -47,12 +47,21 @@ function configOf(input: GatewayInput, folder: string): Config {
 }
 
 function boothOf(input: BoothInput): BoothConfig {
-  const { serial, working_hours, ...rest } = input;
+  const { serial, working_hours, modbus, ...rest } = input;
   return {
     ...rest,
+    modbus: modbusOf(modbus),
     ...(serial === undefined ? {} : { serial: normaliseSerial(serial) }),
     working_hours: working_hours.map(shiftOf),
   };
+}
+
+const MODBUS_PORT = 502;
+
+function modbusOf({ host, port, framing, serial, ...rest }: BoothInput["modbus"]): ModbusConfig {
+  if (serial !== undefined) return { serial, ...rest };
+  // checkGateway has refused a booth that has neither.
+  return { host: host ?? "", port: port ?? MODBUS_PORT, ...(framing === undefined ? {} : { framing }), ...rest };
 }
 
 function shiftOf(shift: WorkingHours): WorkingHours {

@@ -9,6 +9,7 @@ export function checkGateway(input: GatewayInput, source: YamlSource): readonly 
   return [
     ...checkService(input, source),
     ...checkUnique(input, source),
+    ...checkSharing(input, source),
     ...input.booths.flatMap((booth, index) => checkBooth(booth, ["booths", index], source)),
   ];
 }
@@ -51,15 +52,40 @@ function checkBooth(booth: BoothInput, path: DataPath, source: YamlSource): read
   if (booth.serial !== undefined && !/^[A-Z0-9]+(-[A-Z0-9]+)*$/.test(normaliseSerial(booth.serial))) {
     problems.push(source.problemAt([...path, "serial"], "a serial number is letters, digits and single dashes"));
   }
-  if (!/^[A-Za-z0-9.:-]+$/.test(booth.modbus.host)) {
-    const message = "a host is a name or an IP address, without port or scheme";
-    problems.push(source.problemAt([...path, "modbus", "host"], message));
-  }
+  problems.push(...checkModbus(booth.modbus, [...path, "modbus"], source));
   if (!isTimeZone(booth.tz)) {
     const hint = didYouMean(booth.tz, Intl.supportedValuesOf("timeZone"));
     problems.push(source.problemAt([...path, "tz"], `"${booth.tz}" is no time zone`, { hint }));
   }
   return problems;
+}
+
+function checkModbus(modbus: BoothInput["modbus"], path: DataPath, source: YamlSource): readonly Problem[] {
+  const { host, port, framing, serial } = modbus;
+  const fault = (key: string, message: string): readonly Problem[] => [
+    source.problemAt(key === "" ? path : [...path, key], message, { at: "key" }),
+  ];
+  if (serial !== undefined) {
+    if (host !== undefined || port !== undefined) return fault("serial", "give host or serial, not both");
+    return framing === undefined ? [] : fault("framing", "a serial line has RTU framing and no other");
+  }
+  if (host === undefined) return fault("", "give host (and port), or serial");
+  if (/^[A-Za-z0-9.:-]+$/.test(host)) return [];
+  return [source.problemAt([...path, "host"], "a host is a name or an IP address, without port or scheme")];
+}
+
+/** Booths that share a connection must agree on what it is. */
+function checkSharing({ booths }: GatewayInput, source: YamlSource): readonly Problem[] {
+  const first = new Map<string, { readonly how: string; readonly id: string }>();
+  return booths.flatMap(({ id, modbus: { host, port, framing, serial } }, index) => {
+    const link = serial?.path ?? `${host ?? ""}:${port ?? 502}`;
+    const how = JSON.stringify(serial ?? framing ?? "tcp");
+    const earlier = first.get(link);
+    if (earlier === undefined) first.set(link, { how, id });
+    if (earlier === undefined || earlier.how === how) return [];
+    const message = `"${earlier.id}" uses the same connection with other settings`;
+    return [source.problemAt(["booths", index, "modbus"], message, { at: "key" })];
+  });
 }
 
 function isTimeZone(name: string): boolean {

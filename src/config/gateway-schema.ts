@@ -20,15 +20,40 @@ const shiftSchema = z.strictObject({
 
 const filterSchema = z.strictObject({ limits: limitsSchema });
 
+const serialSchema = z.strictObject({
+  path: path.describe("e.g. /dev/serial/by-id/usb-...; a name under by-id stays with its adapter."),
+  baud_rate: z
+    .union([1200, 2400, 4800, 9600, 19_200, 38_400, 57_600, 115_200].map((rate) => z.literal(rate)))
+    .default(19_200),
+  data_bits: z.union([z.literal(7), z.literal(8)]).default(8),
+  parity: z.enum(["none", "even", "odd"]).default("even").describe("Modbus says even; many devices come with none."),
+  stop_bits: z.union([z.literal(1), z.literal(2)]).default(1),
+});
+
+const modbusSchema = z
+  .strictObject({
+    host: z.string().min(1).max(253).exactOptional(),
+    port: z.int().min(1).max(65_535).exactOptional().describe("Default 502."),
+    framing: z
+      .enum(["tcp", "rtu"])
+      .exactOptional()
+      .describe("rtu: RTU frames over TCP, as simple serial device servers want them. Default: tcp."),
+    serial: serialSchema.exactOptional().describe("A serial line (Modbus RTU) instead of host and port."),
+    unit_id: z.int().min(0).max(255).exactOptional().describe("Overrides the profile's."),
+    answer_timeout_ms: z
+      .int()
+      .min(50)
+      .max(30_000)
+      .exactOptional()
+      .describe("Default: 2000 over TCP (800 where booths share the connection), 500 with RTU."),
+  })
+  .describe("Booths with the same host and port, or the same serial path, share one connection.");
+
 export const boothSchema = z.strictObject({
   id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a booth's id is lower-case letters, digits and dashes"),
   serial: z.string().max(64).exactOptional().describe("Serial number as on the nameplate; may be entered later."),
   profile: profileNameSchema.describe("Name of the PLC program's profile."),
-  modbus: z.strictObject({
-    host: z.string().min(1).max(253),
-    port: z.int().min(1).max(65_535).default(502),
-    unit_id: z.int().min(0).max(255).exactOptional().describe("Overrides the profile's."),
-  }),
+  modbus: modbusSchema,
   poll: z.record(groupNameSchema, groupSchema).default({}).describe("Overrides the profile's, per group."),
   mode_sets: modeSetsSchema.exactOptional(),
   min_stage_ms: z.int().min(0).max(600_000).exactOptional(),

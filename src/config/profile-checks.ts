@@ -1,5 +1,5 @@
 import { isBitTable, LAST_ADDRESS, pointWidth } from "../core/profile.ts";
-import type { ModbusPoint } from "../core/types/profile.ts";
+import type { ModbusPoint, ModbusType } from "../core/types/profile.ts";
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./explain.ts";
 import type { ProfileInput, TagInput } from "./profile-schema.ts";
@@ -10,11 +10,16 @@ import type { YamlSource } from "./yaml-source.ts";
 type Fault = readonly [key: string, message: string, hint?: string | undefined];
 
 const FILTER_ROLES: ReadonlySet<string> = new Set(["filter_minutes", "filter_reset", "filter_pressure"]);
-const INTEGER_RANGES: Readonly<Record<string, readonly [number, number]>> = {
-  uint16: [0, 65_535],
-  int16: [-32_768, 32_767],
-  uint32: [0, 4_294_967_295],
-  int32: [-2_147_483_648, 2_147_483_647],
+/** Lowest and highest raw value. */
+const INTEGER_RANGES: Readonly<Partial<Record<ModbusType, readonly [bigint, bigint]>>> = {
+  uint16: [0n, 65_535n],
+  int16: [-32_768n, 32_767n],
+  bcd16: [0n, 9_999n],
+  uint32: [0n, 4_294_967_295n],
+  int32: [-2_147_483_648n, 2_147_483_647n],
+  bcd32: [0n, 99_999_999n],
+  uint64: [0n, 2n ** 64n - 1n],
+  int64: [-(2n ** 63n), 2n ** 63n - 1n],
 };
 
 /** Checks that concern the profile as a whole. */
@@ -35,13 +40,16 @@ export function checkTag(input: ProfileInput, tag: TagInput): readonly Fault[] {
   if ((tag.min !== undefined || tag.max !== undefined) && !isNumeric(tag)) {
     faults.push([tag.min === undefined ? "max" : "min", `a ${tag.type} has no limits`]);
   }
-  return [...faults, ...checkSentinels(tag)];
+  return [...faults, ...checkSentinels(tag), ...checkLabels(tag), ...checkOrders(tag), ...checkModulus(tag)];
 }
 
 /** Checks of one tag against the table that its address lies in. */
 export function checkPoint(point: ModbusPoint, quirks: ProfileInput["modbus"]): readonly Fault[] {
   const faults: Fault[] = [];
   const bits = isBitTable(point.table);
+  if (quirks.tables !== undefined && !quirks.tables.includes(point.table)) {
+    faults.push(["address", `the device serves ${quirks.tables.join(", ")}, not ${point.table}`]);
+  }
   if (bits && point.type !== "bool") faults.push(["type", `table ${point.table} holds bool only`]);
   if (bits && point.bit !== undefined) faults.push(["bit", `a ${point.table} has no bits to choose from`]);
   if (!bits && point.type === "bool" && point.bit === undefined) {
@@ -69,8 +77,45 @@ function isNumeric(tag: TagInput): boolean {
 function checkSentinels(tag: TagInput): readonly Fault[] {
   if (tag.sentinels.length > 0 && !isNumeric(tag)) return [["sentinels", `a ${tag.type} has no sentinels`]];
   const range = INTEGER_RANGES[tag.type];
-  const outside = tag.sentinels.find((raw) => range !== undefined && (raw < range[0] || raw > range[1]));
-  return outside === undefined ? [] : [["sentinels", `${outside} can never be read as ${tag.type}`]];
+  if (range === undefined) return [];
+  const unreadable = tag.sentinels.find((raw) => {
+    if (typeof raw === "number" && !Number.isInteger(raw)) return true;
+    return BigInt(raw) < range[0] || BigInt(raw) > range[1];
+  });
+  if (unreadable !== undefined) return [["sentinels", `${unreadable} can never be read as ${tag.type}`]];
+  const inexact = tag.sentinels.find((raw) => typeof raw === "number" && !Number.isSafeInteger(raw));
+  return inexact === undefined ? [] : [["sentinels", `${inexact} is not exact: write it as text, in quotes`]];
+}
+
+function checkLabels(tag: TagInput): readonly Fault[] {
+  if (tag.labels === undefined) return [];
+  const range = INTEGER_RANGES[tag.type];
+  if (range === undefined) return [["labels", `a ${tag.type} has no labels: only whole numbers have`]];
+  const faults: Fault[] = [];
+  if (tag.scale !== 1 || tag.offset !== 0) faults.push(["labels", "a tag with labels has no scale and no offset"]);
+  if (tag.counter !== undefined) faults.push(["labels", "a counter has no labels"]);
+  const outside = Object.keys(tag.labels).find((raw) => BigInt(raw) < range[0] || BigInt(raw) > range[1]);
+  if (outside !== undefined) faults.push(["labels", `${outside} can never be read as ${tag.type}`]);
+  return faults;
+}
+
+function checkOrders(tag: TagInput): readonly Fault[] {
+  const faults: Fault[] = [];
+  const isText = tag.type === "string";
+  if (tag.string_order !== undefined && !isText) faults.push(["string_order", "only a string has a string_order"]);
+  if (tag.byte_order !== undefined && isText) faults.push(["byte_order", "a string has a string_order instead"]);
+  if (tag.word_order !== undefined && isText) faults.push(["word_order", "a string's registers stand in their order"]);
+  return faults;
+}
+
+/** A counter can't count further than its registers; what is smaller (a program's own rollover) is possible. */
+function checkModulus(tag: TagInput): readonly Fault[] {
+  const range = INTEGER_RANGES[tag.type];
+  const modulus = tag.counter?.modulus;
+  if (range === undefined || modulus === undefined) return [];
+  const largest = (Number(range[1]) + 1) * Math.abs(tag.scale);
+  if (modulus <= largest * (1 + 1e-9)) return [];
+  return [["counter", `a ${tag.type} wraps at ${largest} at the latest, not at ${modulus}`]];
 }
 
 function checkNames(input: ProfileInput, source: YamlSource): readonly Problem[] {

@@ -42,7 +42,12 @@ const TYPES: Readonly<Record<ModbusType, true>> = {
   int16: true,
   uint32: true,
   int32: true,
+  uint64: true,
+  int64: true,
   float32: true,
+  float64: true,
+  bcd16: true,
+  bcd32: true,
   string: true,
 };
 
@@ -69,7 +74,12 @@ const holes = z
 
 const modbusSchema = z.strictObject({
   unit_id: z.int().min(0).max(255).default(1),
-  word_order: wordOrder.default("high_first").describe("Which register of a 32-bit value comes first."),
+  word_order: wordOrder
+    .default("high_first")
+    .describe("Which register of a longer value comes first: high_first is ABCD, low_first CDAB."),
+  byte_order: wordOrder
+    .exactOptional()
+    .describe("Which byte of a register comes first; low_first is BADC, with word_order low_first DCBA."),
   string_order: wordOrder.default("high_first").describe("Which byte of a register is the first character."),
   max_registers: z.int().min(2).max(PROTOCOL_MAX_REGISTERS).default(PROTOCOL_MAX_REGISTERS),
   max_bits: z.int().min(1).max(PROTOCOL_MAX_BITS).default(PROTOCOL_MAX_BITS),
@@ -81,6 +91,17 @@ const modbusSchema = z.strictObject({
     .default(0)
     .describe("Rest that the device needs between an answer and a request."),
   connect_delay_ms: z.int().min(0).max(30_000).default(0).describe("Rest after connecting."),
+  idle_close_ms: z
+    .int()
+    .min(500)
+    .max(3_600_000)
+    .exactOptional()
+    .describe("The device closes a connection that rests for so long."),
+  tables: z
+    .array(z.enum(["coil", "discrete", "input", "holding"]))
+    .min(1)
+    .exactOptional()
+    .describe("The tables that the device serves. Default: all."),
 });
 
 const counterSchema = z.strictObject({
@@ -106,6 +127,8 @@ export const tagSchema = z.strictObject({
     ),
   type: z.enum(Object.keys(TYPES) as ModbusType[]),
   word_order: wordOrder.exactOptional(),
+  byte_order: wordOrder.exactOptional(),
+  string_order: wordOrder.exactOptional(),
   length: z.int().min(1).max(PROTOCOL_MAX_REGISTERS).exactOptional().describe("Registers of a string."),
   bit: z.int().min(0).max(15).exactOptional().describe("Which bit of a register is a bool."),
   scale: z
@@ -113,7 +136,14 @@ export const tagSchema = z.strictObject({
     .refine((scale) => scale !== 0, "a scale of 0 makes every value 0")
     .default(1),
   offset: z.number().default(0),
-  sentinels: z.array(z.number()).default([]).describe('Raw values that mean "no value".'),
+  sentinels: z
+    .array(z.union([z.number(), z.string().regex(/^(-?\d{1,20}|0x[0-9a-fA-F]{1,16})$/, "a whole number as text")]))
+    .default([])
+    .describe('Raw values that mean "no value"; as text beyond 2^53.'),
+  labels: z
+    .record(z.string().regex(/^-?\d{1,20}$/, "a raw value is a whole number"), z.string().min(1).max(60))
+    .exactOptional()
+    .describe("What a raw value means: the tag's value is then text."),
   min: z.number().exactOptional(),
   max: z.number().exactOptional(),
   group: groupNameSchema,

@@ -84,19 +84,15 @@ function buildTag(
 }
 
 function pointOf(tag: TagInput, at: Pick<ModbusPoint, "table" | "address">): ModbusPoint {
-  const { type, word_order, length, bit, scale, offset, sentinels, min, max } = tag;
-  return {
-    ...at,
-    type,
-    ...(word_order === undefined ? {} : { word_order }),
-    ...(length === undefined ? {} : { length }),
-    ...(bit === undefined ? {} : { bit }),
-    scale,
-    offset,
-    sentinels,
-    ...(min === undefined ? {} : { min }),
-    ...(max === undefined ? {} : { max }),
-  };
+  const { type, scale, offset, sentinels } = tag;
+  return { ...at, type, ...definedOf(tag), scale, offset, sentinels };
+}
+
+const OPTIONAL = ["word_order", "byte_order", "string_order", "length", "bit", "min", "max", "labels"] as const;
+
+/** Only what the file gives: an absent key stays absent. */
+function definedOf(tag: TagInput): Partial<Pick<ModbusPoint, (typeof OPTIONAL)[number]>> {
+  return Object.fromEntries(OPTIONAL.flatMap((key) => (tag[key] === undefined ? [] : [[key, tag[key]]])));
 }
 
 function tagOf(tag: TagInput, point: ModbusPoint): ProfileTag {

@@ -1,10 +1,12 @@
 import { isBitTable, pointWidth } from "./profile.ts";
-import { scaleFloat32, scaleInteger } from "./scaling.ts";
+import { inOrder, rawNumber } from "./raw-value.ts";
+import type { WordOrders } from "./raw-value.ts";
+import { scaleBigint, scaleFloat32, scaleFloat64, scaleInteger } from "./scaling.ts";
 import type { Quality, TagValue } from "./types/booth.ts";
-import type { ModbusPoint, ModbusQuirks } from "./types/profile.ts";
+import type { FirstOf, ModbusPoint } from "./types/profile.ts";
 
 /** Why a value that the device did send is no value. The driver adds `hole` and `exception_<code>` for what it didn't. */
-export type DecodeReason = "sentinel" | "nan" | "inf" | "below_min" | "above_max" | "not_text" | "missing";
+export type DecodeReason = "sentinel" | "nan" | "inf" | "below_min" | "above_max" | "not_text" | "not_bcd" | "missing";
 
 /** A value, or null with quality bad and the reason; nothing in between. */
 export type Decoded =
@@ -16,9 +18,9 @@ export type BlockData =
   | { readonly kind: "words"; readonly words: readonly number[] }
   | { readonly kind: "bits"; readonly bits: readonly boolean[] };
 
-export type Orders = Pick<ModbusQuirks, "word_order" | "string_order">;
-
-const scratch = new DataView(new ArrayBuffer(4));
+export interface Orders extends WordOrders {
+  readonly string_order: FirstOf;
+}
 
 const good = (value: Exclude<TagValue, null>): Decoded => ({ value, quality: "good" });
 const bad = (reason: DecodeReason): Decoded => ({ value: null, quality: "bad", reason });
@@ -36,38 +38,45 @@ export function decodePoint(point: ModbusPoint, orders: Orders, at: { data: Bloc
 }
 
 function decodeWords(point: ModbusPoint, orders: Orders, words: readonly number[]): Decoded {
-  if (point.type === "bool") return good((((words[0] ?? 0) >> (point.bit ?? 0)) & 1) === 1);
-  if (point.type === "string") return decodeText(words, orders.string_order);
-  const raw = rawNumber(point, point.word_order ?? orders.word_order, words);
-  if (point.sentinels.some((sentinel) => raw === (point.type === "float32" ? Math.fround(sentinel) : sentinel))) {
-    return bad("sentinel");
-  }
+  if (point.type === "string") return decodeText(words, point.string_order ?? orders.string_order);
+  const ordered = inOrder(point, orders, words);
+  if (point.type === "bool") return good((((ordered[0] ?? 0) >> (point.bit ?? 0)) & 1) === 1);
+  const raw = rawNumber(point.type, ordered);
+  if (raw === null) return bad("not_bcd");
+  if (isSentinel(point, raw)) return bad("sentinel");
   if (Number.isNaN(raw)) return bad("nan");
-  if (!Number.isFinite(raw)) return bad("inf");
-  const scale = point.type === "float32" ? scaleFloat32 : scaleInteger;
-  return inRange(point, scale(raw, point.scale, point.offset));
+  if (raw === Infinity || raw === -Infinity) return bad("inf");
+  if (point.labels !== undefined) return good(labelOf(point.labels, String(raw)));
+  return inRange(point, scaled(point, raw));
 }
 
-function inRange(point: ModbusPoint, value: number): Decoded {
-  if (!Number.isFinite(value)) return bad("inf");
-  if (point.min !== undefined && value < point.min) return bad("below_min");
-  if (point.max !== undefined && value > point.max) return bad("above_max");
+function labelOf(labels: Readonly<Record<string, string>>, raw: string): string {
+  return Object.hasOwn(labels, raw) ? (labels[raw] ?? raw) : raw;
+}
+
+function isSentinel(point: ModbusPoint, raw: number | bigint): boolean {
+  return point.sentinels.some((sentinel) => {
+    if (typeof raw === "bigint") return BigInt(sentinel) === raw;
+    return raw === (point.type === "float32" ? Math.fround(Number(sentinel)) : Number(sentinel));
+  });
+}
+
+function scaled({ type, scale, offset }: ModbusPoint, raw: number | bigint): number | string {
+  if (typeof raw === "bigint") return scaleBigint(raw, scale, offset);
+  if (type === "float32") return scaleFloat32(raw, scale, offset);
+  return type === "float64" ? scaleFloat64(raw, scale, offset) : scaleInteger(raw, scale, offset);
+}
+
+function inRange(point: ModbusPoint, value: number | string): Decoded {
+  const number = Number(value);
+  if (!Number.isFinite(number)) return bad("inf");
+  if (point.min !== undefined && number < point.min) return bad("below_min");
+  if (point.max !== undefined && number > point.max) return bad("above_max");
   return good(value);
 }
 
-function rawNumber(point: ModbusPoint, order: Orders["word_order"], words: readonly number[]): number {
-  const [first = 0, second = 0] = words;
-  if (point.type === "uint16") return first;
-  if (point.type === "int16") return first >= 0x8000 ? first - 0x10000 : first;
-  const lowFirst = order === "low_first";
-  scratch.setUint16(0, lowFirst ? second : first);
-  scratch.setUint16(2, lowFirst ? first : second);
-  if (point.type === "float32") return scratch.getFloat32(0);
-  return point.type === "int32" ? scratch.getInt32(0) : scratch.getUint32(0);
-}
-
 /** Up to the first NUL, trailing blanks dropped. Latin-1; control characters mean that no text stands there. */
-function decodeText(words: readonly number[], order: Orders["string_order"]): Decoded {
+function decodeText(words: readonly number[], order: FirstOf): Decoded {
   const codes = words.flatMap((word) => (order === "low_first" ? [word & 0xff, word >> 8] : [word >> 8, word & 0xff]));
   const end = codes.indexOf(0);
   const text = end === -1 ? codes : codes.slice(0, end);

@@ -1,9 +1,22 @@
-import type { ModbusPoint, ModbusTable, Profile, ProfileTag } from "./types/profile.ts";
+import type { ModbusPoint, ModbusTable, ModbusType, Profile, ProfileTag } from "./types/profile.ts";
 
 /** Last address of every Modbus table. */
 export const LAST_ADDRESS = 65_535;
 
-const WIDE_TYPES: ReadonlySet<string> = new Set(["uint32", "int32", "float32"]);
+const REGISTERS: Readonly<Record<ModbusType, number>> = {
+  bool: 1,
+  uint16: 1,
+  int16: 1,
+  bcd16: 1,
+  uint32: 2,
+  int32: 2,
+  float32: 2,
+  bcd32: 2,
+  uint64: 4,
+  int64: 4,
+  float64: 4,
+  string: 1,
+};
 
 /** Coils and discrete inputs are read as bits, the other two tables as 16-bit registers. */
 export function isBitTable(table: ModbusTable): boolean {
@@ -13,7 +26,7 @@ export function isBitTable(table: ModbusTable): boolean {
 /** How many addresses of its table a point takes: bits in a bit table, registers else. */
 export function pointWidth(point: ModbusPoint): number {
   if (point.type === "string") return point.length ?? 1;
-  return WIDE_TYPES.has(point.type) ? 2 : 1;
+  return REGISTERS[point.type];
 }
 
 /** The tags that one poll of the group reads, in the profile's order. */

@@ -41,3 +41,33 @@ export function scaleFloat32(value: number, scale: number, offset: number): numb
   if (scale === 1 && offset === 0) return shortestFloat32(value);
   return Number((shortestFloat32(value) * scale + offset).toPrecision(9)) + 0;
 }
+
+/** value x scale + offset for a 64-bit float; digits beyond the fifteenth would be noise. */
+export function scaleFloat64(value: number, scale: number, offset: number): number {
+  if (scale === 1 && offset === 0) return value + 0;
+  return Number((value * scale + offset).toPrecision(15)) + 0;
+}
+
+/**
+ * raw x scale + offset for a 64-bit integer, exact: a number where one holds it without loss, else its decimal text.
+ * A scale or offset that no short decimal holds (1/3) leaves nothing exact: then 15 significant digits.
+ */
+export function scaleBigint(raw: bigint, scale: number, offset: number): number | string {
+  const decimals = Math.max(decimalsOf(scale), decimalsOf(offset));
+  const power = 10 ** decimals;
+  const [factor, shift] = [Math.round(scale * power), Math.round(offset * power)];
+  if (decimals > MAX_DECIMALS || !Number.isSafeInteger(factor) || !Number.isSafeInteger(shift)) {
+    return Number((Number(raw) * scale + offset).toPrecision(15)) + 0;
+  }
+  const exact = raw * BigInt(factor) + BigInt(shift);
+  if (BigInt.asIntN(54, exact) === exact && Number.isSafeInteger(Number(exact))) return Number(exact) / power + 0;
+  return decimalText(exact, decimals);
+}
+
+function decimalText(exact: bigint, decimals: number): string {
+  const sign = exact < 0n ? "-" : "";
+  const digits = (exact < 0n ? -exact : exact).toString().padStart(decimals + 1, "0");
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "");
+  return fraction === "" ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
+}

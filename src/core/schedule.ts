@@ -29,3 +29,44 @@ export function afterPoll(schedule: Schedule, groups: Groups, polled: { group: s
   const missed = Math.max(0, Math.ceil((polled.mono - due) / interval));
   return { ...schedule, [polled.group]: due + missed * interval };
 }
+
+/** One booth on a link, as far as taking turns is concerned. */
+export interface BoothTurns {
+  readonly schedule: Schedule;
+  readonly groups: Groups;
+  /** When its device may be tried again; null: it answers. */
+  readonly retry_at: Milliseconds | null;
+}
+
+/** Whose turn it is on a link, and when. `group` null: find out whether its device is back. */
+export interface Turn {
+  readonly booth: number;
+  readonly at: Milliseconds;
+  readonly group: string | null;
+}
+
+/** A device that is away is asked for so long after its time at the latest, even if that makes others wait once. */
+const LONGEST_PUT_OFF_MS = 10_000;
+
+/**
+ * The next turn on a link that booths share. Polls go by their due times. A device that doesn't answer is tried where
+ * waiting for it in vain (`probe_ms`) ends before the next poll is due, so that it takes nothing from those that live.
+ */
+export function nextTurn(booths: readonly BoothTurns[], mono: Milliseconds, probe_ms: Milliseconds): Turn | undefined {
+  const poll = first(
+    booths.flatMap(({ schedule, groups, retry_at }, booth) => {
+      const due = retry_at === null ? nextDue(schedule, groups) : undefined;
+      return due === undefined ? [] : [{ booth, at: due.due, group: due.group }];
+    }),
+  );
+  const probe = first(
+    booths.flatMap(({ retry_at }, booth) => (retry_at === null ? [] : [{ booth, at: retry_at, group: null }])),
+  );
+  if (poll === undefined || probe === undefined) return poll ?? probe;
+  const fits = Math.max(probe.at, mono) + probe_ms <= poll.at;
+  return fits || mono >= probe.at + LONGEST_PUT_OFF_MS ? probe : poll;
+}
+
+function first(turns: readonly Turn[]): Turn | undefined {
+  return turns.toSorted((a, b) => a.at - b.at)[0];
+}

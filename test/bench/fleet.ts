@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import modbus from "modbus-serial";
 
 import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
+import { modbusLine } from "../../src/drivers/modbus/line.ts";
 import { point, profileOf } from "../support/profiles.ts";
 import { interleaved } from "./figure.ts";
 import type { BenchOptions, Family, Figure } from "./figure.ts";
@@ -26,7 +27,7 @@ async function ourBooths(port: number, count: number): Promise<readonly Poll[]> 
   const { signal } = new AbortController();
   return Promise.all(
     Array.from({ length: count }, async () => {
-      const driver = modbusDriver({ host: "127.0.0.1", port, profile });
+      const driver = modbusDriver({ line: modbusLine({ host: "127.0.0.1", port }), profile });
       await driver.open(signal);
       return () => driver.read("g", signal);
     }),

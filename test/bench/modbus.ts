@@ -5,7 +5,10 @@ import modbus from "modbus-serial";
 
 import { LinkError } from "../../src/core/link-error.ts";
 import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
+import { modbusLine } from "../../src/drivers/modbus/line.ts";
+import { mbapFraming } from "../../src/drivers/modbus/mbap-framing.ts";
 import { modbusSession } from "../../src/drivers/modbus/session.ts";
+import { wirePort } from "../../src/drivers/modbus/wire-port.ts";
 import { tcpWire } from "../../src/drivers/modbus/wire.ts";
 import { point, profileOf } from "../support/profiles.ts";
 import { comparedFigure, cpuMicros, interleaved } from "./figure.ts";
@@ -23,8 +26,8 @@ interface Contender {
 }
 
 async function ours(port: number): Promise<Contender> {
-  const openWire = tcpWire("127.0.0.1", port);
-  const session = modbusSession({ openWire, unitId: 1, connect_ms: 5000, answer_ms: 5000 });
+  const makePort = wirePort(tcpWire("127.0.0.1", port), mbapFraming());
+  const session = modbusSession({ makePort, unitId: 1, connect_ms: 5000, answer_ms: 5000 });
   await session.open();
   return { read: () => session.read(BLOCK), close: () => session.end(new LinkError("closed", "done")) };
 }
@@ -32,7 +35,7 @@ async function ours(port: number): Promise<Contender> {
 /** The whole poll: plan, read, decode, samples; 125 tags. */
 async function ourPoll(port: number): Promise<Contender> {
   const profile = profileOf(Array.from({ length: REGISTERS }, (_, address) => point({ address })));
-  const driver = modbusDriver({ host: "127.0.0.1", port, profile });
+  const driver = modbusDriver({ line: modbusLine({ host: "127.0.0.1", port }), profile });
   const signal = new AbortController().signal;
   await driver.open(signal);
   return { read: () => driver.read("g", signal), close: () => driver.close() };

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 
 import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
+import { modbusLine } from "../../src/drivers/modbus/line.ts";
 import { frame, pattern } from "../support/fake-modbus.ts";
 import type { FakeScript } from "../support/fake-modbus.ts";
 import { ANSWER_MS, failure, modbusBed, never, registers, SHORT_MS, values } from "../support/modbus-bed.ts";
@@ -99,7 +100,7 @@ describe("a link that fails rejects with its kind", () => {
     const { port } = server.address() as AddressInfo;
     server.close();
     await once(server, "close");
-    const driver = modbusDriver({ host: "127.0.0.1", port, profile: profileOf(registers(1)) });
+    const driver = modbusDriver({ line: modbusLine({ host: "127.0.0.1", port }), profile: profileOf(registers(1)) });
     expect((await failure(driver.open(never))).kind).toBe("refused");
     await driver.close();
   });
@@ -145,14 +146,20 @@ describe("a link that fails rejects with its kind", () => {
     await driver.close();
     await driver.close();
     expect((await pending).kind).toBe("closed");
-    const fresh = modbusDriver({ host: "127.0.0.1", port: plc.port, profile: profileOf(registers(1)) });
+    const fresh = modbusDriver({
+      line: modbusLine({ host: "127.0.0.1", port: plc.port }),
+      profile: profileOf(registers(1)),
+    });
     await fresh.close();
     expect((await failure(fresh.open(never))).kind).toBe("closed");
   });
 
   test("read before open", async () => {
     const { plc } = bed();
-    const driver = modbusDriver({ host: "127.0.0.1", port: plc.port, profile: profileOf(registers(1)) });
+    const driver = modbusDriver({
+      line: modbusLine({ host: "127.0.0.1", port: plc.port }),
+      profile: profileOf(registers(1)),
+    });
     expect((await failure(driver.read("g", never))).kind).toBe("closed");
   });
 
@@ -167,7 +174,10 @@ describe("a link that fails rejects with its kind", () => {
     const other = await driverFor(registers(1));
     expect((await failure(other.read("g", AbortSignal.timeout(20)))).kind).toBe("timeout");
     expect((await failure(other.read("g", never))).kind).toBe("timeout");
-    const third = modbusDriver({ host: "127.0.0.1", port: plc.port, profile: profileOf(registers(1)) });
+    const third = modbusDriver({
+      line: modbusLine({ host: "127.0.0.1", port: plc.port }),
+      profile: profileOf(registers(1)),
+    });
     expect((await failure(third.open(AbortSignal.abort()))).kind).toBe("closed");
   });
 

@@ -5,7 +5,9 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { LinkError } from "../../src/core/link-error.ts";
 import { crc16 } from "../../src/drivers/modbus/crc16.ts";
 import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
-import { mbapPort } from "../../src/drivers/modbus/mbap-port.ts";
+import { modbusLine } from "../../src/drivers/modbus/line.ts";
+import { mbapFraming } from "../../src/drivers/modbus/mbap-framing.ts";
+import { wirePort } from "../../src/drivers/modbus/wire-port.ts";
 import { modbusSession } from "../../src/drivers/modbus/session.ts";
 import { pattern } from "../support/fake-modbus.ts";
 import { memoryWire } from "../support/memory-wire.ts";
@@ -34,7 +36,7 @@ describe("the port", () => {
 
   test("nothing but reads can be sent through it", () => {
     const wire = memoryWire();
-    const port = mbapPort(wire.openWire, () => undefined);
+    const port = wirePort(wire.openWire, mbapFraming())(() => undefined);
     const client = new modbus.default(port);
     return new Promise<void>((resolve, reject) => {
       client.open((error?: Error) => {
@@ -59,7 +61,12 @@ describe("the port", () => {
 
   test("a connection that ends wakes the pending read at once and is destroyed", async () => {
     const wire = memoryWire();
-    const session = modbusSession({ openWire: wire.openWire, unitId: 1, connect_ms: 60_000, answer_ms: 60_000 });
+    const session = modbusSession({
+      makePort: wirePort(wire.openWire, mbapFraming()),
+      unitId: 1,
+      connect_ms: 60_000,
+      answer_ms: 60_000,
+    });
     await session.open();
     wire.onRequest = () => wire.down(new LinkError("reset", "ECONNRESET"));
     expect((await failure(session.read(BLOCK))).kind).toBe("reset");
@@ -77,7 +84,7 @@ test("a device that wants a rest gets it, after connecting and between requests"
   const wire = memoryWire();
   wire.onRequest = (request) => wire.receive(goodAnswer(request));
   const profile = profileOf([point(), point({ address: 9000 })], { min_gap_ms: 50, connect_delay_ms: 300 });
-  const driver = modbusDriver({ host: "", port: 0, profile, openWire: wire.openWire });
+  const driver = modbusDriver({ line: modbusLine({ host: "", port: 0 }, { openWire: wire.openWire }), profile });
   let opened = false;
   const opening = driver.open(never).then(() => {
     opened = true;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { ModbusPoint } from "../../src/core/types/profile.ts";
+import { emptyMemory } from "../../src/drivers/modbus/driver.ts";
 import type { LinkError } from "../../src/core/link-error.ts";
 import { exception, pattern, usualAnswer } from "../support/fake-modbus.ts";
 import { ANSWER_MS, failure, modbusBed, never, registers, values } from "../support/modbus-bed.ts";
@@ -77,12 +78,13 @@ describe("exceptions", () => {
     test(`2 at position ${bad} of a block: the others are read in the same call, and the hole is learned`, async () => {
       const { driverFor, plc } = bed();
       plc.holes = (_, address) => address === bad;
-      const driver = await driverFor(registers(COUNT));
+      const memory = emptyMemory();
+      const driver = await driverFor(registers(COUNT), { memory });
       const expected = registers(COUNT).map(({ address }) => (address === bad ? null : pattern(3, address)));
       const first = await driver.read("g", never);
       expect(values(first)).toEqual(expected);
       expect(first[bad]).toEqual({ tag: `t${bad}`, value: null, quality: "bad", reason: "exception_2" });
-      expect(driver.learnedHoles()).toEqual({ holding: [[bad, bad]] });
+      expect(memory.holes).toEqual({ holding: [[bad, bad]] });
       plc.requests.length = 0;
       const second = await driver.read("g", never);
       expect(values(second)).toEqual(expected);
@@ -95,11 +97,12 @@ describe("exceptions", () => {
     const { driverFor, plc } = bed();
     plc.holes = (_, address) => address === 5;
     const points = [...registers(5), ...registers(5, 6)];
-    const driver = await driverFor(points);
+    const memory = emptyMemory();
+    const driver = await driverFor(points, { memory });
     expect(values(await driver.read("g", never))).toEqual(points.map(({ address }) => pattern(3, address)));
-    expect(driver.learnedHoles()).toEqual({ holding: [[5, 5]] });
+    expect(memory.holes).toEqual({ holding: [[5, 5]] });
     plc.requests.length = 0;
-    const next = await driverFor(points, { learnedHoles: driver.learnedHoles() });
+    const next = await driverFor(points, { memory });
     expect(values(await next.read("g", never))).toEqual(points.map(({ address }) => pattern(3, address)));
     expect(plc.requests.length).toBe(2);
   });
@@ -119,13 +122,14 @@ describe("exceptions", () => {
     const { driverFor, plc } = bed();
     let lacking = true;
     plc.holes = (_, address) => lacking && address === 1;
-    const driver = await driverFor(registers(3));
+    const memory = emptyMemory();
+    const driver = await driverFor(registers(3), { memory });
     await driver.read("g", never);
     lacking = false;
     let reads = 0;
     while ((await driver.read("g", never))[1]?.value === null && reads < 100) reads++;
     expect(reads).toBeLessThan(30);
-    expect(driver.learnedHoles()).toEqual({ holding: [] });
+    expect(memory.holes).toEqual({ holding: [] });
     plc.requests.length = 0;
     await driver.read("g", never);
     expect(plc.requests.length).toBe(1);
@@ -134,10 +138,11 @@ describe("exceptions", () => {
   test("a device that refuses everything gives bad samples, teaches nothing and is asked little", async () => {
     const { driverFor, plc } = bed();
     plc.holes = () => true;
-    const driver = await driverFor(registers(60));
+    const memory = emptyMemory();
+    const driver = await driverFor(registers(60), { memory });
     const samples = await driver.read("g", never);
     expect(samples.every(({ quality, reason }) => quality === "bad" && reason === "exception_2")).toBe(true);
-    expect(driver.learnedHoles()).toEqual({});
+    expect(memory.holes).toEqual({});
     plc.requests.length = 0;
     await driver.read("g", never);
     expect(plc.requests.length).toBe(1);

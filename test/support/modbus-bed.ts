@@ -3,6 +3,7 @@ import { afterEach, beforeEach } from "vitest";
 import { LinkError } from "../../src/core/link-error.ts";
 import type { ModbusPoint } from "../../src/core/types/profile.ts";
 import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
+import { modbusLine } from "../../src/drivers/modbus/line.ts";
 import type { ModbusDriver, ModbusDriverOptions } from "../../src/drivers/modbus/driver.ts";
 import type { Sample } from "../../src/ports.ts";
 import { fakeModbus } from "./fake-modbus.ts";
@@ -42,7 +43,12 @@ export function modbusBed(): () => ModbusBed {
       driverFor: async (points, more = {}) => {
         const timeouts = { connect_ms: ANSWER_MS, answer_ms: ANSWER_MS };
         const profile = profileOf(points);
-        const driver = modbusDriver({ host: "127.0.0.1", port: device.port, profile, timeouts, ...more });
+        const driver = modbusDriver({
+          line: modbusLine({ host: "127.0.0.1", port: device.port }),
+          profile,
+          timeouts,
+          ...more,
+        });
         drivers.push(driver);
         await driver.open(never);
         return driver;

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 
 import { LinkError } from "../../src/core/link-error.ts";
+import { mbapFraming } from "../../src/drivers/modbus/mbap-framing.ts";
 import { modbusSession } from "../../src/drivers/modbus/session.ts";
+import { wirePort } from "../../src/drivers/modbus/wire-port.ts";
 import type { BlockAnswer } from "../../src/drivers/modbus/session.ts";
 import { pattern, usualAnswer } from "./fake-modbus.ts";
 import { memoryWire } from "./memory-wire.ts";
@@ -27,7 +29,12 @@ export function goodAnswer(request: Buffer): Buffer {
 /** One connection, one read, answered with what `spoil` makes of the right answer; then the peer goes away. */
 export async function readSpoilt(spoil: (answer: Buffer) => readonly Buffer[]): Promise<BlockAnswer | LinkError> {
   const wire = memoryWire();
-  const session = modbusSession({ openWire: wire.openWire, unitId: 1, connect_ms: 60_000, answer_ms: 60_000 });
+  const session = modbusSession({
+    makePort: wirePort(wire.openWire, mbapFraming()),
+    unitId: 1,
+    connect_ms: 60_000,
+    answer_ms: 60_000,
+  });
   wire.onRequest = (request) => {
     for (const piece of spoil(goodAnswer(request))) wire.receive(piece);
     wire.down(new LinkError("closed", "over"));

@@ -1,12 +1,38 @@
 import type { FilterLimits, FilterType, ModeSets, WorkingHours } from "./booth.ts";
 import type { BoothId, Milliseconds, Serial } from "./units.ts";
 
+/** A serial port as the devices on its line want it. */
+export interface SerialSettings {
+  /** e.g. /dev/ttyUSB0, better a name under /dev/serial/by-id that stays with the adapter */
+  readonly path: string;
+  readonly baud_rate: number;
+  readonly data_bits: 7 | 8;
+  readonly parity: "none" | "even" | "odd";
+  readonly stop_bits: 1 | 2;
+}
+
+/**
+ * Where a Modbus device is reached: Modbus TCP (the default framing), RTU frames over TCP (a serial device server), or a
+ * serial line (RTU). Booths with the same host and port, or the same serial path, share one connection.
+ */
+export type ModbusAddress =
+  | { readonly host: string; readonly port: number; readonly framing?: "tcp" | "rtu" }
+  | { readonly serial: SerialSettings };
+
+/** A device on it. */
+export type ModbusConfig = ModbusAddress & {
+  /** Overrides the profile's. */
+  readonly unit_id?: number;
+  /** From a request to the end of its answer; absent: 2,000 over TCP, 500 with RTU. */
+  readonly answer_timeout_ms?: Milliseconds;
+};
+
 /** One booth as the box's own configuration file has it. What is absent comes from the profile or the service. */
 export interface BoothConfig {
   readonly id: BoothId;
   readonly serial?: Serial;
   readonly profile: string;
-  readonly modbus: { readonly host: string; readonly port: number; readonly unit_id?: number };
+  readonly modbus: ModbusConfig;
   /** Poll interval per group of the profile; overrides the profile's. */
   readonly poll: Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
   readonly mode_sets?: Partial<ModeSets>;

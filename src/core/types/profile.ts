@@ -5,7 +5,26 @@ import type { Milliseconds, TagName } from "./units.ts";
 /** A Modbus table; each has its own addresses from 0 and its own function code for reading. */
 export type ModbusTable = "coil" | "discrete" | "input" | "holding";
 
-export type ModbusType = "bool" | "uint16" | "int16" | "uint32" | "int32" | "float32" | "string";
+/**
+ * bcd16 and bcd32 are 4 and 8 binary-coded decimal digits, 0..9,999 and 0..99,999,999: a counter in them wraps at
+ * 10,000 and 100,000,000 steps.
+ */
+export type ModbusType =
+  | "bool"
+  | "uint16"
+  | "int16"
+  | "uint32"
+  | "int32"
+  | "uint64"
+  | "int64"
+  | "float32"
+  | "float64"
+  | "bcd16"
+  | "bcd32"
+  | "string";
+
+/** Which of two neighbours, words of a value or bytes of a register, comes first on the wire. */
+export type FirstOf = "high_first" | "low_first";
 
 /** Where a tag stands in a Modbus device. `address` is 0-based within its table. */
 export interface ModbusPoint {
@@ -13,7 +32,11 @@ export interface ModbusPoint {
   readonly address: number;
   readonly type: ModbusType;
   /** Where this point's word order differs from the device's. */
-  readonly word_order?: ModbusQuirks["word_order"];
+  readonly word_order?: FirstOf;
+  /** Where this point's byte order differs from the device's. */
+  readonly byte_order?: FirstOf;
+  /** Strings only: where the order of the two characters differs from the device's. */
+  readonly string_order?: FirstOf;
   /** Strings only: number of registers, two characters each. */
   readonly length?: number;
   /** 0..15: one bit of a register (type bool in table input or holding). */
@@ -21,25 +44,36 @@ export interface ModbusPoint {
   /** decoded = raw x scale + offset */
   readonly scale: number;
   readonly offset: number;
-  /** Raw values that mean "no value": decoded as quality bad. */
-  readonly sentinels: readonly number[];
+  /** Raw values that mean "no value": decoded as quality bad. Text, decimal or 0x, for whole numbers beyond 2^53. */
+  readonly sentinels: readonly (number | string)[];
   /** A decoded value outside is quality bad. */
   readonly min?: number;
   readonly max?: number;
+  /** Whole-number types only: what a raw value means, by its decimal text; a raw value that isn't here reads as that text. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** How a device wants to be talked to. */
 export interface ModbusQuirks {
-  /** Word order of 32-bit values. */
-  readonly word_order: "high_first" | "low_first";
+  /**
+   * Word order of values of two and four registers. With byte_order, in the letters of manuals: high/high ABCD,
+   * low/high CDAB, high/low BADC, low/low DCBA.
+   */
+  readonly word_order: FirstOf;
+  /** Order of the two bytes in a register that holds a number or bits; Modbus itself says high_first, the default. */
+  readonly byte_order?: FirstOf;
   /** Order of the two characters in a register of a string. */
-  readonly string_order: "high_first" | "low_first";
+  readonly string_order: FirstOf;
   readonly max_registers: number;
   readonly max_bits: number;
   /** Ranges that answer with an exception, so that no block may span them; per table, [first, last]. */
   readonly holes: Readonly<Partial<Record<ModbusTable, readonly (readonly [number, number])[]>>>;
   readonly min_gap_ms: Milliseconds;
   readonly connect_delay_ms: Milliseconds;
+  /** The device closes a connection that rests for so long: ours is closed before, and that is no fault. Absent: it doesn't. */
+  readonly idle_close_ms?: Milliseconds;
+  /** The tables that the device serves (function codes 1, 2, 4, 3); absent: all. */
+  readonly tables?: readonly ModbusTable[];
   readonly unit_id: number;
 }
 

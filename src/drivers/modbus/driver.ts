@@ -5,79 +5,94 @@ import type { Piece } from "../../core/plan-split.ts";
 import type { Profile } from "../../core/types/profile.ts";
 import type { Sample } from "../../core/types/sample.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
+import { NO_WITNESS } from "../../core/witness.ts";
+import type { Witness } from "../../core/witness.ts";
 import type { Driver } from "../../ports.ts";
-import { deviceError, learn, samplesOf } from "./group-outcome.ts";
+import { asker } from "./asker.ts";
+import { endOnAbort } from "./end-on-abort.ts";
+import { learn } from "./group-outcome.ts";
 import { planGroup } from "./group-plan.ts";
 import type { GroupPlan } from "./group-plan.ts";
 import { readPiece } from "./read-piece.ts";
 import type { PieceOutcome } from "./read-piece.ts";
+import type { ModbusLine } from "./line.ts";
+import { secondLook } from "./second-look.ts";
 import { modbusSession } from "./session.ts";
-import type { BlockAnswer, Session } from "./session.ts";
-import { tcpWire } from "./wire.ts";
-import type { OpenWire } from "./wire.ts";
+import type { BlockAnswer } from "./session.ts";
+import { wirePort } from "./wire-port.ts";
 
 export interface ModbusTimeouts {
-  /** Until the connection stands; 5000. */
+  /** Until the connection stands; 2500. */
   readonly connect_ms?: Milliseconds;
-  /** From one request to the end of its answer; 2000. */
+  /** From one request to the end of its answer; absent: the line's. */
   readonly answer_ms?: Milliseconds;
 }
 
 export interface ModbusDriverOptions {
-  readonly host: string;
-  readonly port: number;
+  /** May be shared with other drivers, of which one at a time is at work. */
+  readonly line: ModbusLine;
   /** Absent: the profile's. */
   readonly unitId?: number;
   readonly profile: Profile;
   readonly timeouts?: ModbusTimeouts;
-  /** Holes that an earlier connection found; what this one finds is added. */
-  readonly learnedHoles?: Holes;
-  /** What a round trip costs, in registers; TCP's default makes blocks as wide as the device allows. */
+  /** What earlier connections learned of the device; what this one learns goes there too. */
+  readonly memory?: DeviceMemory;
+  /** The clock that counters' rates are measured by; absent: real time. */
+  readonly mono?: () => Milliseconds;
+  /** What a round trip costs, in registers; absent: the line's. TCP's makes blocks as wide as the device allows. */
   readonly roundTripRegisters?: number;
-  /** Instead of TCP to host and port. */
-  readonly openWire?: OpenWire;
 }
 
 /**
  * Reads a Modbus device over one connection, which lasts until `close` or the first LinkError. Real time, unlike the
  * rest of the agent: deadlines belong to the socket.
  */
-export interface ModbusDriver extends Driver {
-  /** Ranges the device has refused, beside those of the profile; may be kept and handed to the next driver. */
-  learnedHoles(): Holes;
+export type ModbusDriver = Driver;
+
+/** What is learned of a device over its connections. */
+export interface DeviceMemory {
+  /** Ranges the device has refused, beside those of the profile. */
+  holes: Holes;
+  witness: Witness;
 }
 
-const DEFAULT_CONNECT_MS = 5000;
-const DEFAULT_ANSWER_MS = 2000;
-/** A PLC answers once per scan (1 to 50 ms) however much is asked for; a register costs microseconds. */
-const TCP_ROUND_TRIP_REGISTERS = 500;
+export function emptyMemory(): DeviceMemory {
+  return { holes: {}, witness: NO_WITNESS };
+}
+
+/** Two tries of TCP (at 0 and 1 s); a third would come after 3 s, when a new attempt is as good and jittered. */
+const DEFAULT_CONNECT_MS = 2500;
 /** Points that were refused are asked again every so many reads, so that a PLC's new program can bring them back. */
 const REFUSED_RETRY_READS = 20;
 /** Enough to find several holes in one read; a device that refuses everything costs no more than this. */
 const MAX_SPLITS_PER_READ = 40;
 
 export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
-  const { profile, timeouts = {} } = options;
+  const { profile, line, timeouts = {} } = options;
   const { quirks } = profile;
+  const unitId = options.unitId ?? quirks.unit_id;
+  const answer_ms = timeouts.answer_ms ?? line.answer_ms;
   const session = modbusSession({
-    openWire: options.openWire ?? tcpWire(options.host, options.port),
-    unitId: options.unitId ?? quirks.unit_id,
+    makePort: wirePort(line.openWire, line.makeFraming()),
+    unitId,
     connect_ms: timeouts.connect_ms ?? DEFAULT_CONNECT_MS,
-    answer_ms: timeouts.answer_ms ?? DEFAULT_ANSWER_MS,
+    answer_ms,
   });
-  const ask = asker(session, quirks.min_gap_ms);
+  const ask = asker(session, { line, unitId, answer_ms, min_gap_ms: quirks.min_gap_ms });
   const reads = new Map<string, number>();
   const plans = new Map<string, GroupPlan>();
   /** Groups of which the device refused every point in the last read: splitting their blocks again would only cost. */
   const barren = new Set<string>();
-  let learned: Holes = options.learnedHoles ?? {};
+  const memory = options.memory ?? emptyMemory();
+  const mono = options.mono ?? (() => performance.now());
   let reading = false;
 
   const planOf = (group: string): GroupPlan => {
     const known = plans.get(group);
     if (known !== undefined) return known;
+    const learned = memory.holes;
     const holes = uniteHoles(quirks.holes, learned);
-    const round_trip_registers = options.roundTripRegisters ?? TCP_ROUND_TRIP_REGISTERS;
+    const round_trip_registers = options.roundTripRegisters ?? line.round_trip_registers;
     const plan = planGroup(profile, group, { options: { ...quirks, holes, round_trip_registers }, learned });
     plans.set(group, plan);
     return plan;
@@ -93,10 +108,12 @@ export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
     const outcome = await readPieces({ plan, pieces, maxSplits }, ask);
     if (outcome.answered.length === 0) barren.add(group);
     else barren.delete(group);
-    const after = learn(learned, outcome);
-    if (after !== learned) plans.clear();
-    learned = after;
-    return samplesOf(plan, outcome, quirks);
+    const after = learn(memory.holes, outcome);
+    if (after !== memory.holes) plans.clear();
+    memory.holes = after;
+    const looked = await secondLook({ plan, outcome, orders: quirks, witness: memory.witness }, { ask, mono });
+    memory.witness = looked.witness;
+    return looked.samples;
   };
 
   return {
@@ -119,37 +136,6 @@ export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
       session.end(new LinkError("closed", "closed by the gateway"));
       return Promise.resolve();
     },
-    learnedHoles: () => learned,
-  };
-}
-
-/** An abort ends the connection, since the answer that is still to come could be taken for the next one's. */
-async function endOnAbort<T>(session: Session, signal: AbortSignal, act: () => Promise<T>): Promise<T> {
-  const abort = (): void => {
-    const late = signal.reason instanceof DOMException && signal.reason.name === "TimeoutError";
-    session.end(new LinkError(late ? "timeout" : "closed", "given up by the gateway", signal.reason));
-  };
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await act();
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
-
-/** One request, after the rest that the device wants; the exceptions that concern the whole device are thrown. */
-function asker(session: Session, minGap: Milliseconds): (block: Block) => Promise<BlockAnswer> {
-  let lastAnswer = -Infinity;
-  return async (block) => {
-    const rest = minGap > 0 ? Math.ceil(lastAnswer + minGap - performance.now()) : 0;
-    if (rest > 0) await session.pause(rest);
-    const answer = await session.read(block);
-    if (minGap > 0) lastAnswer = performance.now();
-    const error = answer.kind === "exception" ? deviceError(answer.code) : null;
-    if (error === null) return answer;
-    session.end(error);
-    throw error;
   };
 }
 

@@ -5,14 +5,13 @@ import type { BlockData } from "../../core/decode.ts";
 import type { Block } from "../../core/plan.ts";
 import type { ModbusTable } from "../../core/types/profile.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
-import { mbapPort } from "./mbap-port.ts";
-import type { OpenWire } from "./wire.ts";
+import type { MakePort } from "./port.ts";
 
 /** What a device said to one request: data, or a Modbus exception. */
 export type BlockAnswer = BlockData | { readonly kind: "exception"; readonly code: number };
 
 export interface SessionOptions {
-  readonly openWire: OpenWire;
+  readonly makePort: MakePort;
   readonly unitId: number;
   /** Until connected. */
   readonly connect_ms: Milliseconds;
@@ -29,6 +28,8 @@ export interface Session {
   read(block: Block): Promise<BlockAnswer>;
   /** Rests for a device that wants it; rejects like a read. */
   pause(ms: Milliseconds): Promise<void>;
+  /** Whether a request would be sent. */
+  alive(): boolean;
   /** Ends the connection; what is pending rejects with `error`, and so does everything after. The first reason stays. */
   end(error: LinkError): void;
 }
@@ -79,12 +80,13 @@ export function modbusSession(options: SessionOptions): Session {
     });
   const overdue = (what: string, ms: Milliseconds) => (): void =>
     end(new LinkError("timeout", `no ${what} within ${ms} ms`));
-  const port = mbapPort(options.openWire, end);
+  const port = options.makePort(end);
   const client = new modbus.default(port);
   const reader = client as unknown as Reader;
 
   return {
     end,
+    alive: () => ended === null && port.isOpen,
     open: async () => {
       const connected = (error?: LinkError): void => {
         if (error === undefined) take()?.resolve(null);

@@ -6,8 +6,11 @@ import type { LinkErrorKind } from "../../core/link-error.ts";
 /** A byte pipe to a device. */
 export interface Wire {
   write(bytes: Buffer): void;
-  /** Ends it at once; nothing is reported afterwards. */
-  destroy(): void;
+  /**
+   * Ends it at once; nothing is reported afterwards.
+   * @param unanswered something was asked for that may still come: a wire that others share must be made anew
+   */
+  destroy(unanswered: boolean): void;
 }
 
 /** What a wire reports. `down` comes at most once and is the last. */

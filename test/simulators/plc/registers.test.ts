@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createBooth } from "../../../simulators/plc/model/booth.ts";
-import { encodePoint, modeCoder, registerImage } from "../../../simulators/plc/registers.ts";
+import { encodePoint } from "../../../simulators/plc/encode.ts";
+import { modeCoder, registerImage } from "../../../simulators/plc/registers.ts";
 import { findScenario } from "../../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink } from "../../../simulators/plc/virtual-driver.ts";
 import { clickProfile } from "./click-profile.ts";

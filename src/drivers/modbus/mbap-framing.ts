@@ -1,32 +1,29 @@
 import { LinkError } from "../../core/link-error.ts";
 import { crc16 } from "./crc16.ts";
-import { judge, MAX_FRAME_BYTES, MBAP_BYTES } from "./mbap.ts";
+import type { Framing } from "./framing.ts";
+import { expectedAnswer, frameRequest, judge, MAX_FRAME_BYTES, MBAP_BYTES } from "./mbap.ts";
 import type { Expected } from "./mbap.ts";
 
 const CRC_BYTES = 2;
+const MAX_TRANSACTION = 0xffff;
 
-/** Collects the one answer that is awaited; anything else is a LinkError "malformed". Bounded by one frame. */
-export interface Inbox {
-  readonly awaiting: boolean;
-  expect(answer: Expected): void;
-  /**
-   * Takes what has arrived. Null: not whole yet. Else the answer as modbus-serial wants it, RTU with CRC; it is valid
-   * until the next call.
-   */
-  take(bytes: Buffer, count: number): Buffer | LinkError | null;
-}
-
-export function makeInbox(): Inbox {
+/** Modbus TCP: collects the one answer that is awaited; anything else is a LinkError "malformed". Bounded by one frame. */
+export function mbapFraming(): Framing {
   const frame = Buffer.alloc(MAX_FRAME_BYTES + CRC_BYTES);
   let size = 0;
+  let transaction = 0;
   let expected: Expected | null = null;
   return {
     get awaiting() {
       return expected !== null;
     },
-    expect(answer) {
-      expected = answer;
+    request(request) {
+      const next = (transaction % MAX_TRANSACTION) + 1;
+      expected = expectedAnswer(request, next);
+      if (expected === null) return null;
+      transaction = next;
       size = 0;
+      return frameRequest(request, transaction);
     },
     take(bytes, count) {
       if (expected === null) return new LinkError("malformed", `${count} bytes that nobody asked for`);

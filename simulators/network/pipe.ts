@@ -1,0 +1,56 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { spoil } from "./spoil.ts";
+import type { Spoiler } from "./spoil.ts";
+
+/** One end of a line. */
+export interface End {
+  write(bytes: Buffer): void;
+}
+
+/** One direction: pieces keep their order, however long each is held back. */
+export interface Pipe {
+  /** Takes a piece that came from `from`. */
+  push(bytes: Buffer): void;
+}
+
+export interface PipeOptions {
+  readonly spoiler: Spoiler;
+  readonly way: "requests" | "answers";
+  readonly from: End;
+  readonly to: End;
+  readonly reset: () => void;
+  /** Aborted: nothing more is sent. */
+  readonly over: AbortSignal;
+}
+
+export function pipe(options: PipeOptions): Pipe {
+  const { spoiler, way, from, to, over } = options;
+  let turn = Promise.resolve();
+  const send = async (bytes: Buffer): Promise<void> => {
+    const { pieces, echo, reset, delay_ms } = spoil(spoiler, bytes, way);
+    if (delay_ms > 0) await delay(delay_ms, undefined, { signal: over });
+    if (isOver(over)) return;
+    if (reset) {
+      options.reset();
+      return;
+    }
+    if (echo !== null) from.write(echo);
+    for (const [i, piece] of pieces.entries()) {
+      // A turn of the event loop between two pieces, so that they are sent apart.
+      if (i > 0) await new Promise<void>((resolve) => setImmediate(resolve));
+      if (!isOver(over)) to.write(piece);
+    }
+  };
+  return {
+    push: (bytes) => {
+      // The piece's buffer may be used again by whoever read it.
+      const copy = Buffer.from(bytes);
+      turn = turn.then(() => send(copy)).catch(() => undefined); // a delay cut short by the end
+    },
+  };
+}
+
+/** Asks anew each time: a property read before an await counts as settled for the compiler. */
+function isOver(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

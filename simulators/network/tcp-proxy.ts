@@ -1,0 +1,95 @@
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { noCounts, noFaults, seededSequence } from "./faults.ts";
+import type { FaultCounts, Faults } from "./faults.ts";
+import { pipe } from "./pipe.ts";
+
+export interface TcpProxyOptions {
+  /** Where the server is, on 127.0.0.1 unless said otherwise. */
+  readonly target: { readonly port: number; readonly host?: string };
+  /** 0: any free one. */
+  readonly port?: number;
+  readonly seed?: number;
+  readonly faults?: Partial<Faults>;
+}
+
+/** A TCP line with faults, on 127.0.0.1. */
+export interface TcpProxy {
+  readonly port: number;
+  /** May be changed at any time. */
+  readonly faults: Faults;
+  readonly counts: Readonly<FaultCounts>;
+  /** Connections accepted so far, and those refused among them. */
+  readonly connections: { accepted: number; refused: number };
+  /** Resets every connection that stands. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+export async function tcpProxy(options: TcpProxyOptions): Promise<TcpProxy> {
+  const faults: Faults = { ...noFaults(), ...options.faults };
+  const counts = noCounts();
+  const spoiler = { faults, counts, random: seededSequence(options.seed ?? 1) };
+  const connections = { accepted: 0, refused: 0 };
+  const pairs = new Set<() => void>();
+  const server = createServer((client) => {
+    connections.accepted++;
+    client.on("error", () => client.destroy());
+    if (faults.refuse) {
+      connections.refused++;
+      client.resetAndDestroy();
+      return;
+    }
+    const { port, host = "127.0.0.1" } = options.target;
+    join(client, connect({ port, host, noDelay: true }), { spoiler, pairs });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port ?? 0, "127.0.0.1", () => resolve());
+  });
+  const cut = (): void => {
+    for (const end of [...pairs]) end();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    faults,
+    counts,
+    connections,
+    cut,
+    close: async () => {
+      cut();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+type Shared = Pick<Parameters<typeof pipe>[0], "spoiler"> & { readonly pairs: Set<() => void> };
+
+/** The two sockets of one connection; the end of one is the end of the other. */
+function join(client: Socket, server: Socket, { spoiler, pairs }: Shared): void {
+  const over = new AbortController();
+  const reset = (): void => {
+    over.abort();
+    pairs.delete(reset);
+    for (const socket of [client, server]) if (!socket.destroyed) socket.resetAndDestroy();
+  };
+  pairs.add(reset);
+  client.setNoDelay(true);
+  const up = pipe({ spoiler, way: "requests", from: client, to: server, reset, over: over.signal });
+  const down = pipe({ spoiler, way: "answers", from: server, to: client, reset, over: over.signal });
+  client.on("data", (bytes) => up.push(bytes));
+  server.on("data", (bytes) => down.push(bytes));
+  server.on("error", reset);
+  for (const [socket, other] of [
+    [client, server],
+    [server, client],
+  ] as const) {
+    socket.on("close", () => {
+      pairs.delete(reset);
+      // A half-open line doesn't tell one side of the other's end either.
+      if (spoiler.faults.silent) return;
+      over.abort();
+      other.end();
+    });
+  }
+}

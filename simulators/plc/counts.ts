@@ -1,0 +1,16 @@
+/** What a server has seen since its start. */
+export interface ServerCounts {
+  connections: number;
+  refused: number;
+  requests: number;
+  /** Registers and bits that were sent. */
+  values: number;
+  exceptions: number;
+  /** Requests with a writing function code. */
+  writes: number;
+  malformed: number;
+}
+
+export function noCounts(): ServerCounts {
+  return { connections: 0, refused: 0, requests: 0, values: 0, exceptions: 0, writes: 0, malformed: 0 };
+}

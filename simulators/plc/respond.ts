@@ -1,0 +1,33 @@
+import { answer } from "./modbus-frames.ts";
+import type { Device, Request } from "./modbus-frames.ts";
+import type { ServerCounts } from "./counts.ts";
+
+/** What a server remembers of the requests before. */
+export interface Asked {
+  /** For late answers. */
+  last: Request | null;
+}
+
+/** The frame round an answer's PDU; `more`: so many bytes are announced and never sent. */
+export type Wrap = (about: Request, pdu: Buffer, more: number) => Buffer;
+
+/** What goes out for a request as the device's manners have it, or null for silence. */
+export function respond(
+  to: { readonly device: Device; readonly asked: Asked; readonly counts: ServerCounts },
+  request: Request,
+  as: { readonly now: number; readonly wrap: Wrap },
+): Buffer | null {
+  const { device, asked, counts } = to;
+  const { manners } = device;
+  const about = manners.late_answers ? asked.last : request;
+  asked.last = request;
+  if (manners.drop_answers || !about) return null;
+  const { pdu, values } = answer(device, about, as.now);
+  device.answered_at = as.now;
+  counts.values += values;
+  if (values === 0) counts.exceptions++;
+  if (!manners.wrong_length) return as.wrap(about, pdu, 0);
+  const overstated = Buffer.from(pdu);
+  if (values > 0) overstated[1] = Math.min(250, (overstated[1] ?? 0) + 2);
+  return as.wrap(about, overstated, 2);
+}
