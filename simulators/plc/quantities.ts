@@ -1,3 +1,4 @@
+import { sourceOf } from "./model/bays.ts";
 import { machineryOf, pressureDrop, BURNER_THERM_H } from "./model/physics.ts";
 import { noise } from "./model/random.ts";
 import type { FilterType } from "../../src/core/types/booth.ts";
@@ -113,4 +114,15 @@ export function quantityOf(
   // A stuck sensor shows what it showed in its last second of health.
   const shown = sensor ? booth.stateAt(sensor.since - 1000) : state;
   return source({ state: shown, seed: booth.seed, code: booth.code });
+}
+
+/** As `quantityOf`, of the bay that the tag belongs to; `state` is that of the whole booth at the instant. */
+export function bayQuantityOf(
+  booth: Booth,
+  tag: { readonly name: string; readonly bay: number },
+  { state, code }: { readonly state: BoothState; readonly code: Look["code"] },
+): Quantity | undefined {
+  const source = sourceOf(booth, tag);
+  const own = source.booth === booth ? state : source.booth.stateAt(state.at);
+  return quantityOf(source.name, own, { seed: booth.seed, stateAt: (at) => source.booth.stateAt(at), code });
 }
