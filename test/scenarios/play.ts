@@ -59,7 +59,12 @@ export interface Played {
 export async function play(options: PlayOptions): Promise<Played> {
   const folder = memoryFolder();
   const { start } = options;
-  const site = virtualSite({ ...options, folder, commit_interval_ms: COMMIT_INTERVAL_MS });
+  const site = virtualSite({
+    ...options,
+    folder,
+    commit_interval_ms: COMMIT_INTERVAL_MS,
+    summary_interval_ms: 10 * MINUTE_MS,
+  });
   await site.start();
   await options.during?.(site);
   const window = { start, end: start + options.hours * 60 * MINUTE_MS };

@@ -6,6 +6,7 @@ import { LinkError, type LinkErrorKind } from "../../src/core/link-error.ts";
 import { parametersOf } from "../../src/core/parameters.ts";
 import type { BoothConfig } from "../../src/core/types/config.ts";
 import type { Profile } from "../../src/core/types/profile.ts";
+import type { BoothSummary } from "../../src/core/types/summary.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { wireNameOf } from "../../src/core/wire-names.ts";
 import type { Clock, Driver, Logger, Random, Tail } from "../../src/ports.ts";
@@ -37,6 +38,8 @@ export interface VirtualSiteOptions {
   readonly booth?: Partial<BoothConfig>;
   /** Default 10 s, as the agent's own. A longer one plays days faster. */
   readonly commit_interval_ms?: number;
+  /** How old the summary after a commit may be: it copies the whole state, and nothing but screens and heartbeats show it. */
+  readonly summary_interval_ms?: number;
 }
 
 /** PLC, agent and service in one process under virtual time; the store on real files. */
@@ -122,7 +125,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         commit_interval_ms: options.commit_interval_ms ?? 10_000,
         heartbeat_interval_ms: 60_000,
         view: {
-          summaryOf: (state, now) => summaryOf(state as DeriveState, now),
+          summaryOf: nowAndThen(options.summary_interval_ms ?? 0),
           parametersIn: (state) => (state as DeriveState).parameters,
         },
         wireName: wireNameOf,
@@ -189,6 +192,15 @@ function scenarioOf(given: string | Scenario): Scenario {
   const scenario = findScenario(given);
   if (scenario === undefined) throw new Error(`no scenario ${given}`);
   return scenario;
+}
+
+function nowAndThen(interval_ms: number): (state: unknown, now: number) => BoothSummary {
+  let last: { readonly at: number; readonly summary: BoothSummary } | null = null;
+  return (state, now) => {
+    if (last === null || now - last.at >= interval_ms)
+      last = { at: now, summary: summaryOf(state as DeriveState, now) };
+    return last.summary;
+  };
 }
 
 /** Once its process is dead nothing that sleeps ever wakes: an await is where a kill takes effect. */
