@@ -1,4 +1,3 @@
-import { sourceOf } from "./model/bays.ts";
 import { machineryOf, pressureDrop, BURNER_THERM_H } from "./model/physics.ts";
 import { noise } from "./model/random.ts";
 import type { FilterType } from "../../src/core/types/booth.ts";
@@ -114,6 +113,14 @@ export function quantityOf(
   // A stuck sensor shows what it showed in its last second of health.
   const shown = sensor ? booth.stateAt(sensor.since - 1000) : state;
   return source({ state: shown, seed: booth.seed, code: booth.code });
+}
+
+/** Which bay's booth feeds a tag, and which quantity of it: `mode_2` of bay 2 is the second booth's `mode`. */
+function sourceOf(booth: Booth, tag: { readonly name: string; readonly bay: number }): { booth: Booth; name: string } {
+  const own = booth.bays[tag.bay - 1];
+  const suffix = `_${tag.bay}`;
+  const name = own !== undefined && tag.name.endsWith(suffix) ? tag.name.slice(0, -suffix.length) : tag.name;
+  return { booth: own ?? booth, name };
 }
 
 /** As `quantityOf`, of the bay that the tag belongs to; `state` is that of the whole booth at the instant. */

@@ -1,6 +1,5 @@
 import { MODES_BY_PRIORITY } from "../../../src/core/types/booth.ts";
 import type { Mode, ModeSets } from "../../../src/core/types/booth.ts";
-import type { Booth } from "./booth.ts";
 import type { Beat, Scenario } from "./scenario.ts";
 import type { StageTruth, Truth } from "./truth.ts";
 
@@ -9,17 +8,6 @@ export function staggered(scenario: Scenario, minutes: number): Scenario {
   if (scenario.repeat === "daily") throw new Error("only a story told once can be staggered");
   const later = (beat: Beat): Beat => (beat.at === 0 ? beat : { ...beat, at: Number(beat.at) + minutes });
   return { ...scenario, beats: scenario.beats.map(later) };
-}
-
-/** Which bay's booth feeds a tag, and which quantity of it: `mode_2` of bay 2 is the second booth's `mode`. */
-export function sourceOf(
-  booth: Booth,
-  tag: { readonly name: string; readonly bay: number },
-): { booth: Booth; name: string } {
-  const own = booth.bays[tag.bay - 1];
-  const suffix = `_${tag.bay}`;
-  const name = own !== undefined && tag.name.endsWith(suffix) ? tag.name.slice(0, -suffix.length) : tag.name;
-  return { booth: own ?? booth, name };
 }
 
 /**
