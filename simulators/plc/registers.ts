@@ -1,5 +1,5 @@
 import { encodePoint, widthOf } from "./encode.ts";
-import { quantityOf } from "./quantities.ts";
+import { bayQuantityOf } from "./quantities.ts";
 import type { ModbusTable, Profile, ProfileTag } from "../../src/core/types/profile.ts";
 import type { Mode } from "../../src/core/types/booth.ts";
 import type { Booth } from "./model/booth.ts";
@@ -38,10 +38,9 @@ export interface RegisterImage {
 /** The profile's map, filled from the booth. */
 export function registerImage(profile: Profile, booth: Booth): RegisterImage {
   const code = modeCoder(profile);
-  const look = { seed: booth.seed, stateAt: (at: number) => booth.stateAt(at), code };
   const tables = Map.groupBy(profile.tags, (tag) => tag.point.table);
   const value = (tag: ProfileTag, state: BoothState): Quantity =>
-    quantityOf(tag.name, state, look) ?? (tag.point.type === "string" ? "" : 0);
+    bayQuantityOf(booth, tag, { state, code }) ?? (tag.point.type === "string" ? "" : 0);
   const words = (tag: ProfileTag, state: BoothState): readonly number[] => encodePoint(profile, tag, value(tag, state));
   const tornWords = (tag: ProfileTag, state: BoothState): readonly number[] => {
     const now = words(tag, state);

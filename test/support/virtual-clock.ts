@@ -19,17 +19,13 @@ export interface VirtualClock extends Clock {
   sleeping(): number;
 }
 
-/** Turns of the event loop after which work that waits for no time has come to rest. */
-const SETTLE_TURNS = 4;
-
 export function virtualClock(options: { wall: number; mono?: number; boot?: string }): VirtualClock {
   let mono = options.mono ?? 0;
   let offset = options.wall - mono;
   let order = 0;
   let timers: Timer[] = [];
-  const settle = async (): Promise<void> => {
-    for (let i = 0; i < SETTLE_TURNS; i += 1) await turn();
-  };
+  // Nothing here waits for the world outside: one turn lets every chain of promises come to rest.
+  const settle = (): Promise<void> => turn();
   const fireNext = async (until: number): Promise<boolean> => {
     await settle();
     const next = timers.reduce<Timer | undefined>(
@@ -58,7 +54,11 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
     synced: () => true,
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
-        const timer: Timer = { due: mono + Math.max(0, Math.round(ms)), order: ++order, fire: resolve };
+        const fire = (): void => {
+          signal?.removeEventListener("abort", abort);
+          resolve();
+        };
+        const timer: Timer = { due: mono + Math.max(0, Math.round(ms)), order: ++order, fire };
         const abort = (): void => {
           timers = timers.filter((one) => one !== timer);
           reject(signal?.reason as Error);

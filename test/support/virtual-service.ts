@@ -1,5 +1,6 @@
 import { hashOf } from "../../src/wire/hash.ts";
 import { batchOf } from "../../src/wire/telemetry.ts";
+import type { WorkingHours } from "../../src/core/types/booth.ts";
 import type { HttpAnswer, HttpClient, HttpRequest } from "../../src/cloud/http.ts";
 import type { BatchOutcome, Clock, LinkSession, ServiceLink } from "../../src/ports.ts";
 import { openDb, type Db } from "../../simulators/service/db.ts";
@@ -9,7 +10,7 @@ import { takeHello } from "../../simulators/service/ingest/hello.ts";
 import { ingestBatch } from "../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { OPERATIONS } from "../../simulators/service/resources/table.ts";
-import { seedSite } from "../../simulators/service/seed.ts";
+import { DEFAULT_HOURS, seedSite } from "../../simulators/service/seed.ts";
 
 /** Faults of the way to the service; may be changed at any time. */
 export interface ServiceWay {
@@ -24,6 +25,7 @@ export interface ServiceWay {
 export interface VirtualService {
   readonly db: Db;
   readonly way: ServiceWay;
+  readonly facility: Required<Facility>;
   readonly http: HttpClient;
   readonly link: ServiceLink;
   /** A report of the service as its users get it. Throws where it doesn't answer 200. */
@@ -36,11 +38,17 @@ const ADMIN_KEY = "admin-key";
 export const PROVISION_KEY = "provision-key";
 export const SERIAL = "ABCD-123-123";
 
-export function virtualService(clock: Clock, tz: string): VirtualService {
+/** Where the booth stands. */
+export interface Facility {
+  readonly tz: string;
+  readonly working_hours?: readonly WorkingHours[];
+}
+
+export function virtualService(clock: Clock, facility: Facility): VirtualService {
   const db = openDb(":memory:");
   const { booth_id } = seedSite(db, {
     serial: SERIAL,
-    tz,
+    ...facility,
     provisionKey: PROVISION_KEY,
     adminKey: ADMIN_KEY,
     boothId: "b-1",
@@ -53,6 +61,7 @@ export function virtualService(clock: Clock, tz: string): VirtualService {
   return {
     db,
     way,
+    facility: { working_hours: DEFAULT_HOURS, ...facility },
     get batches() {
       return count.batches;
     },

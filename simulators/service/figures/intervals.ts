@@ -1,4 +1,5 @@
 import type { Mode } from "../../../src/core/types/booth.ts";
+import type { Parameters } from "../../../src/core/types/parameters.ts";
 import { bridgeMs, gapMs, judgeGap } from "./gaps.ts";
 import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
 import type { BoothLog } from "./log.ts";
@@ -81,7 +82,8 @@ interface Appending {
 function append(log: BoothLog, modeTag: string, { out, restarts, before, after }: Appending): void {
   const last = out.at(-1);
   if (last === undefined) return;
-  const restarted = endsByRestart(log, modeTag, { restarts, before, after });
+  const restarted =
+    !isSameRestart(log, modeTag, { last, before }) && endsByRestart(log, modeTag, { restarts, before, after });
   const verdict = judgeGap(log, modeTag, [before, after]);
   const broken = restarted || verdict === "no_data";
   const same = last.mode === after.mode;
@@ -95,12 +97,22 @@ function append(log: BoothLog, modeTag: string, { out, restarts, before, after }
   out.push({ ...stage(after.mode, after.from, after.to), is_new_start: !same, after_restart: restarted });
 }
 
+/** Counters of a slower poll group show a restart again that has ended its stage already. */
+function isSameRestart(log: BoothLog, modeTag: string, { last, before }: { last: Stage; before: Segment }): boolean {
+  return last.after_restart && before.to - last.start <= slackMs(parametersAt(log, before.to), modeTag);
+}
+
+/** Evidence of a restart may come with the polls before and after. */
+function slackMs(parameters: Parameters | undefined, modeTag: string): number {
+  return 2 * (parameters?.groups[parameters.tags[modeTag]?.group ?? ""]?.poll_interval_ms ?? 0);
+}
+
 /** A PLC that came back within the bridge in the same mode, counters kept, has ended nothing. */
 function endsByRestart(log: BoothLog, modeTag: string, at: Omit<Appending, "out">): boolean {
   const { before, after, restarts } = at;
   const parameters = parametersAt(log, before.to);
   const group = parameters?.tags[modeTag]?.group ?? "";
-  const slack = 2 * (parameters?.groups[group]?.poll_interval_ms ?? 0);
+  const slack = slackMs(parameters, modeTag);
   if (!restarts.some((instant) => instant >= before.to - slack && instant <= after.from + slack)) return false;
   const short = gapMs(before, after) <= bridgeMs(parameters, group);
   return (
