@@ -20,7 +20,7 @@ import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
 import type { BoothConfig, Config } from "./core/types/config.ts";
 import { wireNameOf } from "./core/wire-names.ts";
-import { modbusDriver } from "./drivers/modbus/driver.ts";
+import { modbusDriver, type ModbusDriver } from "./drivers/modbus/driver.ts";
 import { clockFromFile, systemClock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
 import { systemdNotify } from "./platform/notify.ts";
@@ -101,6 +101,7 @@ async function runAgent(config: Config, io: Io): Promise<void> {
       service_url: config.service.url,
       commit_interval_ms: config.commit_interval_ms,
       heartbeat_interval_ms: config.heartbeat_interval_ms,
+      broker_url: config.service.mqtt_url ?? null,
       view: {
         summaryOf: (state, now) => summaryOf(state as DeriveState, now),
         parametersIn: (state) => (state as DeriveState).parameters,
@@ -139,11 +140,17 @@ async function serveUntilFinished(agent: Agent, socket: string, log: Logger): Pr
 function setupOf(booth: BoothConfig, config: Config): BoothSetup {
   const profile = findProfile(booth.profile, config.profile_dirs);
   const { host, port, unit_id } = booth.modbus;
+  let last: ModbusDriver | null = null;
   return {
     config: booth,
     profile,
     parameters: parametersOf(profile, booth),
     address: `${host}:${port.toString()}`,
-    makeDriver: () => modbusDriver({ host, port, profile, ...(unit_id === undefined ? {} : { unitId: unit_id }) }),
+    makeDriver: () => {
+      // What one connection learned of the device's holes, the next one needn't find again.
+      const learnedHoles = last?.learnedHoles() ?? {};
+      last = modbusDriver({ host, port, profile, learnedHoles, ...(unit_id === undefined ? {} : { unitId: unit_id }) });
+      return last;
+    },
   };
 }

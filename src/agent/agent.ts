@@ -14,6 +14,7 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly version: string;
   readonly service_url: string;
   readonly heartbeat_interval_ms: Milliseconds;
+  readonly broker_url: string | null;
   readonly booths: readonly BoothSetup[];
   readonly api: ServiceApi;
   readonly link: ServiceLink;

@@ -74,7 +74,7 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
     board.pending = committer.pending();
   };
   const intake = createIntake(
-    { clock: parts.clock, tail, stream: info, parameters: parametersNow, taken },
+    { clock: parts.clock, tail, stream: info, parameters: parametersNow, taken, isFull: () => committer.isFull() },
     Math.max(info.last_take, ...leftover.map((entry) => entry.take)),
   );
   let logged = board.state === undefined ? null : parts.view.parametersIn(board.state);

@@ -26,6 +26,8 @@ export interface IntakeParts {
   readonly tail: Tail;
   readonly stream: StreamInfo;
   readonly parameters: () => Parameters;
+  /** While true nothing is taken: there is no place left for it. */
+  readonly isFull: () => boolean;
   /** Gets every entry once it is in the tail. */
   readonly taken: (entry: TakenEntry, urgent: boolean) => void;
 }
@@ -51,6 +53,11 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
   };
   return {
     answered(group, samples) {
+      if (parts.isFull()) {
+        // Logged anew once there is place again.
+        filters.delete(group);
+        return;
+      }
       const { boot, mono, at } = when();
       const tags = parts.parameters().tags;
       const before = filters.get(group) ?? EMPTY_FILTER;
@@ -75,6 +82,7 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
       for (const group of groups) {
         // What comes after a silence is logged anew, whether it changed or not.
         filters.delete(group);
+        if (parts.isFull()) continue;
         const last = silentSince.get(group);
         if (last !== undefined && mono - last < UNANSWERED_EVERY_MS) continue;
         silentSince.set(group, mono);

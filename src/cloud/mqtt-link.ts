@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { withPublicRoots } from "./tls.ts";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import mqtt, { type MqttClient } from "mqtt";
@@ -20,7 +21,7 @@ interface Waiting {
   readonly stream: string;
   readonly s0: number;
   readonly n: number;
-  readonly hash: string;
+  readonly records: readonly Placed[];
   readonly settle: (outcome: BatchOutcome) => void;
 }
 
@@ -38,6 +39,7 @@ export function createMqttLink(parts: MqttLinkParts): ServiceLink {
   let version: ProtocolVersion = 5;
   return {
     async connect(account, signal) {
+      refuseOpen(account.url);
       const session = randomUUID();
       const dial = { account, session, signal };
       const client = await connectOnce(parts, { ...dial, version }).catch((error: unknown) => {
@@ -48,6 +50,15 @@ export function createMqttLink(parts: MqttLinkParts): ServiceLink {
       return sessionOf(parts, { client, account, session });
     },
   };
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** The broker's address comes from the service: without TLS the credential goes to this machine alone. */
+function refuseOpen(url: string): void {
+  const { protocol, hostname } = new URL(url);
+  if (["mqtts:", "wss:"].includes(protocol) || LOOPBACK.test(hostname)) return;
+  throw new Error(`the service names ${protocol}//${hostname} as its broker: without TLS nothing is sent there`);
 }
 
 /** MQTT 5, or 3.1.1 for brokers that know no other. */
@@ -80,7 +91,7 @@ async function connectOnce(parts: MqttLinkParts, { account, session, signal, ver
     queueQoSZero: false,
     resubscribe: false,
     rejectUnauthorized: true,
-    ...(parts.ca === undefined ? {} : { ca: parts.ca }),
+    ...(parts.ca === undefined ? {} : { ca: withPublicRoots(parts.ca) }),
     will: {
       topic: `${account.topic_prefix}/${TOPICS.state}`,
       payload: Buffer.from(
@@ -214,7 +225,7 @@ function exchange({ waiting, stream, records, publish }: Exchange): Promise<Batc
       stream,
       s0: records[0]?.seq ?? 0,
       n: records.length,
-      hash: hashOf(records),
+      records,
       settle(outcome) {
         clearTimeout(timer);
         waiting.delete(entry);
@@ -255,9 +266,17 @@ function parseAck(payload: Buffer): AckWire | null {
 /** An ack moves only the batch it names, and only where the service stored what was sent. */
 function settle(waiting: ReadonlySet<Waiting>, ack: AckWire): void {
   for (const entry of waiting) {
-    if (entry.stream !== ack.st || entry.s0 !== ack.s0 || entry.n !== ack.n) continue;
-    if (ack.conflict !== null) entry.settle({ kind: "conflict", seq: ack.conflict });
-    else if (ack.hash === entry.hash || ack.reject.length > 0) entry.settle({ kind: "acked", rejected: ack.reject });
-    else entry.settle({ kind: "keep", reason: "the service's ack has another hash than what was sent" });
+    if (ack.error !== "" && (ack.st === entry.stream || ack.st === ""))
+      entry.settle({ kind: "keep", reason: `the service took nothing: ${ack.error}` });
+    else if (entry.stream === ack.st && entry.s0 === ack.s0 && entry.n === ack.n) entry.settle(outcomeOf(entry, ack));
   }
+}
+
+function outcomeOf(entry: Waiting, ack: AckWire): BatchOutcome {
+  if (ack.conflict !== null) return { kind: "conflict", seq: ack.conflict };
+  const rejected = new Set(ack.reject.map(({ seq }) => seq));
+  const stored = entry.records.filter(({ seq }) => !rejected.has(seq));
+  return ack.hash === hashOf(stored)
+    ? { kind: "acked", rejected: ack.reject }
+    : { kind: "keep", reason: "the service's ack has another hash than what was sent" };
 }

@@ -20,6 +20,7 @@ export type ProvisioningEvent =
   | { readonly kind: "configuring" }
   | { readonly kind: "configured"; readonly answer: ServiceAnswer<ServiceRecord> }
   | { readonly kind: "verified" }
+  | { readonly kind: "refreshed"; readonly answer: ServiceAnswer<ServiceRecord> }
   | { readonly kind: "not_verified"; readonly reason: string }
   /** The service's record came along with another answer. */
   | { readonly kind: "record_seen"; readonly record: ServiceRecord };
@@ -109,6 +110,8 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
       return row.state === "configuring" ? configured(row, event.answer, around) : row;
     case "verified":
       return row.state === "verifying" ? move(row, around, { state: "active" }) : row;
+    case "refreshed":
+      return isBound(row) ? refreshed(row, event.answer, around) : row;
     case "not_verified":
       return row.state === "verifying"
         ? move(row, around, { state: "claimed", reason: event.reason, advice: "it is tried again by itself" })
@@ -178,7 +181,8 @@ function refused(
       return move(row, around, {
         state: "conflict",
         reason: answer.reason,
-        advice: "check the serial number; if the old gateway is broken, take the booth over",
+        advice:
+          "check the serial number; if the old gateway is broken, have the office release the booth, then enter it again",
       });
   }
 }
@@ -219,6 +223,13 @@ function claimed(row: ProvisioningRow, answer: ServiceAnswer<ServiceRecord>, aro
   if (answer.kind === "keep") return retry(row, "claiming", { ...answer, around });
   if (answer.kind !== "ok") return refused(row, answer, around);
   return move(row, around, { state: "claimed", record: answer.value, generation: answer.value.generation });
+}
+
+/** The service's record may change at any time: where its broker is, the facility's hours, limits. Nothing new: the same row. */
+function refreshed(row: ProvisioningRow, answer: ServiceAnswer<ServiceRecord>, around: Surroundings): ProvisioningRow {
+  if (answer.kind !== "ok" || answer.value.gateway?.id !== around.gateway_id) return row;
+  const record = { ...answer.value, gateway: row.record?.gateway ?? answer.value.gateway };
+  return JSON.stringify(record) === JSON.stringify(row.record) ? row : { ...row, record };
 }
 
 function configured(row: ProvisioningRow, answer: ServiceAnswer<ServiceRecord>, around: Surroundings) {

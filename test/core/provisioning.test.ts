@@ -138,4 +138,16 @@ describe("provisioning", () => {
     const row = emptyRow(0);
     expect(after([looking, lookedUp(ok()), { kind: "claimed", answer: ok() }, { kind: "verified" }], row)).toBe(row);
   });
+
+  it("takes the service's newer record over, and keeps its row where nothing is new or the booth isn't ours", () => {
+    const ours = { ...record, generation: 4, gateway: { id: "gw-1", last_seen_at: "2026-03-02 08:00:00Z" } };
+    const claimed = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok(ours) }]);
+    const refreshed = (value: ServiceRecord): ProvisioningRow =>
+      after([{ kind: "refreshed", answer: ok(value) }], claimed);
+    const moved = { url: "mqtts://new.example", client_id: null, username: null, topic_prefix: null };
+    expect(refreshed({ ...ours, mqtt: moved })).toMatchObject({ state: "claimed", record: { mqtt: moved } });
+    expect(refreshed({ ...ours, gateway: { id: "gw-1", last_seen_at: "2026-03-02 09:00:00Z" } })).toBe(claimed);
+    expect(refreshed({ ...ours, mqtt: moved, gateway: { id: "gw-2", last_seen_at: null } })).toBe(claimed);
+    expect(after([{ kind: "refreshed", answer: away }], claimed)).toBe(claimed);
+  });
 });

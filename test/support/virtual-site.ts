@@ -119,6 +119,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         service_url: "http://service",
         commit_interval_ms: 10_000,
         heartbeat_interval_ms: 60_000,
+        broker_url: null,
         view: {
           summaryOf: (state, now) => summaryOf(state as DeriveState, now),
           parametersIn: (state) => (state as DeriveState).parameters,
