@@ -35,6 +35,7 @@ export function step(state: DeriveState, record: Stored<LogRecord>): Step {
   state.seq = record.seq;
   advance(fold, placeOf(state.clock, record));
   apply(fold);
+  if (state.clock.unsure) fold.facts.forEach((fact, index) => (fold.facts[index] = { ...fact, quality: "uncertain" }));
   return fold;
 }
 

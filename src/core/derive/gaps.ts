@@ -7,7 +7,8 @@ import { isIn, modeOf } from "./modes.ts";
 import { restartBay } from "./restart.ts";
 import { tagWithRole } from "./roles.ts";
 import { confirm, confirmAtGap, enterStage } from "./stages.ts";
-import type { BayState, ClockState, CounterMark, DeriveState, Fold } from "./state.ts";
+import type { ClockState } from "./clock-state.ts";
+import type { BayState, CounterMark, DeriveState, Fold } from "./state.ts";
 
 /** No inference over a longer gap. */
 const INFERENCE_LIMIT_MS = 12 * 3_600_000;
