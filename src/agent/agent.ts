@@ -3,6 +3,8 @@ import type { BoothId, Milliseconds } from "../core/types/units.ts";
 import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type ServiceBoard } from "./board.ts";
+import { clockLoop } from "./clock-loop.ts";
+import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
 import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
@@ -19,6 +21,8 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly link: ServiceLink;
   readonly secrets: Secrets;
   readonly notify: Notify;
+  /** What the cloud side hears of the service's clock. */
+  readonly service_time: HeardTime;
   readonly wireName: (mode: Mode) => string;
 }
 
@@ -69,6 +73,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
       reportLoop({ ...parts, board: booth.board, news, vendor: booth.setup.profile.vendor }, both),
     ),
     ...booths.map((booth) => followService(booth, { news, signal: both })),
+    clockLoop({ ...parts, booths }, both),
   ];
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();

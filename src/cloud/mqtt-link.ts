@@ -4,7 +4,15 @@ import { gzip } from "node:zlib";
 import mqtt, { type MqttClient } from "mqtt";
 import { hashOf } from "../wire/hash.ts";
 import { ackShape, batchOf, helloOf, stateOf, TOPICS, type AckWire, type StateWire } from "../wire/telemetry.ts";
-import type { BatchOutcome, BoothHeartbeat, Clock, LinkAccount, LinkSession, ServiceLink } from "../ports.ts";
+import type {
+  BatchOutcome,
+  BoothHeartbeat,
+  Clock,
+  LinkAccount,
+  LinkSession,
+  ServiceLink,
+  ServiceTime,
+} from "../ports.ts";
 import type { Placed } from "../core/types/record.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -21,12 +29,15 @@ interface Waiting {
   readonly s0: number;
   readonly n: number;
   readonly hash: string;
+  /** Mono at which it was handed to the broker. */
+  readonly sent: number;
   readonly settle: (outcome: BatchOutcome) => void;
 }
 
 export interface MqttLinkParts {
   readonly clock: Clock;
   readonly agentVersion: string;
+  readonly service_time: ServiceTime;
   readonly ca?: string;
 }
 
@@ -120,7 +131,7 @@ function heartbeatOf(parts: MqttLinkParts, beat: Beat): StateWire {
     session: beat.session,
     since: beat.since,
     agent_version: parts.agentVersion,
-    clock: { offset_ms: null, synced: parts.clock.synced() },
+    clock: { offset_ms: parts.service_time.offset(), synced: parts.service_time.offset() !== null },
     links: { service: beat.online ? "up" : "down" },
     booths: beat.booths.map(({ stream, waiting_records, ...booth }) => ({
       stream_id: stream,
@@ -159,7 +170,7 @@ async function sessionOf(parts: MqttLinkParts, { client, account, session }: Ope
     const ack = parseAck(payload);
     if (ack === null) return;
     window = Math.min(MAX_WINDOW, Math.max(1, ack.window));
-    settle(waiting, ack);
+    settle(parts, waiting, ack);
   });
   const publish = (topic: string, payload: string | Buffer, retain = false): Promise<void> =>
     publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain });
@@ -183,7 +194,13 @@ async function sessionOf(parts: MqttLinkParts, { client, account, session }: Ope
       const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, parts.clock.wall());
       const body = await gzipAsync(JSON.stringify(wire));
       if (over) return { kind: "keep", reason: "the session is over" };
-      return exchange({ waiting, stream, records, publish: () => publish(TOPICS.batch, body) });
+      return exchange({
+        waiting,
+        stream,
+        records,
+        sent: parts.clock.mono(),
+        publish: () => publish(TOPICS.batch, body),
+      });
     },
     async close() {
       await publish(
@@ -200,11 +217,12 @@ interface Exchange {
   readonly waiting: Set<Waiting>;
   readonly stream: string;
   readonly records: readonly Placed[];
+  readonly sent: number;
   readonly publish: () => Promise<void>;
 }
 
 /** Publishes and waits for the ack that names this very batch. */
-function exchange({ waiting, stream, records, publish }: Exchange): Promise<BatchOutcome> {
+function exchange({ waiting, stream, records, sent, publish }: Exchange): Promise<BatchOutcome> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => entry.settle({ kind: "keep", reason: "no ack in time" }), ACK_DEADLINE_MS);
     const entry: Waiting = {
@@ -212,6 +230,7 @@ function exchange({ waiting, stream, records, publish }: Exchange): Promise<Batc
       s0: records[0]?.seq ?? 0,
       n: records.length,
       hash: hashOf(records),
+      sent,
       settle(outcome) {
         clearTimeout(timer);
         waiting.delete(entry);
@@ -251,9 +270,12 @@ function parseAck(payload: Buffer): AckWire | null {
 }
 
 /** An ack moves only the batch it names, and only where the service stored what was sent. */
-function settle(waiting: ReadonlySet<Waiting>, ack: AckWire): void {
+function settle(parts: MqttLinkParts, waiting: ReadonlySet<Waiting>, ack: AckWire): void {
   for (const entry of waiting) {
     if (entry.stream !== ack.st || entry.s0 !== ack.s0 || entry.n !== ack.n) continue;
+    if (ack.server_time !== null) {
+      parts.service_time.heard({ time: ack.server_time, sent: entry.sent, received: parts.clock.mono() });
+    }
     if (ack.conflict !== null) entry.settle({ kind: "conflict", seq: ack.conflict });
     else if (ack.hash === entry.hash || ack.reject.length > 0) entry.settle({ kind: "acked", rejected: ack.reject });
     else entry.settle({ kind: "keep", reason: "the service's ack has another hash than what was sent" });

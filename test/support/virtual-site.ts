@@ -1,6 +1,8 @@
 import { startAgent, type Agent } from "../../src/agent/agent.ts";
 import { createServiceApi } from "../../src/cloud/service-api.ts";
 import { findProfile } from "../../src/config/profile.ts";
+import { createServiceTime } from "../../src/agent/service-time.ts";
+import { correctedNow, syncedOffset } from "../../src/core/derive/clock.ts";
 import type { DeriveState } from "../../src/core/derive/state.ts";
 import { LinkError, type LinkErrorKind } from "../../src/core/link-error.ts";
 import { parametersOf } from "../../src/core/parameters.ts";
@@ -43,6 +45,8 @@ export interface VirtualSite {
   stop(): Promise<void>;
   /** kill -9: nothing more of the present agent is carried out; store and tail stay as they are. */
   kill(): void;
+  /** Power cut: as kill, and what stood in memory alone is gone too. */
+  cutPower(): void;
   /** Ends everything, however far it is. */
   close(): void;
 }
@@ -65,7 +69,9 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
   const identity = { plc_serial: SERIAL };
   const booth = boothFor({ profile, scenario, seed: options.seed ?? 1, start: options.start, identity });
   const plc = virtualLink();
-  const service = virtualService(clock, scenario.tz);
+  // The world outside lives by true time, whatever the box's clock shows.
+  const outside = { ...clock, wall: () => clock.truth(), mono: () => clock.mono() };
+  const service = virtualService(outside, scenario.tz);
   const random = seededRandom(options.seed ?? 1);
   const lines: string[] = [];
   const config: BoothConfig = {
@@ -87,6 +93,8 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const life = { dead: false };
     const stopping = new AbortController();
     const own = mortalClock(clock, life);
+    const service_time = createServiceTime();
+    service.way.listener = service_time;
     const db = openStoreFile(options.folder);
     const writer = createWriter({
       db,
@@ -99,7 +107,8 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const tail = memoryTail(tailLeft, (left) => {
       if (!life.dead) tailLeft = left;
     });
-    const makeDriver = (): Driver => typedDriver(virtualDriver({ booth, profile, clock: own, link: plc }));
+    const makeDriver = (): Driver =>
+      typedDriver(virtualDriver({ booth, profile, clock: { ...own, wall: () => clock.truth() }, link: plc }));
     const agent = await startAgent(
       {
         clock: own,
@@ -109,6 +118,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         store: inlineStore(writer),
         identity: inlineIdentity(identityFile),
         tail,
+        service_time,
         version: "0.0.0",
         service_url: "http://service",
         commit_interval_ms: 10_000,
@@ -116,10 +126,19 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         view: {
           summaryOf: (state, now) => summaryOf(state as DeriveState, now),
           parametersIn: (state) => (state as DeriveState).parameters,
+          now: (state, at) => correctedNow(state as DeriveState | undefined, at),
+          syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
         },
         wireName: wireNameOf,
         secrets: { firstKey: () => PROVISION_KEY },
-        api: createServiceApi({ http: service.http, clock: own, random, agentVersion: "0.0.0", hardwareId: "virtual" }),
+        api: createServiceApi({
+          http: service.http,
+          clock: own,
+          random,
+          service_time,
+          agentVersion: "0.0.0",
+          hardwareId: "virtual",
+        }),
         link: service.link,
         booths: [{ config, profile, parameters: parametersOf(profile, config), address: "virtual", makeDriver }],
       },
@@ -157,6 +176,10 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     lines,
     start,
     kill,
+    cutPower() {
+      kill();
+      tailLeft = [];
+    },
     async stop() {
       if (process === null) return;
       const { stopping, agent, end } = process;
