@@ -1,4 +1,4 @@
-import { placeBoots } from "../core/derive/clock.ts";
+import { knownTime, placeBoots } from "../core/derive/clock.ts";
 import { step } from "../core/derive/fold.ts";
 import { emptyState, STATE_VERSION, type DeriveState } from "../core/derive/state.ts";
 import type { Fold } from "./fold-port.ts";
@@ -9,7 +9,7 @@ export const deriveFold: Fold = {
   accepts: (state) => (state as Partial<DeriveState> | null)?.version === STATE_VERSION,
   copy: (state) => JSON.parse(JSON.stringify(state)) as DeriveState,
   place: (state, places) => placeBoots(state as DeriveState, places),
-  knownTime: (state) => (state as DeriveState).clock,
+  knownTime: (state) => knownTime(state as DeriveState),
   step: (state, record) => step(state as DeriveState, record),
   timeOf: (state) => (state as DeriveState).clock.now,
 };

@@ -1,6 +1,6 @@
 import type { ClockRecord, LogRecord } from "../types/record.ts";
 import type { BootId, EpochMs, Milliseconds } from "../types/units.ts";
-import { isWitnessed, type BootPlace } from "./placing.ts";
+import { isWitnessed, type BootPlace, type KnownTime } from "./placing.ts";
 import type { ClockState } from "./clock-state.ts";
 import type { DeriveState } from "./state.ts";
 
@@ -19,9 +19,10 @@ export interface Instant {
  * which was counted once is not counted again after the clock was put back. A mono that runs back within a boot
  * counts as the instant before.
  */
-export function placeOf(clock: ClockState, record: LogRecord): Instant {
+export function placeOf(state: DeriveState, record: LogRecord): Instant {
+  const { clock } = state;
   if (record.boot !== clock.boot) {
-    const at = Math.max(clock.now, firstOffset(clock, record) + record.mono);
+    const at = Math.max(clock.now, firstOffset(state, record) + record.mono);
     return { new_boot: true, mono: record.mono, at, jump_ms: 0 };
   }
   const mono = Math.max(clock.mono, record.mono);
@@ -29,10 +30,11 @@ export function placeOf(clock: ClockState, record: LogRecord): Instant {
 }
 
 /** Enters the instant. */
-export function moveClock(clock: ClockState, record: LogRecord, instant: Instant): void {
+export function moveClock(state: DeriveState, record: LogRecord, instant: Instant): void {
+  const { clock } = state;
   if (instant.new_boot) {
     const place = placeFor(clock, record);
-    clock.offset = firstOffset(clock, record);
+    clock.offset = firstOffset(state, record);
     clock.boot = record.boot;
     clock.placed = place !== undefined || record.kind === "t";
     clock.synced = place === undefined ? isWitnessed(record) : !place.uncertain;
@@ -90,10 +92,16 @@ function placeFor(clock: ClockState, record: LogRecord): BootPlace | undefined {
   return clock.places.find(({ boot }) => boot === record.boot);
 }
 
+/** How far time is known: to the last record, or to the end of what its boot's coverage proves. */
+export function knownTime({ clock, groups }: DeriveState): KnownTime {
+  const ends = Object.values(groups).map(({ boot, to }) => (boot === clock.boot ? clock.now + to - clock.mono : 0));
+  return { boot: clock.boot, now: Math.max(clock.now, ...ends) };
+}
+
 /** Without a witness time at least doesn't run back: what an unsynced clock shows is put after the last known instant. */
-function firstOffset(clock: ClockState, record: LogRecord): Milliseconds {
-  const place = placeFor(clock, record);
+function firstOffset(state: DeriveState, record: LogRecord): Milliseconds {
+  const place = placeFor(state.clock, record);
   if (place !== undefined) return place.offset;
   const raw = (record.kind === "t" ? record.value.wall : record.at) - record.mono;
-  return isWitnessed(record) ? raw : Math.max(raw, clock.now - record.mono);
+  return isWitnessed(record) ? raw : Math.max(raw, knownTime(state).now - record.mono);
 }
