@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { startAgent, type Agent } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
+import { createServiceTime } from "./agent/service-time.ts";
 import { serveSocket } from "./api/server.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
 import { checkCommand } from "./cli/check.ts";
@@ -16,6 +17,7 @@ import { createHttpClient } from "./cloud/http.ts";
 import { createMqttLink } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
 import { findProfile } from "./config/profile.ts";
+import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
 import type { DeriveState } from "./core/derive/state.ts";
 import { modbusAddressText } from "./core/modbus-address.ts";
 import { parametersOf } from "./core/parameters.ts";
@@ -88,6 +90,7 @@ async function runAgent(config: Config, io: Io): Promise<void> {
   const { store, identity } = openStoreThread({ dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
+  const service_time = createServiceTime();
   const key = firstKey(config.service, io.environment);
   const wayTo = modbusLinks(() => clock.mono());
   const agent = await startAgent(
@@ -99,6 +102,7 @@ async function runAgent(config: Config, io: Io): Promise<void> {
       store,
       identity,
       tail,
+      service_time,
       version: VERSION,
       service_url: config.service.url,
       commit_interval_ms: config.commit_interval_ms,
@@ -107,11 +111,13 @@ async function runAgent(config: Config, io: Io): Promise<void> {
       view: {
         summaryOf: (state, now) => summaryOf(state as DeriveState, now),
         parametersIn: (state) => (state as DeriveState).parameters,
+        now: (state, at) => correctedNow(state as DeriveState | undefined, at),
+        syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
       },
       wireName: wireNameOf,
       secrets: { firstKey: () => key },
-      api: createServiceApi({ http, clock, random, agentVersion: VERSION, hardwareId: gateway_id }),
-      link: createMqttLink({ clock, agentVersion: VERSION, ...ca }),
+      api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
+      link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),
       booths: config.booths.map((booth) => setupOf(booth, config, wayTo)),
     },
     io.signal,

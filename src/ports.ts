@@ -21,6 +21,17 @@ export interface Clock {
   sleep(ms: Milliseconds, signal?: AbortSignal): Promise<void>;
 }
 
+/** Carries the service's own clock from its answers to whoever watches ours. */
+export interface ServiceTime {
+  /**
+   * The service said `time` in an answer to what was sent at mono `sent` and came back at `received`. Only over a way that
+   * proves the service: verified TLS, or loopback. An exchange that took 5 s or more says nothing and is left aside.
+   */
+  heard(answer: { readonly time: EpochMs; readonly sent: Milliseconds; readonly received: Milliseconds }): void;
+  /** Corrected time minus wall clock, ms; null while no witness has vouched for any time in this boot. */
+  offset(): Milliseconds | null;
+}
+
 export interface Random {
   /** Uniform in [0, 1). */
   next(): number;
@@ -85,6 +96,8 @@ export interface StreamInfo {
   readonly oldest_seq: Seq;
   /** 0: nothing yet. */
   readonly newest_seq: Seq;
+  /** Everything up to here has its place in time and may be sent; what follows waits for the clock's first sync. */
+  readonly sendable_seq: Seq;
   /** Everything up to here is with the service. */
   readonly acked_seq: Seq;
   readonly last_take: TakeNumber;
@@ -92,6 +105,7 @@ export interface StreamInfo {
 
 export interface Ingested {
   readonly newest_seq: Seq;
+  readonly sendable_seq: Seq;
   readonly facts: readonly Stored<Fact>[];
   /** The fold's state after the last record, for showing. Plain data; its shape is core/derive's. */
   readonly state: unknown;
@@ -104,7 +118,7 @@ export interface Store {
   openStream(booth: BoothId): Promise<StreamInfo>;
   /** Appends in the given order, folds, appends the facts, moves last_take. Takes already seen change nothing. */
   ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Promise<Ingested>;
-  /** Records from seq on, in seq order, at most `limit`; facts among them. */
+  /** Records from seq on up to sendable_seq, in seq order, at most `limit`; facts among them. */
   read(stream: StreamId, from: Seq, limit: number): Promise<readonly Placed[]>;
   /**
    * Moves the acked cursor forward; never back. The one call that is not durable at once: it rides with the next
@@ -126,8 +140,9 @@ export interface StoreReader {
     kind: K,
     window: Window,
   ): readonly Stored<Extract<Fact, { kind: K }>>[];
-  /** Log records in seq order whose corrected time lies in the window. */
+  /** Log records in seq order whose corrected time lies in the window. Those that wait for a sync have none, and are left out. */
   log(stream: StreamId, window: Window): Iterable<Placed<LogRecord>>;
+  /** The fold's state after the newest record, those that wait for a sync among them. */
   state(stream: StreamId): unknown;
 }
 

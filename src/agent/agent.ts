@@ -3,6 +3,8 @@ import type { BoothId, Milliseconds } from "../core/types/units.ts";
 import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type ServiceBoard } from "./board.ts";
+import { clockLoop } from "./clock-loop.ts";
+import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
 import type { LinkBoothParts } from "./link-booth.ts";
 import { linkLoop } from "./link-loop.ts";
@@ -21,6 +23,8 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly link: ServiceLink;
   readonly secrets: Secrets;
   readonly notify: Notify;
+  /** What the cloud side hears of the service's clock. */
+  readonly service_time: HeardTime;
   readonly wireName: (mode: Mode) => string;
 }
 
@@ -73,6 +77,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
       ),
     ),
     ...booths.map((booth) => followService(booth, { news, signal: both })),
+    clockLoop({ ...parts, booths }, both),
   ];
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();

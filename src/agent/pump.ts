@@ -40,7 +40,7 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
   for (;;) {
     signal.throwIfAborted();
     if (failed.reason !== null) throw failed.reason;
-    if (sent >= info().newest_seq) {
+    if (sent >= info().sendable_seq) {
       await parts.news.wait(signal);
       continue;
     }

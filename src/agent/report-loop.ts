@@ -6,6 +6,7 @@ import type { Milliseconds } from "../core/types/units.ts";
 import type { Clock, Identity, Logger, Random, Reported, ServiceApi } from "../ports.ts";
 import type { Bell } from "./bell.ts";
 import type { BoothBoard } from "./board.ts";
+import type { StateView } from "./booth.ts";
 
 const AT_LEAST_EVERY_MS = 21_600_000;
 /** Changes that follow each other closely go in one request. */
@@ -21,6 +22,7 @@ export interface ReportParts {
   readonly board: BoothBoard;
   readonly news: Bell;
   readonly commit_interval_ms: Milliseconds;
+  readonly view: Pick<StateView, "now">;
   readonly vendor: string;
   /** Gets the record that the service answers with: a broker or working hours may have changed meanwhile. */
   readonly recordSeen: (record: ServiceRecord) => Promise<void>;
@@ -83,7 +85,7 @@ function reportedNow(parts: ReportParts): Reported {
     plc_program: summary?.plc_program ?? null,
     plc_program_revision: summary?.plc_program_revision ?? null,
     last_program_update: summary?.last_program_update ?? null,
-    connectivity_status: connectivityOf(board, clock.wall(), parts.commit_interval_ms),
+    connectivity_status: connectivityOf(board, parts.view.now(board.state, clock), parts.commit_interval_ms),
     last_active_mode:
       summary === null || summary.last_active_mode === null ? null : parts.wireName(summary.last_active_mode),
     plc: {

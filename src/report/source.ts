@@ -1,4 +1,4 @@
-import { emptyState, type DeriveState } from "../core/derive/state.ts";
+import { emptyState, STATE_VERSION, type DeriveState } from "../core/derive/state.ts";
 import { tailOf, type StageSpan, type Tail } from "../core/derive/tail.ts";
 import type { Milliseconds, StreamId, EpochMs } from "../core/types/units.ts";
 import type { StoreReader, Window } from "../ports.ts";
@@ -37,7 +37,13 @@ export function stateOf(source: Source): DeriveState {
 
 /** Whether what a store gives as state is one of ours. */
 export function isState(state: unknown): state is DeriveState {
-  return typeof state === "object" && state !== null && "version" in state && state.version === 1 && "bays" in state;
+  return (
+    typeof state === "object" &&
+    state !== null &&
+    "version" in state &&
+    state.version === STATE_VERSION &&
+    "bays" in state
+  );
 }
 
 /**

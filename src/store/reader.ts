@@ -22,10 +22,10 @@ export function openReader(dataDir: string, fold: Fold): StoreReader & { close()
     `SELECT * FROM fact WHERE stream_id = @stream AND kind = @kind AND start_ms < @end AND end_ms >= @start ORDER BY start_ms, seq`,
   );
   const logPage = db.prepare<[{ stream: string; after: number; rows: number }], LogRow>(
-    `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after ORDER BY first_seq LIMIT @rows`,
+    `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after AND placed = 1 ORDER BY first_seq LIMIT @rows`,
   );
   const start = db.prepare<[{ stream: string; at: number }], { first_seq: number | null }>(
-    `SELECT max(first_seq) AS first_seq FROM log WHERE stream_id = @stream AND t0 <= @at`,
+    `SELECT max(first_seq) AS first_seq FROM log WHERE stream_id = @stream AND t0 <= @at AND placed = 1`,
   );
   return {
     streams: () => sql.allStreams.all().map(infoOf),

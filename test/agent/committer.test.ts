@@ -6,7 +6,7 @@ import type { Store } from "../../src/ports.ts";
 import { seededRandom } from "../support/virtual-site.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 
-const stream = { stream: "s", booth: "b", oldest_seq: 1, newest_seq: 0, acked_seq: 0, last_take: 0 };
+const stream = { stream: "s", booth: "b", oldest_seq: 1, newest_seq: 0, sendable_seq: 0, acked_seq: 0, last_take: 0 };
 const entry = (take: number): TakenEntry => ({
   kind: "poll",
   take,
@@ -28,7 +28,13 @@ it("a store that can't commit fills up to a bound; what was taken is committed l
     ingest: (_stream, records) => {
       if (way.broken) return Promise.reject(new Error("disk full"));
       readings.push(...records.filter(({ kind }) => kind === "r"));
-      return Promise.resolve({ newest_seq: readings.length, facts: [], state: {}, commit_ms: 1 });
+      return Promise.resolve({
+        newest_seq: readings.length,
+        sendable_seq: readings.length,
+        facts: [],
+        state: {},
+        commit_ms: 1,
+      });
     },
   };
   const committer = createCommitter(

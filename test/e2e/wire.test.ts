@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { expect, it, onTestFinished } from "vitest";
 import { createHttpClient } from "../../src/cloud/http.ts";
+import { createServiceTime } from "../../src/agent/service-time.ts";
 import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
 import { startService } from "../../simulators/service/start.ts";
@@ -58,7 +59,7 @@ it("a first provisioning, the first batch and the first report say on the wire w
     way: (clock) => {
       const http = createHttpClient({ baseUrl: gate.http });
       onTestFinished(() => http.close());
-      return { http, link: createMqttLink({ clock, agentVersion: "0.0.0" }) };
+      return { http, link: createMqttLink({ clock, service_time: createServiceTime(), agentVersion: "0.0.0" }) };
     },
   });
   onTestFinished(() => site.close());

@@ -15,13 +15,23 @@ export interface VirtualClock extends Clock {
   runUntil(condition: () => boolean, within: number): Promise<void>;
   /** The wall clock is set to another time; mono goes on. */
   stepWall(ms: number): void;
+  /** The world's true time, whatever the wall clock shows. */
+  truth(): number;
+  /** What the kernel says of the wall clock from now on. */
+  setSynced(synced: boolean): void;
+  /** The box starts anew: another boot, mono from 0, the wall clock as its battery or lack of one has it. */
+  reboot(wall: number): void;
   /** Sleeps that nobody has woken yet. */
   sleeping(): number;
 }
 
 export function virtualClock(options: { wall: number; mono?: number; boot?: string }): VirtualClock {
   let mono = options.mono ?? 0;
-  let offset = options.wall - mono;
+  const truth = options.wall - mono;
+  let offset = truth;
+  let boots = 1;
+  let bootedAt = 0;
+  let synced = true;
   let order = 0;
   let timers: Timer[] = [];
   // Nothing here waits for the world outside: one turn lets every chain of promises come to rest.
@@ -48,10 +58,21 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
     await settle();
   };
   return {
-    boot: options.boot ?? "boot-1",
+    get boot() {
+      return boots === 1 ? (options.boot ?? "boot-1") : `boot-${boots.toString()}`;
+    },
     wall: () => mono + offset,
-    mono: () => mono,
-    synced: () => true,
+    mono: () => mono - bootedAt,
+    synced: () => synced,
+    truth: () => mono + truth,
+    setSynced(says) {
+      synced = says;
+    },
+    reboot(wall) {
+      boots += 1;
+      bootedAt = mono;
+      offset = wall - mono;
+    },
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         const fire = (): void => {

@@ -2,7 +2,7 @@ import { hashOf } from "../../src/wire/hash.ts";
 import { batchOf } from "../../src/wire/telemetry.ts";
 import type { WorkingHours } from "../../src/core/types/booth.ts";
 import type { HttpAnswer, HttpClient, HttpRequest } from "../../src/cloud/http.ts";
-import type { BatchOutcome, Clock, LinkSession, ServiceLink } from "../../src/ports.ts";
+import type { BatchOutcome, Clock, LinkSession, ServiceLink, ServiceTime } from "../../src/ports.ts";
 import { openDb, type Db } from "../../simulators/service/db.ts";
 import { HttpError } from "../../simulators/service/http/errors.ts";
 import type { Operation, Service } from "../../simulators/service/http/operation.ts";
@@ -19,6 +19,8 @@ export interface ServiceWay {
   /** The service stores, and its answer is lost, this many times. */
   lose_acks: number;
   latency_ms: number;
+  /** Whoever listens to what its acks say of the time. */
+  listener: ServiceTime | null;
 }
 
 /** The reference service without sockets: its real provisioning, ingest and figures on SQLite in memory. */
@@ -56,7 +58,7 @@ export function virtualService(clock: Clock, facility: Facility): VirtualService
   });
   if (booth_id !== "b-1") throw new Error("the site's booth has another id");
   const service: Service = { db, now: () => clock.wall(), mqttUrl: () => "mqtt://virtual", plain: false };
-  const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20 };
+  const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20, listener: null };
   const count = { batches: 0 };
   return {
     db,
@@ -95,7 +97,11 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer {
     params: match(operation, request.method, url.pathname),
   })).find(({ params }) => params !== null);
   const caller = callerOfKey(service.db, request.key, service.now());
-  const answer = (status: number, body: unknown): HttpAnswer => ({ status, headers: {}, text: JSON.stringify(body) });
+  const answer = (status: number, body: unknown): HttpAnswer => ({
+    status,
+    headers: { date: new Date(service.now()).toUTCString() },
+    text: JSON.stringify(body),
+  });
   if (caller === undefined) return answer(401, { error: "who?" });
   if (found === undefined) return answer(404, { error: "no such path" });
   const headers = Object.fromEntries(
@@ -161,6 +167,7 @@ function linkTo({ db, clock, way, count }: LinkParts): ServiceLink {
         },
         heartbeat: pass,
         async send(stream, generation, records): Promise<BatchOutcome> {
+          const sent = clock.mono();
           await pass();
           if (way.down) return { kind: "keep", reason: "the connection to the broker is gone" };
           const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, clock.wall());
@@ -175,6 +182,7 @@ function linkTo({ db, clock, way, count }: LinkParts): ServiceLink {
             way.lose_acks -= 1;
             return { kind: "keep", reason: "no ack in time" };
           }
+          way.listener?.heard({ time: ack.server_time, sent, received: clock.mono() });
           if (ack.conflict !== null) return { kind: "conflict", seq: ack.conflict };
           if (ack.n !== records.length || ack.hash !== hashOf(records))
             return { kind: "keep", reason: `refused: ${JSON.stringify(ack)}` };

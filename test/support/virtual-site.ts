@@ -2,6 +2,8 @@ import { startAgent, type Agent } from "../../src/agent/agent.ts";
 import type { HttpClient } from "../../src/cloud/http.ts";
 import { createServiceApi } from "../../src/cloud/service-api.ts";
 import { findProfile } from "../../src/config/profile.ts";
+import { createServiceTime } from "../../src/agent/service-time.ts";
+import { correctedNow, syncedOffset } from "../../src/core/derive/clock.ts";
 import type { DeriveState } from "../../src/core/derive/state.ts";
 import { LinkError, type LinkErrorKind } from "../../src/core/link-error.ts";
 import { parametersOf } from "../../src/core/parameters.ts";
@@ -60,6 +62,8 @@ export interface VirtualSite {
   stop(): Promise<void>;
   /** kill -9: nothing more of the present agent is carried out; store and tail stay as they are. */
   kill(): void;
+  /** Power cut: as kill, and what stood in memory alone is gone too. */
+  cutPower(): void;
   /** Ends everything, however far it is. */
   close(): void;
 }
@@ -81,7 +85,9 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
   const identity = { plc_serial: SERIAL };
   const booth = boothFor({ profile, scenario, seed: options.seed ?? 1, start: options.start, identity });
   const plc = virtualLink();
-  const service = virtualService(clock, { tz: scenario.tz, ...options.facility });
+  // The world outside lives by true time, whatever the box's clock shows.
+  const outside = { ...clock, wall: () => clock.truth(), mono: () => clock.mono() };
+  const service = virtualService(outside, { tz: scenario.tz, ...options.facility });
   const random = seededRandom(options.seed ?? 1);
   const lines: string[] = [];
   const config: BoothConfig = {
@@ -103,6 +109,8 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const life = { dead: false };
     const stopping = new AbortController();
     const own = mortalClock(clock, life);
+    const service_time = createServiceTime();
+    service.way.listener = service_time;
     const db = openStoreFile(options.folder);
     const writer = createWriter({
       db,
@@ -116,7 +124,8 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       if (!life.dead) tailLeft = left;
     });
     const { http, link } = options.way?.(own) ?? service;
-    const makeDriver = (): Driver => typedDriver(virtualDriver({ booth, profile, clock: own, link: plc }));
+    const makeDriver = (): Driver =>
+      typedDriver(virtualDriver({ booth, profile, clock: { ...own, wall: () => clock.truth() }, link: plc }));
     const agent = await startAgent(
       {
         clock: own,
@@ -126,6 +135,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         store: inlineStore(writer),
         identity: inlineIdentity(identityFile),
         tail,
+        service_time,
         version: "0.0.0",
         service_url: "http://service",
         commit_interval_ms: options.commit_interval_ms ?? 10_000,
@@ -134,10 +144,12 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         view: {
           summaryOf: nowAndThen(options.summary_interval_ms ?? 0),
           parametersIn: (state) => (state as DeriveState).parameters,
+          now: (state, at) => correctedNow(state as DeriveState | undefined, at),
+          syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
         },
         wireName: wireNameOf,
         secrets: { firstKey: () => PROVISION_KEY },
-        api: createServiceApi({ http, clock: own, random, agentVersion: "0.0.0", hardwareId: "virtual" }),
+        api: createServiceApi({ http, clock: own, random, service_time, agentVersion: "0.0.0", hardwareId: "virtual" }),
         link,
         booths: [{ config, profile, parameters: parametersOf(profile, config), address: "virtual", makeDriver }],
       },
@@ -175,6 +187,10 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     lines,
     start,
     kill,
+    cutPower() {
+      kill();
+      tailLeft = [];
+    },
     async stop() {
       if (process === null) return;
       const { stopping, agent, end } = process;

@@ -33,8 +33,9 @@ export function step(state: DeriveState, record: Stored<LogRecord>): Step {
   const fold: Fold = { state, record, facts: [] };
   if (record.seq <= state.seq) return fold;
   state.seq = record.seq;
-  advance(fold, placeOf(state.clock, record));
+  advance(fold, placeOf(state, record));
   apply(fold);
+  if (state.clock.unsure) fold.facts.forEach((fact, index) => (fold.facts[index] = { ...fact, quality: "uncertain" }));
   return fold;
 }
 
@@ -44,7 +45,7 @@ function advance(fold: Fold, instant: Instant): void {
   if (!instant.new_boot && instant.mono === clock.mono && instant.at === clock.now) return;
   finish(fold);
   const was = { ...clock };
-  moveClock(clock, fold.record, instant);
+  moveClock(fold.state, fold.record, instant);
   for (const bay of fold.state.bays) passTime(fold, bay, { was, instant });
   finishTime(fold);
 }

@@ -2,21 +2,10 @@ import type { FilterLimits, FilterType, Mode, Quality, TagValue } from "../types
 import type { Parameters } from "../types/parameters.ts";
 import type { Fact, FilterService, LogRecord, StageFact } from "../types/record.ts";
 import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "../types/units.ts";
+import type { ClockState } from "./clock-state.ts";
 
 /** A fact before the store has given it its seq. */
 export type FactDraft = Fact;
-
-export interface ClockState {
-  /** "": no record yet. */
-  boot: BootId;
-  mono: Milliseconds;
-  /** Corrected time of the present instant; never runs back. */
-  now: EpochMs;
-  /** Corrected time = mono + offset in this boot, unless that would run back. */
-  offset: Milliseconds;
-  /** Whether a clock record of this boot has given the offset; else it comes from the first record's raw time. */
-  placed: boolean;
-}
 
 /** Coverage of one poll group: the last stretch without a gap over the bridge, in mono of `boot`. */
 export interface GroupState {
@@ -226,9 +215,12 @@ export interface IncidentState {
   last_seen_at: EpochMs;
 }
 
+/** Shape of the state. A saved one of another version is not used: the log is folded again. */
+export const STATE_VERSION = 2;
+
 /** Everything the fold remembers: plain JSON. Its shape belongs to core/derive; others go through summaries. */
 export interface DeriveState {
-  version: 1;
+  version: typeof STATE_VERSION;
   seq: Seq;
   clock: ClockState;
   parameters: Parameters | null;
@@ -267,9 +259,9 @@ function noRevision(): RevisionState {
 /** The state before the first record. */
 export function emptyState(): DeriveState {
   return {
-    version: 1,
+    version: STATE_VERSION,
     seq: 0,
-    clock: { boot: "", mono: 0, now: 0, offset: 0, placed: false },
+    clock: { boot: "", mono: 0, now: 0, offset: 0, placed: false, synced: false, unsure: false, places: [] },
     parameters: null,
     groups: {},
     pending: [],
