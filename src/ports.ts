@@ -2,6 +2,7 @@
  * What the agent needs of the world, as types only. Whoever composes it (src/main.ts, or a test under virtual time)
  * passes the real thing in.
  */
+import type { StageSpan } from "./core/derive/tail.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
 import type { Confirmation } from "./core/types/provisioning.ts";
 import type { AgentStatus } from "./core/types/status.ts";
@@ -117,15 +118,20 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** A stage of the booth as reports need it. */
+export type BoothStage = Omit<StageSpan, "raw">;
+
 /** Read-only access to what is durable, for reports. Synchronous: reports run on a thread of their own. */
 export interface StoreReader {
   streams(): readonly StreamInfo[];
-  /** Facts of a kind whose [start, end) overlaps [from, to), by start. */
+  /** Facts of a kind whose [start, end] touches the window, by start; those that a rebuild replaced are left out. */
   facts<K extends Fact["kind"]>(
     stream: StreamId,
     kind: K,
     window: Window,
   ): readonly Stored<Extract<Fact, { kind: K }>>[];
+  /** Closed stages of the booth (bay 0) that overlap or touch the window, by start: what a year's figures are made of. */
+  stages(stream: StreamId, window: Window): readonly BoothStage[];
   /** Log records in seq order whose corrected time lies in the window. */
   log(stream: StreamId, window: Window): Iterable<Placed<LogRecord>>;
   state(stream: StreamId): unknown;

@@ -19,9 +19,8 @@ export function energy(source: Source, window: Window): Energy {
   const { window: clipped, coverage, tail } = timeLineOf(source, window);
   const { state } = tail;
   const facts = source.reader.facts(source.stream, "d", { start: clipped.start - HOUR_MS, end: clipped.end });
-  const replaced = new Set(facts.map(({ value }) => value.supersedes));
   const hours = [
-    ...facts.filter(({ seq }) => !replaced.has(seq)).map(({ value }) => value),
+    ...facts.map(({ value }) => value),
     ...Object.entries(state.hours).map(([hour, figures]) => ({ hour: Number(hour), ...figures })),
   ];
   let [gas, kwh] = [0, 0];

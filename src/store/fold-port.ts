@@ -6,6 +6,8 @@ export type FoldState = unknown;
 
 /** The fold of a booth's log, as the store needs it. */
 export interface Fold {
+  /** Of the definitions that facts are made by; stored with each. */
+  readonly version: number;
   empty(): FoldState;
   /** Takes the state over: the caller uses only the one that comes back. Facts have no seq yet: the commit gives it. */
   step(state: FoldState, record: Stored<LogRecord>): { readonly state: FoldState; readonly facts: readonly Fact[] };

@@ -30,7 +30,7 @@ export function ingest(
   const save = stateIsDue(live, stepped);
   db.transaction(() => {
     for (const run of runsOf(stepped.log)) sql.addLogRow.run(packLog(stream, run));
-    for (const fact of stepped.facts) sql.addFact.run(packFact(stream, fact));
+    for (const fact of stepped.facts) sql.addFact.run(packFact(stream, fact, fold.version));
     if (save !== null) sql.saveState.run(stateRow(stream, save.seq, live.fold));
     sql.moveStream.run({ stream, newest: stepped.newest, acked: live.info.acked_seq, take: input.lastTake });
   })();

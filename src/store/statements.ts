@@ -64,8 +64,8 @@ export function prepareStatements(db: Database): Statements {
        VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body)`,
     ),
     addFact: db.prepare(
-      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body)
-       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body)`,
+      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, version)
+       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body, @version)`,
     ),
     saveState: db.prepare(
       `INSERT INTO state (stream_id, seq, crc, body) VALUES (@stream_id, @seq, @crc, @body)
