@@ -100,9 +100,7 @@ export interface Overuse {
 /** The booth's overuse: the union over its filters. */
 export function overuse(source: Source, window: Window): Overuse {
   const line = timeLineOf(source, window);
-  const episodes = FILTER_TYPES.flatMap((type) => episodesOf(source, type)).filter(
-    ({ start, end }) => start < line.window.end && end > line.window.start,
-  );
+  const episodes = episodesIn(source, line.window);
   const union = united(episodes);
   const ends = cyclesIn(source, line).filter(({ counted }) => counted);
   return {
@@ -111,6 +109,17 @@ export function overuse(source: Source, window: Window): Overuse {
     overuse_count: episodes.length,
     coverage: line.coverage,
   };
+}
+
+export interface FilterEpisode extends Interval {
+  readonly type: FilterType;
+}
+
+/** Episodes of overuse that overlap the window, whole; one that runs ends now. */
+export function episodesIn(source: Source, window: Window): FilterEpisode[] {
+  return FILTER_TYPES.flatMap((type) => episodesOf(source, type).map((episode) => ({ ...episode, type }))).filter(
+    ({ start, end }) => start < window.end && end > window.start,
+  );
 }
 
 function episodesOf(source: Source, type: FilterType): Interval[] {

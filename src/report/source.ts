@@ -64,7 +64,10 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
     at = end;
   };
   for (const span of stagesOf(source, window, tail)) add(span);
-  if (at < window.end) add(noData(at, window.end));
+  // The silence that lasts since the open stage's last good reading is a stage in the making: its start counts as one.
+  const open = tail.stages.at(-1);
+  const is_new_start = open?.end === at && open.mode !== "no_data";
+  if (at < window.end) add({ ...noData(at, window.end), is_new_start });
   const length = window.end - window.start;
   const coverage = { observed_ms: length - inferred_ms - missing_ms, inferred_ms, missing_ms };
   return { window, spans, coverage, state, tail };
