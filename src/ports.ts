@@ -4,6 +4,7 @@
  */
 import type { StageSpan } from "./core/derive/tail.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
+import type { RebuildProgress } from "./core/types/rebuild.ts";
 import type { Confirmation } from "./core/types/provisioning.ts";
 import type { AgentStatus } from "./core/types/status.ts";
 import type { ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
@@ -116,6 +117,21 @@ export interface Store {
   /** The fold's present state; undefined before the first record. */
   state(stream: StreamId): Promise<unknown>;
   close(): Promise<void>;
+}
+
+/** Folds a stream's kept log again and puts the facts that come out in the stored ones' place; ingest goes on meanwhile. */
+export interface Rebuilds {
+  /** `current`: with today's parameters. Rejects where it can't be done, saying why. Idempotent while one is under way. */
+  start(stream: StreamId, current: boolean): Promise<RebuildProgress>;
+  /** null: none since the agent's start. */
+  progress(stream: StreamId): Promise<RebuildProgress | null>;
+}
+
+/** A report as it comes from its thread: the body in parts, each made when it is asked for. */
+export interface ReportParts {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<string>;
 }
 
 /** A stage of the booth as reports need it. */

@@ -8,5 +8,6 @@ export const deriveFold: Fold = {
   version: DERIVATION_VERSION,
   empty: emptyState,
   step: (state, record) => step(state as DeriveState, record),
+  parametersIn: (state) => (state as DeriveState).parameters,
   timeOf: (state) => (state as DeriveState).clock.now,
 };

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { boxAnswer, openSource, sortedModes } from "../support/figures.ts";
+import { changedBy, rebuild } from "../support/rebuild.ts";
+import { writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 
@@ -59,6 +61,11 @@ it.each([
     return JSON.stringify(box) === JSON.stringify(service) ? [] : [{ operation, query, box, service }];
   });
   close();
+  site.kill();
+  const writer = writerIn(folder);
+  const rebuilt = rebuild(writer, writer.openStream("booth-1").stream);
+  writer.close();
   site.close();
+  expect(changedBy(rebuilt)).toBe(0);
   expect(differences).toEqual([]);
 });
