@@ -4,11 +4,16 @@ import { createInterface } from "node:readline/promises";
 import { startAgent, type Agent } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
 import { createServiceTime } from "./agent/service-time.ts";
-import { serveSocket } from "./api/server.ts";
+import { serveSocket, type MoreServices } from "./api/server.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
 import { checkCommand } from "./cli/check.ts";
 import { CommandError, EXIT, type Io } from "./cli/command.ts";
 import { dispatch } from "./cli/dispatch.ts";
+import { durationsCommand } from "./cli/durations.ts";
+import { explainCommand } from "./cli/explain.ts";
+import { filtersCommand } from "./cli/filters.ts";
+import { historyCommand } from "./cli/history.ts";
+import { rebuildCommand } from "./cli/rebuild.ts";
 import { provisionCommand } from "./cli/provision.ts";
 import { runCommand } from "./cli/run.ts";
 import { schemasCommand } from "./cli/schemas.ts";
@@ -32,6 +37,7 @@ import { firstKey } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
 import { lockFolder } from "./store/lock.ts";
+import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
 import { openStoreThread } from "./store/thread.ts";
 
@@ -48,7 +54,18 @@ export async function main(argv: readonly string[]): Promise<void> {
     name: "booth-gateway",
     summary: "edge gateway agent for paint and spray booths",
     version: VERSION,
-    commands: [runCommand(runAgent), provisionCommand, statusCommand, checkCommand, schemasCommand],
+    commands: [
+      runCommand(runAgent),
+      provisionCommand,
+      statusCommand,
+      durationsCommand,
+      historyCommand,
+      filtersCommand,
+      explainCommand,
+      rebuildCommand,
+      checkCommand,
+      schemasCommand,
+    ],
   };
   process.exitCode = await dispatch(program, argv, terminalIo());
 }
@@ -87,7 +104,8 @@ async function runAgent(config: Config, io: Io): Promise<void> {
   const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
   const http = createHttpClient({ baseUrl: config.service.url, ...ca });
   const lock = lockFolder(config.data_dir);
-  const { store, identity } = openStoreThread({ dataDir: config.data_dir });
+  const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir });
+  const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
   const service_time = createServiceTime();
@@ -123,18 +141,28 @@ async function runAgent(config: Config, io: Io): Promise<void> {
     io.signal,
   );
   try {
-    await serveUntilFinished(agent, join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME), log);
+    const socket = join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME);
+    await serveUntilFinished(
+      agent,
+      { socket, services: { reports: (request) => reports.ask(request), rebuilds } },
+      log,
+    );
   } finally {
     notify.stopping();
     http.close();
+    await reports.close();
     await store.close();
     tail.close();
     lock.release();
   }
 }
 
-async function serveUntilFinished(agent: Agent, socket: string, log: Logger): Promise<void> {
-  const server = await serveSocket(socket, agent);
+async function serveUntilFinished(
+  agent: Agent,
+  { socket, services }: { readonly socket: string; readonly services: MoreServices },
+  log: Logger,
+): Promise<void> {
+  const server = await serveSocket(socket, agent, services);
   log.info({ event: "started", socket, version: VERSION }, `agent ${VERSION} is running`);
   try {
     await agent.finished;

@@ -2,7 +2,9 @@
  * What the agent needs of the world, as types only. Whoever composes it (src/main.ts, or a test under virtual time)
  * passes the real thing in.
  */
+import type { StageSpan } from "./core/derive/tail.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
+import type { RebuildProgress } from "./core/types/rebuild.ts";
 import type { Confirmation } from "./core/types/provisioning.ts";
 import type { AgentStatus } from "./core/types/status.ts";
 import type { ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
@@ -131,15 +133,35 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** Folds a stream's kept log again and puts the facts that come out in the stored ones' place; ingest goes on meanwhile. */
+export interface Rebuilds {
+  /** `current`: with today's parameters. Rejects where it can't be done, saying why. Idempotent while one is under way. */
+  start(stream: StreamId, current: boolean): Promise<RebuildProgress>;
+  /** null: none since the agent's start. */
+  progress(stream: StreamId): Promise<RebuildProgress | null>;
+}
+
+/** A report as it comes from its thread: the body in parts, each made when it is asked for. */
+export interface ReportParts {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<string>;
+}
+
+/** A stage of the booth as reports need it. */
+export type BoothStage = Omit<StageSpan, "raw">;
+
 /** Read-only access to what is durable, for reports. Synchronous: reports run on a thread of their own. */
 export interface StoreReader {
   streams(): readonly StreamInfo[];
-  /** Facts of a kind whose [start, end) overlaps [from, to), by start. */
+  /** Facts of a kind whose [start, end] touches the window, by start; those that a rebuild replaced are left out. */
   facts<K extends Fact["kind"]>(
     stream: StreamId,
     kind: K,
     window: Window,
   ): readonly Stored<Extract<Fact, { kind: K }>>[];
+  /** Closed stages of the booth (bay 0) that overlap or touch the window, by start: what a year's figures are made of. */
+  stages(stream: StreamId, window: Window): readonly BoothStage[];
   /** Log records in seq order whose corrected time lies in the window. Those that wait for a sync have none, and are left out. */
   log(stream: StreamId, window: Window): Iterable<Placed<LogRecord>>;
   /** The fold's state after the newest record, those that wait for a sync among them. */

@@ -27,7 +27,7 @@ export function ingest(
   db.transaction(() => {
     for (const record of input.records) take(tools, live, { commit, record: { ...record, seq: ++commit.newest } });
     addRows(sql, stream, commit);
-    for (const fact of commit.facts) sql.addFact.run(packFact(stream, fact));
+    for (const fact of commit.facts) sql.addFact.run(packFact(stream, fact, tools.fold.version));
     done.save = stateIsDue(live, commit);
     if (done.save !== null) sql.saveState.run(stateRow(stream, done.save.seq, live.fold));
     sql.moveStream.run({ stream, newest: commit.newest, acked: live.info.acked_seq, take: input.lastTake });

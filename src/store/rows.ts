@@ -27,6 +27,8 @@ export interface FactRow {
   readonly time: number;
   readonly crc: number;
   readonly body: string;
+  /** Version of the definitions that made it. */
+  readonly version: number;
 }
 
 /** One row of table state. */
@@ -104,7 +106,7 @@ function spanOf(fact: Fact): readonly [EpochMs, EpochMs] {
   }
 }
 
-export function packFact(stream: string, fact: Placed<Fact>): FactRow {
+export function packFact(stream: string, fact: Placed<Fact>, version: number): FactRow {
   const [start_ms, end_ms] = spanOf(fact);
   const body = JSON.stringify([fact.boot, fact.mono, fact.at, fact.tag, fact.value, fact.quality]);
   return {
@@ -116,6 +118,7 @@ export function packFact(stream: string, fact: Placed<Fact>): FactRow {
     time: fact.time,
     crc: crc32(body),
     body,
+    version,
   };
 }
 

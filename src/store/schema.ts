@@ -59,6 +59,10 @@ const STEPS: readonly string[] = [
      uncertain INTEGER NOT NULL,
      PRIMARY KEY (stream_id, boot)
    ) STRICT, WITHOUT ROWID;`,
+  // Rebuilding: which version of the definitions made a fact, which facts others have replaced, how often a stream was rebuilt.
+  `ALTER TABLE fact ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+   ALTER TABLE fact ADD COLUMN replaced INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE stream ADD COLUMN rebuilds INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 /** The schema this version writes and reads. */

@@ -27,6 +27,10 @@ export interface Statements {
   readonly savedState: Statement<[string], StateRow>;
   readonly logRowsFrom: Statement<[{ stream: string; from: number; rows: number }], LogRow>;
   readonly factsFrom: Statement<[{ stream: string; from: number; to: number }], FactRow>;
+  readonly standingFacts: Statement<[{ stream: string; from: number }], FactRow>;
+  readonly markReplaced: Statement<[{ stream: string; seq: number }]>;
+  readonly setFactVersion: Statement<[{ stream: string; version: number }]>;
+  readonly countRebuild: Statement<[{ stream: string }]>;
 }
 
 const STREAM_COLUMNS = `stream_id, booth_id, oldest_seq, newest_seq, acked_seq, last_take, ifnull(
@@ -79,13 +83,21 @@ export function prepareStatements(db: Database): Statements {
        ON CONFLICT (stream_id, boot) DO UPDATE SET offset_ms = excluded.offset_ms, uncertain = excluded.uncertain`,
     ),
     addFact: db.prepare(
-      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body)
-       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body)`,
+      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, version)
+       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body, @version)`,
     ),
     saveState: db.prepare(
       `INSERT INTO state (stream_id, seq, crc, body) VALUES (@stream_id, @seq, @crc, @body)
        ON CONFLICT (stream_id) DO UPDATE SET seq = excluded.seq, crc = excluded.crc, body = excluded.body`,
     ),
+    standingFacts: db.prepare(
+      `SELECT * FROM fact WHERE stream_id = @stream AND seq >= @from AND replaced = 0 ORDER BY seq`,
+    ),
+    markReplaced: db.prepare(`UPDATE fact SET replaced = 1 WHERE stream_id = @stream AND seq = @seq`),
+    setFactVersion: db.prepare(
+      `UPDATE fact SET version = @version WHERE stream_id = @stream AND replaced = 0 AND version <> @version`,
+    ),
+    countRebuild: db.prepare(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = @stream`),
     factsFrom: db.prepare(`SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq`),
   };
 }

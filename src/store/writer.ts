@@ -4,6 +4,7 @@ import type { BoothId, Milliseconds, Seq, StreamId, TakeNumber } from "../core/t
 import type { Ingested, StreamInfo } from "../ports.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
+import { createRebuilder, type Rebuilder } from "./rebuild.ts";
 import { stateRow, unpackFact, unpackLog } from "./rows.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 import { loadStream, sendableSeq, type LiveStream } from "./streams.ts";
@@ -19,6 +20,8 @@ export interface Writer {
   ack(stream: StreamId, upTo: Seq): StreamInfo;
   info(stream: StreamId): StreamInfo;
   state(stream: StreamId): unknown;
+  /** Rebuilding facts; whoever starts one gives it its slices. */
+  readonly rebuilder: Rebuilder;
   close(): void;
 }
 
@@ -72,6 +75,7 @@ export function createWriter(tools: WriterTools): Writer {
     },
     info: (stream) => live(stream).info,
     state: (stream) => shownOf(live(stream)),
+    rebuilder: createRebuilder({ db, sql, fold, now: tools.now, live }),
     close() {
       db.transaction(() => {
         for (const one of streams.values()) saveForNextStart(sql, one);

@@ -1,11 +1,13 @@
 import type { Parameters } from "../types/parameters.ts";
 import { fitFilters } from "./filters.ts";
+import { noteRules } from "./rules.ts";
 import type { BayState, Fold } from "./state.ts";
 
 /** Puts parameters in force from the present instant on. Time already settled keeps the rules that held then. */
 export function applyParameters(fold: Fold, parameters: Parameters): void {
   const { state } = fold;
   state.parameters = parameters;
+  noteRules(state, parameters);
   const modes = Object.entries(parameters.tags).filter(([, { role }]) => role === "mode");
   state.bays = modes.map(([tag, { bay, group }]) => {
     const number = modes.length === 1 ? 0 : bay;

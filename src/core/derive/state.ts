@@ -1,5 +1,5 @@
 import type { FilterLimits, FilterType, Mode, Quality, TagValue } from "../types/booth.ts";
-import type { Parameters } from "../types/parameters.ts";
+import type { Parameters, ReportRules } from "../types/parameters.ts";
 import type { Fact, FilterService, LogRecord, StageFact } from "../types/record.ts";
 import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "../types/units.ts";
 import type { ClockState } from "./clock-state.ts";
@@ -243,6 +243,8 @@ export interface DeriveState {
   /** The last day and a half of settled time and of cycle ends, for entries that come late. */
   recent: { slices: Slice[]; ends: EpochMs[]; increments: [at: EpochMs, steps: number][] };
   incidents: Record<string, IncidentState>;
+  /** What reports depend on, by the instant it came into force; absent in states of before it was kept. */
+  rules?: ReportRules[];
 }
 
 /** What one step works on: the state, the record under its feet, and the facts made so far. */

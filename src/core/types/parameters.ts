@@ -1,5 +1,5 @@
 import type { FilterLimits, FilterType, ModeSets, ProfileMode, WorkingHours } from "./booth.ts";
-import type { Milliseconds, TagName } from "./units.ts";
+import type { EpochMs, Milliseconds, TagName } from "./units.ts";
 
 /** What a tag means to derivation. A tag without a role is logged and shown only. */
 export type TagRole =
@@ -81,4 +81,12 @@ export interface Parameters {
   readonly filters: Readonly<Partial<Record<FilterType, FilterParameters>>>;
   readonly burner_size_btu_h?: number;
   readonly motor_size_hp?: number;
+}
+
+/** What reports, not the fold, depend on, in force from `from` on (corrected time). */
+export interface ReportRules {
+  readonly from: EpochMs;
+  readonly mode_sets: ModeSets;
+  readonly tz: string;
+  readonly working_hours: readonly WorkingHours[];
 }
