@@ -18,6 +18,15 @@ const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([
   "first_scan",
 ]);
 
+/** Why decoding refuses a value, and the check that it fails: only acquisition sees what stood there. */
+const REFUSED: Readonly<Partial<Record<string, string>>> = {
+  sentinel: "sentinel",
+  nan: "sentinel",
+  inf: "sentinel",
+  below_min: "between",
+  above_max: "between",
+};
+
 /** While a group gets no answer, time passes in the log by one entry in this long. */
 const UNANSWERED_EVERY_MS = 60_000;
 
@@ -69,6 +78,13 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         changes: changes.map(({ tag, value, quality }) => [tag, value, quality] as const),
       };
       hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(tags, tag)));
+      for (const { tag, reason = "" } of changes) {
+        const event = REFUSED[reason];
+        if (event === undefined) continue;
+        const value = { event, detail: `what was read is no value: ${reason.replace("_", " ")}`, tag };
+        const record: LogRecord = { kind: "e", boot, mono, at, tag: "", value, quality: "good" };
+        hand({ kind: "record", take: ++take, stream, record }, false);
+      }
     },
     unanswered(groups) {
       const { boot, mono, at } = when();

@@ -57,6 +57,7 @@ export function useFilters(fold: Fold, slice: Slice, in_use: boolean): void {
 export function countCycle(fold: Fold, end: EpochMs): void {
   rememberEnd(fold.state, end);
   addCycleEnd(fold.state, end);
+  fold.state.checks.cycles += 1;
   for (const { current, former, reported } of filtersOf(fold.state)) {
     if (end > current.installed_at) addCycle(current, end);
     else if (former !== null && !reported) addCycle(former, end);

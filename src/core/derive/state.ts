@@ -2,6 +2,7 @@ import type { FilterLimits, FilterType, Mode, Quality, TagValue } from "../types
 import type { Parameters } from "../types/parameters.ts";
 import type { Fact, FilterService, LogRecord, StageFact } from "../types/record.ts";
 import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "../types/units.ts";
+import { emptyChecks, type ChecksState } from "./checks-state.ts";
 import type { ClockState } from "./clock-state.ts";
 
 /** A fact before the store has given it its seq. */
@@ -213,6 +214,8 @@ export interface IncidentState {
   severity: "info" | "warning" | "error";
   first_seen_at: EpochMs;
   last_seen_at: EpochMs;
+  /** Evaluations in a row that found nothing wrong. */
+  good: number;
 }
 
 /** Shape of the state. A saved one of another version is not used: the log is folded again. */
@@ -243,6 +246,7 @@ export interface DeriveState {
   /** The last day and a half of settled time and of cycle ends, for entries that come late. */
   recent: { slices: Slice[]; ends: EpochMs[]; increments: [at: EpochMs, steps: number][] };
   incidents: Record<string, IncidentState>;
+  checks: ChecksState;
 }
 
 /** What one step works on: the state, the record under its feet, and the facts made so far. */
@@ -276,6 +280,7 @@ export function emptyState(): DeriveState {
     hour_next: null,
     recent: { slices: [], ends: [], increments: [] },
     incidents: {},
+    checks: emptyChecks(),
   };
 }
 
