@@ -13,6 +13,7 @@ import { checkGap } from "./gap-check.ts";
 import { pass, passIncidentTime, report, reportEvent } from "./incidents.ts";
 import { modeOf, rawMode } from "./modes.ts";
 import { applyParameters } from "./parameters.ts";
+import { samplePressures } from "./pressure.ts";
 import { judgeReadings } from "./readings.ts";
 import { checkCross, checkDwell } from "./stage-checks.ts";
 import { finishRevisions, passRevisionTime } from "./revisions.ts";
@@ -114,6 +115,7 @@ function finish(fold: Fold): void {
   for (const bay of state.bays) finishBay(fold, bay);
   if (pending.length > 0) {
     checkReadings(fold, parameters);
+    samplePressures(fold, parameters);
     checkCross(fold);
   }
   finishRevisions(fold);
