@@ -1,8 +1,12 @@
 import type { ClockRecord, LogRecord } from "../types/record.ts";
 import type { BootId, EpochMs, Milliseconds } from "../types/units.ts";
 import { isWitnessed, type BootPlace, type KnownTime } from "./placing.ts";
+import { report } from "./incidents.ts";
 import type { ClockState } from "./clock-state.ts";
-import type { DeriveState } from "./state.ts";
+import type { DeriveState, Fold } from "./state.ts";
+
+/** A clock that is put by more than this was wrong. */
+const STEP_MS: Milliseconds = 2000;
 
 /** A record's place in time. */
 export interface Instant {
@@ -61,6 +65,17 @@ export function reclock(clock: ClockState, record: ClockRecord): Instant | null 
   clock.offset = offset;
   const at = Math.max(clock.now, clock.mono + offset);
   return { new_boot: false, mono: clock.mono, at, jump_ms: at - clock.now };
+}
+
+/** A wall clock that was put by over 2 s, with or without a witness, is an incident of the gateway's own. */
+export function checkStep(fold: Fold, record: ClockRecord): void {
+  const { clock } = fold.state;
+  const by = record.value.wall - record.mono - clock.offset;
+  const moved = record.value.state === "stepped" || (clock.synced && isWitnessed(record) && Math.abs(by) > STEP_MS);
+  if (!moved) return;
+  const logic = { op: "clock_skew", max_seconds: STEP_MS / 1000 };
+  const reason = `the gateway's clock was put by ${by / 1000} s`;
+  report(fold, { tag_name: "", check: "clock_skew", logic, reason, severity: "warning" });
 }
 
 /** Tells the fold where boots stand whose records come next. State and list are taken over. */

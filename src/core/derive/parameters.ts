@@ -1,4 +1,5 @@
 import type { Parameters } from "../types/parameters.ts";
+import { prepareChecks } from "./checks.ts";
 import { fitFilters } from "./filters.ts";
 import { noteRules } from "./rules.ts";
 import type { BayState, Fold } from "./state.ts";
@@ -21,6 +22,7 @@ export function applyParameters(fold: Fold, parameters: Parameters): void {
   for (const { tag, raw, live } of state.bays)
     if (live && raw !== null) state.pending.push({ tag, value: raw, quality: "good" });
   fitFilters(fold, parameters);
+  prepareChecks(fold, parameters);
 }
 
 function newBay(bay: number, tag: string, group: string): BayState {

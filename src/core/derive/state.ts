@@ -1,8 +1,10 @@
-import type { FilterLimits, FilterType, Mode, Quality, TagValue } from "../types/booth.ts";
+import type { FilterType, Mode, Quality, TagValue } from "../types/booth.ts";
 import type { Parameters, ReportRules } from "../types/parameters.ts";
-import type { Fact, FilterService, LogRecord, StageFact } from "../types/record.ts";
+import type { Fact, LogRecord, StageFact } from "../types/record.ts";
 import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "../types/units.ts";
+import { emptyChecks, type ChecksState } from "./checks-state.ts";
 import type { ClockState } from "./clock-state.ts";
+import type { Installation } from "./installation.ts";
 
 /** A fact before the store has given it its seq. */
 export type FactDraft = Fact;
@@ -126,29 +128,8 @@ export interface Slice {
   inferred: boolean;
 }
 
-export interface Episode {
-  since: EpochMs;
-  /** null: running. */
-  until: EpochMs | null;
-}
-
-export interface Installation {
-  installed_at: EpochMs;
-  removed_at: EpochMs | null;
-  source: FilterService["value"]["source"];
-  flagged: boolean;
-  /** False: it was there at first contact, so what the booth did before is not known. */
-  known: boolean;
-  in_use_ms: Milliseconds;
-  spray_ms: Milliseconds;
-  cycles: number;
-  limits: FilterLimits;
-  /** The PLC's own minutes: usage = offset + value. */
-  plc: { offset: number; value: number } | null;
-  overuse: Episode[];
-  overuse_in_use_ms: Milliseconds;
-  overuse_cycles: number;
-}
+/** What a tag said from an instant on; null: nothing good. */
+export type Sampled = [at: EpochMs, value: number | null];
 
 export interface FilterState {
   current: Installation;
@@ -213,6 +194,8 @@ export interface IncidentState {
   severity: "info" | "warning" | "error";
   first_seen_at: EpochMs;
   last_seen_at: EpochMs;
+  /** Evaluations in a row that found nothing wrong. */
+  good: number;
 }
 
 /** Shape of the state. A saved one of another version is not used: the log is folded again. */
@@ -245,6 +228,9 @@ export interface DeriveState {
   incidents: Record<string, IncidentState>;
   /** What reports depend on, by the instant it came into force; absent in states of before it was kept. */
   rules?: ReportRules[];
+  checks: ChecksState;
+  /** Pressure drops and fan speeds by tag, as far back as the open spray stage needs them. */
+  samples: Record<TagName, Sampled[]>;
 }
 
 /** What one step works on: the state, the record under its feet, and the facts made so far. */
@@ -278,6 +264,8 @@ export function emptyState(): DeriveState {
     hour_next: null,
     recent: { slices: [], ends: [], increments: [] },
     incidents: {},
+    checks: emptyChecks(),
+    samples: {},
   };
 }
 

@@ -51,6 +51,8 @@ export interface TagParameters {
   readonly deadband: number;
   readonly heartbeat_ms: Milliseconds;
   readonly counter?: CounterParameters;
+  /** What a good reading can be, in the tag's unit, both ends included; outside of it is the incident `between`. */
+  readonly between?: { readonly min: number; readonly max: number };
 }
 
 export interface FilterParameters {

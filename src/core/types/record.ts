@@ -76,6 +76,8 @@ export interface Maintenance {
   readonly duration_ms: Milliseconds;
   readonly overuse_ms: Milliseconds;
   readonly overuse_since: EpochMs | null;
+  /** The limit was reached while nothing was seen; overuse_since is then the first good reading after it. */
+  readonly overuse_flagged?: boolean;
   readonly active_spray_ms: Milliseconds;
   readonly booth_in_use_ms: Milliseconds;
   readonly booth_overuse_cycles: number;
