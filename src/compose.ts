@@ -18,15 +18,18 @@ import { createServiceApi } from "./cloud/service-api.ts";
 import { findProfile } from "./config/profile.ts";
 import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
+import { plcAddress } from "./core/plc-address.ts";
 import type { BoothConfig, Config } from "./core/types/config.ts";
+import type { Profile } from "./core/types/profile.ts";
 import { wireNameOf } from "./core/wire-names.ts";
 import { modbusDriver } from "./drivers/modbus/driver.ts";
+import { refusingDriver } from "./drivers/refusing.ts";
 import { clockFromFile, systemClock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
 import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
 import { firstKey } from "./platform/secrets.ts";
-import type { Logger } from "./ports.ts";
+import type { Driver, Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
 import { lockFolder } from "./store/lock.ts";
 import { openTail } from "./store/tail.ts";
@@ -138,12 +141,21 @@ async function serveUntilFinished(agent: Agent, socket: string, log: Logger): Pr
 
 function setupOf(booth: BoothConfig, config: Config): BoothSetup {
   const profile = findProfile(booth.profile, config.profile_dirs);
-  const { host, port, unit_id } = booth.modbus;
   return {
     config: booth,
     profile,
     parameters: parametersOf(profile, booth),
-    address: `${host}:${port.toString()}`,
-    makeDriver: () => modbusDriver({ host, port, profile, ...(unit_id === undefined ? {} : { unitId: unit_id }) }),
+    address: plcAddress(booth),
+    makeDriver: driverFor(booth, profile),
   };
+}
+
+/** A profile of another protocol than the booth's link costs this booth alone. */
+function driverFor(booth: BoothConfig, profile: Profile): () => Driver {
+  if (booth.modbus !== undefined && profile.protocol === "modbus") {
+    const { host, port, unit_id } = booth.modbus;
+    return () => modbusDriver({ host, port, profile, ...(unit_id === undefined ? {} : { unitId: unit_id }) });
+  }
+  const given = booth.modbus === undefined ? "opcua" : "modbus";
+  return () => refusingDriver(`the profile ${profile.name} is for ${profile.protocol}, the booth's link is ${given}`);
 }

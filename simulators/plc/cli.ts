@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { clockFromNow, readClockFile, scaledClock } from "../clock.ts";
 import { findScenario, SCENARIOS } from "./scenarios/all.ts";
 import { startPlc } from "./start.ts";
-import type { Profile } from "../../src/core/types/profile.ts";
+import type { ModbusProfile, Profile } from "../../src/core/types/profile.ts";
 import type { PlcOptions, RunningPlc } from "./start.ts";
 
 /** What the command needs of the process round it. */
@@ -80,9 +80,11 @@ function startOf(text: string | undefined): { readonly start?: number } {
   return { start };
 }
 
-async function profileOf(path: string, io: PlcIo): Promise<Profile> {
+async function profileOf(path: string, io: PlcIo): Promise<ModbusProfile> {
   try {
-    return await io.loadProfile(path);
+    const profile = await io.loadProfile(path);
+    if (profile.protocol !== "modbus") throw new Error(`it speaks ${profile.protocol}`);
+    return profile;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new UsageError(`The profile ${path} can't be used: ${reason}`, { cause });

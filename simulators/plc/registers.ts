@@ -1,5 +1,12 @@
 import { quantityOf } from "./quantities.ts";
-import type { ModbusPoint, ModbusTable, Profile, ProfileTag } from "../../src/core/types/profile.ts";
+import type {
+  ModbusPoint,
+  ModbusProfile,
+  ModbusTable,
+  ModbusTag,
+  Profile,
+  ProfileTag,
+} from "../../src/core/types/profile.ts";
 import type { Mode } from "../../src/core/types/booth.ts";
 import type { Booth } from "./model/booth.ts";
 import type { BoothState } from "./model/types.ts";
@@ -22,6 +29,11 @@ export function widthOf(point: ModbusPoint): number {
   return point.type === "uint32" || point.type === "int32" || point.type === "float32" ? 2 : 1;
 }
 
+/** Size of an integer type; 64-bit counters of the model never come near 2^53. */
+function bitsOf(type: ProfileTag["point"]["type"]): number {
+  return Number(/\d+$/.exec(type)?.[0] ?? 16);
+}
+
 /**
  * The whole number that an integer register holds for a value in the tag's unit. Counters count full steps only;
  * everything is taken modulo the register's size, as a PLC's counter wraps.
@@ -30,9 +42,9 @@ export function rawInteger(tag: ProfileTag, value: number): number {
   const { point } = tag;
   const exact = (value - point.offset) / point.scale;
   const whole = tag.counter || tag.role === "uptime" ? Math.floor(exact + 1e-6) : Math.round(exact);
-  const size = 2 ** (16 * widthOf(point));
+  const size = 2 ** bitsOf(point.type);
   const wrapped = ((whole % size) + size) % size;
-  const isSigned = point.type === "int16" || point.type === "int32";
+  const isSigned = point.type.startsWith("int");
   return isSigned && wrapped >= size / 2 ? wrapped - size : wrapped;
 }
 
@@ -46,7 +58,7 @@ function textWords(point: ModbusPoint, text: string, lowFirst: boolean): readonl
 }
 
 /** The registers of one point, in the device's order of words. A bit of a register comes as that bit's weight. */
-export function encodePoint(profile: Profile, tag: ProfileTag, value: Quantity): readonly number[] {
+export function encodePoint(profile: ModbusProfile, tag: ModbusTag, value: Quantity): readonly number[] {
   const { point } = tag;
   if (point.type === "string") return textWords(point, String(value), profile.quirks.string_order === "low_first");
   if (point.type === "bool") {
@@ -80,14 +92,14 @@ export interface RegisterImage {
 }
 
 /** The profile's map, filled from the booth. */
-export function registerImage(profile: Profile, booth: Booth): RegisterImage {
+export function registerImage(profile: ModbusProfile, booth: Booth): RegisterImage {
   const code = modeCoder(profile);
   const look = { seed: booth.seed, stateAt: (at: number) => booth.stateAt(at), code };
   const tables = Map.groupBy(profile.tags, (tag) => tag.point.table);
-  const value = (tag: ProfileTag, state: BoothState): Quantity =>
+  const value = (tag: ModbusTag, state: BoothState): Quantity =>
     quantityOf(tag.name, state, look) ?? (tag.point.type === "string" ? "" : 0);
-  const words = (tag: ProfileTag, state: BoothState): readonly number[] => encodePoint(profile, tag, value(tag, state));
-  const tornWords = (tag: ProfileTag, state: BoothState): readonly number[] => {
+  const words = (tag: ModbusTag, state: BoothState): readonly number[] => encodePoint(profile, tag, value(tag, state));
+  const tornWords = (tag: ModbusTag, state: BoothState): readonly number[] => {
     const now = words(tag, state);
     if (tag.point.type === "string" || now.length < 2) return now;
     const before = words(tag, booth.stateAt(state.at - TORN_MS));

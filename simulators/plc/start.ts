@@ -5,7 +5,7 @@ import { startModbusServer } from "./modbus-server.ts";
 import { registerImage } from "./registers.ts";
 import { writeTruth } from "./truth-file.ts";
 import type { FilterLimits, FilterType } from "../../src/core/types/booth.ts";
-import type { Profile } from "../../src/core/types/profile.ts";
+import type { ModbusProfile, Profile } from "../../src/core/types/profile.ts";
 import type { SimClock } from "../clock.ts";
 import type { Manners } from "./manners.ts";
 import type { ServerCounts } from "./modbus-server.ts";
@@ -15,7 +15,7 @@ import type { Truth } from "./model/truth.ts";
 import type { Identity } from "./model/types.ts";
 
 export interface PlcOptions {
-  readonly profile: Profile;
+  readonly profile: ModbusProfile;
   readonly scenario: Scenario;
   readonly seed: number;
   readonly clock: SimClock;
@@ -53,7 +53,7 @@ export function limitsOf(profile: Profile): Readonly<Partial<Record<FilterType, 
 
 /** The booth of a scenario as that profile's owner sees it. */
 export function boothFor(
-  options: Pick<PlcOptions, "profile" | "scenario" | "seed" | "identity"> & { start: number },
+  options: Pick<PlcOptions, "scenario" | "seed" | "identity"> & { readonly profile: Profile; readonly start: number },
 ): Booth {
   const { profile, scenario, seed, start, identity } = options;
   const rules = { limits: limitsOf(profile), mode_sets: profile.mode_sets };

@@ -60,10 +60,12 @@ function shortest(value: number): number {
 function carriedNumber(tag: ProfileTag, number: number): Carried {
   const { point } = tag;
   if (!Number.isFinite(number)) return Number.isNaN(number) ? { reason: "nan" } : { reason: "inf" };
-  const isFloat = point.type === "float32";
-  const raw = isFloat ? Math.fround((number - point.offset) / point.scale) : rawInteger(tag, number);
+  const isFloat = point.type === "float32" || point.type === "float64";
+  const exact = (number - point.offset) / point.scale;
+  const float = point.type === "float32" ? Math.fround(exact) : exact;
+  const raw = isFloat ? float : rawInteger(tag, number);
   if (point.sentinels.includes(raw)) return { reason: "sentinel" };
-  const isPlain = isFloat && point.scale === 1 && point.offset === 0;
+  const isPlain = point.type === "float32" && point.scale === 1 && point.offset === 0;
   // 15 digits take the binary dust off a product such as 3 x 0.1.
   const value = isPlain ? shortest(raw) : Number((raw * point.scale + point.offset).toPrecision(15));
   if (value < (point.min ?? -Infinity)) return { reason: "below_min" };
@@ -75,7 +77,10 @@ type Carried = { readonly value: number | string | boolean } | { readonly reason
 /** What is left of a value after a register of that type carried it. */
 function carried(tag: ProfileTag, value: Quantity): Carried {
   const { point } = tag;
-  if (point.type === "string") return { value: String(value).slice(0, 2 * (point.length ?? 1)) };
+  if (point.type === "string") {
+    const room = "table" in point ? 2 * (point.length ?? 1) : Infinity;
+    return { value: String(value).slice(0, room) };
+  }
   if (point.type === "bool") return { value: value === true || (typeof value === "number" && value !== 0) };
   return carriedNumber(tag, Number(value));
 }

@@ -4,6 +4,7 @@ import type { WorkingHours } from "../core/types/booth.ts";
 import type { BoothConfig, Config } from "../core/types/config.ts";
 import { parseWith, refuseIfAny } from "./explain.ts";
 import { checkGateway, normaliseSerial } from "./gateway-checks.ts";
+import { opcuaOf } from "./gateway-opcua.ts";
 import { gatewaySchema } from "./gateway-schema.ts";
 import type { BoothInput, GatewayInput } from "./gateway-schema.ts";
 import { SHIPPED_PROFILES } from "./profile.ts";
@@ -42,17 +43,20 @@ function configOf(input: GatewayInput, folder: string): Config {
       ...(ca_file === undefined ? {} : { ca_file: absolute(ca_file) }),
       ...(api_key_file === undefined ? {} : { api_key_file: absolute(api_key_file) }),
     },
-    booths: input.booths.map(boothOf),
+    booths: input.booths.map((booth) => boothOf(booth, absolute)),
   };
 }
 
-function boothOf(input: BoothInput): BoothConfig {
-  const { serial, working_hours, ...rest } = input;
-  return {
+function boothOf(input: BoothInput, absolute: (path: string) => string): BoothConfig {
+  const { serial, working_hours, modbus, opcua, ...rest } = input;
+  const settings = {
     ...rest,
     ...(serial === undefined ? {} : { serial: normaliseSerial(serial) }),
     working_hours: working_hours.map(shiftOf),
   };
+  if (opcua !== undefined) return { ...settings, opcua: opcuaOf(opcua, absolute) };
+  if (modbus !== undefined) return { ...settings, modbus };
+  throw new Error("a booth without a link passed the checks"); // checkGateway refuses it
 }
 
 function shiftOf(shift: WorkingHours): WorkingHours {

@@ -1,5 +1,6 @@
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./explain.ts";
+import { checkOpcua } from "./gateway-opcua.ts";
 import type { BoothInput, GatewayInput } from "./gateway-schema.ts";
 import { HTTP_SCHEMES, MQTT_SCHEMES, urlFault } from "./url-check.ts";
 import type { DataPath, YamlSource } from "./yaml-source.ts";
@@ -51,9 +52,16 @@ function checkBooth(booth: BoothInput, path: DataPath, source: YamlSource): read
   if (booth.serial !== undefined && !/^[A-Z0-9]+(-[A-Z0-9]+)*$/.test(normaliseSerial(booth.serial))) {
     problems.push(source.problemAt([...path, "serial"], "a serial number is letters, digits and single dashes"));
   }
-  if (!/^[A-Za-z0-9.:-]+$/.test(booth.modbus.host)) {
+  if ((booth.modbus === undefined) === (booth.opcua === undefined)) {
+    const message = "a booth needs modbus or opcua, and not both";
+    problems.push(source.problemAt(booth.modbus === undefined ? path : [...path, "opcua"], message, { at: "key" }));
+  }
+  if (booth.modbus !== undefined && !/^[A-Za-z0-9.:-]+$/.test(booth.modbus.host)) {
     const message = "a host is a name or an IP address, without port or scheme";
     problems.push(source.problemAt([...path, "modbus", "host"], message));
+  }
+  if (booth.opcua !== undefined) {
+    problems.push(...checkOpcua(booth.opcua).map(([key, fault]) => source.problemAt([...path, "opcua", key], fault)));
   }
   if (!isTimeZone(booth.tz)) {
     const hint = didYouMean(booth.tz, Intl.supportedValuesOf("timeZone"));

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { OPCUA_POLICIES } from "../core/types/config.ts";
 import { groupNameSchema, groupSchema, limitsSchema, modeSetsSchema, profileNameSchema } from "./common-schema.ts";
 
 /** A gateway is a small box: more booths than this belong on a second one. */
@@ -20,15 +21,34 @@ const shiftSchema = z.strictObject({
 
 const filterSchema = z.strictObject({ limits: limitsSchema });
 
+const modbusSchema = z.strictObject({
+  host: z.string().min(1).max(253),
+  port: z.int().min(1).max(65_535).default(502),
+  unit_id: z.int().min(0).max(255).exactOptional().describe("Overrides the profile's."),
+});
+
+const opcuaSchema = z.strictObject({
+  endpoint: z.string().max(2000).describe("opc.tcp://HOST:PORT/PATH"),
+  security_policy: z.enum(OPCUA_POLICIES).default("Basic256Sha256").describe("Signed and encrypted, but for None."),
+  allow_insecure: z
+    .boolean()
+    .default(false)
+    .describe("Lets security_policy be None: every reading is then uncertain, and no password is sent."),
+  user: z.string().min(1).max(200).exactOptional(),
+  password_file: path.exactOptional().describe("File of mode 0600 that holds the user's password."),
+  user_certificate_file: path.exactOptional().describe("Login by certificate, PEM."),
+  user_key_file: path.exactOptional().describe("Its private key, PEM, mode 0600."),
+  server_certificate_fingerprint: z.string().max(200).exactOptional().describe("SHA-256 of the server's certificate."),
+  server_certificate_file: path.exactOptional().describe("The server's certificate, PEM or DER."),
+  read: z.enum(["cyclic", "subscribe"]).exactOptional().describe("Overrides the profile's."),
+});
+
 export const boothSchema = z.strictObject({
   id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a booth's id is lower-case letters, digits and dashes"),
   serial: z.string().max(64).exactOptional().describe("Serial number as on the nameplate; may be entered later."),
   profile: profileNameSchema.describe("Name of the PLC program's profile."),
-  modbus: z.strictObject({
-    host: z.string().min(1).max(253),
-    port: z.int().min(1).max(65_535).default(502),
-    unit_id: z.int().min(0).max(255).exactOptional().describe("Overrides the profile's."),
-  }),
+  modbus: modbusSchema.exactOptional(),
+  opcua: opcuaSchema.exactOptional(),
   poll: z.record(groupNameSchema, groupSchema).default({}).describe("Overrides the profile's, per group."),
   mode_sets: modeSetsSchema.exactOptional(),
   min_stage_ms: z.int().min(0).max(600_000).exactOptional(),
@@ -82,3 +102,4 @@ export const gatewaySchema = z.strictObject({
 
 export type GatewayInput = z.output<typeof gatewaySchema>;
 export type BoothInput = z.output<typeof boothSchema>;
+export type OpcuaInput = z.output<typeof opcuaSchema>;

@@ -2,7 +2,7 @@ import { isBitTable, LAST_ADDRESS, pointWidth } from "../core/profile.ts";
 import type { ModbusPoint } from "../core/types/profile.ts";
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./explain.ts";
-import type { ProfileInput, TagInput } from "./profile-schema.ts";
+import type { ModbusProfileInput, ProfileInput, TagInput } from "./profile-schema.ts";
 import type { YamlSource } from "./yaml-source.ts";
 
 /** What the schema can't say because it concerns more than one value. Each check gives problems, never throws. */
@@ -11,6 +11,8 @@ type Fault = readonly [key: string, message: string, hint?: string | undefined];
 
 const FILTER_ROLES: ReadonlySet<string> = new Set(["filter_minutes", "filter_reset", "filter_pressure"]);
 const INTEGER_RANGES: Readonly<Record<string, readonly [number, number]>> = {
+  uint8: [0, 255],
+  int8: [-128, 127],
   uint16: [0, 65_535],
   int16: [-32_768, 32_767],
   uint32: [0, 4_294_967_295],
@@ -39,7 +41,7 @@ export function checkTag(input: ProfileInput, tag: TagInput): readonly Fault[] {
 }
 
 /** Checks of one tag against the table that its address lies in. */
-export function checkPoint(point: ModbusPoint, quirks: ProfileInput["modbus"]): readonly Fault[] {
+export function checkPoint(point: ModbusPoint, quirks: ModbusProfileInput["modbus"]): readonly Fault[] {
   const faults: Fault[] = [];
   const bits = isBitTable(point.table);
   if (bits && point.type !== "bool") faults.push(["type", `table ${point.table} holds bool only`]);
@@ -100,6 +102,7 @@ function checkModes(input: ProfileInput, source: YamlSource): readonly Problem[]
 }
 
 function checkHoles(input: ProfileInput, source: YamlSource): readonly Problem[] {
+  if (input.protocol !== "modbus") return [];
   return Object.entries(input.modbus.holes).flatMap(([table, ranges]) =>
     ranges.flatMap(([from, to], index) =>
       from <= to

@@ -1,4 +1,4 @@
-import type { ModbusPoint, ModbusQuirks, Profile, ProfileTag } from "../../src/core/types/profile.ts";
+import type { ModbusPoint, ModbusProfile, ModbusQuirks, ModbusTag } from "../../src/core/types/profile.ts";
 
 /** Profiles made in place, for tests that need a shape rather than a real device. */
 
@@ -18,7 +18,7 @@ export const QUIRKS: ModbusQuirks = {
 };
 
 /** One tag per point, t0, t1, ..., all in group g. */
-export function profileOf(points: readonly ModbusPoint[], quirks: Partial<ModbusQuirks> = {}): Profile {
+export function profileOf(points: readonly ModbusPoint[], quirks: Partial<ModbusQuirks> = {}): ModbusProfile {
   return {
     name: "made",
     version: "1",
@@ -27,7 +27,7 @@ export function profileOf(points: readonly ModbusPoint[], quirks: Partial<Modbus
     document: "",
     quirks: { ...QUIRKS, ...quirks },
     groups: { g: { poll_interval_ms: 1000 } },
-    tags: points.map((at, i): ProfileTag => ({
+    tags: points.map((at, i): ModbusTag => ({
       name: `t${i}`,
       label: `t${i}`,
       bay: 0,

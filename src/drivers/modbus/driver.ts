@@ -2,7 +2,7 @@ import { LinkError } from "../../core/link-error.ts";
 import type { Block, Holes } from "../../core/plan.ts";
 import { uniteHoles } from "../../core/plan-split.ts";
 import type { Piece } from "../../core/plan-split.ts";
-import type { Profile } from "../../core/types/profile.ts";
+import type { ModbusProfile } from "../../core/types/profile.ts";
 import type { Sample } from "../../core/types/sample.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
 import type { Driver } from "../../ports.ts";
@@ -28,7 +28,7 @@ export interface ModbusDriverOptions {
   readonly port: number;
   /** Absent: the profile's. */
   readonly unitId?: number;
-  readonly profile: Profile;
+  readonly profile: ModbusProfile;
   readonly timeouts?: ModbusTimeouts;
   /** Holes that an earlier connection found; what this one finds is added. */
   readonly learnedHoles?: Holes;
