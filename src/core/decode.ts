@@ -1,10 +1,11 @@
 import { isBitTable, pointWidth } from "./profile.ts";
-import { scaleFloat32, scaleInteger } from "./scaling.ts";
+import { scaleFloat32, scaleFloat64, scaleInteger } from "./scaling.ts";
 import type { Quality, TagValue } from "./types/booth.ts";
-import type { ModbusPoint, ModbusQuirks } from "./types/profile.ts";
+import type { ModbusPoint, ModbusQuirks, ValueRules } from "./types/profile.ts";
 
 /** Why a value that the device did send is no value. The driver adds `hole` and `exception_<code>` for what it didn't. */
-export type DecodeReason = "sentinel" | "nan" | "inf" | "below_min" | "above_max" | "not_text" | "missing";
+export type DecodeReason =
+  "sentinel" | "nan" | "inf" | "below_min" | "above_max" | "not_text" | "missing" | "wrong_type";
 
 /** A value, or null with quality bad and the reason; nothing in between. */
 export type Decoded =
@@ -39,16 +40,26 @@ function decodeWords(point: ModbusPoint, orders: Orders, words: readonly number[
   if (point.type === "bool") return good((((words[0] ?? 0) >> (point.bit ?? 0)) & 1) === 1);
   if (point.type === "string") return decodeText(words, orders.string_order);
   const raw = rawNumber(point, point.word_order ?? orders.word_order, words);
-  if (point.sentinels.some((sentinel) => raw === (point.type === "float32" ? Math.fround(sentinel) : sentinel))) {
-    return bad("sentinel");
-  }
-  if (Number.isNaN(raw)) return bad("nan");
-  if (!Number.isFinite(raw)) return bad("inf");
-  const scale = point.type === "float32" ? scaleFloat32 : scaleInteger;
-  return inRange(point, scale(raw, point.scale, point.offset));
+  return decodeNumber(point, raw, point.type === "float32" ? "float32" : "integer");
 }
 
-function inRange(point: ModbusPoint, value: number): Decoded {
+const SCALES = { integer: scaleInteger, float32: scaleFloat32, float64: scaleFloat64 } as const;
+
+/** What a raw number of that kind means by the rules of its tag. Pure. */
+export function decodeNumber(rules: ValueRules, raw: number, kind: keyof typeof SCALES): Decoded {
+  const carried = (value: number): number => (kind === "float32" ? Math.fround(value) : value);
+  if (rules.sentinels.some((sentinel) => raw === carried(sentinel))) return bad("sentinel");
+  if (Number.isNaN(raw)) return bad("nan");
+  if (!Number.isFinite(raw)) return bad("inf");
+  return inRange(rules, SCALES[kind](raw, rules.scale, rules.offset));
+}
+
+/** Text as it is shown: no blanks at its end; control characters mean that no text stands there. Pure. */
+export function cleanText(text: string): Decoded {
+  return /[\u0000-\u001f\u007f-\u009f]/.test(text) ? bad("not_text") : good(text.trimEnd());
+}
+
+function inRange(point: ValueRules, value: number): Decoded {
   if (!Number.isFinite(value)) return bad("inf");
   if (point.min !== undefined && value < point.min) return bad("below_min");
   if (point.max !== undefined && value > point.max) return bad("above_max");
@@ -71,6 +82,5 @@ function decodeText(words: readonly number[], order: Orders["string_order"]): De
   const codes = words.flatMap((word) => (order === "low_first" ? [word & 0xff, word >> 8] : [word >> 8, word & 0xff]));
   const end = codes.indexOf(0);
   const text = end === -1 ? codes : codes.slice(0, end);
-  if (text.some((code) => code < 0x20 || (code >= 0x7f && code < 0xa0))) return bad("not_text");
-  return good(String.fromCharCode(...text).trimEnd());
+  return cleanText(String.fromCharCode(...text));
 }

@@ -41,3 +41,9 @@ export function scaleFloat32(value: number, scale: number, offset: number): numb
   if (scale === 1 && offset === 0) return shortestFloat32(value);
   return Number((shortestFloat32(value) * scale + offset).toPrecision(9)) + 0;
 }
+
+/** value x scale + offset for a 64-bit float; 15 digits take the dust of binary fractions off the product. */
+export function scaleFloat64(value: number, scale: number, offset: number): number {
+  if (scale === 1 && offset === 0) return value + 0;
+  return Number((value * scale + offset).toPrecision(15)) + 0;
+}
