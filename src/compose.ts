@@ -21,8 +21,11 @@ import { parametersOf } from "./core/parameters.ts";
 import { plcAddress } from "./core/plc-address.ts";
 import type { BoothConfig, Config } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
+import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
 import { modbusDriver } from "./drivers/modbus/driver.ts";
+import { opcuaDriver } from "./drivers/opcua/driver.ts";
+import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
 import { refusingDriver } from "./drivers/refusing.ts";
 import { clockFromFile, systemClock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
@@ -91,6 +94,8 @@ async function runAgent(config: Config, io: Io): Promise<void> {
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
   const key = firstKey(config.service, io.environment);
+  const wall = (): EpochMs => clock.wall();
+  const links = { wall, pki: opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log }) };
   const agent = await startAgent(
     {
       clock,
@@ -112,7 +117,7 @@ async function runAgent(config: Config, io: Io): Promise<void> {
       secrets: { firstKey: () => key },
       api: createServiceApi({ http, clock, random, agentVersion: VERSION, hardwareId: gateway_id }),
       link: createMqttLink({ clock, agentVersion: VERSION, ...ca }),
-      booths: config.booths.map((booth) => setupOf(booth, config)),
+      booths: config.booths.map((booth) => setupOf(booth, config, links)),
     },
     io.signal,
   );
@@ -139,22 +144,32 @@ async function serveUntilFinished(agent: Agent, socket: string, log: Logger): Pr
   }
 }
 
-function setupOf(booth: BoothConfig, config: Config): BoothSetup {
+function setupOf(booth: BoothConfig, config: Config, links: SharedLinks): BoothSetup {
   const profile = findProfile(booth.profile, config.profile_dirs);
   return {
     config: booth,
     profile,
     parameters: parametersOf(profile, booth),
     address: plcAddress(booth),
-    makeDriver: driverFor(booth, profile),
+    makeDriver: driverFor(booth, profile, links),
   };
 }
 
+/** What the links of several booths share. */
+interface SharedLinks {
+  readonly pki: OpcuaPki;
+  readonly wall: () => EpochMs;
+}
+
 /** A profile of another protocol than the booth's link costs this booth alone. */
-function driverFor(booth: BoothConfig, profile: Profile): () => Driver {
+function driverFor(booth: BoothConfig, profile: Profile, { pki, wall }: SharedLinks): () => Driver {
   if (booth.modbus !== undefined && profile.protocol === "modbus") {
     const { host, port, unit_id } = booth.modbus;
     return () => modbusDriver({ host, port, profile, ...(unit_id === undefined ? {} : { unitId: unit_id }) });
+  }
+  if (booth.opcua !== undefined && profile.protocol === "opcua") {
+    const address = booth.opcua;
+    return () => opcuaDriver({ address, profile, pki, wall });
   }
   const given = booth.modbus === undefined ? "opcua" : "modbus";
   return () => refusingDriver(`the profile ${profile.name} is for ${profile.protocol}, the booth's link is ${given}`);
