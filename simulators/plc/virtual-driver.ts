@@ -65,9 +65,10 @@ function carriedNumber(tag: ProfileTag, number: number): Carried {
   const float = point.type === "float32" ? Math.fround(exact) : exact;
   const raw = isFloat ? float : rawInteger(tag, number);
   if (point.sentinels.includes(raw)) return { reason: "sentinel" };
-  const isPlain = point.type === "float32" && point.scale === 1 && point.offset === 0;
+  const isPlain = isFloat && point.scale === 1 && point.offset === 0;
   // 15 digits take the binary dust off a product such as 3 x 0.1.
-  const value = isPlain ? shortest(raw) : Number((raw * point.scale + point.offset).toPrecision(15));
+  const plain = point.type === "float32" ? shortest(raw) : raw;
+  const value = isPlain ? plain : Number((raw * point.scale + point.offset).toPrecision(15));
   if (value < (point.min ?? -Infinity)) return { reason: "below_min" };
   return value > (point.max ?? Infinity) ? { reason: "above_max" } : { value };
 }

@@ -40,7 +40,7 @@ export function goodOpcuaManners(): OpcuaManners {
     shifted_namespaces: false,
     none_only: false,
     none_too: false,
-    max_sessions: 4,
+    max_sessions: 20,
     max_subscriptions: 10,
     max_nodes_per_read: 0,
     trust_clients: true,
@@ -72,7 +72,7 @@ export interface RunningOpcua {
   /** Sessions that are open now. */
   sessions(): number;
   /** Logins that were tried: name and password as they came. */
-  readonly logins: readonly { readonly user: string; readonly password: string }[];
+  readonly logins: { readonly user: string; readonly password: string }[];
   stopServer(): Promise<void>;
   /** The same PLC again on the same port, with the manners as they are now. */
   restart(): Promise<void>;

@@ -60,7 +60,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
     take()?.reject(error);
     channel.dispose();
   };
-  const wire = uacpTransport(end);
+  const wire = uacpTransport({ onEnd: end, isAsked: () => pending !== null });
   const channel = channelOver(opcua, options, () => wire.transport);
   // The library names the least of all requests as its parameter's type.
   const perform: Perform = (request, done) =>
@@ -93,8 +93,9 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
     ask: async (request, answer) => {
       const response = await begin(options.answer_ms, "answer", () =>
         perform(request, (error, came) => {
-          if (error === null && came !== undefined) take()?.resolve(came);
-          else end(faultOf(opcua, error));
+          const fault = error === null ? refusalOf(came) : faultOf(opcua, error);
+          if (fault !== null) end(fault);
+          else take()?.resolve(came ?? null);
         }),
       );
       if (response instanceof answer) return response;
@@ -123,6 +124,15 @@ function channelOver(opcua: Opcua, options: ChannelOptions, create: () => UacpSh
 }
 
 type UacpShape = ReturnType<typeof uacpTransport>["transport"];
+
+/** A service may be refused in its own answer, too. */
+function refusalOf(response: Response | undefined): LinkError | null {
+  const result = response?.responseHeader.serviceResult;
+  return result !== undefined && result.value >>> 30 >= BAD ? statusError(result.name) : null;
+}
+
+/** The two highest bits of a status code: 0 good, 1 uncertain, 2 and 3 bad. */
+const BAD = 2;
 
 /** What made the library give up, in our own words. */
 function faultOf(opcua: Opcua, error: Error | null | undefined): LinkError {

@@ -36,8 +36,11 @@ export interface OpcuaDriverOptions {
 const DEFAULT_CONNECT_MS = 5000;
 const DEFAULT_ANSWER_MS = 5000;
 const DEFAULT_FAREWELL_MS = 500;
-/** A session outlives three missed polls; one left behind by a power cut is gone within it. */
-const MIN_IDLE_MS = 60_000;
+/**
+ * A session outlives three missed polls. Not more: a server has room for a few, and each connection that breaks leaves
+ * one behind until this is over.
+ */
+const MIN_IDLE_MS = 20_000;
 const IDLE_POLLS = 3;
 
 /**

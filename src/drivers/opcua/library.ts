@@ -17,6 +17,21 @@ export type Request =
 export type Response = NonNullable<Parameters<Parameters<SecureChannel["performMessageTransaction"]>[1]>[1]>;
 export type KeyProvider = NonNullable<ChannelOptions["parent"]>;
 
+/**
+ * Some of the library's modules write to the console for bytes that they don't like, past every switch: a hostile or
+ * merely peculiar server could fill the log. What it does with a server's bytes runs in here, synchronously.
+ */
+export function quietly(act: () => void): void {
+  const { log, warn, error } = console;
+  const ignore = (): void => undefined;
+  Object.assign(console, { log: ignore, warn: ignore, error: ignore });
+  try {
+    act();
+  } finally {
+    Object.assign(console, { log, warn, error });
+  }
+}
+
 let loading: Promise<Opcua> | null = null;
 
 /** Loads the library once and silences it: it would write notices, peers' texts among them, to stdout. */

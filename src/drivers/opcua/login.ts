@@ -36,12 +36,12 @@ export async function loginOf(opcua: Opcua, address: OpcuaAddress, context: Logi
 }
 
 function byName(opcua: Opcua, address: OpcuaAddress & { readonly user: string }, context: LoginContext): Login {
-  const policy = policyOf(opcua, context, opcua.UserTokenType.UserName);
-  if (policy === null) throw new LinkError("config", "the server offers no login by user and password");
   const { serverCertificate, channelPolicy, serverNonce } = context;
   if (serverCertificate === null || channelPolicy === opcua.SecurityPolicy.None) {
     throw new LinkError("config", "with security_policy None no password may be sent");
   }
+  const policy = policyOf(opcua, context, opcua.UserTokenType.UserName);
+  if (policy === null) throw new LinkError("config", "the server offers no login by user and password");
   const password = Buffer.from(readSecret(address.password_file ?? ""), "utf8");
   const factory = opcua.getCryptoFactory(policy.security);
   // Without a policy of its own the token is protected by the channel, which is encrypted.

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import type { Socket } from "node:net";
 
 import { LinkError } from "../../core/link-error.ts";
+import { quietly } from "./library.ts";
 import type { Transport } from "./library.ts";
 import { helloFrame, LIMITS, parseAck, parseError, takeFrames, typeOf } from "./uacp.ts";
 
@@ -17,6 +18,12 @@ export interface UacpTransport {
   end(error: LinkError): void;
 }
 
+export interface UacpOptions {
+  readonly onEnd: (error: LinkError) => void;
+  /** Whether a request waits for its answer; an answer at any other time ends the connection. */
+  readonly isAsked: () => boolean;
+}
+
 type Done = (error?: Error | null) => void;
 type Handler = Parameters<EventEmitter["on"]>[1];
 
@@ -26,12 +33,21 @@ interface Wire {
   /** Largest chunk that the server takes; null: it hasn't answered the hello. */
   chunk_bytes: number | null;
   connected: Done | null;
+  /** Frames since we last sent something: an answer has no more than so many chunks. */
+  frames: number;
   ended: LinkError | null;
 }
 
-export function uacpTransport(onEnd: (error: LinkError) => void): UacpTransport {
+export function uacpTransport({ onEnd, isAsked }: UacpOptions): UacpTransport {
   const events = new EventEmitter();
-  const wire: Wire = { socket: null, rest: Buffer.alloc(0), chunk_bytes: null, connected: null, ended: null };
+  const wire: Wire = {
+    socket: null,
+    rest: Buffer.alloc(0),
+    chunk_bytes: null,
+    connected: null,
+    frames: 0,
+    ended: null,
+  };
   const end = (error: LinkError): void => {
     if (wire.ended !== null) return;
     wire.ended = error;
@@ -43,9 +59,16 @@ export function uacpTransport(onEnd: (error: LinkError) => void): UacpTransport 
     else events.emit("close", error);
   };
   const take = (frame: Buffer): void => {
+    wire.frames++;
+    const unasked = typeOf(frame) === "MSG" && !isAsked();
+    if (unasked || wire.frames > LIMITS.chunks) {
+      const what = unasked ? "an answer that nobody asked for" : `an answer of more than ${LIMITS.chunks} chunks`;
+      end(new LinkError("malformed", `the server sent ${what}`));
+      return;
+    }
     if (wire.chunk_bytes === null) greeted(wire, frame, end);
     else if (typeOf(frame) === "ERR") end(parseError(frame));
-    else events.emit("chunk", frame);
+    else quietly(() => events.emit("chunk", frame));
   };
   const receive = (bytes: Buffer): void => {
     const { frames, rest, fault } = takeFrames(wire.rest.length === 0 ? bytes : Buffer.concat([wire.rest, bytes]));
@@ -53,7 +76,7 @@ export function uacpTransport(onEnd: (error: LinkError) => void): UacpTransport 
     try {
       for (const frame of frames) if (wire.ended === null) take(frame);
     } catch (cause) {
-      end(new LinkError("malformed", "the server sent an answer that can't be understood or wasn't asked for", cause));
+      end(new LinkError("malformed", "the server sent an answer that can't be understood", cause));
     }
     if (fault !== null) end(fault);
   };
@@ -136,6 +159,7 @@ function transportOver(wire: Wire, { events, dial, end }: Acts): Transport {
     },
     dispose: () => end(closed()),
     write: (chunk: Buffer, done?: Done) => {
+      wire.frames = 0;
       wire.socket?.write(chunk);
       done?.();
     },
