@@ -5,7 +5,7 @@ import { startModbusServer } from "./modbus-server.ts";
 import { registerImage } from "./registers.ts";
 import { writeTruth } from "./truth-file.ts";
 import type { FilterLimits, FilterType } from "../../src/core/types/booth.ts";
-import type { ModbusProfile, Profile } from "../../src/core/types/profile.ts";
+import type { ModbusProfile, OpcuaProfile, Profile } from "../../src/core/types/profile.ts";
 import type { SimClock } from "../clock.ts";
 import type { Manners } from "./manners.ts";
 import type { ServerCounts } from "./modbus-server.ts";
@@ -13,6 +13,7 @@ import type { Booth } from "./model/booth.ts";
 import type { Scenario } from "./model/scenario.ts";
 import type { Truth } from "./model/truth.ts";
 import type { Identity } from "./model/types.ts";
+import type { RunningOpcua } from "./opcua/server.ts";
 
 export interface PlcOptions {
   readonly profile: ModbusProfile;
@@ -27,12 +28,15 @@ export interface PlcOptions {
   /** Over the scenario's: the serial number above all. */
   readonly identity?: Partial<Identity>;
   readonly manners?: Partial<Manners>;
+  /** The same booth behind an OPC UA server too. */
+  readonly opcua?: { readonly profile: OpcuaProfile; readonly port: number };
 }
 
 /** A PLC that answers on 127.0.0.1. */
 export interface RunningPlc {
   readonly port: number;
   readonly booth: Booth;
+  readonly opcua: RunningOpcua | null;
   readonly counts: Readonly<ServerCounts>;
   /** May be changed at any time. */
   readonly manners: Manners;
@@ -80,6 +84,10 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
     { device, now: () => clock.wall(), sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms, signal), link },
     options.port,
   );
+  const opcua = await startOpcua(options, booth).catch(async (error: unknown) => {
+    await server.close();
+    throw error;
+  });
   const stopping = new AbortController();
   const by = { clock, signal: stopping.signal };
   const writing = options.truthFile === undefined ? Promise.resolve() : writeTruth(booth, options.truthFile, by);
@@ -88,6 +96,7 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
   return {
     port: server.port,
     booth,
+    opcua,
     counts: server.counts,
     manners,
     truth: (from, to) => booth.truth(from, to),
@@ -97,7 +106,15 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
     stop: async () => {
       stopping.abort();
       await server.close();
+      await opcua?.stop();
       await writing;
     },
   };
+}
+
+/** Loaded only where it is asked for: the library behind it is large. */
+async function startOpcua({ opcua, clock }: PlcOptions, booth: Booth): Promise<RunningOpcua | null> {
+  if (opcua === undefined) return null;
+  const { startOpcuaServer } = await import("./opcua/server.ts");
+  return startOpcuaServer({ ...opcua, booth, now: () => clock.wall() });
 }

@@ -40,7 +40,6 @@ const opcuaSchema = z.strictObject({
   user_key_file: path.exactOptional().describe("Its private key, PEM, mode 0600."),
   server_certificate_fingerprint: z.string().max(200).exactOptional().describe("SHA-256 of the server's certificate."),
   server_certificate_file: path.exactOptional().describe("The server's certificate, PEM or DER."),
-  read: z.enum(["cyclic", "subscribe"]).exactOptional().describe("Overrides the profile's."),
 });
 
 export const boothSchema = z.strictObject({

@@ -26,8 +26,4 @@ export const opcuaSchema = z.strictObject({
     .max(1000)
     .default(100)
     .describe("Variables in one read at most, where the server's own limit isn't lower."),
-  read: z
-    .enum(["cyclic", "subscribe"])
-    .default("cyclic")
-    .describe("subscribe: the server samples and reports changes; where it refuses, each poll reads."),
 });

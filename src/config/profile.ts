@@ -52,9 +52,9 @@ function opcuaProfileOf(source: YamlSource): OpcuaProfile {
   const built = input.tags.map((tag, index) => buildOpcuaTag(input, tag, { source, index }));
   refuseIfAny([...checkProfile(input, source), ...built.flatMap(({ problems }) => problems)], source);
   const { opcua, mode_sets, ...rest } = input;
-  const { max_nodes_per_read, read } = opcua;
+  const { max_nodes_per_read } = opcua;
   const tags = built.flatMap(({ tag }) => (tag === null ? [] : [tag]));
-  return { ...rest, quirks: { max_nodes_per_read, read }, mode_sets: completeModeSets(mode_sets), tags };
+  return { ...rest, quirks: { max_nodes_per_read }, mode_sets: completeModeSets(mode_sets), tags };
 }
 
 /** Reads and checks one profile. Throws ConfigError. */

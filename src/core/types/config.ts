@@ -30,8 +30,6 @@ export interface OpcuaAddress {
   readonly server_certificate_fingerprint?: string;
   /** The server's certificate, PEM or DER. */
   readonly server_certificate_file?: string;
-  /** Overrides the profile's. */
-  readonly read?: "cyclic" | "subscribe";
 }
 
 /** Which way leads to the booth's PLC; its profile speaks the same protocol. */

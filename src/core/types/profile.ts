@@ -71,8 +71,6 @@ export interface ModbusQuirks {
 export interface OpcuaQuirks {
   /** Variables in one read at most, where the server's own limit isn't lower. */
   readonly max_nodes_per_read: number;
-  /** subscribe: the server samples and reports changes; cyclic: each poll reads. A refused subscription is read. */
-  readonly read: "cyclic" | "subscribe";
 }
 
 interface TagBase extends TagParameters {
