@@ -24,11 +24,16 @@ import { createServiceApi } from "./cloud/service-api.ts";
 import { findProfile } from "./config/profile.ts";
 import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
 import type { DeriveState } from "./core/derive/state.ts";
-import { modbusAddressText } from "./core/modbus-address.ts";
 import { parametersOf } from "./core/parameters.ts";
+import { plcAddress } from "./core/plc-address.ts";
 import type { BoothConfig, Config } from "./core/types/config.ts";
+import type { Profile } from "./core/types/profile.ts";
+import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
 import { modbusLinks } from "./drivers/modbus/links.ts";
+import { opcuaDriver } from "./drivers/opcua/driver.ts";
+import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
+import { refusingDriver } from "./drivers/refusing.ts";
 import { clockFromFile, systemClock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
 import { systemdNotify } from "./platform/notify.ts";
@@ -110,7 +115,12 @@ async function runAgent(config: Config, io: Io): Promise<void> {
   const { gateway_id } = await identity.gateway();
   const service_time = createServiceTime();
   const key = firstKey(config.service, io.environment);
-  const wayTo = modbusLinks(() => clock.mono());
+  const wall = (): EpochMs => clock.wall();
+  const links: Links = {
+    modbus: modbusLinks(() => clock.mono()),
+    pki: opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log }),
+    wall,
+  };
   const agent = await startAgent(
     {
       clock,
@@ -136,7 +146,7 @@ async function runAgent(config: Config, io: Io): Promise<void> {
       secrets: { firstKey: () => key },
       api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
       link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),
-      booths: config.booths.map((booth) => setupOf(booth, config, wayTo)),
+      booths: config.booths.map((booth) => setupOf(booth, config, links)),
     },
     io.signal,
   );
@@ -173,15 +183,39 @@ async function serveUntilFinished(
   }
 }
 
-function setupOf(booth: BoothConfig, config: Config, wayTo: ReturnType<typeof modbusLinks>): BoothSetup {
+function setupOf(booth: BoothConfig, config: Config, links: Links): BoothSetup {
   const profile = findProfile(booth.profile, config.profile_dirs);
-  const { idle_close_ms } = profile.quirks;
   return {
     config: booth,
     profile,
     parameters: parametersOf(profile, booth),
-    address: modbusAddressText(booth.modbus),
-    ...wayTo(booth.modbus, profile),
-    ...(idle_close_ms === undefined ? {} : { idle_close_ms }),
+    address: plcAddress(booth),
+    ...wayTo(booth, profile, links),
   };
+}
+
+/** What the links of several booths share. */
+interface Links {
+  readonly modbus: ReturnType<typeof modbusLinks>;
+  readonly pki: OpcuaPki;
+  readonly wall: () => EpochMs;
+}
+
+type Way = Pick<BoothSetup, "makeDriver" | "link" | "probe_ms" | "settle_ms" | "idle_close_ms">;
+
+/** A profile of another protocol than the booth's link costs this booth alone. */
+function wayTo(booth: BoothConfig, profile: Profile, { modbus, pki, wall }: Links): Way {
+  if (booth.modbus !== undefined && profile.protocol === "modbus") {
+    const { idle_close_ms } = profile.quirks;
+    return { ...modbus(booth.modbus, profile), ...(idle_close_ms === undefined ? {} : { idle_close_ms }) };
+  }
+  // A link of its own, by a name that no Modbus address has.
+  const link = `booth ${booth.id}`;
+  if (booth.opcua !== undefined && profile.protocol === "opcua") {
+    const address = booth.opcua;
+    return { link, makeDriver: () => opcuaDriver({ address, profile, pki, wall }) };
+  }
+  const given = booth.modbus === undefined ? "opcua" : "modbus";
+  const reason = `the profile ${profile.name} is for ${profile.protocol}, the booth's link is ${given}`;
+  return { link, makeDriver: () => refusingDriver(reason) };
 }

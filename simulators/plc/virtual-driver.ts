@@ -83,7 +83,10 @@ type Carried = { readonly value: number | string | boolean } | { readonly reason
 /** What is left of a value after a register of that type carried it. */
 function carried(tag: ProfileTag, value: Quantity): Carried {
   const { point } = tag;
-  if (point.type === "string") return { value: String(value).slice(0, 2 * (point.length ?? 1)) };
+  if (point.type === "string") {
+    const room = "table" in point ? 2 * (point.length ?? 1) : Infinity;
+    return { value: String(value).slice(0, room) };
+  }
   if (point.type === "bool") return { value: value === true || (typeof value === "number" && value !== 0) };
   const label = Object.entries(point.labels ?? {}).find(([, text]) => text === value);
   return carriedNumber(tag, Number(label ? label[0] : value));

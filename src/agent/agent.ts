@@ -71,6 +71,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
           board: booth.board,
           news,
           vendor: booth.setup.profile.vendor,
+          protocol: booth.setup.profile.protocol,
           recordSeen: (record) => applyEvent(provisioning(booth), { kind: "record_seen", record }),
         },
         both,

@@ -24,6 +24,7 @@ export interface ReportParts {
   readonly commit_interval_ms: Milliseconds;
   readonly view: Pick<StateView, "now">;
   readonly vendor: string;
+  readonly protocol: string;
   /** Gets the record that the service answers with: a broker or working hours may have changed meanwhile. */
   readonly recordSeen: (record: ServiceRecord) => Promise<void>;
   /** How a mode is called on the wire. */
@@ -89,7 +90,7 @@ function reportedNow(parts: ReportParts): Reported {
     last_active_mode:
       summary === null || summary.last_active_mode === null ? null : parts.wireName(summary.last_active_mode),
     plc: {
-      protocol: "modbus",
+      protocol: parts.protocol,
       address: board.address,
       vendor: parts.vendor,
       serial_number: summary?.plc_serial ?? null,

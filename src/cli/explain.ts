@@ -43,9 +43,10 @@ export function registerIn(profile: Profile): RegisterText {
   return ({ tag, value }) => {
     const found = profile.tags.find(({ name }) => name === tag);
     if (found === undefined) return "";
-    const { table, address, type, scale, offset } = found.point;
+    const { type, scale, offset } = found.point;
+    const place = "table" in found.point ? `${found.point.table} ${found.point.address.toString()}` : "node";
     const raw = typeof value === "number" ? Math.round((value - offset) / scale) : value;
-    return `${table} ${address.toString()} (${type}) held ${String(raw)}`;
+    return `${place} (${type}) held ${String(raw)}`;
   };
 }
 

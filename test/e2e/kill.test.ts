@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { planGroup } from "../../src/drivers/modbus/group-plan.ts";
-import { findProfile } from "../../src/config/profile.ts";
 import type { Placed } from "../../src/core/types/record.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { hashOf } from "../../src/wire/hash.ts";
@@ -11,6 +10,7 @@ import { eventually } from "../support/eventually.ts";
 import { recordFault } from "../support/faults.ts";
 import { killer, MOMENTS, type Moment } from "../support/kill-moments.ts";
 import { MANY_PROCESSES_MS } from "../support/processes.ts";
+import { clickBooth } from "../support/profiles.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 import { writerIn } from "../support/store.ts";
 import { accountsOf, lostOf, tailEntries } from "../support/taken-witness.ts";
@@ -39,7 +39,7 @@ function ownRecords(dataDir: string): { stream: string; last_take: number; recor
 
 /** What the PLC must have been asked for those polls. */
 function requestsFor(polls: Readonly<Record<string, number>>): { least: number; perPoll: number } {
-  const profile = findProfile("click-booth");
+  const profile = clickBooth();
   const options = { ...profile.quirks, round_trip_registers: 500 };
   const costs = Object.keys(profile.groups).map(
     (group) => [group, planGroup(profile, group, { options, learned: {} }).pieces.length] as const,

@@ -101,7 +101,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     tz: scenario.tz,
     working_hours: [],
     ...options.booth,
-  };
+  } as BoothConfig;
   let tailLeft: readonly TakenEntry[] = [];
   let process: Process | null = null;
 
