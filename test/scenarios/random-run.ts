@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { seededRandom, type VirtualSite } from "../support/virtual-site.ts";
 import { expectedSpans, isUndecided, united } from "./expected.ts";
-import { play, type Played } from "./play.ts";
+import { play, resultOf, type Played } from "./play.ts";
 import { diceOf, randomScenario, type Dice } from "./random.ts";
 
 /** Mon 2026-03-02 06:00 in Denver. */
@@ -73,10 +73,9 @@ function judgeCycles({ site, window, truth, figures }: Played): void {
   const outages = [...truth.outages, ...gaps];
   const far = ({ start, end }: { start: number; end: number }): boolean =>
     outages.every((gap) => gap.end < start - NEAR_MS || gap.start > end + NEAR_MS);
-  const shape = ({ result, reason }: { result: string; reason: string }): string => `${result} ${reason}`;
   const real = truth.cycles.filter(far);
   const derived = figures.cycles.filter(far);
-  expect(derived.map(shape)).toEqual(real.map(shape));
+  expect(derived.map(resultOf)).toEqual(real.map(resultOf));
   derived.forEach(({ start, end }, index) => {
     expect(Math.abs(start - (real[index]?.start ?? NaN))).toBeLessThanOrEqual(POLL_MS);
     expect(Math.abs(end - (real[index]?.end ?? NaN))).toBeLessThanOrEqual(POLL_MS);
