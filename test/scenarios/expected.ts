@@ -24,6 +24,7 @@ const BRIDGE_MS = 15_000;
 const LIMIT_MS = 12 * 3_600_000;
 /** One step of the hour meter: 0.1 min. */
 const METER_STEP_MS = 6_000;
+const UNSURE_MS = 20_000;
 
 /**
  * The booth's time line as the gap rule must have it, from the model's truth alone: an outage longer than the bridge
@@ -31,8 +32,10 @@ const METER_STEP_MS = 6_000;
  */
 export function expectedSpans(booth: Booth, window: Window, more: readonly Outage[] = []): ExpectedSpan[] {
   const truth = booth.truth(window.start, window.end);
-  const outages = united([...truth.outages, ...more]).filter(({ start, end }) => end - start > BRIDGE_MS);
-  const judged = outages.map((outage) => ({ ...outage, proven: isProven(booth, outage) }));
+  const judged = united([...truth.outages, ...more]).map((outage) => {
+    const bridged = outage.end - outage.start <= BRIDGE_MS;
+    return { ...outage, proven: bridged || isProven(booth, outage) };
+  });
   const borders = [...truth.stages, ...judged].flatMap(({ start, end }) => [start, end]);
   const cuts = [...new Set(borders)].filter((at) => at >= window.start && at <= window.end).sort((a, b) => a - b);
   const spans: ExpectedSpan[] = [];
@@ -42,12 +45,21 @@ export function expectedSpans(booth: Booth, window: Window, more: readonly Outag
     const stage = truth.stages.find((one) => one.start <= start && start < one.end);
     const real = stage?.mode ?? "no_data";
     const mode = gap === undefined ? real : gap.proven ? booth.stateAt(gap.start - 1).mode : "no_data";
-    const sight = mode === "no_data" ? "lost" : spans.at(-1)?.mode === "no_data" ? "back" : "seen";
+    const back = judged.some((outage) => outage.end === start);
+    const sight = mode === "no_data" ? "lost" : back ? "back" : "seen";
     const last = spans.at(-1);
     if (last?.mode === mode) spans[spans.length - 1] = { ...last, end };
     else spans.push({ mode, start, end, sight });
   });
   return spans;
+}
+
+/** Whether the meters' steps and the time until the link is up again could tip the gap rule's scales either way. */
+export function isUndecided(booth: Booth, { start, end }: Outage): boolean {
+  const [before, after] = [booth.stateAt(start - 1), booth.stateAt(end)];
+  if (end - start <= BRIDGE_MS || before.mode !== after.mode) return false;
+  const { error, tolerance } = meterOver(booth, { start, end });
+  return error > 0 && Math.abs(error - tolerance) < UNSURE_MS;
 }
 
 function isProven(booth: Booth, { start, end }: Outage): boolean {
@@ -56,9 +68,16 @@ function isProven(booth: Booth, { start, end }: Outage): boolean {
   if (before.mode !== after.mode || after.totals.cycles !== before.totals.cycles || end - start > LIMIT_MS)
     return false;
   if (restarted && (before.run.in_run || shows(after, "run_ms") < shows(before, "run_ms"))) return false;
+  const { error, tolerance } = meterOver(booth, { start, end });
+  return error <= tolerance;
+}
+
+/** How far the hour meter is from what the mode before the outage asks for, and how far it may be. */
+function meterOver(booth: Booth, { start, end }: Outage): { error: number; tolerance: number } {
+  const [before, after] = [booth.stateAt(start - 1), booth.stateAt(end)];
   const expected = booth.rules.mode_sets.runtime.includes(before.mode) ? end - start : 0;
   const error = Math.abs(after.totals.run_ms - before.totals.run_ms - expected);
-  return error <= Math.max((end - start) / 10, METER_STEP_MS);
+  return { error, tolerance: Math.max((end - start) / 10, METER_STEP_MS) };
 }
 
 function shows({ totals, offsets }: BoothState, counter: "run_ms"): number {

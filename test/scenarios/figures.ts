@@ -9,6 +9,7 @@ import { runtime } from "../../src/report/modes.ts";
 import { revisionHistory } from "../../src/report/revisions.ts";
 import { timeLineOf, type Source } from "../../src/report/source.ts";
 import { utilization } from "../../src/report/utilization.ts";
+import { minutesOf } from "../../src/wire/minutes.ts";
 import { gatewayFigures, serviceFigures, type Figures } from "../support/figures.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 
@@ -17,7 +18,7 @@ type Cycle = Omit<CycleFact["value"], "supersedes">;
 /** Every figure that both sides have, in the smallest units that both have: equal to the last digit or wrong. */
 export interface AllFigures extends Figures {
   readonly utilization_pct: number | null;
-  readonly overtime_ms: number;
+  readonly overtime_minutes: number;
   readonly runtime_ms: number;
   readonly cycles: readonly Cycle[];
   readonly overuse_ms: number;
@@ -42,7 +43,7 @@ export function allOfGateway(source: Source, window: Window): AllFigures {
   return {
     ...gatewayFigures(source, window),
     utilization_pct: shownPct(use.utilization_pct),
-    overtime_ms: use.overtime_ms,
+    overtime_minutes: minutesOf(use.overtime_ms),
     runtime_ms: runtime(source, window).runtime_ms,
     cycles: cyclesIn(source, timeLineOf(source, window)),
     overuse_ms: over.overuse_ms,
@@ -65,7 +66,7 @@ export function allOfService(site: VirtualSite, window: Window): AllFigures {
   return {
     ...serviceFigures(site.service, window),
     utilization_pct: use["utilization_pct"] ?? null,
-    overtime_ms: Math.round((use["overtime_minutes"] ?? NaN) * 60_000),
+    overtime_minutes: use["overtime_minutes"] ?? NaN,
     runtime_ms: runtimeMs(figures, window),
     cycles: figures.cycles.filter(({ end }) => end >= window.start && end < window.end),
     overuse_ms: over.ms,
@@ -88,9 +89,25 @@ export function differences(a: AllFigures, b: AllFigures): string[] {
 
 /** JSON with sorted keys, undefined left out. */
 function ordered(value: unknown): string {
+  if (value === undefined) return "nothing";
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === "object" && inner !== null && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   );
+}
+
+/** Where two sides' figures differ, entry by entry, as lines to read. */
+export function contrast(gateway: AllFigures, service: AllFigures): string[] {
+  return differences(gateway, service).flatMap((name) => {
+    const [mine, theirs] = [entriesOf(gateway[name as keyof AllFigures]), entriesOf(service[name as keyof AllFigures])];
+    const keys = [...new Set([...mine.keys(), ...theirs.keys()])];
+    return keys
+      .filter((key) => ordered(mine.get(key)) !== ordered(theirs.get(key)))
+      .map((key) => `${name} ${key}: gateway ${ordered(mine.get(key))}, service ${ordered(theirs.get(key))}`);
+  });
+}
+
+function entriesOf(value: unknown): Map<string, unknown> {
+  return new Map(typeof value === "object" && value !== null ? Object.entries(value) : [["", value]]);
 }

@@ -6,7 +6,7 @@ import { changesOf } from "./filter_changes.ts";
 import type { FilterChange } from "./filter_changes.ts";
 import { usageOf } from "./filter_usage.ts";
 import type { Installed, Usage } from "./filter_usage.ts";
-import type { Stage } from "./intervals.ts";
+import type { Stage } from "./stage.ts";
 import { parametersAt } from "./log.ts";
 import type { BoothLog } from "./log.ts";
 import { overuseOf } from "./overuse.ts";
