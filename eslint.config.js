@@ -1,7 +1,17 @@
 import tseslint from "typescript-eslint";
 
 /** Size limits keep a file readable in one sitting; core is pure, so that it runs under virtual time. */
-const CORE_BANS = ["Date", "process", "setTimeout", "setInterval", "setImmediate", "fetch", "performance", "crypto", "Buffer"];
+const CORE_BANS = [
+  "Date",
+  "process",
+  "setTimeout",
+  "setInterval",
+  "setImmediate",
+  "fetch",
+  "performance",
+  "crypto",
+  "Buffer",
+];
 
 export default tseslint.config(
   { ignores: ["node_modules", "dist", "test/results"] },
@@ -18,7 +28,10 @@ export default tseslint.config(
       "@typescript-eslint/no-non-null-assertion": "error",
       "@typescript-eslint/no-explicit-any": "error",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
-      "@typescript-eslint/no-unnecessary-condition": ["error", { allowConstantLoopConditions: "only-allowed-literals" }],
+      "@typescript-eslint/no-unnecessary-condition": [
+        "error",
+        { allowConstantLoopConditions: "only-allowed-literals" },
+      ],
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
@@ -32,8 +45,14 @@ export default tseslint.config(
   {
     files: ["src/core/**/*.ts"],
     rules: {
-      "no-restricted-globals": ["error", ...CORE_BANS.map((name) => ({ name, message: "core is pure: take it as an argument." }))],
-      "no-restricted-properties": ["error", { object: "Math", property: "random", message: "core is pure: take it as an argument." }],
+      "no-restricted-globals": [
+        "error",
+        ...CORE_BANS.map((name) => ({ name, message: "core is pure: take it as an argument." })),
+      ],
+      "no-restricted-properties": [
+        "error",
+        { object: "Math", property: "random", message: "core is pure: take it as an argument." },
+      ],
     },
   },
   {

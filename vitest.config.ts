@@ -7,6 +7,7 @@ export default defineConfig({
     exclude: ["test/**/*.gear.test.ts", "test/**/*.nightly.test.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    globalSetup: ["test/scenarios/table.ts"],
     pool: "forks",
     maxWorkers: 2,
   },

@@ -1,5 +1,11 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { include: ["test/**/*.gear.test.ts"], testTimeout: 600_000, hookTimeout: 600_000, pool: "forks", maxWorkers: 1 },
+  test: {
+    include: ["test/**/*.gear.test.ts"],
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    pool: "forks",
+    maxWorkers: 1,
+  },
 });

@@ -9,7 +9,7 @@ const OVERVIEW = `booth-sim: the simulators that booth-gateway is built and test
 Usage: booth-sim COMMAND [options]
 
   site      a whole site: PLC, service, agent ("npm start" runs this)
-  plc       a booth behind a Modbus TCP server
+  plc       a booth behind a Modbus TCP and an OPC UA server
   service   the Booth Monitoring Service: HTTP, MQTT, SQLite
 
 booth-sim COMMAND --help tells a command's options.
@@ -39,6 +39,7 @@ async function run([name, ...rest]: readonly string[], signal: AbortSignal): Pro
         signal,
         loadProfile,
         defaultProfile: join(SHIPPED_PROFILES, "click-booth.yaml"),
+        defaultOpcuaProfile: join(SHIPPED_PROFILES, "plcnext-booth.yaml"),
       });
     case "service":
       return serviceCommand(rest, { out, err, signal });

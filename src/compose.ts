@@ -3,11 +3,17 @@ import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { startAgent, type Agent } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
-import { serveSocket } from "./api/server.ts";
+import { createServiceTime } from "./agent/service-time.ts";
+import { serveSocket, type MoreServices } from "./api/server.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
 import { checkCommand } from "./cli/check.ts";
 import { CommandError, EXIT, type Io } from "./cli/command.ts";
 import { dispatch } from "./cli/dispatch.ts";
+import { durationsCommand } from "./cli/durations.ts";
+import { explainCommand } from "./cli/explain.ts";
+import { filtersCommand } from "./cli/filters.ts";
+import { historyCommand } from "./cli/history.ts";
+import { rebuildCommand } from "./cli/rebuild.ts";
 import { provisionCommand } from "./cli/provision.ts";
 import { runCommand } from "./cli/run.ts";
 import { schemasCommand } from "./cli/schemas.ts";
@@ -16,12 +22,18 @@ import { createHttpClient } from "./cloud/http.ts";
 import { createMqttLink } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
 import { findProfile } from "./config/profile.ts";
+import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
 import type { DeriveState } from "./core/derive/state.ts";
-import { modbusAddressText } from "./core/modbus-address.ts";
 import { parametersOf } from "./core/parameters.ts";
+import { plcAddress } from "./core/plc-address.ts";
 import type { BoothConfig, Config } from "./core/types/config.ts";
+import type { Profile } from "./core/types/profile.ts";
+import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
 import { modbusLinks } from "./drivers/modbus/links.ts";
+import { opcuaDriver } from "./drivers/opcua/driver.ts";
+import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
+import { refusingDriver } from "./drivers/refusing.ts";
 import { clockFromFile, systemClock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
 import { systemdNotify } from "./platform/notify.ts";
@@ -30,6 +42,7 @@ import { firstKey } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
 import { lockFolder } from "./store/lock.ts";
+import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
 import { openStoreThread } from "./store/thread.ts";
 
@@ -46,7 +59,18 @@ export async function main(argv: readonly string[]): Promise<void> {
     name: "booth-gateway",
     summary: "edge gateway agent for paint and spray booths",
     version: VERSION,
-    commands: [runCommand(runAgent), provisionCommand, statusCommand, checkCommand, schemasCommand],
+    commands: [
+      runCommand(runAgent),
+      provisionCommand,
+      statusCommand,
+      durationsCommand,
+      historyCommand,
+      filtersCommand,
+      explainCommand,
+      rebuildCommand,
+      checkCommand,
+      schemasCommand,
+    ],
   };
   process.exitCode = await dispatch(program, argv, terminalIo());
 }
@@ -85,11 +109,18 @@ async function runAgent(config: Config, io: Io): Promise<void> {
   const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
   const http = createHttpClient({ baseUrl: config.service.url, ...ca });
   const lock = lockFolder(config.data_dir);
-  const { store, identity } = openStoreThread({ dataDir: config.data_dir });
+  const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir });
+  const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
+  const service_time = createServiceTime();
   const key = firstKey(config.service, io.environment);
-  const wayTo = modbusLinks(() => clock.mono());
+  const wall = (): EpochMs => clock.wall();
+  const links: Links = {
+    modbus: modbusLinks(() => clock.mono()),
+    pki: opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log }),
+    wall,
+  };
   const agent = await startAgent(
     {
       clock,
@@ -99,35 +130,49 @@ async function runAgent(config: Config, io: Io): Promise<void> {
       store,
       identity,
       tail,
+      service_time,
       version: VERSION,
       service_url: config.service.url,
       commit_interval_ms: config.commit_interval_ms,
       heartbeat_interval_ms: config.heartbeat_interval_ms,
+      broker_url: config.service.mqtt_url ?? null,
       view: {
         summaryOf: (state, now) => summaryOf(state as DeriveState, now),
         parametersIn: (state) => (state as DeriveState).parameters,
+        now: (state, at) => correctedNow(state as DeriveState | undefined, at),
+        syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
       },
       wireName: wireNameOf,
       secrets: { firstKey: () => key },
-      api: createServiceApi({ http, clock, random, agentVersion: VERSION, hardwareId: gateway_id }),
-      link: createMqttLink({ clock, agentVersion: VERSION, ...ca }),
-      booths: config.booths.map((booth) => setupOf(booth, config, wayTo)),
+      api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
+      link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),
+      booths: config.booths.map((booth) => setupOf(booth, config, links)),
     },
     io.signal,
   );
   try {
-    await serveUntilFinished(agent, join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME), log);
+    const socket = join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME);
+    await serveUntilFinished(
+      agent,
+      { socket, services: { reports: (request) => reports.ask(request), rebuilds } },
+      log,
+    );
   } finally {
     notify.stopping();
     http.close();
+    await reports.close();
     await store.close();
     tail.close();
     lock.release();
   }
 }
 
-async function serveUntilFinished(agent: Agent, socket: string, log: Logger): Promise<void> {
-  const server = await serveSocket(socket, agent);
+async function serveUntilFinished(
+  agent: Agent,
+  { socket, services }: { readonly socket: string; readonly services: MoreServices },
+  log: Logger,
+): Promise<void> {
+  const server = await serveSocket(socket, agent, services);
   log.info({ event: "started", socket, version: VERSION }, `agent ${VERSION} is running`);
   try {
     await agent.finished;
@@ -138,15 +183,39 @@ async function serveUntilFinished(agent: Agent, socket: string, log: Logger): Pr
   }
 }
 
-function setupOf(booth: BoothConfig, config: Config, wayTo: ReturnType<typeof modbusLinks>): BoothSetup {
+function setupOf(booth: BoothConfig, config: Config, links: Links): BoothSetup {
   const profile = findProfile(booth.profile, config.profile_dirs);
-  const { idle_close_ms } = profile.quirks;
   return {
     config: booth,
     profile,
     parameters: parametersOf(profile, booth),
-    address: modbusAddressText(booth.modbus),
-    ...wayTo(booth.modbus, profile),
-    ...(idle_close_ms === undefined ? {} : { idle_close_ms }),
+    address: plcAddress(booth),
+    ...wayTo(booth, profile, links),
   };
+}
+
+/** What the links of several booths share. */
+interface Links {
+  readonly modbus: ReturnType<typeof modbusLinks>;
+  readonly pki: OpcuaPki;
+  readonly wall: () => EpochMs;
+}
+
+type Way = Pick<BoothSetup, "makeDriver" | "link" | "probe_ms" | "settle_ms" | "idle_close_ms">;
+
+/** A profile of another protocol than the booth's link costs this booth alone. */
+function wayTo(booth: BoothConfig, profile: Profile, { modbus, pki, wall }: Links): Way {
+  if (booth.modbus !== undefined && profile.protocol === "modbus") {
+    const { idle_close_ms } = profile.quirks;
+    return { ...modbus(booth.modbus, profile), ...(idle_close_ms === undefined ? {} : { idle_close_ms }) };
+  }
+  // A link of its own, by a name that no Modbus address has.
+  const link = `booth ${booth.id}`;
+  if (booth.opcua !== undefined && profile.protocol === "opcua") {
+    const address = booth.opcua;
+    return { link, makeDriver: () => opcuaDriver({ address, profile, pki, wall }) };
+  }
+  const given = booth.modbus === undefined ? "opcua" : "modbus";
+  const reason = `the profile ${profile.name} is for ${profile.protocol}, the booth's link is ${given}`;
+  return { link, makeDriver: () => refusingDriver(reason) };
 }

@@ -2,7 +2,9 @@
  * What the agent needs of the world, as types only. Whoever composes it (src/main.ts, or a test under virtual time)
  * passes the real thing in.
  */
+import type { StageSpan } from "./core/derive/tail.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
+import type { RebuildProgress } from "./core/types/rebuild.ts";
 import type { Confirmation } from "./core/types/provisioning.ts";
 import type { AgentStatus } from "./core/types/status.ts";
 import type { ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
@@ -19,6 +21,17 @@ export interface Clock {
   synced(): boolean;
   /** Resolves after `ms`; rejects with the signal's reason when aborted. */
   sleep(ms: Milliseconds, signal?: AbortSignal): Promise<void>;
+}
+
+/** Carries the service's own clock from its answers to whoever watches ours. */
+export interface ServiceTime {
+  /**
+   * The service said `time` in an answer to what was sent at mono `sent` and came back at `received`. Only over a way that
+   * proves the service: verified TLS, or loopback. An exchange that took 5 s or more says nothing and is left aside.
+   */
+  heard(answer: { readonly time: EpochMs; readonly sent: Milliseconds; readonly received: Milliseconds }): void;
+  /** Corrected time minus wall clock, ms; null while no witness has vouched for any time in this boot. */
+  offset(): Milliseconds | null;
 }
 
 export interface Random {
@@ -85,6 +98,8 @@ export interface StreamInfo {
   readonly oldest_seq: Seq;
   /** 0: nothing yet. */
   readonly newest_seq: Seq;
+  /** Everything up to here has its place in time and may be sent; what follows waits for the clock's first sync. */
+  readonly sendable_seq: Seq;
   /** Everything up to here is with the service. */
   readonly acked_seq: Seq;
   readonly last_take: TakeNumber;
@@ -92,6 +107,7 @@ export interface StreamInfo {
 
 export interface Ingested {
   readonly newest_seq: Seq;
+  readonly sendable_seq: Seq;
   readonly facts: readonly Stored<Fact>[];
   /** The fold's state after the last record, for showing. Plain data; its shape is core/derive's. */
   readonly state: unknown;
@@ -104,7 +120,7 @@ export interface Store {
   openStream(booth: BoothId): Promise<StreamInfo>;
   /** Appends in the given order, folds, appends the facts, moves last_take. Takes already seen change nothing. */
   ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Promise<Ingested>;
-  /** Records from seq on, in seq order, at most `limit`; facts among them. */
+  /** Records from seq on up to sendable_seq, in seq order, at most `limit`; facts among them. */
   read(stream: StreamId, from: Seq, limit: number): Promise<readonly Placed[]>;
   /**
    * Moves the acked cursor forward; never back. The one call that is not durable at once: it rides with the next
@@ -117,17 +133,38 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** Folds a stream's kept log again and puts the facts that come out in the stored ones' place; ingest goes on meanwhile. */
+export interface Rebuilds {
+  /** `current`: with today's parameters. Rejects where it can't be done, saying why. Idempotent while one is under way. */
+  start(stream: StreamId, current: boolean): Promise<RebuildProgress>;
+  /** null: none since the agent's start. */
+  progress(stream: StreamId): Promise<RebuildProgress | null>;
+}
+
+/** A report as it comes from its thread: the body in parts, each made when it is asked for. */
+export interface ReportParts {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<string>;
+}
+
+/** A stage of the booth as reports need it. */
+export type BoothStage = Omit<StageSpan, "raw">;
+
 /** Read-only access to what is durable, for reports. Synchronous: reports run on a thread of their own. */
 export interface StoreReader {
   streams(): readonly StreamInfo[];
-  /** Facts of a kind whose [start, end) overlaps [from, to), by start. */
+  /** Facts of a kind whose [start, end] touches the window, by start; those that a rebuild replaced are left out. */
   facts<K extends Fact["kind"]>(
     stream: StreamId,
     kind: K,
     window: Window,
   ): readonly Stored<Extract<Fact, { kind: K }>>[];
-  /** Log records in seq order whose corrected time lies in the window. */
+  /** Closed stages of the booth (bay 0) that overlap or touch the window, by start: what a year's figures are made of. */
+  stages(stream: StreamId, window: Window): readonly BoothStage[];
+  /** Log records in seq order whose corrected time lies in the window. Those that wait for a sync have none, and are left out. */
   log(stream: StreamId, window: Window): Iterable<Placed<LogRecord>>;
+  /** The fold's state after the newest record, those that wait for a sync among them. */
   state(stream: StreamId): unknown;
 }
 

@@ -13,6 +13,8 @@ export interface PlcIo {
   readonly loadProfile: (path: string) => Profile | Promise<Profile>;
   /** Used without --profile. */
   readonly defaultProfile: string;
+  /** Used with --opcua-port and without --opcua-profile. */
+  readonly defaultOpcuaProfile: string;
   /** Aborted: stop. Default: Ctrl-C or SIGTERM. */
   readonly signal?: AbortSignal;
 }
@@ -29,6 +31,8 @@ Plays a paint booth behind a Modbus TCP server on 127.0.0.1 until Ctrl-C.
   --modbus-port N     port of the server (default ${DEFAULTS.port}; 0: any free one)
   --rtu-port N        the same booth as Modbus RTU over TCP on this port too
   --rtu-path PATH     and on this serial port, or end of a pty pair
+  --opcua-port N      an OPC UA server over the same booth, too (user gateway, password booth)
+  --opcua-profile FILE  its variables (default: the PLCnext-like booth)
   --speed N           simulated seconds per second (default ${DEFAULTS.speed})
   --seed N            same seed, same story (default ${DEFAULTS.seed})
   --start ISO         begin of a story told once; for a daily one any instant of its first day
@@ -52,6 +56,8 @@ function readOptions(argv: readonly string[]) {
         "modbus-port": { type: "string", default: DEFAULTS.port },
         "rtu-port": { type: "string" },
         "rtu-path": { type: "string" },
+        "opcua-port": { type: "string" },
+        "opcua-profile": { type: "string" },
         speed: { type: "string", default: DEFAULTS.speed },
         seed: { type: "string", default: DEFAULTS.seed },
         start: { type: "string" },
@@ -86,13 +92,33 @@ function startOf(text: string | undefined): { readonly start?: number } {
   return { start };
 }
 
-async function profileOf(path: string, io: PlcIo): Promise<Profile> {
+async function profileOf<P extends Profile["protocol"]>(
+  path: string,
+  protocol: P,
+  io: PlcIo,
+): Promise<Extract<Profile, { readonly protocol: P }>> {
   try {
-    return await io.loadProfile(path);
+    const profile = await io.loadProfile(path);
+    if (!speaks(profile, protocol)) throw new Error(`it speaks ${profile.protocol}`);
+    return profile;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new UsageError(`The profile ${path} can't be used: ${reason}`, { cause });
   }
+}
+
+function speaks<P extends Profile["protocol"]>(
+  profile: Profile,
+  protocol: P,
+): profile is Extract<Profile, { readonly protocol: P }> {
+  return profile.protocol === protocol;
+}
+
+async function opcuaOf(options: Options, io: PlcIo): Promise<Pick<PlcOptions, "opcua">> {
+  const port = options["opcua-port"];
+  if (port === undefined) return {};
+  const profile = await profileOf(options["opcua-profile"] ?? io.defaultOpcuaProfile, "opcua", io);
+  return { opcua: { profile, port: numberOf("opcua-port", port, PORTS) } };
 }
 
 function clockOf(options: Options): PlcOptions["clock"] {
@@ -114,10 +140,11 @@ async function plcOptions(options: Options, io: PlcIo): Promise<PlcOptions> {
   }
   return {
     scenario,
-    profile: await profileOf(options.profile ?? io.defaultProfile, io),
+    profile: await profileOf(options.profile ?? io.defaultProfile, "modbus", io),
     seed: numberOf("seed", options.seed, { min: 0, max: Number.MAX_SAFE_INTEGER, whole: true }),
     port: numberOf("modbus-port", options["modbus-port"], PORTS),
     clock: clockOf(options),
+    ...(await opcuaOf(options, io)),
     ...startOf(options.start),
     ...(options.truth === undefined ? {} : { truthFile: options.truth }),
     ...(options["rtu-port"] === undefined ? {} : { rtuPort: numberOf("rtu-port", options["rtu-port"], PORTS) }),
@@ -162,6 +189,9 @@ async function play(options: Options, io: PlcIo): Promise<void> {
   const plc = await startOrSay(chosen);
   const { mode } = plc.booth.stateAt(chosen.clock.wall());
   io.out(`plc: ${chosen.scenario.name}, now ${mode}; Modbus TCP on 127.0.0.1:${plc.port}. Ctrl-C stops.`);
+  if (plc.opcua !== null) {
+    io.out(`plc: OPC UA on ${plc.opcua.endpoint}, certificate SHA-256 ${plc.opcua.fingerprint()}`);
+  }
   await untilStopped(io.signal);
   await plc.stop();
   io.out(`plc: stopped after ${plc.counts.requests} requests on ${plc.counts.connections} connections.`);

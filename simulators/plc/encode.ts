@@ -1,7 +1,19 @@
-import type { ModbusPoint, ModbusType, Profile, ProfileTag } from "../../src/core/types/profile.ts";
+import type {
+  ModbusPoint,
+  ModbusProfile,
+  ModbusTag,
+  ModbusType,
+  OpcuaType,
+  ProfileTag,
+} from "../../src/core/types/profile.ts";
 import type { Quantity } from "./quantities.ts";
 
-const BYTES: Readonly<Record<ModbusType, number>> = {
+type Type = ModbusType | OpcuaType;
+type Point = ProfileTag["point"];
+
+const BYTES: Readonly<Record<Type, number>> = {
+  uint8: 1,
+  int8: 1,
   bool: 2,
   uint16: 2,
   int16: 2,
@@ -21,18 +33,18 @@ export function widthOf(point: ModbusPoint): number {
   return point.type === "string" ? (point.length ?? 1) : BYTES[point.type] / 2;
 }
 
-const isFloat = (type: ModbusType): boolean => type === "float32" || type === "float64";
-const isSigned = (type: ModbusType): boolean => type.startsWith("int");
+const isFloat = (type: Type): boolean => type === "float32" || type === "float64";
+const isSigned = (type: Type): boolean => type.startsWith("int");
 
-/** How many different values the register has. */
-function sizeOf(point: ModbusPoint): number {
+/** How many different values a register or variable of that type has. */
+function sizeOf(point: Point): number {
   if (point.type === "bcd16") return 10_000;
   return point.type === "bcd32" ? 100_000_000 : 2 ** (8 * BYTES[point.type]);
 }
 
 /**
- * The whole number that an integer register holds for a value in the tag's unit. Counters count full steps only;
- * everything is taken modulo the register's size, as a PLC's counter wraps.
+ * The whole number that an integer register or variable holds for a value in the tag's unit. Counters count full steps only;
+ * everything is taken modulo the type's size, as a PLC's counter wraps.
  */
 export function rawInteger(tag: ProfileTag, value: number): number {
   const { point } = tag;
@@ -45,13 +57,13 @@ export function rawInteger(tag: ProfileTag, value: number): number {
 }
 
 /** The raw value whose label a text is; else the text as a number. */
-function unlabelled(point: ModbusPoint, value: Quantity): number {
+export function unlabelled(point: Point, value: Quantity): number {
   const known = Object.entries(point.labels ?? {}).find(([, label]) => label === value);
   return Number(known ? known[0] : value);
 }
 
 /** The value's bytes, most significant first. */
-function bytesOf(tag: ProfileTag, value: Quantity): Buffer {
+function bytesOf(tag: ModbusTag, value: Quantity): Buffer {
   const { point } = tag;
   const bytes = Buffer.alloc(BYTES[point.type]);
   const number = unlabelled(point, value);
@@ -79,7 +91,7 @@ function isOn(value: Quantity): boolean {
 }
 
 /** The registers of one point, in the device's order of words and bytes. A bit of a register comes as that bit's weight. */
-export function encodePoint(profile: Profile, tag: ProfileTag, value: Quantity): readonly number[] {
+export function encodePoint(profile: ModbusProfile, tag: ModbusTag, value: Quantity): readonly number[] {
   const { point } = tag;
   const { quirks } = profile;
   if (point.type === "string") {

@@ -114,3 +114,22 @@ export function quantityOf(
   const shown = sensor ? booth.stateAt(sensor.since - 1000) : state;
   return source({ state: shown, seed: booth.seed, code: booth.code });
 }
+
+/** Which bay's booth feeds a tag, and which quantity of it: `mode_2` of bay 2 is the second booth's `mode`. */
+function sourceOf(booth: Booth, tag: { readonly name: string; readonly bay: number }): { booth: Booth; name: string } {
+  const own = booth.bays[tag.bay - 1];
+  const suffix = `_${tag.bay}`;
+  const name = own !== undefined && tag.name.endsWith(suffix) ? tag.name.slice(0, -suffix.length) : tag.name;
+  return { booth: own ?? booth, name };
+}
+
+/** As `quantityOf`, of the bay that the tag belongs to; `state` is that of the whole booth at the instant. */
+export function bayQuantityOf(
+  booth: Booth,
+  tag: { readonly name: string; readonly bay: number },
+  { state, code }: { readonly state: BoothState; readonly code: Look["code"] },
+): Quantity | undefined {
+  const source = sourceOf(booth, tag);
+  const own = source.booth === booth ? state : source.booth.stateAt(state.at);
+  return quantityOf(source.name, own, { seed: booth.seed, stateAt: (at) => source.booth.stateAt(at), code });
+}

@@ -1,6 +1,6 @@
 import { encodePoint, widthOf } from "./encode.ts";
-import { quantityOf } from "./quantities.ts";
-import type { ModbusTable, Profile, ProfileTag } from "../../src/core/types/profile.ts";
+import { bayQuantityOf } from "./quantities.ts";
+import type { ModbusProfile, ModbusTable, ModbusTag, Profile } from "../../src/core/types/profile.ts";
 import type { Mode } from "../../src/core/types/booth.ts";
 import type { Booth } from "./model/booth.ts";
 import type { BoothState } from "./model/types.ts";
@@ -36,14 +36,13 @@ export interface RegisterImage {
 }
 
 /** The profile's map, filled from the booth. */
-export function registerImage(profile: Profile, booth: Booth): RegisterImage {
+export function registerImage(profile: ModbusProfile, booth: Booth): RegisterImage {
   const code = modeCoder(profile);
-  const look = { seed: booth.seed, stateAt: (at: number) => booth.stateAt(at), code };
   const tables = Map.groupBy(profile.tags, (tag) => tag.point.table);
-  const value = (tag: ProfileTag, state: BoothState): Quantity =>
-    quantityOf(tag.name, state, look) ?? (tag.point.type === "string" ? "" : 0);
-  const words = (tag: ProfileTag, state: BoothState): readonly number[] => encodePoint(profile, tag, value(tag, state));
-  const tornWords = (tag: ProfileTag, state: BoothState): readonly number[] => {
+  const value = (tag: ModbusTag, state: BoothState): Quantity =>
+    bayQuantityOf(booth, tag, { state, code }) ?? (tag.point.type === "string" ? "" : 0);
+  const words = (tag: ModbusTag, state: BoothState): readonly number[] => encodePoint(profile, tag, value(tag, state));
+  const tornWords = (tag: ModbusTag, state: BoothState): readonly number[] => {
     const now = words(tag, state);
     if (tag.point.type === "string" || now.length < 2) return now;
     const before = words(tag, booth.stateAt(state.at - TORN_MS));

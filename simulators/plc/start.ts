@@ -6,18 +6,20 @@ import { startRtuSerial, startRtuTcp } from "./rtu-server.ts";
 import { registerImage } from "./registers.ts";
 import { writeTruth } from "./truth-file.ts";
 import type { FilterLimits, FilterType } from "../../src/core/types/booth.ts";
-import type { Profile } from "../../src/core/types/profile.ts";
+import type { ModbusProfile, OpcuaProfile, Profile } from "../../src/core/types/profile.ts";
 import type { SimClock } from "../clock.ts";
 import type { Manners } from "./manners.ts";
+import type { Device } from "./modbus-frames.ts";
 import type { ServerCounts } from "./counts.ts";
 import type { RtuOptions, RtuServer, RtuTcpServer } from "./rtu-server.ts";
 import type { Booth } from "./model/booth.ts";
 import type { Scenario } from "./model/scenario.ts";
 import type { Truth } from "./model/truth.ts";
 import type { Identity } from "./model/types.ts";
+import type { RunningOpcua } from "./opcua/server.ts";
 
 export interface PlcOptions {
-  readonly profile: Profile;
+  readonly profile: ModbusProfile;
   readonly scenario: Scenario;
   readonly seed: number;
   readonly clock: SimClock;
@@ -33,6 +35,8 @@ export interface PlcOptions {
   readonly rtuPort?: number;
   /** And on a serial line: a port, or one end of a pty pair. */
   readonly rtuPath?: string;
+  /** The same booth behind an OPC UA server too. */
+  readonly opcua?: { readonly profile: OpcuaProfile; readonly port: number };
 }
 
 /** A PLC that answers on 127.0.0.1. */
@@ -43,6 +47,7 @@ export interface RunningPlc {
   /** The serial line, where it was asked for. */
   readonly serial: RtuServer | null;
   readonly booth: Booth;
+  readonly opcua: RunningOpcua | null;
   readonly counts: Readonly<ServerCounts>;
   /** May be changed at any time. */
   readonly manners: Manners;
@@ -63,7 +68,7 @@ export function limitsOf(profile: Profile): Readonly<Partial<Record<FilterType, 
 
 /** The booth of a scenario as that profile's owner sees it. */
 export function boothFor(
-  options: Pick<PlcOptions, "profile" | "scenario" | "seed" | "identity"> & { start: number },
+  options: Pick<PlcOptions, "scenario" | "seed" | "identity"> & { readonly profile: Profile; readonly start: number },
 ): Booth {
   const { profile, scenario, seed, start, identity } = options;
   const rules = { limits: limitsOf(profile), mode_sets: profile.mode_sets };
@@ -79,7 +84,13 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
   const booth = boothFor({ ...options, start: options.start ?? clock.wall() });
   const manners: Manners = { ...goodManners(), ...options.scenario.manners, ...options.manners };
   const { max_registers, max_bits } = profile.quirks;
-  const device = { image: registerImage(profile, booth), max_registers, max_bits, manners, answered_at: -Infinity };
+  const device: Device = {
+    image: registerImage(profile, booth),
+    max_registers,
+    max_bits,
+    manners,
+    answered_at: -Infinity,
+  };
   const link = (): "up" | "dark" | "silent" => {
     const state = booth.stateAt(clock.wall());
     if (!state.powered) return "dark";
@@ -90,13 +101,11 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
     { device, now: () => clock.wall(), sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms, signal), link },
     options.port,
   );
-  const rtuOptions: RtuOptions = {
-    deviceOf: (unit) => (unit === profile.quirks.unit_id && link() === "up" ? device : null),
-    now: () => clock.wall(),
-    sleep: (ms, signal) => clock.sleep(ms, signal),
-  };
-  const rtu = options.rtuPort === undefined ? null : await startRtuTcp(rtuOptions, options.rtuPort);
-  const serial = options.rtuPath === undefined ? null : await startRtuSerial(rtuOptions, options.rtuPath);
+  const open: Closable[] = [server];
+  const beside = await openBeside({ options, booth, device, link }, open).catch(async (error: unknown) => {
+    await closeAll(open);
+    throw error;
+  });
   const stopping = new AbortController();
   const by = { clock, signal: stopping.signal };
   const writing = options.truthFile === undefined ? Promise.resolve() : writeTruth(booth, options.truthFile, by);
@@ -104,8 +113,7 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
   writing.catch(() => undefined);
   return {
     port: server.port,
-    rtu,
-    serial,
+    ...beside,
     booth,
     counts: server.counts,
     manners,
@@ -115,8 +123,50 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
     online: () => server.online(),
     stop: async () => {
       stopping.abort();
-      await Promise.all([server.close(), rtu?.close(), serial?.close()]);
+      await closeAll(open);
       await writing;
     },
   };
+}
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+async function closeAll(open: readonly Closable[]): Promise<void> {
+  await Promise.all(open.map((one) => one.close()));
+}
+
+interface BoothOnWires {
+  readonly options: PlcOptions;
+  readonly booth: Booth;
+  readonly device: Device;
+  readonly link: () => "up" | "dark" | "silent";
+}
+
+/** The ways to the booth beside Modbus TCP, as asked for. What has been opened is in `open`, also after a rejection. */
+async function openBeside(
+  { options, booth, device, link }: BoothOnWires,
+  open: Closable[],
+): Promise<Pick<RunningPlc, "rtu" | "serial" | "opcua">> {
+  const { profile, clock, rtuPort, rtuPath } = options;
+  const rtuOptions: RtuOptions = {
+    deviceOf: (unit) => (unit === profile.quirks.unit_id && link() === "up" ? device : null),
+    now: () => clock.wall(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+  };
+  const rtu = rtuPort === undefined ? null : await startRtuTcp(rtuOptions, rtuPort);
+  if (rtu !== null) open.push(rtu);
+  const serial = rtuPath === undefined ? null : await startRtuSerial(rtuOptions, rtuPath);
+  if (serial !== null) open.push(serial);
+  const opcua = await startOpcua(options, booth);
+  if (opcua !== null) open.push({ close: () => opcua.stop() });
+  return { rtu, serial, opcua };
+}
+
+/** Loaded only where it is asked for: the library behind it is large. */
+async function startOpcua({ opcua, clock }: PlcOptions, booth: Booth): Promise<RunningOpcua | null> {
+  if (opcua === undefined) return null;
+  const { startOpcuaServer } = await import("./opcua/server.ts");
+  return startOpcuaServer({ ...opcua, booth, now: () => clock.wall() });
 }

@@ -1,6 +1,6 @@
 import { rawInteger } from "./encode.ts";
 import { modeCoder } from "./registers.ts";
-import { quantityOf } from "./quantities.ts";
+import { bayQuantityOf } from "./quantities.ts";
 import type { Profile, ProfileTag } from "../../src/core/types/profile.ts";
 import type { SimClock } from "../clock.ts";
 import type { Booth } from "./model/booth.ts";
@@ -83,7 +83,10 @@ type Carried = { readonly value: number | string | boolean } | { readonly reason
 /** What is left of a value after a register of that type carried it. */
 function carried(tag: ProfileTag, value: Quantity): Carried {
   const { point } = tag;
-  if (point.type === "string") return { value: String(value).slice(0, 2 * (point.length ?? 1)) };
+  if (point.type === "string") {
+    const room = "table" in point ? 2 * (point.length ?? 1) : Infinity;
+    return { value: String(value).slice(0, room) };
+  }
   if (point.type === "bool") return { value: value === true || (typeof value === "number" && value !== 0) };
   const label = Object.entries(point.labels ?? {}).find(([, text]) => text === value);
   return carriedNumber(tag, Number(label ? label[0] : value));
@@ -96,7 +99,7 @@ function carried(tag: ProfileTag, value: Quantity): Carried {
 export function virtualDriver(options: VirtualDriverOptions): VirtualDriver {
   const { booth, profile, clock } = options;
   const link = options.link ?? virtualLink();
-  const look = { seed: booth.seed, stateAt: (at: number) => booth.stateAt(at), code: modeCoder(profile) };
+  const code = modeCoder(profile);
   let isOpen = false;
   const faultOf = (state: BoothState): VirtualFault | null => {
     if (link.fault) return link.fault;
@@ -112,7 +115,7 @@ export function virtualDriver(options: VirtualDriverOptions): VirtualDriver {
     return state;
   };
   const sample = (tag: ProfileTag, state: BoothState): VirtualSample => {
-    const quantity = quantityOf(tag.name, state, look) ?? (tag.point.type === "string" ? "" : 0);
+    const quantity = bayQuantityOf(booth, tag, { state, code }) ?? (tag.point.type === "string" ? "" : 0);
     const came = link.bad_tags.includes(tag.name) ? { reason: "exception_2" } : carried(tag, quantity);
     if ("value" in came) return { tag: tag.name, value: came.value, quality: "good" };
     return { tag: tag.name, value: null, quality: "bad", reason: came.reason };

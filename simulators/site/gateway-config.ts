@@ -7,16 +7,38 @@ export interface GatewayConfigInput {
   readonly modbusPort: number;
   readonly serial: string;
   readonly tz: string;
+  readonly speed: number;
+}
+
+/** A poll takes real time, however fast the booth's clock runs: below this much of it the polls would only queue up. */
+const LEAST_REAL_MS = { fast: 10, slow: 30 };
+const INTERVAL_MS = { fast: 1_000, slow: 10_000 };
+
+/** The profile's poll intervals; at high speed wider ones, so that the machine's own pauses don't count as gaps. */
+function pollAt(speed: number): Record<"fast" | "slow", { poll_interval_ms: number }> {
+  const at = (group: "fast" | "slow"): { poll_interval_ms: number } => ({
+    poll_interval_ms: Math.round(Math.max(INTERVAL_MS[group], LEAST_REAL_MS[group] * speed)),
+  });
+  return { fast: at("fast"), slow: at("slow") };
 }
 
 /** The configuration that the site's agent starts with: an ordinary one, but for the clock. */
-export function gatewayConfig({ folder, serviceUrl, modbusPort, serial, tz }: GatewayConfigInput): string {
+export function gatewayConfig({ folder, serviceUrl, modbusPort, serial, tz, speed }: GatewayConfigInput): string {
   const config = {
     data_dir: folder.gateway,
     runtime_dir: folder.runtime,
     clock_file: folder.clockFile,
     service: { url: serviceUrl, api_key_file: folder.keyFile },
-    booths: [{ id: "booth-1", serial, profile: "click-booth", modbus: { host: "127.0.0.1", port: modbusPort }, tz }],
+    booths: [
+      {
+        id: "booth-1",
+        serial,
+        profile: "click-booth",
+        modbus: { host: "127.0.0.1", port: modbusPort },
+        poll: pollAt(speed),
+        tz,
+      },
+    ],
   };
   return `# Made by the site at each start; what is changed here is lost.\n${stringify(config)}`;
 }

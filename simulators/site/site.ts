@@ -102,6 +102,7 @@ interface Story {
 
 function startPlcHere({ scenario, seed, ports }: SiteOptions, { memory, clock }: Story): Promise<RunningPlc> {
   const profile = loadProfile(PROFILE);
+  if (profile.protocol !== "modbus") throw new Error(`${PROFILE} is no Modbus profile`);
   const identity = { plc_serial: memory.serial };
   return startPlc({ profile, scenario, seed, clock, port: ports.modbus, start: memory.story_start, identity });
 }
@@ -133,6 +134,7 @@ function writeConfig({ options, memory, service, plc }: Site): void {
       modbusPort: plc.port,
       serial: memory.serial,
       tz: options.scenario.tz,
+      speed: options.speed,
     }),
   );
 }

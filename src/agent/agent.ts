@@ -3,6 +3,8 @@ import type { BoothId, Milliseconds } from "../core/types/units.ts";
 import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type ServiceBoard } from "./board.ts";
+import { clockLoop } from "./clock-loop.ts";
+import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
 import type { LinkBoothParts } from "./link-booth.ts";
 import { linkLoop } from "./link-loop.ts";
@@ -15,11 +17,14 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly version: string;
   readonly service_url: string;
   readonly heartbeat_interval_ms: Milliseconds;
+  readonly broker_url: string | null;
   readonly booths: readonly BoothSetup[];
   readonly api: ServiceApi;
   readonly link: ServiceLink;
   readonly secrets: Secrets;
   readonly notify: Notify;
+  /** What the cloud side hears of the service's clock. */
+  readonly service_time: HeardTime;
   readonly wireName: (mode: Mode) => string;
 }
 
@@ -60,9 +65,20 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), news }, both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
     ...booths.map((booth) =>
-      reportLoop({ ...parts, board: booth.board, news, vendor: booth.setup.profile.vendor }, both),
+      reportLoop(
+        {
+          ...parts,
+          board: booth.board,
+          news,
+          vendor: booth.setup.profile.vendor,
+          protocol: booth.setup.profile.protocol,
+          recordSeen: (record) => applyEvent(provisioning(booth), { kind: "record_seen", record }),
+        },
+        both,
+      ),
     ),
     ...booths.map((booth) => followService(booth, { news, signal: both })),
+    clockLoop({ ...parts, booths }, both),
   ];
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();

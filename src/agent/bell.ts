@@ -11,6 +11,9 @@ export interface Bell {
   wait(signal: AbortSignal, ms?: Milliseconds): Promise<void>;
 }
 
+/** Cuts a sleep short that nobody waits for any more. Made once: each poll rings, and an exception is dear to make. */
+const WOKEN = new Error("woken");
+
 export function createBell(clock: Clock): Bell {
   const waiting = new Set<() => void>();
   return {
@@ -31,7 +34,7 @@ function waitFor(
     const finish = (settle: () => void): void => {
       bell.waiting.delete(wake);
       signal.removeEventListener("abort", abort);
-      timer.abort();
+      timer.abort(WOKEN);
       settle();
     };
     const wake = (): void => finish(resolve);

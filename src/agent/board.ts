@@ -10,6 +10,8 @@ export interface BoothBoard {
   readonly address: string;
   /** provision loop */
   row: ProvisioningRow;
+  /** Settles when the event applied last is stored: the next one starts from what it made. */
+  turn: Promise<void>;
   /** link loop */
   plc: LinkStatus;
   /** committer, and sync for acked_seq */

@@ -1,13 +1,14 @@
 import type { BoothConfig } from "../core/types/config.ts";
 import type { Parameters } from "../core/types/parameters.ts";
 import type { Profile } from "../core/types/profile.ts";
+import { clockText, startWatch, watchClock, type ClockReading, type ClockWatch } from "../core/clock-watch.ts";
 import { factText } from "../core/fact-text.ts";
 import { emptyRow } from "../core/provisioning.ts";
 import { withService } from "../core/service-parameters.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
-import type { Fact } from "../core/types/record.ts";
-import type { BoothId, EpochMs, Milliseconds } from "../core/types/units.ts";
+import type { ClockRecord, Fact } from "../core/types/record.ts";
+import type { BoothId, BootId, EpochMs, Milliseconds } from "../core/types/units.ts";
 import type { TakenEntry } from "../core/types/taken.ts";
 import type { Clock, Driver, Identity, Logger, Random, Store, Tail } from "../ports.ts";
 import type { Bell } from "./bell.ts";
@@ -35,6 +36,10 @@ export interface BoothSetup {
 /** How the fold's state is looked at; the agent itself never looks inside. */
 export interface StateView {
   summaryOf(state: unknown, now: EpochMs): BoothSummary;
+  /** Corrected time of the present moment, as the state's offset has it. */
+  now(state: unknown, clock: Clock): EpochMs;
+  /** Offset that a sync in that boot gave; null: none did. */
+  syncedOffset(state: unknown, boot: BootId): Milliseconds | null;
   /** The parameters in force in the fold; null: none yet. */
   parametersIn(state: unknown): Parameters | null;
 }
@@ -59,6 +64,9 @@ export interface Booth {
   readonly committer: Committer;
   /** Logs the parameters now in force where they differ from the last logged ones. */
   logParameters(): void;
+  /** Logs what a look at the clocks brought. Returns it in words; null: nothing. */
+  watchClock(reading: ClockReading): string | null;
+  clockWatch(): ClockWatch;
 }
 
 /** A gap up to three polls, 15 s at least, is bridged. */
@@ -82,7 +90,7 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
     board.pending = committer.pending();
   };
   const intake = createIntake(
-    { clock: parts.clock, tail, stream: info, parameters: parametersNow, taken },
+    { clock: parts.clock, tail, stream: info, parameters: parametersNow, taken, isFull: () => committer.isFull() },
     Math.max(info.last_take, ...leftover.map((entry) => entry.take)),
   );
   let logged = board.state === undefined ? null : parts.view.parametersIn(board.state);
@@ -92,9 +100,9 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
     logged = now;
     intake.record((when) => ({ kind: "p", ...when, tag: "", value: now, quality: "good" }));
   };
-  logClock(parts.clock, intake);
+  const clock = openClock(parts, { board, intake, leftover });
   logParameters();
-  return { setup, board, intake, committer, logParameters };
+  return { setup, board, intake, committer, logParameters, ...clock };
 }
 
 async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoard> {
@@ -105,6 +113,7 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     booth,
     address: setup.address,
     row: row ?? emptyRow(parts.clock.wall()),
+    turn: Promise.resolve(),
     plc: linkDown(parts.clock.wall(), "not connected yet"),
     info,
     state: await parts.store.state(info.stream),
@@ -132,9 +141,10 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
       interval_ms: parts.commit_interval_ms,
       bridge: (group) => Math.max(LEAST_BRIDGE_MS, 3 * (setup.parameters.groups[group]?.poll_interval_ms ?? 0)),
       committed: (result) => {
-        board.info = { ...board.info, newest_seq: result.newest_seq };
-        board.state = result.state;
-        board.summary = parts.view.summaryOf(result.state, clock.wall());
+        const { newest_seq, sendable_seq, state } = result;
+        board.info = { ...board.info, newest_seq, sendable_seq };
+        board.state = state;
+        board.summary = parts.view.summaryOf(state, parts.view.now(state, clock));
         board.pending = committer.pending();
         board.last_commit_at = clock.wall();
         board.commit_ms = result.commit_ms;
@@ -155,15 +165,42 @@ function tellFacts(log: Logger, booth: BoothId, facts: readonly Fact[]): void {
   }
 }
 
-function logClock(clock: Clock, intake: Intake): void {
-  const state = clock.synced() ? "synced" : "unsynced";
-  intake.record((when) => ({
-    kind: "t",
-    ...when,
-    tag: "",
-    value: { wall: when.at, state, witness: "kernel" },
-    quality: "good",
-  }));
+/** Logs the clock at the start, and keeps the watch on it. */
+function openClock(
+  { clock, view }: BoothParts,
+  { board, intake, leftover }: { board: BoothBoard; intake: Intake; leftover: readonly TakenEntry[] },
+): Pick<Booth, "watchClock" | "clockWatch"> {
+  const log = (value: ClockRecord["value"]): void =>
+    intake.record((when) => ({ kind: "t", ...when, tag: "", value, quality: "good" }));
+  const known = board.state === undefined ? null : view.syncedOffset(board.state, clock.boot);
+  const started = startWatch(syncedIn(leftover, clock.boot) ?? known, {
+    mono: clock.mono(),
+    wall: clock.wall(),
+    kernel: clock.synced(),
+    service_offset: null,
+  });
+  let { watch } = started;
+  log(started.value);
+  return {
+    clockWatch: () => watch,
+    watchClock(reading) {
+      const before = watch;
+      const { watch: after, value } = watchClock(before, reading);
+      watch = after;
+      if (value === null) return null;
+      log(value);
+      return clockText(before, after, value);
+    },
+  };
+}
+
+/** A sync that a crash kept from being committed. */
+function syncedIn(leftover: readonly TakenEntry[], boot: BootId): Milliseconds | null {
+  const records = leftover.map((entry) => (entry.kind === "record" ? entry.record : null));
+  const sync = records.findLast(
+    (record) => record?.kind === "t" && record.boot === boot && record.value.state === "synced",
+  );
+  return sync?.kind === "t" ? sync.value.wall - sync.mono : null;
 }
 
 function storeTrouble(parts: BoothParts, board: BoothBoard, reason: string): void {

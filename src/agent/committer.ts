@@ -5,7 +5,7 @@ import type { TakenEntry } from "../core/types/taken.ts";
 import type { Clock, Ingested, Logger, Random, Store, StreamInfo, Tail } from "../ports.ts";
 import { createBell, isOver } from "./bell.ts";
 
-/** Entries held in memory while the store can't commit: about 14 h of one booth at 1 Hz, some 15 MB. */
+/** Entries held, in memory and in the tail, while the store can't commit: about 14 h of one booth at 1 Hz, some 15 MB. */
 const MAX_PENDING = 50_000;
 /** One commit takes at most this many, so that a long backlog of the tail doesn't make one huge transaction. */
 const MAX_ENTRIES_PER_COMMIT = 2_000;
@@ -29,6 +29,8 @@ export interface CommitterParts {
 /** Groups taken entries into commits: one transaction each, at once where something urgent is among them. */
 export interface Committer {
   add(entry: TakenEntry, urgent: boolean): void;
+  /** No more may be taken until a commit succeeds: what isn't taken is an honest gap, what is taken is never dropped. */
+  isFull(): boolean;
   pending(): number;
   /** Runs until aborted; then commits what is left, once. */
   run(signal: AbortSignal): Promise<void>;
@@ -40,7 +42,6 @@ export function createCommitter(parts: CommitterParts, leftover: readonly TakenE
   const pending: TakenEntry[] = [...leftover];
   let urgent = true;
   let committedAt = Number.NEGATIVE_INFINITY;
-  let dropped = 0;
 
   const commit = async (): Promise<void> => {
     const entries = pending.slice(0, MAX_ENTRIES_PER_COMMIT);
@@ -59,19 +60,11 @@ export function createCommitter(parts: CommitterParts, leftover: readonly TakenE
   };
   return {
     add(entry, isUrgent) {
-      if (pending.length >= MAX_PENDING) {
-        dropped += 1;
-        if (dropped === 1)
-          parts.log.error(
-            { held: MAX_PENDING },
-            "the store hasn't committed for hours: new readings are only in the tail file",
-          );
-        return;
-      }
       pending.push(entry);
       urgent ||= isUrgent;
       bell.ring();
     },
+    isFull: () => pending.length >= MAX_PENDING,
     pending: () => pending.length,
     async run(signal) {
       let failures = 0;

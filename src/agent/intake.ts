@@ -19,6 +19,9 @@ const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([
   "first_scan",
 ]);
 
+/** Why decoding refuses a value outside its limits; other odd values are told by `oddEvents`. */
+const REFUSED: Readonly<Partial<Record<string, string>>> = { below_min: "between", above_max: "between" };
+
 /** While a group gets no answer, time passes in the log by one entry in this long. */
 const UNANSWERED_EVERY_MS = 60_000;
 
@@ -27,6 +30,8 @@ export interface IntakeParts {
   readonly tail: Tail;
   readonly stream: StreamInfo;
   readonly parameters: () => Parameters;
+  /** While true nothing is taken: there is no place left for it. */
+  readonly isFull: () => boolean;
   /** Gets every entry once it is in the tail. */
   readonly taken: (entry: TakenEntry, urgent: boolean) => void;
 }
@@ -53,6 +58,11 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
   };
   return {
     answered(group, samples) {
+      if (parts.isFull()) {
+        // Logged anew once there is place again.
+        filters.delete(group);
+        return;
+      }
       const { boot, mono, at } = when();
       const tags = parts.parameters().tags;
       const before = filters.get(group) ?? EMPTY_FILTER;
@@ -77,12 +87,20 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         const record = { kind: "e", boot, mono, at, tag: "", value, quality: "good" } as const;
         hand({ kind: "record", take: ++take, stream, record }, false);
       }
+      for (const { tag, reason = "" } of changes) {
+        const event = REFUSED[reason];
+        if (event === undefined) continue;
+        const value = { event, detail: `what was read is no value: ${reason.replace("_", " ")}`, tag };
+        const record: LogRecord = { kind: "e", boot, mono, at, tag: "", value, quality: "good" };
+        hand({ kind: "record", take: ++take, stream, record }, false);
+      }
     },
     unanswered(groups) {
       const { boot, mono, at } = when();
       for (const group of groups) {
         // What comes after a silence is logged anew, whether it changed or not.
         filters.delete(group);
+        if (parts.isFull()) continue;
         const last = silentSince.get(group);
         if (last !== undefined && mono - last < UNANSWERED_EVERY_MS) continue;
         silentSince.set(group, mono);

@@ -8,6 +8,10 @@ import type { BoothBoard, ServiceBoard } from "./board.ts";
 const CREDENTIAL_BYTES = 32;
 /** How often verifying looks at the service. */
 const VERIFY_EVERY_MS = 5_000;
+/** The service's record is read again at the start, then this often. */
+const REFRESH_EVERY_MS = 21_600_000;
+/** Where the link is down the record may tell why: the broker has another address now. */
+const REFRESH_WHEN_DOWN_MS = 30_000;
 
 export interface ProvisionParts {
   readonly clock: Clock;
@@ -23,9 +27,12 @@ export interface ProvisionParts {
 
 /** Drives one booth's provisioning: looks at the row, takes the one step it asks for, stores what came of it. */
 export async function provisionLoop(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
+  // What the last process knew may be old; a booth that isn't bound yet gets its record by the steps themselves.
+  const refreshed: Refreshed = { at: isBound(parts.board.row) ? Number.NEGATIVE_INFINITY : parts.clock.mono() };
   while (!isOver(signal)) {
     try {
-      await oneStep(parts, signal);
+      if (refreshIsDue(parts, refreshed)) await refresh(parts, refreshed);
+      else await oneStep(parts, refreshed, signal);
     } catch (error) {
       if (isOver(signal)) break;
       throw error;
@@ -33,13 +40,14 @@ export async function provisionLoop(parts: ProvisionParts, signal: AbortSignal):
   }
 }
 
-async function oneStep(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
+async function oneStep(parts: ProvisionParts, refreshed: Refreshed, signal: AbortSignal): Promise<void> {
   const { board, news } = parts;
   const row = board.row;
   const step = stepOf(row);
-  if (step === "wait") return news.wait(signal);
+  if (step === "wait") return news.wait(signal, REFRESH_WHEN_DOWN_MS);
   if (row.wait_ms > 0) await waitOrChange(parts, row, signal);
   if (board.row !== row) return;
+  if (step !== "verify") refreshed.at = parts.clock.mono();
   switch (step) {
     case "look_up":
       return lookUp(parts);
@@ -52,8 +60,31 @@ async function oneStep(parts: ProvisionParts, signal: AbortSignal): Promise<void
   }
 }
 
-/** Applies an event and stores the row before anybody sees it. */
-export async function applyEvent(parts: ProvisionParts, event: ProvisioningEvent): Promise<void> {
+/** Monotonic time of the last reading of the record. */
+interface Refreshed {
+  at: number;
+}
+
+function refreshIsDue({ board, clock, service }: ProvisionParts, refreshed: Refreshed): boolean {
+  const every = service.link.kind === "down" ? REFRESH_WHEN_DOWN_MS : REFRESH_EVERY_MS;
+  return isBound(board.row) && clock.mono() - refreshed.at >= every;
+}
+
+async function refresh(parts: ProvisionParts, refreshed: Refreshed): Promise<void> {
+  refreshed.at = parts.clock.mono();
+  const answer = await parts.api.lookUp(await keyFor(parts), parts.board.row.serial ?? "");
+  if (answer.kind === "ok") await applyEvent(parts, { kind: "record_seen", record: answer.value });
+}
+
+/** Applies an event and stores the row before anybody sees it. Events of several sources take their turn. */
+export function applyEvent(parts: ProvisionParts, event: ProvisioningEvent): Promise<void> {
+  const { board } = parts;
+  const turn = board.turn.then(() => applyInTurn(parts, event));
+  board.turn = turn.catch(() => undefined);
+  return turn;
+}
+
+async function applyInTurn(parts: ProvisionParts, event: ProvisioningEvent): Promise<void> {
   const { board, clock, random } = parts;
   const { gateway_id } = await parts.identity.gateway();
   const before = board.row;

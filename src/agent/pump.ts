@@ -40,11 +40,14 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
   for (;;) {
     signal.throwIfAborted();
     if (failed.reason !== null) throw failed.reason;
-    if (sent >= info().newest_seq) {
+    if (sent >= info().sendable_seq) {
       await parts.news.wait(signal);
       continue;
     }
-    for (const batch of cutBatches(await parts.store.read(info().stream, sent + 1, READ_LIMIT))) {
+    const records = await parts.store.read(info().stream, sent + 1, READ_LIMIT);
+    if (records.length === 0)
+      throw new Error(`the store has no record from seq ${(sent + 1).toString()} on, though it should`);
+    for (const batch of cutBatches(records)) {
       while (underway.size >= session.window()) await Promise.race(underway);
       if (hasFailed(failed)) break;
       sent = batch.at(-1)?.seq ?? sent;

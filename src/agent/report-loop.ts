@@ -1,10 +1,12 @@
 import { fullJitter } from "../core/backoff.ts";
 import { connectivityOf } from "../core/reported.ts";
 import type { Mode } from "../core/types/booth.ts";
+import type { ServiceRecord } from "../core/types/service.ts";
 import type { Milliseconds } from "../core/types/units.ts";
 import type { Clock, Identity, Logger, Random, Reported, ServiceApi } from "../ports.ts";
 import type { Bell } from "./bell.ts";
 import type { BoothBoard } from "./board.ts";
+import type { StateView } from "./booth.ts";
 
 const AT_LEAST_EVERY_MS = 21_600_000;
 /** Changes that follow each other closely go in one request. */
@@ -20,7 +22,11 @@ export interface ReportParts {
   readonly board: BoothBoard;
   readonly news: Bell;
   readonly commit_interval_ms: Milliseconds;
+  readonly view: Pick<StateView, "now">;
   readonly vendor: string;
+  readonly protocol: string;
+  /** Gets the record that the service answers with: a broker or working hours may have changed meanwhile. */
+  readonly recordSeen: (record: ServiceRecord) => Promise<void>;
   /** How a mode is called on the wire. */
   readonly wireName: (mode: Mode) => string;
 }
@@ -60,6 +66,7 @@ async function put(parts: ReportParts, reported: Reported): Promise<boolean> {
       { event: "reported", booth: parts.board.booth, connectivity_status: reported.connectivity_status },
       `${parts.board.booth}: reported ${reportText(reported)}`,
     );
+    await parts.recordSeen(answer.value);
     return true;
   }
   if (answer.kind !== "keep")
@@ -79,11 +86,11 @@ function reportedNow(parts: ReportParts): Reported {
     plc_program: summary?.plc_program ?? null,
     plc_program_revision: summary?.plc_program_revision ?? null,
     last_program_update: summary?.last_program_update ?? null,
-    connectivity_status: connectivityOf(board, clock.wall(), parts.commit_interval_ms),
+    connectivity_status: connectivityOf(board, parts.view.now(board.state, clock), parts.commit_interval_ms),
     last_active_mode:
       summary === null || summary.last_active_mode === null ? null : parts.wireName(summary.last_active_mode),
     plc: {
-      protocol: "modbus",
+      protocol: parts.protocol,
       address: board.address,
       vendor: parts.vendor,
       serial_number: summary?.plc_serial ?? null,

@@ -1,6 +1,6 @@
 import type { AgentStatus, BoothStatus } from "../core/types/status.ts";
 import type { EpochMs, Milliseconds } from "../core/types/units.ts";
-import type { Clock } from "../ports.ts";
+import type { Clock, ServiceTime } from "../ports.ts";
 import type { BoothBoard, ServiceBoard } from "./board.ts";
 import type { StateView } from "./booth.ts";
 
@@ -11,6 +11,7 @@ export interface StatusParts {
   readonly service_url: string;
   readonly commit_interval_ms: Milliseconds;
   readonly clock: Clock;
+  readonly service_time: ServiceTime;
   readonly view: StateView;
   readonly service: ServiceBoard;
   readonly boards: readonly BoothBoard[];
@@ -24,13 +25,18 @@ export function statusOf(parts: StatusParts): AgentStatus {
     at: now,
     started_at: parts.started_at,
     boot: parts.clock.boot,
+    clock: clockStatusOf(parts.service_time.offset()),
     service: { ...parts.service.link, url: parts.service_url },
-    booths: parts.boards.map((board) => boothStatusOf(board, parts.view, now)),
+    booths: parts.boards.map((board) => boothStatusOf(board, parts)),
     loss_window_ms: parts.commit_interval_ms,
   };
 }
 
-function boothStatusOf(board: BoothBoard, view: StateView, now: EpochMs): BoothStatus {
+function clockStatusOf(offset_ms: Milliseconds | null): AgentStatus["clock"] {
+  return { synced: offset_ms !== null, offset_ms };
+}
+
+function boothStatusOf(board: BoothBoard, { view, clock }: StatusParts): BoothStatus {
   const { row, info } = board;
   return {
     booth: board.booth,
@@ -47,7 +53,7 @@ function boothStatusOf(board: BoothBoard, view: StateView, now: EpochMs): BoothS
       advice: row.advice,
     },
     plc: { ...board.plc, address: board.address },
-    now: board.state === undefined ? null : view.summaryOf(board.state, now),
+    now: board.state === undefined ? null : view.summaryOf(board.state, view.now(board.state, clock)),
     log: {
       taken: board.taken,
       newest_seq: info.newest_seq,

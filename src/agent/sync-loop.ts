@@ -19,6 +19,8 @@ export interface SyncParts {
   readonly service: ServiceBoard;
   readonly booths: readonly BoothBoard[];
   readonly heartbeat_interval_ms: Milliseconds;
+  /** Where the service's record names no broker. */
+  readonly broker_url: string | null;
   /** Rings after each commit, each provisioning step, each change of a link. */
   readonly news: Bell;
 }
@@ -145,16 +147,19 @@ async function untilBindingsChange(
 }
 
 async function accountOf(parts: SyncParts): Promise<LinkAccount | null> {
-  const mqtt = parts.booths.find((board) => isBound(board.row))?.row.record?.mqtt;
+  const bound = parts.booths.find((board) => isBound(board.row));
+  if (bound === undefined) return null;
+  const mqtt = bound.row.record?.mqtt;
   const { gateway_id, credential } = await parts.identity.gateway();
-  if (!mqtt?.url || credential === null) return null;
+  const url = mqtt?.url ?? parts.broker_url;
+  if (url === null || credential === null) return null;
   return {
     gateway_id,
     credential,
-    url: mqtt.url,
-    client_id: mqtt.client_id ?? gateway_id,
-    username: mqtt.username ?? gateway_id,
-    topic_prefix: mqtt.topic_prefix ?? `bg/v1/${gateway_id}`,
+    url,
+    client_id: mqtt?.client_id ?? gateway_id,
+    username: mqtt?.username ?? gateway_id,
+    topic_prefix: mqtt?.topic_prefix ?? `bg/v1/${gateway_id}`,
   };
 }
 

@@ -48,17 +48,17 @@ async function confirm(text: string, control: AgentControl): Promise<LocalAnswer
 }
 
 /** The booth named, or the only one there is. */
-function boothOf(control: AgentControl, named: string | undefined): string | null {
+export function boothOf(control: AgentControl, named: string | undefined): string | null {
   const booths = control.status().booths.map(({ booth }) => booth);
   if (named === undefined) return booths.length === 1 ? (booths[0] ?? null) : null;
   return booths.includes(named) ? named : null;
 }
 
-function bad(error: string): LocalAnswer {
+export function bad(error: string): LocalAnswer {
   return { status: 400, body: { error } };
 }
 
-function jsonOf(text: string): unknown {
+export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

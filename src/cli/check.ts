@@ -1,6 +1,6 @@
 import { loadConfig } from "../config/config.ts";
 import { findProfile } from "../config/profile.ts";
-import { modbusAddressText } from "../core/modbus-address.ts";
+import { plcAddress } from "../core/plc-address.ts";
 import { AGENT_OPTIONS, configPath } from "./agent-client.ts";
 import { EXIT, type Command } from "./command.ts";
 
@@ -20,7 +20,7 @@ export const checkCommand: Command = {
         serial: booth.serial ?? null,
         profile: `${profile.name} ${profile.version}`,
         tags: profile.tags.length,
-        plc: modbusAddressText(booth.modbus),
+        plc: plcAddress(booth),
       };
     });
     if (values["json"] === true)

@@ -16,6 +16,12 @@ export function retryAfterMs(header: string | string[] | undefined, now: EpochMs
   return Number.isFinite(wait) ? Math.min(Math.max(0, wait), MAX_RETRY_AFTER_MS) : null;
 }
 
+/** The Date header as an instant, in the middle of the second that it names; null where absent or unreadable. */
+export function dateOf(header: string | string[] | undefined): EpochMs | null {
+  const time = typeof header === "string" ? Date.parse(header) : NaN;
+  return Number.isFinite(time) ? time + 500 : null;
+}
+
 /**
  * What an answer means for whoever asked. Decided by status, never by the error's text; a body that isn't the
  * JSON expected (a captive portal's page, a cut answer) counts as "later".

@@ -1,4 +1,5 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { withPublicRoots } from "./tls.ts";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 
 /** The whole exchange must be done within this. */
@@ -37,7 +38,7 @@ export function createHttpClient(options: { readonly baseUrl: string; readonly c
         keepAlive: true,
         maxSockets: 2,
         minVersion: "TLSv1.2",
-        ...(options.ca === undefined ? {} : { ca: options.ca }),
+        ...(options.ca === undefined ? {} : { ca: withPublicRoots(options.ca) }),
       })
     : new HttpAgent({ keepAlive: true, maxSockets: 2 });
   const open = secure ? httpsRequest : httpRequest;

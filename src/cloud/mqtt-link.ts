@@ -1,32 +1,26 @@
 import { randomUUID } from "node:crypto";
+import { withPublicRoots } from "./tls.ts";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import mqtt, { type MqttClient } from "mqtt";
-import { hashOf } from "../wire/hash.ts";
-import { ackShape, batchOf, helloOf, stateOf, TOPICS, type AckWire, type StateWire } from "../wire/telemetry.ts";
-import type { BatchOutcome, BoothHeartbeat, Clock, LinkAccount, LinkSession, ServiceLink } from "../ports.ts";
-import type { Placed } from "../core/types/record.ts";
+import { exchange, parseAck, settle, type Waiting } from "./acks.ts";
+import { batchOf, helloOf, stateOf, TOPICS, type StateWire } from "../wire/telemetry.ts";
+import type { BoothHeartbeat, Clock, LinkAccount, LinkSession, ServiceLink, ServiceTime } from "../ports.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEPALIVE_S = 30;
-/** The service acks after its own commit; without an ack in this time the batch is sent again in a new session. */
-const ACK_DEADLINE_MS = 15_000;
 /** A publish that the broker doesn't confirm: the session is dead, whatever TCP says. */
 const PUBLISH_DEADLINE_MS = 15_000;
+/** Time for the last words of a session. */
+const CLOSE_WITHIN_MS = 1_000;
 const MAX_WINDOW = 4;
 const gzipAsync = promisify(gzip);
-
-interface Waiting {
-  readonly stream: string;
-  readonly s0: number;
-  readonly n: number;
-  readonly hash: string;
-  readonly settle: (outcome: BatchOutcome) => void;
-}
 
 export interface MqttLinkParts {
   readonly clock: Clock;
   readonly agentVersion: string;
+  readonly service_time: ServiceTime;
   readonly ca?: string;
 }
 
@@ -38,6 +32,7 @@ export function createMqttLink(parts: MqttLinkParts): ServiceLink {
   let version: ProtocolVersion = 5;
   return {
     async connect(account, signal) {
+      refuseOpen(account.url);
       const session = randomUUID();
       const dial = { account, session, signal };
       const client = await connectOnce(parts, { ...dial, version }).catch((error: unknown) => {
@@ -48,6 +43,15 @@ export function createMqttLink(parts: MqttLinkParts): ServiceLink {
       return sessionOf(parts, { client, account, session });
     },
   };
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** The broker's address comes from the service: without TLS the credential goes to this machine alone. */
+function refuseOpen(url: string): void {
+  const { protocol, hostname } = new URL(url);
+  if (["mqtts:", "wss:"].includes(protocol) || LOOPBACK.test(hostname)) return;
+  throw new Error(`the service names ${protocol}//${hostname} as its broker: without TLS nothing is sent there`);
 }
 
 /** MQTT 5, or 3.1.1 for brokers that know no other. */
@@ -80,7 +84,7 @@ async function connectOnce(parts: MqttLinkParts, { account, session, signal, ver
     queueQoSZero: false,
     resubscribe: false,
     rejectUnauthorized: true,
-    ...(parts.ca === undefined ? {} : { ca: parts.ca }),
+    ...(parts.ca === undefined ? {} : { ca: withPublicRoots(parts.ca) }),
     will: {
       topic: `${account.topic_prefix}/${TOPICS.state}`,
       payload: Buffer.from(
@@ -120,7 +124,7 @@ function heartbeatOf(parts: MqttLinkParts, beat: Beat): StateWire {
     session: beat.session,
     since: beat.since,
     agent_version: parts.agentVersion,
-    clock: { offset_ms: null, synced: parts.clock.synced() },
+    clock: { offset_ms: parts.service_time.offset(), synced: parts.service_time.offset() !== null },
     links: { service: beat.online ? "up" : "down" },
     booths: beat.booths.map(({ stream, waiting_records, ...booth }) => ({
       stream_id: stream,
@@ -159,10 +163,13 @@ async function sessionOf(parts: MqttLinkParts, { client, account, session }: Ope
     const ack = parseAck(payload);
     if (ack === null) return;
     window = Math.min(MAX_WINDOW, Math.max(1, ack.window));
-    settle(waiting, ack);
+    settle(parts, waiting, ack);
   });
+  // mqtt.js never settles a publish of a connection that is gone: whoever waits for one learns of the end here.
+  const ended = closed.then((reason) => Promise.reject(new Error(reason)));
+  ended.catch(() => undefined);
   const publish = (topic: string, payload: string | Buffer, retain = false): Promise<void> =>
-    publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain });
+    Promise.race([publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain }), ended]);
   await client.subscribeAsync(`${account.topic_prefix}/down/#`, { qos: 1 });
   return {
     closed,
@@ -183,46 +190,22 @@ async function sessionOf(parts: MqttLinkParts, { client, account, session }: Ope
       const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, parts.clock.wall());
       const body = await gzipAsync(JSON.stringify(wire));
       if (over) return { kind: "keep", reason: "the session is over" };
-      return exchange({ waiting, stream, records, publish: () => publish(TOPICS.batch, body) });
+      return exchange({
+        waiting,
+        stream,
+        records,
+        sent: parts.clock.mono(),
+        publish: () => publish(TOPICS.batch, body),
+      });
     },
     async close() {
-      await publish(
-        TOPICS.state,
-        JSON.stringify(heartbeatOf(parts, { session, since, online: false, booths: [] })),
-        true,
-      ).catch(() => undefined);
-      await client.endAsync(over).catch(() => undefined);
+      const last = JSON.stringify(heartbeatOf(parts, { session, since, online: false, booths: [] }));
+      // A broker that hangs must not hold a stop: the will says the same.
+      const farewell = publish(TOPICS.state, last, true).then(() => client.endAsync(over));
+      await Promise.race([farewell.catch(() => undefined), delay(CLOSE_WITHIN_MS, undefined, { ref: false })]);
+      client.end(true);
     },
   };
-}
-
-interface Exchange {
-  readonly waiting: Set<Waiting>;
-  readonly stream: string;
-  readonly records: readonly Placed[];
-  readonly publish: () => Promise<void>;
-}
-
-/** Publishes and waits for the ack that names this very batch. */
-function exchange({ waiting, stream, records, publish }: Exchange): Promise<BatchOutcome> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => entry.settle({ kind: "keep", reason: "no ack in time" }), ACK_DEADLINE_MS);
-    const entry: Waiting = {
-      stream,
-      s0: records[0]?.seq ?? 0,
-      n: records.length,
-      hash: hashOf(records),
-      settle(outcome) {
-        clearTimeout(timer);
-        waiting.delete(entry);
-        resolve(outcome);
-      },
-    };
-    waiting.add(entry);
-    publish().catch((error: unknown) =>
-      entry.settle({ kind: "keep", reason: error instanceof Error ? error.message : String(error) }),
-    );
-  });
 }
 
 function publishOnce(
@@ -230,7 +213,6 @@ function publishOnce(
   message: { topic: string; payload: string | Buffer; retain: boolean },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    // mqtt.js never settles a publish of a client that has ended.
     const timer = setTimeout(() => reject(new Error("the broker doesn't confirm")), PUBLISH_DEADLINE_MS);
     client.publish(message.topic, message.payload, { qos: 1, retain: message.retain }, (error) => {
       clearTimeout(timer);
@@ -238,24 +220,4 @@ function publishOnce(
       else resolve();
     });
   });
-}
-
-function parseAck(payload: Buffer): AckWire | null {
-  try {
-    const parsed = ackShape.safeParse(JSON.parse(payload.toString("utf8")));
-    return parsed.success ? parsed.data : null;
-  } catch {
-    // Something that isn't JSON under our ack topic acks nothing; the batch's deadline answers it.
-    return null;
-  }
-}
-
-/** An ack moves only the batch it names, and only where the service stored what was sent. */
-function settle(waiting: ReadonlySet<Waiting>, ack: AckWire): void {
-  for (const entry of waiting) {
-    if (entry.stream !== ack.st || entry.s0 !== ack.s0 || entry.n !== ack.n) continue;
-    if (ack.conflict !== null) entry.settle({ kind: "conflict", seq: ack.conflict });
-    else if (ack.hash === entry.hash || ack.reject.length > 0) entry.settle({ kind: "acked", rejected: ack.reject });
-    else entry.settle({ kind: "keep", reason: "the service's ack has another hash than what was sent" });
-  }
 }

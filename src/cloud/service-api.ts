@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import pRetry from "p-retry";
 import type { ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
-import type { Clock, Random, Reported, ServiceApi } from "../ports.ts";
+import type { Clock, Random, Reported, ServiceApi, ServiceTime } from "../ports.ts";
 import { fullJitter } from "../core/backoff.ts";
 import { provisioningShape, type ClaimWire, type ReportedWire, type UpdateWire } from "../wire/provisioning.ts";
 import { answerTime, isoTime } from "../wire/time.ts";
-import { answerOf } from "./answer.ts";
+import { answerOf, dateOf } from "./answer.ts";
 import type { HttpClient, HttpRequest } from "./http.ts";
 
 const PATH = "/api/booths_provisioning";
@@ -17,6 +17,7 @@ export interface ServiceApiParts {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly random: Random;
+  readonly service_time: ServiceTime;
   readonly agentVersion: string;
   readonly hardwareId: string;
 }
@@ -110,7 +111,11 @@ async function askFor(parts: ServiceApiParts, request: HttpRequest): Promise<Ser
 
 async function sendOnce(parts: ServiceApiParts, request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> {
   try {
-    return answerOf(await parts.http.send(request), parseRecord, parts.clock.wall());
+    const sent = parts.clock.mono();
+    const answer = await parts.http.send(request);
+    const time = dateOf(answer.headers["date"]);
+    if (time !== null) parts.service_time.heard({ time, sent, received: parts.clock.mono() });
+    return answerOf(answer, parseRecord, parts.clock.wall());
   } catch (error) {
     return { kind: "keep", reason: `the service can't be reached: ${describe(error)}`, after_ms: null };
   }

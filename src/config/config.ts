@@ -4,8 +4,9 @@ import type { WorkingHours } from "../core/types/booth.ts";
 import type { BoothConfig, Config, ModbusConfig } from "../core/types/config.ts";
 import { parseWith, refuseIfAny } from "./explain.ts";
 import { checkGateway, normaliseSerial } from "./gateway-checks.ts";
+import { opcuaOf } from "./gateway-opcua.ts";
 import { gatewaySchema } from "./gateway-schema.ts";
-import type { BoothInput, GatewayInput } from "./gateway-schema.ts";
+import type { BoothInput, GatewayInput, ModbusInput } from "./gateway-schema.ts";
 import { SHIPPED_PROFILES } from "./profile.ts";
 import { openYaml, readSource } from "./yaml-source.ts";
 
@@ -42,23 +43,25 @@ function configOf(input: GatewayInput, folder: string): Config {
       ...(ca_file === undefined ? {} : { ca_file: absolute(ca_file) }),
       ...(api_key_file === undefined ? {} : { api_key_file: absolute(api_key_file) }),
     },
-    booths: input.booths.map(boothOf),
+    booths: input.booths.map((booth) => boothOf(booth, absolute)),
   };
 }
 
-function boothOf(input: BoothInput): BoothConfig {
-  const { serial, working_hours, modbus, ...rest } = input;
-  return {
+function boothOf(input: BoothInput, absolute: (path: string) => string): BoothConfig {
+  const { serial, working_hours, modbus, opcua, ...rest } = input;
+  const settings = {
     ...rest,
-    modbus: modbusOf(modbus),
     ...(serial === undefined ? {} : { serial: normaliseSerial(serial) }),
     working_hours: working_hours.map(shiftOf),
   };
+  if (opcua !== undefined) return { ...settings, opcua: opcuaOf(opcua, absolute) };
+  if (modbus !== undefined) return { ...settings, modbus: modbusOf(modbus) };
+  throw new Error("a booth without a link passed the checks"); // checkGateway refuses it
 }
 
 const MODBUS_PORT = 502;
 
-function modbusOf({ host, port, framing, serial, ...rest }: BoothInput["modbus"]): ModbusConfig {
+function modbusOf({ host, port, framing, serial, ...rest }: ModbusInput): ModbusConfig {
   if (serial !== undefined) return { serial, ...rest };
   // checkGateway has refused a booth that has neither.
   return { host: host ?? "", port: port ?? MODBUS_PORT, ...(framing === undefined ? {} : { framing }), ...rest };

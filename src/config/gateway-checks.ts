@@ -1,6 +1,7 @@
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./explain.ts";
-import type { BoothInput, GatewayInput } from "./gateway-schema.ts";
+import { checkOpcua } from "./gateway-opcua.ts";
+import type { BoothInput, GatewayInput, ModbusInput } from "./gateway-schema.ts";
 import { HTTP_SCHEMES, MQTT_SCHEMES, urlFault } from "./url-check.ts";
 import type { DataPath, YamlSource } from "./yaml-source.ts";
 
@@ -52,7 +53,14 @@ function checkBooth(booth: BoothInput, path: DataPath, source: YamlSource): read
   if (booth.serial !== undefined && !/^[A-Z0-9]+(-[A-Z0-9]+)*$/.test(normaliseSerial(booth.serial))) {
     problems.push(source.problemAt([...path, "serial"], "a serial number is letters, digits and single dashes"));
   }
-  problems.push(...checkModbus(booth.modbus, [...path, "modbus"], source));
+  if ((booth.modbus === undefined) === (booth.opcua === undefined)) {
+    const message = "a booth needs modbus or opcua, and not both";
+    problems.push(source.problemAt(booth.modbus === undefined ? path : [...path, "opcua"], message, { at: "key" }));
+  }
+  if (booth.modbus !== undefined) problems.push(...checkModbus(booth.modbus, [...path, "modbus"], source));
+  if (booth.opcua !== undefined) {
+    problems.push(...checkOpcua(booth.opcua).map(([key, fault]) => source.problemAt([...path, "opcua", key], fault)));
+  }
   if (!isTimeZone(booth.tz)) {
     const hint = didYouMean(booth.tz, Intl.supportedValuesOf("timeZone"));
     problems.push(source.problemAt([...path, "tz"], `"${booth.tz}" is no time zone`, { hint }));
@@ -60,7 +68,7 @@ function checkBooth(booth: BoothInput, path: DataPath, source: YamlSource): read
   return problems;
 }
 
-function checkModbus(modbus: BoothInput["modbus"], path: DataPath, source: YamlSource): readonly Problem[] {
+function checkModbus(modbus: ModbusInput, path: DataPath, source: YamlSource): readonly Problem[] {
   const { host, port, framing, serial } = modbus;
   const fault = (key: string, message: string): readonly Problem[] => [
     source.problemAt(key === "" ? path : [...path, key], message, { at: "key" }),
@@ -74,10 +82,12 @@ function checkModbus(modbus: BoothInput["modbus"], path: DataPath, source: YamlS
   return [source.problemAt([...path, "host"], "a host is a name or an IP address, without port or scheme")];
 }
 
-/** Booths that share a connection must agree on what it is. */
+/** Booths that share a Modbus connection must agree on what it is; every OPC UA booth has a session of its own. */
 function checkSharing({ booths }: GatewayInput, source: YamlSource): readonly Problem[] {
   const first = new Map<string, { readonly how: string; readonly id: string }>();
-  return booths.flatMap(({ id, modbus: { host, port, framing, serial } }, index) => {
+  return booths.flatMap(({ id, modbus }, index) => {
+    if (modbus === undefined) return [];
+    const { host, port, framing, serial } = modbus;
     const link = serial?.path ?? `${host ?? ""}:${port ?? 502}`;
     const how = JSON.stringify(serial ?? framing ?? "tcp");
     const earlier = first.get(link);

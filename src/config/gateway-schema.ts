@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { OPCUA_POLICIES } from "../core/types/config.ts";
 import { groupNameSchema, groupSchema, limitsSchema, modeSetsSchema, profileNameSchema } from "./common-schema.ts";
 
 /** A gateway is a small box: more booths than this belong on a second one. */
@@ -49,11 +50,27 @@ const modbusSchema = z
   })
   .describe("Booths with the same host and port, or the same serial path, share one connection.");
 
+const opcuaSchema = z.strictObject({
+  endpoint: z.string().max(2000).describe("opc.tcp://HOST:PORT/PATH"),
+  security_policy: z.enum(OPCUA_POLICIES).default("Basic256Sha256").describe("Signed and encrypted, but for None."),
+  allow_insecure: z
+    .boolean()
+    .default(false)
+    .describe("Lets security_policy be None: every reading is then uncertain, and no password is sent."),
+  user: z.string().min(1).max(200).exactOptional(),
+  password_file: path.exactOptional().describe("File of mode 0600 that holds the user's password."),
+  user_certificate_file: path.exactOptional().describe("Login by certificate, PEM."),
+  user_key_file: path.exactOptional().describe("Its private key, PEM, mode 0600."),
+  server_certificate_fingerprint: z.string().max(200).exactOptional().describe("SHA-256 of the server's certificate."),
+  server_certificate_file: path.exactOptional().describe("The server's certificate, PEM or DER."),
+});
+
 export const boothSchema = z.strictObject({
   id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a booth's id is lower-case letters, digits and dashes"),
   serial: z.string().max(64).exactOptional().describe("Serial number as on the nameplate; may be entered later."),
   profile: profileNameSchema.describe("Name of the PLC program's profile."),
-  modbus: modbusSchema,
+  modbus: modbusSchema.exactOptional(),
+  opcua: opcuaSchema.exactOptional(),
   poll: z.record(groupNameSchema, groupSchema).default({}).describe("Overrides the profile's, per group."),
   mode_sets: modeSetsSchema.exactOptional(),
   min_stage_ms: z.int().min(0).max(600_000).exactOptional(),
@@ -107,3 +124,5 @@ export const gatewaySchema = z.strictObject({
 
 export type GatewayInput = z.output<typeof gatewaySchema>;
 export type BoothInput = z.output<typeof boothSchema>;
+export type ModbusInput = z.output<typeof modbusSchema>;
+export type OpcuaInput = z.output<typeof opcuaSchema>;

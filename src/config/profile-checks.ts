@@ -1,8 +1,8 @@
 import { isBitTable, LAST_ADDRESS, pointWidth } from "../core/profile.ts";
-import type { ModbusPoint, ModbusType } from "../core/types/profile.ts";
+import type { ModbusPoint, ModbusType, OpcuaType } from "../core/types/profile.ts";
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./explain.ts";
-import type { ProfileInput, TagInput } from "./profile-schema.ts";
+import type { ModbusProfileInput, ProfileInput, TagInput } from "./profile-schema.ts";
 import type { YamlSource } from "./yaml-source.ts";
 
 /** What the schema can't say because it concerns more than one value. Each check gives problems, never throws. */
@@ -11,7 +11,9 @@ type Fault = readonly [key: string, message: string, hint?: string | undefined];
 
 const FILTER_ROLES: ReadonlySet<string> = new Set(["filter_minutes", "filter_reset", "filter_pressure"]);
 /** Lowest and highest raw value. */
-const INTEGER_RANGES: Readonly<Partial<Record<ModbusType, readonly [bigint, bigint]>>> = {
+const INTEGER_RANGES: Readonly<Partial<Record<ModbusType | OpcuaType, readonly [bigint, bigint]>>> = {
+  uint8: [0n, 255n],
+  int8: [-128n, 127n],
   uint16: [0n, 65_535n],
   int16: [-32_768n, 32_767n],
   bcd16: [0n, 9_999n],
@@ -40,11 +42,11 @@ export function checkTag(input: ProfileInput, tag: TagInput): readonly Fault[] {
   if ((tag.min !== undefined || tag.max !== undefined) && !isNumeric(tag)) {
     faults.push([tag.min === undefined ? "max" : "min", `a ${tag.type} has no limits`]);
   }
-  return [...faults, ...checkSentinels(tag), ...checkLabels(tag), ...checkOrders(tag), ...checkModulus(tag)];
+  return [...faults, ...checkSentinels(tag), ...checkLabels(tag), ...checkModulus(tag)];
 }
 
-/** Checks of one tag against the table that its address lies in. */
-export function checkPoint(point: ModbusPoint, quirks: ProfileInput["modbus"]): readonly Fault[] {
+/** Checks of one tag against its device: the table that its address lies in, the orders of words and bytes. */
+export function checkPoint(point: ModbusPoint, quirks: ModbusProfileInput["modbus"]): readonly Fault[] {
   const faults: Fault[] = [];
   const bits = isBitTable(point.table);
   if (quirks.tables !== undefined && !quirks.tables.includes(point.table)) {
@@ -67,7 +69,7 @@ export function checkPoint(point: ModbusPoint, quirks: ProfileInput["modbus"]): 
   const hole = (quirks.holes[point.table] ?? []).find(([from, to]) => point.address <= to && last >= from);
   if (hole !== undefined)
     faults.push(["address", `lies in the declared hole ${hole[0]}..${hole[1]} of table ${point.table}`]);
-  return faults;
+  return [...faults, ...checkOrders(point)];
 }
 
 function isNumeric(tag: TagInput): boolean {
@@ -99,12 +101,13 @@ function checkLabels(tag: TagInput): readonly Fault[] {
   return faults;
 }
 
-function checkOrders(tag: TagInput): readonly Fault[] {
+function checkOrders(point: ModbusPoint): readonly Fault[] {
   const faults: Fault[] = [];
-  const isText = tag.type === "string";
-  if (tag.string_order !== undefined && !isText) faults.push(["string_order", "only a string has a string_order"]);
-  if (tag.byte_order !== undefined && isText) faults.push(["byte_order", "a string has a string_order instead"]);
-  if (tag.word_order !== undefined && isText) faults.push(["word_order", "a string's registers stand in their order"]);
+  const isText = point.type === "string";
+  if (point.string_order !== undefined && !isText) faults.push(["string_order", "only a string has a string_order"]);
+  if (point.byte_order !== undefined && isText) faults.push(["byte_order", "a string has a string_order instead"]);
+  if (point.word_order !== undefined && isText)
+    faults.push(["word_order", "a string's registers stand in their order"]);
   return faults;
 }
 
@@ -149,6 +152,7 @@ function checkModes(input: ProfileInput, source: YamlSource): readonly Problem[]
 }
 
 function checkHoles(input: ProfileInput, source: YamlSource): readonly Problem[] {
+  if (input.protocol !== "modbus") return [];
   return Object.entries(input.modbus.holes).flatMap(([table, ranges]) =>
     ranges.flatMap(([from, to], index) =>
       from <= to

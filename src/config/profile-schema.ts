@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import type { TagRole } from "../core/types/parameters.ts";
-import type { ModbusType } from "../core/types/profile.ts";
+import type { ModbusType, OpcuaType } from "../core/types/profile.ts";
 import {
   groupNameSchema,
   groupSchema,
@@ -10,6 +10,7 @@ import {
   profileModeSchema,
   profileNameSchema,
 } from "./common-schema.ts";
+import { nodeSchema, opcuaSchema, pathSchema } from "./profile-opcua-schema.ts";
 
 /** Written as records, so that the compiler misses none of the union's members. */
 const ROLES: Readonly<Record<TagRole, true>> = {
@@ -36,7 +37,7 @@ const ROLES: Readonly<Record<TagRole, true>> = {
   door_open: true,
   motor_starts: true,
 };
-const TYPES: Readonly<Record<ModbusType, true>> = {
+const MODBUS_TYPES: Readonly<Record<ModbusType, true>> = {
   bool: true,
   uint16: true,
   int16: true,
@@ -48,6 +49,20 @@ const TYPES: Readonly<Record<ModbusType, true>> = {
   float64: true,
   bcd16: true,
   bcd32: true,
+  string: true,
+};
+const OPCUA_TYPES: Readonly<Record<OpcuaType, true>> = {
+  bool: true,
+  uint8: true,
+  int8: true,
+  uint16: true,
+  int16: true,
+  uint32: true,
+  int32: true,
+  uint64: true,
+  int64: true,
+  float32: true,
+  float64: true,
   string: true,
 };
 
@@ -111,7 +126,7 @@ const counterSchema = z.strictObject({
   retained: z.boolean().describe("Kept by the PLC over a power cycle."),
 });
 
-export const tagSchema = z.strictObject({
+const tagName = {
   name: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "a tag's name is lower-case letters, digits and _"),
   label: z.string().min(1).max(100).exactOptional(),
   role: z
@@ -120,17 +135,9 @@ export const tagSchema = z.strictObject({
     .describe("What the tag means to derivation."),
   filter: z.enum(["intake_filter", "pre_filter", "exhaust_filter"]).exactOptional(),
   bay: z.int().min(0).max(4).default(0).describe("0: the whole booth."),
-  address: z
-    .union([z.int(), z.string()], "an address is a number such as 400001, or text such as 4x0001 or holding:0x4000")
-    .describe(
-      "400001 or 40001 or 4x0001 (holding), 300001 (input), 100001 (discrete), 1..65536 (coil), or TABLE:NUMBER, 0-based.",
-    ),
-  type: z.enum(Object.keys(TYPES) as ModbusType[]),
-  word_order: wordOrder.exactOptional(),
-  byte_order: wordOrder.exactOptional(),
-  string_order: wordOrder.exactOptional(),
-  length: z.int().min(1).max(PROTOCOL_MAX_REGISTERS).exactOptional().describe("Registers of a string."),
-  bit: z.int().min(0).max(15).exactOptional().describe("Which bit of a register is a bool."),
+};
+
+const tagMeaning = {
   scale: z
     .number()
     .refine((scale) => scale !== 0, "a scale of 0 makes every value 0")
@@ -152,6 +159,30 @@ export const tagSchema = z.strictObject({
   deadband: z.number().min(0).default(0),
   heartbeat_ms: z.int().min(1000).max(86_400_000).default(DEFAULT_HEARTBEAT_MS),
   counter: counterSchema.exactOptional(),
+};
+
+const modbusTagSchema = z.strictObject({
+  ...tagName,
+  address: z
+    .union([z.int(), z.string()], "an address is a number such as 400001, or text such as 4x0001 or holding:0x4000")
+    .describe(
+      "400001 or 40001 or 4x0001 (holding), 300001 (input), 100001 (discrete), 1..65536 (coil), or TABLE:NUMBER, 0-based.",
+    ),
+  type: z.enum(Object.keys(MODBUS_TYPES) as ModbusType[]),
+  word_order: wordOrder.exactOptional(),
+  byte_order: wordOrder.exactOptional(),
+  string_order: wordOrder.exactOptional(),
+  length: z.int().min(1).max(PROTOCOL_MAX_REGISTERS).exactOptional().describe("Registers of a string."),
+  bit: z.int().min(0).max(15).exactOptional().describe("Which bit of a register is a bool."),
+  ...tagMeaning,
+});
+
+const opcuaTagSchema = z.strictObject({
+  ...tagName,
+  node: nodeSchema.exactOptional(),
+  path: pathSchema.exactOptional(),
+  type: z.enum(Object.keys(OPCUA_TYPES) as OpcuaType[]),
+  ...tagMeaning,
 });
 
 const filterSchema = z.strictObject({
@@ -159,17 +190,18 @@ const filterSchema = z.strictObject({
   baseline_pa: z.number().min(0).exactOptional().describe("Clean pressure drop, Pa."),
 });
 
-export const profileSchema = z.strictObject({
+const profileHead = {
   name: profileNameSchema,
   version: z.string().min(1).max(40),
   kind: z
     .enum(["booth", "device"])
     .exactOptional()
     .describe("device: a drive, a burner or a sensor by itself, with no modes. Default: booth."),
-  protocol: z.literal("modbus"),
+};
+
+const profileBody = {
   vendor: z.string().max(200).default(""),
   document: z.string().max(1000).default("").describe("The document that the map was made from."),
-  modbus: modbusSchema.prefault({}),
   groups: z.record(groupNameSchema, groupSchema),
   modes: z.record(z.string().max(40), profileModeSchema).describe("The PLC's code, as text, to mode."),
   mode_sets: modeSetsSchema.default({}),
@@ -180,8 +212,30 @@ export const profileSchema = z.strictObject({
       exhaust_filter: filterSchema.exactOptional(),
     })
     .default({}),
-  tags: z.array(tagSchema).min(1).max(MAX_TAGS),
+};
+
+export const modbusProfileSchema = z.strictObject({
+  ...profileHead,
+  protocol: z.literal("modbus"),
+  modbus: modbusSchema.prefault({}),
+  ...profileBody,
+  tags: z.array(modbusTagSchema).min(1).max(MAX_TAGS),
 });
 
-export type ProfileInput = z.output<typeof profileSchema>;
-export type TagInput = z.output<typeof tagSchema>;
+export const opcuaProfileSchema = z.strictObject({
+  ...profileHead,
+  protocol: z.literal("opcua"),
+  opcua: opcuaSchema.prefault({}),
+  ...profileBody,
+  tags: z.array(opcuaTagSchema).min(1).max(MAX_TAGS),
+});
+
+/** For editors; the loader takes the schema of the file's own protocol, so that its messages are about that one. */
+export const profileSchema = z.discriminatedUnion("protocol", [modbusProfileSchema, opcuaProfileSchema]);
+
+export type ModbusProfileInput = z.output<typeof modbusProfileSchema>;
+export type OpcuaProfileInput = z.output<typeof opcuaProfileSchema>;
+export type ProfileInput = ModbusProfileInput | OpcuaProfileInput;
+export type ModbusTagInput = z.output<typeof modbusTagSchema>;
+export type OpcuaTagInput = z.output<typeof opcuaTagSchema>;
+export type TagInput = ModbusTagInput | OpcuaTagInput;

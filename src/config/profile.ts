@@ -3,16 +3,16 @@ import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 
 import { completeModeSets } from "../core/parameters.ts";
-import type { ModbusPoint, Profile, ProfileTag } from "../core/types/profile.ts";
-import type { Problem } from "./config-error.ts";
+import type { ModbusProfile, OpcuaProfile, Profile } from "../core/types/profile.ts";
 import { ConfigError } from "./config-error.ts";
 import { didYouMean, parseWith, refuseIfAny } from "./explain.ts";
-import { parseAddress } from "./profile-address.ts";
-import { checkPoint, checkProfile, checkTag } from "./profile-checks.ts";
-import { profileSchema } from "./profile-schema.ts";
-import type { ProfileInput, TagInput } from "./profile-schema.ts";
+import { checkProfile } from "./profile-checks.ts";
+import { modbusProfileSchema, opcuaProfileSchema } from "./profile-schema.ts";
+import { buildModbusTag, buildOpcuaTag } from "./profile-tags.ts";
 import { openYaml, readSource } from "./yaml-source.ts";
 import type { YamlSource } from "./yaml-source.ts";
+
+const PROTOCOLS: readonly string[] = ["modbus", "opcua"];
 
 /** Where the profiles stand that come with the agent. */
 export const SHIPPED_PROFILES = fileURLToPath(new URL("../../config/profiles", import.meta.url));
@@ -23,16 +23,38 @@ export function parseProfile(text: string, file: string): Profile {
 }
 
 function profileOf(source: YamlSource): Profile {
-  const input = parseWith(profileSchema, source);
-  const built = input.tags.map((tag, index) => buildTag(input, tag, { source, index }));
+  const protocol = protocolOf(source);
+  return protocol === "opcua" ? opcuaProfileOf(source) : modbusProfileOf(source);
+}
+
+/** Read before everything else, since it says which keys there may be. */
+function protocolOf(source: YamlSource): string | undefined {
+  const { data } = source;
+  if (typeof data !== "object" || data === null || !("protocol" in data)) return undefined;
+  const protocol = data.protocol;
+  if (typeof protocol !== "string" || PROTOCOLS.includes(protocol)) return String(protocol);
+  const hint = didYouMean(protocol, PROTOCOLS) ?? `one of ${PROTOCOLS.join(", ")}`;
+  refuseIfAny([source.problemAt(["protocol"], `"${protocol.slice(0, 60)}" is not known here`, { hint })], source);
+  return undefined;
+}
+
+function modbusProfileOf(source: YamlSource): ModbusProfile {
+  const input = parseWith(modbusProfileSchema, source);
+  const built = input.tags.map((tag, index) => buildModbusTag(input, tag, { source, index }));
   refuseIfAny([...checkProfile(input, source), ...built.flatMap(({ problems }) => problems)], source);
   const { modbus: quirks, mode_sets, ...rest } = input;
-  return {
-    ...rest,
-    quirks,
-    mode_sets: completeModeSets(mode_sets),
-    tags: built.flatMap(({ tag }) => (tag === null ? [] : [tag])),
-  };
+  const tags = built.flatMap(({ tag }) => (tag === null ? [] : [tag]));
+  return { ...rest, quirks, mode_sets: completeModeSets(mode_sets), tags };
+}
+
+function opcuaProfileOf(source: YamlSource): OpcuaProfile {
+  const input = parseWith(opcuaProfileSchema, source);
+  const built = input.tags.map((tag, index) => buildOpcuaTag(input, tag, { source, index }));
+  refuseIfAny([...checkProfile(input, source), ...built.flatMap(({ problems }) => problems)], source);
+  const { opcua, mode_sets, ...rest } = input;
+  const { max_nodes_per_read } = opcua;
+  const tags = built.flatMap(({ tag }) => (tag === null ? [] : [tag]));
+  return { ...rest, quirks: { max_nodes_per_read }, mode_sets: completeModeSets(mode_sets), tags };
 }
 
 /** Reads and checks one profile. Throws ConfigError. */
@@ -62,53 +84,4 @@ function notFound(name: string, dirs: readonly string[]): ConfigError {
   const names = profileNames(dirs);
   const hint = didYouMean(name, names) ?? `known: ${names.join(", ") || "none"}; looked in ${dirs.join(", ")}`;
   return new ConfigError(`${name}.yaml`, [{ line: 0, column: 0, path: "", message: "there is no such profile", hint }]);
-}
-
-function buildTag(
-  input: ProfileInput,
-  tag: TagInput,
-  place: { source: YamlSource; index: number },
-): { tag: ProfileTag | null; problems: readonly Problem[] } {
-  const problem = ([key, message, hint]: readonly [string, string, (string | undefined)?]): Problem =>
-    place.source.problemAt(["tags", place.index, key], message, { hint });
-  const faults = checkTag(input, tag);
-  const address = parseAddress(tag.address);
-  if ("message" in address) {
-    return { tag: null, problems: [...faults, ["address", address.message, address.hint] as const].map(problem) };
-  }
-  const point = pointOf(tag, address);
-  return {
-    tag: tagOf(tag, point),
-    problems: [...faults, ...checkPoint(point, input.modbus)].map(problem),
-  };
-}
-
-function pointOf(tag: TagInput, at: Pick<ModbusPoint, "table" | "address">): ModbusPoint {
-  const { type, scale, offset, sentinels } = tag;
-  return { ...at, type, ...definedOf(tag), scale, offset, sentinels };
-}
-
-const OPTIONAL = ["word_order", "byte_order", "string_order", "length", "bit", "min", "max", "labels"] as const;
-
-/** Only what the file gives: an absent key stays absent. */
-function definedOf(tag: TagInput): Partial<Pick<ModbusPoint, (typeof OPTIONAL)[number]>> {
-  return Object.fromEntries(OPTIONAL.flatMap((key) => (tag[key] === undefined ? [] : [[key, tag[key]]])));
-}
-
-function tagOf(tag: TagInput, point: ModbusPoint): ProfileTag {
-  const { name, label, role, filter, bay, unit, factor, group, deadband, heartbeat_ms, counter } = tag;
-  return {
-    name,
-    label: label ?? name,
-    ...(role === undefined ? {} : { role }),
-    ...(filter === undefined ? {} : { filter }),
-    bay,
-    unit,
-    factor,
-    group,
-    deadband,
-    heartbeat_ms,
-    ...(counter === undefined ? {} : { counter }),
-    point,
-  };
 }

@@ -3,10 +3,11 @@ import { inOrder, rawNumber } from "./raw-value.ts";
 import type { WordOrders } from "./raw-value.ts";
 import { scaleBigint, scaleFloat32, scaleFloat64, scaleInteger } from "./scaling.ts";
 import type { Quality, TagValue } from "./types/booth.ts";
-import type { FirstOf, ModbusPoint } from "./types/profile.ts";
+import type { FirstOf, ModbusPoint, ValueRules } from "./types/profile.ts";
 
 /** Why a value that the device did send is no value. The driver adds `hole` and `exception_<code>` for what it didn't. */
-export type DecodeReason = "sentinel" | "nan" | "inf" | "below_min" | "above_max" | "not_text" | "not_bcd" | "missing";
+export type DecodeReason =
+  "sentinel" | "nan" | "inf" | "below_min" | "above_max" | "not_text" | "not_bcd" | "missing" | "wrong_type";
 
 /** A value, or null with quality bad and the reason; nothing in between. */
 export type Decoded =
@@ -43,35 +44,48 @@ function decodeWords(point: ModbusPoint, orders: Orders, words: readonly number[
   if (point.type === "bool") return good((((ordered[0] ?? 0) >> (point.bit ?? 0)) & 1) === 1);
   const raw = rawNumber(point.type, ordered);
   if (raw === null) return bad("not_bcd");
-  if (isSentinel(point, raw)) return bad("sentinel");
+  return decodeNumber(point, raw, point.type === "float32" || point.type === "float64" ? point.type : "integer");
+}
+
+/** How a raw number was carried; a whole number of 64 bits comes as a bigint. */
+export type NumberKind = "integer" | "float32" | "float64";
+
+const SCALES = { integer: scaleInteger, float32: scaleFloat32, float64: scaleFloat64 } as const;
+
+/**
+ * What a raw number means by the rules of its tag, whatever way it came. Text for one with labels, and for a whole
+ * number that no number holds without loss. Pure.
+ */
+export function decodeNumber(rules: ValueRules, raw: number | bigint, kind: NumberKind): Decoded {
+  if (rules.sentinels.some((sentinel) => isSentinel(sentinel, raw, kind))) return bad("sentinel");
   if (Number.isNaN(raw)) return bad("nan");
   if (raw === Infinity || raw === -Infinity) return bad("inf");
-  if (point.labels !== undefined) return good(labelOf(point.labels, String(raw)));
-  return inRange(point, scaled(point, raw));
+  if (rules.labels !== undefined) return good(labelOf(rules.labels, String(raw)));
+  const { scale, offset } = rules;
+  return inRange(rules, typeof raw === "bigint" ? scaleBigint(raw, scale, offset) : SCALES[kind](raw, scale, offset));
+}
+
+/** Text as it is shown: no blanks at its end; control characters mean that no text stands there. Pure. */
+export function cleanText(text: string): Decoded {
+  return /[\u0000-\u001f\u007f-\u009f]/.test(text) ? bad("not_text") : good(text.trimEnd());
+}
+
+function isSentinel(sentinel: number | string, raw: number | bigint, kind: NumberKind): boolean {
+  const number = Number(sentinel);
+  // A float tag may have a sentinel with a fraction, which no whole number equals and BigInt refuses.
+  if (typeof raw === "bigint") return Number.isInteger(number) && BigInt(sentinel) === raw;
+  return raw === (kind === "float32" ? Math.fround(number) : number);
 }
 
 function labelOf(labels: Readonly<Record<string, string>>, raw: string): string {
   return Object.hasOwn(labels, raw) ? (labels[raw] ?? raw) : raw;
 }
 
-function isSentinel(point: ModbusPoint, raw: number | bigint): boolean {
-  return point.sentinels.some((sentinel) => {
-    if (typeof raw === "bigint") return BigInt(sentinel) === raw;
-    return raw === (point.type === "float32" ? Math.fround(Number(sentinel)) : Number(sentinel));
-  });
-}
-
-function scaled({ type, scale, offset }: ModbusPoint, raw: number | bigint): number | string {
-  if (typeof raw === "bigint") return scaleBigint(raw, scale, offset);
-  if (type === "float32") return scaleFloat32(raw, scale, offset);
-  return type === "float64" ? scaleFloat64(raw, scale, offset) : scaleInteger(raw, scale, offset);
-}
-
-function inRange(point: ModbusPoint, value: number | string): Decoded {
+function inRange({ min, max }: ValueRules, value: number | string): Decoded {
   const number = Number(value);
   if (!Number.isFinite(number)) return bad("inf");
-  if (point.min !== undefined && number < point.min) return bad("below_min");
-  if (point.max !== undefined && number > point.max) return bad("above_max");
+  if (min !== undefined && number < min) return bad("below_min");
+  if (max !== undefined && number > max) return bad("above_max");
   return good(value);
 }
 
@@ -80,6 +94,5 @@ function decodeText(words: readonly number[], order: FirstOf): Decoded {
   const codes = words.flatMap((word) => (order === "low_first" ? [word & 0xff, word >> 8] : [word >> 8, word & 0xff]));
   const end = codes.indexOf(0);
   const text = end === -1 ? codes : codes.slice(0, end);
-  if (text.some((code) => code < 0x20 || (code >= 0x7f && code < 0xa0))) return bad("not_text");
-  return good(String.fromCharCode(...text).trimEnd());
+  return cleanText(String.fromCharCode(...text));
 }

@@ -39,14 +39,14 @@ const BITS_PER_REGISTER = 16;
 /**
  * The cheapest set of blocks in which every point stands whole. Optimal: blocks of a best plan are never nested, so
  * some best plan is a partition of the points sorted by start, and the dynamic programme tries all of those.
- * A point that no block can hold (wider than the limit, or in a hole) still gets a block of its own: whether to ask
- * the device for it is the caller's matter.
+ * A point that no block can hold (wider than the limit, or in a hole) gets a block of its own, and stands between no
+ * others: whether to ask the device for it is the caller's matter.
  */
 export function planReads(points: readonly ModbusPoint[], options: PlanOptions): Plan {
   const blocks: Block[] = [];
   const places: { block: number; offset: number }[] = points.map(() => ({ block: -1, offset: 0 }));
   for (const table of tablesOf(points)) {
-    for (const spans of partition(spansOf(points, table), table, options)) {
+    for (const spans of cutsOf(spansOf(points, table), table, options)) {
       const address = spans[0]?.start ?? 0;
       const count = endOf(spans) - address;
       for (const span of spans) places[span.point] = { block: blocks.length, offset: span.start - address };
@@ -85,6 +85,14 @@ function spansOf(points: readonly ModbusPoint[], table: ModbusTable): readonly S
 
 function endOf(spans: readonly Span[]): number {
   return spans.reduce((end, span) => Math.max(end, span.end), 0);
+}
+
+function cutsOf(spans: readonly Span[], table: ModbusTable, options: PlanOptions): readonly (readonly Span[])[] {
+  const limit = isBitTable(table) ? options.max_bits : options.max_registers;
+  const fits = ({ start, end }: Span): boolean =>
+    end - start <= limit && !touchesHole({ table, address: start, count: end - start }, options.holes);
+  const alone = spans.filter((span) => !fits(span)).map((span) => [span]);
+  return [...partition(spans.filter(fits), table, options), ...alone];
 }
 
 /** best[i]: cheapest way to read the first i spans, and where its last block starts. */

@@ -1,4 +1,4 @@
-import type { ModbusPoint, ModbusTable, ModbusType, Profile, ProfileTag } from "./types/profile.ts";
+import type { ModbusPoint, ModbusTable, ModbusType, ProfileTag } from "./types/profile.ts";
 
 /** Last address of every Modbus table. */
 export const LAST_ADDRESS = 65_535;
@@ -30,6 +30,9 @@ export function pointWidth(point: ModbusPoint): number {
 }
 
 /** The tags that one poll of the group reads, in the profile's order. */
-export function tagsOfGroup(profile: Profile, group: string): readonly ProfileTag[] {
+export function tagsOfGroup<T extends ProfileTag>(
+  profile: { readonly tags: readonly T[] },
+  group: string,
+): readonly T[] {
   return profile.tags.filter((tag) => tag.group === group);
 }

@@ -20,7 +20,9 @@ export type ProvisioningEvent =
   | { readonly kind: "configuring" }
   | { readonly kind: "configured"; readonly answer: ServiceAnswer<ServiceRecord> }
   | { readonly kind: "verified" }
-  | { readonly kind: "not_verified"; readonly reason: string };
+  | { readonly kind: "not_verified"; readonly reason: string }
+  /** The service's record came along with another answer. */
+  | { readonly kind: "record_seen"; readonly record: ServiceRecord };
 
 /** What a transition may depend on besides row and event. */
 export interface Surroundings {
@@ -111,7 +113,16 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
       return row.state === "verifying"
         ? move(row, around, { state: "claimed", reason: event.reason, advice: "it is tried again by itself" })
         : row;
+    case "record_seen":
+      return isBound(row) && isNews(row, event.record, around) ? { ...row, record: event.record } : row;
   }
+}
+
+/** Of our own binding, and saying something else than what we hold; when we were last seen is no news. */
+function isNews(row: ProvisioningRow, record: ServiceRecord, around: Surroundings): boolean {
+  const isOurs = record.gateway?.id === around.gateway_id && record.generation === row.generation;
+  const said = (one: ServiceRecord | null): string => JSON.stringify({ ...one, gateway: null });
+  return isOurs && said(record) !== said(row.record);
 }
 
 type Change = Pick<ProvisioningRow, "state"> &
@@ -167,7 +178,8 @@ function refused(
       return move(row, around, {
         state: "conflict",
         reason: answer.reason,
-        advice: "check the serial number; if the old gateway is broken, take the booth over",
+        advice:
+          "check the serial number; if the old gateway is broken, have the office release the booth, then enter it again",
       });
   }
 }

@@ -13,8 +13,7 @@ export function cyclesIn(source: Source, line: TimeLine): Cycle[] {
   const { window } = line;
   // A cycle's END may be the very end of its own [start, end): ask one millisecond earlier.
   const facts = source.reader.facts(source.stream, "c", { start: window.start - 1, end: window.end });
-  const replaced = new Set(facts.map(({ value }) => value.supersedes));
-  const written = facts.filter(({ seq }) => !replaced.has(seq)).map(({ value }) => value);
+  const written = facts.map(({ value }) => value);
   const provisional = line.tail.facts.filter((fact) => fact.kind === "c").map(({ value }) => value);
   return [...written, ...provisional]
     .filter(({ end }) => end >= window.start && end < window.end)
@@ -51,9 +50,7 @@ function bookedIncrements(source: Source, { window, tail }: TimeLine): number {
   let sum = 0;
   for (const [at, steps] of increments) if (at >= window.start && at < window.end) sum += steps;
   const facts = source.reader.facts(source.stream, "d", { start: window.start - HOUR_MS, end: window.end });
-  const replaced = new Set(facts.map(({ value }) => value.supersedes));
-  for (const { seq, value } of facts) {
-    if (replaced.has(seq)) continue;
+  for (const { value } of facts) {
     const until = Math.min(value.hour + HOUR_MS, remembered);
     const earlier = value.cycles - since(increments, value.hour);
     if (until <= value.hour || earlier <= 0) continue;

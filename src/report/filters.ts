@@ -1,4 +1,4 @@
-import { runningEpisode, usedMinutes } from "../core/derive/usage.ts";
+import { overuseMs, runningEpisode, usedMinutes } from "../core/derive/usage.ts";
 import type { FilterLimits, FilterType } from "../core/types/booth.ts";
 import { FILTER_TYPES } from "../core/types/booth.ts";
 import type { FilterService, Maintenance, Stored } from "../core/types/record.ts";
@@ -6,6 +6,7 @@ import type { EpochMs, Milliseconds } from "../core/types/units.ts";
 import { overlapOf, united, type Interval } from "../core/working-hours.ts";
 import type { Window } from "../ports.ts";
 import { cyclesIn } from "./cycles.ts";
+import { timeIn } from "./rules.ts";
 import { stateOf, timeLineOf, type FigureCoverage, type Source } from "./source.ts";
 
 const DAY_MS: Milliseconds = 86_400_000;
@@ -35,7 +36,7 @@ export interface FilterMaintenance {
   readonly limits: FilterLimits;
   readonly overuse_since: EpochMs | null;
   readonly overuse_ms: Milliseconds;
-  /** Age at the limit at the mean daily usage since installation, days; null under a week or without usage. */
+  /** Age at the limit at the mean daily usage since installation, days, or the limit by age where that comes first; null under a week or without either. */
   readonly estimated_days: number | null;
   readonly nominal_days: number | null;
   readonly maintenance_days: number | null;
@@ -55,7 +56,7 @@ export function filterMaintenances(source: Source, window: Window): FilterMainte
     const age_ms = Math.max(0, source.now_ms - installed_at);
     const minutes = usedMinutes(current);
     const since = runningEpisode(current)?.since ?? null;
-    const overuse_ms = since === null ? 0 : Math.max(0, source.now_ms - since);
+    const overuse_ms = overuseMs(current, source.now_ms);
     const use = { used_minutes: minutes, limits, overuse_since: since, overuse_ms };
     const present = { type, installed_at, removed_at: null, ...use, ...estimate(minutes, limits, age_ms) };
     return [...past, present].filter(
@@ -76,9 +77,12 @@ function estimate(
   limits: FilterLimits,
   age_ms: Milliseconds,
 ): Pick<FilterMaintenance, "estimated_days" | "nominal_days" | "maintenance_days"> {
-  const unknown = limits.minutes === undefined || minutes === null || minutes <= 0 || age_ms < ESTIMATE_AFTER_MS;
-  if (unknown) return { estimated_days: null, nominal_days: null, maintenance_days: null };
-  const days = ((limits.minutes ?? 0) / minutes) * (age_ms / DAY_MS);
+  const by_use =
+    limits.minutes === undefined || minutes === null || minutes <= 0 ? Infinity : (limits.minutes / minutes) * age_ms;
+  const days = Math.min(by_use / DAY_MS, limits.days ?? Infinity);
+  if (age_ms < ESTIMATE_AFTER_MS || !Number.isFinite(days)) {
+    return { estimated_days: null, nominal_days: null, maintenance_days: null };
+  }
   const nominal_days = days * NOMINAL_SHARE;
   return { estimated_days: days, nominal_days, maintenance_days: days - nominal_days };
 }
@@ -96,19 +100,26 @@ export interface Overuse {
 /** The booth's overuse: the union over its filters. */
 export function overuse(source: Source, window: Window): Overuse {
   const line = timeLineOf(source, window);
-  const modes = line.state.parameters?.mode_sets.in_use ?? [];
-  const episodes = FILTER_TYPES.flatMap((type) => episodesOf(source, type)).filter(
-    ({ start, end }) => start < line.window.end && end > line.window.start,
-  );
+  const episodes = episodesIn(source, line.window);
   const union = united(episodes);
-  const in_use = line.spans.filter(({ mode }) => modes.includes(mode));
   const ends = cyclesIn(source, line).filter(({ counted }) => counted);
   return {
-    overuse_ms: overlapOf(in_use, union),
+    overuse_ms: overlapOf(timeIn(line, "in_use"), union),
     overuse_cycles: ends.filter(({ end: at }) => union.some(({ start, end }) => start < at && at <= end)).length,
     overuse_count: episodes.length,
     coverage: line.coverage,
   };
+}
+
+export interface FilterEpisode extends Interval {
+  readonly type: FilterType;
+}
+
+/** Episodes of overuse that overlap the window, whole; one that runs ends now. */
+export function episodesIn(source: Source, window: Window): FilterEpisode[] {
+  return FILTER_TYPES.flatMap((type) => episodesOf(source, type).map((episode) => ({ ...episode, type }))).filter(
+    ({ start, end }) => start < window.end && end > window.start,
+  );
 }
 
 function episodesOf(source: Source, type: FilterType): Interval[] {

@@ -1,7 +1,8 @@
-import type { Mode, ModeSets } from "../core/types/booth.ts";
+import type { Mode } from "../core/types/booth.ts";
 import type { Milliseconds } from "../core/types/units.ts";
 import type { Window } from "../ports.ts";
-import { timeLineOf, type FigureCoverage, type Source, type TimeLine } from "./source.ts";
+import { msIn } from "./rules.ts";
+import { timeLineOf, type FigureCoverage, type Source } from "./source.ts";
 
 export interface ByMode<N> {
   readonly by_mode: Readonly<Partial<Record<Mode, N>>>;
@@ -24,17 +25,11 @@ export function frequencyByMode(source: Source, window: Window): ByMode<number> 
   return { by_mode, coverage };
 }
 
-/** Milliseconds in the runtime set of modes. */
+/** Milliseconds in the runtime set of modes, by the set that held at the time. */
 export function runtime(
   source: Source,
   window: Window,
 ): { readonly runtime_ms: Milliseconds; readonly coverage: FigureCoverage } {
   const line = timeLineOf(source, window);
   return { runtime_ms: msIn(line, "runtime"), coverage: line.coverage };
-}
-
-/** Time of the line in a named set of modes, as the parameters now in force have it. */
-export function msIn({ spans, state }: TimeLine, set: keyof ModeSets): Milliseconds {
-  const modes = state.parameters?.mode_sets[set] ?? [];
-  return spans.reduce((sum, { mode, start, end }) => sum + (modes.includes(mode) ? end - start : 0), 0);
 }

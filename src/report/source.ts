@@ -1,7 +1,7 @@
-import { emptyState, type DeriveState } from "../core/derive/state.ts";
-import { tailOf, type StageSpan, type Tail } from "../core/derive/tail.ts";
+import { emptyState, STATE_VERSION, type DeriveState } from "../core/derive/state.ts";
+import { tailOf, type Tail } from "../core/derive/tail.ts";
 import type { Milliseconds, StreamId, EpochMs } from "../core/types/units.ts";
-import type { StoreReader, Window } from "../ports.ts";
+import type { BoothStage, StoreReader, Window } from "../ports.ts";
 
 /** Where a report gets its figures from. */
 export interface Source {
@@ -23,7 +23,7 @@ export interface FigureCoverage {
 /** The booth's time line over a window: spans that touch, from its start to its clipped end. */
 export interface TimeLine {
   readonly window: Window;
-  readonly spans: readonly StageSpan[];
+  readonly spans: readonly BoothStage[];
   readonly coverage: FigureCoverage;
   readonly state: DeriveState;
   readonly tail: Tail;
@@ -37,7 +37,13 @@ export function stateOf(source: Source): DeriveState {
 
 /** Whether what a store gives as state is one of ours. */
 export function isState(state: unknown): state is DeriveState {
-  return typeof state === "object" && state !== null && "version" in state && state.version === 1 && "bays" in state;
+  return (
+    typeof state === "object" &&
+    state !== null &&
+    "version" in state &&
+    state.version === STATE_VERSION &&
+    "bays" in state
+  );
 }
 
 /**
@@ -48,39 +54,42 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
   const window = { start: asked.start, end: Math.max(asked.start, Math.min(asked.end, source.now_ms)) };
   const state = stateOf(source);
   const tail = tailOf(state, source.now_ms);
-  const spans: StageSpan[] = [];
+  const spans: BoothStage[] = [];
   let [inferred_ms, missing_ms, at] = [0, 0, window.start];
-  const add = (span: StageSpan): void => {
+  const add = (span: BoothStage): void => {
     const [start, end] = [Math.max(span.start, at), Math.min(span.end, window.end)];
     if (end < start || (end === start && span.end !== span.start)) return;
     if (start > at) add(noData(at, start));
-    const uncertain_ms = share(span, end) - share(span, start);
+    const is_whole = start === span.start && end === span.end && start < window.end && span.uncertain_ms <= end - start;
+    const uncertain_ms = span.uncertain_ms === 0 ? 0 : share(span, end) - share(span, start);
     const is_new_start = span.is_new_start && span.start >= window.start && span.start < window.end;
-    spans.push({ ...span, start, end, uncertain_ms, is_new_start });
+    // A year has 73,000 of them: only those that the window cuts are made anew.
+    spans.push(is_whole ? span : { mode: span.mode, start, end, uncertain_ms, is_new_start });
     if (span.mode === "no_data") missing_ms += end - start;
     else inferred_ms += uncertain_ms;
     at = end;
   };
   for (const span of stagesOf(source, window, tail)) add(span);
-  if (at < window.end) add(noData(at, window.end));
+  // The silence that lasts since the open stage's last good reading is a stage in the making: its start counts as one.
+  const open = tail.stages.at(-1);
+  const is_new_start = open?.end === at && open.mode !== "no_data";
+  if (at < window.end) add({ ...noData(at, window.end), is_new_start });
   const length = window.end - window.start;
   const coverage = { observed_ms: length - inferred_ms - missing_ms, inferred_ms, missing_ms };
   return { window, spans, coverage, state, tail };
 }
 
-/** Facts first, then what is not a fact yet; a claim that was replaced is left out. */
-function stagesOf({ reader, stream }: Source, window: Window, tail: Tail): StageSpan[] {
-  const facts = reader.facts(stream, "m", window).filter(({ value }) => value.bay === 0);
-  const replaced = new Set(facts.map(({ value }) => value.supersedes));
-  const written = facts.filter(({ seq }) => !replaced.has(seq)).map(({ value }) => value);
-  return [...written, ...tail.stages].filter(({ end, start }) => end >= window.start && start < window.end);
+/** Facts first, then what is not a fact yet. */
+function stagesOf({ reader, stream }: Source, window: Window, tail: Tail): BoothStage[] {
+  const open = tail.stages.filter(({ end, start }) => end >= window.start && start < window.end);
+  return [...reader.stages(stream, window), ...open];
 }
 
 /** Uncertain time of the span up to `at`, pro rata, in whole milliseconds that add up over adjacent windows. */
-function share({ start, end, uncertain_ms }: StageSpan, at: EpochMs): Milliseconds {
+function share({ start, end, uncertain_ms }: BoothStage, at: EpochMs): Milliseconds {
   return end === start ? 0 : Math.floor((Math.min(uncertain_ms, end - start) * (at - start)) / (end - start));
 }
 
-function noData(start: EpochMs, end: EpochMs): StageSpan {
-  return { mode: "no_data", raw: "", start, end, is_new_start: false, uncertain_ms: 0 };
+function noData(start: EpochMs, end: EpochMs): BoothStage {
+  return { mode: "no_data", start, end, is_new_start: false, uncertain_ms: 0 };
 }

@@ -1,4 +1,5 @@
-import type { BayState, DeriveState, Installation, RevisionState } from "../core/derive/state.ts";
+import type { Installation } from "../core/derive/installation.ts";
+import type { BayState, DeriveState, RevisionState } from "../core/derive/state.ts";
 import { tagWithRole } from "../core/derive/roles.ts";
 import { tailOf } from "../core/derive/tail.ts";
 import { runningEpisode, usedMinutes } from "../core/derive/usage.ts";

@@ -1,7 +1,8 @@
 import type { Milliseconds } from "../core/types/units.ts";
 import { isKnownZone } from "../core/time-zone.ts";
-import { lengthOf, overlapOf, workingIntervals } from "../core/working-hours.ts";
+import { lengthOf, overlapOf } from "../core/working-hours.ts";
 import type { Window } from "../ports.ts";
+import { epochsIn, timeIn, workingTime } from "./rules.ts";
 import { timeLineOf, type FigureCoverage, type Source } from "./source.ts";
 
 export interface Utilization {
@@ -20,12 +21,11 @@ export interface Utilization {
   readonly coverage: FigureCoverage;
 }
 
-/** In-use time against the facility's working hours, as the parameters now in force have them. */
+/** In-use time against the facility's working hours, each moment by the mode sets, hours and zone that held then. */
 export function utilization(source: Source, window: Window): Utilization {
-  const { spans, state, window: clipped, coverage } = timeLineOf(source, window);
-  const { working_hours = [], tz = "UTC", mode_sets } = state.parameters ?? {};
-  const in_use = spans.filter(({ mode }) => mode_sets?.in_use.includes(mode) ?? false);
-  const shifts = workingIntervals(working_hours, tz, clipped);
+  const line = timeLineOf(source, window);
+  const in_use = timeIn(line, "in_use");
+  const shifts = workingTime(line.state, line.window);
   const [in_use_ms, working_ms] = [lengthOf(in_use), lengthOf(shifts)];
   const in_use_working_ms = overlapOf(in_use, shifts);
   return {
@@ -34,7 +34,7 @@ export function utilization(source: Source, window: Window): Utilization {
     in_use_working_ms,
     overtime_ms: in_use_ms - in_use_working_ms,
     utilization_pct: working_ms === 0 ? null : (in_use_working_ms / working_ms) * 100,
-    tz_known: isKnownZone(tz),
-    coverage,
+    tz_known: epochsIn(line.state, line.window).every(({ tz }) => isKnownZone(tz)),
+    coverage: line.coverage,
   };
 }

@@ -1,47 +1,124 @@
 import Database from "better-sqlite3";
-import type { LogRecord, Placed } from "../core/types/record.ts";
-import type { StreamId } from "../core/types/units.ts";
+import type { LogRecord, Placed, StageFact } from "../core/types/record.ts";
+import type { EpochMs, StreamId } from "../core/types/units.ts";
 import type { StoreReader, Window } from "../ports.ts";
-import type { Fold } from "./fold-port.ts";
+import type { Fold, FoldState } from "./fold-port.ts";
 import { storePath } from "./open.ts";
 import { unpackFact, unpackLog, type FactRow, type LogRow } from "./rows.ts";
+import { stageColumns, type StageColumns } from "./stage-columns.ts";
 import { prepareReadStatements } from "./statements.ts";
 import { infoOf, stateOf } from "./streams.ts";
 
 /** Rows fetched at a time: no statement stays open between them, since an open one would keep the WAL from shrinking. */
 const PAGE_ROWS = 100;
+/** Stage facts fetched at a time while the columns are filled. */
+const STAGE_ROWS = 2_000;
+
+/** A store reader with the life of a connection. */
+export interface OpenReader extends StoreReader {
+  /** Carries `act` out on one state of the store, whatever is committed meanwhile. `act` must not keep an iterator. */
+  snapshot<T>(act: () => T): T;
+  close(): void;
+}
+
+interface Remembered {
+  readonly rebuilds: number;
+  readonly columns: StageColumns;
+  /** Seq up to which stage facts are in the columns. */
+  seq: number;
+  state: { readonly newest: number; readonly value: FoldState } | null;
+}
 
 /**
  * Read-only view of a data folder's store, on a connection of its own. Throws where there is no store; a damaged row throws
- * DamagedRow. Close it when done.
+ * DamagedRow. What doesn't change any more is kept in memory until a rebuild replaces it. Close it when done.
  */
-export function openReader(dataDir: string, fold: Fold): StoreReader & { close(): void } {
+export function openReader(dataDir: string, fold: Fold): OpenReader {
   const db = new Database(storePath(dataDir), { readonly: true, fileMustExist: true });
-  const sql = prepareReadStatements(db);
-  const facts = db.prepare<[{ stream: string; kind: string; start: number; end: number }], FactRow>(
-    `SELECT * FROM fact WHERE stream_id = @stream AND kind = @kind AND start_ms < @end AND end_ms >= @start ORDER BY start_ms, seq`,
-  );
-  const logPage = db.prepare<[{ stream: string; after: number; rows: number }], LogRow>(
-    `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after ORDER BY first_seq LIMIT @rows`,
-  );
-  const start = db.prepare<[{ stream: string; at: number }], { first_seq: number | null }>(
-    `SELECT max(first_seq) AS first_seq FROM log WHERE stream_id = @stream AND t0 <= @at`,
-  );
+  const sql = { ...prepareReadStatements(db), ...prepareReports(db) };
+  const memory = new Map<StreamId, Remembered>();
+  const remembered = (stream: StreamId): Remembered => {
+    const rebuilds = sql.rebuilds.get(stream)?.rebuilds ?? 0;
+    const known = memory.get(stream);
+    if (known?.rebuilds === rebuilds) return known;
+    const fresh: Remembered = { rebuilds, columns: stageColumns(), seq: 0, state: null };
+    memory.set(stream, fresh);
+    return fresh;
+  };
   return {
     streams: () => sql.allStreams.all().map(infoOf),
     facts: (stream, kind, window) =>
       // A row's kind is what the caller asked for, and packFact wrote the shape of that kind.
-      facts.all({ stream, kind, start: window.start, end: window.end }).map(unpackFact) as never,
+      sql.facts.all({ stream, kind, start: window.start, end: window.end }).map(unpackFact) as never,
+    stages(stream, window) {
+      const kept = remembered(stream);
+      fillColumns(sql, stream, kept);
+      return kept.columns.within(window);
+    },
     *log(stream, window) {
-      const from = start.get({ stream, at: window.start })?.first_seq ?? 0;
-      yield* logRows({ page: logPage, stream, after: from - 1 }, window);
+      yield* logRows({ page: sql.logPage, stream, after: rowBefore(sql, stream, window.start) - 1 }, window);
     },
     state(stream) {
       const row = sql.streamById.get(stream);
-      return row === undefined || row.newest_seq === 0 ? undefined : stateOf(sql, fold, row);
+      if (row === undefined || row.newest_seq === 0) return undefined;
+      const kept = remembered(stream);
+      if (kept.state?.newest !== row.newest_seq) {
+        kept.state = { newest: row.newest_seq, value: stateOf(sql, fold, row) };
+      }
+      return kept.state.value;
     },
+    snapshot: (act) => db.transaction(act)(),
     close: () => db.close(),
   };
+}
+
+type Reports = ReturnType<typeof prepareReports>;
+
+function prepareReports(db: Database.Database) {
+  return {
+    facts: db.prepare<[{ stream: string; kind: string; start: number; end: number }], FactRow>(
+      `SELECT * FROM fact WHERE stream_id = @stream AND kind = @kind AND start_ms < @end AND end_ms >= @start
+       AND replaced = 0 ORDER BY start_ms, seq`,
+    ),
+    stagesAfter: db.prepare<[{ stream: string; seq: number; rows: number }], FactRow>(
+      `SELECT * FROM fact WHERE stream_id = @stream AND seq > @seq AND kind = 'm' AND replaced = 0
+       ORDER BY seq LIMIT @rows`,
+    ),
+    rebuilds: db.prepare<[string], { rebuilds: number }>(`SELECT rebuilds FROM stream WHERE stream_id = ?`),
+    logPage: db.prepare<[{ stream: string; after: number; rows: number }], LogRow>(
+      `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after AND placed = 1 ORDER BY first_seq LIMIT @rows`,
+    ),
+    rowAtOrBefore: db.prepare<[{ stream: string; seq: number }], { first_seq: number; t0: number }>(
+      `SELECT first_seq, t0 FROM log WHERE stream_id = @stream AND first_seq <= @seq AND placed = 1
+       ORDER BY first_seq DESC LIMIT 1`,
+    ),
+  };
+}
+
+function fillColumns(sql: Reports, stream: StreamId, kept: Remembered): void {
+  for (;;) {
+    const rows = sql.stagesAfter.all({ stream, seq: kept.seq, rows: STAGE_ROWS });
+    for (const row of rows) {
+      // The statement asks for kind m alone.
+      const { value } = unpackFact(row) as StageFact;
+      if (value.bay === 0) kept.columns.add(value);
+      kept.seq = row.seq;
+    }
+    if (rows.length < STAGE_ROWS) return;
+  }
+}
+
+/** First seq of the last row that begins before the instant, by halving: the log has no index by time. 0: none. */
+function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
+  const newest = sql.rowAtOrBefore.get({ stream, seq: Number.MAX_SAFE_INTEGER });
+  if (newest === undefined || newest.t0 < at) return newest?.first_seq ?? 0;
+  let [low, high] = [0, newest.first_seq];
+  while (high - low > 1) {
+    const row = sql.rowAtOrBefore.get({ stream, seq: Math.floor((low + high) / 2) });
+    if (row === undefined || row.t0 < at) low = Math.floor((low + high) / 2);
+    else high = row.first_seq;
+  }
+  return sql.rowAtOrBefore.get({ stream, seq: low })?.first_seq ?? 0;
 }
 
 interface LogScan {

@@ -13,6 +13,8 @@ export interface LogRow {
   readonly t0: number;
   readonly crc: number;
   readonly body: string;
+  /** 0: its boot waits for a sync, and `t0` is provisional. */
+  readonly placed: number;
 }
 
 /** One row of table fact. */
@@ -25,6 +27,8 @@ export interface FactRow {
   readonly time: number;
   readonly crc: number;
   readonly body: string;
+  /** Version of the definitions that made it. */
+  readonly version: number;
 }
 
 /** One row of table state. */
@@ -42,7 +46,7 @@ export class DamagedRow extends Error {}
 type Packed = [kind: string, seq: number, mono: number, at: number, tag: string, value: unknown, quality?: Quality];
 
 /** Packs records of one boot and one offset (time - mono equal for all) into a row. */
-export function packLog(stream: string, records: readonly Placed<LogRecord>[]): LogRow {
+export function packLog(stream: string, records: readonly Placed<LogRecord>[], placed: boolean): LogRow {
   const first = records[0];
   const last = records.at(-1);
   if (first === undefined || last === undefined) throw new Error("a log row holds at least one record");
@@ -62,6 +66,7 @@ export function packLog(stream: string, records: readonly Placed<LogRecord>[]): 
     t0: first.time,
     crc: crc32(body),
     body,
+    placed: placed ? 1 : 0,
   };
 }
 
@@ -101,7 +106,7 @@ function spanOf(fact: Fact): readonly [EpochMs, EpochMs] {
   }
 }
 
-export function packFact(stream: string, fact: Placed<Fact>): FactRow {
+export function packFact(stream: string, fact: Placed<Fact>, version: number): FactRow {
   const [start_ms, end_ms] = spanOf(fact);
   const body = JSON.stringify([fact.boot, fact.mono, fact.at, fact.tag, fact.value, fact.quality]);
   return {
@@ -113,6 +118,7 @@ export function packFact(stream: string, fact: Placed<Fact>): FactRow {
     time: fact.time,
     crc: crc32(body),
     body,
+    version,
   };
 }
 

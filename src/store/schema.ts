@@ -5,6 +5,9 @@ import type { Database } from "better-sqlite3";
  *
  * log: one row per run of records of one commit that share a boot and a clock offset, in time order, no index beside
  * the key: each further index would multiply the blocks that a commit writes. `t0` is the corrected time at `mono0`.
+ * A row with placed = 0 is of a boot whose clock isn't synced yet: its `t0` is what that clock shows. The index is partial:
+ * the usual row isn't in it.
+ * boot: the place in time that a boot was given after it had waited.
  * fact: one row per derived fact, with the times that windows are asked by.
  * state: the fold's state after the record with that seq; the newest row is what start-up continues from.
  */
@@ -47,6 +50,19 @@ const STEPS: readonly string[] = [
      crc INTEGER NOT NULL,
      body TEXT NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  `ALTER TABLE log ADD COLUMN placed INTEGER NOT NULL DEFAULT 1;
+   CREATE INDEX log_waiting ON log (stream_id, first_seq) WHERE placed = 0;
+   CREATE TABLE boot (
+     stream_id TEXT NOT NULL,
+     boot TEXT NOT NULL,
+     offset_ms INTEGER NOT NULL,
+     uncertain INTEGER NOT NULL,
+     PRIMARY KEY (stream_id, boot)
+   ) STRICT, WITHOUT ROWID;`,
+  // Rebuilding: which version of the definitions made a fact, which facts others have replaced, how often a stream was rebuilt.
+  `ALTER TABLE fact ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+   ALTER TABLE fact ADD COLUMN replaced INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE stream ADD COLUMN rebuilds INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 /** The schema this version writes and reads. */

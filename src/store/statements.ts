@@ -6,6 +6,7 @@ export interface StreamRow {
   readonly booth_id: string;
   readonly oldest_seq: number;
   readonly newest_seq: number;
+  readonly sendable_seq: number;
   readonly acked_seq: number;
   readonly last_take: number;
 }
@@ -17,14 +18,23 @@ export interface Statements {
   readonly addStream: Statement<[{ stream: string; booth: string; at: number }]>;
   readonly moveStream: Statement<[{ stream: string; newest: number; acked: number; take: number }]>;
   readonly addLogRow: Statement<[LogRow]>;
+  readonly dropLogRow: Statement<[{ stream: string; seq: number }]>;
+  readonly firstWaitingRows: Statement<[{ stream: string; rows: number }], LogRow>;
+  readonly addBootPlace: Statement<[{ stream: string; boot: string; offset: number; uncertain: number }]>;
+  readonly bootPlaces: Statement<[string], { boot: string; offset_ms: number; uncertain: number }>;
   readonly addFact: Statement<[FactRow]>;
   readonly saveState: Statement<[StateRow]>;
   readonly savedState: Statement<[string], StateRow>;
   readonly logRowsFrom: Statement<[{ stream: string; from: number; rows: number }], LogRow>;
   readonly factsFrom: Statement<[{ stream: string; from: number; to: number }], FactRow>;
+  readonly standingFacts: Statement<[{ stream: string; from: number }], FactRow>;
+  readonly markReplaced: Statement<[{ stream: string; seq: number }]>;
+  readonly setFactVersion: Statement<[{ stream: string; version: number }]>;
+  readonly countRebuild: Statement<[{ stream: string }]>;
 }
 
-const STREAM_COLUMNS = "stream_id, booth_id, oldest_seq, newest_seq, acked_seq, last_take";
+const STREAM_COLUMNS = `stream_id, booth_id, oldest_seq, newest_seq, acked_seq, last_take, ifnull(
+  (SELECT min(first_seq) - 1 FROM log WHERE log.stream_id = stream.stream_id AND placed = 0), newest_seq) AS sendable_seq`;
 
 /** Log rows that hold seq `from` or later; the row that spans `from` included. */
 const LOG_ROWS_FROM = `
@@ -33,7 +43,7 @@ const LOG_ROWS_FROM = `
   ORDER BY first_seq LIMIT @rows`;
 
 /** Those that only read, as far as readers share them. */
-export type ReadStatements = Pick<Statements, "streamById" | "savedState" | "logRowsFrom"> & {
+export type ReadStatements = Pick<Statements, "streamById" | "savedState" | "logRowsFrom" | "bootPlaces"> & {
   readonly allStreams: Statement<[], StreamRow>;
 };
 
@@ -43,6 +53,7 @@ export function prepareReadStatements(db: Database): ReadStatements {
     streamById: db.prepare(`SELECT ${STREAM_COLUMNS} FROM stream WHERE stream_id = ?`),
     savedState: db.prepare(`SELECT stream_id, seq, crc, body FROM state WHERE stream_id = ?`),
     logRowsFrom: db.prepare(LOG_ROWS_FROM),
+    bootPlaces: db.prepare(`SELECT boot, offset_ms, uncertain FROM boot WHERE stream_id = ?`),
   };
 }
 
@@ -60,17 +71,33 @@ export function prepareStatements(db: Database): Statements {
       `UPDATE stream SET newest_seq = @newest, acked_seq = @acked, last_take = @take WHERE stream_id = @stream`,
     ),
     addLogRow: db.prepare(
-      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body)
-       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body)`,
+      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed)
+       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body, @placed)`,
+    ),
+    dropLogRow: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq = @seq`),
+    firstWaitingRows: db.prepare(
+      `SELECT * FROM log WHERE stream_id = @stream AND placed = 0 ORDER BY first_seq LIMIT @rows`,
+    ),
+    addBootPlace: db.prepare(
+      `INSERT INTO boot (stream_id, boot, offset_ms, uncertain) VALUES (@stream, @boot, @offset, @uncertain)
+       ON CONFLICT (stream_id, boot) DO UPDATE SET offset_ms = excluded.offset_ms, uncertain = excluded.uncertain`,
     ),
     addFact: db.prepare(
-      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body)
-       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body)`,
+      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, version)
+       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body, @version)`,
     ),
     saveState: db.prepare(
       `INSERT INTO state (stream_id, seq, crc, body) VALUES (@stream_id, @seq, @crc, @body)
        ON CONFLICT (stream_id) DO UPDATE SET seq = excluded.seq, crc = excluded.crc, body = excluded.body`,
     ),
+    standingFacts: db.prepare(
+      `SELECT * FROM fact WHERE stream_id = @stream AND seq >= @from AND replaced = 0 ORDER BY seq`,
+    ),
+    markReplaced: db.prepare(`UPDATE fact SET replaced = 1 WHERE stream_id = @stream AND seq = @seq`),
+    setFactVersion: db.prepare(
+      `UPDATE fact SET version = @version WHERE stream_id = @stream AND replaced = 0 AND version <> @version`,
+    ),
+    countRebuild: db.prepare(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = @stream`),
     factsFrom: db.prepare(`SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq`),
   };
 }

@@ -1,15 +1,33 @@
+import { held, type Hold } from "../core/derive/placing.ts";
 import type { LogRecord, Stored } from "../core/types/record.ts";
 import type { StreamInfo } from "../ports.ts";
 import type { Fold, FoldState } from "./fold-port.ts";
 import { check, unpackLog } from "./rows.ts";
-import type { Statements, StreamRow } from "./statements.ts";
+import type { ReadStatements, StreamRow } from "./statements.ts";
 
-/** What the writer keeps in memory of a stream: its row, its fold's state, and when that state was last saved. */
+/** What the fold makes of a stream. */
+interface Folded {
+  /** After the last record that has its place in time. */
+  readonly fold: FoldState;
+  /** Boots behind it that wait for a sync; empty: none. */
+  readonly hold: Hold;
+  /** What is shown while some wait: all records folded, by clocks that nobody vouches for. null: none waits. */
+  readonly shown: FoldState;
+}
+
+/** What the writer keeps in memory of a stream: its row, its fold, and when the fold's state was last saved. */
 export interface LiveStream {
   info: StreamInfo;
   fold: FoldState;
+  hold: Hold;
+  shown: FoldState;
   /** Seq after which the saved state stands, and the mono of the record there; null before the first saving. */
   saved: { seq: number; mono: number; boot: string } | null;
+}
+
+/** Last seq that has its place in time: what comes after may not be sent yet. */
+export function sendableSeq(newest: number, hold: Hold): number {
+  return hold[0] === undefined ? newest : hold[0].first_seq - 1;
 }
 
 export function infoOf(row: StreamRow): StreamInfo {
@@ -20,29 +38,68 @@ export function infoOf(row: StreamRow): StreamInfo {
 /** Rows read at a time while folding what came after the saved state. */
 const FOLD_ROWS = 200;
 
-export function loadStream(sql: Statements, fold: Fold, row: StreamRow): LiveStream {
-  return { info: infoOf(row), fold: stateOf(sql, fold, row), saved: null };
+export type FoldStatements = Pick<ReadStatements, "savedState" | "logRowsFrom" | "bootPlaces">;
+
+export function loadStream(sql: FoldStatements, fold: Fold, row: StreamRow): LiveStream {
+  const { fold: state, hold, shown } = foldOf(sql, fold, row);
+  return { info: infoOf(row), fold: state, hold, shown, saved: null };
+}
+
+/** The state after the stream's newest record, as it is shown. */
+export function stateOf(sql: FoldStatements, fold: Fold, row: StreamRow): FoldState {
+  const { fold: placed, shown } = foldOf(sql, fold, row);
+  return shown ?? placed;
 }
 
 /**
- * The fold's state after the stream's newest record: the saved one, then everything after it folded again. The facts that
- * this makes once more are dropped: they were written by the commit that first made them.
+ * The fold after the stream's newest record: the saved state, then everything after it folded again. The facts that
+ * this makes are dropped: those of placed records were written by the commit that first made them, those of records that
+ * wait are provisional.
  */
-export function stateOf(sql: Pick<Statements, "savedState" | "logRowsFrom">, fold: Fold, row: StreamRow): FoldState {
-  const saved = sql.savedState.get(row.stream_id);
-  if (saved !== undefined) check(saved.crc, saved.body, "the saved state");
-  let state: FoldState = saved === undefined ? fold.empty() : (JSON.parse(saved.body) as FoldState);
-  for (const record of logAfter(sql, row, saved?.seq ?? 0)) state = fold.step(state, record).state;
-  return state;
+function foldOf(sql: FoldStatements, fold: Fold, row: StreamRow): Folded {
+  const saved = savedState(sql, fold, row);
+  let state = saved.state;
+  let hold: Hold = [];
+  let shown: FoldState = null;
+  for (const { record, placed } of logAfter(sql, row, saved.seq)) {
+    if (placed) state = fold.step(state, record).state;
+    else {
+      shown = fold.step(shown ?? fold.copy(state), record).state;
+      hold = held(hold, record);
+    }
+  }
+  return { fold: state, hold, shown };
 }
 
-function* logAfter(sql: Pick<Statements, "logRowsFrom">, row: StreamRow, seq: number): Generator<Stored<LogRecord>> {
+function savedState(sql: FoldStatements, fold: Fold, row: StreamRow): { state: FoldState; seq: number } {
+  const saved = sql.savedState.get(row.stream_id);
+  if (saved !== undefined) {
+    check(saved.crc, saved.body, "the saved state");
+    const state: FoldState = JSON.parse(saved.body);
+    if (fold.accepts(state)) return { state, seq: saved.seq };
+  }
+  const places = sql.bootPlaces.all(row.stream_id).map(({ boot, offset_ms, uncertain }) => ({
+    boot,
+    offset: offset_ms,
+    uncertain: uncertain === 1,
+  }));
+  return { state: fold.place(fold.empty(), places), seq: 0 };
+}
+
+interface LogEntry {
+  readonly record: Stored<LogRecord>;
+  readonly placed: boolean;
+}
+
+function* logAfter(sql: FoldStatements, row: StreamRow, seq: number): Generator<LogEntry> {
   let from = seq + 1;
   while (from <= row.newest_seq) {
     const rows = sql.logRowsFrom.all({ stream: row.stream_id, from, rows: FOLD_ROWS });
     const last = rows.at(-1);
     if (last === undefined || last.last_seq < from) return;
-    for (const packed of rows) yield* unpackLog(packed).filter((record) => record.seq >= from);
+    for (const packed of rows) {
+      for (const record of unpackLog(packed)) if (record.seq >= from) yield { record, placed: packed.placed === 1 };
+    }
     from = last.last_seq + 1;
   }
 }

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { Identity, Store } from "../ports.ts";
+import type { Identity, Rebuilds, Store } from "../ports.ts";
 import type { Answer, Call, WorkerInput } from "./worker.ts";
 
 interface Waiting {
@@ -23,7 +23,11 @@ const MAX_WAITING = 256;
  * The store in a thread of its own, so that a slow fsync never delays a poll.
  * When the thread dies, every waiting and later call rejects with a StoreError.
  */
-export function openStoreThread(input: WorkerInput): { readonly store: Store; readonly identity: Identity } {
+export function openStoreThread(input: WorkerInput): {
+  readonly store: Store;
+  readonly identity: Identity;
+  readonly rebuilds: Rebuilds;
+} {
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: input, name: "store" });
   const waiting = new Map<number, Waiting>();
   let last = 0;
@@ -61,6 +65,10 @@ export function openStoreThread(input: WorkerInput): { readonly store: Store; re
       info: (stream) => call("info", stream),
       state: (stream) => call("state", stream),
       close: () => call("close"),
+    },
+    rebuilds: {
+      start: (stream, current) => call("rebuild", stream, current),
+      progress: (stream) => call("rebuildProgress", stream),
     },
     identity: {
       gateway: () => call("gateway"),

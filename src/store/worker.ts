@@ -21,6 +21,9 @@ export interface WorkerInput {
   readonly dataDir: string;
 }
 
+/** Between two slices of a rebuild, so that commits come first and the core stays half free. */
+const REBUILD_PAUSE_MS = 15;
+
 /** Maps a method's name to the call it makes. */
 type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
 
@@ -29,6 +32,9 @@ function methodsOf(input: WorkerInput): Methods {
   const uuid = (): string => randomUUID();
   const identity = openIdentity(input.dataDir, uuid);
   const writer = createWriter({ db, fold: deriveFold, uuid, now: () => performance.now(), wall: () => Date.now() });
+  const rebuildOn = (): void => {
+    if (db.open && writer.rebuilder.slice()) setTimeout(rebuildOn, REBUILD_PAUSE_MS);
+  };
   return {
     openStream: (booth: string) => writer.openStream(booth),
     ingest: (stream: string, records: readonly LogRecord[], take: number) => writer.ingest(stream, records, take),
@@ -36,6 +42,12 @@ function methodsOf(input: WorkerInput): Methods {
     ack: (stream: string, upTo: number) => writer.ack(stream, upTo),
     info: (stream: string) => writer.info(stream),
     state: (stream: string) => writer.state(stream),
+    rebuild: (stream: string, current: boolean) => {
+      const progress = writer.rebuilder.start(stream, current);
+      setTimeout(rebuildOn, 0);
+      return progress;
+    },
+    rebuildProgress: (stream: string) => writer.rebuilder.progress(stream),
     gateway: () => identity.gateway(),
     setCredential: (credential: string | null) => {
       identity.setCredential(credential);

@@ -1,12 +1,13 @@
 import type { Database } from "better-sqlite3";
 import type { LogRecord, Placed } from "../core/types/record.ts";
-import type { BoothId, Seq, StreamId, TakeNumber } from "../core/types/units.ts";
+import type { BoothId, Milliseconds, Seq, StreamId, TakeNumber } from "../core/types/units.ts";
 import type { Ingested, StreamInfo } from "../ports.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
+import { createRebuilder, type Rebuilder } from "./rebuild.ts";
 import { stateRow, unpackFact, unpackLog } from "./rows.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
-import { loadStream, type LiveStream } from "./streams.ts";
+import { loadStream, sendableSeq, type LiveStream } from "./streams.ts";
 
 /** Log rows looked at for one read: bounds the memory of a single answer. */
 const READ_ROWS = 64;
@@ -19,6 +20,8 @@ export interface Writer {
   ack(stream: StreamId, upTo: Seq): StreamInfo;
   info(stream: StreamId): StreamInfo;
   state(stream: StreamId): unknown;
+  /** Rebuilding facts; whoever starts one gives it its slices. */
+  readonly rebuilder: Rebuilder;
   close(): void;
 }
 
@@ -53,11 +56,11 @@ export function createWriter(tools: WriterTools): Writer {
       const started = tools.now();
       const target = live(stream);
       if (lastTake <= target.info.last_take) {
-        return { newest_seq: target.info.newest_seq, facts: [], state: target.fold, commit_ms: 0 };
+        return ingested(target, [], 0);
       }
       try {
         const facts = ingest({ db, sql, fold }, target, { records, lastTake });
-        return { newest_seq: target.info.newest_seq, facts, state: target.fold, commit_ms: tools.now() - started };
+        return ingested(target, facts, tools.now() - started);
       } catch (error) {
         streams.delete(stream);
         throw error;
@@ -71,7 +74,8 @@ export function createWriter(tools: WriterTools): Writer {
       return target.info;
     },
     info: (stream) => live(stream).info,
-    state: (stream) => live(stream).fold,
+    state: (stream) => shownOf(live(stream)),
+    rebuilder: createRebuilder({ db, sql, fold, now: tools.now, live }),
     close() {
       db.transaction(() => {
         for (const one of streams.values()) saveForNextStart(sql, one);
@@ -79,6 +83,16 @@ export function createWriter(tools: WriterTools): Writer {
       db.close();
     },
   };
+}
+
+/** What people are shown: with what waits for a sync, by a clock that nobody vouches for. */
+function shownOf({ fold, shown }: LiveStream): unknown {
+  return shown ?? fold;
+}
+
+function ingested(live: LiveStream, facts: Ingested["facts"], commit_ms: Milliseconds): Ingested {
+  const { newest_seq, sendable_seq } = live.info;
+  return { newest_seq, sendable_seq, facts, state: shownOf(live), commit_ms };
 }
 
 function addStream(sql: Statements, booth: BoothId, tools: WriterTools) {
@@ -90,14 +104,16 @@ function addStream(sql: Statements, booth: BoothId, tools: WriterTools) {
 }
 
 /** The cursor, and the state, so that the next start folds nothing again. */
-function saveForNextStart(sql: Statements, { info, fold }: LiveStream): void {
+function saveForNextStart(sql: Statements, { info, fold, hold }: LiveStream): void {
   sql.moveStream.run({ stream: info.stream, newest: info.newest_seq, acked: info.acked_seq, take: info.last_take });
-  if (info.newest_seq > 0) sql.saveState.run(stateRow(info.stream, info.newest_seq, fold));
+  const seq = sendableSeq(info.newest_seq, hold);
+  if (seq > 0) sql.saveState.run(stateRow(info.stream, seq, fold));
 }
 
+/** What waits for a sync is not given out: it has no time yet. */
 function read(sql: Statements, info: StreamInfo, ask: { from: Seq; limit: number }): readonly Placed[] {
   const rows = sql.logRowsFrom.all({ stream: info.stream, from: ask.from, rows: READ_ROWS });
-  const log = rows.flatMap(unpackLog).filter((record) => record.seq >= ask.from);
+  const log = rows.flatMap(unpackLog).filter(({ seq }) => seq >= ask.from && seq <= info.sendable_seq);
   // Facts after the last log row read belong to a later answer, unless there is no later log row.
   const to = rows.length === READ_ROWS ? (rows.at(-1)?.last_seq ?? 0) : info.newest_seq;
   const facts = sql.factsFrom.all({ stream: info.stream, from: ask.from, to }).map(unpackFact);

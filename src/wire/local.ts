@@ -11,3 +11,9 @@ export const localClaimShape = z.strictObject({
 
 /** `POST /confirm` at the box: the card was compared. */
 export const localConfirmShape = confirmation.extend({ booth: z.string().max(60).optional() });
+
+/** `POST /rebuild` at the box. `current`: with today's parameters. */
+export const localRebuildShape = z.strictObject({
+  booth: z.string().max(60).optional(),
+  current: z.boolean().default(false),
+});

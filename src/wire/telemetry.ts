@@ -86,6 +86,8 @@ export const ackShape = z.object({
   acked_seq: count.default(0),
   server_time: z.coerce.number().nullable().catch(null),
   window: count.catch(1),
+  /** Not "": the batch couldn't be looked at, and nothing of it was taken. */
+  error: z.string().catch(""),
 });
 export type AckWire = z.infer<typeof ackShape>;
 

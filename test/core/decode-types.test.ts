@@ -5,7 +5,7 @@ import { encodePoint } from "../../simulators/plc/encode.ts";
 import { decodePoint } from "../../src/core/decode.ts";
 import type { Decoded } from "../../src/core/decode.ts";
 import { pointWidth } from "../../src/core/profile.ts";
-import type { FirstOf, ModbusPoint, ModbusQuirks, ModbusType, ProfileTag } from "../../src/core/types/profile.ts";
+import type { FirstOf, ModbusPoint, ModbusQuirks, ModbusTag, ModbusType } from "../../src/core/types/profile.ts";
 import { point, profileOf, QUIRKS } from "../support/profiles.ts";
 
 type Orders = Pick<ModbusQuirks, "word_order" | "byte_order" | "string_order">;
@@ -95,9 +95,9 @@ test.each(REFUSED)("%s is no value", (...[, reason, partial, words]) => {
 describe("the simulator's encoder and the decoder, written apart, agree", () => {
   const order = fc.constantFrom<FirstOf>("high_first", "low_first");
   const orders = fc.record({ word_order: order, byte_order: order, string_order: order });
-  const made = (type: ModbusType, more: Partial<ModbusPoint> = {}): ProfileTag | undefined =>
+  const made = (type: ModbusType, more: Partial<ModbusPoint> = {}): ModbusTag | undefined =>
     profileOf([point({ type, ...more })]).tags[0];
-  const back = (given: { at: Orders; tag: ProfileTag; value: number | string | boolean }): unknown => {
+  const back = (given: { at: Orders; tag: ModbusTag; value: number | string | boolean }): unknown => {
     const { at, tag, value } = given;
     const profile = { ...profileOf([tag.point]), quirks: { ...QUIRKS, ...at } };
     const words = encodePoint(profile, tag, value);

@@ -90,6 +90,16 @@ describe("read plan", () => {
     );
   });
 
+  test("a point that no block can hold doesn't part those round it", () => {
+    const holes = { holding: [[13, 12]] } as const;
+    const points = [point({ address: 9 }), point({ address: 10, type: "string", length: 5 }), point({ address: 11 })];
+    const { blocks } = planReads(points, { ...OPTIONS, holes });
+    expect(blocks).toEqual([
+      { table: "holding", address: 9, count: 3 },
+      { table: "holding", address: 10, count: 5 },
+    ]);
+  });
+
   test("any map decodes by plan exactly as by single reads", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(register, bit), { maxLength: 60 }), options, (points, limits) => {

@@ -123,6 +123,17 @@ describe("provisioning", () => {
     expect(isBound(back)).toBe(true);
   });
 
+  it("a bound booth takes over what its own record says anew, and nobody else's", () => {
+    const bound = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
+    const own = { ...record, generation: bound.generation, gateway: { id: "gw-1", last_seen_at: "later" } };
+    const mqtt = { url: "mqtt://127.0.0.1:2", client_id: null, username: null, topic_prefix: null };
+    const seen = (said: ServiceRecord) => after([{ kind: "record_seen", record: said }], bound);
+    expect(seen({ ...own, mqtt })).toMatchObject({ state: "claimed", record: { mqtt } });
+    expect(seen({ ...own, mqtt, gateway: { id: "gw-2", last_seen_at: null } })).toBe(bound);
+    expect(seen({ ...own, mqtt, generation: (bound.generation ?? 0) + 1 })).toBe(bound);
+    expect(seen({ ...own, ...bound.record, gateway: own.gateway })).toBe(bound);
+  });
+
   it("an event that doesn't fit the state changes nothing", () => {
     const row = emptyRow(0);
     expect(after([looking, lookedUp(ok()), { kind: "claimed", answer: ok() }, { kind: "verified" }], row)).toBe(row);

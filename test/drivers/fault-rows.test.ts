@@ -3,11 +3,11 @@ import type { TestContext } from "vitest";
 
 import type { Manners } from "../../simulators/plc/manners.ts";
 import type { Faults } from "../../simulators/network/faults.ts";
-import { findProfile } from "../../src/config/profile.ts";
 import { until } from "../support/eventually.ts";
 import { faultBed } from "../support/fault-bed.ts";
 import type { FaultBed, FaultBedOptions } from "../support/fault-bed.ts";
 import { recordFault } from "../support/faults.ts";
+import { clickBooth } from "../support/profiles.ts";
 
 type Context = Pick<TestContext, "onTestFinished">;
 
@@ -182,7 +182,7 @@ test.concurrent.for(LINE_FAULTS)(
 test.concurrent(
   "row 18: an exception at any place of a block costs that tag alone, in the same poll",
   async (context) => {
-    const profile = findProfile("click-booth");
+    const profile = clickBooth();
     const places = profile.tags.filter(({ point }) => point.table === "holding");
     const bed = await started(context);
     let missing = 0;
@@ -202,7 +202,7 @@ test.concurrent(
 );
 
 test.concurrent("row 21: a torn 32-bit counter is read again and never becomes a value", async (context) => {
-  const click = findProfile("click-booth");
+  const click = clickBooth();
   const counters = click.tags.filter(({ point, counter }) => point.type === "uint32" && counter);
   const profile = { ...click, tags: counters.map((tag) => ({ ...tag, group: "fast" })), groups: {} };
   const bed = await started(context, { scenario: "counter-wrap", profile, start: Date.UTC(2026, 2, 3, 14, 50) });

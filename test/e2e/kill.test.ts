@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { planGroup } from "../../src/drivers/modbus/group-plan.ts";
-import { findProfile } from "../../src/config/profile.ts";
 import type { Placed } from "../../src/core/types/record.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { hashOf } from "../../src/wire/hash.ts";
@@ -10,6 +9,8 @@ import { findStream } from "../../simulators/service/ingest/streams.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordFault } from "../support/faults.ts";
 import { killer, MOMENTS, type Moment } from "../support/kill-moments.ts";
+import { MANY_PROCESSES_MS } from "../support/processes.ts";
+import { clickBooth } from "../support/profiles.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 import { writerIn } from "../support/store.ts";
 import { accountsOf, lostOf, tailEntries } from "../support/taken-witness.ts";
@@ -38,7 +39,7 @@ function ownRecords(dataDir: string): { stream: string; last_take: number; recor
 
 /** What the PLC must have been asked for those polls. */
 function requestsFor(polls: Readonly<Record<string, number>>): { least: number; perPoll: number } {
-  const profile = findProfile("click-booth");
+  const profile = clickBooth();
   const options = { ...profile.quirks, round_trip_registers: 500 };
   const costs = Object.keys(profile.groups).map(
     (group) => [group, planGroup(profile, group, { options, learned: {} }).pieces.length] as const,
@@ -64,77 +65,81 @@ async function drain(site: RealSite): Promise<ReturnType<typeof ownRecords>> {
   throw new Error("the service never held all that the agent held");
 }
 
-it(`loses and doubles nothing when it is killed ${KILLS.toString()} times at random moments`, async () => {
-  const site = await realSite({ speed: 60, serial: SERIAL });
-  const random = seededRandom(SEED);
-  const { kill, tap } = await killer(site, random);
-  const left: TakenEntry[] = [];
-  const kills: Partial<Record<Moment, number>> = {};
-  for (let round = 0; round < KILLS; round += 1) {
-    const moment = MOMENTS[round % MOMENTS.length] ?? "starting";
-    kills[moment] = (kills[moment] ?? 0) + 1;
-    await kill(site.startAgent(), moment);
-    left.push(...tailEntries(site.runtimeDir));
-  }
-  const last = site.startAgent();
-  await last.line(/provisioning active|service link is up/);
-  last.signal("SIGTERM");
-  expect(await last.ended).toBe(0);
+it(
+  `loses and doubles nothing when it is killed ${KILLS.toString()} times at random moments`,
+  { timeout: MANY_PROCESSES_MS },
+  async () => {
+    const site = await realSite({ speed: 60, serial: SERIAL });
+    const random = seededRandom(SEED);
+    const { kill, tap } = await killer(site, random);
+    const left: TakenEntry[] = [];
+    const kills: Partial<Record<Moment, number>> = {};
+    for (let round = 0; round < KILLS; round += 1) {
+      const moment = MOMENTS[round % MOMENTS.length] ?? "starting";
+      kills[moment] = (kills[moment] ?? 0) + 1;
+      await kill(site.startAgent(), moment);
+      left.push(...tailEntries(site.runtimeDir));
+    }
+    const last = site.startAgent();
+    await last.line(/service link is up/);
+    last.signal("SIGTERM");
+    expect(await last.ended).toBe(0);
 
-  const taken = ownRecords(site.dataDir);
-  const accounts = accountsOf(taken.records);
-  const asked = requestsFor(accounts.polls);
-  const { requests } = site.plc.counts;
-  const lost = lostOf(left, taken.records);
+    const taken = ownRecords(site.dataDir);
+    const accounts = accountsOf(taken.records);
+    const asked = requestsFor(accounts.polls);
+    const { requests } = site.plc.counts;
+    const lost = lostOf(left, taken.records);
 
-  await site.plc.offline();
-  const own = await drain(site);
-  const [stream, ...others] = site.service.oracle();
-  const row = findStream(site.service.db, own.stream);
-  const stored = row === undefined ? [] : storedRange(site.service.db, row, [1, own.records.length]);
-  const isSame = rangeHash(stored) === hashOf(own.records);
-  const counted = {
-    kills,
-    records: own.records.length,
-    takes: taken.last_take,
-    polls: accounts.polls,
-    left_in_tail: left.length,
-    plc_requests: requests,
-    unfinished_requests: requests - asked.least,
-    batches: tap.publishes.filter(({ topic }) => topic.endsWith("/up/batch")).length,
-    duplicates_offered: stream?.duplicates_offered,
-    missing: own.records.length - (stream?.count ?? 0) + lost.length + (taken.last_take - accounts.takes),
-    twice: accounts.doubled,
-  };
-  process.stdout.write(`kill -9: ${JSON.stringify(counted)}\n`);
-  recordFault({
-    row: 1,
-    fault: "agent kill -9 at any moment",
-    injected: KILLS,
-    lost: counted.missing,
-    doubled: counted.twice,
-    wrong: isSame ? 0 : 1,
-    passed: isSame && counted.missing === 0 && counted.twice === 0,
-  });
+    await site.plc.offline();
+    const own = await drain(site);
+    const [stream, ...others] = site.service.oracle();
+    const row = findStream(site.service.db, own.stream);
+    const stored = row === undefined ? [] : storedRange(site.service.db, row, [1, own.records.length]);
+    const isSame = rangeHash(stored) === hashOf(own.records);
+    const counted = {
+      kills,
+      records: own.records.length,
+      takes: taken.last_take,
+      polls: accounts.polls,
+      left_in_tail: left.length,
+      plc_requests: requests,
+      unfinished_requests: requests - asked.least,
+      batches: tap.publishes.filter(({ topic }) => topic.endsWith("/up/batch")).length,
+      duplicates_offered: stream?.duplicates_offered,
+      missing: own.records.length - (stream?.count ?? 0) + lost.length + (taken.last_take - accounts.takes),
+      twice: accounts.doubled,
+    };
+    process.stdout.write(`kill -9: ${JSON.stringify(counted)}\n`);
+    recordFault({
+      row: 1,
+      fault: "agent kill -9 at any moment",
+      injected: KILLS,
+      lost: counted.missing,
+      doubled: counted.twice,
+      wrong: isSame ? 0 : 1,
+      passed: isSame && counted.missing === 0 && counted.twice === 0,
+    });
 
-  // Nothing that a dead agent had taken is lost, every take number is accounted for once, and by the PLC's own count no
-  // answered poll has vanished, but for the one that each killed agent was in the middle of.
-  expect(lost).toEqual([]);
-  expect(accounts.takes).toBe(taken.last_take);
-  expect(accounts.doubled).toBe(0);
-  expect(counted.unfinished_requests).toBeGreaterThanOrEqual(0);
-  expect(counted.unfinished_requests).toBeLessThanOrEqual((KILLS + 1) * asked.perPoll);
-  // The service holds each seq once, from 1 to the newest, and its records are the agent's.
-  expect(others).toEqual([]);
-  expect(stream).toMatchObject({
-    stream_id: own.stream,
-    serial: SERIAL,
-    generation: 1,
-    ranges: [[1, own.records.length]],
-    conflicts_offered: 0,
-    rejected: [],
-    gaps: [],
-    withdrawn: false,
-  });
-  expect(isSame).toBe(true);
-});
+    // Nothing that a dead agent had taken is lost, every take number is accounted for once, and by the PLC's own count no
+    // answered poll has vanished, but for the one that each killed agent was in the middle of.
+    expect(lost).toEqual([]);
+    expect(accounts.takes).toBe(taken.last_take);
+    expect(accounts.doubled).toBe(0);
+    expect(counted.unfinished_requests).toBeGreaterThanOrEqual(0);
+    expect(counted.unfinished_requests).toBeLessThanOrEqual((KILLS + 1) * asked.perPoll);
+    // The service holds each seq once, from 1 to the newest, and its records are the agent's.
+    expect(others).toEqual([]);
+    expect(stream).toMatchObject({
+      stream_id: own.stream,
+      serial: SERIAL,
+      generation: 1,
+      ranges: [[1, own.records.length]],
+      conflicts_offered: 0,
+      rejected: [],
+      gaps: [],
+      withdrawn: false,
+    });
+    expect(isSame).toBe(true);
+  },
+);

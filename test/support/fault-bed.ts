@@ -9,15 +9,15 @@ import type { TcpProxy } from "../../simulators/network/tcp-proxy.ts";
 import type { SimClock } from "../../simulators/clock.ts";
 import type { LinkBoothParts } from "../../src/agent/link-booth.ts";
 import { linkLoop } from "../../src/agent/link-loop.ts";
-import { findProfile } from "../../src/config/profile.ts";
 import type { ModbusAddress } from "../../src/core/types/config.ts";
-import type { Profile } from "../../src/core/types/profile.ts";
+import type { ModbusProfile } from "../../src/core/types/profile.ts";
 import type { Sample } from "../../src/core/types/sample.ts";
 import type { LinkStatus } from "../../src/core/types/status.ts";
 import { emptyMemory, modbusDriver } from "../../src/drivers/modbus/driver.ts";
 import { modbusLine } from "../../src/drivers/modbus/line.ts";
 import type { ModbusLine } from "../../src/drivers/modbus/line.ts";
 import type { Clock } from "../../src/ports.ts";
+import { clickBooth } from "./profiles.ts";
 import { seededRandom } from "./virtual-site.ts";
 
 /** A booth behind a line with faults, read by the real loop and driver; its story moves on by a step with each poll. */
@@ -56,14 +56,14 @@ export interface FaultBedOptions {
   readonly framing?: "tcp" | "rtu";
   readonly seed?: number;
   readonly scenario?: string;
-  readonly profile?: Profile;
+  readonly profile?: ModbusProfile;
   /** Epoch ms at which the story is entered. */
   readonly start?: number;
 }
 
 export async function faultBed(options: FaultBedOptions = {}): Promise<FaultBed> {
   const { framing = "tcp", seed = 1 } = options;
-  const profile = options.profile ?? findProfile("click-booth");
+  const profile = options.profile ?? clickBooth();
   const scenario = findScenario(options.scenario ?? "busy-day");
   if (scenario === undefined) throw new Error("no such scenario");
   const clock = steppedClock(options.start ?? START);
@@ -113,7 +113,7 @@ const silent = { debug: () => undefined, info: () => undefined, warn: () => unde
 
 interface Watched {
   readonly line: ModbusLine;
-  readonly profile: Profile;
+  readonly profile: ModbusProfile;
   readonly seed: number;
   readonly clock: SteppedClock;
 }
@@ -164,7 +164,7 @@ function watchedLoop({ line, profile, seed, clock }: Watched) {
 
 async function wrongOf(
   polls: readonly Poll[],
-  { plc, profile }: { readonly plc: RunningPlc; readonly profile: Profile },
+  { plc, profile }: { readonly plc: RunningPlc; readonly profile: ModbusProfile },
 ): Promise<readonly { readonly tag: string; readonly got: unknown; readonly truth: unknown }[]> {
   const never = new AbortController().signal;
   const wrong: { tag: string; got: unknown; truth: unknown }[] = [];

@@ -8,7 +8,10 @@ import { utilization } from "../../src/report/utilization.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { minutesOf } from "../../src/wire/minutes.ts";
 import { openReader } from "../../src/store/reader.ts";
-import type { VirtualService } from "./virtual-service.ts";
+import { answerReport } from "../../src/api/reports.ts";
+import type { LocalBooth } from "../../src/api/local-booth.ts";
+import type { Query } from "../../src/wire/reports-query.ts";
+import { SERIAL, type VirtualService } from "./virtual-service.ts";
 
 /** The figures that both sides give for a window, in the service's units and names. */
 export interface Figures {
@@ -62,4 +65,38 @@ export function serviceFigures(service: VirtualService, window: Window): Figures
     working_minutes: stats["working_minutes"] ?? NaN,
     cycle_count: stats["cycle_count"] ?? NaN,
   };
+}
+
+/** The booth as the gateway's status has it, for reports without an agent. */
+export function localBooth(source: Source): LocalBooth {
+  return {
+    booth: "booth-1",
+    stream: source.stream,
+    booth_id: "b-1",
+    serial: SERIAL,
+    account: null,
+    facility: null,
+    state: "active",
+    generation: 1,
+    connectivity: "Idle",
+    acked_seq: 0,
+    last_commit_at: null,
+    summary: null,
+  };
+}
+
+/** What the box answers for a booth's operation, e.g. "runtime". Throws where it isn't 200. */
+export function boxAnswer(source: Source, operation: string, query: Query = {}): Record<string, unknown> {
+  const path = `/api/booths/b-1/${operation}`;
+  const answer = answerReport({ path, query, booths: [localBooth(source)], now_ms: source.now_ms }, source.reader);
+  const text = typeof answer.body === "string" ? answer.body : [...answer.body].join("");
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.status.toString()} ${text}`);
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+/** Modes are a set: each side lists them in the order in which it met them. */
+export function sortedModes(answer: Record<string, unknown>): Record<string, unknown> {
+  const { modes } = answer;
+  if (!Array.isArray(modes)) return answer;
+  return { ...answer, modes: (modes as { mode: string }[]).toSorted((a, b) => a.mode.localeCompare(b.mode)) };
 }

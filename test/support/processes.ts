@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
@@ -7,6 +8,9 @@ import { eventually } from "./eventually.ts";
 /** The bins, started as npm does but by this very Node. */
 export const GATEWAY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 export const SIMULATORS = fileURLToPath(new URL("../../simulators/main.ts", import.meta.url));
+
+/** For a test that starts many processes: what takes 20 s alone takes minutes on a machine that is busy elsewhere. */
+export const MANY_PROCESSES_MS = 240_000;
 
 export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -73,13 +77,14 @@ export async function runProgram(
   return { code, out: program.out(), err: program.err() };
 }
 
-/** Whether a process of that id exists, a zombie not counted: its parent may be as dead and its new one slow. */
+/** Whether a process of that id runs; one that has ended and only waits to be buried doesn't. */
 export function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    const stat = readFileSync(`/proc/${pid.toString()}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) !== "Z";
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    if (error instanceof Error && "code" in error && ["ENOENT", "ESRCH"].includes(String(error.code))) return false;
+    throw error;
   }
 }
 

@@ -1,6 +1,7 @@
-import type { ModbusPoint, ModbusQuirks, Profile, ProfileTag } from "../../src/core/types/profile.ts";
+import { findProfile } from "../../src/config/profile.ts";
+import type { ModbusPoint, ModbusProfile, ModbusQuirks, ModbusTag } from "../../src/core/types/profile.ts";
 
-/** Profiles made in place, for tests that need a shape rather than a real device. */
+/** The shipped one, and profiles made in place for tests that need a shape rather than a real device. */
 
 export function point(partial: Partial<ModbusPoint> = {}): ModbusPoint {
   return { table: "holding", address: 0, type: "uint16", scale: 1, offset: 0, sentinels: [], ...partial };
@@ -17,8 +18,15 @@ export const QUIRKS: ModbusQuirks = {
   connect_delay_ms: 0,
 };
 
+/** The shipped profile that most tests play. */
+export function clickBooth(): ModbusProfile {
+  const profile = findProfile("click-booth");
+  if (profile.protocol !== "modbus") throw new Error("click-booth is no Modbus profile");
+  return profile;
+}
+
 /** One tag per point, t0, t1, ..., all in group g. */
-export function profileOf(points: readonly ModbusPoint[], quirks: Partial<ModbusQuirks> = {}): Profile {
+export function profileOf(points: readonly ModbusPoint[], quirks: Partial<ModbusQuirks> = {}): ModbusProfile {
   return {
     name: "made",
     version: "1",
@@ -27,7 +35,7 @@ export function profileOf(points: readonly ModbusPoint[], quirks: Partial<Modbus
     document: "",
     quirks: { ...QUIRKS, ...quirks },
     groups: { g: { poll_interval_ms: 1000 } },
-    tags: points.map((at, i): ProfileTag => ({
+    tags: points.map((at, i): ModbusTag => ({
       name: `t${i}`,
       label: `t${i}`,
       bay: 0,

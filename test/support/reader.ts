@@ -10,6 +10,11 @@ export function readerOf({ state, facts, records }: Folded): StoreReader {
   return {
     streams: () => [],
     facts: (_stream, kind, window) => stored.filter((fact) => fact.kind === kind && overlaps(fact, window)) as never,
+    stages: (_stream, window) =>
+      stored
+        .filter((fact) => fact.kind === "m")
+        .map(({ value }) => value)
+        .filter(({ bay, start, end }) => bay === 0 && start < window.end && end >= window.start),
     log: (_stream, window) => placed(records).filter(({ time }) => time >= window.start && time < window.end),
     state: () => state,
   };

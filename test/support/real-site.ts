@@ -7,10 +7,10 @@ import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc, type RunningPlc } from "../../simulators/plc/start.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
 import { startService, type RunningService } from "../../simulators/service/start.ts";
-import { findProfile } from "../../src/config/profile.ts";
 import type { AgentStatus } from "../../src/core/types/status.ts";
 import { askAgent } from "../../src/cli/agent-client.ts";
 import { GATEWAY, startProgram, type Program } from "./processes.ts";
+import { clickBooth } from "./profiles.ts";
 import { temporaryFolder } from "./temporary.ts";
 
 export const SERIAL = "ABCD-123-123";
@@ -54,7 +54,7 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
   const scenario = findScenario(options.scenario ?? "standard-cycle");
   if (scenario === undefined) throw new Error(`no scenario ${options.scenario ?? ""}`);
   const identity = { plc_serial: SERIAL };
-  const plc = await startPlc({ profile: findProfile("click-booth"), scenario, seed: 1, clock, port: 0, identity });
+  const plc = await startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, identity });
   onTestFinished(() => plc.stop());
   const startAt = (port: number, mqttPort: number): Promise<RunningService> =>
     startService({ dataDir: join(folder, "service"), port, mqttPort, clock });

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import type { Placed } from "../../src/core/types/record.ts";
@@ -7,7 +7,7 @@ import type { TakenEntry } from "../../src/core/types/taken.ts";
 /** Entries that a dead agent left in its tail file, read without the agent's own code; a line cut short ends them. */
 export function tailEntries(runtimeDir: string): TakenEntry[] {
   const entries: TakenEntry[] = [];
-  for (const line of readFileSync(join(runtimeDir, "tail.jsonl"), "utf8").split("\n")) {
+  for (const line of textOf(join(runtimeDir, "tail.jsonl")).split("\n")) {
     const [sum, body] = [line.slice(0, 8), line.slice(9)];
     if (body === "" || crc32(body) !== Number.parseInt(sum, 16)) break;
     entries.push(JSON.parse(body) as TakenEntry);
@@ -65,4 +65,9 @@ export function lostOf(entries: readonly TakenEntry[], records: readonly Placed[
 
 function keyOf(parts: readonly unknown[]): string {
   return JSON.stringify(parts);
+}
+
+/** An agent killed before it opened its tail has left none. */
+function textOf(path: string): string {
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
 }

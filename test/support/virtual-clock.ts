@@ -15,21 +15,27 @@ export interface VirtualClock extends Clock {
   runUntil(condition: () => boolean, within: number): Promise<void>;
   /** The wall clock is set to another time; mono goes on. */
   stepWall(ms: number): void;
+  /** The world's true time, whatever the wall clock shows. */
+  truth(): number;
+  /** What the kernel says of the wall clock from now on. */
+  setSynced(synced: boolean): void;
+  /** The box starts anew: another boot, mono from 0, the wall clock as its battery or lack of one has it. */
+  reboot(wall: number): void;
   /** Sleeps that nobody has woken yet. */
   sleeping(): number;
 }
 
-/** Turns of the event loop after which work that waits for no time has come to rest. */
-const SETTLE_TURNS = 4;
-
 export function virtualClock(options: { wall: number; mono?: number; boot?: string }): VirtualClock {
   let mono = options.mono ?? 0;
-  let offset = options.wall - mono;
+  const truth = options.wall - mono;
+  let offset = truth;
+  let boots = 1;
+  let bootedAt = 0;
+  let synced = true;
   let order = 0;
   let timers: Timer[] = [];
-  const settle = async (): Promise<void> => {
-    for (let i = 0; i < SETTLE_TURNS; i += 1) await turn();
-  };
+  // Nothing here waits for the world outside: one turn lets every chain of promises come to rest.
+  const settle = (): Promise<void> => turn();
   const fireNext = async (until: number): Promise<boolean> => {
     await settle();
     const next = timers.reduce<Timer | undefined>(
@@ -52,13 +58,28 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
     await settle();
   };
   return {
-    boot: options.boot ?? "boot-1",
+    get boot() {
+      return boots === 1 ? (options.boot ?? "boot-1") : `boot-${boots.toString()}`;
+    },
     wall: () => mono + offset,
-    mono: () => mono,
-    synced: () => true,
+    mono: () => mono - bootedAt,
+    synced: () => synced,
+    truth: () => mono + truth,
+    setSynced(says) {
+      synced = says;
+    },
+    reboot(wall) {
+      boots += 1;
+      bootedAt = mono;
+      offset = wall - mono;
+    },
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
-        const timer: Timer = { due: mono + Math.max(0, Math.round(ms)), order: ++order, fire: resolve };
+        const fire = (): void => {
+          signal?.removeEventListener("abort", abort);
+          resolve();
+        };
+        const timer: Timer = { due: mono + Math.max(0, Math.round(ms)), order: ++order, fire };
         const abort = (): void => {
           timers = timers.filter((one) => one !== timer);
           reject(signal?.reason as Error);

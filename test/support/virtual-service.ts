@@ -1,7 +1,8 @@
 import { hashOf } from "../../src/wire/hash.ts";
 import { batchOf } from "../../src/wire/telemetry.ts";
+import type { WorkingHours } from "../../src/core/types/booth.ts";
 import type { HttpAnswer, HttpClient, HttpRequest } from "../../src/cloud/http.ts";
-import type { BatchOutcome, Clock, LinkSession, ServiceLink } from "../../src/ports.ts";
+import type { BatchOutcome, Clock, LinkSession, ServiceLink, ServiceTime } from "../../src/ports.ts";
 import { openDb, type Db } from "../../simulators/service/db.ts";
 import { HttpError } from "../../simulators/service/http/errors.ts";
 import type { Operation, Service } from "../../simulators/service/http/operation.ts";
@@ -9,7 +10,7 @@ import { takeHello } from "../../simulators/service/ingest/hello.ts";
 import { ingestBatch } from "../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { OPERATIONS } from "../../simulators/service/resources/table.ts";
-import { seedSite } from "../../simulators/service/seed.ts";
+import { DEFAULT_HOURS, seedSite } from "../../simulators/service/seed.ts";
 
 /** Faults of the way to the service; may be changed at any time. */
 export interface ServiceWay {
@@ -18,12 +19,15 @@ export interface ServiceWay {
   /** The service stores, and its answer is lost, this many times. */
   lose_acks: number;
   latency_ms: number;
+  /** Whoever listens to what its acks say of the time. */
+  listener: ServiceTime | null;
 }
 
 /** The reference service without sockets: its real provisioning, ingest and figures on SQLite in memory. */
 export interface VirtualService {
   readonly db: Db;
   readonly way: ServiceWay;
+  readonly facility: Required<Facility>;
   readonly http: HttpClient;
   readonly link: ServiceLink;
   /** A report of the service as its users get it. Throws where it doesn't answer 200. */
@@ -36,11 +40,17 @@ const ADMIN_KEY = "admin-key";
 export const PROVISION_KEY = "provision-key";
 export const SERIAL = "ABCD-123-123";
 
-export function virtualService(clock: Clock, tz: string): VirtualService {
+/** Where the booth stands. */
+export interface Facility {
+  readonly tz: string;
+  readonly working_hours?: readonly WorkingHours[];
+}
+
+export function virtualService(clock: Clock, facility: Facility): VirtualService {
   const db = openDb(":memory:");
   const { booth_id } = seedSite(db, {
     serial: SERIAL,
-    tz,
+    ...facility,
     provisionKey: PROVISION_KEY,
     adminKey: ADMIN_KEY,
     boothId: "b-1",
@@ -48,11 +58,12 @@ export function virtualService(clock: Clock, tz: string): VirtualService {
   });
   if (booth_id !== "b-1") throw new Error("the site's booth has another id");
   const service: Service = { db, now: () => clock.wall(), mqttUrl: () => "mqtt://virtual", plain: false };
-  const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20 };
+  const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20, listener: null };
   const count = { batches: 0 };
   return {
     db,
     way,
+    facility: { working_hours: DEFAULT_HOURS, ...facility },
     get batches() {
       return count.batches;
     },
@@ -86,7 +97,11 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer {
     params: match(operation, request.method, url.pathname),
   })).find(({ params }) => params !== null);
   const caller = callerOfKey(service.db, request.key, service.now());
-  const answer = (status: number, body: unknown): HttpAnswer => ({ status, headers: {}, text: JSON.stringify(body) });
+  const answer = (status: number, body: unknown): HttpAnswer => ({
+    status,
+    headers: { date: new Date(service.now()).toUTCString() },
+    text: JSON.stringify(body),
+  });
   if (caller === undefined) return answer(401, { error: "who?" });
   if (found === undefined) return answer(404, { error: "no such path" });
   const headers = Object.fromEntries(
@@ -152,6 +167,7 @@ function linkTo({ db, clock, way, count }: LinkParts): ServiceLink {
         },
         heartbeat: pass,
         async send(stream, generation, records): Promise<BatchOutcome> {
+          const sent = clock.mono();
           await pass();
           if (way.down) return { kind: "keep", reason: "the connection to the broker is gone" };
           const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, clock.wall());
@@ -166,6 +182,7 @@ function linkTo({ db, clock, way, count }: LinkParts): ServiceLink {
             way.lose_acks -= 1;
             return { kind: "keep", reason: "no ack in time" };
           }
+          way.listener?.heard({ time: ack.server_time, sent, received: clock.mono() });
           if (ack.conflict !== null) return { kind: "conflict", seq: ack.conflict };
           if (ack.n !== records.length || ack.hash !== hashOf(records))
             return { kind: "keep", reason: `refused: ${JSON.stringify(ack)}` };

@@ -1,13 +1,18 @@
 import { startAgent, type Agent } from "../../src/agent/agent.ts";
+import type { HttpClient } from "../../src/cloud/http.ts";
 import { createServiceApi } from "../../src/cloud/service-api.ts";
 import { findProfile } from "../../src/config/profile.ts";
+import { createServiceTime } from "../../src/agent/service-time.ts";
+import { correctedNow, syncedOffset } from "../../src/core/derive/clock.ts";
 import type { DeriveState } from "../../src/core/derive/state.ts";
 import { LinkError, type LinkErrorKind } from "../../src/core/link-error.ts";
 import { parametersOf } from "../../src/core/parameters.ts";
 import type { BoothConfig } from "../../src/core/types/config.ts";
+import type { Profile } from "../../src/core/types/profile.ts";
+import type { BoothSummary } from "../../src/core/types/summary.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { wireNameOf } from "../../src/core/wire-names.ts";
-import type { Clock, Driver, Logger, Random, Tail } from "../../src/ports.ts";
+import type { Clock, Driver, Logger, Random, ServiceLink, Tail } from "../../src/ports.ts";
 import { summaryOf } from "../../src/report/summary.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
@@ -18,16 +23,30 @@ import { boothFor } from "../../simulators/plc/start.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/plc/virtual-driver.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
+import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
-import { PROVISION_KEY, SERIAL, virtualService, type VirtualService } from "./virtual-service.ts";
+import { PROVISION_KEY, SERIAL, virtualService, type Facility, type VirtualService } from "./virtual-service.ts";
 
 export interface VirtualSiteOptions {
   readonly folder: string;
-  readonly scenario: string;
+  /** By name, or one of the test's own. */
+  readonly scenario: string | Scenario;
+  /** Default: click-booth. */
+  readonly profile?: Profile;
+  /** What the service knows of the facility; default: the scenario's zone, Monday to Friday 08:00-17:30. */
+  readonly facility?: Partial<Facility>;
   readonly seed?: number;
   /** Epoch ms at which story and clock begin. */
   readonly start: number;
   readonly booth?: Partial<BoothConfig>;
+  /** The booth has no serial number in its configuration. */
+  readonly unnamed?: boolean;
+  /** Instead of the virtual service's: real sockets, for what is said on the wire. */
+  readonly way?: (clock: Clock) => { readonly http: HttpClient; readonly link: ServiceLink };
+  /** Default 10 s, as the agent's own. A longer one plays days faster. */
+  readonly commit_interval_ms?: number;
+  /** How old the summary after a commit may be: it copies the whole state, and nothing but screens and heartbeats show it. */
+  readonly summary_interval_ms?: number;
 }
 
 /** PLC, agent and service in one process under virtual time; the store on real files. */
@@ -43,6 +62,8 @@ export interface VirtualSite {
   stop(): Promise<void>;
   /** kill -9: nothing more of the present agent is carried out; store and tail stay as they are. */
   kill(): void;
+  /** Power cut: as kill, and what stood in memory alone is gone too. */
+  cutPower(): void;
   /** Ends everything, however far it is. */
   close(): void;
 }
@@ -58,19 +79,20 @@ interface Process {
 }
 
 export function virtualSite(options: VirtualSiteOptions): VirtualSite {
-  const scenario = findScenario(options.scenario);
-  if (scenario === undefined) throw new Error(`no scenario ${options.scenario}`);
-  const profile = findProfile("click-booth");
+  const scenario = scenarioOf(options.scenario);
+  const profile = options.profile ?? findProfile("click-booth");
   const clock = virtualClock({ wall: options.start, mono: 1_000_000 });
   const identity = { plc_serial: SERIAL };
   const booth = boothFor({ profile, scenario, seed: options.seed ?? 1, start: options.start, identity });
   const plc = virtualLink();
-  const service = virtualService(clock, scenario.tz);
+  // The world outside lives by true time, whatever the box's clock shows.
+  const outside = { ...clock, wall: () => clock.truth(), mono: () => clock.mono() };
+  const service = virtualService(outside, { tz: scenario.tz, ...options.facility });
   const random = seededRandom(options.seed ?? 1);
   const lines: string[] = [];
   const config: BoothConfig = {
     id: "booth-1",
-    serial: SERIAL,
+    ...(options.unnamed === true ? {} : { serial: SERIAL }),
     profile: profile.name,
     modbus: { host: "127.0.0.1", port: 502 },
     poll: {},
@@ -79,7 +101,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     tz: scenario.tz,
     working_hours: [],
     ...options.booth,
-  };
+  } as BoothConfig;
   let tailLeft: readonly TakenEntry[] = [];
   let process: Process | null = null;
 
@@ -87,6 +109,8 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const life = { dead: false };
     const stopping = new AbortController();
     const own = mortalClock(clock, life);
+    const service_time = createServiceTime();
+    service.way.listener = service_time;
     const db = openStoreFile(options.folder);
     const writer = createWriter({
       db,
@@ -99,7 +123,9 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const tail = memoryTail(tailLeft, (left) => {
       if (!life.dead) tailLeft = left;
     });
-    const makeDriver = (): Driver => typedDriver(virtualDriver({ booth, profile, clock: own, link: plc }));
+    const { http, link } = options.way?.(own) ?? service;
+    const makeDriver = (): Driver =>
+      typedDriver(virtualDriver({ booth, profile, clock: { ...own, wall: () => clock.truth() }, link: plc }));
     const agent = await startAgent(
       {
         clock: own,
@@ -109,18 +135,22 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         store: inlineStore(writer),
         identity: inlineIdentity(identityFile),
         tail,
+        service_time,
         version: "0.0.0",
         service_url: "http://service",
-        commit_interval_ms: 10_000,
+        commit_interval_ms: options.commit_interval_ms ?? 10_000,
         heartbeat_interval_ms: 60_000,
+        broker_url: null,
         view: {
-          summaryOf: (state, now) => summaryOf(state as DeriveState, now),
+          summaryOf: nowAndThen(options.summary_interval_ms ?? 0),
           parametersIn: (state) => (state as DeriveState).parameters,
+          now: (state, at) => correctedNow(state as DeriveState | undefined, at),
+          syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
         },
         wireName: wireNameOf,
         secrets: { firstKey: () => PROVISION_KEY },
-        api: createServiceApi({ http: service.http, clock: own, random, agentVersion: "0.0.0", hardwareId: "virtual" }),
-        link: service.link,
+        api: createServiceApi({ http, clock: own, random, service_time, agentVersion: "0.0.0", hardwareId: "virtual" }),
+        link,
         booths: [{ config, profile, parameters: parametersOf(profile, config), address: "virtual", makeDriver }],
       },
       stopping.signal,
@@ -157,6 +187,10 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     lines,
     start,
     kill,
+    cutPower() {
+      kill();
+      tailLeft = [];
+    },
     async stop() {
       if (process === null) return;
       const { stopping, agent, end } = process;
@@ -176,6 +210,22 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
   };
 }
 
+function scenarioOf(given: string | Scenario): Scenario {
+  if (typeof given !== "string") return given;
+  const scenario = findScenario(given);
+  if (scenario === undefined) throw new Error(`no scenario ${given}`);
+  return scenario;
+}
+
+function nowAndThen(interval_ms: number): (state: unknown, now: number) => BoothSummary {
+  let last: { readonly at: number; readonly summary: BoothSummary } | null = null;
+  return (state, now) => {
+    if (last === null || now - last.at >= interval_ms)
+      last = { at: now, summary: summaryOf(state as DeriveState, now) };
+    return last.summary;
+  };
+}
+
 /** Once its process is dead nothing that sleeps ever wakes: an await is where a kill takes effect. */
 function mortalClock(clock: VirtualClock, life: { readonly dead: boolean }): Clock {
   return {
@@ -187,12 +237,13 @@ function mortalClock(clock: VirtualClock, life: { readonly dead: boolean }): Clo
 
 /** A tail in memory that outlives its process, as tmpfs does. */
 function memoryTail(leftover: readonly TakenEntry[], save: (left: readonly TakenEntry[]) => void): Tail {
-  let pending = [...leftover];
+  // As through a file: what is read back is a copy.
+  const left = JSON.parse(JSON.stringify(leftover)) as readonly TakenEntry[];
+  let pending = [...left];
   return {
-    leftover: () => leftover,
+    leftover: () => left,
     append(entry) {
-      // As through a file: what is read back is a copy.
-      pending = [...pending, JSON.parse(JSON.stringify(entry)) as TakenEntry];
+      pending.push(entry);
       save(pending);
     },
     committed(stream, take) {

@@ -111,6 +111,7 @@ it("an ack is read tolerantly: unknown fields, numbers as text, absent options",
     conflict: null,
     acked_seq: 0,
     server_time: 1_700_000_000_000,
+    error: "",
     window: 4,
   });
   expect(ackShape.safeParse({ st: "st-1" }).success).toBe(false);

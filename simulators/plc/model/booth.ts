@@ -1,5 +1,6 @@
 import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
 import { applyAction } from "./apply.ts";
+import { staggered, unitedTruth } from "./bays.ts";
 import { NO_RUN, settlesAt } from "./cycles.ts";
 import { nextOveruse, usedFilter } from "./filters.ts";
 import { coast } from "./physics.ts";
@@ -26,6 +27,8 @@ export interface BoothOptions {
 
 /** A booth and its whole story, past and future: any instant can be asked for, in any order, at the same cost. */
 export interface Booth {
+  /** The bays of a booth with several, in order; none: it has one, itself. */
+  readonly bays: readonly Booth[];
   readonly scenario: Scenario;
   readonly seed: number;
   readonly rules: Rules;
@@ -180,6 +183,25 @@ function storyTeller(options: BoothOptions, origin: number, rules: Rules) {
 
 /** A booth that plays `scenario`. The same options tell the same story, to the bit. */
 export function createBooth(options: BoothOptions): Booth {
+  const { second_bay_minutes } = options.scenario;
+  const first = createBay(options);
+  if (second_bay_minutes === undefined) return first;
+  const story = staggered(options.scenario, second_bay_minutes);
+  // Another seed, so that no change of one bay falls on one of the other.
+  const bays = [first, createBay({ ...options, scenario: story, seed: options.seed + 1 })];
+  return {
+    ...first,
+    bays,
+    nextChange: (at) => Math.min(...bays.map((bay) => bay.nextChange(at))),
+    truth: (from, to) =>
+      unitedTruth(
+        bays.map((bay) => bay.truth(from, to)),
+        first.rules.mode_sets,
+      ),
+  };
+}
+
+function createBay(options: BoothOptions): Booth {
   const origin = storyOrigin(options.scenario, options.start);
   const rules: Rules = {
     mode_sets: options.mode_sets ?? USUAL_MODE_SETS,
@@ -204,6 +226,7 @@ export function createBooth(options: BoothOptions): Booth {
     seed: options.seed,
     rules,
     origin,
+    bays: [],
     stateAt,
     entries,
     inject,

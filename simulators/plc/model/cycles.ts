@@ -54,7 +54,8 @@ function withStage(open: OpenCycle | null, change: ModeChange): OpenCycle | null
 export function afterStage(run: RunState, change: ModeChange): RunStep {
   const open = withStage(run.open, change);
   const reason = abortReason(change.to);
-  if (reason !== null && run.rest_since === null) {
+  // In a pause the run still goes on: what comes then aborts the cycle as well.
+  if (reason !== null) {
     return { run: NO_RUN, closed: open && close(open, change.at, ["aborted", reason]) };
   }
   const fullBake = change.from === "bake" && change.at - change.from_since >= FULL_BAKE_MS;

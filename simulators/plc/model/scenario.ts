@@ -37,6 +37,8 @@ export interface Scenario {
   /** Further beats on the nth day of a daily story (0: the start's day), in local time. */
   readonly on_day?: Readonly<Record<number, readonly Beat[]>>;
   readonly routines?: readonly Routine[];
+  /** The booth has two bays; the second follows the first by so many minutes. Stories told once only. */
+  readonly second_bay_minutes?: number;
   /** How the server behaves from the start on; default: well. */
   readonly manners?: Partial<Manners>;
   /** In-use minutes of each fitted filter at the story's origin. */

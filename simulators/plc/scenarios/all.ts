@@ -14,6 +14,7 @@ import { sensorFaults } from "./sensor-faults.ts";
 import { shortBakes } from "./short-bakes.ts";
 import { standardCycle } from "./standard-cycle.ts";
 import { summer } from "./summer.ts";
+import { twoBays } from "./two-bays.ts";
 import { waterborne } from "./waterborne.ts";
 import { wrongSerial } from "./wrong-serial.ts";
 import type { Scenario } from "../model/scenario.ts";
@@ -38,6 +39,7 @@ export const SCENARIOS: readonly Scenario[] = [
   sensorFaults,
   wrongSerial,
   fireContact,
+  twoBays,
   badManners,
 ];
 

@@ -1,6 +1,6 @@
 import { MODES_BY_PRIORITY } from "../../../src/core/types/booth.ts";
 import type { Mode } from "../../../src/core/types/booth.ts";
-import type { Stage } from "./intervals.ts";
+import type { Stage } from "./stage.ts";
 
 /** The booth's stages: at each instant the higher-priority mode of its bays; equal neighbours unite. */
 export function uniteBays(bays: readonly (readonly Stage[])[]): readonly Stage[] {

@@ -1,6 +1,6 @@
 import type { CycleResult } from "../../../src/core/types/record.ts";
 import type { ModeSets } from "../../../src/core/types/booth.ts";
-import type { Stage } from "./intervals.ts";
+import type { Stage } from "./stage.ts";
 import { findRuns } from "./runs.ts";
 import type { Run } from "./runs.ts";
 
@@ -60,7 +60,7 @@ function outcome(run: Run, stages: readonly Stage[], sets: ModeSets): Outcome {
   const end = stages.findLast((stage) => sets.run.includes(stage.mode))?.end ?? 0;
   const reason = abortReason(run);
   if (reason !== "") return { end: run.broken_at ?? end, result: "aborted", reason };
-  if (run.end === "no_data") return { end, result: "indeterminate", reason: "" };
+  if (run.end === "no_data") return { end: run.broken_at ?? end, result: "indeterminate", reason: "" };
   if (sum(stages, "bake") > 0) return { end, result: "short_bake", reason: "" };
   if (sum(stages, "spray") >= FULL_SPRAY_MS) return { end, result: "complete_no_bake", reason: "" };
   return { end, result: "aborted", reason: "short" };

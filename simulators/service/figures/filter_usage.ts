@@ -1,7 +1,7 @@
 import type { FilterType } from "../../../src/core/types/booth.ts";
 import { minuteTags, lostMemory } from "./filter_changes.ts";
 import { samplesOf } from "./log.ts";
-import type { BoothLog } from "./log.ts";
+import type { BoothLog, Sample } from "./log.ts";
 import type { Restarts } from "./restarts.ts";
 import { goodBefore } from "./search.ts";
 import { msWithin } from "./window.ts";
@@ -67,24 +67,33 @@ function counted(log: BoothLog, tag: string, at: { installed: Installed; restart
   return { minutesAt, reaches };
 }
 
+/** Whether that reading, of that instant, was lower than the one before it. */
+function fellAt(samples: readonly Sample[], { time, value }: Sample, at: number): boolean {
+  const before = goodBefore(samples, time - 1);
+  return time === at && before !== undefined && Number(value) < Number(before.value);
+}
+
 /** The counter's readings as minutes since installation; what lost memory takes away is put back as an offset. */
 function pointsOf(
   log: BoothLog,
   tag: string,
   { installed, restarts }: { installed: Installed; restarts: Restarts },
 ): Point[] {
-  const samples = samplesOf(log, tag);
+  const samples = samplesOf(log, tag).filter(({ good }) => good);
   const start = goodBefore(samples, installed.installed_at);
   const points: Point[] = [];
   let before = start === undefined ? undefined : { time: start.time, value: Number(start.value) };
   // A filter entered by hand begins at what the counter stood at then; a counter that begins again does so from 0.
   let offset = installed.assumed || before === undefined ? 0 : -before.value;
+  // Its own reset may show with the very reading that dates it; the button pressed once more takes nothing away.
+  let awaits_reset = !installed.assumed && !(start !== undefined && fellAt(samples, start, installed.installed_at));
   for (const sample of samples) {
-    if (!sample.good || sample.time < installed.installed_at || sample.time >= installed.removed_at) continue;
+    if (sample.time < installed.installed_at || sample.time >= installed.removed_at) continue;
     const value = Number(sample.value);
     if (before !== undefined && value < before.value) {
       const lost = lostMemory(restarts, before.time, sample.time) && sample.time > installed.installed_at;
-      offset = lost ? offset + before.value - value : 0;
+      offset = lost || !awaits_reset ? offset + before.value - value : 0;
+      if (!lost) awaits_reset = false;
     }
     points.push({ time: sample.time, minutes: Math.max(0, value + offset) });
     before = { time: sample.time, value };

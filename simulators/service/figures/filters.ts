@@ -6,7 +6,7 @@ import { changesOf } from "./filter_changes.ts";
 import type { FilterChange } from "./filter_changes.ts";
 import { usageOf } from "./filter_usage.ts";
 import type { Installed, Usage } from "./filter_usage.ts";
-import type { Stage } from "./intervals.ts";
+import type { Stage } from "./stage.ts";
 import { parametersAt } from "./log.ts";
 import type { BoothLog } from "./log.ts";
 import { overuseOf } from "./overuse.ts";
@@ -73,6 +73,7 @@ export function maintenanceOf(input: FilterInput, installations: readonly Instal
     const { removed_at, installed_at } = filter;
     if (removed_at === null) return [];
     const life = { start: installed_at, end: removed_at };
+    const counted_minutes = filter.usage.minutesAt(removed_at);
     const counted = input.cycles.filter(
       (cycle) => cycle.counted && cycle.end > installed_at && cycle.end <= removed_at,
     );
@@ -84,7 +85,8 @@ export function maintenanceOf(input: FilterInput, installations: readonly Instal
       overuse_ms: filter.overuse.reduce((sum, span) => sum + span.end - span.start, 0),
       overuse_since: filter.overuse[0]?.start ?? null,
       active_spray_ms: msWithin(sprays, life),
-      booth_in_use_ms: msWithin(inUse, life),
+      // Usage is the PLC's where it counts.
+      booth_in_use_ms: counted_minutes === null ? msWithin(inUse, life) : Math.round(counted_minutes * 60_000),
       booth_overuse_cycles: counted.filter((cycle) => endsIn(filter.overuse, cycle)).length,
       booth_overuse_ms: filter.overuse.reduce((sum, span) => sum + msWithin(inUse, span), 0),
       cycles: counted.length,

@@ -1,23 +1,13 @@
 import type { Mode } from "../../../src/core/types/booth.ts";
+import type { Parameters } from "../../../src/core/types/parameters.ts";
 import { bridgeMs, gapMs, judgeGap } from "./gaps.ts";
 import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
 import type { BoothLog } from "./log.ts";
+import { isInRun } from "./runs.ts";
+import type { Stage } from "./stage.ts";
 import { goodBefore, goodWithin } from "./search.ts";
 import { observe } from "./segments.ts";
 import type { Segment } from "./segments.ts";
-
-/** One maximal interval in one mode. */
-export interface Stage {
-  readonly mode: Mode;
-  readonly start: number;
-  readonly end: number;
-  /** False after no_data into the mode that stood before it. */
-  readonly is_new_start: boolean;
-  /** The PLC had restarted when it began. */
-  readonly after_restart: boolean;
-  /** Time inside that was inferred over a gap longer than the bridge. */
-  readonly uncertain_ms: number;
-}
 
 /** A bay's stages up to its last good reading; the last one is open and may be counted on for `bridge_ms`. */
 export interface Timeline {
@@ -81,18 +71,33 @@ interface Appending {
 function append(log: BoothLog, modeTag: string, { out, restarts, before, after }: Appending): void {
   const last = out.at(-1);
   if (last === undefined) return;
-  const restarted = endsByRestart(log, modeTag, { restarts, before, after });
   const verdict = judgeGap(log, modeTag, [before, after]);
-  const broken = restarted || verdict === "no_data";
+  const run = parametersAt(log, before.to)?.mode_sets.run ?? [];
+  const restarted =
+    isInRun(out, run, before.to) &&
+    !isSameRestart(log, modeTag, { last, before }) &&
+    endsByRestart(log, modeTag, { restarts, before, after });
   const same = last.mode === after.mode;
-  if (!broken) {
+  // Up to the bridge the mode holds: a coverage record may span as much, so nobody can tell when the restart was.
+  if (verdict === "bridged" || (verdict === "attributed" && !restarted)) {
     const uncertain_ms = last.uncertain_ms + (verdict === "attributed" ? after.from - before.to : 0);
-    out[out.length - 1] = { ...last, end: same ? after.to : after.from, uncertain_ms };
-    if (!same) out.push(stage(after.mode, after.from, after.to));
+    const goes_on = same && !restarted;
+    out[out.length - 1] = { ...last, end: goes_on ? after.to : after.from, uncertain_ms };
+    if (!goes_on) out.push({ ...stage(after.mode, after.from, after.to), after_restart: restarted });
     return;
   }
   if (after.from > before.to) out.push(stage("no_data", before.to, after.from));
   out.push({ ...stage(after.mode, after.from, after.to), is_new_start: !same, after_restart: restarted });
+}
+
+/** Counters of a slower poll group show a restart again that has ended its stage already. */
+function isSameRestart(log: BoothLog, modeTag: string, { last, before }: { last: Stage; before: Segment }): boolean {
+  return last.after_restart && before.to - last.start <= slackMs(parametersAt(log, before.to), modeTag);
+}
+
+/** Evidence of a restart may come with the polls before and after. */
+function slackMs(parameters: Parameters | undefined, modeTag: string): number {
+  return 2 * (parameters?.groups[parameters.tags[modeTag]?.group ?? ""]?.poll_interval_ms ?? 0);
 }
 
 /** A PLC that came back within the bridge in the same mode, counters kept, has ended nothing. */
@@ -100,7 +105,7 @@ function endsByRestart(log: BoothLog, modeTag: string, at: Omit<Appending, "out"
   const { before, after, restarts } = at;
   const parameters = parametersAt(log, before.to);
   const group = parameters?.tags[modeTag]?.group ?? "";
-  const slack = 2 * (parameters?.groups[group]?.poll_interval_ms ?? 0);
+  const slack = slackMs(parameters, modeTag);
   if (!restarts.some((instant) => instant >= before.to - slack && instant <= after.from + slack)) return false;
   const short = gapMs(before, after) <= bridgeMs(parameters, group);
   return (

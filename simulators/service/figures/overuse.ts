@@ -1,7 +1,7 @@
 import type { FilterLimits, FilterType } from "../../../src/core/types/booth.ts";
 import type { Cycle } from "./cycles.ts";
 import type { Installed, Usage } from "./filter_usage.ts";
-import type { Stage } from "./intervals.ts";
+import type { Stage } from "./stage.ts";
 import type { BoothLog } from "./log.ts";
 import { parametersAt } from "./log.ts";
 import { baselineOf, pressureReaches } from "./pressure.ts";

@@ -1,5 +1,5 @@
 import type { Mode } from "../../../src/core/types/booth.ts";
-import type { Stage } from "./intervals.ts";
+import type { Stage } from "./stage.ts";
 
 const PAUSE_MS = 120_000;
 const SILENCE_MS = 30 * 60_000;
@@ -41,7 +41,9 @@ function readRun(stages: readonly Stage[], runSet: readonly Mode[], first: numbe
   const inside: Stage[] = [];
   const silences: Stage[] = [];
   const done = (end: RunEnd, next: number): { run: Run; next: number } => {
-    const broken_at = end === "fault" || end === "estop" ? stages[next]?.start : inside.at(-1)?.end;
+    const seen = end === "fault" || end === "estop";
+    const silent = [...pauseOf(inside, runSet), ...stages.slice(next, next + 1)].find(({ mode }) => mode === "no_data");
+    const broken_at = seen ? stages[next]?.start : end === "no_data" ? silent?.start : inside.at(-1)?.end;
     return {
       run: { stages: inside, end, broken_at: end === "other" || end === "open" ? undefined : broken_at, silences },
       next,
@@ -59,40 +61,55 @@ function readRun(stages: readonly Stage[], runSet: readonly Mode[], first: numbe
       inside.push(stage);
       continue;
     }
-    const verdict = pauseVerdict(stages, runSet, { at: i, before: lastRunStage(inside, runSet) });
-    if (verdict === "broken") return done(breakerOf(stages, i), i);
+    const pause = pauseOf(inside, runSet);
+    const next = stages[i + 1];
+    const verdict = pauseVerdict([...pause, stage], runSet, { next, before: lastRunStage(inside, runSet) });
+    if (verdict === "broken") return done(breakerOf({ stage, next, pause }), i);
     if (verdict === "silence") silences.push(stage);
     inside.push(stage);
   }
   return done("open", stages.length);
 }
 
+/** The stages since the last one of the run set. */
+function pauseOf(inside: readonly Stage[], runSet: readonly Mode[]): readonly Stage[] {
+  return inside.slice(inside.findLastIndex(({ mode }) => runSet.includes(mode)) + 1);
+}
+
 function lastRunStage(inside: readonly Stage[], runSet: readonly Mode[]): Mode | undefined {
   return inside.findLast((stage) => runSet.includes(stage.mode))?.mode;
 }
 
-/** A stage outside the run set: passed over, passed over as a silence, or the end of the run. */
+/** Whether a run may still go on at the end of these stages. */
+export function isInRun(stages: readonly Stage[], runSet: readonly Mode[], until: number): boolean {
+  const pause = pauseOf(stages, runSet);
+  if (pause.length === stages.length || pause.some(({ mode }) => !PAUSES.includes(mode))) return false;
+  const length = until - (pause[0]?.start ?? until);
+  return length < PAUSE_MS || (length < SILENCE_MS && pause.every(({ mode }) => mode === "no_data"));
+}
+
+/**
+ * A pause up to and with its newest stage: passed over, passed over as a silence, or the end of the run. It counts as a
+ * whole; a silence of up to half an hour must stand alone between two stages of the run.
+ */
 function pauseVerdict(
-  stages: readonly Stage[],
+  pause: readonly Stage[],
   runSet: readonly Mode[],
-  { at, before }: { at: number; before: Mode | undefined },
+  { next, before }: { next: Stage | undefined; before: Mode | undefined },
 ): "passed" | "silence" | "broken" {
-  const stage = stages[at];
-  if (stage === undefined || !PAUSES.includes(stage.mode)) return "broken";
-  const length = stage.end - stage.start;
+  if (pause.some(({ mode }) => !PAUSES.includes(mode))) return "broken";
+  const length = (pause.at(-1)?.end ?? 0) - (pause[0]?.start ?? 0);
   if (length < PAUSE_MS) return "passed";
-  if (stage.mode !== "no_data" || length >= SILENCE_MS) return "broken";
-  const next = stages[at + 1];
+  if (pause.some(({ mode }) => mode !== "no_data") || length >= SILENCE_MS) return "broken";
   if (next === undefined) return "silence";
   if (!runSet.includes(next.mode)) return "broken";
   return (ORDER[next.mode] ?? 0) >= (ORDER[before ?? "spray"] ?? 0) ? "silence" : "broken";
 }
 
-function breakerOf(stages: readonly Stage[], at: number): RunEnd {
-  const stage = stages[at];
-  if (stage?.mode === "fault" || stage?.mode === "estop" || stage?.mode === "no_data") {
-    // Silence that a restart explains is the restart's.
-    return stage.mode === "no_data" && stages[at + 1]?.after_restart ? "restart" : stage.mode;
-  }
-  return "other";
+function breakerOf(at: { stage: Stage; next: Stage | undefined; pause: readonly Stage[] }): RunEnd {
+  const { stage, next, pause } = at;
+  if (stage.mode === "fault" || stage.mode === "estop") return stage.mode;
+  // Silence that a restart explains is the restart's.
+  if (stage.mode === "no_data" && next?.after_restart === true) return "restart";
+  return [...pause, stage].some(({ mode }) => mode === "no_data") ? "no_data" : "other";
 }

@@ -1,5 +1,5 @@
 import type { Mode } from "../../../src/core/types/booth.ts";
-import type { Stage } from "./intervals.ts";
+import type { Stage } from "./stage.ts";
 import { clip, length, union } from "./span.ts";
 import type { Span } from "./span.ts";
 

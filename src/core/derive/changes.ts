@@ -3,8 +3,10 @@ import { FILTER_TYPES } from "../types/booth.ts";
 import type { FilterService, VoidRecord } from "../types/record.ts";
 import type { EpochMs, Milliseconds, Seq } from "../types/units.ts";
 import { pushService, replaceFilter } from "./filters.ts";
+import { sharePressure } from "./pressure.ts";
 import { recentMs } from "./recent.ts";
-import type { DeriveState, FilterState, Fold, Installation } from "./state.ts";
+import type { Installation } from "./installation.ts";
+import type { DeriveState, FilterState, Fold } from "./state.ts";
 import { absorb, changeLimits, isOverLimit, newInstallation, runningEpisode, startOveruse } from "./usage.ts";
 
 /** A filter counter that falls below this share of its limit was reset on purpose. */
@@ -44,7 +46,7 @@ export function readMinutes(fold: Fold, reading: MinutesReading): void {
   } else if (was_reset && resetFilter(fold, reading.type, changeInstant(reading, now))) {
     filter.current.plc = { offset: 0, value: minutes };
   } else followCounter(filter.current, minutes, reading.fell);
-  if (isOverLimit(filter.current, now)) startOveruse(filter.current, now);
+  if (isOverLimit(filter.current, now)) startOveruse(filter.current, now, !reading.seen);
 }
 
 function followCounter(filter: Installation, minutes: number, fell: boolean): void {
@@ -151,6 +153,7 @@ function shareRecentUse(state: DeriveState, filter: FilterState): void {
     former.overuse_cycles -= state.recent.ends.filter((end) => end > Math.max(at, episode.since)).length;
     if (episode.since >= at) former.overuse.pop();
   }
+  sharePressure(former, current);
   former.in_use_ms -= in_use;
   former.spray_ms -= spray;
   former.cycles -= cycles;

@@ -1,6 +1,12 @@
 import type { ClockRecord, LogRecord } from "../types/record.ts";
-import type { EpochMs, Milliseconds } from "../types/units.ts";
-import type { ClockState } from "./state.ts";
+import type { BootId, EpochMs, Milliseconds } from "../types/units.ts";
+import { isWitnessed, type BootPlace, type KnownTime } from "./placing.ts";
+import { report } from "./incidents.ts";
+import type { ClockState } from "./clock-state.ts";
+import type { DeriveState, Fold } from "./state.ts";
+
+/** A clock that is put by more than this was wrong. */
+const STEP_MS: Milliseconds = 2000;
 
 /** A record's place in time. */
 export interface Instant {
@@ -17,9 +23,10 @@ export interface Instant {
  * which was counted once is not counted again after the clock was put back. A mono that runs back within a boot
  * counts as the instant before.
  */
-export function placeOf(clock: ClockState, record: LogRecord): Instant {
+export function placeOf(state: DeriveState, record: LogRecord): Instant {
+  const { clock } = state;
   if (record.boot !== clock.boot) {
-    const at = Math.max(clock.now, firstOffset(record) + record.mono);
+    const at = Math.max(clock.now, firstOffset(state, record) + record.mono);
     return { new_boot: true, mono: record.mono, at, jump_ms: 0 };
   }
   const mono = Math.max(clock.mono, record.mono);
@@ -27,11 +34,16 @@ export function placeOf(clock: ClockState, record: LogRecord): Instant {
 }
 
 /** Enters the instant. */
-export function moveClock(clock: ClockState, record: LogRecord, instant: Instant): void {
+export function moveClock(state: DeriveState, record: LogRecord, instant: Instant): void {
+  const { clock } = state;
   if (instant.new_boot) {
+    const place = placeFor(clock, record);
+    clock.offset = firstOffset(state, record);
     clock.boot = record.boot;
-    clock.offset = firstOffset(record);
-    clock.placed = record.kind === "t";
+    clock.placed = place !== undefined || record.kind === "t";
+    clock.synced = place === undefined ? isWitnessed(record) : !place.uncertain;
+    clock.unsure = place?.uncertain ?? false;
+    clock.places = clock.places.filter((one) => one !== place);
   }
   clock.mono = instant.mono;
   clock.now = instant.at;
@@ -43,16 +55,68 @@ export function moveClock(clock: ClockState, record: LogRecord, instant: Instant
  * @returns the instant to advance to, or null where the offset stays.
  */
 export function reclock(clock: ClockState, record: ClockRecord): Instant | null {
-  const witnessed = record.value.state === "synced" || record.value.witness !== undefined;
-  if (clock.placed && (record.value.state === "unsynced" || !witnessed)) return null;
+  const witnessed = isWitnessed(record);
+  if (clock.placed && !witnessed) return null;
+  const provisional = Math.max(record.value.wall - record.mono, clock.offset);
+  const offset = witnessed ? record.value.wall - record.mono : provisional;
   clock.placed = true;
-  const offset = record.value.wall - record.mono;
+  clock.synced ||= witnessed;
   if (offset === clock.offset) return null;
   clock.offset = offset;
   const at = Math.max(clock.now, clock.mono + offset);
   return { new_boot: false, mono: clock.mono, at, jump_ms: at - clock.now };
 }
 
-function firstOffset(record: LogRecord): Milliseconds {
-  return (record.kind === "t" ? record.value.wall : record.at) - record.mono;
+/** A wall clock that was put by over 2 s, with or without a witness, is an incident of the gateway's own. */
+export function checkStep(fold: Fold, record: ClockRecord): void {
+  const { clock } = fold.state;
+  const by = record.value.wall - record.mono - clock.offset;
+  const moved = record.value.state === "stepped" || (clock.synced && isWitnessed(record) && Math.abs(by) > STEP_MS);
+  if (!moved) return;
+  const logic = { op: "clock_skew", max_seconds: STEP_MS / 1000 };
+  const reason = `the gateway's clock was put by ${by / 1000} s`;
+  report(fold, { tag_name: "", check: "clock_skew", logic, reason, severity: "warning" });
+}
+
+/** Tells the fold where boots stand whose records come next. State and list are taken over. */
+export function placeBoots(state: DeriveState, places: readonly BootPlace[]): DeriveState {
+  state.clock.places = [...state.clock.places, ...places];
+  return state;
+}
+
+/** The box's clocks. */
+export interface Present {
+  readonly boot: BootId;
+  mono(): Milliseconds;
+  wall(): EpochMs;
+}
+
+/** Corrected time now: by the offset of the state's boot; before its first record only the wall clock can say. */
+export function correctedNow(state: DeriveState | undefined, present: Present): EpochMs {
+  const wall = present.wall();
+  if (state?.clock.boot !== present.boot) return wall;
+  return Math.max(state.clock.now, present.mono() + state.clock.offset);
+}
+
+/** Offset that a sync gave in that boot; null: none did. */
+export function syncedOffset({ clock }: DeriveState, boot: BootId): Milliseconds | null {
+  return clock.boot === boot && clock.synced ? clock.offset : null;
+}
+
+function placeFor(clock: ClockState, record: LogRecord): BootPlace | undefined {
+  return clock.places.find(({ boot }) => boot === record.boot);
+}
+
+/** How far time is known: to the last record, or to the end of what its boot's coverage proves. */
+export function knownTime({ clock, groups }: DeriveState): KnownTime {
+  const ends = Object.values(groups).map(({ boot, to }) => (boot === clock.boot ? clock.now + to - clock.mono : 0));
+  return { boot: clock.boot, now: Math.max(clock.now, ...ends) };
+}
+
+/** Without a witness time at least doesn't run back: what an unsynced clock shows is put after the last known instant. */
+function firstOffset(state: DeriveState, record: LogRecord): Milliseconds {
+  const place = placeFor(state.clock, record);
+  if (place !== undefined) return place.offset;
+  const raw = (record.kind === "t" ? record.value.wall : record.at) - record.mono;
+  return isWitnessed(record) ? raw : Math.max(raw, knownTime(state).now - record.mono);
 }

@@ -1,7 +1,8 @@
 import type { Coverage } from "../types/record.ts";
 import type { Parameters } from "../types/parameters.ts";
 import type { Milliseconds } from "../types/units.ts";
-import type { ClockState, DeriveState, GroupState } from "./state.ts";
+import type { ClockState } from "./clock-state.ts";
+import type { DeriveState, GroupState } from "./state.ts";
 
 const BRIDGE_POLLS = 3;
 const BRIDGE_AT_LEAST_MS = 15_000;

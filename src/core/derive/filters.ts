@@ -5,7 +5,8 @@ import type { Maintenance } from "../types/record.ts";
 import type { EpochMs } from "../types/units.ts";
 import { addCycleEnd } from "./hours.ts";
 import { rememberEnd } from "./recent.ts";
-import type { BayState, DeriveState, FilterState, Fold, Installation, Slice } from "./state.ts";
+import type { Installation } from "./installation.ts";
+import type { BayState, DeriveState, FilterState, Fold, Slice } from "./state.ts";
 import { stamp } from "./state.ts";
 import {
   changeLimits,
@@ -57,6 +58,7 @@ export function useFilters(fold: Fold, slice: Slice, in_use: boolean): void {
 export function countCycle(fold: Fold, end: EpochMs): void {
   rememberEnd(fold.state, end);
   addCycleEnd(fold.state, end);
+  fold.state.checks.cycles += 1;
   for (const { current, former, reported } of filtersOf(fold.state)) {
     if (end > current.installed_at) addCycle(current, end);
     else if (former !== null && !reported) addCycle(former, end);
@@ -129,6 +131,7 @@ function maintenanceOf(filter_type: FilterType, filter: Installation): Maintenan
     duration_ms: removed_at - installed_at,
     overuse_ms: overuseMs(filter, removed_at),
     overuse_since: since,
+    overuse_flagged: filter.overuse.at(-1)?.flagged ?? false,
     active_spray_ms: spray_ms,
     booth_in_use_ms: minutes === null ? filter.in_use_ms : Math.round(minutes * MINUTE_MS),
     booth_overuse_cycles: filter.overuse_cycles,

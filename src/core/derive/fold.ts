@@ -2,15 +2,20 @@ import type { LogRecord, Reading, Stored } from "../types/record.ts";
 import type { EpochMs } from "../types/units.ts";
 import { enterService, undoService } from "./changes.ts";
 import type { Instant } from "./clock.ts";
-import { moveClock, placeOf, reclock } from "./clock.ts";
+import { checkStep, moveClock, placeOf, reclock } from "./clock.ts";
 import { cover } from "./coverage.ts";
 import { reportRemovals } from "./filters.ts";
 import { finishInstant, passTime } from "./gaps.ts";
 import { writeHours } from "./hours.ts";
-import { passIncidentTime, report, reportEvent } from "./incidents.ts";
+import { checkReadings, stillWrong } from "./checks.ts";
+import { passDay } from "./day-checks.ts";
+import { checkGap } from "./gap-check.ts";
+import { pass, passIncidentTime, report, reportEvent } from "./incidents.ts";
 import { modeOf, rawMode } from "./modes.ts";
 import { applyParameters } from "./parameters.ts";
+import { samplePressures } from "./pressure.ts";
 import { judgeReadings } from "./readings.ts";
+import { checkCross, checkDwell } from "./stage-checks.ts";
 import { finishRevisions, passRevisionTime } from "./revisions.ts";
 import type { BayState, DeriveState, FactDraft, Fold } from "./state.ts";
 
@@ -33,8 +38,9 @@ export function step(state: DeriveState, record: Stored<LogRecord>): Step {
   const fold: Fold = { state, record, facts: [] };
   if (record.seq <= state.seq) return fold;
   state.seq = record.seq;
-  advance(fold, placeOf(state.clock, record));
+  advance(fold, placeOf(state, record));
   apply(fold);
+  if (state.clock.unsure) fold.facts.forEach((fact, index) => (fold.facts[index] = { ...fact, quality: "uncertain" }));
   return fold;
 }
 
@@ -44,8 +50,12 @@ function advance(fold: Fold, instant: Instant): void {
   if (!instant.new_boot && instant.mono === clock.mono && instant.at === clock.now) return;
   finish(fold);
   const was = { ...clock };
-  moveClock(clock, fold.record, instant);
-  for (const bay of fold.state.bays) passTime(fold, bay, { was, instant });
+  moveClock(fold.state, fold.record, instant);
+  for (const bay of fold.state.bays) {
+    passTime(fold, bay, { was, instant });
+    if (!bay.live) checkGap(fold, bay);
+    checkDwell(fold, bay);
+  }
   finishTime(fold);
 }
 
@@ -59,6 +69,7 @@ function apply(fold: Fold): void {
       cover(state, record);
       break;
     case "t": {
+      checkStep(fold, record);
       const instant = reclock(state.clock, record);
       if (instant !== null) advance(fold, instant);
       break;
@@ -102,6 +113,11 @@ function finish(fold: Fold): void {
     }
   }
   for (const bay of state.bays) finishBay(fold, bay);
+  if (pending.length > 0) {
+    checkReadings(fold, parameters);
+    samplePressures(fold, parameters);
+    checkCross(fold);
+  }
   finishRevisions(fold);
   pending.length = 0;
   finishTime(fold);
@@ -119,14 +135,15 @@ function finishBay(fold: Fold, bay: BayState): void {
   if (raw !== null && parameters !== null && modeOf(parameters, raw) === "unknown") {
     const reason = `the profile doesn't map the mode code ${raw}`;
     report(fold, { tag_name: bay.tag, check: "unmapped", logic: { op: "mapped" }, reason, severity: "warning" });
-  }
+  } else if (raw !== null) pass(fold, "unmapped", bay.tag);
 }
 
 function finishTime(fold: Fold): void {
   passRevisionTime(fold);
   reportRemovals(fold);
   writeHours(fold);
-  passIncidentTime(fold);
+  passDay(fold);
+  passIncidentTime(fold, stillWrong);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { TagRole } from "../types/parameters.ts";
-import type { Milliseconds } from "../types/units.ts";
+import type { EpochMs, Milliseconds } from "../types/units.ts";
 import type { Instant } from "./clock.ts";
 import { unitsPerHour } from "./counters.ts";
 import { bridgeMs, isCovered, pollIntervalMs } from "./coverage.ts";
@@ -7,7 +7,8 @@ import { isIn, modeOf } from "./modes.ts";
 import { restartBay } from "./restart.ts";
 import { tagWithRole } from "./roles.ts";
 import { confirm, confirmAtGap, enterStage } from "./stages.ts";
-import type { BayState, ClockState, CounterMark, DeriveState, Fold } from "./state.ts";
+import type { ClockState } from "./clock-state.ts";
+import type { BayState, CounterMark, DeriveState, Fold } from "./state.ts";
 
 /** No inference over a longer gap. */
 const INFERENCE_LIMIT_MS = 12 * 3_600_000;
@@ -45,7 +46,7 @@ function followCoverage(state: DeriveState, bay: BayState, { was, instant }: Pas
   const to = group?.boot === was.boot ? Math.max(group.to, was.mono) : was.mono;
   if (!instant.new_boot && to >= instant.mono) {
     setGood(bay, state.clock);
-    if (instant.jump_ms > 0) spanJump(bay, was, instant);
+    if (instant.jump_ms > 0) spanJump(bay, { from: was.now, to: instant.at, jump_ms: instant.jump_ms });
     return;
   }
   bay.live = false;
@@ -55,9 +56,9 @@ function followCoverage(state: DeriveState, bay: BayState, { was, instant }: Pas
 }
 
 /** A clock put forward is spanned by the open stage; the time isn't certain. */
-function spanJump(bay: BayState, was: ClockState, { at, jump_ms }: Instant): void {
+function spanJump(bay: BayState, { from, to, jump_ms }: { from: EpochMs; to: EpochMs; jump_ms: Milliseconds }): void {
   if (bay.open !== null) bay.open.uncertain_ms += jump_ms;
-  bay.inferred ??= { from: was.now, to: at };
+  bay.inferred ??= { from, to };
 }
 
 function setGood(bay: BayState, clock: ClockState): void {
@@ -126,6 +127,8 @@ function resume(fold: Fold, bay: BayState, length: Milliseconds): void {
   if (parameters === null || open === null || bay.raw === null) return;
   const poll = pollIntervalMs(parameters, bay.group);
   if (gap === null || length <= bridgeMs(parameters, bay.group)) {
+    const jump_ms = clock.now - good_until - length;
+    if (jump_ms > 0) spanJump(bay, { from: good_until, to: clock.now, jump_ms });
     setGood(bay, clock);
     confirm(fold, bay, clock.now);
     changeMode(fold, bay, poll);

@@ -6,7 +6,6 @@ import { tagWithRole } from "./roles.ts";
 const HOUR_MS: Milliseconds = 3_600_000;
 /** An hour is final this long after its end, or after the end of the gap that its end lies in. */
 const FINAL_AFTER_MS: Milliseconds = 600_000;
-const FINAL_AT_LATEST_MS: Milliseconds = 12 * HOUR_MS;
 /** A clock that was decades off must not make an hour for each of their hours. */
 const MAX_HOURS_AT_ONCE = 40 * 24;
 
@@ -45,8 +44,8 @@ export function writeHours(fold: Fold): void {
   while (state.hour_next !== null && now >= state.hour_next + HOUR_MS + FINAL_AFTER_MS) {
     const hour = state.hour_next;
     const figures = hourState(state, hour);
-    const due = Math.min((figures.settled_at ?? Infinity) + FINAL_AFTER_MS, hour + HOUR_MS + FINAL_AT_LATEST_MS);
-    if (now < due) return;
+    // A gap is settled after 12 h at the latest, so no hour waits for ever; one that isn't whole is never written.
+    if (figures.settled_at === null || now < figures.settled_at + FINAL_AFTER_MS) return;
     writeHour(fold, hour, figures);
   }
 }

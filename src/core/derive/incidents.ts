@@ -1,11 +1,12 @@
-import type { EventRecord, IncidentFact } from "../types/record.ts";
-import type { Milliseconds } from "../types/units.ts";
-import { modeOf } from "./modes.ts";
+import type { EventRecord } from "../types/record.ts";
+import type { Milliseconds, TagName } from "../types/units.ts";
 import type { Fold, IncidentState } from "./state.ts";
 import { stamp } from "./state.ts";
 
 /** Without a further occurrence an incident is resolved after this. */
-const RESOLVED_AFTER_MS: Milliseconds = 600_000;
+export const RESOLVED_AFTER_MS: Milliseconds = 600_000;
+/** Or after this many evaluations in a row that found nothing wrong. */
+const RESOLVED_AFTER_GOOD = 10;
 /** A booth whose PLC raves must not fill the state; the oldest ones are resolved first. */
 const MAX_OPEN = 100;
 
@@ -14,35 +15,55 @@ export type Incident = Pick<IncidentState, "tag_name" | "check" | "logic" | "rea
 /** Something that shouldn't be: opens an incident, or goes on with the open one of the same tag and check. */
 export function report(fold: Fold, incident: Incident): void {
   const { incidents, clock } = fold.state;
-  const key = `${incident.check} ${incident.tag_name}`;
+  const key = keyOf(incident.check, incident.tag_name);
   const open = incidents[key];
   if (open !== undefined) {
     open.last_seen_at = clock.now;
+    open.good = 0;
     return;
   }
   const keys = Object.keys(incidents);
   if (keys[0] !== undefined && keys.length >= MAX_OPEN) resolve(fold, keys[0]);
-  incidents[key] = { ...incident, first_seen_at: clock.now, last_seen_at: clock.now };
+  incidents[key] = { ...incident, first_seen_at: clock.now, last_seen_at: clock.now, good: 0 };
   push(fold, incidents[key], null);
+}
+
+/** The check was made and found nothing wrong. */
+export function pass(fold: Fold, check: string, tag_name: TagName): void {
+  const key = keyOf(check, tag_name);
+  const open = fold.state.incidents[key];
+  if (open === undefined) return;
+  open.good += 1;
+  if (open.good >= RESOLVED_AFTER_GOOD) resolve(fold, key);
+}
+
+/** Reports or passes. `incident` is made only where it is needed. */
+export function judge(fold: Fold, wrong: boolean, incident: Incident): void {
+  if (wrong) report(fold, incident);
+  else pass(fold, incident.check, incident.tag_name);
 }
 
 /** What only acquisition saw becomes an incident of that name. */
 export function reportEvent(fold: Fold, { value }: EventRecord): void {
   const { event: check, detail: reason, tag } = value;
-  report(fold, { tag_name: tag ?? "", check, logic: { op: check }, reason, severity: "warning" });
+  // Data that may be another booth's is worse than a sensor's whim.
+  const severity = check === "identity" ? "error" : "warning";
+  report(fold, { tag_name: tag ?? "", check, logic: { op: check }, reason, severity });
 }
 
 /** Time has passed: what hasn't been seen again is resolved, at the instant it fell due. */
-export function passIncidentTime(fold: Fold): void {
-  const { incidents, clock, bays, parameters } = fold.state;
+export function passIncidentTime(fold: Fold, lasts: (fold: Fold, incident: IncidentState) => boolean): void {
+  const { incidents, clock } = fold.state;
   for (const key in incidents) {
     const incident = incidents[key];
     if (incident === undefined) continue;
-    const bay = bays.find(({ tag }) => tag === incident.tag_name);
-    const lasts = incident.check === "unmapped" && parameters !== null && bay?.live === true && bay.raw !== null;
-    if (lasts && modeOf(parameters, bay.raw ?? "") === "unknown") incident.last_seen_at = clock.now;
+    if (lasts(fold, incident)) incident.last_seen_at = clock.now;
     else if (clock.now - incident.last_seen_at >= RESOLVED_AFTER_MS) resolve(fold, key);
   }
+}
+
+function keyOf(check: string, tag: TagName): string {
+  return `${check} ${tag}`;
 }
 
 function resolve(fold: Fold, key: string): void {
@@ -54,6 +75,7 @@ function resolve(fold: Fold, key: string): void {
 }
 
 function push(fold: Fold, incident: IncidentState, resolved_at: number | null): void {
-  const value: IncidentFact["value"] = { ...incident, resolved_at };
+  const { tag_name, check, logic, reason, severity, first_seen_at, last_seen_at } = incident;
+  const value = { tag_name, check, logic, reason, severity, first_seen_at, last_seen_at, resolved_at };
   fold.facts.push({ kind: "i", ...stamp(fold), value, quality: "good" });
 }

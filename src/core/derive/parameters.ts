@@ -1,11 +1,14 @@
 import type { Parameters } from "../types/parameters.ts";
+import { prepareChecks } from "./checks.ts";
 import { fitFilters } from "./filters.ts";
+import { noteRules } from "./rules.ts";
 import type { BayState, Fold } from "./state.ts";
 
 /** Puts parameters in force from the present instant on. Time already settled keeps the rules that held then. */
 export function applyParameters(fold: Fold, parameters: Parameters): void {
   const { state } = fold;
   state.parameters = parameters;
+  noteRules(state, parameters);
   const modes = Object.entries(parameters.tags).filter(([, { role }]) => role === "mode");
   state.bays = modes.map(([tag, { bay, group }]) => {
     const number = modes.length === 1 ? 0 : bay;
@@ -19,6 +22,7 @@ export function applyParameters(fold: Fold, parameters: Parameters): void {
   for (const { tag, raw, live } of state.bays)
     if (live && raw !== null) state.pending.push({ tag, value: raw, quality: "good" });
   fitFilters(fold, parameters);
+  prepareChecks(fold, parameters);
 }
 
 function newBay(bay: number, tag: string, group: string): BayState {

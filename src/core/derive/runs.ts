@@ -41,7 +41,10 @@ function enterPause(bay: BayState, mode: Mode, start: EpochMs): void {
 
 function enterHard(fold: Fold, bay: BayState, { mode, start }: { mode: Mode; start: EpochMs }): void {
   if (bay.run === null) return;
-  if (bay.cycle !== null && (mode === "fault" || mode === "estop")) {
+  // After a longer silence nobody knows how the run ended: a fault that follows says nothing of it.
+  const pause = bay.run.pause;
+  const goes_on = pause === null || start - pause.since < BREAK_MS;
+  if (goes_on && bay.cycle !== null && (mode === "fault" || mode === "estop")) {
     abortCycle(fold, bay, { end: start, reason: mode });
     bay.run = null;
   } else endRun(fold, bay, start);

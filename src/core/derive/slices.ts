@@ -1,5 +1,6 @@
 import type { Mode } from "../types/booth.ts";
 import type { EpochMs } from "../types/units.ts";
+import { addCheckedTime } from "./checks.ts";
 import { unitedSlices } from "./combine.ts";
 import { useFilters } from "./filters.ts";
 import { addTime } from "./hours.ts";
@@ -37,4 +38,5 @@ function accrue(fold: Fold, slice: Slice): void {
   useFilters(fold, slice, in_use);
   addTime(fold, slice);
   remember(fold.state, slice);
+  addCheckedTime(fold.state, slice.mode, slice.to - slice.from);
 }

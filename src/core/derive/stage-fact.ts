@@ -1,3 +1,4 @@
+import { endSpray } from "./pressure.ts";
 import type { ClosedStage, Fold, OpenStage } from "./state.ts";
 import { stamp } from "./state.ts";
 
@@ -6,6 +7,7 @@ export function pushStage(fold: Fold, bay: number, stage: ClosedStage): void {
   const { mode, raw, start, end, end_reason, uncertain_ms, uncertainty_ms } = stage;
   const is_new_start = isNewStart(stage);
   const value = { bay, mode, start, end, end_reason, is_new_start, uncertain_ms, uncertainty_ms, raw };
+  if (bay === 0 && mode === "spray") endSpray(fold, { start, end });
   fold.facts.push({ kind: "m", ...stamp(fold), value, quality: uncertain_ms > 0 ? "uncertain" : "good" });
 }
 

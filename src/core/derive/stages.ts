@@ -4,6 +4,7 @@ import type { EpochMs, Milliseconds } from "../types/units.ts";
 import { pollIntervalMs } from "./coverage.ts";
 import { enterMode, leaveStage, passRunTime } from "./runs.ts";
 import { settle } from "./slices.ts";
+import { checkSuccession } from "./stage-checks.ts";
 import { pushStage } from "./stage-fact.ts";
 import type { BayState, ClosedStage, Fold, OpenStage } from "./state.ts";
 
@@ -127,5 +128,6 @@ function flushOne(fold: Fold, bay: BayState): void {
   passRunTime(fold, bay, stage.end);
   settle(fold, bay, { mode: stage.mode, to: stage.end });
   leaveStage(fold, bay, { stage, next: next?.mode ?? "no_data" });
+  checkSuccession(fold, bay, { stage, next: next?.mode ?? "no_data" });
   pushStage(fold, bay.bay, stage);
 }

@@ -1,22 +1,13 @@
-import type { FilterLimits, FilterType, Mode, Quality, TagValue } from "../types/booth.ts";
-import type { Parameters } from "../types/parameters.ts";
-import type { Fact, FilterService, LogRecord, StageFact } from "../types/record.ts";
+import type { FilterType, Mode, Quality, TagValue } from "../types/booth.ts";
+import type { Parameters, ReportRules } from "../types/parameters.ts";
+import type { Fact, LogRecord, StageFact } from "../types/record.ts";
 import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "../types/units.ts";
+import { emptyChecks, type ChecksState } from "./checks-state.ts";
+import type { ClockState } from "./clock-state.ts";
+import type { Installation } from "./installation.ts";
 
 /** A fact before the store has given it its seq. */
 export type FactDraft = Fact;
-
-export interface ClockState {
-  /** "": no record yet. */
-  boot: BootId;
-  mono: Milliseconds;
-  /** Corrected time of the present instant; never runs back. */
-  now: EpochMs;
-  /** Corrected time = mono + offset in this boot, unless that would run back. */
-  offset: Milliseconds;
-  /** Whether a clock record of this boot has given the offset; else it comes from the first record's raw time. */
-  placed: boolean;
-}
 
 /** Coverage of one poll group: the last stretch without a gap over the bridge, in mono of `boot`. */
 export interface GroupState {
@@ -137,29 +128,8 @@ export interface Slice {
   inferred: boolean;
 }
 
-export interface Episode {
-  since: EpochMs;
-  /** null: running. */
-  until: EpochMs | null;
-}
-
-export interface Installation {
-  installed_at: EpochMs;
-  removed_at: EpochMs | null;
-  source: FilterService["value"]["source"];
-  flagged: boolean;
-  /** False: it was there at first contact, so what the booth did before is not known. */
-  known: boolean;
-  in_use_ms: Milliseconds;
-  spray_ms: Milliseconds;
-  cycles: number;
-  limits: FilterLimits;
-  /** The PLC's own minutes: usage = offset + value. */
-  plc: { offset: number; value: number } | null;
-  overuse: Episode[];
-  overuse_in_use_ms: Milliseconds;
-  overuse_cycles: number;
-}
+/** What a tag said from an instant on; null: nothing good. */
+export type Sampled = [at: EpochMs, value: number | null];
 
 export interface FilterState {
   current: Installation;
@@ -224,11 +194,16 @@ export interface IncidentState {
   severity: "info" | "warning" | "error";
   first_seen_at: EpochMs;
   last_seen_at: EpochMs;
+  /** Evaluations in a row that found nothing wrong. */
+  good: number;
 }
+
+/** Shape of the state. A saved one of another version is not used: the log is folded again. */
+export const STATE_VERSION = 2;
 
 /** Everything the fold remembers: plain JSON. Its shape belongs to core/derive; others go through summaries. */
 export interface DeriveState {
-  version: 1;
+  version: typeof STATE_VERSION;
   seq: Seq;
   clock: ClockState;
   parameters: Parameters | null;
@@ -237,7 +212,7 @@ export interface DeriveState {
   pending: PendingReading[];
   latest: Record<TagName, LatestValue>;
   counters: Record<TagName, CounterState>;
-  /** Highest value or last state that restart evidence and reset coils are compared with. */
+  /** Last value that restart evidence and reset coils are compared with. */
   witnesses: Record<TagName, number | boolean>;
   bays: BayState[];
   /** The booth's own stage where several bays are united; null with one bay. */
@@ -251,6 +226,11 @@ export interface DeriveState {
   /** The last day and a half of settled time and of cycle ends, for entries that come late. */
   recent: { slices: Slice[]; ends: EpochMs[]; increments: [at: EpochMs, steps: number][] };
   incidents: Record<string, IncidentState>;
+  /** What reports depend on, by the instant it came into force; absent in states of before it was kept. */
+  rules?: ReportRules[];
+  checks: ChecksState;
+  /** Pressure drops and fan speeds by tag, as far back as the open spray stage needs them. */
+  samples: Record<TagName, Sampled[]>;
 }
 
 /** What one step works on: the state, the record under its feet, and the facts made so far. */
@@ -267,9 +247,9 @@ function noRevision(): RevisionState {
 /** The state before the first record. */
 export function emptyState(): DeriveState {
   return {
-    version: 1,
+    version: STATE_VERSION,
     seq: 0,
-    clock: { boot: "", mono: 0, now: 0, offset: 0, placed: false },
+    clock: { boot: "", mono: 0, now: 0, offset: 0, placed: false, synced: false, unsure: false, places: [] },
     parameters: null,
     groups: {},
     pending: [],
@@ -284,6 +264,8 @@ export function emptyState(): DeriveState {
     hour_next: null,
     recent: { slices: [], ends: [], increments: [] },
     incidents: {},
+    checks: emptyChecks(),
+    samples: {},
   };
 }
 

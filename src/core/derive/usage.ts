@@ -1,6 +1,7 @@
 import type { FilterLimits } from "../types/booth.ts";
 import type { EpochMs, Milliseconds } from "../types/units.ts";
-import type { Episode, Installation, Slice } from "./state.ts";
+import type { Episode, Installation } from "./installation.ts";
+import type { Slice } from "./state.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -26,6 +27,7 @@ export function newInstallation(
     overuse: [],
     overuse_in_use_ms: 0,
     overuse_cycles: 0,
+    pressure: { baseline: null, drops: [] },
   };
 }
 
@@ -45,8 +47,9 @@ export function overuseSince(filter: Installation): EpochMs | null {
   return filter.overuse.at(-1)?.since ?? null;
 }
 
-export function startOveruse(filter: Installation, since: EpochMs): void {
-  if (runningEpisode(filter) === null) filter.overuse.push({ since, until: null });
+/** `flagged`: the limit was reached while nothing was seen. */
+export function startOveruse(filter: Installation, since: EpochMs, flagged = false): void {
+  if (runningEpisode(filter) === null) filter.overuse.push({ since, until: null, flagged });
 }
 
 /**
@@ -62,7 +65,7 @@ export function useFilter(filter: Installation, slice: Slice, in_use: boolean): 
     const due = Math.min(dueByAge(filter), in_use ? dueByUse(filter, from) : Infinity);
     // A service at the very instant of the limit is on time.
     const reached = due < to || (due === to && filter.removed_at !== to);
-    if (reached) startOveruse(filter, slice.inferred ? to : Math.max(due, from));
+    if (reached) startOveruse(filter, slice.inferred ? to : Math.max(due, from), slice.inferred || due < from);
   }
   if (!in_use) return;
   filter.in_use_ms += to - from;
@@ -90,7 +93,15 @@ export function isOverLimit(filter: Installation, at: EpochMs): boolean {
   // A counter's decimal steps aren't exact in binary; a millionth of a minute is no time.
   if (limits.minutes !== undefined && minutes !== null && minutes >= limits.minutes - 1e-6) return true;
   if (limits.cycles !== undefined && filter.known && filter.cycles >= limits.cycles) return true;
-  return dueByAge(filter) <= at;
+  return isOverPressure(filter) || dueByAge(filter) <= at;
+}
+
+/** The last two spray stages were both over the clean drop by more than the limit. */
+export function isOverPressure({ limits, pressure }: Installation): boolean {
+  const { baseline } = pressure;
+  const [one, two] = pressure.drops.slice(-2);
+  if (limits.pressure_pa === undefined || baseline === null || one === undefined || two === undefined) return false;
+  return Math.min(one.pascal, two.pascal) > baseline + limits.pressure_pa;
 }
 
 /** Limits change: at or over the new ones overuse starts now; under them a running episode ends now. */
@@ -120,5 +131,6 @@ export function absorb(earlier: Installation, later: Installation): void {
   if (earlier.plc !== null && later.plc !== null && before !== null && since !== null) {
     earlier.plc = { offset: before + since - later.plc.value, value: later.plc.value };
   }
+  earlier.pressure.drops = [...earlier.pressure.drops, ...later.pressure.drops].slice(-3);
   earlier.removed_at = null;
 }

@@ -27,12 +27,42 @@ export type ModbusConfig = ModbusAddress & {
   readonly answer_timeout_ms?: Milliseconds;
 };
 
+/** Security policies without known weaknesses, and None. */
+export const OPCUA_POLICIES = ["Basic256Sha256", "Aes128_Sha256_RsaOaep", "Aes256_Sha256_RsaPss", "None"] as const;
+export type OpcuaPolicy = (typeof OPCUA_POLICIES)[number];
+
+/** Where an OPC UA server is, and what makes it ours. */
+export interface OpcuaAddress {
+  /** opc.tcp://host:port/path */
+  readonly endpoint: string;
+  /** Messages are always signed and encrypted, but for None, which needs `allow_insecure`. */
+  readonly security_policy: OpcuaPolicy;
+  /** With policy None alone; every reading is then of quality uncertain, and no password is sent. */
+  readonly allow_insecure: boolean;
+  /** Login by name; absent: by `user_certificate_file`, else anonymous. */
+  readonly user?: string;
+  /** File of mode 0600. */
+  readonly password_file?: string;
+  /** Login by certificate, PEM; the key's file has mode 0600. */
+  readonly user_certificate_file?: string;
+  readonly user_key_file?: string;
+  /** SHA-256 of the server's certificate, 64 lower-case hex digits. */
+  readonly server_certificate_fingerprint?: string;
+  /** The server's certificate, PEM or DER. */
+  readonly server_certificate_file?: string;
+}
+
+/** Which way leads to the booth's PLC; its profile speaks the same protocol. */
+export type BoothLink =
+  { readonly modbus: ModbusConfig; readonly opcua?: never } | { readonly opcua: OpcuaAddress; readonly modbus?: never };
+
 /** One booth as the box's own configuration file has it. What is absent comes from the profile or the service. */
-export interface BoothConfig {
+export type BoothConfig = BoothSettings & BoothLink;
+
+interface BoothSettings {
   readonly id: BoothId;
   readonly serial?: Serial;
   readonly profile: string;
-  readonly modbus: ModbusConfig;
   /** Poll interval per group of the profile; overrides the profile's. */
   readonly poll: Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
   readonly mode_sets?: Partial<ModeSets>;

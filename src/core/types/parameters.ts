@@ -1,5 +1,5 @@
 import type { FilterLimits, FilterType, ModeSets, ProfileMode, WorkingHours } from "./booth.ts";
-import type { Milliseconds, TagName } from "./units.ts";
+import type { EpochMs, Milliseconds, TagName } from "./units.ts";
 
 /** What a tag means to derivation. A tag without a role is logged and shown only. */
 export type TagRole =
@@ -51,6 +51,8 @@ export interface TagParameters {
   readonly deadband: number;
   readonly heartbeat_ms: Milliseconds;
   readonly counter?: CounterParameters;
+  /** What a good reading can be, in the tag's unit, both ends included; outside of it is the incident `between`. */
+  readonly between?: { readonly min: number; readonly max: number };
 }
 
 export interface FilterParameters {
@@ -73,7 +75,7 @@ export interface Parameters {
   readonly mode_sets: ModeSets;
   /** Absent: the larger of 2 s and one poll. */
   readonly min_stage_ms?: Milliseconds;
-  /** IANA name; an unknown one counts as UTC and is an incident. */
+  /** IANA name; an unknown one counts as UTC. */
   readonly tz: string;
   readonly working_hours: readonly WorkingHours[];
   readonly bay_count: number;
@@ -81,4 +83,12 @@ export interface Parameters {
   readonly filters: Readonly<Partial<Record<FilterType, FilterParameters>>>;
   readonly burner_size_btu_h?: number;
   readonly motor_size_hp?: number;
+}
+
+/** What reports, not the fold, depend on, in force from `from` on (corrected time). */
+export interface ReportRules {
+  readonly from: EpochMs;
+  readonly mode_sets: ModeSets;
+  readonly tz: string;
+  readonly working_hours: readonly WorkingHours[];
 }

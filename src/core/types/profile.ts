@@ -26,8 +26,25 @@ export type ModbusType =
 /** Which of two neighbours, words of a value or bytes of a register, comes first on the wire. */
 export type FirstOf = "high_first" | "low_first";
 
+/** BCD is a matter of registers; a server tells its own types. */
+export type OpcuaType = Exclude<ModbusType, "bcd16" | "bcd32"> | "uint8" | "int8";
+
+/** What becomes of a raw value, whatever way it came. */
+export interface ValueRules {
+  /** decoded = raw x scale + offset */
+  readonly scale: number;
+  readonly offset: number;
+  /** Raw values that mean "no value": decoded as quality bad. Text, decimal or 0x, for whole numbers beyond 2^53. */
+  readonly sentinels: readonly (number | string)[];
+  /** A decoded value outside is quality bad. */
+  readonly min?: number;
+  readonly max?: number;
+  /** Whole-number types only: what a raw value means, by its decimal text; a raw value that isn't here reads as that text. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
 /** Where a tag stands in a Modbus device. `address` is 0-based within its table. */
-export interface ModbusPoint {
+export interface ModbusPoint extends ValueRules {
   readonly table: ModbusTable;
   readonly address: number;
   readonly type: ModbusType;
@@ -41,16 +58,24 @@ export interface ModbusPoint {
   readonly length?: number;
   /** 0..15: one bit of a register (type bool in table input or holding). */
   readonly bit?: number;
-  /** decoded = raw x scale + offset */
-  readonly scale: number;
-  readonly offset: number;
-  /** Raw values that mean "no value": decoded as quality bad. Text, decimal or 0x, for whole numbers beyond 2^53. */
-  readonly sentinels: readonly (number | string)[];
-  /** A decoded value outside is quality bad. */
-  readonly min?: number;
-  readonly max?: number;
-  /** Whole-number types only: what a raw value means, by its decimal text; a raw value that isn't here reads as that text. */
-  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** A name with the URI of its namespace. Indexes of namespaces change when a server restarts; URIs don't. */
+export interface OpcuaName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/**
+ * A variable of an OPC UA server: by its id (`i=`, `s=`, `g=` or `b=` and the identifier) in a namespace, or by the way
+ * to it from the folder Objects.
+ */
+export type OpcuaNode =
+  { readonly namespace: string; readonly id: string } | { readonly path: readonly [OpcuaName, ...OpcuaName[]] };
+
+export interface OpcuaPoint extends ValueRules {
+  readonly node: OpcuaNode;
+  readonly type: OpcuaType;
 }
 
 /** How a device wants to be talked to. */
@@ -77,28 +102,54 @@ export interface ModbusQuirks {
   readonly unit_id: number;
 }
 
-export interface ProfileTag extends TagParameters {
+/** How a server wants to be talked to. */
+export interface OpcuaQuirks {
+  /** Variables in one read at most, where the server's own limit isn't lower. */
+  readonly max_nodes_per_read: number;
+}
+
+interface TagBase extends TagParameters {
   readonly name: TagName;
   readonly label: string;
+}
+
+export interface ModbusTag extends TagBase {
   readonly point: ModbusPoint;
 }
 
-/** The tags of one PLC program, as data: one YAML file in config/profiles. */
-export interface Profile {
+export interface OpcuaTag extends TagBase {
+  readonly point: OpcuaPoint;
+}
+
+export type ProfileTag = ModbusTag | OpcuaTag;
+
+interface ProfileBase {
   readonly name: string;
   readonly version: string;
   /** device: a drive, a burner or a sensor by itself, with no modes; what it says is logged and shown. Absent: a booth. */
   readonly kind?: "booth" | "device";
-  readonly protocol: "modbus";
   readonly vendor: string;
   /** The vendor's or integrator's document that the map was made from. */
   readonly document: string;
-  readonly quirks: ModbusQuirks;
   readonly groups: Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
-  readonly tags: readonly ProfileTag[];
   readonly modes: Readonly<Record<string, ProfileMode>>;
   readonly mode_sets: ModeSets;
   readonly filters: Readonly<
     Partial<Record<FilterType, { readonly limits: FilterLimits; readonly baseline_pa?: number }>>
   >;
 }
+
+export interface ModbusProfile extends ProfileBase {
+  readonly protocol: "modbus";
+  readonly quirks: ModbusQuirks;
+  readonly tags: readonly ModbusTag[];
+}
+
+export interface OpcuaProfile extends ProfileBase {
+  readonly protocol: "opcua";
+  readonly quirks: OpcuaQuirks;
+  readonly tags: readonly OpcuaTag[];
+}
+
+/** The tags of one PLC program, as data: one YAML file in config/profiles. */
+export type Profile = ModbusProfile | OpcuaProfile;

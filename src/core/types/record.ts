@@ -68,7 +68,7 @@ export type FilterService = RecordBase<
   }
 >;
 
-/** What is known of a filter at its removal. Minutes to 4 decimals, days as ms / 86,400,000. */
+/** What is known of a filter at its removal. Instants in corrected time; the wire makes minutes and days of the lengths. */
 export interface Maintenance {
   readonly filter_type: FilterType;
   readonly installed_at: EpochMs;
@@ -76,6 +76,8 @@ export interface Maintenance {
   readonly duration_ms: Milliseconds;
   readonly overuse_ms: Milliseconds;
   readonly overuse_since: EpochMs | null;
+  /** The limit was reached while nothing was seen; overuse_since is then the first good reading after it. */
+  readonly overuse_flagged?: boolean;
   readonly active_spray_ms: Milliseconds;
   readonly booth_in_use_ms: Milliseconds;
   readonly booth_overuse_cycles: number;

@@ -1,5 +1,5 @@
 import type { Quality, TagValue } from "./booth.ts";
-import type { TagName } from "./units.ts";
+import type { EpochMs, TagName } from "./units.ts";
 
 /** What one tag said in one poll. A tag that couldn't be read has value null, quality bad and a reason. */
 export interface Sample {
@@ -7,4 +7,6 @@ export interface Sample {
   readonly value: TagValue;
   readonly quality: Quality;
   readonly reason?: string;
+  /** When the device says that it took the value, by its own clock. For the check of clock skew alone. */
+  readonly source_at?: EpochMs;
 }

@@ -51,6 +51,8 @@ export interface AgentStatus {
   readonly at: EpochMs;
   readonly started_at: EpochMs;
   readonly boot: string;
+  /** Not synced: nobody vouched for the time yet, so what is shown is unsure and nothing is sent. offset_ms: true time minus the box's wall clock. */
+  readonly clock: { readonly synced: boolean; readonly offset_ms: Milliseconds | null };
   readonly service: LinkStatus & { readonly url: string };
   readonly booths: readonly BoothStatus[];
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */

@@ -2,7 +2,7 @@ import { LinkError } from "../../core/link-error.ts";
 import type { Block, Holes } from "../../core/plan.ts";
 import { uniteHoles } from "../../core/plan-split.ts";
 import type { Piece } from "../../core/plan-split.ts";
-import type { Profile } from "../../core/types/profile.ts";
+import type { ModbusProfile } from "../../core/types/profile.ts";
 import type { Sample } from "../../core/types/sample.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
 import { NO_WITNESS } from "../../core/witness.ts";
@@ -33,7 +33,7 @@ export interface ModbusDriverOptions {
   readonly line: ModbusLine;
   /** Absent: the profile's. */
   readonly unitId?: number;
-  readonly profile: Profile;
+  readonly profile: ModbusProfile;
   readonly timeouts?: ModbusTimeouts;
   /** What earlier connections learned of the device; what this one learns goes there too. */
   readonly memory?: DeviceMemory;

@@ -3,11 +3,11 @@ import type { Block, Holes, PlanOptions } from "../../core/plan.ts";
 import { overlapGroups, pieceOf } from "../../core/plan-split.ts";
 import type { Piece } from "../../core/plan-split.ts";
 import { pointWidth, tagsOfGroup } from "../../core/profile.ts";
-import type { ModbusPoint, ModbusTable, Profile, ProfileTag } from "../../core/types/profile.ts";
+import type { ModbusPoint, ModbusProfile, ModbusTable, ModbusTag } from "../../core/types/profile.ts";
 
 /** How one poll group is read, as far as it is known today. */
 export interface GroupPlan {
-  readonly tags: readonly ProfileTag[];
+  readonly tags: readonly ModbusTag[];
   readonly points: readonly ModbusPoint[];
   /** Read in every poll. */
   readonly pieces: readonly Piece[];
@@ -18,7 +18,11 @@ export interface GroupPlan {
 const TABLES: readonly ModbusTable[] = ["coil", "discrete", "input", "holding"];
 
 /** @param learned points in these holes aren't planned with others; the profile's own holes are in `options`. */
-export function planGroup(profile: Profile, group: string, plan: { options: PlanOptions; learned: Holes }): GroupPlan {
+export function planGroup(
+  profile: ModbusProfile,
+  group: string,
+  plan: { options: PlanOptions; learned: Holes },
+): GroupPlan {
   const tags = tagsOfGroup(profile, group);
   const points = tags.map((tag) => tag.point);
   const all = points.map((_, index) => index);

@@ -1,6 +1,6 @@
 import { modbusAddressText } from "../../core/modbus-address.ts";
 import type { ModbusConfig } from "../../core/types/config.ts";
-import type { Profile } from "../../core/types/profile.ts";
+import type { ModbusProfile } from "../../core/types/profile.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
 import type { Driver } from "../../ports.ts";
 import { LATE_ANSWERS } from "./asker.ts";
@@ -27,7 +27,7 @@ const SHARED_ANSWER_MS = 800;
  * Gives the booths of one agent their ways; every physical link is made once.
  * @param mono the agent's clock, by which counters' rates are measured
  */
-export function modbusLinks(mono: () => Milliseconds): (config: ModbusConfig, profile: Profile) => ModbusWay {
+export function modbusLinks(mono: () => Milliseconds): (config: ModbusConfig, profile: ModbusProfile) => ModbusWay {
   const lines = new Map<string, { readonly line: ModbusLine; users: number }>();
   return (config, profile) => {
     const link = modbusAddressText(config);

@@ -1,7 +1,7 @@
 import type { Orders } from "../../core/decode.ts";
 import type { Block } from "../../core/plan.ts";
 import { pointWidth } from "../../core/profile.ts";
-import type { ProfileTag } from "../../core/types/profile.ts";
+import type { ModbusTag } from "../../core/types/profile.ts";
 import type { Sample } from "../../core/types/sample.ts";
 import type { Milliseconds, TagName } from "../../core/types/units.ts";
 import { agreed, believe, suspects, zerosToHold } from "../../core/witness.ts";
@@ -25,7 +25,7 @@ export interface Looked {
 }
 
 /** One register can't be torn. */
-const isWide = (tag: ProfileTag): boolean => tag.point.type !== "string" && pointWidth(tag.point) > 1;
+const isWide = (tag: ModbusTag): boolean => tag.point.type !== "string" && pointWidth(tag.point) > 1;
 
 /**
  * Holds blocks that are suddenly all zero, and reads the blocks of counters that fell or ran a second time.

@@ -98,6 +98,22 @@ test.each<[string, Part[], string[]]>([
     [SPRAY, PURGE, ["gap", 5 * MINUTE], SPRAY],
     [`0-${779_999 / MINUTE} indeterminate`, `${1_079_999 / MINUTE}-${1_679_999 / MINUTE} complete_no_bake`],
   ],
+  ["fault after a pause", [SPRAY, ["idle", MINUTE], ["fault", MINUTE]], ["0-11 aborted fault"]],
+  [
+    "fault after no_data one below 120 s",
+    [SPRAY, ["gap", 119_999], ["fault", MINUTE]],
+    [`0-${719_998 / MINUTE} aborted fault`],
+  ],
+  [
+    "fault after no_data at 120 s: nobody saw how the run ended",
+    [SPRAY, ["gap", 120_000], ["fault", MINUTE]],
+    [`0-${599_999 / MINUTE} indeterminate`],
+  ],
+  [
+    "no_data between idle and idle is no pause between two run stages",
+    [SPRAY, ["idle", MINUTE], ["gap", 2 * MINUTE], ["idle", MINUTE], SPRAY],
+    [`0-${659_999 / MINUTE} indeterminate`, `${839_999 / MINUTE}-${1_439_999 / MINUTE} complete_no_bake`],
+  ],
   ["off after no_data", [SPRAY, ["gap", MINUTE], ["off", MINUTE]], [`0-${599_999 / MINUTE} indeterminate`]],
 ])("%s", (_name, parts, expected) => {
   expect(cyclesOf(parts)).toEqual(expected);

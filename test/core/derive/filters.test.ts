@@ -186,7 +186,7 @@ test("a lower limit starts overuse when it comes, a higher one ends it then", ()
   put(booth, { kind: "p", value: limited(90) });
   stay(booth, 5 * MINUTE, { mode: 1 });
   const [episode] = run(booth, OWN).state.filters.exhaust_filter?.current.overuse ?? [];
-  expect(episode).toEqual({ since: T0 + 50 * MINUTE, until: T0 + 60 * MINUTE });
+  expect(episode).toMatchObject({ since: T0 + 50 * MINUTE, until: T0 + 60 * MINUTE });
 });
 
 test("a reset inside a gap is dated back by the counter's value, and flagged", () => {

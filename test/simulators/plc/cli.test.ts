@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { plcCommand } from "../../../simulators/plc/cli.ts";
 import { SCENARIOS } from "../../../simulators/plc/scenarios/all.ts";
+import { findProfile } from "../../../src/config/profile.ts";
 import { clickProfile } from "./click-profile.ts";
 import { until } from "../../support/eventually.ts";
 import { rawClient, request } from "./rig.ts";
@@ -13,7 +14,9 @@ function run(argv: readonly string[], signal?: AbortSignal) {
     out: (line) => void out.push(line),
     err: (line) => void err.push(line),
     defaultProfile: "click-booth",
+    defaultOpcuaProfile: "plcnext-booth",
     loadProfile: (path) => {
+      if (path === "plcnext-booth") return findProfile(path);
       if (path !== "click-booth") throw new Error("no such file");
       return clickProfile();
     },
@@ -38,6 +41,15 @@ describe("booth-sim plc", () => {
     expect(err).toEqual([]);
   });
 
+  it("shows the same booth over OPC UA where it is asked to, and tells the certificate", async () => {
+    const stop = new AbortController();
+    const { out, status } = run(["--modbus-port", "0", "--opcua-port", "0"], stop.signal);
+    await until(() => out.length > 1, "the second line");
+    expect(out[1]).toMatch(/OPC UA on opc\.tcp:\/\/127\.0\.0\.1:\d+, certificate SHA-256 [0-9a-f]{64}$/);
+    stop.abort();
+    expect(await status).toBe(0);
+  });
+
   it("says in one sentence what is wrong", async () => {
     const cases: readonly (readonly [readonly string[], string])[] = [
       [["--scenario", "nonsense"], SCENARIOS.map(({ name }) => name).join(", ")],
@@ -46,6 +58,8 @@ describe("booth-sim plc", () => {
       [["--start", "soon"], "--start must be a time"],
       [["--profile", "x.yaml"], "x.yaml can't be used: no such file"],
       [["--truth", "/nowhere/at/all"], "The truth file can't be written"],
+      [["--opcua-port", "1.5"], "--opcua-port must be a whole number"],
+      [["--opcua-port", "0", "--opcua-profile", "click-booth"], "it speaks modbus"],
       [["--colour"], "--help lists the options"],
     ];
     for (const [argv, sentence] of cases) {

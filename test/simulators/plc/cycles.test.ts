@@ -153,13 +153,13 @@ describe("the model's own idea of a cycle", () => {
       [],
     ],
     [
-      "a fault in a pause: the run was over at its last stage",
+      "a fault in a pause: the run still went on",
       [
         ["spray", 4],
         ["idle", 1],
         ["fault", 3],
       ],
-      ["complete_no_bake 0-4"],
+      ["aborted(fault) 0-5"],
     ],
   ];
   it.each(cases)("%s", (_, told, expected) => {

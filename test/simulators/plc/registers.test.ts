@@ -7,7 +7,7 @@ import { findScenario } from "../../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink } from "../../../simulators/plc/virtual-driver.ts";
 import { clickProfile } from "./click-profile.ts";
 import { handClock } from "./rig.ts";
-import type { ModbusPoint, ProfileTag } from "../../../src/core/types/profile.ts";
+import type { ModbusPoint, ModbusTag } from "../../../src/core/types/profile.ts";
 import type { Scenario } from "../../../simulators/plc/model/scenario.ts";
 
 const MINUTE = 60_000;
@@ -18,8 +18,8 @@ const booth = createBooth({ scenario: scenario("standard-cycle"), seed: 3, start
 const image = registerImage(profile, booth);
 const holding = (address: number, count: number, at: number): readonly number[] =>
   image.read({ table: "holding", address, count }, at) ?? [];
-const tag = (point: Partial<ModbusPoint>, more: Partial<ProfileTag> = {}): ProfileTag =>
-  ({ point: { table: "holding", address: 0, scale: 1, offset: 0, sentinels: [], ...point }, ...more }) as ProfileTag;
+const tag = (point: Partial<ModbusPoint>, more: Partial<ModbusTag> = {}): ModbusTag =>
+  ({ point: { table: "holding", address: 0, scale: 1, offset: 0, sentinels: [], ...point }, ...more }) as ModbusTag;
 const quirks = (word_order: "high_first" | "low_first", string_order = word_order): typeof profile => ({
   ...profile,
   quirks: { ...profile.quirks, word_order, string_order },

@@ -48,6 +48,42 @@ describe("cycles of the reference service", () => {
           .stage("fault", MINUTE),
       [["complete", 42]],
     ],
+    ["a fault after a pause", () => spray().stage("idle", MINUTE).stage("fault", MINUTE), [["aborted", "fault", 14]]],
+    [
+      "a fault after a longer silence: nobody saw how the run ended",
+      () =>
+        spray()
+          .silence(5 * MINUTE)
+          .stage("fault", MINUTE),
+      [["indeterminate", 13]],
+    ],
+    [
+      "silence between idle and idle: the pause counts as a whole",
+      () =>
+        spray()
+          .stage("idle", MINUTE)
+          .silence(3 * MINUTE)
+          .stage("idle", MINUTE)
+          .stage("spray", 4 * MINUTE)
+          .stage("off", MINUTE),
+      [
+        ["indeterminate", 14],
+        ["complete_no_bake", 22],
+      ],
+    ],
+    [
+      "idle and prep of a minute and a half each: the pause counts as a whole",
+      () =>
+        spray()
+          .stage("idle", 1.5 * MINUTE)
+          .stage("prep", 1.5 * MINUTE)
+          .stage("spray", 4 * MINUTE)
+          .stage("off", MINUTE),
+      [
+        ["complete_no_bake", 13],
+        ["complete_no_bake", 20],
+      ],
+    ],
     ["silence to the end", () => spray().silence(HOUR).stage("off", MINUTE), [["indeterminate", 13]]],
     [
       "short bakes only",

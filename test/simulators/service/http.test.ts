@@ -214,7 +214,7 @@ describe("HTTP side of the reference service", () => {
     expect(body["data"]).toEqual([
       {
         ...{ filter_type: "exhaust_filter", maintenance_date: "2026-03-02 14:45:00Z", duration: 0.0313, overuse: 0 },
-        ...{ active_spray_time: 34, booth_in_use_time: 37, booth_overuse_cycles: 0, booth_overuse_time: 0 },
+        ...{ active_spray_time: 34, booth_in_use_time: 100, booth_overuse_cycles: 0, booth_overuse_time: 0 },
       },
     ]);
     const maintenances = await bench.call("GET", "/api/booths/b1/filter_maintenances");

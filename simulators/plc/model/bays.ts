@@ -1,0 +1,50 @@
+import { MODES_BY_PRIORITY } from "../../../src/core/types/booth.ts";
+import type { Mode, ModeSets } from "../../../src/core/types/booth.ts";
+import type { Beat, Scenario } from "./scenario.ts";
+import type { StageTruth, Truth } from "./truth.ts";
+
+/** The second bay's story: the same, later by so many minutes. What stands at the very start stays there. */
+export function staggered(scenario: Scenario, minutes: number): Scenario {
+  if (scenario.repeat === "daily") throw new Error("only a story told once can be staggered");
+  const later = (beat: Beat): Beat => (beat.at === 0 ? beat : { ...beat, at: Number(beat.at) + minutes });
+  return { ...scenario, beats: scenario.beats.map(later) };
+}
+
+/**
+ * The truth of a booth with several bays: at each instant the mode with the highest priority, cycles of all bays by
+ * END. Filters, revisions, energy and outages are those of the first bay, whose PLC it is.
+ */
+export function unitedTruth(bays: readonly Truth[], sets: ModeSets): Truth {
+  const [first] = bays;
+  if (first === undefined) throw new Error("a booth has a bay");
+  const stages = unitedStages(bays.map((bay) => bay.stages));
+  const ms_by_mode: Partial<Record<Mode, number>> = {};
+  for (const { mode, start, end } of stages) ms_by_mode[mode] = (ms_by_mode[mode] ?? 0) + end - start;
+  const sum = (modes: readonly Mode[]): number => modes.reduce((total, mode) => total + (ms_by_mode[mode] ?? 0), 0);
+  return {
+    ...first,
+    stages,
+    ms_by_mode,
+    cycles: bays.flatMap(({ cycles }) => cycles).toSorted((a, b) => a.end - b.end),
+    cycle_count: bays.reduce((total, { cycle_count }) => total + cycle_count, 0),
+    cycle_increments: bays.reduce((total, { cycle_increments }) => total + cycle_increments, 0),
+    run_ms: sum(sets.run),
+    run_minutes: sum(sets.run) / 60_000,
+    in_use_ms: sum(sets.in_use),
+    spray_ms: sum(["spray"]),
+  };
+}
+
+function unitedStages(bays: readonly (readonly StageTruth[])[]): StageTruth[] {
+  const cuts = [...new Set(bays.flat().flatMap(({ start, end }) => [start, end]))].toSorted((a, b) => a - b);
+  const united: StageTruth[] = [];
+  cuts.slice(0, -1).forEach((start, index) => {
+    const end = cuts[index + 1] ?? start;
+    const modes = bays.map((stages) => stages.find((stage) => stage.start <= start && start < stage.end)?.mode);
+    const mode = MODES_BY_PRIORITY.find((one) => modes.includes(one)) ?? "no_data";
+    const last = united.at(-1);
+    if (last?.mode === mode) united[united.length - 1] = { ...last, end };
+    else united.push({ mode, start, end });
+  });
+  return united;
+}

@@ -1,0 +1,179 @@
+import {
+  LogLevel,
+  MessageSecurityMode,
+  OPCUAServer,
+  RegisterServerMethod,
+  SecurityPolicy,
+  setLogLevel,
+} from "node-opcua";
+import { fillAddressSpace, namespacesOf } from "./address-space.ts";
+import { makeServerPki } from "./certificates.ts";
+import type { OpcuaProfile } from "../../../src/core/types/profile.ts";
+import type { Booth } from "../model/booth.ts";
+import type { ServerPki } from "./certificates.ts";
+
+/** How a server behaves. What is changed holds from the next `restart` on, but for bad_tags, which holds at once. */
+export interface OpcuaManners {
+  /** Another program's namespace comes first, so that every index is another one. */
+  shifted_namespaces: boolean;
+  /** Offers nothing but the open channel. */
+  none_only: boolean;
+  /** Offers the open channel beside the encrypted ones. */
+  none_too: boolean;
+  /** At most so many sessions; 0: nobody gets one. */
+  max_sessions: number;
+  max_subscriptions: number;
+  /** 0: no limit. */
+  max_nodes_per_read: number;
+  /** Lets clients in that nobody has trusted before. */
+  trust_clients: boolean;
+  /** A new certificate with the next restart. */
+  new_certificate: boolean;
+  /** Days until a new certificate ends; below 0: it is over already. */
+  certificate_days: number;
+  allow_anonymous: boolean;
+  bad_tags: readonly string[];
+}
+
+export function goodOpcuaManners(): OpcuaManners {
+  return {
+    shifted_namespaces: false,
+    none_only: false,
+    none_too: false,
+    max_sessions: 20,
+    max_subscriptions: 10,
+    max_nodes_per_read: 0,
+    trust_clients: true,
+    new_certificate: false,
+    certificate_days: 3650,
+    allow_anonymous: false,
+    bad_tags: [],
+  };
+}
+
+export interface OpcuaServerOptions {
+  readonly profile: OpcuaProfile;
+  readonly booth: Booth;
+  readonly now: () => number;
+  /** 0: any free one; kept by restarts. */
+  readonly port: number;
+  readonly manners?: Partial<OpcuaManners>;
+  readonly user?: string;
+  readonly password?: string;
+}
+
+export interface RunningOpcua {
+  readonly port: number;
+  readonly endpoint: string;
+  /** SHA-256 of the present certificate, lower-case hex. */
+  fingerprint(): string;
+  certificateFile(): string;
+  readonly manners: OpcuaManners;
+  /** Sessions that are open now. */
+  sessions(): number;
+  /** Logins that were tried: name and password as they came. */
+  readonly logins: { readonly user: string; readonly password: string }[];
+  stopServer(): Promise<void>;
+  /** The same PLC again on the same port, with the manners as they are now. */
+  restart(): Promise<void>;
+  /** Ends everything; may be called more than once. */
+  stop(): Promise<void>;
+}
+
+const OTHER_PROGRAM = "urn:booth-sim:another-program";
+const URI = "urn:booth-sim:plc";
+const POLICIES = [
+  SecurityPolicy.Basic256Sha256,
+  SecurityPolicy.Aes128_Sha256_RsaOaep,
+  SecurityPolicy.Aes256_Sha256_RsaPss,
+];
+
+/** An OPC UA server on 127.0.0.1 over the booth's model. Rejects with the system's error when the port is taken. */
+export async function startOpcuaServer(options: OpcuaServerOptions): Promise<RunningOpcua> {
+  // The library writes notices about itself to stdout, which belongs to whoever started us.
+  setLogLevel(LogLevel.Emergency);
+  const manners: OpcuaManners = { ...goodOpcuaManners(), ...options.manners };
+  const logins: { user: string; password: string }[] = [];
+  let pki = await makeServerPki({ ...manners, uri: URI });
+  let server: OPCUAServer | null = null;
+  let port = options.port;
+  const start = async (): Promise<void> => {
+    server = await launch({ ...options, port }, { manners, pki, logins });
+    port = server.endpoints[0]?.port ?? port;
+  };
+  const stopServer = async (): Promise<void> => {
+    const stopping = server;
+    server = null;
+    await stopping?.shutdown(0);
+  };
+  await start();
+  return {
+    port,
+    endpoint: `opc.tcp://127.0.0.1:${port}`,
+    fingerprint: () => pki.fingerprint,
+    certificateFile: () => pki.certificateFile,
+    manners,
+    logins,
+    sessions: () => server?.engine.currentSessionCount ?? 0,
+    stopServer,
+    restart: async () => {
+      await stopServer();
+      if (manners.new_certificate) {
+        await pki.dispose();
+        pki = await makeServerPki({ ...manners, uri: URI });
+        manners.new_certificate = false;
+      }
+      await start();
+    },
+    stop: async () => {
+      await stopServer();
+      await pki.dispose();
+    },
+  };
+}
+
+interface Parts {
+  readonly manners: OpcuaManners;
+  readonly pki: ServerPki;
+  readonly logins: { user: string; password: string }[];
+}
+
+async function launch(options: OpcuaServerOptions, { manners, pki, logins }: Parts): Promise<OPCUAServer> {
+  const { profile, booth, now, port, user = "gateway", password = "booth" } = options;
+  const { None, SignAndEncrypt } = MessageSecurityMode;
+  const open = manners.none_only || manners.none_too;
+  const server = new OPCUAServer({
+    port,
+    hostname: "127.0.0.1",
+    host: "127.0.0.1",
+    serverInfo: { applicationUri: URI },
+    serverCertificateManager: pki.manager,
+    userCertificateManager: pki.manager,
+    certificateFile: pki.certificateFile,
+    privateKeyFile: pki.privateKeyFile,
+    securityModes: manners.none_only ? [None] : [SignAndEncrypt, ...(open ? [None] : [])],
+    securityPolicies: [...(manners.none_only ? [] : POLICIES), ...(open ? [SecurityPolicy.None] : [])],
+    allowAnonymous: manners.allow_anonymous,
+    userManager: {
+      isValidUser: (name: string, secret: string) => {
+        logins.push({ user: name, password: secret });
+        return name === user && secret === password;
+      },
+    },
+    registerServerMethod: RegisterServerMethod.HIDDEN,
+    serverCapabilities: {
+      maxSessions: Math.max(1, manners.max_sessions),
+      maxSubscriptions: manners.max_subscriptions,
+      maxSubscriptionsPerSession: manners.max_subscriptions,
+      operationLimits: { maxNodesPerRead: manners.max_nodes_per_read },
+    },
+  });
+  await server.initialize();
+  if (manners.max_sessions === 0) server.engine.serverCapabilities.maxSessions = 0;
+  const uris = [...(manners.shifted_namespaces ? [OTHER_PROGRAM] : []), ...namespacesOf(profile)];
+  const { addressSpace } = server.engine;
+  if (!addressSpace) throw new Error("the server has no address space");
+  fillAddressSpace(addressSpace, uris, { profile, booth, now, badTags: () => manners.bad_tags });
+  await server.start();
+  return server;
+}

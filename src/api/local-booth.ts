@@ -1,0 +1,43 @@
+import { connectivityOf, type ConnectivityStatus } from "../core/reported.ts";
+import type { AgentStatus } from "../core/types/status.ts";
+import type { BoothSummary } from "../core/types/summary.ts";
+import type { BoothId, EpochMs, Seq, StreamId } from "../core/types/units.ts";
+
+/** What reports are told of a booth beside its store: plain data, so that it goes to another thread. */
+export interface LocalBooth {
+  readonly booth: BoothId;
+  readonly stream: StreamId;
+  /** The service's id where the booth is bound, else the gateway's own name for it. */
+  readonly booth_id: string;
+  readonly serial: string | null;
+  readonly account: string | null;
+  readonly facility: string | null;
+  readonly state: string;
+  readonly generation: number | null;
+  readonly connectivity: ConnectivityStatus;
+  readonly acked_seq: Seq;
+  readonly last_commit_at: EpochMs | null;
+  readonly summary: BoothSummary | null;
+}
+
+export function localBooths(status: AgentStatus): LocalBooth[] {
+  return status.booths.map(({ booth, stream, serial, provisioning, plc, log, now }) => ({
+    booth,
+    stream,
+    booth_id: provisioning.booth_id ?? booth,
+    serial,
+    account: provisioning.account,
+    facility: provisioning.facility,
+    state: provisioning.state,
+    generation: provisioning.generation,
+    connectivity: connectivityOf({ summary: now, plc }, status.at, status.loss_window_ms),
+    acked_seq: log.acked_seq,
+    last_commit_at: log.last_commit_at,
+    summary: now,
+  }));
+}
+
+/** A booth by the service's id, by its name here, or by its serial number. */
+export function findBooth(booths: readonly LocalBooth[], named: string): LocalBooth | undefined {
+  return booths.find(({ booth_id, booth, serial }) => named === booth_id || named === booth || named === serial);
+}

@@ -1,0 +1,77 @@
+import type { EpochMs } from "../core/types/units.ts";
+import { cycleCount } from "../report/cycles.ts";
+import { energy } from "../report/energy.ts";
+import { overuse } from "../report/filters.ts";
+import { durationByMode, runtime } from "../report/modes.ts";
+import { stateOf, type Source } from "../report/source.ts";
+import { utilization } from "../report/utilization.ts";
+import { minutesOf } from "../wire/minutes.ts";
+import { envelopeOf, utilizationBody } from "../wire/reports.ts";
+import { boothBody, filterOptionsBody, latestUpdateItem, statusSummaryBody } from "../wire/reports-fleet.ts";
+import { pagingParams, windowParams } from "../wire/reports-query.ts";
+import { zoneOf } from "../report/rules.ts";
+import type { LocalBooth } from "./local-booth.ts";
+import type { ReportRequest } from "./report-request.ts";
+
+type SourceOf = (stream: string) => Source;
+
+/** Fixed paths over all booths of this gateway; they win over a booth's id. */
+export const FLEET: Readonly<Record<string, (request: ReportRequest, sourceOf: SourceOf) => object>> = {
+  "/api/booths": listOf,
+  "/api/booths/latest_updates": (request, sourceOf) =>
+    envelopeOf(
+      request.booths.map((booth) => latestUpdateItem(booth, lastReadingAt(sourceOf(booth.stream)))),
+      pagingParams(request.query, { allowAll: true }),
+    ),
+  "/api/booths/booth_status_summary": ({ booths }) => statusSummaryBody(booths),
+  "/api/booths/booth_filter_options": ({ booths }) => filterOptionsBody(booths),
+};
+
+/** The booth and all that it ever ran. */
+export function boothAnswer(booth: LocalBooth, source: Source): object {
+  return boothBody(booth, runtime(source, { start: 0, end: source.now_ms }).runtime_ms);
+}
+
+function listOf(request: ReportRequest, sourceOf: SourceOf): object {
+  const search = (request.query["search"] ?? "").trim().toUpperCase();
+  const includes = (request.query["includes"] ?? "").split(":");
+  const found = request.booths.filter(
+    ({ serial, booth }) => (serial ?? "").includes(search) || booth.toUpperCase().includes(search),
+  );
+  const page = envelopeOf(found, pagingParams(request.query, { allowAll: true }));
+  const data = page.data.map((booth) => {
+    const source = sourceOf(booth.stream);
+    return { ...boothAnswer(booth, source), ...included(source, request, includes) };
+  });
+  return { ...page, data };
+}
+
+function included(source: Source, { query, now_ms }: ReportRequest, includes: readonly string[]): object {
+  const window = windowParams(query, { tz: zoneOf(stateOf(source)), now: now_ms });
+  const use = () => {
+    const { cycle_count } = cycleCount(source, window);
+    return utilizationBody({ ...utilization(source, window), cycle_count, ...energy(source, window) });
+  };
+  const parts: Readonly<Record<string, () => object>> = {
+    cycle_count: () => ({ cycles_count: cycleCount(source, window).cycle_count }),
+    utilization_times: () => {
+      const { utilization_minutes, working_minutes } = use();
+      return { utilization_minutes, working_minutes };
+    },
+    energy_usage: () => {
+      const { kwh_usage, gas_usage } = use();
+      return { kwh_usage, gas_usage };
+    },
+    bake_time: () => ({ bake_time: minutesOf(durationByMode(source, window).by_mode.bake ?? 0) }),
+    overuse_data: () => {
+      const { overuse_ms, overuse_cycles } = overuse(source, window);
+      return { overuse_minutes: minutesOf(overuse_ms), overuse_cycles };
+    },
+  };
+  return Object.assign({}, ...includes.map((name) => (Object.hasOwn(parts, name) ? parts[name]?.() : {}))) as object;
+}
+
+function lastReadingAt(source: Source): EpochMs | null {
+  const times = Object.values(stateOf(source).latest).map(({ at }) => at);
+  return times.length === 0 ? null : Math.max(...times);
+}

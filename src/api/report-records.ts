@@ -1,0 +1,75 @@
+import type { Window } from "../ports.ts";
+import { filterMaintenanceHistory, filterMaintenances } from "../report/filters.ts";
+import { validationIncidents } from "../report/incidents.ts";
+import { revisionHistory } from "../report/revisions.ts";
+import { history, historyPage, latestValues, latestValuesBefore } from "../report/values.ts";
+import type { Source } from "../report/source.ts";
+import { envelopeOf } from "../wire/reports.ts";
+import {
+  csvLine,
+  CSV_HEAD,
+  filterMaintenancesItem,
+  historyBody,
+  incidentItem,
+  latestValuesBody,
+  maintenanceItem,
+  revisionBody,
+} from "../wire/reports-booth.ts";
+import { openWindowParams, pagingParams, tagsParam, timeParam, windowParams } from "../wire/reports-query.ts";
+import type { BoothAsk, ReportRequest, Told } from "./report-request.ts";
+import { findBooth } from "./local-booth.ts";
+
+const EVER: Window = { start: 0, end: Number.MAX_SAFE_INTEGER };
+
+/** Operations on what a booth's records say, by the last part of their path. */
+export const RECORD_FIGURES: Readonly<Record<string, (ask: BoothAsk) => Told>> = {
+  history({ source, query, clock }) {
+    const tags = tagsParam(query, { needed: true });
+    const paging = pagingParams(query, { allowAll: false });
+    const page = historyPage(source, windowParams(query, clock), { tags, ...paging });
+    return { body: historyBody(tags, page, paging) };
+  },
+  latest_values_for: latest,
+  latest_values_at: latest,
+  revision_history({ source }) {
+    const { firmware_versions, program_versions } = revisionHistory(source);
+    return { body: revisionBody(firmware_versions, program_versions) };
+  },
+  filter_maintenances({ source, query, clock }) {
+    const window = windowParams(query, clock);
+    const item = filterMaintenancesItem(filterMaintenances(source, EVER), window, clock.now);
+    return { body: envelopeOf([item], pagingParams(query, { allowAll: false })) };
+  },
+  filter_maintenance_history({ source, query, clock }) {
+    const removed = filterMaintenanceHistory(source, openWindowParams(query, clock.now));
+    return { body: envelopeOf(removed.map(maintenanceItem), pagingParams(query, { allowAll: false })) };
+  },
+};
+
+function latest({ source, query }: BoothAsk): Told {
+  const tags = tagsParam(query, { needed: true });
+  const before = timeParam(query, "before");
+  const values = before === undefined ? latestValues(source, tags) : latestValuesBefore(source, before, tags);
+  return { body: latestValuesBody(values) };
+}
+
+/** Lines of the export, made as they are asked for: a 90-day export never stands in memory. */
+export function* csvLines({ source, query, clock }: BoothAsk): Generator<string> {
+  const window = windowParams(query, clock);
+  const tags = tagsParam(query, { needed: false });
+  yield CSV_HEAD;
+  for (const value of history(source, window, tags)) yield csvLine(value);
+}
+
+/** GET /api/validation_incidents over all booths of this gateway, or the one that `booth_id` names; default: ever. */
+export function incidentsBody(request: ReportRequest, sourceOf: (stream: string) => Source): object {
+  const { query, now_ms } = request;
+  const named = query["booth_id"];
+  const one = named === undefined ? undefined : findBooth(request.booths, named);
+  const booths = named === undefined ? request.booths : one === undefined ? [] : [one];
+  const window = openWindowParams(query, now_ms);
+  const items = booths.flatMap(({ stream, booth_id }) =>
+    validationIncidents(sourceOf(stream), window).map((incident) => incidentItem(booth_id, incident)),
+  );
+  return envelopeOf(items, pagingParams(query, { allowAll: true }));
+}

@@ -1,0 +1,86 @@
+import { loadConfig } from "../config/config.ts";
+import { findProfile } from "../config/profile.ts";
+import type { Profile } from "../core/types/profile.ts";
+import { EXPLAINABLE, type Evidence, type Explanation } from "../report/explain.ts";
+import { configPath } from "./agent-client.ts";
+import { CommandError, EXIT, type Command } from "./command.ts";
+import { askReport, boothName, REPORT_NOTES, REPORT_OPTIONS, reportQuery } from "./report-options.ts";
+
+/** Names a tag's register and what it held. */
+type RegisterText = (evidence: Evidence) => string;
+
+/** `booth-gateway explain FIGURE`: from a number back to registers. */
+export const explainCommand: Command = {
+  name: "explain",
+  operands: "FIGURE",
+  summary: "where a figure comes from: stages, readings, registers, and the rules that applied",
+  options: REPORT_OPTIONS,
+  notes: [...REPORT_NOTES, `Figures: ${EXPLAINABLE.join(", ")}.`],
+  async run({ values, operands, io }) {
+    const [figure] = operands;
+    if (figure === undefined) throw new CommandError(`name the figure: ${EXPLAINABLE.join(", ")}`, EXIT.usage);
+    const booth = await boothName(values, io);
+    const asked = { values: { ...values, booth }, io };
+    const explanation = await askReport<Explanation>(asked, "explain", reportQuery(values, { figure }));
+    const config = loadConfig(configPath(values));
+    const configured = config.booths.find(({ id }) => id === booth);
+    const register =
+      configured === undefined ? noRegister : registerIn(findProfile(configured.profile, config.profile_dirs));
+    const parts = explanation.parts.map((part) => ({
+      ...part,
+      evidence: part.evidence.map((one) => ({ ...one, register: register(one) })),
+    }));
+    const whole = { ...explanation, parts };
+    io.out(values["json"] === true ? `${JSON.stringify(whole, null, 2)}\n` : explainText(explanation, register));
+    return EXIT.ok;
+  },
+};
+
+const noRegister: RegisterText = () => "";
+
+/** From the profile's map: the decoded value taken back to the register's raw one. */
+export function registerIn(profile: Profile): RegisterText {
+  return ({ tag, value }) => {
+    const found = profile.tags.find(({ name }) => name === tag);
+    if (found === undefined) return "";
+    const { type, scale, offset } = found.point;
+    const place = "table" in found.point ? `${found.point.table} ${found.point.address.toString()}` : "node";
+    const raw = typeof value === "number" ? Math.round((value - offset) / scale) : value;
+    return `${place} (${type}) held ${String(raw)}`;
+  };
+}
+
+export function explainText(explanation: Explanation, register: RegisterText): string {
+  const { figure, window, value, unit, rules, parts, left_out, coverage } = explanation;
+  const values = Object.entries(value).map(([name, amount]) => `  ${name}: ${amountText(amount, unit)}`);
+  const seen = `observed ${minutes(coverage.observed_ms)}, inferred ${minutes(coverage.inferred_ms)}, missing ${minutes(coverage.missing_ms)}`;
+  const lines = [
+    `${figure} from ${time(window.start)} to ${time(window.end)}`,
+    ...values,
+    `  ${seen}`,
+    "rules",
+    ...rules.map((rule) => `  ${rule}`),
+    "made of",
+    ...parts.flatMap((part) => [
+      `  ${time(part.start)} to ${time(part.end)}  ${amountText(part.amount, unit)}  ${part.text}`,
+      ...part.evidence.map(
+        (one) =>
+          `    record ${one.seq.toString()}: ${one.tag} = ${String(one.value)} (${one.quality}) at ${time(one.at)}; ${register(one)}`,
+      ),
+    ]),
+    ...(left_out === 0 ? [] : [`  and ${left_out.toString()} more`]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function amountText(amount: number, unit: Explanation["unit"]): string {
+  return unit === "ms" ? minutes(amount) : amount.toString();
+}
+
+function minutes(ms: number): string {
+  return `${(Math.round(ms / 6) / 10_000).toString()} min`;
+}
+
+function time(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,75 @@
+import { EXIT, type Command } from "./command.ts";
+import { askReport, REPORT_NOTES, REPORT_OPTIONS, reportQuery, tableText } from "./report-options.ts";
+
+interface Interval {
+  readonly start: string;
+  readonly duration: number;
+  readonly filter_estimated_duration: number | null;
+  readonly filter_overuse_duration: number;
+}
+
+interface Maintenances {
+  readonly data: readonly Readonly<Record<string, { readonly filter_interval_log: readonly Interval[] }>>[];
+}
+
+interface Removed {
+  readonly filter_type: string;
+  readonly maintenance_date: string;
+  readonly duration: number;
+  readonly overuse: number;
+  readonly booth_in_use_time: number;
+  readonly booth_overuse_cycles: number;
+}
+
+/** `booth-gateway filters`: what is in, and what was taken out. */
+export const filtersCommand: Command = {
+  name: "filters",
+  operands: "",
+  summary: "filters that are in, and those removed over a window",
+  options: REPORT_OPTIONS,
+  notes: [...REPORT_NOTES, "Days; overuse is time past the limit, until the filter is replaced."],
+  async run({ values, io }) {
+    const query = reportQuery(values);
+    const ask = { values, io };
+    const { data } = await askReport<Maintenances>(ask, "filter_maintenances", query);
+    const history = await askReport<{ readonly data: readonly Removed[] }>(ask, "filter_maintenance_history", query);
+    const whole = { filters: data[0] ?? {}, removed: history.data };
+    io.out(values["json"] === true ? `${JSON.stringify(whole, null, 2)}\n` : filtersText(whole));
+    return EXIT.ok;
+  },
+};
+
+export function filtersText({
+  filters,
+  removed,
+}: {
+  readonly filters: Maintenances["data"][number];
+  readonly removed: readonly Removed[];
+}): string {
+  const inside = Object.entries(filters).flatMap(([type, { filter_interval_log: log }]) =>
+    log.map((one) => [
+      type,
+      one.start,
+      one.duration,
+      one.filter_estimated_duration ?? "not known yet",
+      one.filter_overuse_duration,
+    ]),
+  );
+  const out = removed.map((one) => [
+    one.filter_type,
+    one.maintenance_date,
+    one.duration,
+    one.booth_in_use_time,
+    one.overuse,
+    one.booth_overuse_cycles,
+  ]);
+  const first =
+    inside.length === 0
+      ? "no filter is fitted in that time\n"
+      : tableText(["filter", "in since", "days", "lasts days", "overuse days"], inside);
+  const second =
+    out.length === 0
+      ? "none was removed\n"
+      : tableText(["removed", "on", "days", "minutes in use", "overuse days", "overuse cycles"], out);
+  return `${first}\n${second}`;
+}

@@ -1,0 +1,38 @@
+import type { Milliseconds, Seq } from "./units.ts";
+
+/** What a rebuild did to facts of one kind. */
+export interface RebuildChange {
+  /** Letter of the kind, as in records. */
+  readonly kind: string;
+  readonly kept: number;
+  readonly added: number;
+  readonly replaced: number;
+  readonly withdrawn: number;
+}
+
+/** How a rebuild of one stream's facts stands. */
+export type RebuildProgress =
+  | {
+      readonly kind: "running";
+      /** With today's parameters instead of those in force then. */
+      readonly current: boolean;
+      readonly folded_seq: Seq;
+      readonly newest_seq: Seq;
+      readonly elapsed_ms: Milliseconds;
+      /** Estimate; null: too early to say. */
+      readonly left_ms: Milliseconds | null;
+    }
+  | {
+      readonly kind: "done";
+      readonly current: boolean;
+      readonly records: number;
+      readonly from_seq: Seq;
+      readonly changes: readonly RebuildChange[];
+      /** The changed ones in words, at most a hundred. */
+      readonly examples: readonly string[];
+      /** Versions of the definitions that the facts had, and the one they have now. */
+      readonly from_versions: readonly number[];
+      readonly to_version: number;
+      readonly elapsed_ms: Milliseconds;
+    }
+  | { readonly kind: "failed"; readonly current: boolean; readonly reason: string };

@@ -1,0 +1,143 @@
+import { LinkError } from "../../core/link-error.ts";
+import type { OpcuaPolicy } from "../../core/types/config.ts";
+import type { Milliseconds } from "../../core/types/units.ts";
+import type { KeyProvider, Opcua, Request, Response, SecureChannel } from "./library.ts";
+import { statusError } from "./status.ts";
+import { uacpTransport } from "./transport.ts";
+
+export interface ChannelOptions {
+  readonly endpoint: string;
+  readonly policy: OpcuaPolicy;
+  /** With every policy but None: the server's certificate, DER; only its owner can answer. */
+  readonly certificate?: Buffer;
+  readonly keys?: KeyProvider;
+  /** Until the channel stands. */
+  readonly connect_ms: Milliseconds;
+  /** From a request to the last byte of its answer. */
+  readonly answer_ms: Milliseconds;
+}
+
+/**
+ * One secure channel: opened once, ended once, one request at a time. Every promise settles: with an answer, or with a
+ * LinkError at the deadline, at the peer's close, at the first wrong byte, or when `end` is called.
+ */
+export interface Channel {
+  open(): Promise<void>;
+  /** The answer of the class; a service fault of the server ends the channel. */
+  ask<R>(request: Request, answer: abstract new (...args: never[]) => R): Promise<R>;
+  /** Ends the connection; what is pending rejects with `error`, and so does everything after. The first reason stays. */
+  end(error: LinkError): void;
+}
+
+/** The channel's keys are renewed by the library at three quarters of this. */
+const TOKEN_LIFETIME_MS = 3_600_000;
+/** Longer than our own deadlines: the library's must never come first, since it leaves the connection open. */
+const LIBRARY_TIMEOUT_MS = 3_600_000;
+
+type Perform = (request: Request, done: (error: Error | null, response?: Response) => void) => void;
+
+type Args = Parameters<SecureChannel["performMessageTransaction"]>;
+
+interface Pending {
+  readonly resolve: (response: Response | null) => void;
+  readonly reject: (error: LinkError) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
+  let pending: Pending | null = null;
+  let ended: LinkError | null = null;
+  const take = (): Pending | null => {
+    const taken = pending;
+    pending = null;
+    clearTimeout(taken?.timer);
+    return taken;
+  };
+  const end = (error: LinkError): void => {
+    if (ended !== null) return;
+    ended = error;
+    wire.end(error);
+    take()?.reject(error);
+    channel.dispose();
+  };
+  const wire = uacpTransport({ onEnd: end, isAsked: () => pending !== null });
+  const channel = channelOver(opcua, options, () => wire.transport);
+  // The library names the least of all requests as its parameter's type.
+  const perform: Perform = (request, done) =>
+    channel.performMessageTransaction(...([request, done] as unknown as Args));
+  const begin = (ms: Milliseconds, what: string, act: () => void): Promise<Response | null> =>
+    new Promise((resolve, reject) => {
+      if (ended !== null || pending !== null) {
+        reject(ended ?? new LinkError("config", "a request is already under way"));
+        return;
+      }
+      const late = (): void => end(new LinkError("timeout", `no ${what} within ${ms} ms`));
+      pending = { resolve, reject, timer: setTimeout(late, ms) };
+      try {
+        act();
+      } catch (cause) {
+        end(new LinkError("config", "the request can't be sent", cause));
+      }
+    });
+
+  return {
+    end,
+    open: async () => {
+      await begin(options.connect_ms, "connection", () =>
+        channel.create(options.endpoint, (error) => {
+          if (!error) take()?.resolve(null);
+          else end(faultOf(opcua, error));
+        }),
+      );
+    },
+    ask: async (request, answer) => {
+      const response = await begin(options.answer_ms, "answer", () =>
+        perform(request, (error, came) => {
+          const fault = error === null ? refusalOf(came) : faultOf(opcua, error);
+          if (fault !== null) end(fault);
+          else take()?.resolve(came ?? null);
+        }),
+      );
+      if (response instanceof answer) return response;
+      const error = new LinkError("malformed", "the server answered with something else");
+      end(error);
+      throw error;
+    },
+  };
+}
+
+function channelOver(opcua: Opcua, options: ChannelOptions, create: () => UacpShape): SecureChannel {
+  const { policy, certificate, keys } = options;
+  return new opcua.ClientSecureChannelLayer({
+    connectionStrategy: { maxRetry: 0, initialDelay: 1000, maxDelay: 1000, randomisationFactor: 0 },
+    defaultSecureTokenLifetime: TOKEN_LIFETIME_MS,
+    defaultTransactionTimeout: LIBRARY_TIMEOUT_MS,
+    transportTimeout: LIBRARY_TIMEOUT_MS,
+    tokenRenewalInterval: 0,
+    securityPolicy: opcua.SecurityPolicy[policy],
+    securityMode: policy === "None" ? opcua.MessageSecurityMode.None : opcua.MessageSecurityMode.SignAndEncrypt,
+    transportSettings: {},
+    transportFactory: { create },
+    ...(certificate === undefined ? {} : { serverCertificate: certificate }),
+    ...(keys === undefined ? {} : { parent: keys }),
+  });
+}
+
+type UacpShape = ReturnType<typeof uacpTransport>["transport"];
+
+/** A service may be refused in its own answer, too. */
+function refusalOf(response: Response | undefined): LinkError | null {
+  const result = response?.responseHeader.serviceResult;
+  return result !== undefined && result.value >>> 30 >= BAD ? statusError(result.name) : null;
+}
+
+/** The two highest bits of a status code: 0 good, 1 uncertain, 2 and 3 bad. */
+const BAD = 2;
+
+/** What made the library give up, in our own words. */
+function faultOf(opcua: Opcua, error: Error | null | undefined): LinkError {
+  if (error instanceof LinkError) return error;
+  const response = error !== null && error !== undefined && "response" in error ? error.response : undefined;
+  if (response instanceof opcua.ServiceFault) return statusError(response.responseHeader.serviceResult.name);
+  return new LinkError("malformed", "the secure channel can't be kept up", error ?? undefined);
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+
+import { LinkError } from "../../core/link-error.ts";
+import type { OpcuaAddress } from "../../core/types/config.ts";
+import type { EpochMs, Milliseconds } from "../../core/types/units.ts";
+import { fingerprintOf, parseCertificate } from "./certificate.ts";
+import type { Channel, ChannelOptions } from "./channel.ts";
+import type { Opcua } from "./library.ts";
+import type { OpcuaPki } from "./pki.ts";
+import { openSession } from "./session.ts";
+import type { Session } from "./session.ts";
+import { judgeServer } from "./trust.ts";
+import type { Offer } from "./trust.ts";
+
+export interface Connecting {
+  readonly opcua: Opcua;
+  readonly address: OpcuaAddress;
+  readonly pki: OpcuaPki;
+  readonly now: EpochMs;
+  readonly idle_ms: Milliseconds;
+  /** A fresh channel that the driver can end at any time. Throws where the driver has been closed in between. */
+  readonly newChannel: (options: Pick<ChannelOptions, "policy" | "certificate" | "keys">) => Channel;
+}
+
+/**
+ * Asks the server over an open channel what it offers, judges its certificate, and only then makes the secure channel
+ * and the session. Rejects with a LinkError; nothing secret has gone out before the server is known to be the pinned one.
+ */
+export async function connectSession(connecting: Connecting): Promise<Session> {
+  const { opcua, address, pki, now, idle_ms, newChannel } = connecting;
+  if (address.security_policy === "None") {
+    if (!address.allow_insecure) throw new LinkError("config", "security_policy None needs allow_insecure: true");
+    const channel = newChannel({ policy: "None" });
+    await channel.open();
+    return openSession(opcua, channel, { address, own: null, serverCertificate: null, idle_ms });
+  }
+  const offers = await discover(opcua, address.endpoint, newChannel({ policy: "None" }));
+  const server = judgeServer(offers, { policy: address.security_policy, pinned: pinnedBy(address), now });
+  if (server instanceof LinkError) throw server;
+  pki.noteServer(address.endpoint, fingerprintOf(server.der), server.expires);
+  const own = await pki.own(opcua);
+  const channel = newChannel({ policy: address.security_policy, certificate: server.der, keys: own.keys });
+  await channel.open().catch((error: unknown) => {
+    throw refusedByServer(error, own.fingerprint);
+  });
+  return openSession(opcua, channel, { address, own, serverCertificate: server.der, idle_ms });
+}
+
+async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promise<readonly Offer[]> {
+  await channel.open();
+  const request = new opcua.GetEndpointsRequest({ endpointUrl: endpoint, localeIds: [], profileUris: [] });
+  const { endpoints } = await channel.ask(request, opcua.GetEndpointsResponse);
+  channel.end(new LinkError("closed", "discovery is over"));
+  return (endpoints ?? []).flatMap(({ securityMode, securityPolicyUri, serverCertificate }) => {
+    const policy = (securityPolicyUri ?? "").split("#")[1] ?? "None";
+    const { None, SignAndEncrypt } = opcua.MessageSecurityMode;
+    const usable = securityMode === SignAndEncrypt || (securityMode === None && policy === "None");
+    return usable ? [{ policy, certificate: serverCertificate }] : [];
+  });
+}
+
+/** Fingerprint of the certificate that a technician trusts; null: none yet. */
+function pinnedBy(address: OpcuaAddress): string | null {
+  const { server_certificate_fingerprint, server_certificate_file } = address;
+  if (server_certificate_file === undefined) return server_certificate_fingerprint ?? null;
+  try {
+    return fingerprintOf(parseCertificate(readFileSync(server_certificate_file)).raw);
+  } catch (cause) {
+    throw new LinkError("config", `${server_certificate_file} holds no certificate that can be read`, cause);
+  }
+}
+
+/** Servers that don't trust a client often just hang up: whoever reads the reason needs to know what to look for. */
+function refusedByServer(error: unknown, fingerprint: string): unknown {
+  if (!(error instanceof LinkError) || !["closed", "reset", "config"].includes(error.kind)) return error;
+  const trust = `it may not trust the gateway's certificate yet, SHA-256 ${fingerprint}: trust it in the PLC`;
+  return new LinkError("config", `no secure channel: ${error.message}; ${trust}`, error);
+}

@@ -1,0 +1,130 @@
+import { createPrivateKey, createPublicKey } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+
+import { LinkError } from "../../core/link-error.ts";
+import type { OpcuaAddress } from "../../core/types/config.ts";
+import { parseCertificate } from "./certificate.ts";
+import type { Opcua } from "./library.ts";
+
+type UserPolicy = InstanceType<Opcua["UserTokenPolicy"]>;
+type Policy = Opcua["SecurityPolicy"][keyof Opcua["SecurityPolicy"]];
+
+/** What the session was told by the server, over the secure channel. */
+export interface LoginContext {
+  readonly policies: readonly UserPolicy[];
+  readonly channelPolicy: Policy;
+  /** The pinned one, DER; null with policy None. */
+  readonly serverCertificate: Buffer | null;
+  readonly serverNonce: Buffer;
+}
+
+export type Login = Pick<
+  NonNullable<ConstructorParameters<Opcua["ActivateSessionRequest"]>[0]>,
+  "userIdentityToken" | "userTokenSignature"
+>;
+
+const MAX_SECRET_BYTES = 4096;
+
+/** Makes the token that the configuration asks for. Throws a LinkError that says what to mend; never holds a secret in it. */
+export async function loginOf(opcua: Opcua, address: OpcuaAddress, context: LoginContext): Promise<Login> {
+  if (address.user !== undefined) return byName(opcua, { ...address, user: address.user }, context);
+  if (address.user_certificate_file !== undefined) return byCertificate(opcua, address, context);
+  const policy = policyOf(opcua, context, opcua.UserTokenType.Anonymous);
+  if (policy === null)
+    throw new LinkError("config", "the server wants a login: set opcua.user and opcua.password_file");
+  return { userIdentityToken: new opcua.AnonymousIdentityToken({ policyId: policy.id }) };
+}
+
+function byName(opcua: Opcua, address: OpcuaAddress & { readonly user: string }, context: LoginContext): Login {
+  const { serverCertificate, channelPolicy, serverNonce } = context;
+  if (serverCertificate === null || channelPolicy === opcua.SecurityPolicy.None) {
+    throw new LinkError("config", "with security_policy None no password may be sent");
+  }
+  const policy = policyOf(opcua, context, opcua.UserTokenType.UserName);
+  if (policy === null) throw new LinkError("config", "the server offers no login by user and password");
+  const password = Buffer.from(readSecret(address.password_file ?? ""), "utf8");
+  const factory = opcua.getCryptoFactory(policy.security);
+  // Without a policy of its own the token is protected by the channel, which is encrypted.
+  const encrypted = factory === null ? null : factory.asymmetricEncryptionAlgorithm;
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(password.length + serverNonce.length);
+  const block = Buffer.concat([length, password, serverNonce]);
+  const key = createPublicKey(parseCertificate(serverCertificate).publicKey.export({ type: "spki", format: "pem" }));
+  return {
+    userIdentityToken: new opcua.UserNameIdentityToken({
+      policyId: policy.id,
+      userName: address.user,
+      encryptionAlgorithm: encrypted,
+      password: factory === null ? password : factory.asymmetricEncrypt(block, key),
+    }),
+  };
+}
+
+async function byCertificate(opcua: Opcua, address: OpcuaAddress, context: LoginContext): Promise<Login> {
+  const policy = policyOf(opcua, context, opcua.UserTokenType.Certificate);
+  if (policy === null) throw new LinkError("config", "the server offers no login by certificate");
+  const file = address.user_certificate_file ?? "";
+  const certificate = parseCertificate(readFile(file)).raw;
+  const keyPem = readSecret(address.user_key_file ?? "");
+  createPrivateKey(keyPem);
+  const key = opcua.crypto_utils.makePrivateKeyFromPem(keyPem);
+  const { serverCertificate, serverNonce, channelPolicy } = context;
+  const security = policy.security === opcua.SecurityPolicy.None ? channelPolicy : policy.security;
+  const signature = await opcua.computeSignatureAsync(serverCertificate, serverNonce, key, security);
+  if (signature === undefined) {
+    throw new LinkError("config", "a login by certificate needs a security_policy other than None");
+  }
+  return {
+    userIdentityToken: new opcua.X509IdentityToken({ policyId: policy.id, certificateData: certificate }),
+    userTokenSignature: signature,
+  };
+}
+
+/** The strongest policy offered for a kind of login; `security` None: no encryption of its own. Old algorithms don't count. */
+function policyOf(
+  opcua: Opcua,
+  { policies, channelPolicy }: LoginContext,
+  type: UserPolicy["tokenType"],
+): { readonly id: string | null; readonly security: Policy } | null {
+  const { SecurityPolicy } = opcua;
+  const { Basic256Sha256, Aes128_Sha256_RsaOaep, Aes256_Sha256_RsaPss, None } = SecurityPolicy;
+  const known: readonly Policy[] = [Aes256_Sha256_RsaPss, Basic256Sha256, Aes128_Sha256_RsaOaep, None];
+  const usable = policies
+    .filter(({ tokenType }) => tokenType === type)
+    .map(({ policyId, securityPolicyUri }) => ({
+      id: policyId ?? null,
+      security: known.find((uri: string) => uri === securityPolicyUri) ?? (securityPolicyUri ? null : channelPolicy),
+    }))
+    .flatMap(({ id, security }) => (security === null ? [] : [{ id, security }]));
+  return usable.toSorted((a, b) => known.indexOf(a.security) - known.indexOf(b.security))[0] ?? null;
+}
+
+function readSecret(file: string): string {
+  const mode = modeOf(file);
+  if ((mode & 0o077) !== 0) {
+    throw new LinkError("config", `${file} can be read by others (mode ${mode.toString(8)}): chmod 600 ${file}`);
+  }
+  const text = readFile(file)
+    .toString("utf8")
+    .replace(/\r?\n$/, "");
+  if (text === "") throw new LinkError("config", `${file} is empty`);
+  return text;
+}
+
+function modeOf(file: string): number {
+  try {
+    return statSync(file).mode & 0o777;
+  } catch (cause) {
+    throw new LinkError("config", `${file} can't be read`, cause);
+  }
+}
+
+function readFile(file: string): Buffer {
+  try {
+    const bytes = readFileSync(file);
+    if (bytes.length <= MAX_SECRET_BYTES * 4) return bytes;
+  } catch (cause) {
+    throw new LinkError("config", `${file} can't be read`, cause);
+  }
+  throw new LinkError("config", `${file} is too large`);
+}

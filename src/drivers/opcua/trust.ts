@@ -1,0 +1,89 @@
+import type { X509Certificate } from "node:crypto";
+
+import { LinkError } from "../../core/link-error.ts";
+import type { OpcuaPolicy } from "../../core/types/config.ts";
+import type { EpochMs } from "../../core/types/units.ts";
+import { fingerprintOf, parseCertificate, rsaBits, shownFingerprint } from "./certificate.ts";
+
+/** One endpoint that a server offers, as far as trust depends on it. */
+export interface Offer {
+  /** The policy's name; SignAndEncrypt or None alone, others are left out. */
+  readonly policy: string;
+  readonly certificate: Buffer | null;
+}
+
+export interface Trusted {
+  readonly der: Buffer;
+  readonly expires: EpochMs;
+}
+
+const MIN_RSA_BITS = 2048;
+
+/**
+ * Whether the server is the one that a technician has pinned. It is asked before anything secret is sent; whoever
+ * passes the pinned certificate off as his own can't read the channel. Not yet valid is no reason to refuse: the pin
+ * says more than the date, and this box may think that it is 1970. Pure.
+ */
+export function judgeServer(
+  offers: readonly Offer[],
+  wanted: { readonly policy: OpcuaPolicy; readonly pinned: string | null; readonly now: EpochMs },
+): Trusted | LinkError {
+  const offer = offers.find(({ policy }) => policy === wanted.policy);
+  if (offer === undefined) return notOffered(offers, wanted.policy);
+  const certificate = readCertificate(offer.certificate);
+  if (certificate === null) return new LinkError("config", "the server shows no certificate that can be read");
+  const actual = fingerprintOf(certificate.raw);
+  if (wanted.pinned === null) return unknown(actual, certificate);
+  if (wanted.pinned !== actual) return changed(actual, wanted.pinned);
+  const expires = certificate.validToDate.getTime();
+  if (expires <= wanted.now) {
+    const since = certificate.validToDate.toISOString().slice(0, 10);
+    return new LinkError(
+      "config",
+      `the server's certificate expired on ${since}: make a new one in the PLC and pin it`,
+    );
+  }
+  if (rsaBits(certificate) < MIN_RSA_BITS) {
+    return new LinkError(
+      "config",
+      `the server's key has ${rsaBits(certificate)} bits, at least ${MIN_RSA_BITS} are safe`,
+    );
+  }
+  return { der: certificate.raw, expires };
+}
+
+function readCertificate(bytes: Buffer | null): X509Certificate | null {
+  if (bytes === null || bytes.length === 0) return null;
+  try {
+    return parseCertificate(bytes);
+  } catch {
+    return null; // OpenSSL's way to say that these bytes are no certificate
+  }
+}
+
+function notOffered(offers: readonly Offer[], policy: OpcuaPolicy): LinkError {
+  const offered = [...new Set(offers.map((offer) => offer.policy))];
+  const none = offered.every((name) => name === "None");
+  const what = offered.length === 0 ? "nothing that is signed and encrypted" : offered.join(", ");
+  const advice = none ? "switch its security on" : "choose one of them as security_policy";
+  return new LinkError("config", `the server doesn't offer ${policy}, only ${what}: ${advice}`);
+}
+
+function unknown(actual: string, certificate: X509Certificate): LinkError {
+  const name = certificate.subject.replace(/\s+/g, " ").slice(0, 100);
+  return new LinkError(
+    "config",
+    `the server's certificate (${name}) isn't known yet: SHA-256 ${shownFingerprint(actual)}. ` +
+      "Compare it with what the PLC itself shows; if it is the same, set " +
+      `opcua.server_certificate_fingerprint: "${actual}"`,
+  );
+}
+
+function changed(actual: string, pinned: string): LinkError {
+  return new LinkError(
+    "config",
+    `the server's certificate has changed: SHA-256 is ${shownFingerprint(actual)}, pinned is ${shownFingerprint(pinned)}. ` +
+      "If somebody has renewed it in the PLC, compare the new one there and set " +
+      `opcua.server_certificate_fingerprint: "${actual}"; else another device has taken the PLC's place`,
+  );
+}

@@ -1,0 +1,219 @@
+import type { Database } from "better-sqlite3";
+import type { Parameters } from "../core/types/parameters.ts";
+import type { Fact, LogRecord, Placed, Stored } from "../core/types/record.ts";
+import type { RebuildProgress } from "../core/types/rebuild.ts";
+import type { StreamId } from "../core/types/units.ts";
+import type { Fold, FoldState } from "./fold-port.ts";
+import { compareFacts, type Comparison, type Refolded } from "./rebuild-compare.ts";
+import { packFact, packLog, stateRow, unpackFact, unpackLog } from "./rows.ts";
+import type { Statements } from "./statements.ts";
+import type { LiveStream } from "./streams.ts";
+
+/** One slice holds commits up for at most about this long. */
+const SLICE_MS = 15;
+/** Log rows fetched at a time. */
+const SLICE_ROWS = 25;
+/** An estimate from less than this says nothing. */
+const ESTIMATE_AFTER_MS = 200;
+
+export interface RebuildTools {
+  readonly db: Database;
+  readonly sql: Statements;
+  readonly fold: Fold;
+  /** Monotonic, ms. */
+  readonly now: () => number;
+  readonly live: (stream: StreamId) => LiveStream;
+}
+
+interface Job {
+  readonly stream: StreamId;
+  /** Today's parameters, which take the place of all logged ones; null: those in force then hold. */
+  readonly today: Parameters | null;
+  readonly current: boolean;
+  readonly from_seq: number;
+  readonly started: number;
+  /** Boots that had been placed when it began. */
+  readonly places: number;
+  state: FoldState;
+  /** Seq of the last log record folded. */
+  seq: number;
+  records: number;
+  last: LogRecord | null;
+  readonly facts: Refolded[];
+}
+
+/**
+ * Folds a stream's kept log again, beside the running ingest, and puts what came out in the stored facts' place. Facts that
+ * come out the same keep their seq; a changed claim is a new record that names the old one; one that no longer holds is
+ * withdrawn by an x record: what was delivered is never altered.
+ */
+export interface Rebuilder {
+  /** Starts one; where one of the stream is under way it goes on. Throws where the stream can't be rebuilt, saying why. */
+  start(stream: StreamId, current: boolean): RebuildProgress;
+  /** null: none since the store was opened. */
+  progress(stream: StreamId): RebuildProgress | null;
+  /** A bounded piece of work; false: nothing is under way. */
+  slice(): boolean;
+}
+
+export function createRebuilder(tools: RebuildTools): Rebuilder {
+  const jobs = new Map<StreamId, Job>();
+  const over = new Map<StreamId, RebuildProgress>();
+  const progress = (stream: StreamId): RebuildProgress | null => {
+    const job = jobs.get(stream);
+    return job === undefined ? (over.get(stream) ?? null) : runningOf(tools, job);
+  };
+  return {
+    start(stream, current) {
+      if (!jobs.has(stream)) jobs.set(stream, newJob(tools, stream, current));
+      over.delete(stream);
+      return progress(stream) ?? { kind: "failed", current, reason: "it didn't start" };
+    },
+    progress,
+    slice() {
+      const [job] = jobs.values();
+      if (job === undefined) return false;
+      try {
+        if (!foldSlice(tools, job)) return true;
+        over.set(job.stream, swap(tools, job));
+      } catch (error) {
+        // Nothing was changed: the swap is one transaction, and before it only memory was used.
+        const reason = error instanceof Error ? error.message : String(error);
+        over.set(job.stream, { kind: "failed", current: job.current, reason });
+      }
+      jobs.delete(job.stream);
+      return jobs.size > 0;
+    },
+  };
+}
+
+function newJob(tools: RebuildTools, stream: StreamId, current: boolean): Job {
+  const { info, fold, hold } = tools.live(stream);
+  if (info.newest_seq === 0) throw new Error("the log is empty: there is nothing to rebuild from");
+  if (info.oldest_seq > 1) {
+    throw new Error(
+      `the log begins at ${info.oldest_seq.toString()} and no state is kept from there: it can't be rebuilt`,
+    );
+  }
+  if (hold.length > 0)
+    throw new Error("readings wait for the clock to be synchronised: rebuild when they have their place");
+  const today = current ? tools.fold.parametersIn(fold) : null;
+  if (current && today === null) throw new Error("no parameters are in force yet: leave --current out");
+  const places = tools.sql.bootPlaces.all(stream).length;
+  const start = {
+    started: tools.now(),
+    state: placedStart(tools, stream),
+    places,
+    seq: 0,
+    records: 0,
+    last: null,
+    facts: [],
+  };
+  return { stream, today, current, from_seq: info.oldest_seq, ...start };
+}
+
+/** The state before the first record, knowing every boot's place in time. */
+function placedStart({ sql, fold }: RebuildTools, stream: StreamId): FoldState {
+  const places = sql.bootPlaces.all(stream).map(({ boot, offset_ms, uncertain }) => ({
+    boot,
+    offset: offset_ms,
+    uncertain: uncertain === 1,
+  }));
+  return fold.place(fold.empty(), places);
+}
+
+/** Folds for a slice of time; true: the newest log record has been folded. */
+function foldSlice({ sql, fold, now, live }: RebuildTools, job: Job): boolean {
+  const until = now() + SLICE_MS;
+  for (;;) {
+    const rows = sql.logRowsFrom.all({ stream: job.stream, from: job.seq + 1, rows: SLICE_ROWS });
+    const records = rows.flatMap(unpackLog).filter(({ seq }) => seq > job.seq);
+    for (const record of records) foldOne(fold, job, record);
+    if (records.length === 0) return true;
+    if (job.seq >= live(job.stream).info.newest_seq) return true;
+    if (now() >= until) return false;
+  }
+}
+
+function foldOne(fold: Fold, job: Job, placed: Placed<LogRecord>): void {
+  const record = placed.kind === "p" && job.today !== null ? { ...placed, value: job.today } : placed;
+  const out = fold.step(job.state, record);
+  job.state = out.state;
+  const time = fold.timeOf(job.state);
+  for (const fact of out.facts) job.facts.push({ fact, time });
+  job.seq = placed.seq;
+  job.records += 1;
+  job.last = placed;
+}
+
+function runningOf({ now, live }: RebuildTools, job: Job): RebuildProgress {
+  const elapsed_ms = now() - job.started;
+  const { newest_seq } = live(job.stream).info;
+  const share = job.seq / newest_seq;
+  const left_ms = elapsed_ms < ESTIMATE_AFTER_MS || share === 0 ? null : Math.round((elapsed_ms * (1 - share)) / share);
+  return { kind: "running", current: job.current, folded_seq: job.seq, newest_seq, elapsed_ms, left_ms };
+}
+
+/** The one transaction that puts the results in place. */
+function swap(tools: RebuildTools, job: Job): RebuildProgress {
+  const { db, sql, fold } = tools;
+  const target = tools.live(job.stream);
+  if (target.hold.length > 0 || sql.bootPlaces.all(job.stream).length !== job.places) {
+    throw new Error("the clock was synchronised meanwhile, or waits for it: start it again");
+  }
+  const rows = sql.standingFacts.all({ stream: job.stream, from: job.from_seq });
+  const from_versions = [...new Set(rows.map(({ version }) => version))].sort((a, b) => a - b);
+  const comparison = compareFacts(rows.map(unpackFact), job.facts);
+  const isSame = comparison.append.length === 0 && comparison.replaced.length === 0;
+  if (!isSame || from_versions.some((version) => version !== fold.version) || !sameState(job.state, target.fold)) {
+    let newest: number = target.info.newest_seq;
+    db.transaction(() => {
+      newest = write(tools, job, { comparison, newest });
+      sql.setFactVersion.run({ stream: job.stream, version: fold.version });
+      sql.countRebuild.run({ stream: job.stream });
+      const { acked_seq, last_take } = target.info;
+      sql.moveStream.run({ stream: job.stream, newest, acked: acked_seq, take: last_take });
+      sql.saveState.run(stateRow(job.stream, newest, job.state));
+    })();
+    target.info = { ...target.info, newest_seq: newest, sendable_seq: newest };
+    target.fold = job.state;
+    target.saved = job.last === null ? null : { seq: newest, mono: job.last.mono, boot: job.last.boot };
+  }
+  const { current, records, from_seq } = job;
+  const { changes, examples } = comparison;
+  const elapsed_ms = tools.now() - job.started;
+  const versions = { from_versions, to_version: fold.version };
+  return { kind: "done", current, records, from_seq, changes, examples, ...versions, elapsed_ms };
+}
+
+function sameState(a: FoldState, b: FoldState): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** Appends what is new, withdraws what no longer holds. Returns the newest seq. */
+function write(
+  { sql, fold }: RebuildTools,
+  job: Job,
+  { comparison, newest }: { comparison: Comparison; newest: number },
+): number {
+  const { stream, last } = job;
+  let seq = newest;
+  const withdrawals: Placed<LogRecord>[] = [];
+  for (const { seq: withdrawn } of comparison.withdraw) {
+    if (last === null) break;
+    const { boot, mono, at } = last;
+    const record = { kind: "x", boot, mono, at, tag: "", value: { seq: withdrawn }, quality: "good" } as const;
+    const stored: Stored<LogRecord> = { ...record, seq: ++seq };
+    job.state = fold.step(job.state, stored).state;
+    withdrawals.push({ ...stored, time: fold.timeOf(job.state) });
+  }
+  if (withdrawals.length > 0) sql.addLogRow.run(packLog(stream, withdrawals, true));
+  for (const { fact, time, supersedes } of comparison.append) {
+    const value = supersedes === null ? fact.value : { ...fact.value, supersedes };
+    // The value is that of the fact's own kind, with the one field more that these kinds have.
+    const placed = { ...fact, value, seq: ++seq, time } as Placed<Fact>;
+    sql.addFact.run(packFact(stream, placed, fold.version));
+  }
+  for (const replaced of comparison.replaced) sql.markReplaced.run({ stream, seq: replaced });
+  return seq;
+}

@@ -1,0 +1,122 @@
+import type { ConnectivityStatus } from "../core/reported.ts";
+import type { BoothSummary } from "../core/types/summary.ts";
+import type { EpochMs, Milliseconds, Seq, StreamId } from "../core/types/units.ts";
+import { wireNameOf } from "../core/wire-names.ts";
+import { minutesOf } from "./minutes.ts";
+import { answerTime } from "./time.ts";
+
+/** Shapes of the booths themselves: rows 22, 23, 25-27, 44 of the table of operations. */
+
+export interface BoothFields {
+  readonly booth: string;
+  readonly booth_id: string;
+  readonly stream: StreamId;
+  readonly serial: string | null;
+  readonly account: string | null;
+  readonly facility: string | null;
+  readonly state: string;
+  readonly generation: number | null;
+  readonly connectivity: ConnectivityStatus;
+  readonly acked_seq: Seq;
+  readonly last_commit_at: EpochMs | null;
+  readonly summary: BoothSummary | null;
+}
+
+const optional = (at: EpochMs | null | undefined): string | null =>
+  at === null || at === undefined ? null : answerTime(at);
+
+/** The Booth as far as the box knows it; what only the service holds (sizes, brand) is null. */
+export function boothBody(booth: BoothFields, total_runtime_ms: Milliseconds) {
+  const { summary } = booth;
+  const last_active = summary?.last_active_mode ?? null;
+  return {
+    id: booth.booth_id,
+    external_id: null,
+    serial_number: booth.serial,
+    name: booth.booth,
+    status: statusOf(booth.state),
+    account_id: null,
+    account_name: booth.account,
+    facility_id: null,
+    created_at: null,
+    bay_count: null,
+    brand_name: null,
+    burner_size: null,
+    height: null,
+    length: null,
+    model_number: null,
+    motor_size: null,
+    width: null,
+    plc_program: summary?.plc_program ?? null,
+    plc_program_revision: summary?.plc_program_revision ?? null,
+    firmware_version: summary?.firmware_version ?? null,
+    last_firmware_update: optional(summary?.last_firmware_update),
+    last_program_update: optional(summary?.last_program_update),
+    connectivity_status: booth.connectivity,
+    last_active_mode: last_active === null ? null : wireNameOf(last_active),
+    last_updated_at: optional(booth.last_commit_at),
+    total_runtime: minutesOf(total_runtime_ms),
+  };
+}
+
+function statusOf(state: string): "active" | "decommissioned" | "not_activated" {
+  if (state === "active" || state === "verifying") return "active";
+  return state === "decommissioned" ? "decommissioned" : "not_activated";
+}
+
+export function latestUpdateItem(booth: BoothFields, last_reading_at: EpochMs | null) {
+  return {
+    booth_id: booth.booth_id,
+    serial_number: booth.serial,
+    last_reading_at: optional(last_reading_at),
+    last_received_at: optional(booth.last_commit_at),
+    acked: { stream_id: booth.stream, seq: booth.acked_seq },
+    connectivity_status: booth.connectivity,
+    firmware_version: booth.summary?.firmware_version ?? null,
+    plc_program_revision: booth.summary?.plc_program_revision ?? null,
+  };
+}
+
+/** Counts by connectivity and by present mode. */
+export function statusSummaryBody(booths: readonly BoothFields[]) {
+  return {
+    total: booths.length,
+    by_status: countBy(booths.map(({ connectivity }) => connectivity)),
+    by_mode: countBy(booths.map(({ summary }) => wireNameOf(summary?.mode ?? "no_data"))),
+  };
+}
+
+/** Values that lists of these booths can be narrowed by, each `{id, name}`. */
+export function filterOptionsBody(booths: readonly BoothFields[]) {
+  const options = (values: readonly (string | null | undefined)[]): { id: string; name: string }[] =>
+    [...new Set(values.filter((value) => value !== null && value !== undefined))]
+      .sort()
+      .map((name) => ({ id: name, name }));
+  return {
+    account: options(booths.map(({ account }) => account)),
+    facility: options(booths.map(({ facility }) => facility)),
+    serial_number: options(booths.map(({ serial }) => serial)),
+    plc_program: options(booths.map(({ summary }) => summary?.plc_program)),
+    firmware_version: options(booths.map(({ summary }) => summary?.firmware_version)),
+  };
+}
+
+/** What the box knows of a booth's binding; no secret, and nothing that only the service decides. */
+export function provisioningBody(booth: BoothFields) {
+  const isDone = booth.state === "active";
+  return {
+    serial_number: booth.serial,
+    completion_status: isDone ? "COMPLETE" : "IN PROGRESS",
+    status: isDone ? "provisioned" : booth.state,
+    generation: booth.generation,
+    booth_id: booth.booth_id,
+    account_name: booth.account,
+    facility_name: booth.facility,
+  };
+}
+
+function countBy(values: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
+  return counts;
+}

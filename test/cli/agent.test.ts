@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import type { AgentStatus, BoothStatus } from "../../src/core/types/status.ts";
+import { eventually } from "../support/eventually.ts";
+import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
+import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
+
+const SPEED = 60;
+
+const command = (site: RealSite, ...argv: readonly string[]) =>
+  runProgram(GATEWAY, [...argv, "--config", site.configFile]);
+
+function untilBooth(site: RealSite, what: string, condition: (booth: BoothStatus) => boolean): Promise<BoothStatus> {
+  return eventually(what, async () => {
+    const booth = (await site.status())?.booths[0];
+    return booth !== undefined && condition(booth) ? booth : undefined;
+  });
+}
+
+const polling = (site: RealSite): Promise<BoothStatus> =>
+  untilBooth(site, "the agent reads the PLC", ({ log, plc }) => plc.kind === "up" && log.newest_seq > 0);
+
+describe("with an agent whose booth has no serial number yet", { timeout: MANY_PROCESSES_MS }, () => {
+  it("status and provision tell a technician how it is and what came of it", async () => {
+    const site = await realSite({ speed: SPEED, serial: null });
+    const stopped = await command(site, "status");
+    expect(stopped).toMatchObject({ code: 69, out: "" });
+    expect(stopped.err).toMatch(
+      /^booth-gateway status: the agent isn't running \(no answer at [^\n]+\): start it with [^\n]+\n$/,
+    );
+
+    const agent = site.startAgent();
+    await polling(site);
+    const before = await command(site, "status");
+    expect(before).toMatchObject({ code: 0, err: "" });
+    expect(before.out).toContain("booth-1   serial not entered");
+    expect(before.out).toContain("bound     unprovisioned: enter the booth's serial number");
+    expect(before.out).toMatch(new RegExp(`PLC +127\\.0\\.0\\.1:${site.plc.port.toString()}: up for`));
+
+    const nonsense = await command(site, "provision", "not/a/serial");
+    expect(nonsense).toMatchObject({ code: 2, out: "" });
+    expect(nonsense.err).toContain("letters, digits and single dashes");
+    const unknown = await command(site, "provision", "WXYZ-999", "--yes");
+    expect(unknown).toMatchObject({ code: 1, err: "" });
+    expect(unknown.out).toContain("not found: the service knows no booth with serial number WXYZ-999");
+
+    const unconfirmed = await command(site, "provision", SERIAL);
+    expect(unconfirmed.code).toBe(1);
+    expect(unconfirmed.err).toContain("nobody to ask");
+    expect(unconfirmed.err).toContain(`(the PLC says: ${SERIAL})`);
+
+    const typed = await command(site, "provision", ` ${SERIAL.toLowerCase()} `, "--yes", "--by", "alex");
+    expect(typed).toMatchObject({ code: 0, err: "" });
+    const ticks = typed.out.trimEnd().split("\n");
+    for (const tick of ticks) expect(tick).toMatch(/^ +\d+ (ms|s) {2}[a-z ]+$/);
+    expect(ticks.at(-1)).toMatch(/active$/);
+
+    const json = await command(site, "status", "--json");
+    expect(json).toMatchObject({ code: 0, err: "" });
+    const status = JSON.parse(json.out) as AgentStatus;
+    expect(status.service).toMatchObject({ kind: "up", url: site.service.url });
+    expect(status.booths).toMatchObject([
+      { booth: "booth-1", serial: SERIAL, provisioning: { state: "active", generation: 1 } },
+    ]);
+    expect(json.out).not.toMatch(/credential|password|key/i);
+    const after = await command(site, "status");
+    expect(after.out).toContain("bound     active (Demo Body Shop, Main Street)");
+
+    const again = await command(site, "provision", SERIAL, "--yes", "--json");
+    expect(again.code).toBe(0);
+    expect(JSON.parse(again.out)).toMatchObject({ serial: SERIAL, provisioning: { state: "active", generation: 1 } });
+    agent.signal("SIGTERM");
+    expect(await agent.ended).toBe(0);
+    expect(site.service.oracle()).toMatchObject([{ generation: 1, serial: SERIAL }]);
+  });
+
+  it("provisioning without a network is queued; once the service is there, all since the start arrives", async () => {
+    const site = await realSite({ speed: SPEED, serial: null });
+    await site.serviceDown();
+    const agent = site.startAgent();
+    await polling(site);
+    const queued = await command(site, "provision", SERIAL, "--yes");
+    expect(queued).toMatchObject({ code: 0, err: "" });
+    expect(queued.out).toMatch(/queued: the service can't be reached: [^\n]+; nothing to do: readings are kept/);
+    const { newest_seq } = (await untilBooth(site, "records gather", ({ log }) => log.newest_seq > 100)).log;
+
+    await site.serviceUp();
+    await untilBooth(
+      site,
+      "everything since the start is acked",
+      ({ log, provisioning }) => provisioning.state === "active" && log.acked_seq >= newest_seq,
+    );
+    agent.signal("SIGTERM");
+    expect(await agent.ended).toBe(0);
+    const [stream] = site.service.oracle();
+    expect(stream?.ranges).toEqual([[1, stream?.count]]);
+    expect(stream?.count).toBeGreaterThanOrEqual(newest_seq);
+    expect(stream).toMatchObject({ serial: SERIAL, generation: 1, gaps: [], rejected: [], conflicts_offered: 0 });
+  });
+});

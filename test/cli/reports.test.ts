@@ -1,0 +1,73 @@
+import { request } from "node:http";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { Explanation } from "../../src/report/explain.ts";
+import { eventually } from "../support/eventually.ts";
+import { GATEWAY, runProgram } from "../support/processes.ts";
+import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
+
+/** A GET over the agent's socket. */
+function get(
+  site: RealSite,
+  path: string,
+): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string }> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath: join(site.runtimeDir, "agent.sock"), path }, (answer) => {
+      let text = "";
+      answer.setEncoding("utf8");
+      answer.on("data", (chunk: string) => (text += chunk));
+      answer.on("error", reject);
+      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
+    });
+    asked.on("error", reject);
+    asked.end();
+  });
+}
+
+it("the agent's socket serves reports from a thread of their own, and the commands print them", async () => {
+  const site = await realSite({ speed: 300, serial: SERIAL, scenario: "standard-cycle" });
+  const agent = site.startAgent();
+  await eventually(
+    "a stage has ended",
+    async () => ((await site.status())?.booths[0]?.now?.mode === "spray" ? true : undefined),
+    30_000,
+  );
+  const run = async (...argv: string[]): Promise<string> => {
+    const { code, out, err } = await runProgram(GATEWAY, [...argv, "--config", site.configFile]);
+    expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
+    return out;
+  };
+
+  const durations = JSON.parse(await run("durations", "--json")) as {
+    modes: { mode: string; duration: number }[];
+    coverage: Record<string, number>;
+  };
+  expect(durations.modes.map(({ mode }) => mode)).toContain("Spray Mode");
+  const total = durations.modes.reduce((sum, { duration }) => sum + duration, 0);
+  expect(Object.values(durations.coverage).reduce((sum, part) => sum + part, 0)).toBeCloseTo(total, 2);
+  expect(await run("durations")).toMatch(/Spray Mode.*\n[^]*observed/);
+  expect(await run("history", "mode")).toMatch(/mode\s+3\n/);
+  expect(await run("filters")).toMatch(/exhaust_filter/);
+
+  const explained = JSON.parse(await run("explain", "runtime", "--json")) as Explanation;
+  const spray = explained.parts.find(({ text }) => text.startsWith("spray"));
+  expect(spray?.evidence[0]).toMatchObject({ tag: "mode", value: 3, register: "holding 0 (uint16) held 3" });
+  expect(await run("explain", "frequency_by_mode")).toMatch(/rules\n.*definitions version/);
+
+  const csv = await get(site, `/api/booths/booth-1/export_csv?tags=mode`);
+  expect(csv.headers["content-type"]).toMatch(/text\/csv/);
+  expect(csv.text).toMatch(/^time,tag,value,quality\n[^]*,mode,3,good\n/);
+  const list = await get(site, `/api/booths?includes=cycle_count:utilization_times`);
+  expect(JSON.parse(list.text)).toMatchObject({
+    total: 1,
+    data: [{ serial_number: SERIAL, cycles_count: expect.any(Number) as number }],
+  });
+  expect((await get(site, `/api/booths/${SERIAL}/utilization_timeline?interval=1`)).status).toBe(200);
+  expect((await get(site, "/api/booths/other/runtime")).status).toBe(404);
+  expect((await get(site, "/api/notifications")).status).toBe(501);
+  expect((await get(site, "/api/booths/booth-1/history")).status).toBe(400);
+
+  expect(await run("rebuild")).toMatch(/nothing changed/);
+  agent.signal("SIGTERM");
+  expect(await agent.ended).toBe(0);
+});

@@ -1,0 +1,124 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+import { parseConfig } from "../../src/config/config.ts";
+import { ConfigError } from "../../src/config/config-error.ts";
+import { parseNode, parsePath } from "../../src/config/profile-node.ts";
+import { parseProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
+import { plcAddress } from "../../src/core/plc-address.ts";
+
+const PLCNEXT = readFileSync(join(SHIPPED_PROFILES, "plcnext-booth.yaml"), "utf8");
+const PIN = "ab".repeat(32);
+
+function refusal(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error("it was accepted");
+}
+
+const config = (opcua: string, more = ""): string => `service: { url: https://service.example }
+booths:
+  - id: booth-1
+    profile: plcnext-booth
+    ${more}
+    opcua: { ${opcua} }
+`;
+const addressOf = (opcua: string) => parseConfig(config(opcua), "/etc/bg/gateway.yaml").booths[0]?.opcua;
+
+describe("where a variable is", () => {
+  test("is told by a namespace's URI, never by its number", () => {
+    expect(parseNode("nsu=urn:plc:program;s=Booth.Mode", undefined)).toEqual({
+      namespace: "urn:plc:program",
+      id: "s=Booth.Mode",
+    });
+    expect(parseNode("s=Booth;Mode", "urn:plc")).toEqual({ namespace: "urn:plc", id: "s=Booth;Mode" });
+    expect(parseNode({ namespace: "urn:plc", id: "i=7" }, undefined)).toEqual({ namespace: "urn:plc", id: "i=7" });
+    expect(parseNode("i=2258", undefined)).toEqual({ namespace: "http://opcfoundation.org/UA/", id: "i=2258" });
+    for (const text of ["ns=4;s=Booth.Mode", "s=x", "nsu=urn:plc;Mode", "nsu=urn:plc;i=99999999999", "i=-1", ""]) {
+      expect(parseNode(text, undefined)).toHaveProperty("message");
+    }
+    expect(parsePath(["nsu=urn:di;DeviceSet", "Plc"], "urn:plc")).toEqual({
+      path: [
+        { namespace: "urn:di", name: "DeviceSet" },
+        { namespace: "urn:plc", name: "Plc" },
+      ],
+    });
+    expect(parsePath(["2:DeviceSet"], "urn:plc")).toHaveProperty("message");
+    expect(parsePath(["DeviceSet"], undefined)).toHaveProperty("message");
+  });
+
+  test("is missing, doubled or of another protocol: said with line and column", () => {
+    const broken = (from: string | RegExp, to: string): string =>
+      refusal(() => parseProfile(PLCNEXT.replace(from, to), "p.yaml"));
+    expect(broken('node: "s=Arp.Plc.Eclr/BoothCtrl.Mode"', 'node: "ns=4;s=Mode"')).toMatch(
+      /p\.yaml:\d+:\d+: tags\[0\]\.node/,
+    );
+    expect(broken('node: "s=Arp.Plc.Eclr/BoothCtrl.Mode"', "address: 400001")).toContain('unknown key "address"');
+    expect(broken('node: "s=Arp.Plc.Eclr/BoothCtrl.Mode", ', "")).toContain("a tag needs a node or a path");
+    expect(broken("protocol: opcua", "protocol: opcau")).toContain('did you mean "opcua"?');
+    expect(broken("protocol: opcua", "protocol: modbus")).toContain('unknown key "opcua"');
+  });
+});
+
+describe("a booth over OPC UA", () => {
+  test("stands beside booths on a Modbus line, and on a server that another booth uses", () => {
+    const opcua = 'opcua: { endpoint: "opc.tcp://plc:4840" }';
+    const line = "modbus: { serial: { path: /dev/ttyUSB0 }, unit_id";
+    const text = `service: { url: https://service.example }
+booths:
+  - { id: a, profile: click-booth, ${line}: 1 } }
+  - { id: b, profile: click-booth, ${line}: 2 } }
+  - { id: c, profile: plcnext-booth, ${opcua} }
+  - { id: d, profile: plcnext-booth, ${opcua} }
+`;
+    const { booths } = parseConfig(text, "/etc/bg/gateway.yaml");
+    const plc = "opc.tcp://plc:4840";
+    expect(booths.map(plcAddress)).toEqual(["/dev/ttyUSB0", "/dev/ttyUSB0", plc, plc]);
+    expect(booths.map(({ modbus }) => modbus?.unit_id)).toEqual([1, 2, undefined, undefined]);
+  });
+
+  test("defaults to a strong policy; paths are absolute, a fingerprint is taken as tools print it", () => {
+    const shown = PIN.toUpperCase().match(/../g)?.join(":") ?? "";
+    const given = `endpoint: "opc.tcp://plc:4840", user: gw, password_file: pw, server_certificate_fingerprint: "${shown}"`;
+    expect(addressOf(given)).toEqual({
+      endpoint: "opc.tcp://plc:4840",
+      security_policy: "Basic256Sha256",
+      allow_insecure: false,
+      user: "gw",
+      password_file: "/etc/bg/pw",
+      server_certificate_fingerprint: PIN,
+    });
+  });
+
+  const cases: readonly (readonly [string, string])[] = [
+    ['endpoint: "http://plc:4840"', "opc.tcp://HOST:PORT"],
+    ['endpoint: "opc.tcp://user:secret@plc:4840"', "no name or password"],
+    ['endpoint: "opc.tcp://plc:4840", security_policy: None', "needs allow_insecure: true"],
+    ['endpoint: "opc.tcp://plc:4840", allow_insecure: true', "goes with security_policy: None alone"],
+    [
+      'endpoint: "opc.tcp://plc:4840", security_policy: None, allow_insecure: true, user: gw, password_file: pw',
+      "no password may be sent",
+    ],
+    ['endpoint: "opc.tcp://plc:4840", security_policy: Basic256', "is not known here"],
+    ['endpoint: "opc.tcp://plc:4840", user: gw', "go together"],
+    ['endpoint: "opc.tcp://plc:4840", server_certificate_fingerprint: "ab:cd"', "64 hex digits"],
+    ['endpoint: "opc.tcp://plc:4840", password: secret', 'unknown key "password"'],
+  ];
+  for (const [given, message] of cases) {
+    test(`refused: ${message}`, () => {
+      expect(refusal(() => addressOf(given))).toContain(message);
+    });
+  }
+
+  test("and over Modbus at once, or over neither: refused", () => {
+    const both = config('endpoint: "opc.tcp://plc:4840"', "modbus: { host: plc }");
+    expect(refusal(() => parseConfig(both, "g.yaml"))).toContain("a booth needs modbus or opcua, and not both");
+    const neither = "service: { url: https://service.example }\nbooths: [{ id: booth-1, profile: x }]\n";
+    expect(refusal(() => parseConfig(neither, "g.yaml"))).toContain("a booth needs modbus or opcua, and not both");
+  });
+});

@@ -1,0 +1,173 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { askAgent } from "../../src/cli/agent-client.ts";
+import type { AgentStatus } from "../../src/core/types/status.ts";
+import { oracle, type OracleStream } from "../../simulators/service/admin/oracle.ts";
+import { openDb, rows } from "../../simulators/service/db.ts";
+import { eventually, until } from "../support/eventually.ts";
+import {
+  isAlive,
+  MANY_PROCESSES_MS,
+  runProgram,
+  SIMULATORS,
+  startProgram,
+  type Program,
+} from "../support/processes.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const ACKED_WITHIN_MS = 10_000;
+const STOP_WITHIN_MS = 3_000;
+
+function startSite(folder: string): Program {
+  return startProgram(SIMULATORS, ["site", "--data", folder, "--port", "0", "--speed", "60"]);
+}
+
+/** The process id that the site's own line names. */
+async function agentOf(site: Program): Promise<number> {
+  return Number(/started as process (\d+)/.exec(await site.line(/started as process/))?.[1]);
+}
+
+interface Held {
+  readonly streams: readonly OracleStream[];
+  readonly audit: readonly { readonly action: string; readonly generation: number }[];
+}
+
+/** What the stopped site's service holds. */
+function heldIn(folder: string): Held {
+  const db = openDb(join(folder, "service"));
+  try {
+    return { streams: oracle(db), audit: rows(db, "SELECT action, generation FROM provisioning_audit ORDER BY id") };
+  } finally {
+    db.close();
+  }
+}
+
+function json(folder: string, file: string): Record<string, unknown> {
+  return JSON.parse(readFileSync(join(folder, file), "utf8")) as Record<string, unknown>;
+}
+
+async function stop(site: Program, agent: number): Promise<void> {
+  site.signal("SIGINT");
+  await until(() => !site.isRunning() && !isAlive(agent), "site and agent are gone", STOP_WITHIN_MS);
+  expect(await site.ended).toBe(0);
+  expect(site.err()).toBe("");
+}
+
+function sentence(of: { readonly code: number | string; readonly err: string }): string {
+  expect(of.code).toBe(2);
+  expect(of.err).toMatch(/^booth-sim site: [^\n]+\n$/);
+  return of.err;
+}
+
+describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
+  it("tells what happens, stops at Ctrl-C, and goes on at the next start", async () => {
+    const folder = join(temporaryFolder(), "site");
+    const first = startSite(folder);
+    expect(await first.line(/./)).toMatch(/^A simulated site in .+ one second here is 60 seconds there .+ Ctrl-C/);
+    const agent = await agentOf(first);
+    await first.line(/acked/, ACKED_WITHIN_MS);
+    await first.line(/provisioning .*active/);
+    await first.line(/status +booth-1: [a-z_]+, 0 cycles today; PLC up, service up/);
+
+    const second = await runProgram(SIMULATORS, ["site", "--data", folder, "--port", "0"]);
+    expect(sentence(second)).toContain(`another site (process ${first.pid.toString()}) runs in this folder`);
+
+    await stop(first, agent);
+    expect(first.lines.at(-1)).toBe("Stopped; nothing is lost. The next start goes on from here.");
+    const before = {
+      held: heldIn(folder),
+      wall: json(folder, "site.json")["wall"],
+      clock: json(folder, "run/clock.json"),
+    };
+    const [stream] = before.held.streams;
+    expect(stream?.ranges).toEqual([[1, stream?.count]]);
+
+    const again = startSite(folder);
+    const newAgent = await agentOf(again);
+    await eventually("more is acked than at the first stop", async () => {
+      const socket = join(folder, "run", "agent.sock");
+      const status = (await askAgent(socket, { method: "GET", path: "/status" }).catch(() => undefined)) as
+        AgentStatus | undefined;
+      return (status?.booths[0]?.log.acked_seq ?? 0) > (stream?.count ?? 0) ? true : undefined;
+    });
+    const clock = json(folder, "run/clock.json");
+    expect(clock["boot"]).not.toBe(before.clock["boot"]);
+    expect(clock["wall_origin_ms"]).toBe(before.wall);
+    expect(Number(before.wall)).toBeGreaterThan(Number(before.clock["wall_origin_ms"]));
+    await stop(again, newAgent);
+
+    const { streams, audit } = heldIn(folder);
+    expect(streams).toHaveLength(1);
+    expect(streams[0]).toMatchObject({
+      stream_id: stream?.stream_id,
+      generation: 1,
+      ranges: [[1, streams[0]?.count]],
+      conflicts_offered: 0,
+    });
+    expect(audit.map(({ action, generation }) => [action, generation])).toEqual(
+      before.held.audit.map(({ action, generation }) => [action, generation]),
+    );
+    expect(audit.filter(({ action }) => action === "claim")).toHaveLength(1);
+  });
+
+  it("takes the agent along when it is killed, and starts again on the same folder", async () => {
+    const folder = join(temporaryFolder(), "site");
+    const site = startSite(folder);
+    const agent = await agentOf(site);
+    await site.line(/acked/);
+    site.signal("SIGKILL");
+    await until(() => !isAlive(agent), "the agent is gone as well");
+    const again = startSite(folder);
+    const newAgent = await agentOf(again);
+    await again.line(/service link is up/);
+    await stop(again, newAgent);
+    expect(heldIn(folder).streams).toMatchObject([{ generation: 1, conflicts_offered: 0, gaps: [] }]);
+  });
+
+  it("starts an agent that was killed again", async () => {
+    const folder = join(temporaryFolder(), "site");
+    const site = startSite(folder);
+    const agent = await agentOf(site);
+    await site.line(/acked/);
+    process.kill(agent, "SIGKILL");
+    await site.line(/ended by itself \(SIGKILL\); it is started again/);
+    const newAgent = await eventually("another agent runs", () => {
+      const started = site.lines.flatMap((line) => /started as process (\d+)/.exec(line)?.[1] ?? []);
+      return started.length > 1 ? Number(started.at(-1)) : undefined;
+    });
+    await until(() => site.lines.filter((line) => line.includes("service link is up")).length > 1, "the link is up");
+    await stop(site, newAgent);
+  });
+
+  it("says in one sentence what is wrong, and ends with 2", async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, "file");
+    writeFileSync(file, "");
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void taken.close());
+    const port = (taken.address() as AddressInfo).port.toString();
+    mkdirSync(join(folder, "site"));
+    const cases: readonly (readonly [readonly string[], string])[] = [
+      [["--data", join(folder, "site"), "--port", port], `port ${port} is taken`],
+      [["--data", file, "--port", "0"], `${file} can't be written`],
+      [
+        ["--data", join(folder, "a"), "--scenario", "nonsense"],
+        "there is no scenario nonsense; there are standard-cycle",
+      ],
+      [["--data", join(folder, "b"), "--speed", "0"], "--speed must be a number from 1 to 1000"],
+      [["--colour"], "--help lists the options"],
+    ];
+    for (const [argv, said] of cases) expect(sentence(await runProgram(SIMULATORS, ["site", ...argv]))).toContain(said);
+  });
+
+  it("helps", async () => {
+    const help = await runProgram(SIMULATORS, ["site", "--help"]);
+    expect(help).toMatchObject({ code: 0, err: "" });
+    for (const option of ["--speed", "--scenario", "--data", "--port"]) expect(help.out).toContain(option);
+    const list = await runProgram(SIMULATORS, ["site", "--list"]);
+    expect(list.out).toContain("standard-cycle");
+  });
+});

@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import { gunzipSync } from "node:zlib";
+import { expect, it, onTestFinished } from "vitest";
+import { createHttpClient } from "../../src/cloud/http.ts";
+import { createServiceTime } from "../../src/agent/service-time.ts";
+import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
+import { seedSite } from "../../simulators/service/seed.ts";
+import { startService } from "../../simulators/service/start.ts";
+import { eventually } from "../support/eventually.ts";
+import { laidOut, withoutChance } from "../support/golden.ts";
+import { httpTap, type TappedExchange } from "../support/http-tap.ts";
+import { mqttTap, type TappedConnect, type TappedPublish } from "../support/mqtt-tap.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { PROVISION_KEY, SERIAL } from "../support/virtual-service.ts";
+import { virtualSite } from "../support/virtual-site.ts";
+
+/** Monday 2026-03-02 08:00 in Denver. */
+const START = Date.UTC(2026, 2, 2, 15);
+/** Long enough for a revision to be believed (60 s), so that the first report has something to tell. */
+const BEFORE_MS = 75_000;
+const HEADERS = ["authorization", "accept", "content-type", "idempotency-key", "if-match"];
+
+function exchangeText({ method, path, headers, body, answer }: TappedExchange): string {
+  const told = HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [`${name}: ${String(headers[name])}`]));
+  const sent = body === "" ? [] : [laidOut(JSON.parse(body))];
+  return [
+    `${method} ${path}`,
+    ...told,
+    ...sent,
+    `-> ${answer.status.toString()}`,
+    laidOut(JSON.parse(answer.body)),
+  ].join("\n");
+}
+
+function connectText(connect: TappedConnect): string {
+  const { will, ...rest } = connect;
+  const last = will === null ? null : { ...will, payload: JSON.parse(will.payload.toString("utf8")) as unknown };
+  return `CONNECT\n${laidOut({ ...rest, will: last })}`;
+}
+
+function publishText({ topic, qos, retain, payload }: TappedPublish): string {
+  const isZipped = payload[0] === 0x1f && payload[1] === 0x8b;
+  const text = (isZipped ? gunzipSync(payload) : payload).toString("utf8");
+  const how = `qos ${qos.toString()}${retain ? ", retained" : ""}${isZipped ? ", gzip" : ""}`;
+  return `PUBLISH ${topic} (${how})\n${laidOut(JSON.parse(text))}`;
+}
+
+/**
+ * Agent and service over real sockets, in virtual time that stands still while they speak: what is said depends on nothing
+ * but the code. The broker is let in only once the booth is claimed and everything is committed.
+ */
+it("a first provisioning, the first batch and the first report say on the wire what they always said", async () => {
+  const gate = { http: "" };
+  const site = virtualSite({
+    folder: temporaryFolder(),
+    scenario: "standard-cycle",
+    start: START,
+    unnamed: true,
+    way: (clock) => {
+      const http = createHttpClient({ baseUrl: gate.http });
+      onTestFinished(() => http.close());
+      return { http, link: createMqttLink({ clock, service_time: createServiceTime(), agentVersion: "0.0.0" }) };
+    },
+  });
+  onTestFinished(() => site.close());
+  const service = await startService({ dataDir: ":memory:", port: 0, mqttPort: 0, clock: site.clock });
+  onTestFinished(() => service.stop());
+  seedSite(service.db, { serial: SERIAL, tz: "America/Denver", provisionKey: PROVISION_KEY, now: START });
+  const http = await httpTap(service.url);
+  gate.http = http.url;
+  const broker = await mqttTap({ target: () => service.mqttUrl, isOpen: false });
+  Object.assign(service.service, { mqttUrl: () => broker.url });
+
+  const agent = await site.start();
+  await site.clock.run(BEFORE_MS);
+  await agent.enterSerial("booth-1", SERIAL, { by: "alex", note: "compared with the nameplate" });
+  const booth = () => agent.status().booths[0];
+  await eventually("the booth is claimed", () => {
+    const now = booth();
+    return now?.provisioning.state === "verifying" && now.log.pending === 0 ? true : undefined;
+  });
+  broker.open();
+  const isReport = ({ body }: TappedExchange): boolean => body.includes('"reported"');
+  await eventually("all is acked and reported", () => {
+    const log = booth()?.log;
+    return log?.acked_seq === log?.newest_seq && http.exchanges.some(isReport) ? true : undefined;
+  });
+
+  const { gateway_id, booths } = agent.status();
+  const [connect] = broker.connects;
+  const credential = connect?.password ?? "";
+  const of = (direction: "up" | "down", topic: string): string[] =>
+    broker.publishes
+      .filter((publish) => publish.direction === direction && publish.topic.endsWith(topic))
+      .map(publishText);
+  const text = [
+    ...http.exchanges.map(exchangeText),
+    ...broker.connects.slice(-1).map(connectText),
+    ...["/hello", "/state", "/batch"].flatMap((topic) => of("up", topic)),
+    ...of("down", "/ack"),
+  ].join("\n\n");
+  const known = {
+    [gateway_id]: "<gateway>",
+    [booths[0]?.stream ?? ""]: "<stream>",
+    [createHash("sha256").update(credential).digest("hex")]: "<sha256 of the credential>",
+    [credential]: "<credential>",
+  };
+  await expect(`${withoutChance(text, known)}\n`).toMatchFileSnapshot("../golden/wire.txt");
+  site.kill();
+});

@@ -1,0 +1,210 @@
+import Database from "better-sqlite3";
+import fc from "fast-check";
+import { expect, it, test } from "vitest";
+import { recordsOf } from "../../src/core/commit.ts";
+import { bridgeMs } from "../../src/core/derive/coverage.ts";
+import type { Parameters } from "../../src/core/types/parameters.ts";
+import type { TakenEntry } from "../../src/core/types/taken.ts";
+import { storePath } from "../../src/store/open.ts";
+import type { Writer } from "../../src/store/writer.ts";
+import { stay, script, put } from "../support/booth.ts";
+import { PLAIN } from "../support/parameters.ts";
+import { changedBy, rebuild } from "../support/rebuild.ts";
+import { writerIn } from "../support/store.ts";
+import { chunkings, entriesOf, steppedWalks, WALK } from "../support/streams.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const MINUTE = 60_000;
+
+function ingestAll(
+  writer: Writer,
+  entries: readonly TakenEntry[],
+  how: { parameters: Parameters; sizes: readonly number[] },
+): string {
+  const { stream, last_take } = writer.openStream("booth-1");
+  let from = entries.findIndex(({ take }) => take > last_take);
+  for (let turn = 0; from >= 0 && from < entries.length; turn += 1) {
+    const chunk = entries.slice(from, from + (how.sizes[turn % how.sizes.length] ?? 1));
+    writer.ingest(
+      stream,
+      recordsOf(chunk, (group) => bridgeMs(how.parameters, group)),
+      chunk.at(-1)?.take ?? 0,
+    );
+    from += chunk.length;
+  }
+  return stream;
+}
+
+/** Every byte of the facts that stand, in seq order. */
+function factRows(folder: string): unknown[] {
+  const db = new Database(storePath(folder), { readonly: true });
+  const rows = db.prepare(`SELECT * FROM fact WHERE replaced = 0 ORDER BY seq`).all();
+  db.close();
+  return rows;
+}
+
+function plant(folder: string, sql: string): void {
+  const db = new Database(storePath(folder));
+  db.exec(sql);
+  db.close();
+}
+
+function stateText(writer: Writer, stream: string): string {
+  return JSON.stringify(writer.state(stream));
+}
+
+test("rebuild from the log = incremental, byte for byte, for random streams and commits of any size", () => {
+  const folder = temporaryFolder();
+  let count = 0;
+  fc.assert(
+    fc.property(steppedWalks, chunkings, (walk, sizes) => {
+      const own = `${folder}/${(++count).toString()}`;
+      const writer = writerIn(own);
+      const stream = ingestAll(writer, entriesOf(walk), { parameters: WALK, sizes });
+      const before = { rows: factRows(own), state: stateText(writer, stream), info: writer.info(stream) };
+      const done = rebuild(writer, stream);
+      const after = { rows: factRows(own), state: stateText(writer, stream), info: writer.info(stream) };
+      writer.close();
+      expect(changedBy(done)).toBe(0);
+      expect(after).toEqual(before);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+function standardDay() {
+  const booth = script(PLAIN);
+  for (const [mode, minutes] of [
+    [2, 8],
+    [3, 12],
+    [4, 6],
+    [3, 12],
+    [5, 3],
+    [6, 30],
+    [8, 10],
+    [1, 20],
+  ] as const)
+    stay(booth, minutes * MINUTE, { mode });
+  return booth;
+}
+
+it("mends facts that don't follow from the log, and says which", () => {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  const stream = ingestAll(writer, standardDay().entries, { parameters: PLAIN, sizes: [50] });
+  const contents = (): unknown[] =>
+    (factRows(folder) as { kind: string; start_ms: number; end_ms: number }[])
+      .map(({ kind, start_ms, end_ms }) => [kind, start_ms, end_ms])
+      .sort();
+  const before = contents();
+  const { newest_seq } = writer.info(stream);
+  writer.close();
+  // One stage is gone, one is twice there under another time, and the definitions were older.
+  plant(folder, `DELETE FROM fact WHERE seq = (SELECT min(seq) FROM fact WHERE kind = 'm')`);
+  plant(
+    folder,
+    `INSERT INTO fact SELECT stream_id, ${(newest_seq + 1).toString()}, kind, start_ms, end_ms, time, crc, body, 0, 0 FROM fact
+     WHERE seq = (SELECT max(seq) FROM fact WHERE kind = 'm');
+     UPDATE stream SET newest_seq = newest_seq + 1; UPDATE fact SET version = 0`,
+  );
+  const again = writerIn(folder);
+  again.openStream("booth-1");
+  const done = rebuild(again, stream);
+  expect(done.from_versions).toEqual([0]);
+  expect(done.changes.find(({ kind }) => kind === "m")).toMatchObject({ added: 1, withdrawn: 1, replaced: 0 });
+  expect(done.examples).toHaveLength(2);
+  expect(contents()).toEqual(before);
+  // What was withdrawn stays in its place of the stream, for delivery, and an x record names it.
+  const records = again.read(stream, 1, 10_000);
+  expect(records.filter(({ kind }) => kind === "x").map(({ value }) => value)).toEqual([{ seq: newest_seq + 1 }]);
+  expect(changedBy(rebuild(again, stream))).toBe(0);
+  again.close();
+});
+
+it("with today's parameters a changed claim names the one that it replaces, and going back restores it", () => {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  const booth = standardDay();
+  const today = { ...PLAIN, modes: { ...PLAIN.modes, "4": "spray" as const } };
+  put(booth, { kind: "p", value: today });
+  stay(booth, 5 * MINUTE, { mode: 0 });
+  const stream = ingestAll(writer, booth.entries, { parameters: PLAIN, sizes: [40] });
+  const before = factRows(folder).length;
+  const done = rebuild(writer, stream, true);
+  const stages = done.changes.find(({ kind }) => kind === "m");
+  expect(stages?.replaced).toBeGreaterThan(0);
+  expect(factRows(folder)).not.toHaveLength(before);
+  const named = writer.read(stream, 1, 10_000).filter((one) => one.kind === "m" && one.value.supersedes !== undefined);
+  expect(named).toHaveLength(stages?.replaced ?? -1);
+  expect(changedBy(rebuild(writer, stream, true))).toBe(0);
+  rebuild(writer, stream);
+  expect(factRows(folder)).toHaveLength(before);
+  writer.close();
+});
+
+it("lets ingest go on between its slices, and ends with what came meanwhile", () => {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  const { entries } = standardDay();
+  const half = entries.slice(0, entries.length >> 1);
+  const stream = ingestAll(writer, half, { parameters: PLAIN, sizes: [5] });
+  const newest = writer.info(stream).newest_seq;
+  expect(writer.rebuilder.start(stream, false)).toMatchObject({ kind: "running", folded_seq: 0, newest_seq: newest });
+  ingestAll(writer, entries, { parameters: PLAIN, sizes: [5] });
+  while (writer.rebuilder.slice());
+  const end = writer.rebuilder.progress(stream);
+  expect(end).toMatchObject({ kind: "done" });
+  expect(changedBy(end as Extract<typeof end, { kind: "done" }>)).toBe(0);
+  writer.close();
+});
+
+it("refuses in words: an empty log, and one whose beginning is gone", () => {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  const { stream } = writer.openStream("booth-1");
+  expect(() => writer.rebuilder.start(stream, false)).toThrow(/nothing to rebuild/);
+  ingestAll(writer, standardDay().entries, { parameters: PLAIN, sizes: [50] });
+  writer.close();
+  plant(folder, "UPDATE stream SET oldest_seq = 10");
+  const again = writerIn(folder);
+  again.openStream("booth-1");
+  expect(() => again.rebuilder.start(stream, false)).toThrow(/begins at 10/);
+  again.close();
+});
+
+it("a damaged row ends it with nothing changed", () => {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  const stream = ingestAll(writer, standardDay().entries, { parameters: PLAIN, sizes: [50] });
+  writer.close();
+  plant(folder, `UPDATE log SET body = replace(body, '"mode",3', '"mode",8')`);
+  const rows = factRows(folder);
+  const again = writerIn(folder);
+  again.openStream("booth-1");
+  again.rebuilder.start(stream, false);
+  while (again.rebuilder.slice());
+  expect(again.rebuilder.progress(stream)).toMatchObject({
+    kind: "failed",
+    reason: expect.stringMatching(/checksum/) as string,
+  });
+  expect(factRows(folder)).toEqual(rows);
+  again.close();
+});
+
+it("takes a store of the schema before over", () => {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  const stream = ingestAll(writer, standardDay().entries, { parameters: PLAIN, sizes: [50] });
+  writer.close();
+  const rows = factRows(folder);
+  plant(
+    folder,
+    `ALTER TABLE fact DROP COLUMN version; ALTER TABLE fact DROP COLUMN replaced; ALTER TABLE stream DROP COLUMN rebuilds;
+     PRAGMA user_version = 2`,
+  );
+  const again = writerIn(folder);
+  again.openStream("booth-1");
+  expect(factRows(folder)).toEqual(rows);
+  expect(changedBy(rebuild(again, stream))).toBe(0);
+  again.close();
+});

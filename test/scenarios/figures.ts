@@ -1,0 +1,113 @@
+import { boothFigures } from "../../simulators/service/figures/booth.ts";
+import { boothOveruse } from "../../simulators/service/figures/filters.ts";
+import { runtimeMs, utilization as serviceUtilization } from "../../simulators/service/figures/summary.ts";
+import type { CycleFact, Maintenance } from "../../src/core/types/record.ts";
+import type { Window } from "../../src/ports.ts";
+import { cyclesIn } from "../../src/report/cycles.ts";
+import { filterMaintenanceHistory, overuse } from "../../src/report/filters.ts";
+import { runtime } from "../../src/report/modes.ts";
+import { revisionHistory } from "../../src/report/revisions.ts";
+import { timeLineOf, type Source } from "../../src/report/source.ts";
+import { utilization } from "../../src/report/utilization.ts";
+import { minutesOf } from "../../src/wire/minutes.ts";
+import { gatewayFigures, serviceFigures, type Figures } from "../support/figures.ts";
+import type { VirtualSite } from "../support/virtual-site.ts";
+
+type Cycle = Omit<CycleFact["value"], "supersedes">;
+
+/** Every figure that both sides have, in the smallest units that both have: equal to the last digit or wrong. */
+export interface AllFigures extends Figures {
+  readonly utilization_pct: number | null;
+  readonly overtime_minutes: number;
+  readonly runtime_ms: number;
+  readonly cycles: readonly Cycle[];
+  readonly overuse_ms: number;
+  readonly overuse_cycles: number;
+  readonly maintenance: readonly Maintenance[];
+  /** item, version, revision, first seen, found at first contact. */
+  readonly revisions: readonly (readonly unknown[])[];
+}
+
+function shownPct(pct: number | null): number | null {
+  return pct === null ? null : Math.round(pct * 10_000) / 10_000;
+}
+
+function byRemoval(a: Maintenance, b: Maintenance): number {
+  return a.removed_at - b.removed_at || (a.filter_type < b.filter_type ? -1 : 1);
+}
+
+export function allOfGateway(source: Source, window: Window): AllFigures {
+  const use = utilization(source, window);
+  const over = overuse(source, window);
+  const history = revisionHistory(source);
+  return {
+    ...gatewayFigures(source, window),
+    utilization_pct: shownPct(use.utilization_pct),
+    overtime_minutes: minutesOf(use.overtime_ms),
+    runtime_ms: runtime(source, window).runtime_ms,
+    cycles: cyclesIn(source, timeLineOf(source, window)),
+    overuse_ms: over.overuse_ms,
+    overuse_cycles: over.overuse_cycles,
+    maintenance: filterMaintenanceHistory(source, window).toSorted(byRemoval),
+    revisions: [...history.firmware_versions, ...history.program_versions].map((entry) =>
+      entry.item === "firmware"
+        ? ["firmware", entry.firmware_version, entry.first_seen_at, entry.initial]
+        : ["program", entry.plc_program, entry.plc_program_revision, entry.first_seen_at, entry.initial],
+    ),
+  };
+}
+
+export function allOfService(site: VirtualSite, window: Window): AllFigures {
+  const figures = boothFigures(site.service.db, "b-1", site.clock.wall());
+  const facility = site.service.facility;
+  const use = serviceUtilization(figures, facility, window);
+  const over = boothOveruse(figures.filter_input, figures.installations, window);
+  const { firmware, program } = figures.revisions;
+  return {
+    ...serviceFigures(site.service, window),
+    utilization_pct: use["utilization_pct"] ?? null,
+    overtime_minutes: use["overtime_minutes"] ?? NaN,
+    runtime_ms: runtimeMs(figures, window),
+    cycles: figures.cycles.filter(({ end }) => end >= window.start && end < window.end),
+    overuse_ms: over.ms,
+    overuse_cycles: over.cycles,
+    maintenance: figures.maintenance
+      .filter(({ removed_at }) => removed_at >= window.start && removed_at < window.end)
+      .toSorted(byRemoval),
+    revisions: [
+      ...firmware.map(({ values, first_seen_at, initial }) => ["firmware", ...values, first_seen_at, initial]),
+      ...program.map(({ values, first_seen_at, initial }) => ["program", ...values, first_seen_at, initial]),
+    ],
+  };
+}
+
+/** Names of the figures that differ. */
+export function differences(a: AllFigures, b: AllFigures): string[] {
+  const names = Object.keys(a) as (keyof AllFigures)[];
+  return names.filter((name) => ordered(a[name]) !== ordered(b[name]));
+}
+
+/** JSON with sorted keys, undefined left out. */
+function ordered(value: unknown): string {
+  if (value === undefined) return "nothing";
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}
+
+/** Where two sides' figures differ, entry by entry, as lines to read. */
+export function contrast(gateway: AllFigures, service: AllFigures): string[] {
+  return differences(gateway, service).flatMap((name) => {
+    const [mine, theirs] = [entriesOf(gateway[name as keyof AllFigures]), entriesOf(service[name as keyof AllFigures])];
+    const keys = [...new Set([...mine.keys(), ...theirs.keys()])];
+    return keys
+      .filter((key) => ordered(mine.get(key)) !== ordered(theirs.get(key)))
+      .map((key) => `${name} ${key}: gateway ${ordered(mine.get(key))}, service ${ordered(theirs.get(key))}`);
+  });
+}
+
+function entriesOf(value: unknown): Map<string, unknown> {
+  return new Map(typeof value === "object" && value !== null ? Object.entries(value) : [["", value]]);
+}

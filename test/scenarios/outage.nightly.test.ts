@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import { rows } from "../../simulators/service/db.ts";
+import type { Scenario } from "../../simulators/plc/model/scenario.ts";
+import { busyDay } from "../../simulators/plc/scenarios/busy-day.ts";
+import { play } from "./play.ts";
+
+/** Mon 2026-03-02 00:10 in Denver. */
+const START = Date.UTC(2026, 2, 2, 7, 10);
+const DAY_MS = 86_400_000;
+
+/** One cycle a day: what counts here is how long the way is closed. */
+const ONE_A_DAY: Scenario = {
+  ...busyDay,
+  name: "one-a-day",
+  beats: busyDay.beats.filter(({ at }) => String(at) < "09" || at === "17:30"),
+};
+
+it("12: three weeks without an uplink are drained, and both sides agree on every figure", async () => {
+  const played = await play({
+    number: 12,
+    name: "uplink out for three weeks",
+    scenario: ONE_A_DAY,
+    start: START,
+    hours: 23 * 24,
+    booth: { poll: { fast: { poll_interval_ms: 60_000 }, slow: { poll_interval_ms: 300_000 } } },
+    during: async (site) => {
+      await site.clock.run(DAY_MS / 2);
+      const before = heldBy(site.service.db);
+      expect(before).toBeGreaterThan(100);
+      site.service.way.down = true;
+      await site.clock.run(21 * DAY_MS);
+      expect(heldBy(site.service.db)).toBe(before);
+      site.service.way.down = false;
+      // Drained at once: the backlog waits for the next try to connect, not for days.
+      await site.clock.run(DAY_MS / 24);
+      expect(heldBy(site.service.db)).toBeGreaterThan(20 * before);
+    },
+  });
+  const { source, site, truth, figures } = played;
+  const [info] = source.reader.streams();
+  const seqs = rows<{ seq: number }>(site.service.db, "SELECT seq FROM records ORDER BY seq").map(({ seq }) => seq);
+  const acked = info?.acked_seq ?? 0;
+  expect(seqs.slice(0, acked)).toEqual(Array.from({ length: acked }, (_, index) => index + 1));
+  expect(figures.cycle_count).toBe(truth.cycle_increments);
+  expect(figures.cycles).toHaveLength(truth.cycles.length);
+  played.close();
+}, 180_000);
+
+function heldBy(db: Parameters<typeof rows>[0]): number {
+  return rows<{ n: number }>(db, "SELECT count(*) AS n FROM records")[0]?.n ?? 0;
+}

@@ -1,0 +1,161 @@
+import { expect } from "vitest";
+import type { Profile } from "../../src/core/types/profile.ts";
+import type { BoothConfig } from "../../src/core/types/config.ts";
+import type { Booth } from "../../simulators/plc/model/booth.ts";
+import type { Scenario } from "../../simulators/plc/model/scenario.ts";
+import type { Truth } from "../../simulators/plc/model/truth.ts";
+import type { Window } from "../../src/ports.ts";
+import { filterMaintenanceHistory, overuse } from "../../src/report/filters.ts";
+import { timeLineOf, type Source } from "../../src/report/source.ts";
+import type { Facility } from "../support/virtual-service.ts";
+import { openSource } from "../support/figures.ts";
+import { memoryFolder } from "../support/temporary.ts";
+import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { expectedSpans, type ExpectedSpan, type Outage } from "./expected.ts";
+import { allOfGateway, allOfService, contrast, differences, type AllFigures } from "./figures.ts";
+import { rebuildDiffers } from "./rebuild.ts";
+import { recordScore, type Score } from "./score.ts";
+
+const MINUTE_MS = 60_000;
+/** A commit a minute: urgent records are committed at once as ever. */
+const COMMIT_INTERVAL_MS = MINUTE_MS;
+/** What lies before the end of the story is final and acked by then. */
+const AFTERMATH_MS = 35 * MINUTE_MS;
+/** The widest wait between two tries to connect, a call's own time-out, and a poll. */
+const RETURN_MS = 7_500;
+
+export interface PlayOptions {
+  /** Number in the domain's list of scenarios. */
+  readonly number: number;
+  readonly scenario: string | Scenario;
+  /** In the table, where the scenario's own name isn't enough. */
+  readonly name?: string;
+  readonly start: number;
+  readonly hours: number;
+  readonly seed?: number;
+  readonly profile?: Profile;
+  readonly booth?: Partial<BoothConfig>;
+  readonly facility?: Partial<Facility>;
+  /** What happens to the site on the way, from its start on; the rest of the hours passes afterwards. */
+  readonly during?: (site: VirtualSite) => Promise<void>;
+  /** How the cycles end in the eyes of who couldn't see everything; default: as in truth. */
+  readonly results?: readonly string[];
+  /** Not a line of the table. */
+  readonly unlisted?: boolean;
+  /** The truth leaves open what is right: only gateway and service are compared. */
+  readonly skip?: (booth: Booth, window: Window) => boolean;
+  /** Silences that the story itself doesn't have. */
+  readonly outages?: readonly Outage[];
+}
+
+/** A story that is over, as the three sides have it. */
+export interface Played {
+  readonly site: VirtualSite;
+  readonly window: Window;
+  readonly truth: Truth;
+  readonly source: Source;
+  readonly expected: readonly ExpectedSpan[];
+  readonly figures: AllFigures;
+  readonly close: () => void;
+}
+
+/**
+ * Plays a story under virtual time, and holds what every story must hold: each transition within a poll of the truth,
+ * modes in order, cycles and filter changes as they were, gateway and service equal, a rebuild from the log equal.
+ */
+export async function play(options: PlayOptions): Promise<Played> {
+  const folder = memoryFolder();
+  const { start } = options;
+  const site = virtualSite({
+    ...options,
+    folder,
+    commit_interval_ms: COMMIT_INTERVAL_MS,
+    summary_interval_ms: 10 * MINUTE_MS,
+  });
+  await site.start();
+  await options.during?.(site);
+  const window = { start, end: start + options.hours * 60 * MINUTE_MS };
+  await site.clock.run(window.end + AFTERMATH_MS - site.clock.wall());
+  await site.stop();
+  expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
+  const { source, close } = openSource(folder, site.clock.wall());
+  const truth = site.booth.truth(window.start, window.end);
+  const played = {
+    site,
+    window,
+    truth,
+    source,
+    expected: expectedSpans(site.booth, window, options.outages),
+    figures: allOfGateway(source, window),
+    close: () => {
+      close();
+      site.close();
+    },
+  };
+  judge(options, played);
+  return played;
+}
+
+function judge(options: PlayOptions, { site, window, truth, source, expected, figures }: Played): void {
+  const spans = timeLineOf(source, window).spans;
+  const poll_ms = options.booth?.poll?.["fast"]?.poll_interval_ms ?? 1_000;
+  const errors = expected.map(({ start, sight }, index) => ({ sight, ms: (spans[index]?.start ?? NaN) - start }));
+  const worst = (sights: readonly string[]): number =>
+    Math.max(0, ...errors.filter(({ sight }) => sights.includes(sight)).map(({ ms }) => Math.abs(ms)));
+  const service = allOfService(site, window);
+  const service_differs = differences(figures, service);
+  const filterChanges = Object.values(truth.filters).flatMap((installations) =>
+    installations.filter(({ removed }) => removed !== null && removed >= window.start),
+  );
+  const name = typeof options.scenario === "string" ? options.scenario : options.scenario.name;
+  const score: Score = {
+    number: options.number,
+    scenario: options.name ?? name,
+    transitions: expected.length - 1,
+    max_error_ms: worst(["seen", "lost"]),
+    back_error_ms: worst(["back"]),
+    poll_ms,
+    cycles: [figures.cycles.length, truth.cycles.length],
+    filters: [filterMaintenanceHistory(source, window).length, filterChanges.length],
+    overuse_error_ms: overuse(source, window).overuse_ms - truth.overuse.ms,
+    revisions: [figures.revisions.length, revisionsOf(site.booth, window)],
+    service_differs,
+  };
+  if (options.unlisted !== true) recordScore(score);
+  expect(contrast(figures, service)).toEqual([]);
+  expect(rebuildDiffers(source)).toEqual([]);
+  if (options.skip?.(site.booth, window) === true) return;
+  expect(spans.map(({ mode }) => mode)).toEqual(expected.map(({ mode }) => mode));
+  expect(worst(["seen", "lost"])).toBeLessThanOrEqual(poll_ms);
+  expect(worst(["back"])).toBeLessThanOrEqual(RETURN_MS);
+  if (options.unlisted !== true) judgeCounts(options, score, { truth, figures });
+}
+
+/** Everything that is counted is exact. */
+function judgeCounts(options: PlayOptions, score: Score, { truth, figures }: Pick<Played, "truth" | "figures">): void {
+  expect(figures.cycles.map(resultOf)).toEqual(options.results ?? truth.cycles.map(resultOf));
+  for (const [index, { start, end, result }] of figures.cycles.entries()) {
+    if (result === "indeterminate") continue;
+    expect(Math.abs(start - (truth.cycles[index]?.start ?? NaN))).toBeLessThanOrEqual(score.poll_ms);
+    expect(Math.abs(end - (truth.cycles[index]?.end ?? NaN))).toBeLessThanOrEqual(score.poll_ms);
+  }
+  expect(score.filters[0]).toBe(score.filters[1]);
+  expect(score.revisions[0]).toBe(score.revisions[1]);
+  expect(figures.overuse_cycles).toBe(truth.overuse.cycles);
+}
+
+/** A cycle's end in words. */
+export function resultOf({ result, reason }: { readonly result: string; readonly reason: string }): string {
+  return reason === "" ? result : `${result}(${reason})`;
+}
+
+/** How many versions of firmware and program a gateway comes to see, those found at first contact included. */
+function revisionsOf(booth: Booth, { start, end }: Window): number {
+  const all = booth.truth(booth.origin, end).revisions;
+  const found = all.findLastIndex(({ at }) => at <= start);
+  const seen = all.slice(Math.max(0, found));
+  const changes = (text: (revision: (typeof seen)[number]) => string): number =>
+    seen.filter((revision, index) => index === 0 || text(revision) !== text(seen[index - 1] ?? revision)).length;
+  const program = changes(({ plc_program, plc_program_revision }) => `${plc_program} ${plc_program_revision}`);
+  return changes(({ firmware_version }) => firmware_version) + program;
+}

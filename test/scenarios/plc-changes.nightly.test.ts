@@ -1,0 +1,65 @@
+import { expect, it } from "vitest";
+import { energy } from "../../src/report/energy.ts";
+import { filterMaintenanceHistory } from "../../src/report/filters.ts";
+import { revisionHistory } from "../../src/report/revisions.ts";
+import { recordFault } from "../support/faults.ts";
+import { play, type Played } from "./play.ts";
+
+/** Mon 2026-03-02 08:00 in Denver: where the story told once begins; the working day's from 07:40. */
+const MORNING = Date.UTC(2026, 2, 2, 15);
+const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
+/** Meters count 0.01 therm and 0.1 kWh, are read every 10 s, and a cut hour is taken pro rata. */
+const GAS_THERM = 0.05;
+const ENERGY_KWH = 0.3;
+
+/** Counted twice, or counted too little, over all that the PLC counts. */
+function miscounted({ source, window, truth, figures }: Played): { doubled: number; lost: number } {
+  const { gas_therm, energy_kwh } = energy(source, window);
+  const off = [
+    figures.cycle_count - truth.cycle_increments,
+    Math.trunc(((gas_therm ?? NaN) - truth.gas_therm) / GAS_THERM),
+    Math.trunc(((energy_kwh ?? NaN) - truth.energy_kwh) / ENERGY_KWH),
+  ];
+  return { doubled: off.filter((by) => by > 0).length, lost: off.filter((by) => by < 0).length };
+}
+
+it.each([
+  // Cycles pass 2^32 and gas carries into its high word; energy passes 2^32 as well.
+  { number: 11, scenario: "counter-wrap", start: BEFORE_WORK, hours: 11, injected: 3 },
+  { number: 10, scenario: "power-cycle-lost", start: MORNING, hours: 4.5, injected: 8 },
+  { number: 7, scenario: "filter-change", start: BEFORE_WORK, hours: 11, injected: 2 },
+])("$number: $scenario: counters that wrap or start over count on", async ({ injected, ...options }) => {
+  const played = await play(options);
+  const { doubled, lost } = miscounted(played);
+  const changes = filterMaintenanceHistory(played.source, played.window);
+  const wrong = Math.abs(changes.length - (options.scenario === "filter-change" ? 1 : 0));
+  const passed = doubled === 0 && lost === 0 && wrong === 0;
+  recordFault({
+    row: 19,
+    fault: `counters reset or wrap: ${options.scenario}`,
+    injected,
+    lost,
+    doubled,
+    wrong,
+    passed,
+  });
+  expect({ doubled, lost, wrong }).toEqual({ doubled: 0, lost: 0, wrong: 0 });
+  played.close();
+});
+
+it("15: a program update is one entry, dated by its first reading", async () => {
+  const played = await play({ number: 15, scenario: "program-update", start: BEFORE_WORK, hours: 11 });
+  const { truth, source } = played;
+  const { program_versions, last_program_update, last_firmware_update } = revisionHistory(source);
+  const [update] = truth.revisions.filter(({ initial }) => !initial);
+  const late = (last_program_update ?? NaN) - (update?.at ?? NaN);
+  const versions = program_versions.map(({ plc_program_revision }) => plc_program_revision);
+  const passed = versions.join() === "14C,14D" && late >= 0 && late <= 7_500 && last_firmware_update === null;
+  const count = { injected: 1, lost: Math.max(0, 2 - versions.length), doubled: Math.max(0, versions.length - 2) };
+  recordFault({ row: 20, fault: "program changed: 14C to 14D", ...count, wrong: passed ? 0 : 1, passed });
+  expect(versions).toEqual(["14C", "14D"]);
+  expect(late).toBeGreaterThanOrEqual(0);
+  expect(late).toBeLessThanOrEqual(7_500);
+  expect(last_firmware_update).toBeNull();
+  played.close();
+});

@@ -1,0 +1,52 @@
+import { statSync } from "node:fs";
+import { readScores, SCORES_FILE, type Score } from "./score.ts";
+
+const HEAD = [
+  "no",
+  "scenario",
+  "transitions",
+  "max error ms",
+  "back ms",
+  "cycles",
+  "filters",
+  "overuse ms",
+  "revisions",
+  "service",
+];
+
+function writtenAt(): number {
+  return statSync(SCORES_FILE, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+function cellsOf(score: Score): string[] {
+  const pair = ([derived, truth]: readonly [number, number]): string => `${derived}/${truth}`;
+  const { number, scenario, transitions, max_error_ms, back_error_ms, overuse_error_ms } = score;
+  const service = score.service_differs.length === 0 ? "equal" : score.service_differs.join(" ");
+  const counts = [pair(score.cycles), pair(score.filters), String(overuse_error_ms), pair(score.revisions)];
+  return [
+    String(number),
+    scenario,
+    String(transitions),
+    String(max_error_ms),
+    String(back_error_ms),
+    ...counts,
+    service,
+  ];
+}
+
+/** Vitest's global set-up; its result runs after all tests: prints the table if any scenario was played. */
+export function setup(): () => void {
+  const before = writtenAt();
+  return () => {
+    if (writtenAt() === before) return;
+    const rows = [HEAD, ...readScores().map(cellsOf)];
+    const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+    const lines = rows.map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    );
+    process.stdout.write(`\nscenarios: derived against truth\n${lines.join("\n")}\n`);
+  };
+}

@@ -1,0 +1,64 @@
+import {
+  startWatch,
+  watchClock,
+  type ClockReading,
+  type ClockWatch,
+  type Watched,
+} from "../../src/core/clock-watch.ts";
+import type { TagValue } from "../../src/core/types/booth.ts";
+import type { Parameters } from "../../src/core/types/parameters.ts";
+import type { LogRecord } from "../../src/core/types/record.ts";
+import type { TakenEntry } from "../../src/core/types/taken.ts";
+
+/** What a box with a clock of its own lives through. Times are ms since the boot. */
+export interface ClockedLife {
+  readonly parameters: Parameters;
+  readonly boot: string;
+  readonly length_ms: number;
+  readonly poll_ms: number;
+  /** Mode code at a time. */
+  readonly mode: (ms: number) => number;
+  /** What the wall clock shows. */
+  readonly wall: (ms: number) => number;
+  readonly kernel: (ms: number) => boolean;
+  /** The service's time minus mono, as far as it was heard by then. */
+  readonly service: (ms: number) => number | null;
+  /** Mono at the first poll; default 0. */
+  readonly mono0?: number;
+}
+
+/** Taken entries of the life: the clock is looked at with every poll, by the watch itself. */
+export function clockedEntries(life: ClockedLife, take0 = 0): TakenEntry[] {
+  const entries: TakenEntry[] = [];
+  const mono0 = life.mono0 ?? 0;
+  const when = (ms: number) => ({ boot: life.boot, mono: mono0 + ms, at: life.wall(ms) });
+  const add = (entry: Record<string, unknown>): void => {
+    entries.push({ ...entry, take: take0 + entries.length + 1, stream: "s" } as unknown as TakenEntry);
+  };
+  const record = (ms: number, kind: LogRecord["kind"], value: unknown): void =>
+    add({ kind: "record", record: { kind, ...when(ms), tag: "", value, quality: "good" } });
+  const reading = (ms: number): ClockReading => ({
+    mono: mono0 + ms,
+    wall: life.wall(ms),
+    kernel: life.kernel(ms),
+    service_offset: life.service(ms),
+  });
+  let watch: ClockWatch | null = null;
+  let last: TagValue = null;
+  for (let ms = 0; ms <= life.length_ms; ms += life.poll_ms) {
+    const watched: Watched = watch === null ? startWatch(null, reading(ms)) : watchClock(watch, reading(ms));
+    if (watched.value !== null) record(ms, "t", watched.value);
+    if (watch === null) record(ms, "p", life.parameters);
+    watch = watched.watch;
+    const mode = life.mode(ms);
+    add({
+      kind: "poll",
+      ...when(ms),
+      group: "fast",
+      answered: true,
+      changes: mode === last ? [] : [["mode", mode, "good"]],
+    });
+    last = mode;
+  }
+  return entries;
+}

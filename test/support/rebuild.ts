@@ -1,0 +1,19 @@
+import type { RebuildProgress } from "../../src/core/types/rebuild.ts";
+import type { StreamId } from "../../src/core/types/units.ts";
+import type { Writer } from "../../src/store/writer.ts";
+
+export type Rebuilt = Extract<RebuildProgress, { kind: "done" }>;
+
+/** Carries a rebuild out to its end. Throws where it fails. */
+export function rebuild(writer: Writer, stream: StreamId, current = false): Rebuilt {
+  writer.rebuilder.start(stream, current);
+  while (writer.rebuilder.slice());
+  const end = writer.rebuilder.progress(stream);
+  if (end?.kind !== "done") throw new Error(`the rebuild ended ${JSON.stringify(end)}`);
+  return end;
+}
+
+/** Facts that it changed in whatever way. */
+export function changedBy({ changes }: Rebuilt): number {
+  return changes.reduce((sum, { added, replaced, withdrawn }) => sum + added + replaced + withdrawn, 0);
+}

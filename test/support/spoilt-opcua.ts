@@ -1,0 +1,39 @@
+import { expect } from "vitest";
+
+import { never, values } from "./modbus-bed.ts";
+import type { OpcuaBed } from "./opcua-bed.ts";
+import { seededRandom } from "./virtual-site.ts";
+
+/** How a run with a spoilt answer ended, with what was read or with which kind of LinkError, and how often. */
+export type Endings = ReadonlyMap<string, number>;
+
+/** Connects and reads `runs` times, one bit of one answer being wrong each time, or the rest of it missing. */
+export async function spoiltRuns(
+  bed: OpcuaBed,
+  { runs, right, seed = 7 }: { readonly runs: number; readonly right: readonly unknown[]; readonly seed?: number },
+): Promise<Endings> {
+  const random = seededRandom(seed);
+  const kinds = new Map<string, number>();
+  for (let run = 0; run < runs; run++) {
+    let left = Math.floor(random.next() * 12);
+    bed.gate.alter = (bytes) => {
+      if (left-- !== 0) return bytes;
+      const spoilt = Buffer.from(bytes);
+      const at = Math.floor(random.next() * spoilt.length);
+      spoilt[at] = (spoilt[at] ?? 0) ^ (1 << Math.floor(random.next() * 8));
+      return random.next() < 0.1 ? spoilt.subarray(0, at) : spoilt;
+    };
+    const driver = bed.make({ timeouts: { connect_ms: 250, answer_ms: 250, farewell_ms: 20 } });
+    const outcome = await driver
+      .open(never)
+      .then(() => driver.read("fast", never))
+      .then(values, (error: unknown) => error);
+    await driver.close();
+    if (Array.isArray(outcome)) expect(outcome).toEqual(right);
+    else expect(outcome).toMatchObject({ name: "LinkError" });
+    const kind = Array.isArray(outcome) ? "read" : (outcome as { readonly kind: string }).kind;
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  }
+  bed.gate.alter = null;
+  return kinds;
+}
