@@ -14,6 +14,8 @@ import { timeLineOf, type FigureCoverage, type Source, type TimeLine } from "./s
 
 /** Parts of one explanation; a longer one says how many it left out. */
 const MAX_PARTS = 500;
+/** A tag is logged at least this often while it is read. */
+const HEARTBEAT_MS = 3_600_000;
 
 /** A reading that a part rests on. The PLC's register follows from the tag's place in the profile. */
 export interface Evidence {
@@ -170,8 +172,12 @@ function roleTags(parameters: Parameters | null, role: TagRole): TagName[] {
   return tags.filter(([, tag]) => tag.role === role).map(([name]) => name);
 }
 
+/** The reading at the stage's start; where it began without one (the polls came back), the value that held by then. */
 function evidenceAt(source: Source, at: EpochMs, tags: readonly TagName[]): Evidence[] {
-  return evidenceIn(source, { start: at, end: at + 1 }, tags);
+  const exact = evidenceIn(source, { start: at, end: at + 1 }, tags);
+  if (exact.length > 0) return exact;
+  const before = evidenceIn(source, { start: at - HEARTBEAT_MS, end: at }, tags);
+  return tags.flatMap((tag) => before.findLast((one) => one.tag === tag) ?? []);
 }
 
 function evidenceIn(source: Source, window: Window, tags: readonly TagName[]): Evidence[] {
