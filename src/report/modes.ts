@@ -12,9 +12,9 @@ export interface ByMode<N> {
 /** Milliseconds in each mode. Law: the sum over all modes, no_data included, is the clipped window exactly. */
 export function durationByMode(source: Source, window: Window): ByMode<Milliseconds> {
   const { spans, coverage } = timeLineOf(source, window);
-  const by_mode: Partial<Record<Mode, Milliseconds>> = {};
-  for (const { mode, start, end } of spans) by_mode[mode] = (by_mode[mode] ?? 0) + (end - start);
-  return { by_mode, coverage };
+  const sums = new Map<Mode, Milliseconds>();
+  for (const { mode, start, end } of spans) sums.set(mode, (sums.get(mode) ?? 0) + (end - start));
+  return { by_mode: Object.fromEntries(sums), coverage };
 }
 
 /** Stages whose start lies in the window, by mode. Law: counts over adjacent windows add up. */

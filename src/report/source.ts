@@ -60,16 +60,22 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
     const [start, end] = [Math.max(span.start, at), Math.min(span.end, window.end)];
     if (end < start || (end === start && span.end !== span.start)) return;
     if (start > at) add(noData(at, start));
-    const is_whole = start === span.start && end === span.end && start < window.end && span.uncertain_ms <= end - start;
     const uncertain_ms = span.uncertain_ms === 0 ? 0 : share(span, end) - share(span, start);
     const is_new_start = span.is_new_start && span.start >= window.start && span.start < window.end;
-    // A year has 73,000 of them: only those that the window cuts are made anew.
-    spans.push(is_whole ? span : { mode: span.mode, start, end, uncertain_ms, is_new_start });
+    spans.push({ mode: span.mode, start, end, uncertain_ms, is_new_start });
     if (span.mode === "no_data") missing_ms += end - start;
     else inferred_ms += uncertain_ms;
     at = end;
   };
-  for (const span of stagesOf(source, window, tail)) add(span);
+  for (const span of source.reader.stages(source.stream, window)) {
+    // Nearly all of a year's 73,000 stages lie whole behind each other.
+    if (span.start === at && span.end > at && span.end <= window.end && span.uncertain_ms === 0) {
+      spans.push(span);
+      if (span.mode === "no_data") missing_ms += span.end - at;
+      at = span.end;
+    } else add(span);
+  }
+  for (const span of tail.stages) if (span.end >= window.start && span.start < window.end) add(span);
   // The silence that lasts since the open stage's last good reading is a stage in the making: its start counts as one.
   const open = tail.stages.at(-1);
   const is_new_start = open?.end === at && open.mode !== "no_data";
@@ -77,12 +83,6 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
   const length = window.end - window.start;
   const coverage = { observed_ms: length - inferred_ms - missing_ms, inferred_ms, missing_ms };
   return { window, spans, coverage, state, tail };
-}
-
-/** Facts first, then what is not a fact yet. */
-function stagesOf({ reader, stream }: Source, window: Window, tail: Tail): BoothStage[] {
-  const open = tail.stages.filter(({ end, start }) => end >= window.start && start < window.end);
-  return [...reader.stages(stream, window), ...open];
 }
 
 /** Uncertain time of the span up to `at`, pro rata, in whole milliseconds that add up over adjacent windows. */

@@ -5,13 +5,13 @@ import type { StoreReader, Window } from "../ports.ts";
 import type { Fold, FoldState } from "./fold-port.ts";
 import { storePath } from "./open.ts";
 import { unpackFact, unpackLog, type FactRow, type LogRow } from "./rows.ts";
-import { stageColumns, type StageColumns } from "./stage-columns.ts";
+import { stageList, type StageList } from "./stage-list.ts";
 import { prepareReadStatements } from "./statements.ts";
 import { infoOf, stateOf } from "./streams.ts";
 
 /** Rows fetched at a time: no statement stays open between them, since an open one would keep the WAL from shrinking. */
 const PAGE_ROWS = 100;
-/** Stage facts fetched at a time while the columns are filled. */
+/** Stage facts fetched at a time while the list is filled. */
 const STAGE_ROWS = 2_000;
 
 /** A store reader with the life of a connection. */
@@ -23,8 +23,8 @@ export interface OpenReader extends StoreReader {
 
 interface Remembered {
   readonly rebuilds: number;
-  readonly columns: StageColumns;
-  /** Seq up to which stage facts are in the columns. */
+  readonly stages: StageList;
+  /** Seq up to which stage facts are in the list. */
   seq: number;
   state: { readonly newest: number; readonly value: FoldState } | null;
 }
@@ -41,7 +41,7 @@ export function openReader(dataDir: string, fold: Fold): OpenReader {
     const rebuilds = sql.rebuilds.get(stream)?.rebuilds ?? 0;
     const known = memory.get(stream);
     if (known?.rebuilds === rebuilds) return known;
-    const fresh: Remembered = { rebuilds, columns: stageColumns(), seq: 0, state: null };
+    const fresh: Remembered = { rebuilds, stages: stageList(), seq: 0, state: null };
     memory.set(stream, fresh);
     return fresh;
   };
@@ -52,8 +52,8 @@ export function openReader(dataDir: string, fold: Fold): OpenReader {
       sql.facts.all({ stream, kind, start: window.start, end: window.end }).map(unpackFact) as never,
     stages(stream, window) {
       const kept = remembered(stream);
-      fillColumns(sql, stream, kept);
-      return kept.columns.within(window);
+      fillStages(sql, stream, kept);
+      return kept.stages.within(window);
     },
     *log(stream, window) {
       yield* logRows({ page: sql.logPage, stream, after: rowBefore(sql, stream, window.start) - 1 }, window);
@@ -95,13 +95,13 @@ function prepareReports(db: Database.Database) {
   };
 }
 
-function fillColumns(sql: Reports, stream: StreamId, kept: Remembered): void {
+function fillStages(sql: Reports, stream: StreamId, kept: Remembered): void {
   for (;;) {
     const rows = sql.stagesAfter.all({ stream, seq: kept.seq, rows: STAGE_ROWS });
     for (const row of rows) {
       // The statement asks for kind m alone.
       const { value } = unpackFact(row) as StageFact;
-      if (value.bay === 0) kept.columns.add(value);
+      if (value.bay === 0) kept.stages.add(value);
       kept.seq = row.seq;
     }
     if (rows.length < STAGE_ROWS) return;

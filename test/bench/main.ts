@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { arch, cpus, platform } from "node:os";
 
 import type { Family, Figure } from "./figure.ts";
+import { deriveFamily } from "./derive.ts";
 import { fleetFamily } from "./fleet.ts";
 import { modbusFamily } from "./modbus.ts";
 import { planFamily } from "./plan.ts";
@@ -12,7 +13,7 @@ import { planFamily } from "./plan.ts";
  * npm run bench [-- --quick] [FAMILY ...]: measures, prints one table, writes test/results/bench.json. Figures are
  * comparisons within this run; nothing here fails a build.
  */
-const FAMILIES: readonly Family[] = [modbusFamily, fleetFamily, planFamily];
+const FAMILIES: readonly Family[] = [modbusFamily, fleetFamily, planFamily, deriveFamily];
 const RESULTS = new URL("../results/", import.meta.url);
 
 function commit(): string {

@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { recordsOf } from "../../src/core/commit.ts";
+import { step } from "../../src/core/derive/fold.ts";
+import { emptyState } from "../../src/core/derive/state.ts";
+import type { LogRecord, Stored } from "../../src/core/types/record.ts";
+import { deriveFold } from "../../src/store/derive-fold.ts";
+import { openStoreFile } from "../../src/store/open.ts";
+import { openReader, type OpenReader } from "../../src/store/reader.ts";
+import { filterMaintenanceHistory } from "../../src/report/filters.ts";
+import { durationByMode } from "../../src/report/modes.ts";
+import type { Source } from "../../src/report/source.ts";
+import { utilizationTimeline } from "../../src/report/timeline.ts";
+import { PARAMETERS, withFilters } from "../support/parameters.ts";
+import { script, stay } from "../support/booth.ts";
+import { fillYear, STREAM, YEAR_END, YEAR_START } from "./derive-year.ts";
+import { median, type BenchOptions, type Family, type Figure } from "./figure.ts";
+
+/** Folding readings, and asking a year of facts. */
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** Records of busy days: modes that alternate, a counter and a meter that go on, polls in between. */
+function busyRecords(days: number): Stored<LogRecord>[] {
+  const booth = script(PARAMETERS);
+  let [cycles, meter] = [10, 1000];
+  for (let turn = 0; turn < days * 480; turn += 1) {
+    stay(booth, MINUTE_MS, {
+      mode: [3, 4, 3, 5, 6, 8][turn % 6] ?? 1,
+      meter: ++meter,
+      cycles: turn % 6 === 0 ? ++cycles : cycles,
+    });
+    stay(booth, 2 * MINUTE_MS, { meter: (meter += 2), uptime: turn });
+  }
+  const records = recordsOf(booth.entries, () => 15_000);
+  return records.map((record, index) => ({ ...record, seq: index + 1 }));
+}
+
+function foldFigure({ quick }: BenchOptions): Figure {
+  const records = busyRecords(quick ? 5 : 20);
+  const readings = records.filter(({ kind }) => kind === "r").length;
+  const round = (): number => {
+    let state = emptyState();
+    const before = process.cpuUsage();
+    for (const record of records) state = step(state, record).state;
+    const { user, system } = process.cpuUsage(before);
+    return readings / ((user + system) / 1e6);
+  };
+  round();
+  const value = median(Array.from({ length: quick ? 3 : 7 }, round));
+  const target = "a poll cycle's derivation costs microseconds: over 100,000";
+  return {
+    name: "derive.readings_per_cpu_s",
+    value,
+    unit: "readings/s",
+    anchor: null,
+    ratio: null,
+    target,
+    reached: value > 100_000,
+  };
+}
+
+/** What is held after a full collection. */
+function heldBytes(): number {
+  setFlagsFromString("--expose-gc");
+  // With the flag a new context has the collector as a function.
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
+/** CPU of the process, ms: whoever else is on the machine doesn't count. */
+function timed(act: () => unknown): number {
+  const before = process.cpuUsage();
+  act();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+function asked(
+  name: string,
+  act: () => unknown,
+  { rounds, atMost }: { rounds: number; atMost: number | null },
+): Figure {
+  const value = median(Array.from({ length: rounds }, () => timed(act)));
+  const target = atMost === null ? "" : `at most ${atMost.toString()} ms`;
+  return {
+    name,
+    value,
+    unit: "ms",
+    anchor: null,
+    ratio: null,
+    target,
+    reached: atMost === null ? null : value <= atMost,
+  };
+}
+
+function queryFigures(reader: OpenReader, { quick }: BenchOptions): Figure[] {
+  const source: Source = { reader, stream: STREAM, now_ms: YEAR_END };
+  const year = { start: YEAR_START, end: YEAR_END };
+  const day = { start: YEAR_END - 100 * DAY_MS, end: YEAR_END - 99 * DAY_MS };
+  const quarter = { start: YEAR_END - 90 * DAY_MS, end: YEAR_END };
+  const rounds = quick ? 15 : 51;
+  const heap = heldBytes();
+  const first = asked("query.year_first_ms", () => durationByMode(source, year), { rounds: 1, atMost: null });
+  const memory = (heldBytes() - heap) / 1_048_576;
+  return [
+    { ...first, target: "the first of a thread: every stage is unpacked and checked once" },
+    asked("query.year_duration_by_mode_ms", () => durationByMode(source, year), { rounds, atMost: 10 }),
+    asked("query.day_timeline_1min_ms", () => utilizationTimeline(source, day, MINUTE_MS), { rounds, atMost: 10 }),
+    asked("query.quarter_filter_history_ms", () => filterMaintenanceHistory(source, quarter), { rounds, atMost: 10 }),
+    {
+      name: "memory.year_of_stages_mb",
+      value: memory,
+      unit: "MB",
+      anchor: null,
+      ratio: null,
+      target: "",
+      reached: null,
+    },
+  ];
+}
+
+function run(options: BenchOptions): Promise<readonly Figure[]> {
+  const folder = mkdtempSync(join(tmpdir(), "bg-bench-"));
+  try {
+    const db = openStoreFile(folder);
+    fillYear(db, withFilters({ exhaust_filter: { limits: { minutes: 6000 } } }));
+    db.close();
+    const reader = openReader(folder, deriveFold);
+    const figures = [foldFigure(options), ...queryFigures(reader, options)];
+    reader.close();
+    return Promise.resolve(figures);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+export const deriveFamily: Family = { name: "derive", run };
