@@ -36,6 +36,8 @@ export interface PlayOptions {
   readonly profile?: Profile;
   readonly booth?: Partial<BoothConfig>;
   readonly facility?: Partial<Facility>;
+  /** Default: a minute. */
+  readonly commit_interval_ms?: number;
   /** What happens to the site on the way, from its start on; the rest of the hours passes afterwards. */
   readonly during?: (site: VirtualSite) => Promise<void>;
   /** How the cycles end in the eyes of who couldn't see everything; default: as in truth. */
@@ -69,7 +71,7 @@ export async function play(options: PlayOptions): Promise<Played> {
   const site = virtualSite({
     ...options,
     folder,
-    commit_interval_ms: COMMIT_INTERVAL_MS,
+    commit_interval_ms: options.commit_interval_ms ?? COMMIT_INTERVAL_MS,
     summary_interval_ms: 10 * MINUTE_MS,
   });
   await site.start();
