@@ -12,7 +12,7 @@ import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "./units.ts";
  * - `tag` is the tag's name for kind r, the poll group's name for kind h, "" else.
  *
  * Order inside one commit (the fold's order): by mono, a coverage record standing at its `from`; at equal mono
- * p, t, h come before everything else. So a reading always follows the coverage that proves it was polled.
+ * t, p, h come before everything else. So a reading always follows the coverage that proves it was polled.
  */
 export interface RecordBase<K extends string, V> {
   readonly kind: K;
@@ -61,7 +61,10 @@ export type FilterService = RecordBase<
     /** When the new filter went in. */
     readonly installed_at: EpochMs;
     readonly flagged: boolean;
-    /** The old filter's maintenance record; null where nothing is known of it. Made by derivation alone. */
+    /**
+     * The old filter's maintenance record; null where nothing is known of it. Made by derivation alone.
+     * Where its overuse began unseen the fact's quality is uncertain.
+     */
     readonly maintenance?: Maintenance | null;
     /** Who entered it; technician and service only. */
     readonly by?: string;
@@ -76,8 +79,6 @@ export interface Maintenance {
   readonly duration_ms: Milliseconds;
   readonly overuse_ms: Milliseconds;
   readonly overuse_since: EpochMs | null;
-  /** The limit was reached while nothing was seen; overuse_since is then the first good reading after it. */
-  readonly overuse_flagged?: boolean;
   readonly active_spray_ms: Milliseconds;
   readonly booth_in_use_ms: Milliseconds;
   readonly booth_overuse_cycles: number;
