@@ -26,7 +26,7 @@ interface Builder {
 
 /**
  * Log records of one stream's taken entries, in the order in which the fold wants them: boots in order of
- * appearance; then by mono, a coverage record standing at its `from`; at equal mono p, t, h before everything else;
+ * appearance; then by mono, a coverage record standing at its `from`; at equal mono t, p, h before everything else;
  * then as taken. Answered polls of a group not further apart than its bridge share one coverage record. An unanswered
  * poll gives a coverage record with polls 0, at most one a minute and group.
  *
@@ -94,7 +94,7 @@ function bootIndex(boots: BootId[], boot: BootId): number {
 }
 
 function rankOf(record: LogRecord): number {
-  const first = ["p", "t", "h"].indexOf(record.kind);
+  const first = ["t", "p", "h"].indexOf(record.kind);
   return first >= 0 ? first : 3;
 }
 

@@ -56,10 +56,10 @@ it("a first provisioning, the first batch and the first report say on the wire w
     scenario: "standard-cycle",
     start: START,
     unnamed: true,
-    way: (clock) => {
+    way: (clock, service_time) => {
       const http = createHttpClient({ baseUrl: gate.http });
       onTestFinished(() => http.close());
-      return { http, link: createMqttLink({ clock, service_time: createServiceTime(), agentVersion: "0.0.0" }) };
+      return { http, link: createMqttLink({ clock, service_time, agentVersion: "0.0.0" }) };
     },
   });
   onTestFinished(() => site.close());

@@ -12,7 +12,7 @@ import type { Profile } from "../../src/core/types/profile.ts";
 import type { BoothSummary } from "../../src/core/types/summary.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { wireNameOf } from "../../src/core/wire-names.ts";
-import type { Clock, Driver, Logger, Random, ServiceLink, Tail } from "../../src/ports.ts";
+import type { Clock, Driver, Logger, Random, ServiceLink, Tail, ServiceTime } from "../../src/ports.ts";
 import { summaryOf } from "../../src/report/summary.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
@@ -42,7 +42,7 @@ export interface VirtualSiteOptions {
   /** The booth has no serial number in its configuration. */
   readonly unnamed?: boolean;
   /** Instead of the virtual service's: real sockets, for what is said on the wire. */
-  readonly way?: (clock: Clock) => { readonly http: HttpClient; readonly link: ServiceLink };
+  readonly way?: (clock: Clock, service_time: ServiceTime) => { readonly http: HttpClient; readonly link: ServiceLink };
   /** Default 10 s, as the agent's own. A longer one plays days faster. */
   readonly commit_interval_ms?: number;
   /** How old the summary after a commit may be: it copies the whole state, and nothing but screens and heartbeats show it. */
@@ -123,7 +123,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const tail = memoryTail(tailLeft, (left) => {
       if (!life.dead) tailLeft = left;
     });
-    const { http, link } = options.way?.(own) ?? service;
+    const { http, link } = options.way?.(own, service_time) ?? service;
     const makeDriver = (): Driver =>
       typedDriver(virtualDriver({ booth, profile, clock: { ...own, wall: () => clock.truth() }, link: plc }));
     const agent = await startAgent(

@@ -116,7 +116,9 @@ export function pushService(
 ): void {
   const { source, installed_at, flagged } = installation;
   const value = { filter, source, installed_at, flagged, maintenance };
-  fold.facts.push({ kind: "f", ...stamp(fold), value, quality: flagged ? "uncertain" : "good" });
+  const former = maintenance === null ? null : (fold.state.filters[filter]?.former ?? null);
+  const unsure = flagged || former?.overuse.at(-1)?.flagged === true;
+  fold.facts.push({ kind: "f", ...stamp(fold), value, quality: unsure ? "uncertain" : "good" });
 }
 
 function maintenanceOf(filter_type: FilterType, filter: Installation): Maintenance | null {
@@ -131,7 +133,6 @@ function maintenanceOf(filter_type: FilterType, filter: Installation): Maintenan
     duration_ms: removed_at - installed_at,
     overuse_ms: overuseMs(filter, removed_at),
     overuse_since: since,
-    overuse_flagged: filter.overuse.at(-1)?.flagged ?? false,
     active_spray_ms: spray_ms,
     booth_in_use_ms: minutes === null ? filter.in_use_ms : Math.round(minutes * MINUTE_MS),
     booth_overuse_cycles: filter.overuse_cycles,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../../src/core/types/parameters.ts";
-import { forget, fold, put, script, silence, stay, T0, valuesOf, type Script } from "../../support/booth.ts";
+import { forget, fold, put, script, silence, stay, T0, type Script } from "../../support/booth.ts";
 import { tag, withFilters } from "../../support/parameters.ts";
 
 const MINUTE = 60_000;
@@ -121,9 +121,8 @@ describe("a limit reached while nothing is seen", () => {
     stay(booth, 10 * MINUTE, { mode: 1 });
     put(booth, { kind: "f", value: { ...value, installed_at: T0 + booth.now } });
     stay(booth, 5 * MINUTE, {});
-    const record = valuesOf(fold(booth.entries, aged, [6]).facts, "f").findLast(
-      ({ maintenance }) => maintenance,
-    )?.maintenance;
-    expect(record).toMatchObject({ overuse_flagged: flagged, overuse_since: T0 + Math.max(until, DAY) });
+    const last = fold(booth.entries, aged, [6]).facts.findLast(({ kind }) => kind === "f");
+    expect(last).toMatchObject({ value: { maintenance: { overuse_since: T0 + Math.max(until, DAY) } } });
+    expect(last?.quality).toBe(flagged ? "uncertain" : "good");
   });
 });
