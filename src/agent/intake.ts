@@ -19,9 +19,6 @@ const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([
   "first_scan",
 ]);
 
-/** Why decoding refuses a value outside its limits; other odd values are told by `oddEvents`. */
-const REFUSED: Readonly<Partial<Record<string, string>>> = { below_min: "between", above_max: "between" };
-
 /** While a group gets no answer, time passes in the log by one entry in this long. */
 const UNANSWERED_EVERY_MS = 60_000;
 
@@ -85,13 +82,6 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
       odd = looked.state;
       for (const value of looked.events) {
         const record = { kind: "e", boot, mono, at, tag: "", value, quality: "good" } as const;
-        hand({ kind: "record", take: ++take, stream, record }, false);
-      }
-      for (const { tag, reason = "" } of changes) {
-        const event = REFUSED[reason];
-        if (event === undefined) continue;
-        const value = { event, detail: `what was read is no value: ${reason.replace("_", " ")}`, tag };
-        const record: LogRecord = { kind: "e", boot, mono, at, tag: "", value, quality: "good" };
         hand({ kind: "record", take: ++take, stream, record }, false);
       }
     },

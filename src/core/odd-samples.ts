@@ -13,6 +13,8 @@ const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>>
   nan: ["sentinel", "the device shows a float that is no number"],
   inf: ["sentinel", "the device shows an infinite float"],
   not_bcd: ["sentinel", "the register holds digits that are none"],
+  below_min: ["between", "the value lies below what the tag can be"],
+  above_max: ["between", "the value lies above what the tag can be"],
   all_zero: ["all_zero", "every register of the block turned 0 at once: held for two polls"],
   torn: ["torn", "the counter fell or ran, and a second read at once didn't agree with the first"],
 };

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { expect, it, onTestFinished } from "vitest";
 import { createHttpClient } from "../../src/cloud/http.ts";
-import { createServiceTime } from "../../src/agent/service-time.ts";
 import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
 import { startService } from "../../simulators/service/start.ts";
