@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { clockOfFile } from "./clock_file.ts";
+import { clockOfFile } from "./clock-file.ts";
 import { seedSite } from "./seed.ts";
 import { startService } from "./start.ts";
 import type { RunningService } from "./start.ts";

@@ -1,6 +1,6 @@
 import type { FilterLimits, FilterType } from "../../../src/core/types/booth.ts";
 import type { Cycle } from "./cycles.ts";
-import type { Installed, Usage } from "./filter_usage.ts";
+import type { Installed, Usage } from "./filter-usage.ts";
 import type { Stage } from "./stage.ts";
 import type { BoothLog } from "./log.ts";
 import { parametersAt } from "./log.ts";

@@ -1,6 +1,6 @@
 import type { WorkingHours } from "../../../src/core/types/booth.ts";
 import { minutes } from "../time.ts";
-import { workingSpans } from "../working_hours.ts";
+import { workingSpans } from "../working-hours.ts";
 import type { BoothFigures } from "./booth.ts";
 import { booked } from "./counters.ts";
 import { boothOveruse } from "./filters.ts";

@@ -4,7 +4,7 @@ import { ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { envelope, pagingParams, windowParams } from "../http/query.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
-import { boothFields } from "./booth_fields.ts";
+import { boothFields } from "./booth-fields.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
 
 /** GET /api/booths and /api/booths/{id}. `search`: part of serial number or name; unknown `includes` are ignored. */

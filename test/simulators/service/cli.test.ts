@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { serviceCommand } from "../../../simulators/service/cli.ts";
 import { openDb } from "../../../simulators/service/db.ts";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
-import { claimBody } from "../../support/service_log.ts";
+import { claimBody } from "../../support/service-log.ts";
 
 const CLI = new URL("../../../simulators/service/cli.ts", import.meta.url).href;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script } from "../../support/service_log.ts";
-import type { Script } from "../../support/service_log.ts";
+import { EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script } from "../../support/service-log.ts";
+import type { Script } from "../../support/service-log.ts";
 
 const spray = (minutes = 12): Script =>
   script()

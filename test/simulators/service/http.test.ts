@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { seedSite } from "../../../simulators/service/seed.ts";
-import { batchOf, claimBody, EPOCH, HOUR, MINUTE, script } from "../../support/service_log.ts";
-import { claim, startBench } from "../../support/service_http.ts";
-import type { Running } from "../../support/service_http.ts";
+import { batchOf, claimBody, EPOCH, HOUR, MINUTE, script } from "../../support/service-log.ts";
+import { claim, startBench } from "../../support/service-http.ts";
+import type { Running } from "../../support/service-http.ts";
 
 const PATHS = [
   "/api/booths",

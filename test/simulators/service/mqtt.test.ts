@@ -2,10 +2,10 @@ import { gzipSync } from "node:zlib";
 import mqtt from "mqtt";
 import type { IClientOptions, MqttClient } from "mqtt";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { batchOf, script } from "../../support/service_log.ts";
+import { batchOf, script } from "../../support/service-log.ts";
 import { eventually } from "../../support/eventually.ts";
-import { claim, startBench } from "../../support/service_http.ts";
-import type { Running } from "../../support/service_http.ts";
+import { claim, startBench } from "../../support/service-http.ts";
+import type { Running } from "../../support/service-http.ts";
 
 const UP = "bg/v1/gw-1/up";
 

@@ -8,8 +8,8 @@ import { boothBySerial } from "../../../simulators/service/provisioning/rows.ts"
 import { updateProvisioning } from "../../../simulators/service/provisioning/update.ts";
 import type { Update } from "../../../simulators/service/provisioning/shapes.ts";
 import { seedSite } from "../../../simulators/service/seed.ts";
-import { bench, boundBench, claimBody, EPOCH, HOUR, MINUTE } from "../../support/service_log.ts";
-import type { Bench } from "../../support/service_log.ts";
+import { bench, boundBench, claimBody, EPOCH, HOUR, MINUTE } from "../../support/service-log.ts";
+import type { Bench } from "../../support/service-log.ts";
 
 interface Ask {
   readonly key?: string;

@@ -4,7 +4,7 @@ import type { Operation } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
 import { formatTime, minutes } from "../time.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
-import { MODE_NAMES } from "./mode_names.ts";
+import { MODE_NAMES } from "./mode-names.ts";
 
 /** GET /api/booths/{id}/duration_by_mode: minutes per mode, their sum being the window clipped to now. */
 export const durationByMode: readonly Operation[] = [

@@ -1,5 +1,5 @@
 import type { FilterType } from "../../../src/core/types/booth.ts";
-import { minuteTags, lostMemory } from "./filter_changes.ts";
+import { minuteTags, lostMemory } from "./filter-changes.ts";
 import { samplesOf } from "./log.ts";
 import type { BoothLog, Sample } from "./log.ts";
 import type { Restarts } from "./restarts.ts";

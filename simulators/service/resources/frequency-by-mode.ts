@@ -4,7 +4,7 @@ import type { Operation } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
 import { formatTime } from "../time.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
-import { MODE_NAMES } from "./mode_names.ts";
+import { MODE_NAMES } from "./mode-names.ts";
 
 /** GET /api/booths/{id}/frequency_by_mode: how often each mode began in the window. */
 export const frequencyByMode: readonly Operation[] = [

@@ -2,7 +2,7 @@
 import { startService } from "../../simulators/service/start.ts";
 import type { RunningService } from "../../simulators/service/start.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
-import { claimBody, EPOCH } from "./service_log.ts";
+import { claimBody, EPOCH } from "./service-log.ts";
 
 export interface Reply {
   readonly status: number;
