@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { clockOfFile } from "./clock-file.ts";
+import { readClockFile, scaledClock } from "../clock.ts";
 import { seedSite } from "./seed.ts";
 import { startService } from "./start.ts";
 import type { RunningService } from "./start.ts";
@@ -22,7 +22,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --serial S       put a demo site with this booth there
   --seed demo      the same with serial ABCD1234
   --plain          offer only what the interface document states: no acks, no generation
-  --clock-file F   clock ruled by a JSON file {epoch_ms, real_ms, speed}
+  --clock-file F   simulated time by a JSON file {boot, speed, monotonic_origin_ns, wall_origin_ms}
   --help           this text`;
 
 const OPTIONS = {
@@ -82,7 +82,7 @@ async function serve(values: Values, io: CommandIo): Promise<number> {
 
 async function start(values: Values): Promise<RunningService> {
   const file = values["clock-file"];
-  const clock = file === undefined ? { wall: () => Date.now() } : clockOfFile(file);
+  const clock = file === undefined ? { wall: () => Date.now() } : scaledClock(readClockFile(file));
   const ports = { port: Number(values.port), mqttPort: Number(values["mqtt-port"]) };
   const adminPort = values["admin-port"];
   const admin = adminPort === undefined ? {} : { adminPort: Number(adminPort) };

@@ -3,7 +3,8 @@ import { dirname, resolve } from "node:path";
 import type { WorkingHours } from "../core/types/booth.ts";
 import type { BoothConfig, Config, ModbusConfig } from "../core/types/config.ts";
 import { parseWith, refuseIfAny } from "./explain.ts";
-import { checkGateway, normaliseSerial } from "./gateway-checks.ts";
+import { normaliseSerial } from "../core/serial.ts";
+import { checkGateway } from "./gateway-checks.ts";
 import { opcuaOf } from "./gateway-opcua.ts";
 import { gatewaySchema } from "./gateway-schema.ts";
 import type { BoothInput, GatewayInput, ModbusInput } from "./gateway-schema.ts";
@@ -49,9 +50,10 @@ function configOf(input: GatewayInput, folder: string): Config {
 
 function boothOf(input: BoothInput, absolute: (path: string) => string): BoothConfig {
   const { serial, working_hours, modbus, opcua, ...rest } = input;
+  const normalised = serial === undefined ? null : normaliseSerial(serial);
   const settings = {
     ...rest,
-    ...(serial === undefined ? {} : { serial: normaliseSerial(serial) }),
+    ...(normalised === null ? {} : { serial: normalised }),
     working_hours: working_hours.map(shiftOf),
   };
   if (opcua !== undefined) return { ...settings, opcua: opcuaOf(opcua, absolute) };

@@ -1,3 +1,4 @@
+import { normaliseSerial } from "../core/serial.ts";
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./explain.ts";
 import { checkOpcua } from "./gateway-opcua.ts";
@@ -15,11 +16,6 @@ export function checkGateway(input: GatewayInput, source: YamlSource): readonly 
   ];
 }
 
-/** Trimmed and upper-cased, as everything that compares serials expects it. */
-export function normaliseSerial(typed: string): string {
-  return typed.trim().toUpperCase();
-}
-
 function checkService({ service }: GatewayInput, source: YamlSource): readonly Problem[] {
   const problems: Problem[] = [];
   const url = urlFault(service.url, HTTP_SCHEMES);
@@ -34,14 +30,14 @@ function checkService({ service }: GatewayInput, source: YamlSource): readonly P
 }
 
 function checkUnique({ booths }: GatewayInput, source: YamlSource): readonly Problem[] {
-  const serials = booths.map(({ serial }) => (serial === undefined ? undefined : normaliseSerial(serial)));
+  const serials = booths.map(({ serial }) => (serial === undefined ? null : normaliseSerial(serial)));
   return booths.flatMap(({ id }, index) => {
     const problems: Problem[] = [];
     const serial = serials[index];
     if (booths.findIndex((other) => other.id === id) < index) {
       problems.push(source.problemAt(["booths", index, "id"], `the id "${id}" is taken`));
     }
-    if (serial !== undefined && serials.indexOf(serial) < index) {
+    if (serial !== null && serial !== undefined && serials.indexOf(serial) < index) {
       problems.push(source.problemAt(["booths", index, "serial"], `another booth has the serial ${serial}`));
     }
     return problems;
@@ -50,8 +46,10 @@ function checkUnique({ booths }: GatewayInput, source: YamlSource): readonly Pro
 
 function checkBooth(booth: BoothInput, path: DataPath, source: YamlSource): readonly Problem[] {
   const problems: Problem[] = [];
-  if (booth.serial !== undefined && !/^[A-Z0-9]+(-[A-Z0-9]+)*$/.test(normaliseSerial(booth.serial))) {
-    problems.push(source.problemAt([...path, "serial"], "a serial number is letters, digits and single dashes"));
+  if (booth.serial !== undefined && normaliseSerial(booth.serial) === null) {
+    problems.push(
+      source.problemAt([...path, "serial"], "a serial number is at most 40 letters, digits and single dashes"),
+    );
   }
   if ((booth.modbus === undefined) === (booth.opcua === undefined)) {
     const message = "a booth needs modbus or opcua, and not both";

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { clockFileText, clockFromNow } from "../../../simulators/clock.ts";
 import { serviceCommand } from "../../../simulators/service/cli.ts";
 import { openDb } from "../../../simulators/service/db.ts";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
@@ -58,7 +59,7 @@ describe("booth-sim service", () => {
 
   it("runs by the clock of a file", async () => {
     const clock = join(folder, "clock.json");
-    writeFileSync(clock, JSON.stringify({ epoch_ms: Date.UTC(2030, 0, 1), real_ms: Date.now(), speed: 1 }));
+    writeFileSync(clock, clockFileText(clockFromNow(1, Date.UTC(2030, 0, 1))));
     const ended = new AbortController();
     let date: string | null = "";
     const io = {
