@@ -96,6 +96,7 @@ function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothPar
   const { setup, board, intake } = booth;
   return {
     ...setup,
+    booth: setup.config.id,
     groups: setup.parameters.groups,
     intake,
     status: () => board.plc,

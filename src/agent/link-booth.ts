@@ -24,6 +24,8 @@ export interface LinkTools {
 }
 
 export interface LinkBoothParts {
+  /** The booth as the configuration names it. */
+  readonly booth: string;
   readonly address: string;
   readonly groups: Parameters["groups"];
   readonly makeDriver: () => Driver;
@@ -165,7 +167,10 @@ function tellUp({ tools: { clock, log }, parts }: Told, started: Milliseconds): 
   if (parts.status().kind === "up") return;
   parts.setStatus({ kind: "up", since: clock.wall() });
   const took_ms = clock.mono() - started;
-  log.info({ event: "plc_up", address: parts.address, took_ms }, `PLC answers at ${parts.address}`);
+  log.info(
+    { event: "plc_up", booth: parts.booth, address: parts.address, took_ms },
+    `booth ${parts.booth}: PLC answers at ${parts.address}`,
+  );
 }
 
 function tellDown(
@@ -187,8 +192,8 @@ function tellDown(
   parts.setStatus(stillDown(before, down));
   if (before.kind === "up" || attempt === 1) {
     log.warn(
-      { event: "plc_down", address: parts.address, kind: error.kind },
-      `PLC at ${parts.address}: ${error.message}; ${down.advice}`,
+      { event: "plc_down", booth: parts.booth, address: parts.address, kind: error.kind },
+      `booth ${parts.booth}, PLC at ${parts.address}: ${error.message}; ${down.advice}`,
     );
   }
 }

@@ -35,6 +35,7 @@ function device(vain_ms = 500): Device {
 function run(devices: readonly Device[], more: Partial<LinkBoothParts> = {}) {
   const time = clock();
   const partsOf = (it: Device): LinkBoothParts => ({
+    booth: "a",
     address: "here",
     groups: { fast: { poll_interval_ms: 1000 } },
     makeDriver: () => driverOf(it, time),
