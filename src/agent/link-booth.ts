@@ -169,7 +169,7 @@ function tellUp({ tools: { clock, log }, parts }: Told, started: Milliseconds): 
   const took_ms = clock.mono() - started;
   log.info(
     { event: "plc_up", booth: parts.booth, address: parts.address, took_ms },
-    `booth ${parts.booth}: PLC answers at ${parts.address}`,
+    `${parts.booth}: PLC answers at ${parts.address}`,
   );
 }
 
@@ -193,7 +193,7 @@ function tellDown(
   if (before.kind === "up" || attempt === 1) {
     log.warn(
       { event: "plc_down", booth: parts.booth, address: parts.address, kind: error.kind },
-      `booth ${parts.booth}, PLC at ${parts.address}: ${error.message}; ${down.advice}`,
+      `${parts.booth}: PLC at ${parts.address}: ${error.message}; ${down.advice}`,
     );
   }
 }

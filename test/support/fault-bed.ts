@@ -128,6 +128,7 @@ function watchedLoop({ line, profile, seed, clock }: Watched) {
   const memory = emptyMemory();
   const timeouts = { connect_ms: 2000, answer_ms: ANSWER_MS };
   const parts: LinkBoothParts = {
+    booth: "test",
     address: "test",
     groups,
     makeDriver: () => modbusDriver({ line, profile, memory, timeouts, mono: () => clock.mono() }),
