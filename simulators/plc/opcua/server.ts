@@ -6,7 +6,7 @@ import {
   SecurityPolicy,
   setLogLevel,
 } from "node-opcua";
-import { fillAddressSpace, namespacesOf } from "./address-space.ts";
+import { addDecoys, fillAddressSpace, namespacesOf } from "./address-space.ts";
 import { makeServerPki } from "./certificates.ts";
 import type { OpcuaProfile } from "../../../src/core/types/profile.ts";
 import type { Booth } from "../model/booth.ts";
@@ -14,7 +14,7 @@ import type { ServerPki } from "./certificates.ts";
 
 /** How a server behaves. What is changed holds from the next `restart` on, but for bad_tags, which holds at once. */
 export interface OpcuaManners {
-  /** Another program's namespace comes first, so that every index is another one. */
+  /** Another program's namespace comes first, with the same names and other values, so that every index is another one. */
   shifted_namespaces: boolean;
   /** Offers nothing but the open channel. */
   none_only: boolean;
@@ -27,7 +27,9 @@ export interface OpcuaManners {
   max_nodes_per_read: number;
   /** Lets clients in that nobody has trusted before. */
   trust_clients: boolean;
-  /** A new certificate with the next restart. */
+  /** Lets users log in with a certificate that nobody has trusted before. */
+  trust_users: boolean;
+  /** A new certificate with the next restart; what it trusts begins anew, too. */
   new_certificate: boolean;
   /** Days until a new certificate ends; below 0: it is over already. */
   certificate_days: number;
@@ -44,6 +46,7 @@ export function goodOpcuaManners(): OpcuaManners {
     max_subscriptions: 10,
     max_nodes_per_read: 0,
     trust_clients: true,
+    trust_users: true,
     new_certificate: false,
     certificate_days: 3650,
     allow_anonymous: false,
@@ -148,7 +151,7 @@ async function launch(options: OpcuaServerOptions, { manners, pki, logins }: Par
     host: "127.0.0.1",
     serverInfo: { applicationUri: URI },
     serverCertificateManager: pki.manager,
-    userCertificateManager: pki.manager,
+    userCertificateManager: pki.users,
     certificateFile: pki.certificateFile,
     privateKeyFile: pki.privateKeyFile,
     securityModes: manners.none_only ? [None] : [SignAndEncrypt, ...(open ? [None] : [])],
@@ -170,10 +173,10 @@ async function launch(options: OpcuaServerOptions, { manners, pki, logins }: Par
   });
   await server.initialize();
   if (manners.max_sessions === 0) server.engine.serverCapabilities.maxSessions = 0;
-  const uris = [...(manners.shifted_namespaces ? [OTHER_PROGRAM] : []), ...namespacesOf(profile)];
   const { addressSpace } = server.engine;
   if (!addressSpace) throw new Error("the server has no address space");
-  fillAddressSpace(addressSpace, uris, { profile, booth, now, badTags: () => manners.bad_tags });
+  if (manners.shifted_namespaces) addDecoys(addressSpace, OTHER_PROGRAM, profile);
+  fillAddressSpace(addressSpace, namespacesOf(profile), { profile, booth, now, badTags: () => manners.bad_tags });
   await server.start();
   return server;
 }
