@@ -22,7 +22,10 @@ export interface OpcuaManners {
   none_too: boolean;
   /** At most so many sessions; 0: nobody gets one. */
   max_sessions: number;
+  /** 0: nobody gets one. */
   max_subscriptions: number;
+  /** Variables that one subscription may watch. */
+  max_monitored_items: number;
   /** 0: no limit. */
   max_nodes_per_read: number;
   /** Lets clients in that nobody has trusted before. */
@@ -44,6 +47,7 @@ export function goodOpcuaManners(): OpcuaManners {
     none_too: false,
     max_sessions: 20,
     max_subscriptions: 10,
+    max_monitored_items: 1000,
     max_nodes_per_read: 0,
     trust_clients: true,
     trust_users: true,
@@ -74,6 +78,8 @@ export interface RunningOpcua {
   readonly manners: OpcuaManners;
   /** Sessions that are open now. */
   sessions(): number;
+  /** Subscriptions that are kept now. */
+  subscriptions(): number;
   /** Logins that were tried: name and password as they came. */
   readonly logins: { readonly user: string; readonly password: string }[];
   stopServer(): Promise<void>;
@@ -118,6 +124,7 @@ export async function startOpcuaServer(options: OpcuaServerOptions): Promise<Run
     manners,
     logins,
     sessions: () => server?.engine.currentSessionCount ?? 0,
+    subscriptions: () => server?.engine.currentSubscriptionCount ?? 0,
     stopServer,
     restart: async () => {
       await stopServer();
@@ -168,11 +175,15 @@ async function launch(options: OpcuaServerOptions, { manners, pki, logins }: Par
       maxSessions: Math.max(1, manners.max_sessions),
       maxSubscriptions: manners.max_subscriptions,
       maxSubscriptionsPerSession: manners.max_subscriptions,
+      maxMonitoredItemsPerSubscription: manners.max_monitored_items,
       operationLimits: { maxNodesPerRead: manners.max_nodes_per_read },
     },
   });
   await server.initialize();
-  if (manners.max_sessions === 0) server.engine.serverCapabilities.maxSessions = 0;
+  // The library takes 0 for its default.
+  const { serverCapabilities } = server.engine;
+  if (manners.max_sessions === 0) serverCapabilities.maxSessions = 0;
+  if (manners.max_subscriptions === 0) serverCapabilities.maxSubscriptions = 0;
   const { addressSpace } = server.engine;
   if (!addressSpace) throw new Error("the server has no address space");
   if (manners.shifted_namespaces) addDecoys(addressSpace, OTHER_PROGRAM, profile);
