@@ -15,6 +15,8 @@ export interface ChannelOptions {
   readonly connect_ms: Milliseconds;
   /** From a request to the last byte of its answer. */
   readonly answer_ms: Milliseconds;
+  /** How long the channel's keys are used, at most; 3,600,000. The library renews them at three quarters of it. */
+  readonly keys_ms?: Milliseconds;
 }
 
 /** How an answer is waited for. */
@@ -44,8 +46,7 @@ export interface Channel {
   end(error: LinkError): void;
 }
 
-/** The channel's keys are renewed by the library at three quarters of this. */
-const TOKEN_LIFETIME_MS = 3_600_000;
+const KEYS_MS = 3_600_000;
 /** Longer than our own deadlines: the library's must never come first, since it leaves the connection open. */
 const LIBRARY_TIMEOUT_MS = 3_600_000;
 
@@ -132,10 +133,10 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
 }
 
 function channelOver(opcua: Opcua, options: ChannelOptions, create: () => UacpShape): SecureChannel {
-  const { policy, certificate, keys } = options;
+  const { policy, certificate, keys, keys_ms = KEYS_MS } = options;
   return new opcua.ClientSecureChannelLayer({
     connectionStrategy: { maxRetry: 0, initialDelay: 1000, maxDelay: 1000, randomisationFactor: 0 },
-    defaultSecureTokenLifetime: TOKEN_LIFETIME_MS,
+    defaultSecureTokenLifetime: keys_ms,
     defaultTransactionTimeout: LIBRARY_TIMEOUT_MS,
     transportTimeout: LIBRARY_TIMEOUT_MS,
     tokenRenewalInterval: 0,

@@ -23,6 +23,8 @@ export interface OpcuaTimeouts {
   readonly answer_ms?: Milliseconds;
   /** How long close() waits for the server to forget the session; 500. */
   readonly farewell_ms?: Milliseconds;
+  /** How long the channel's keys are used, at most; an hour. */
+  readonly keys_ms?: Milliseconds;
 }
 
 export interface OpcuaDriverOptions {
@@ -69,7 +71,9 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
   };
   const newChannel = (opcua: Opcua, more: Pick<Parameters<typeof secureChannel>[1], "policy">): Channel => {
     goOn();
-    channel = secureChannel(opcua, { ...more, endpoint: address.endpoint, connect_ms, answer_ms });
+    const { keys_ms } = timeouts;
+    const rest = { ...(keys_ms === undefined ? {} : { keys_ms }), connect_ms, answer_ms };
+    channel = secureChannel(opcua, { ...more, ...rest, endpoint: address.endpoint });
     return channel;
   };
   const open = async (): Promise<void> => {
