@@ -57,6 +57,10 @@ const opcuaSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe("Lets security_policy be None: every reading is then uncertain, and no password is sent."),
+  mode: z
+    .enum(["read", "subscribe"])
+    .exactOptional()
+    .describe("Default: read, each poll asks. subscribe: the server tells changes; where it can't, each poll asks."),
   user: z.string().min(1).max(200).exactOptional(),
   password_file: path.exactOptional().describe("File of mode 0600 that holds the user's password."),
   user_certificate_file: path.exactOptional().describe("Login by certificate, PEM."),

@@ -95,7 +95,15 @@ booths:
     });
   });
 
+  test("is read by polls where nothing else is said, or by a subscription", () => {
+    expect(addressOf('endpoint: "opc.tcp://plc:4840"')).not.toHaveProperty("mode");
+    for (const mode of ["read", "subscribe"]) {
+      expect(addressOf(`endpoint: "opc.tcp://plc:4840", mode: ${mode}`)).toMatchObject({ mode });
+    }
+  });
+
   const cases: readonly (readonly [string, string])[] = [
+    ['endpoint: "opc.tcp://plc:4840", mode: push', "opcua.mode"],
     ['endpoint: "http://plc:4840"', "opc.tcp://HOST:PORT"],
     ['endpoint: "opc.tcp://user:secret@plc:4840"', "no name or password"],
     ['endpoint: "opc.tcp://plc:4840", security_policy: None', "needs allow_insecure: true"],

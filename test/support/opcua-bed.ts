@@ -25,7 +25,7 @@ import type { TcpGate } from "./tcp-gate.ts";
 export const START = Date.UTC(2026, 2, 3, 16);
 export const PASSWORD = "never-in-clear-text";
 /** Connections that tests break leave their sessions behind for a while. */
-const MANNERS = { max_sessions: 100 };
+const MANNERS = { max_sessions: 100, max_subscriptions: 100 };
 /** When the certificates of this file's servers are valid; the tests' own now. */
 export const NOW = Date.now();
 

@@ -7,10 +7,17 @@ import { seededRandom } from "./virtual-site.ts";
 /** How a run with a spoilt answer ended, with what was read or with which kind of LinkError, and how often. */
 export type Endings = ReadonlyMap<string, number>;
 
+export interface SpoiltRuns {
+  readonly runs: number;
+  readonly right: readonly unknown[];
+  readonly seed?: number;
+  readonly mode?: "read" | "subscribe";
+}
+
 /** Connects and reads `runs` times, one bit of one answer being wrong each time, or the rest of it missing. */
 export async function spoiltRuns(
   bed: OpcuaBed,
-  { runs, right, seed = 7 }: { readonly runs: number; readonly right: readonly unknown[]; readonly seed?: number },
+  { runs, right, seed = 7, mode = "read" }: SpoiltRuns,
 ): Promise<Endings> {
   const random = seededRandom(seed);
   const kinds = new Map<string, number>();
@@ -23,7 +30,8 @@ export async function spoiltRuns(
       spoilt[at] = (spoilt[at] ?? 0) ^ (1 << Math.floor(random.next() * 8));
       return random.next() < 0.1 ? spoilt.subarray(0, at) : spoilt;
     };
-    const driver = bed.make({ timeouts: { connect_ms: 250, answer_ms: 250, farewell_ms: 20 } });
+    const address = bed.address({ mode });
+    const driver = bed.make({ address, timeouts: { connect_ms: 250, answer_ms: 250, farewell_ms: 20 } });
     const outcome = await driver
       .open(never)
       .then(() => driver.read("fast", never))

@@ -96,6 +96,33 @@ export function fillAddressSpace(addressSpace: AddressSpace, uris: readonly stri
   identify(folders, namespaces.get(DI_NAMESPACE));
 }
 
+/** Every variable of the profile once more in another program's namespace, by the same id or path, with a wrong value. */
+export function addDecoys(addressSpace: AddressSpace, uri: string, { tags }: OpcuaProfile): void {
+  const namespace = addressSpace.registerNamespace(uri);
+  const { objects } = addressSpace.rootFolder;
+  const program = namespace.addObject({ browseName: PROGRAM, organizedBy: objects });
+  for (const { point } of tags) {
+    const { node, type } = point;
+    const dataType = TYPES[type];
+    const value = { dataType, arrayType: VariantArrayType.Scalar, value: wrongValue(type) };
+    if ("id" in node) {
+      namespace.addVariable({ browseName: node.id, nodeId: node.id, componentOf: program, dataType, value });
+      continue;
+    }
+    const names = node.path.map(({ name }) => name);
+    const parent = names
+      .slice(0, -1)
+      .reduce((above: UAObject, name) => namespace.addObject({ browseName: name, organizedBy: above }), objects);
+    namespace.addVariable({ browseName: names.at(-1) ?? "", componentOf: parent, dataType, value });
+  }
+}
+
+function wrongValue(type: OpcuaType): unknown {
+  if (type === "string") return "another program";
+  if (type === "bool") return true;
+  return type === "uint64" || type === "int64" ? [0, 99] : 99;
+}
+
 /** The rest of a device's nameplate (OPC 10000-100, 5.5), beside what the profile reads of it. */
 function identify(folders: ReadonlyMap<string, UAObject>, di: Namespace | undefined): void {
   const device = [...folders.entries()].find(([key]) => key.endsWith("/BoothPlc"))?.[1];

@@ -7,7 +7,10 @@ import { crypto_utils, OPCUACertificateManager } from "node-opcua";
 /** A server's certificate and where it keeps what it trusts, in a folder that goes with it. */
 export interface ServerPki {
   readonly dir: string;
+  /** Programs that may connect. */
   readonly manager: OPCUACertificateManager;
+  /** People who may log in by certificate. */
+  readonly users: OPCUACertificateManager;
   readonly certificateFile: string;
   readonly privateKeyFile: string;
   /** SHA-256 of the certificate, lower-case hex. */
@@ -18,6 +21,8 @@ export interface ServerPki {
 export interface PkiWishes {
   /** Whether clients that nobody has trusted before may come in. */
   readonly trust_clients: boolean;
+  /** Whether users whose certificate nobody has trusted before may log in with it. */
+  readonly trust_users: boolean;
   /** Days from now until the certificate ends; below 0: it is over. */
   readonly certificate_days: number;
   readonly uri: string;
@@ -33,7 +38,11 @@ export async function makeServerPki(wishes: PkiWishes): Promise<ServerPki> {
     rootFolder: join(dir, "pki"),
     automaticallyAcceptUnknownCertificate: wishes.trust_clients,
   });
-  await manager.initialize();
+  const users = new OPCUACertificateManager({
+    rootFolder: join(dir, "users"),
+    automaticallyAcceptUnknownCertificate: wishes.trust_users,
+  });
+  await Promise.all([manager.initialize(), users.initialize()]);
   const key: unknown = await crypto_utils.generatePrivateKey(2048);
   const { privPem } = await crypto_utils.privateKeyToPEM(key);
   const { cert } = await crypto_utils.createSelfSignedCertificate({
@@ -55,11 +64,12 @@ export async function makeServerPki(wishes: PkiWishes): Promise<ServerPki> {
   return {
     dir,
     manager,
+    users,
     certificateFile,
     privateKeyFile,
     fingerprint,
     dispose: async () => {
-      await manager.dispose();
+      await Promise.all([manager.dispose(), users.dispose()]);
       rmSync(dir, { recursive: true, force: true });
     },
   };

@@ -6,7 +6,7 @@ import {
   SecurityPolicy,
   setLogLevel,
 } from "node-opcua";
-import { fillAddressSpace, namespacesOf } from "./address-space.ts";
+import { addDecoys, fillAddressSpace, namespacesOf } from "./address-space.ts";
 import { makeServerPki } from "./certificates.ts";
 import type { OpcuaProfile } from "../../../src/core/types/profile.ts";
 import type { Booth } from "../model/booth.ts";
@@ -14,7 +14,7 @@ import type { ServerPki } from "./certificates.ts";
 
 /** How a server behaves. What is changed holds from the next `restart` on, but for bad_tags, which holds at once. */
 export interface OpcuaManners {
-  /** Another program's namespace comes first, so that every index is another one. */
+  /** Another program's namespace comes first, with the same names and other values, so that every index is another one. */
   shifted_namespaces: boolean;
   /** Offers nothing but the open channel. */
   none_only: boolean;
@@ -22,12 +22,17 @@ export interface OpcuaManners {
   none_too: boolean;
   /** At most so many sessions; 0: nobody gets one. */
   max_sessions: number;
+  /** 0: nobody gets one. */
   max_subscriptions: number;
+  /** Variables that one subscription may watch. */
+  max_monitored_items: number;
   /** 0: no limit. */
   max_nodes_per_read: number;
   /** Lets clients in that nobody has trusted before. */
   trust_clients: boolean;
-  /** A new certificate with the next restart. */
+  /** Lets users log in with a certificate that nobody has trusted before. */
+  trust_users: boolean;
+  /** A new certificate with the next restart; what it trusts begins anew, too. */
   new_certificate: boolean;
   /** Days until a new certificate ends; below 0: it is over already. */
   certificate_days: number;
@@ -42,8 +47,10 @@ export function goodOpcuaManners(): OpcuaManners {
     none_too: false,
     max_sessions: 20,
     max_subscriptions: 10,
+    max_monitored_items: 1000,
     max_nodes_per_read: 0,
     trust_clients: true,
+    trust_users: true,
     new_certificate: false,
     certificate_days: 3650,
     allow_anonymous: false,
@@ -71,6 +78,8 @@ export interface RunningOpcua {
   readonly manners: OpcuaManners;
   /** Sessions that are open now. */
   sessions(): number;
+  /** Subscriptions that are kept now. */
+  subscriptions(): number;
   /** Logins that were tried: name and password as they came. */
   readonly logins: { readonly user: string; readonly password: string }[];
   stopServer(): Promise<void>;
@@ -115,6 +124,7 @@ export async function startOpcuaServer(options: OpcuaServerOptions): Promise<Run
     manners,
     logins,
     sessions: () => server?.engine.currentSessionCount ?? 0,
+    subscriptions: () => server?.engine.currentSubscriptionCount ?? 0,
     stopServer,
     restart: async () => {
       await stopServer();
@@ -148,7 +158,7 @@ async function launch(options: OpcuaServerOptions, { manners, pki, logins }: Par
     host: "127.0.0.1",
     serverInfo: { applicationUri: URI },
     serverCertificateManager: pki.manager,
-    userCertificateManager: pki.manager,
+    userCertificateManager: pki.users,
     certificateFile: pki.certificateFile,
     privateKeyFile: pki.privateKeyFile,
     securityModes: manners.none_only ? [None] : [SignAndEncrypt, ...(open ? [None] : [])],
@@ -165,15 +175,19 @@ async function launch(options: OpcuaServerOptions, { manners, pki, logins }: Par
       maxSessions: Math.max(1, manners.max_sessions),
       maxSubscriptions: manners.max_subscriptions,
       maxSubscriptionsPerSession: manners.max_subscriptions,
+      maxMonitoredItemsPerSubscription: manners.max_monitored_items,
       operationLimits: { maxNodesPerRead: manners.max_nodes_per_read },
     },
   });
   await server.initialize();
-  if (manners.max_sessions === 0) server.engine.serverCapabilities.maxSessions = 0;
-  const uris = [...(manners.shifted_namespaces ? [OTHER_PROGRAM] : []), ...namespacesOf(profile)];
+  // The library takes 0 for its default.
+  const { serverCapabilities } = server.engine;
+  if (manners.max_sessions === 0) serverCapabilities.maxSessions = 0;
+  if (manners.max_subscriptions === 0) serverCapabilities.maxSubscriptions = 0;
   const { addressSpace } = server.engine;
   if (!addressSpace) throw new Error("the server has no address space");
-  fillAddressSpace(addressSpace, uris, { profile, booth, now, badTags: () => manners.bad_tags });
+  if (manners.shifted_namespaces) addDecoys(addressSpace, OTHER_PROGRAM, profile);
+  fillAddressSpace(addressSpace, namespacesOf(profile), { profile, booth, now, badTags: () => manners.bad_tags });
   await server.start();
   return server;
 }

@@ -37,6 +37,11 @@ export interface OpcuaAddress {
   readonly endpoint: string;
   /** Messages are always signed and encrypted, but for None, which needs `allow_insecure`. */
   readonly security_policy: OpcuaPolicy;
+  /**
+   * read (the default): each poll asks. subscribe: the server tells what has changed and polls are answered from that;
+   * where it refuses, or grants less than polls would give, each poll asks.
+   */
+  readonly mode?: "read" | "subscribe";
   /** With policy None alone; every reading is then of quality uncertain, and no password is sent. */
   readonly allow_insecure: boolean;
   /** Login by name; absent: by `user_certificate_file`, else anonymous. */

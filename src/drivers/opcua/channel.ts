@@ -15,22 +15,38 @@ export interface ChannelOptions {
   readonly connect_ms: Milliseconds;
   /** From a request to the last byte of its answer. */
   readonly answer_ms: Milliseconds;
+  /** How long the channel's keys are used, at most; 3,600,000. The library renews them at three quarters of it. */
+  readonly keys_ms?: Milliseconds;
+}
+
+/** How an answer is waited for. */
+export interface Asking {
+  /** publish: beside the one ordinary request, since the server answers it when it has something to say. */
+  readonly slot?: "request" | "publish";
+  /** Absent: `answer_ms`. */
+  readonly within_ms?: Milliseconds;
+  /** A refusal in the server's own words rejects with a RefusedService, and the channel stays open. */
+  readonly tolerant?: boolean;
+}
+
+/** What was asked for is refused; everything else goes on. */
+export class RefusedService extends Error {
+  override readonly name = "RefusedService";
 }
 
 /**
- * One secure channel: opened once, ended once, one request at a time. Every promise settles: with an answer, or with a
+ * One secure channel: opened once, ended once, one request at a time, and one publish beside it. Every promise settles: with an answer, or with a
  * LinkError at the deadline, at the peer's close, at the first wrong byte, or when `end` is called.
  */
 export interface Channel {
   open(): Promise<void>;
-  /** The answer of the class; a service fault of the server ends the channel. */
-  ask<R>(request: Request, answer: abstract new (...args: never[]) => R): Promise<R>;
+  /** The answer of the class; unless `tolerant`, a service fault of the server ends the channel. */
+  ask<R>(request: Request, answer: abstract new (...args: never[]) => R, asking?: Asking): Promise<R>;
   /** Ends the connection; what is pending rejects with `error`, and so does everything after. The first reason stays. */
   end(error: LinkError): void;
 }
 
-/** The channel's keys are renewed by the library at three quarters of this. */
-const TOKEN_LIFETIME_MS = 3_600_000;
+const KEYS_MS = 3_600_000;
 /** Longer than our own deadlines: the library's must never come first, since it leaves the connection open. */
 const LIBRARY_TIMEOUT_MS = 3_600_000;
 
@@ -38,18 +54,26 @@ type Perform = (request: Request, done: (error: Error | null, response?: Respons
 
 type Args = Parameters<SecureChannel["performMessageTransaction"]>;
 
+type Slot = NonNullable<Asking["slot"]>;
+
+interface Turn {
+  readonly slot: Slot;
+  readonly ms: Milliseconds;
+  readonly what: string;
+}
+
 interface Pending {
   readonly resolve: (response: Response | null) => void;
-  readonly reject: (error: LinkError) => void;
+  readonly reject: (error: LinkError | RefusedService) => void;
   readonly timer: NodeJS.Timeout;
 }
 
 export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
-  let pending: Pending | null = null;
+  const pending = new Map<Slot, Pending>();
   let ended: LinkError | null = null;
-  const take = (): Pending | null => {
-    const taken = pending;
-    pending = null;
+  const take = (slot: Slot): Pending | undefined => {
+    const taken = pending.get(slot);
+    pending.delete(slot);
     clearTimeout(taken?.timer);
     return taken;
   };
@@ -57,22 +81,22 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
     if (ended !== null) return;
     ended = error;
     wire.end(error);
-    take()?.reject(error);
+    for (const slot of [...pending.keys()]) take(slot)?.reject(error);
     channel.dispose();
   };
-  const wire = uacpTransport({ onEnd: end, isAsked: () => pending !== null });
+  const wire = uacpTransport({ onEnd: end, isAsked: () => pending.size > 0 });
   const channel = channelOver(opcua, options, () => wire.transport);
   // The library names the least of all requests as its parameter's type.
   const perform: Perform = (request, done) =>
     channel.performMessageTransaction(...([request, done] as unknown as Args));
-  const begin = (ms: Milliseconds, what: string, act: () => void): Promise<Response | null> =>
+  const begin = ({ slot, ms, what }: Turn, act: () => void): Promise<Response | null> =>
     new Promise((resolve, reject) => {
-      if (ended !== null || pending !== null) {
+      if (ended !== null || pending.has(slot)) {
         reject(ended ?? new LinkError("config", "a request is already under way"));
         return;
       }
       const late = (): void => end(new LinkError("timeout", `no ${what} within ${ms} ms`));
-      pending = { resolve, reject, timer: setTimeout(late, ms) };
+      pending.set(slot, { resolve, reject, timer: setTimeout(late, ms) });
       try {
         act();
       } catch (cause) {
@@ -83,19 +107,21 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
   return {
     end,
     open: async () => {
-      await begin(options.connect_ms, "connection", () =>
+      await begin({ slot: "request", ms: options.connect_ms, what: "connection" }, () =>
         channel.create(options.endpoint, (error) => {
-          if (!error) take()?.resolve(null);
-          else end(faultOf(opcua, error));
+          if (!error) take("request")?.resolve(null);
+          else end(serviceFault(opcua, error) ?? faultOf(error));
         }),
       );
     },
-    ask: async (request, answer) => {
-      const response = await begin(options.answer_ms, "answer", () =>
+    ask: async (request, answer, { slot = "request", within_ms = options.answer_ms, tolerant = false } = {}) => {
+      const what = slot === "publish" ? "word of the subscription" : "answer";
+      const response = await begin({ slot, ms: within_ms, what }, () =>
         perform(request, (error, came) => {
-          const fault = error === null ? refusalOf(came) : faultOf(opcua, error);
-          if (fault !== null) end(fault);
-          else take()?.resolve(came ?? null);
+          const refusal = error === null ? refusalOf(came) : serviceFault(opcua, error);
+          if (refusal !== null && tolerant) take(slot)?.reject(new RefusedService(refusal.message));
+          else if (refusal !== null || error !== null) end(refusal ?? faultOf(error));
+          else take(slot)?.resolve(came ?? null);
         }),
       );
       if (response instanceof answer) return response;
@@ -107,10 +133,10 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
 }
 
 function channelOver(opcua: Opcua, options: ChannelOptions, create: () => UacpShape): SecureChannel {
-  const { policy, certificate, keys } = options;
+  const { policy, certificate, keys, keys_ms = KEYS_MS } = options;
   return new opcua.ClientSecureChannelLayer({
     connectionStrategy: { maxRetry: 0, initialDelay: 1000, maxDelay: 1000, randomisationFactor: 0 },
-    defaultSecureTokenLifetime: TOKEN_LIFETIME_MS,
+    defaultSecureTokenLifetime: keys_ms,
     defaultTransactionTimeout: LIBRARY_TIMEOUT_MS,
     transportTimeout: LIBRARY_TIMEOUT_MS,
     tokenRenewalInterval: 0,
@@ -134,10 +160,14 @@ function refusalOf(response: Response | undefined): LinkError | null {
 /** The two highest bits of a status code: 0 good, 1 uncertain, 2 and 3 bad. */
 const BAD = 2;
 
+/** The server's refusal of a service, where that is what the library gave up for. */
+function serviceFault(opcua: Opcua, error: Error): LinkError | null {
+  const response = "response" in error ? error.response : undefined;
+  return response instanceof opcua.ServiceFault ? statusError(response.responseHeader.serviceResult.name) : null;
+}
+
 /** What made the library give up, in our own words. */
-function faultOf(opcua: Opcua, error: Error | null | undefined): LinkError {
+function faultOf(error: Error | null): LinkError {
   if (error instanceof LinkError) return error;
-  const response = error !== null && error !== undefined && "response" in error ? error.response : undefined;
-  if (response instanceof opcua.ServiceFault) return statusError(response.responseHeader.serviceResult.name);
   return new LinkError("malformed", "the secure channel can't be kept up", error ?? undefined);
 }

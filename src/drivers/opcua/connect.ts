@@ -1,16 +1,15 @@
-import { readFileSync } from "node:fs";
-
 import { LinkError } from "../../core/link-error.ts";
 import type { OpcuaAddress } from "../../core/types/config.ts";
 import type { EpochMs, Milliseconds } from "../../core/types/units.ts";
-import { fingerprintOf, parseCertificate } from "./certificate.ts";
+import { fingerprintOf } from "./certificate.ts";
 import type { Channel, ChannelOptions } from "./channel.ts";
+import { readCertificateFile } from "./files.ts";
 import type { Opcua } from "./library.ts";
 import type { OpcuaPki } from "./pki.ts";
 import { openSession } from "./session.ts";
 import type { Session } from "./session.ts";
 import { judgeServer } from "./trust.ts";
-import type { Offer } from "./trust.ts";
+import type { Offer, Pin } from "./trust.ts";
 
 export interface Connecting {
   readonly opcua: Opcua;
@@ -59,15 +58,11 @@ async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promi
   });
 }
 
-/** Fingerprint of the certificate that a technician trusts; null: none yet. */
-function pinnedBy(address: OpcuaAddress): string | null {
-  const { server_certificate_fingerprint, server_certificate_file } = address;
-  if (server_certificate_file === undefined) return server_certificate_fingerprint ?? null;
-  try {
-    return fingerprintOf(parseCertificate(readFileSync(server_certificate_file)).raw);
-  } catch (cause) {
-    throw new LinkError("config", `${server_certificate_file} holds no certificate that can be read`, cause);
-  }
+/** What a technician trusts; null: nothing yet. */
+function pinnedBy(address: OpcuaAddress): Pin | null {
+  const { server_certificate_fingerprint, server_certificate_file: file } = address;
+  if (file !== undefined) return { fingerprint: fingerprintOf(readCertificateFile(file).raw), file };
+  return server_certificate_fingerprint === undefined ? null : { fingerprint: server_certificate_fingerprint };
 }
 
 /** Servers that don't trust a client often just hang up: whoever reads the reason needs to know what to look for. */

@@ -1,8 +1,8 @@
 import { LinkError } from "../../core/link-error.ts";
-import type { OpcuaProfile } from "../../core/types/profile.ts";
+import type { OpcuaProfile, OpcuaTag } from "../../core/types/profile.ts";
 import type { Opcua } from "./library.ts";
 import { NAMESPACE_ARRAY, namespacesIn } from "./nodes.ts";
-import type { NodeId, Resolved } from "./nodes.ts";
+import type { NodeId, Place, Resolved } from "./nodes.ts";
 import type { Session } from "./session.ts";
 import type { Sample } from "../../core/types/sample.ts";
 import { sampleOf } from "./value.ts";
@@ -20,34 +20,50 @@ export interface ReaderParts {
   readonly insecure: boolean;
 }
 
-type DataValue = NonNullable<InstanceType<Opcua["ReadResponse"]>["results"]>[number];
+export type DataValue = NonNullable<InstanceType<Opcua["ReadResponse"]>["results"]>[number];
 
-const VALUE = 13;
+export const VALUE = 13;
 
 /**
  * Each poll is a read. The list of namespaces is read along with the values: if it has changed since the nodes were
  * resolved, the same ids may mean other variables, and the session is given up.
  */
 export function cyclicReader(parts: ReaderParts): GroupReader {
-  const { opcua, session, profile, resolved, insecure } = parts;
   return async (group) => {
-    const tags = profile.tags
-      .map((tag, index) => ({ tag, place: resolved.places[index] ?? { reason: "BadNoMatch" } }))
-      .filter(({ tag }) => tag.group === group);
-    if (tags.length === 0) throw new LinkError("config", `the profile has no tag in group "${group}"`);
-    const nodes = tags.flatMap(({ place }) => ("node" in place ? [place.node] : []));
-    const values = (await readAll({ opcua, session, resolved }, nodes)).values();
-    return tags.map(({ tag, place }) => {
-      if ("reason" in place) return { tag: tag.name, value: null, quality: "bad", reason: place.reason };
-      const raw = values.next().value;
-      return sampleOf(tag, raw ?? MISSING, { insecure });
+    const found = placesOf(parts, group);
+    const values = (await readAll(parts, nodesOf(found))).values();
+    return found.map(({ tag, place }) => {
+      if ("reason" in place) return absent(tag, place.reason);
+      return sampleOf(tag, values.next().value ?? MISSING, parts);
     });
   };
 }
 
-const MISSING: RawValue = { type: 0, isScalar: true, value: null, status: "Good", code: 0, source_at: null };
+export interface PlacedTag {
+  readonly tag: OpcuaTag;
+  readonly place: Place;
+}
 
-async function readAll(
+/** A group's tags, in the profile's order; without a group all. Throws a LinkError where there is none. */
+export function placesOf({ profile, resolved }: ReaderParts, group?: string): readonly PlacedTag[] {
+  const all = profile.tags.map((tag, index) => ({ tag, place: resolved.places[index] ?? { reason: "BadNoMatch" } }));
+  const found = all.filter(({ tag }) => group === undefined || tag.group === group);
+  if (found.length === 0) throw new LinkError("config", `the profile has no tag in group "${group ?? ""}"`);
+  return found;
+}
+
+export function nodesOf(found: readonly PlacedTag[]): readonly NodeId[] {
+  return found.flatMap(({ place }) => ("node" in place ? [place.node] : []));
+}
+
+export function absent({ name }: OpcuaTag, reason: string): Sample {
+  return { tag: name, value: null, quality: "bad", reason };
+}
+
+export const MISSING: RawValue = { type: 0, isScalar: true, value: null, status: "Good", code: 0, source_at: null };
+
+/** The values of these nodes, one for each, in as many reads as the server's limit wants. */
+export async function readAll(
   { opcua, session, resolved }: Pick<ReaderParts, "opcua" | "session" | "resolved">,
   nodes: readonly NodeId[],
 ): Promise<readonly RawValue[]> {
@@ -70,14 +86,15 @@ async function readAll(
     if (came.length !== some.length) {
       throw new LinkError("malformed", `asked for ${some.length} values, the server sent ${came.length}`);
     }
-    checkNamespaces(resolved.namespaces, namespaces);
+    checkNamespaces(resolved.namespaces, namespaces?.value.value as unknown);
     for (const value of came) values.push(rawOf(opcua, value));
   }
   return values;
 }
 
-function checkNamespaces(known: readonly string[], came: DataValue | undefined): void {
-  const now = namespacesIn(came?.value.value as unknown);
+/** Throws a LinkError where the server's list of namespaces isn't the one that nodes were resolved with. */
+export function checkNamespaces(known: readonly string[], came: unknown): void {
+  const now = namespacesIn(came);
   if (now?.length === known.length && now.every((uri, index) => uri === known[index])) return;
   throw new LinkError("closed", "the server's namespaces have changed: its variables are looked up anew");
 }

@@ -2,7 +2,7 @@ import { LinkError } from "../../core/link-error.ts";
 import type { OpcuaAddress } from "../../core/types/config.ts";
 import type { OpcuaProfile } from "../../core/types/profile.ts";
 import type { EpochMs, Milliseconds } from "../../core/types/units.ts";
-import type { Driver } from "../../ports.ts";
+import type { Driver, Logger } from "../../ports.ts";
 import { secureChannel } from "./channel.ts";
 import type { Channel } from "./channel.ts";
 import { connectSession } from "./connect.ts";
@@ -13,6 +13,8 @@ import type { Opcua } from "./library.ts";
 import { resolveTags } from "./nodes.ts";
 import type { OpcuaPki } from "./pki.ts";
 import type { Session } from "./session.ts";
+import { subscribe } from "./subscribe.ts";
+import type { SubscribeParts } from "./subscribe.ts";
 
 export interface OpcuaTimeouts {
   /** Until a secure channel stands, each time; 5000. */
@@ -21,6 +23,8 @@ export interface OpcuaTimeouts {
   readonly answer_ms?: Milliseconds;
   /** How long close() waits for the server to forget the session; 500. */
   readonly farewell_ms?: Milliseconds;
+  /** How long the channel's keys are used, at most; an hour. */
+  readonly keys_ms?: Milliseconds;
 }
 
 export interface OpcuaDriverOptions {
@@ -31,6 +35,8 @@ export interface OpcuaDriverOptions {
   /** For the expiry of certificates alone. */
   readonly wall: () => EpochMs;
   readonly timeouts?: OpcuaTimeouts;
+  /** Told where a subscription was wanted and polls ask instead. */
+  readonly log?: Logger;
 }
 
 const DEFAULT_CONNECT_MS = 5000;
@@ -44,7 +50,7 @@ const MIN_IDLE_MS = 20_000;
 const IDLE_POLLS = 3;
 
 /**
- * Reads an OPC UA server over one session, which lasts until `close` or the first LinkError; it never reconnects. The
+ * Reads an OPC UA server, or lets it tell what changes, over one session, which lasts until `close` or the first LinkError; it never reconnects. The
  * library is loaded by `open`. Real time, unlike the rest of the agent: deadlines belong to the socket.
  */
 export function opcuaDriver(options: OpcuaDriverOptions): Driver {
@@ -65,7 +71,9 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
   };
   const newChannel = (opcua: Opcua, more: Pick<Parameters<typeof secureChannel>[1], "policy">): Channel => {
     goOn();
-    channel = secureChannel(opcua, { ...more, endpoint: address.endpoint, connect_ms, answer_ms });
+    const { keys_ms } = timeouts;
+    const rest = { ...(keys_ms === undefined ? {} : { keys_ms }), connect_ms, answer_ms };
+    channel = secureChannel(opcua, { ...more, ...rest, endpoint: address.endpoint });
     return channel;
   };
   const open = async (): Promise<void> => {
@@ -79,7 +87,16 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
     const wanted = { tags: profile.tags, max_nodes_per_read: profile.quirks.max_nodes_per_read };
     const resolved = await resolveTags(opcua, session, wanted);
     const insecure = address.security_policy === "None";
-    reader = cyclicReader({ opcua, session, profile, resolved, insecure });
+    const parts = { opcua, session, profile, resolved, insecure };
+    reader = address.mode === "subscribe" ? await subscribed({ ...parts, idle_ms, onFail: end }) : cyclicReader(parts);
+  };
+  const subscribed = async (parts: SubscribeParts): Promise<GroupReader> => {
+    const outcome = await subscribe(parts);
+    if ("read" in outcome) return outcome.read;
+    const { endpoint } = address;
+    const text = `no subscription at ${endpoint}: ${outcome.refused}; each poll asks instead`;
+    options.log?.warn({ event: "opcua_subscription_refused", endpoint, reason: outcome.refused }, text);
+    return cyclicReader(parts);
   };
   const read: GroupReader = async (group) => {
     goOn();

@@ -13,6 +13,10 @@ export type Request =
   | NodeOpcua.ActivateSessionRequest
   | NodeOpcua.CloseSessionRequest
   | NodeOpcua.ReadRequest
+  | NodeOpcua.CreateSubscriptionRequest
+  | NodeOpcua.CreateMonitoredItemsRequest
+  | NodeOpcua.DeleteSubscriptionsRequest
+  | NodeOpcua.PublishRequest
   | NodeOpcua.TranslateBrowsePathsToNodeIdsRequest;
 export type Response = NonNullable<Parameters<Parameters<SecureChannel["performMessageTransaction"]>[1]>[1]>;
 export type KeyProvider = NonNullable<ChannelOptions["parent"]>;

@@ -1,9 +1,9 @@
-import { createPrivateKey, createPublicKey } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { createPublicKey } from "node:crypto";
 
 import { LinkError } from "../../core/link-error.ts";
 import type { OpcuaAddress } from "../../core/types/config.ts";
 import { parseCertificate } from "./certificate.ts";
+import { readCertificateFile, readKeyOf, readSecret } from "./files.ts";
 import type { Opcua } from "./library.ts";
 
 type UserPolicy = InstanceType<Opcua["UserTokenPolicy"]>;
@@ -22,8 +22,6 @@ export type Login = Pick<
   NonNullable<ConstructorParameters<Opcua["ActivateSessionRequest"]>[0]>,
   "userIdentityToken" | "userTokenSignature"
 >;
-
-const MAX_SECRET_BYTES = 4096;
 
 /** Makes the token that the configuration asks for. Throws a LinkError that says what to mend; never holds a secret in it. */
 export async function loginOf(opcua: Opcua, address: OpcuaAddress, context: LoginContext): Promise<Login> {
@@ -64,9 +62,8 @@ async function byCertificate(opcua: Opcua, address: OpcuaAddress, context: Login
   const policy = policyOf(opcua, context, opcua.UserTokenType.Certificate);
   if (policy === null) throw new LinkError("config", "the server offers no login by certificate");
   const file = address.user_certificate_file ?? "";
-  const certificate = parseCertificate(readFile(file)).raw;
-  const keyPem = readSecret(address.user_key_file ?? "");
-  createPrivateKey(keyPem);
+  const certificate = readCertificateFile(file);
+  const keyPem = readKeyOf(certificate, { file, key_file: address.user_key_file ?? "" });
   const key = opcua.crypto_utils.makePrivateKeyFromPem(keyPem);
   const { serverCertificate, serverNonce, channelPolicy } = context;
   const security = policy.security === opcua.SecurityPolicy.None ? channelPolicy : policy.security;
@@ -75,7 +72,7 @@ async function byCertificate(opcua: Opcua, address: OpcuaAddress, context: Login
     throw new LinkError("config", "a login by certificate needs a security_policy other than None");
   }
   return {
-    userIdentityToken: new opcua.X509IdentityToken({ policyId: policy.id, certificateData: certificate }),
+    userIdentityToken: new opcua.X509IdentityToken({ policyId: policy.id, certificateData: certificate.raw }),
     userTokenSignature: signature,
   };
 }
@@ -97,34 +94,4 @@ function policyOf(
     }))
     .flatMap(({ id, security }) => (security === null ? [] : [{ id, security }]));
   return usable.toSorted((a, b) => known.indexOf(a.security) - known.indexOf(b.security))[0] ?? null;
-}
-
-function readSecret(file: string): string {
-  const mode = modeOf(file);
-  if ((mode & 0o077) !== 0) {
-    throw new LinkError("config", `${file} can be read by others (mode ${mode.toString(8)}): chmod 600 ${file}`);
-  }
-  const text = readFile(file)
-    .toString("utf8")
-    .replace(/\r?\n$/, "");
-  if (text === "") throw new LinkError("config", `${file} is empty`);
-  return text;
-}
-
-function modeOf(file: string): number {
-  try {
-    return statSync(file).mode & 0o777;
-  } catch (cause) {
-    throw new LinkError("config", `${file} can't be read`, cause);
-  }
-}
-
-function readFile(file: string): Buffer {
-  try {
-    const bytes = readFileSync(file);
-    if (bytes.length <= MAX_SECRET_BYTES * 4) return bytes;
-  } catch (cause) {
-    throw new LinkError("config", `${file} can't be read`, cause);
-  }
-  throw new LinkError("config", `${file} is too large`);
 }

@@ -21,6 +21,8 @@ export interface OwnIdentity {
 export interface OpcuaPki {
   /** Loads it, makes it where there is none, renews it before it expires. Rejects with a LinkError. */
   own(opcua: Opcua): Promise<OwnIdentity>;
+  /** When the certificate ends that is in use or would be; null: none has been made yet. Doesn't load the library. */
+  ownExpiry(): EpochMs | null;
   /** Says once per certificate that a server's is about to expire. */
   noteServer(endpoint: string, fingerprint: string, expires: EpochMs): void;
 }
@@ -80,6 +82,7 @@ export function opcuaPki(options: PkiOptions): OpcuaPki {
         throw new LinkError("config", `the gateway's OPC UA certificate can't be kept in ${options.dir}`, cause);
       });
     },
+    ownExpiry: () => readOwn(options.dir)?.certificate.validToDate.getTime() ?? null,
     noteServer: (endpoint, fingerprint, expires) => {
       if (expires - now() > RENEW_BEFORE_MS) return;
       const until = new Date(expires).toISOString().slice(0, 10);

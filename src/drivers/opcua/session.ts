@@ -3,15 +3,15 @@ import { createHash, randomBytes } from "node:crypto";
 import { LinkError } from "../../core/link-error.ts";
 import type { OpcuaAddress } from "../../core/types/config.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
-import type { Channel } from "./channel.ts";
+import type { Asking, Channel } from "./channel.ts";
 import { parseCertificate } from "./certificate.ts";
 import type { Opcua, Request } from "./library.ts";
 import { loginOf } from "./login.ts";
 import type { OwnIdentity } from "./pki.ts";
 
-/** Requests of one session, one at a time; everything that rejects has ended the channel. */
+/** Requests of one session, as the channel takes them; everything that rejects has ended it, but for a tolerated refusal. */
 export interface Session {
-  ask<R>(request: Request, answer: abstract new (...args: never[]) => R): Promise<R>;
+  ask<R>(request: Request, answer: abstract new (...args: never[]) => R, asking?: Asking): Promise<R>;
   /** Lets the server forget the session at once instead of at its time-out. */
   close(): Promise<void>;
 }
@@ -56,9 +56,9 @@ export async function openSession(opcua: Opcua, channel: Channel, options: Sessi
     channel.end(ours);
     throw ours;
   }
-  const ask: Session["ask"] = (request, answer) => {
+  const ask: Session["ask"] = (request, answer, asking) => {
     request.requestHeader.authenticationToken = created.authenticationToken;
-    return channel.ask(request, answer);
+    return channel.ask(request, answer, asking);
   };
   return {
     ask,

@@ -17,6 +17,13 @@ export interface Trusted {
   readonly expires: EpochMs;
 }
 
+/** The certificate that a technician trusts. */
+export interface Pin {
+  readonly fingerprint: string;
+  /** Where it was given as a file. */
+  readonly file?: string;
+}
+
 const MIN_RSA_BITS = 2048;
 
 /**
@@ -26,7 +33,7 @@ const MIN_RSA_BITS = 2048;
  */
 export function judgeServer(
   offers: readonly Offer[],
-  wanted: { readonly policy: OpcuaPolicy; readonly pinned: string | null; readonly now: EpochMs },
+  wanted: { readonly policy: OpcuaPolicy; readonly pinned: Pin | null; readonly now: EpochMs },
 ): Trusted | LinkError {
   const offer = offers.find(({ policy }) => policy === wanted.policy);
   if (offer === undefined) return notOffered(offers, wanted.policy);
@@ -34,7 +41,7 @@ export function judgeServer(
   if (certificate === null) return new LinkError("config", "the server shows no certificate that can be read");
   const actual = fingerprintOf(certificate.raw);
   if (wanted.pinned === null) return unknown(actual, certificate);
-  if (wanted.pinned !== actual) return changed(actual, wanted.pinned);
+  if (wanted.pinned.fingerprint !== actual) return changed(actual, wanted.pinned);
   const expires = certificate.validToDate.getTime();
   if (expires <= wanted.now) {
     const since = certificate.validToDate.toISOString().slice(0, 10);
@@ -79,11 +86,13 @@ function unknown(actual: string, certificate: X509Certificate): LinkError {
   );
 }
 
-function changed(actual: string, pinned: string): LinkError {
+function changed(actual: string, pinned: Pin): LinkError {
+  const { fingerprint, file } = pinned;
+  const advice = file === undefined ? `set opcua.server_certificate_fingerprint: "${actual}"` : `put it into ${file}`;
   return new LinkError(
     "config",
-    `the server's certificate has changed: SHA-256 is ${shownFingerprint(actual)}, pinned is ${shownFingerprint(pinned)}. ` +
-      "If somebody has renewed it in the PLC, compare the new one there and set " +
-      `opcua.server_certificate_fingerprint: "${actual}"; else another device has taken the PLC's place`,
+    `the server's certificate has changed: SHA-256 is ${shownFingerprint(actual)}, pinned is ${shownFingerprint(fingerprint)}. ` +
+      `If somebody has renewed it in the PLC, compare the new one there and ${advice}; ` +
+      "else another device has taken the PLC's place",
   );
 }

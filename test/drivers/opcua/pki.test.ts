@@ -26,6 +26,7 @@ describe("the gateway's own certificate", () => {
     const { made, said } = rig(dir);
     const opcua = await opcuaLibrary();
     const pki = made();
+    expect(pki.ownExpiry()).toBeNull();
     const [first, second] = await Promise.all([pki.own(opcua), pki.own(opcua)]);
     const afterRestart = await made().own(opcua);
     expect(second.fingerprint).toBe(first.fingerprint);
@@ -54,7 +55,9 @@ describe("the gateway's own certificate", () => {
     expect((await pki.own(opcua)).fingerprint).toBe(old.fingerprint);
     expect(said[0]).toMatch(/ends on 20\d\d-\d\d-\d\d and is renewed 30 days before/);
     time.now = ends - 29 * DAY_MS;
+    expect(pki.ownExpiry()).toBe(ends);
     const renewed = await pki.own(opcua);
+    expect(pki.ownExpiry()).toBeGreaterThan(time.now + 3000 * DAY_MS);
     expect(renewed.fingerprint).not.toBe(old.fingerprint);
     expect(renewed.uri).toBe(old.uri);
     expect(readFileSync(join(dir, "own.key"), "utf8")).toBe(key);

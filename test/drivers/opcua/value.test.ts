@@ -92,6 +92,38 @@ describe("a value of a server", () => {
     expect(sampleOf(tag, raw(7, 5), { insecure: true })).toMatchObject({ quality: "uncertain", reason: "insecure" });
   });
 
+  const statuses: readonly (readonly [name: string, code: number, quality: "good" | "uncertain" | "bad"])[] = [
+    ["Good", 0x0000_0000, "good"],
+    ["GoodOverload", 0x002f_0000, "good"],
+    ["GoodClamped", 0x0030_0000, "good"],
+    ["GoodLocalOverride", 0x0096_0000, "good"],
+    ["Good with the bit of an overflow", 0x0000_0480, "good"],
+    ["Uncertain", 0x4000_0000, "uncertain"],
+    ["UncertainInitialValue", 0x4092_0000, "uncertain"],
+    ["UncertainSensorNotAccurate", 0x4093_0000, "uncertain"],
+    ["UncertainEngineeringUnitsExceeded", 0x4094_0000, "uncertain"],
+    ["UncertainSubNormal", 0x4095_0000, "uncertain"],
+    ["Bad", 0x8000_0000, "bad"],
+    ["BadNoCommunication", 0x8031_0000, "bad"],
+    ["BadWaitingForInitialData", 0x8032_0000, "bad"],
+    ["BadOutOfService", 0x808d_0000, "bad"],
+    ["BadDeviceFailure", 0x808b_0000, "bad"],
+    ["BadSensorFailure", 0x808c_0000, "bad"],
+    ["BadUserAccessDenied", 0x801f_0000, "bad"],
+    ["of the reserved severity", 0xffff_ffff, "bad"],
+  ];
+  for (const [status, code, quality] of statuses) {
+    test(`with the status ${status} is ${quality}, and keeps the device's time`, () => {
+      const sample = sampleOf({ name: "t", point: point() }, raw(7, 5, { status, code, source_at: 12 }), {
+        insecure: false,
+      });
+      expect(sample).toEqual({
+        ...{ tag: "t", value: quality === "bad" ? null : 5, quality, source_at: 12 },
+        ...(quality === "good" ? {} : { reason: status }),
+      });
+    });
+  }
+
   test("of any kind is a value or a reason, and no bad one ever has a value", () => {
     const type = fc.constantFrom<OpcuaPoint["type"]>("bool", "uint8", "int16", "int64", "float32", "float64", "string");
     fc.assert(
