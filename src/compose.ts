@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
-import { startAgent, type Agent } from "./agent/agent.ts";
+import { startAgent, type Agent, type AgentParts } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
 import { createServiceTime } from "./agent/service-time.ts";
 import { serveSocket, type MoreServices } from "./api/server.ts";
@@ -21,12 +21,12 @@ import { statusCommand } from "./cli/status.ts";
 import { createHttpClient } from "./cloud/http.ts";
 import { createMqttLink } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
-import { findProfile } from "./config/profile.ts";
+import type { ReadyBooth, RefusedBooth, UsableConfig } from "./config/usable.ts";
 import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
 import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
 import { plcAddress } from "./core/plc-address.ts";
-import type { BoothConfig, Config } from "./core/types/config.ts";
+import type { BoothConfig } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
@@ -101,7 +101,7 @@ function terminalIo(): Io {
 }
 
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
-async function runAgent(config: Config, io: Io): Promise<void> {
+async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Promise<void> {
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
   const random = systemRandom();
   const log = createLogger(config.log_level);
@@ -146,7 +146,8 @@ async function runAgent(config: Config, io: Io): Promise<void> {
       secrets: { firstKey: () => key },
       api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
       link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),
-      booths: config.booths.map((booth) => setupOf(booth, config, links)),
+      booths: booths.map((booth) => setupOf(booth, links)),
+      disabled: refused.map(disabledOf),
     },
     io.signal,
   );
@@ -183,8 +184,13 @@ async function serveUntilFinished(
   }
 }
 
-function setupOf(booth: BoothConfig, config: Config, links: Links): BoothSetup {
-  const profile = findProfile(booth.profile, config.profile_dirs);
+function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentParts["disabled"]>[number] {
+  const advice =
+    'correct it, try it with "booth-gateway check", then restart the agent; the other booths run meanwhile';
+  return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
+}
+
+function setupOf({ config: booth, profile }: ReadyBooth, links: Links): BoothSetup {
   return {
     config: booth,
     profile,

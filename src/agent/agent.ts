@@ -1,4 +1,5 @@
 import type { Mode } from "../core/types/booth.ts";
+import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds } from "../core/types/units.ts";
 import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
 import { createBell } from "./bell.ts";
@@ -19,6 +20,8 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly heartbeat_interval_ms: Milliseconds;
   readonly broker_url: string | null;
   readonly booths: readonly BoothSetup[];
+  /** Configured booths that can't be run; told, and nothing else. */
+  readonly disabled?: readonly Omit<DisabledBooth, "since">[];
   readonly api: ServiceApi;
   readonly link: ServiceLink;
   readonly secrets: Secrets;
@@ -39,6 +42,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   const service: ServiceBoard = { link: linkDown(parts.clock.wall(), "not connected yet") };
   const { gateway_id } = await parts.identity.gateway();
   const started_at = parts.clock.wall();
+  tellDisabled(parts);
   const booths: Booth[] = [];
   for (const setup of parts.booths) booths.push(await openBooth({ ...parts, news }, setup));
   const provisioning = (booth: Booth): ProvisionParts => ({ ...parts, service, board: booth.board, news });
@@ -90,6 +94,14 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
       applyEvent(provisioning(find(id)), { kind: "confirmed", confirmation, claim_id: parts.random.uuid() }),
     finished,
   };
+}
+
+function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
+  for (const { booth, file, line, reason, advice } of disabled) {
+    const text = `${booth} is disabled: ${reason}; ${advice}`;
+    log.error({ event: "booth_disabled", booth, file, line, reason, advice }, text);
+  }
+  if (booths.length === 0) log.warn({ event: "no_booths" }, "no booth is left to run: nothing is read");
 }
 
 function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {

@@ -1,4 +1,4 @@
-import type { AgentStatus, BoothStatus } from "../core/types/status.ts";
+import type { AgentStatus, BoothStatus, DisabledBooth } from "../core/types/status.ts";
 import type { EpochMs, Milliseconds } from "../core/types/units.ts";
 import type { Clock, ServiceTime } from "../ports.ts";
 import type { BoothBoard, ServiceBoard } from "./board.ts";
@@ -15,6 +15,7 @@ export interface StatusParts {
   readonly view: StateView;
   readonly service: ServiceBoard;
   readonly boards: readonly BoothBoard[];
+  readonly disabled?: readonly Omit<DisabledBooth, "since">[];
 }
 
 export function statusOf(parts: StatusParts): AgentStatus {
@@ -28,6 +29,7 @@ export function statusOf(parts: StatusParts): AgentStatus {
     clock: clockStatusOf(parts.service_time.offset()),
     service: { ...parts.service.link, url: parts.service_url },
     booths: parts.boards.map((board) => boothStatusOf(board, parts)),
+    disabled: (parts.disabled ?? []).map((booth) => ({ ...booth, since: parts.started_at })),
     loss_window_ms: parts.commit_interval_ms,
   };
 }

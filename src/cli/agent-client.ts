@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { join } from "node:path";
-import { loadConfig } from "../config/config.ts";
+import { loadUsable } from "../config/usable.ts";
 import { CommandError, EXIT, type Io, type Values } from "./command.ts";
 
 export const DEFAULT_CONFIG = "/etc/booth-gateway/gateway.yaml";
@@ -16,7 +16,7 @@ export const SOCKET_NAME = "agent.sock";
 
 /** Where the agent's socket is: $RUNTIME_DIRECTORY, else runtime_dir of the configuration. */
 export function socketPath(values: Values, io: Io): string {
-  const runtime = io.environment["RUNTIME_DIRECTORY"] ?? loadConfig(configPath(values)).runtime_dir;
+  const runtime = io.environment["RUNTIME_DIRECTORY"] ?? loadUsable(configPath(values)).config.runtime_dir;
   return join(runtime, SOCKET_NAME);
 }
 

@@ -1,5 +1,5 @@
-import { loadConfig } from "../config/config.ts";
-import { findProfile } from "../config/profile.ts";
+import type { ConfigError } from "../config/config-error.ts";
+import { inspectConfig, type UsableConfig } from "../config/usable.ts";
 import { plcAddress } from "../core/plc-address.ts";
 import { AGENT_OPTIONS, configPath } from "./agent-client.ts";
 import { EXIT, type Command } from "./command.ts";
@@ -9,29 +9,52 @@ export const checkCommand: Command = {
   operands: "",
   summary: "read configuration and profiles and say what is wrong with them; needs no agent",
   options: AGENT_OPTIONS,
-  notes: ["A mistake is shown with file, line and column. Exit code 78: the agent would refuse this configuration."],
+  notes: [
+    "A mistake is shown with file, line and column. Exit code 78: there is one. The agent leaves out a booth with a mistake",
+    "and runs the others; it refuses a file with a mistake outside the booths.",
+  ],
   run({ values, io }) {
     const path = configPath(values);
-    const config = loadConfig(path);
-    const booths = config.booths.map((booth) => {
-      const profile = findProfile(booth.profile, config.profile_dirs);
-      return {
-        booth: booth.id,
-        serial: booth.serial ?? null,
-        profile: `${profile.name} ${profile.version}`,
-        tags: profile.tags.length,
-        plc: plcAddress(booth),
-      };
-    });
-    if (values["json"] === true)
-      io.out(`${JSON.stringify({ ok: true, file: path, service: config.service.url, booths }, null, 2)}\n`);
-    else {
-      const lines = booths.map(
-        (one) =>
-          `  ${one.booth}: ${one.profile}, ${one.tags.toString()} tags, PLC at ${one.plc}, serial ${one.serial ?? "to be entered on site"}`,
-      );
-      io.out([`${path} is in order: service ${config.service.url}`, ...lines, ""].join("\n"));
-    }
-    return Promise.resolve(EXIT.ok);
+    const usable = inspectConfig(path);
+    const errors = [...(usable.fatal === null ? [] : [usable.fatal]), ...usable.refused.map(({ error }) => error)];
+    if (values["json"] === true) io.out(`${JSON.stringify(jsonOf(path, usable), null, 2)}\n`);
+    else if (errors.length === 0) io.out(textOf(path, usable));
+    for (const error of errors) io.err(`${error.full()}\n`);
+    return Promise.resolve(errors.length === 0 ? EXIT.ok : EXIT.config);
   },
 };
+
+function textOf(path: string, usable: UsableConfig): string {
+  const lines = boothsOf(usable).map(
+    (one) =>
+      `  ${one.booth}: ${one.profile}, ${one.tags.toString()} tags, PLC at ${one.plc}, serial ${one.serial ?? "to be entered on site"}`,
+  );
+  return [`${path} is in order: service ${usable.config.service.url}`, ...lines, ""].join("\n");
+}
+
+function jsonOf(path: string, usable: UsableConfig): unknown {
+  const { config, refused, fatal } = usable;
+  const disabled = refused.map(({ id, serial, error }) => ({ booth: id, serial, problems: problemsIn(error) }));
+  return {
+    ok: fatal === null && refused.length === 0,
+    file: path,
+    service: config.service.url,
+    booths: boothsOf(usable),
+    ...(disabled.length === 0 ? {} : { disabled }),
+    ...(fatal === null ? {} : { problems: problemsIn(fatal) }),
+  };
+}
+
+function problemsIn({ file, problems }: ConfigError): readonly object[] {
+  return problems.map(({ line, column, path, message, hint }) => ({ file, line, column, path, message, hint }));
+}
+
+function boothsOf({ booths }: UsableConfig) {
+  return booths.map(({ config, profile }) => ({
+    booth: config.id,
+    serial: config.serial ?? null,
+    profile: `${profile.name} ${profile.version}`,
+    tags: profile.tags.length,
+    plc: plcAddress(config),
+  }));
+}

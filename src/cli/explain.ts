@@ -1,5 +1,4 @@
-import { loadConfig } from "../config/config.ts";
-import { findProfile } from "../config/profile.ts";
+import { loadUsable } from "../config/usable.ts";
 import type { Profile } from "../core/types/profile.ts";
 import { EXPLAINABLE, type Evidence, type Explanation } from "../report/explain.ts";
 import { configPath } from "./agent-client.ts";
@@ -22,10 +21,8 @@ export const explainCommand: Command = {
     const booth = await boothName(values, io);
     const asked = { values: { ...values, booth }, io };
     const explanation = await askReport<Explanation>(asked, "explain", reportQuery(values, { figure }));
-    const config = loadConfig(configPath(values));
-    const configured = config.booths.find(({ id }) => id === booth);
-    const register =
-      configured === undefined ? noRegister : registerIn(findProfile(configured.profile, config.profile_dirs));
+    const configured = loadUsable(configPath(values)).booths.find(({ config }) => config.id === booth);
+    const register = configured === undefined ? noRegister : registerIn(configured.profile);
     const parts = explanation.parts.map((part) => ({
       ...part,
       evidence: part.evidence.map((one) => ({ ...one, register: register(one) })),

@@ -1,4 +1,4 @@
-import type { AgentStatus, BoothStatus, LinkStatus } from "../core/types/status.ts";
+import type { AgentStatus, BoothStatus, DisabledBooth, LinkStatus } from "../core/types/status.ts";
 import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
 import { EXIT, type Command } from "./command.ts";
 import { lasting } from "./text.ts";
@@ -23,7 +23,17 @@ export function statusText(status: AgentStatus): string {
     `gateway   ${status.gateway_id}, agent ${status.agent_version}, running for ${lasting(status.at - status.started_at)}`,
     `service   ${status.service.url}: ${linkText(status.service, status.at)}`,
   ];
-  return `${[...head, ...status.booths.flatMap((booth) => ["", ...boothLines(booth, status)])].join("\n")}\n`;
+  const booths = status.booths.flatMap((booth) => ["", ...boothLines(booth, status)]);
+  const disabled = status.disabled.flatMap((booth) => ["", ...disabledLines(booth, status.at)]);
+  return `${[...head, ...booths, ...disabled].join("\n")}\n`;
+}
+
+function disabledLines({ booth, serial, since, reason, advice }: DisabledBooth, now: number): string[] {
+  return [
+    `${booth}   serial ${serial ?? "not entered"}`,
+    `  DISABLED  for ${lasting(now - since)}: ${reason}`,
+    `  advice    ${advice}`,
+  ];
 }
 
 function boothLines(booth: BoothStatus, status: AgentStatus): string[] {

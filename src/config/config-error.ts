@@ -26,6 +26,18 @@ export class ConfigError extends Error {
   readonly hint: string | undefined;
   readonly problems: readonly Problem[];
 
+  /** One line: the first problem with its place, and how many more there are. */
+  brief(): string {
+    const [first, ...rest] = this.problems;
+    const more = rest.length === 0 ? "" : `, and ${rest.length} more`;
+    return first === undefined ? this.file : `${headline(this.file, first)}${more}`;
+  }
+
+  /** Every problem, however many there are; `message` has the first ones. */
+  full(): string {
+    return this.problems.map((problem) => renderProblem(this.file, problem)).join("\n");
+  }
+
   constructor(file: string, problems: readonly Problem[], cause?: unknown) {
     super(render(file, problems), cause === undefined ? undefined : { cause });
     const first = problems[0];
@@ -44,11 +56,15 @@ function render(file: string, problems: readonly Problem[]): string {
 }
 
 function renderProblem(file: string, problem: Problem): string {
+  const head = headline(file, problem);
+  return problem.text === undefined ? head : `${head}\n${excerpt(problem.line, problem.column, problem.text)}`;
+}
+
+function headline(file: string, problem: Problem): string {
   const place = problem.line === 0 ? file : `${file}:${problem.line}:${problem.column}`;
   const where = problem.path === "" ? "" : `${problem.path}: `;
   const hint = problem.hint === undefined ? "" : ` (${problem.hint})`;
-  const head = `${place}: ${where}${problem.message}${hint}`;
-  return problem.text === undefined ? head : `${head}\n${excerpt(problem.line, problem.column, problem.text)}`;
+  return `${place}: ${where}${problem.message}${hint}`;
 }
 
 /** The line with a caret under the column; a long line is cut to the part round it. */

@@ -13,14 +13,14 @@ import { openYaml, readSource } from "./yaml-source.ts";
 
 /**
  * The gateway's configuration with defaults filled in, paths absolute (relative ones count from the file's folder),
- * serials normalised. `file` isn't read. Throws ConfigError. Profiles are NOT looked at: a broken one must cost its own
- * booth alone, so whoever starts a booth finds its profile.
+ * serials normalised. `file` isn't read, nor are profiles. Throws ConfigError for whatever is wrong; `usable.ts` lets what
+ * is wrong in a booth cost that booth alone.
  */
 export function parseConfig(text: string, file: string): Config {
   const source = openYaml(text, file);
   const input = parseWith(gatewaySchema, source);
   refuseIfAny(checkGateway(input, source), source);
-  return configOf(input, dirname(resolve(file)));
+  return configFrom(input, file);
 }
 
 /** Reads and checks the file. Throws ConfigError. */
@@ -28,7 +28,9 @@ export function loadConfig(path: string): Config {
   return parseConfig(readSource(path), path);
 }
 
-function configOf(input: GatewayInput, folder: string): Config {
+/** Pure; `input` has passed the checks. */
+export function configFrom(input: GatewayInput, file: string): Config {
+  const folder = dirname(resolve(file));
   const { ca_file, api_key_file, ...service } = input.service;
   const { clock_file, profile_dirs, ...rest } = input;
   const absolute = (path: string): string => resolve(folder, path);

@@ -11,7 +11,17 @@ type Issue = z.core.$ZodIssue;
 export function parseWith<S extends z.ZodType>(schema: S, source: YamlSource): z.output<S> {
   const result = schema.safeParse(source.data);
   if (result.success) return result.data;
-  throw new ConfigError(source.file, inOrder(result.error.issues.flatMap((issue) => explain(issue, schema, source))));
+  throw new ConfigError(source.file, explained(result.error.issues, schema, source));
+}
+
+/** What the schema has against a file's data, in the file's order. */
+export function problemsOf(schema: z.ZodType, source: YamlSource): readonly Problem[] {
+  const result = schema.safeParse(source.data);
+  return result.success ? [] : explained(result.error.issues, schema, source);
+}
+
+function explained(issues: readonly Issue[], schema: z.ZodType, source: YamlSource): readonly Problem[] {
+  return inOrder(issues.flatMap((issue) => explain(issue, schema, source)));
 }
 
 /** Throws where there are problems. */

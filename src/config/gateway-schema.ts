@@ -126,6 +126,9 @@ export const gatewaySchema = z.strictObject({
   booths: z.array(boothSchema).min(1).max(MAX_BOOTHS),
 });
 
+/** Where booths that are wrong have been left out: none may be left. */
+export const anyBoothsSchema = gatewaySchema.extend({ booths: z.array(boothSchema).max(MAX_BOOTHS) });
+
 export type GatewayInput = z.output<typeof gatewaySchema>;
 export type BoothInput = z.output<typeof boothSchema>;
 export type ModbusInput = z.output<typeof modbusSchema>;

@@ -64,14 +64,25 @@ export function loadProfile(path: string): Profile {
 
 /** The profile `name`.yaml of the first folder that has it. Throws ConfigError, also where it calls itself otherwise. */
 export function findProfile(name: string, dirs: readonly string[] = [SHIPPED_PROFILES]): Profile {
-  const file = /^[a-z0-9][a-z0-9._-]*$/.test(name) ? `${name}.yaml` : null;
-  const dir = file === null ? undefined : dirs.find((candidate) => existsSync(join(candidate, file)));
-  if (file === null || dir === undefined) throw notFound(name, dirs);
-  const path = join(dir, file);
+  const path = profileFile(name, dirs);
+  if (path === null) throw notFound(name, dirs);
   const source = openYaml(readSource(path), path);
   const profile = profileOf(source);
   if (profile.name !== name) refuseIfAny([source.problemAt(["name"], `the file's name says "${name}"`)], source);
   return profile;
+}
+
+/** Where the profile of that name stands; null: nowhere in these folders. */
+export function profileFile(name: string, dirs: readonly string[]): string | null {
+  if (!/^[a-z0-9][a-z0-9._-]*$/.test(name)) return null;
+  const dir = dirs.find((candidate) => existsSync(join(candidate, `${name}.yaml`)));
+  return dir === undefined ? null : join(dir, `${name}.yaml`);
+}
+
+/** The name that may have been meant, or those that there are. */
+export function unknownProfileHint(name: string, dirs: readonly string[]): string {
+  const names = profileNames(dirs);
+  return didYouMean(name, names) ?? `known: ${names.join(", ") || "none"}; looked in ${dirs.join(", ")}`;
 }
 
 /** Names of all profiles in the folders, shipped ones by default. */
@@ -81,7 +92,6 @@ export function profileNames(dirs: readonly string[] = [SHIPPED_PROFILES]): read
 }
 
 function notFound(name: string, dirs: readonly string[]): ConfigError {
-  const names = profileNames(dirs);
-  const hint = didYouMean(name, names) ?? `known: ${names.join(", ") || "none"}; looked in ${dirs.join(", ")}`;
+  const hint = unknownProfileHint(name, dirs);
   return new ConfigError(`${name}.yaml`, [{ line: 0, column: 0, path: "", message: "there is no such profile", hint }]);
 }

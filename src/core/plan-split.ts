@@ -69,6 +69,12 @@ export function forgetHoles(holes: Holes, block: Block): Holes {
   return kept.length === known.length ? holes : { ...holes, [block.table]: kept };
 }
 
+/** Without that one. */
+export function forgetRange(holes: Holes, table: ModbusTable, range: HoleRange): Holes {
+  const kept = (holes[table] ?? []).filter(([first, last]) => first !== range[0] || last !== range[1]);
+  return { ...holes, [table]: kept };
+}
+
 /** Declared and learned ones together. */
 export function uniteHoles(a: Holes, b: Holes): Holes {
   return Object.entries(b).reduce<Holes>(

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { ModbusPoint } from "../../src/core/types/profile.ts";
 import { emptyMemory } from "../../src/drivers/modbus/driver.ts";
+import { holesNow } from "../../src/drivers/modbus/hole-memory.ts";
 import type { LinkError } from "../../src/core/link-error.ts";
 import { exception, pattern, usualAnswer } from "../support/fake-modbus.ts";
 import { ANSWER_MS, failure, modbusBed, never, registers, values } from "../support/modbus-bed.ts";
@@ -84,7 +85,7 @@ describe("exceptions", () => {
       const first = await driver.read("g", never);
       expect(values(first)).toEqual(expected);
       expect(first[bad]).toEqual({ tag: `t${bad}`, value: null, quality: "bad", reason: "exception_2" });
-      expect(memory.holes).toEqual({ holding: [[bad, bad]] });
+      expect(holesNow(memory.holes)).toEqual({ holding: [[bad, bad]] });
       plc.requests.length = 0;
       const second = await driver.read("g", never);
       expect(values(second)).toEqual(expected);
@@ -93,6 +94,32 @@ describe("exceptions", () => {
     });
   }
 
+  test("2 at each position of a full block of 125: all other tags are read in the same call", async () => {
+    const { driverFor, plc } = bed();
+    const points = registers(125);
+    for (const { address: bad } of points) {
+      plc.holes = (_, address) => address === bad;
+      const driver = await driverFor(points);
+      const right = points.map(({ address }) => (address === bad ? null : pattern(3, address)));
+      expect(values(await driver.read("g", never))).toEqual(right);
+      expect(values(await driver.read("g", never))).toEqual(right);
+      await driver.close();
+    }
+  });
+
+  test("2 at each address between tags of two registers: every tag is read in the same call", async () => {
+    const { driverFor, plc } = bed();
+    const points = Array.from({ length: 30 }, (_, i) => point({ address: 4 * i, type: "uint32" }));
+    const right = points.map(({ address }) => pattern(3, address) * 65_536 + pattern(3, address + 1));
+    for (let bad = 2; bad < 118; bad += bad % 4 === 2 ? 1 : 3) {
+      plc.holes = (_, address) => address === bad;
+      const driver = await driverFor(points);
+      expect(values(await driver.read("g", never))).toEqual(right);
+      expect(values(await driver.read("g", never))).toEqual(right);
+      await driver.close();
+    }
+  });
+
   test("a hole between the tags is learned, kept for the next driver, and costs one request more", async () => {
     const { driverFor, plc } = bed();
     plc.holes = (_, address) => address === 5;
@@ -100,7 +127,7 @@ describe("exceptions", () => {
     const memory = emptyMemory();
     const driver = await driverFor(points, { memory });
     expect(values(await driver.read("g", never))).toEqual(points.map(({ address }) => pattern(3, address)));
-    expect(memory.holes).toEqual({ holding: [[5, 5]] });
+    expect(holesNow(memory.holes)).toEqual({ holding: [[5, 5]] });
     plc.requests.length = 0;
     const next = await driverFor(points, { memory });
     expect(values(await next.read("g", never))).toEqual(points.map(({ address }) => pattern(3, address)));
@@ -129,7 +156,7 @@ describe("exceptions", () => {
     let reads = 0;
     while ((await driver.read("g", never))[1]?.value === null && reads < 100) reads++;
     expect(reads).toBeLessThan(30);
-    expect(memory.holes).toEqual({ holding: [] });
+    expect(holesNow(memory.holes)).toEqual({ holding: [] });
     plc.requests.length = 0;
     await driver.read("g", never);
     expect(plc.requests.length).toBe(1);
@@ -142,7 +169,7 @@ describe("exceptions", () => {
     const driver = await driverFor(registers(60), { memory });
     const samples = await driver.read("g", never);
     expect(samples.every(({ quality, reason }) => quality === "bad" && reason === "exception_2")).toBe(true);
-    expect(memory.holes).toEqual({});
+    expect(holesNow(memory.holes)).toEqual({});
     plc.requests.length = 0;
     await driver.read("g", never);
     expect(plc.requests.length).toBe(1);

@@ -26,6 +26,9 @@ export function goodAnswer(request: Buffer): Buffer {
   return usualAnswer({ memory: pattern, holes: () => false }, parsed);
 }
 
+/** Reads BLOCK once, the answer being what `spoil` makes of the right one. */
+export type ReadSpoilt = (spoil: (answer: Buffer) => readonly Buffer[]) => Promise<BlockAnswer | LinkError>;
+
 /** One connection, one read, answered with what `spoil` makes of the right answer; then the peer goes away. */
 export async function readSpoilt(spoil: (answer: Buffer) => readonly Buffer[]): Promise<BlockAnswer | LinkError> {
   const wire = memoryWire();
@@ -64,8 +67,9 @@ function isAnswer(bytes: Buffer, right: Buffer, outcome: BlockAnswer): boolean {
   );
 }
 
-type Edit = (bytes: Buffer, at: number, value: number) => Buffer;
-const EDITS: readonly Edit[] = [
+/** Changes bytes at a place, by a value. */
+export type Edit = (bytes: Buffer, at: number, value: number) => Buffer;
+export const EDITS: readonly Edit[] = [
   (bytes, at, value) => {
     const copy = Buffer.from(bytes);
     copy[at % copy.length] = value;
@@ -82,16 +86,18 @@ const EDITS: readonly Edit[] = [
 const EDIT = fc.tuple(fc.nat(EDITS.length - 1), fc.nat(300), fc.nat(255));
 
 /** One read per run: whatever is done to its answer, it settles, and with a value only where the frame was whole. */
-export function mutatedAnswers(): fc.IAsyncProperty<[[number, number, number][], number]> {
+/** @param read how; over a socket a peer that goes away may show as a reset */
+export function mutatedAnswers(read: ReadSpoilt = readSpoilt): fc.IAsyncProperty<[[number, number, number][], number]> {
   return fc.asyncProperty(fc.array(EDIT, { minLength: 1, maxLength: 4 }), fc.nat(29), async (edits, cut) => {
     let right: Buffer = Buffer.alloc(0);
     let sent: Buffer = Buffer.alloc(0);
-    const outcome = await readSpoilt((answer) => {
+    const outcome = await read((answer) => {
       right = answer;
       sent = edits.reduce((bytes, [kind, at, value]) => (EDITS[kind] ?? EDITS[0])?.(bytes, at, value) ?? bytes, answer);
       return [sent.subarray(0, cut), sent.subarray(cut)].filter((piece) => piece.length > 0);
     });
-    if (outcome instanceof LinkError) return ["malformed", "closed"].includes(outcome.kind);
+    if (outcome instanceof LinkError)
+      return ["malformed", "closed", ...(read === readSpoilt ? [] : ["reset"])].includes(outcome.kind);
     // What came in one piece may have been whole already; what follows it then ends the connection.
     return [sent, sent.subarray(0, cut)].some((bytes) => isAnswer(bytes, right, outcome));
   });

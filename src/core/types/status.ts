@@ -44,6 +44,19 @@ export interface BoothStatus {
   };
 }
 
+/** A booth that the agent runs without, because what is configured for it can't work. It is looked at again at the next start. */
+export interface DisabledBooth {
+  readonly booth: BoothId;
+  readonly serial: Serial | null;
+  readonly since: EpochMs;
+  /** The file that is wrong, the configuration's or the profile's. */
+  readonly file: string;
+  /** Counts from 1; 0: the file as a whole. */
+  readonly line: number;
+  readonly reason: string;
+  readonly advice: string;
+}
+
 /** `booth-gateway status --json`: everything, without a secret. */
 export interface AgentStatus {
   readonly agent_version: string;
@@ -55,6 +68,7 @@ export interface AgentStatus {
   readonly clock: { readonly synced: boolean; readonly offset_ms: Milliseconds | null };
   readonly service: LinkStatus & { readonly url: string };
   readonly booths: readonly BoothStatus[];
+  readonly disabled: readonly DisabledBooth[];
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */
   readonly loss_window_ms: Milliseconds;
 }

@@ -1,5 +1,5 @@
 import { LinkError } from "../../core/link-error.ts";
-import type { Block, Holes } from "../../core/plan.ts";
+import type { Block } from "../../core/plan.ts";
 import { uniteHoles } from "../../core/plan-split.ts";
 import type { Piece } from "../../core/plan-split.ts";
 import type { ModbusProfile } from "../../core/types/profile.ts";
@@ -10,9 +10,10 @@ import type { Witness } from "../../core/witness.ts";
 import type { Driver } from "../../ports.ts";
 import { asker } from "./asker.ts";
 import { endOnAbort } from "./end-on-abort.ts";
-import { learn } from "./group-outcome.ts";
 import { planGroup } from "./group-plan.ts";
 import type { GroupPlan } from "./group-plan.ts";
+import { expireHoles, firmwareIn, HOLE_TTL_MS, holesNow, learnHoles, NO_HOLES, underFirmware } from "./hole-memory.ts";
+import type { HoleMemory } from "./hole-memory.ts";
 import { readPiece } from "./read-piece.ts";
 import type { PieceOutcome } from "./read-piece.ts";
 import type { ModbusLine } from "./line.ts";
@@ -37,7 +38,9 @@ export interface ModbusDriverOptions {
   readonly timeouts?: ModbusTimeouts;
   /** What earlier connections learned of the device; what this one learns goes there too. */
   readonly memory?: DeviceMemory;
-  /** The clock that counters' rates are measured by; absent: real time. */
+  /** How long a learned hole is believed; 24 h. */
+  readonly hole_ttl_ms?: Milliseconds;
+  /** The clock that counters' rates and the age of holes are measured by; absent: real time. */
   readonly mono?: () => Milliseconds;
   /** What a round trip costs, in registers; absent: the line's. TCP's makes blocks as wide as the device allows. */
   readonly roundTripRegisters?: number;
@@ -52,12 +55,12 @@ export type ModbusDriver = Driver;
 /** What is learned of a device over its connections. */
 export interface DeviceMemory {
   /** Ranges the device has refused, beside those of the profile. */
-  holes: Holes;
+  holes: HoleMemory;
   witness: Witness;
 }
 
 export function emptyMemory(): DeviceMemory {
-  return { holes: {}, witness: NO_WITNESS };
+  return { holes: NO_HOLES, witness: NO_WITNESS };
 }
 
 /** Two tries of TCP (at 0 and 1 s); a third would come after 3 s, when a new attempt is as good and jittered. */
@@ -68,7 +71,7 @@ const REFUSED_RETRY_READS = 20;
 const MAX_SPLITS_PER_READ = 40;
 
 export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
-  const { profile, line, timeouts = {} } = options;
+  const { profile, line, timeouts = {}, memory = emptyMemory() } = options;
   const { quirks } = profile;
   const unitId = options.unitId ?? quirks.unit_id;
   const answer_ms = timeouts.answer_ms ?? line.answer_ms;
@@ -83,21 +86,26 @@ export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
   const plans = new Map<string, GroupPlan>();
   /** Groups of which the device refused every point in the last read: splitting their blocks again would only cost. */
   const barren = new Set<string>();
-  const memory = options.memory ?? emptyMemory();
   const mono = options.mono ?? (() => performance.now());
   let reading = false;
 
   const planOf = (group: string): GroupPlan => {
     const known = plans.get(group);
     if (known !== undefined) return known;
-    const learned = memory.holes;
+    const learned = holesNow(memory.holes);
     const holes = uniteHoles(quirks.holes, learned);
     const round_trip_registers = options.roundTripRegisters ?? line.round_trip_registers;
     const plan = planGroup(profile, group, { options: { ...quirks, holes, round_trip_registers }, learned });
     plans.set(group, plan);
     return plan;
   };
+  const remember = (holes: HoleMemory): void => {
+    // What one group has shown may concern the blocks of all.
+    if (holes !== memory.holes) plans.clear();
+    memory.holes = holes;
+  };
   const readGroup = async (group: string): Promise<readonly Sample[]> => {
+    remember(expireHoles(memory.holes, mono(), options.hole_ttl_ms ?? HOLE_TTL_MS));
     const plan = planOf(group);
     if (plan.tags.length === 0) throw new LinkError("config", `the profile has no tag in group "${group}"`);
     const count = reads.get(group) ?? 0;
@@ -108,11 +116,10 @@ export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
     const outcome = await readPieces({ plan, pieces, maxSplits }, ask);
     if (outcome.answered.length === 0) barren.add(group);
     else barren.delete(group);
-    const after = learn(memory.holes, outcome);
-    if (after !== memory.holes) plans.clear();
-    memory.holes = after;
+    remember(learnHoles(memory.holes, outcome, mono()));
     const looked = await secondLook({ plan, outcome, orders: quirks, witness: memory.witness }, { ask, mono });
     memory.witness = looked.witness;
+    remember(underFirmware(memory.holes, firmwareIn(plan.tags, looked.samples)));
     return looked.samples;
   };
 

@@ -1,0 +1,113 @@
+import { unknownGroups } from "../core/parameters.ts";
+import type { BoothConfig, Config } from "../core/types/config.ts";
+import type { Profile } from "../core/types/profile.ts";
+import { byBooth, nameOfBooth, withoutBooths } from "./booth-problems.ts";
+import { ConfigError } from "./config-error.ts";
+import { configFrom } from "./config.ts";
+import { parseWith, problemsOf } from "./explain.ts";
+import { checkGateway } from "./gateway-checks.ts";
+import { anyBoothsSchema, gatewaySchema } from "./gateway-schema.ts";
+import { findProfile, profileFile, unknownProfileHint } from "./profile.ts";
+import { openYaml, readSource } from "./yaml-source.ts";
+import type { YamlSource } from "./yaml-source.ts";
+
+/** A booth that can be run. */
+export interface ReadyBooth {
+  readonly config: BoothConfig;
+  readonly profile: Profile;
+}
+
+/** A booth that can't: what is wrong in its entry, or in its profile's file. */
+export interface RefusedBooth {
+  /** `booths[2]` where it has no usable one. */
+  readonly id: string;
+  readonly serial: string | null;
+  readonly error: ConfigError;
+}
+
+export interface UsableConfig {
+  /** Its booths are the ready ones. */
+  readonly config: Config;
+  readonly booths: readonly ReadyBooth[];
+  /** In the file's order. */
+  readonly refused: readonly RefusedBooth[];
+  /** What is wrong beside the booths and makes the file unusable; null: nothing. */
+  readonly fatal: ConfigError | null;
+}
+
+/**
+ * Reads the configuration and the profiles it names, each booth by itself: what is wrong in one, or in its profile,
+ * refuses that one alone. Throws ConfigError where the file can't be understood beside its booths.
+ */
+export function inspectConfig(path: string): UsableConfig {
+  const source = openYaml(readSource(path), path);
+  const shape = problemsOf(gatewaySchema, source);
+  const misshapen = byBooth(shape);
+  if (misshapen.others.length > 0) throw new ConfigError(path, shape);
+  const sound = withoutBooths(source, new Set(misshapen.booths.keys()));
+  const input = parseWith(anyBoothsSchema, sound.source);
+  const checked = byBooth(checkGateway(input, sound.source));
+  const config = configFrom(input, path);
+  const errors = new Map(
+    [...misshapen.booths, ...checked.booths].map(([index, problems]) => [index, new ConfigError(path, problems)]),
+  );
+  const booths: ReadyBooth[] = [];
+  for (const [position, booth] of config.booths.entries()) {
+    const index = sound.indices[position] ?? position;
+    if (errors.has(index)) continue;
+    const profile = profileFor(booth, { source, index, dirs: config.profile_dirs });
+    if (profile instanceof ConfigError) errors.set(index, profile);
+    else booths.push({ config: booth, profile });
+  }
+  return {
+    config: { ...config, booths: booths.map((booth) => booth.config) },
+    booths,
+    refused: [...errors]
+      .toSorted(([a], [b]) => a - b)
+      .map(([index, error]) => ({ ...nameOfBooth(source, index), error })),
+    fatal: checked.others.length === 0 ? null : new ConfigError(path, checked.others),
+  };
+}
+
+/** For whoever can't go on with a file that is wrong beside its booths. Throws ConfigError. */
+export function loadUsable(path: string): UsableConfig {
+  const usable = inspectConfig(path);
+  if (usable.fatal !== null) throw usable.fatal;
+  return usable;
+}
+
+interface Place {
+  readonly source: YamlSource;
+  /** The booth's in the file. */
+  readonly index: number;
+  readonly dirs: readonly string[];
+}
+
+/** The booth's profile; or why it has none, or none that fits. */
+function profileFor(booth: BoothConfig, { source, index, dirs }: Place): Profile | ConfigError {
+  const at = ["booths", index];
+  if (profileFile(booth.profile, dirs) === null) {
+    const hint = unknownProfileHint(booth.profile, dirs);
+    const message = `there is no profile "${booth.profile}"`;
+    return new ConfigError(source.file, [source.problemAt([...at, "profile"], message, { hint })]);
+  }
+  try {
+    const profile = findProfile(booth.profile, dirs);
+    const link = booth.modbus === undefined ? "opcua" : "modbus";
+    const problems = unknownGroups(profile, booth).map((group) =>
+      source.problemAt([...at, "poll", group], `the profile ${profile.name} has no poll group "${group}"`, {
+        at: "key",
+        hint: `it has ${Object.keys(profile.groups).join(", ")}`,
+      }),
+    );
+    if (profile.protocol !== link) {
+      const message = `the profile ${profile.name} is for ${profile.protocol}, the booth's link is ${link}`;
+      const hint = `give the booth ${profile.protocol}: instead, or a profile for ${link}`;
+      problems.push(source.problemAt([...at, link], message, { at: "key", hint }));
+    }
+    return problems.length === 0 ? profile : new ConfigError(source.file, problems);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+}
