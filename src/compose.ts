@@ -8,6 +8,7 @@ import { serveSocket, type MoreServices } from "./api/server.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
 import { checkCommand } from "./cli/check.ts";
 import { CommandError, EXIT, type Io } from "./cli/command.ts";
+import { detectCommand } from "./cli/detect.ts";
 import { dispatch } from "./cli/dispatch.ts";
 import { durationsCommand } from "./cli/durations.ts";
 import { explainCommand } from "./cli/explain.ts";
@@ -76,6 +77,7 @@ export async function main(argv: readonly string[]): Promise<void> {
       checkCommand,
       planCommand(tools),
       tagsCommand(tools),
+      detectCommand(tools),
       schemasCommand,
     ],
   };
