@@ -16,6 +16,7 @@ import { filtersCommand } from "./cli/filters.ts";
 import { historyCommand } from "./cli/history.ts";
 import { rebuildCommand } from "./cli/rebuild.ts";
 import { planCommand } from "./cli/plan.ts";
+import { probeCommand } from "./cli/probe.ts";
 import { provisionCommand } from "./cli/provision.ts";
 import { runCommand } from "./cli/run.ts";
 import { schemasCommand } from "./cli/schemas.ts";
@@ -78,6 +79,7 @@ export async function main(argv: readonly string[]): Promise<void> {
       planCommand(tools),
       tagsCommand(tools),
       detectCommand(tools),
+      probeCommand(tools),
       schemasCommand,
     ],
   };
