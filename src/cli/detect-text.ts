@@ -6,7 +6,7 @@ export interface Finding {
   readonly best: Candidate | null;
   /** As it would stand in a profile; null where nothing fits. */
   readonly point: Readonly<Record<string, string>> | null;
-  readonly also: number;
+  readonly also: readonly Candidate[];
 }
 
 export function findingOf(ranked: readonly Ranked[]): Finding {
@@ -14,7 +14,7 @@ export function findingOf(ranked: readonly Ranked[]): Finding {
   const best = fitting[0]?.candidate ?? null;
   // Reading the same registers another way with the same result isn't a second opinion.
   const others = fitting.slice(1).filter(({ candidate }) => !isSame(candidate, best));
-  return { best, point: best === null ? null : pointOf(best), also: others.length };
+  return { best, point: best === null ? null : pointOf(best), also: others.map(({ candidate }) => candidate) };
 }
 
 function isSame(a: Candidate, b: Candidate | null): boolean {
@@ -63,9 +63,11 @@ export function findingText({ best, point, also }: Finding, { expect }: Clues): 
       : `Nothing near ${expect}: check the address and the unit id, try other types with --type, or a tag with a scale.\n`;
   }
   const yaml = Object.entries(point).map(([name, value]) => `${name}: ${name === "address" ? `"${value}"` : value}`);
+  const [next] = also;
+  const count = `${also.length} other ${also.length === 1 ? "reading fits" : "readings fit"} too`;
   const others =
-    also === 0
+    next === undefined
       ? ""
-      : `${also} other ${also === 1 ? "reading fits" : "readings fit"} too: ${expect === undefined ? "give --expect VALUE as the display shows it" : "ask again when the value has changed"}.\n`;
+      : `${count}, the first ${shown(next.value)} at ${next.place.table}:${next.place.address}, ${next.type}, ${next.order.letters}: ${expect === undefined ? "give --expect VALUE as the display shows it" : "the manual's order decides, else ask again when the value has changed"}.\n`;
   return `* ${shown(best.value)}; in the profile: { ${yaml.join(", ")} }\n${others}`;
 }

@@ -68,6 +68,11 @@ export interface Ranked {
 
 /** With --expect: a display shows rounded values, and they move while one looks. */
 export const NEAR = 0.05;
+/**
+ * Distances of floats within one band are alike; of whole numbers a display shows every digit. The high word of a float before the low word of its neighbour reads nearly like the
+ * float itself, so digits that no display shows must not decide.
+ */
+const BAND = 0.005;
 /** Without limits of its own, what a booth measures or counts lies within these, and a fraction isn't tinier. */
 export const USUAL = { most: 1_000_000, least: 0.001 } as const;
 
@@ -122,7 +127,7 @@ export function candidateOf(
 }
 
 /**
- * Best first; equal ones stay in the order given. With `expect` the misfit is the relative distance, plausible up to
+ * Best first; equal ones stay in the order given. With `expect` the misfit is the relative distance in bands, plausible up to
  * NEAR. Without: registers that are all zero, floats below USUAL.least, values outside min and max (else USUAL) aren't; of the rest
  * floats come before integers and wide ones before narrow ones, since those seldom look right by chance.
  */
@@ -136,7 +141,8 @@ function misfitOf({ value, words, type }: Candidate, { expect, min, max }: Clues
   if (value === null || !Number.isFinite(value)) return Infinity;
   if (expect !== undefined) {
     const distance = Math.abs(value - expect) / Math.max(Math.abs(expect), Number.EPSILON);
-    return distance <= NEAR ? distance : Infinity;
+    if (distance > NEAR) return Infinity;
+    return type.startsWith("float") ? Math.floor(distance / BAND) : distance / BAND;
   }
   const size = Math.abs(value);
   // What isn't a float, read as one, mostly gives next to nothing, which any limits round 0 would let pass.
