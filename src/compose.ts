@@ -8,16 +8,20 @@ import { serveSocket, type MoreServices } from "./api/server.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
 import { checkCommand } from "./cli/check.ts";
 import { CommandError, EXIT, type Io } from "./cli/command.ts";
+import { detectCommand } from "./cli/detect.ts";
 import { dispatch } from "./cli/dispatch.ts";
 import { durationsCommand } from "./cli/durations.ts";
 import { explainCommand } from "./cli/explain.ts";
 import { filtersCommand } from "./cli/filters.ts";
 import { historyCommand } from "./cli/history.ts";
 import { rebuildCommand } from "./cli/rebuild.ts";
+import { planCommand } from "./cli/plan.ts";
+import { probeCommand } from "./cli/probe.ts";
 import { provisionCommand } from "./cli/provision.ts";
 import { runCommand } from "./cli/run.ts";
 import { schemasCommand } from "./cli/schemas.ts";
 import { statusCommand } from "./cli/status.ts";
+import { tagsCommand } from "./cli/tags.ts";
 import { createHttpClient } from "./cloud/http.ts";
 import { createMqttLink } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
@@ -33,6 +37,7 @@ import { wireNameOf } from "./core/wire-names.ts";
 import { modbusLinks } from "./drivers/modbus/links.ts";
 import { opcuaDriver } from "./drivers/opcua/driver.ts";
 import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
+import { driverTools } from "./drivers/tools.ts";
 import { refusingDriver } from "./drivers/refusing.ts";
 import { clockFromFile, systemClock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
@@ -55,6 +60,8 @@ function versionOf(file: URL): string {
 
 /** The command line. Sets the process's exit code; never rejects. */
 export async function main(argv: readonly string[]): Promise<void> {
+  const io = terminalIo();
+  const tools = driverTools({ wall: () => Date.now(), log: createLogger("error") });
   const program = {
     name: "booth-gateway",
     summary: "edge gateway agent for paint and spray booths",
@@ -69,10 +76,14 @@ export async function main(argv: readonly string[]): Promise<void> {
       explainCommand,
       rebuildCommand,
       checkCommand,
+      planCommand(tools),
+      tagsCommand(tools),
+      detectCommand(tools),
+      probeCommand(tools),
       schemasCommand,
     ],
   };
-  process.exitCode = await dispatch(program, argv, terminalIo());
+  process.exitCode = await dispatch(program, argv, io);
 }
 
 function terminalIo(): Io {

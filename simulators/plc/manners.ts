@@ -33,6 +33,8 @@ export interface Manners {
   wrong_length: boolean;
   /** Closes the connection after the request instead of answering. */
   close_on_request: boolean;
+  /** Largest PDU of an identification (43/14), so that it takes several; null: the device doesn't know the function. */
+  identification_bytes: number | null;
   /** Sends each answer in pieces of so many bytes; null: whole. */
   split_bytes: number | null;
 }
@@ -51,6 +53,7 @@ export function goodManners(): Manners {
     short_by: 0,
     wrong_length: false,
     close_on_request: false,
+    identification_bytes: 253,
     split_bytes: null,
   };
 }

@@ -1,5 +1,6 @@
 import type { ModbusTable } from "../../src/core/types/profile.ts";
 import type { BadRange, Manners } from "./manners.ts";
+import type { IdentificationObject } from "./identification.ts";
 import type { RegisterImage } from "./registers.ts";
 
 /** Modbus Messaging on TCP/IP Implementation Guide V1.0b, 3.1: MBAP header of 7 bytes, PDU of at most 253. */
@@ -83,6 +84,8 @@ export interface Device {
   readonly max_registers: number;
   readonly max_bits: number;
   readonly manners: Manners;
+  /** What it says of itself, by object id; absent: nothing. */
+  readonly identification?: (at: number) => readonly IdentificationObject[];
   /** Simulated epoch ms of the last answer; -Infinity before the first. */
   answered_at: number;
 }

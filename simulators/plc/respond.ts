@@ -1,3 +1,4 @@
+import { identificationPdu, isIdentification } from "./identification.ts";
 import { answer } from "./modbus-frames.ts";
 import type { Device, Request } from "./modbus-frames.ts";
 import type { ServerCounts } from "./counts.ts";
@@ -22,10 +23,14 @@ export function respond(
   const about = manners.late_answers ? asked.last : request;
   asked.last = request;
   if (manners.drop_answers || !about) return null;
-  const { pdu, values } = answer(device, about, as.now);
+  const objects = device.identification?.(as.now) ?? [];
+  const { pdu, values } =
+    isIdentification(about.pdu) && objects.length > 0 && manners.identification_bytes !== null
+      ? { pdu: identificationPdu(objects, about.pdu, manners.identification_bytes), values: 0 }
+      : answer(device, about, as.now);
   device.answered_at = as.now;
   counts.values += values;
-  if (values === 0) counts.exceptions++;
+  if (((pdu[0] ?? 0) & 0x80) !== 0) counts.exceptions++;
   if (!manners.wrong_length) return as.wrap(about, pdu, 0);
   const overstated = Buffer.from(pdu);
   if (values > 0) overstated[1] = Math.min(250, (overstated[1] ?? 0) + 2);

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { createBooth } from "./model/booth.ts";
 import { goodManners } from "./manners.ts";
+import { identificationOf } from "./identification.ts";
 import { startModbusServer } from "./modbus-server.ts";
 import { startRtuSerial, startRtuTcp } from "./rtu-server.ts";
 import { registerImage } from "./registers.ts";
@@ -89,6 +90,7 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
     max_registers,
     max_bits,
     manners,
+    identification: (at) => identificationOf(profile, booth.stateAt(at).identity),
     answered_at: -Infinity,
   };
   const link = (): "up" | "dark" | "silent" => {

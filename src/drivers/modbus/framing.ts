@@ -6,7 +6,7 @@ export interface Framing {
   readonly awaiting: boolean;
   /**
    * Takes a read request as modbus-serial writes it (RTU with CRC); gives what goes over the wire, null for anything but
-   * the four functions that read: this is what makes the driver read-only.
+   * the four functions that read and the identification (43/14): this is what makes the driver read-only.
    */
   request(request: Buffer): Buffer | null;
   /**

@@ -1,3 +1,5 @@
+import { DEVICE_ID_CODES, DEVICE_ID_FUNCTION, DEVICE_ID_MEI, identificationLength } from "./device-id.ts";
+
 /**
  * Modbus TCP framing, pure. An answer is taken only if every field of it fits the one request that is under way
  * (Modbus Messaging on TCP/IP Implementation Guide V1.0b, section 3.1.3; Application Protocol V1.1b3, 6.1 to 6.4).
@@ -9,6 +11,10 @@ export const MBAP_BYTES = 6;
 export const MAX_FRAME_BYTES = 260;
 /** Unit, function, address, count: what every read request has, without CRC. */
 const READ_REQUEST_BYTES = 6;
+/** Unit, function, MEI type, read code, first object. */
+const IDENTIFY_REQUEST_BYTES = 5;
+/** Header's length field of the smallest identification and of the largest frame. */
+const IDENTIFY_LENGTHS = { min: 8, max: 254 };
 const EXCEPTION_BIT = 0x80;
 /** Unit, function, exception code. */
 const EXCEPTION_BYTES = 3;
@@ -20,6 +26,8 @@ export interface Expected {
   readonly code: number;
   /** Bytes of data in a good answer. */
   readonly dataBytes: number;
+  /** Identification (43/14) alone, whose length only the answer tells: the read code that was asked with. */
+  readonly identify?: number;
 }
 
 export type Verdict =
@@ -32,11 +40,12 @@ const PARTIAL: Verdict = { kind: "partial" };
 
 /**
  * Reads what a good answer must be off an RTU request as modbus-serial writes it. Null for anything but the four
- * functions that read: this is what makes the driver read-only.
+ * functions that read and the device's identification (43 with MEI type 14): this is what makes the driver read-only.
  */
 export function expectedAnswer(request: Uint8Array, transaction: number): Expected | null {
   const unit = request[0] ?? 0;
   const code = request[1] ?? 0;
+  if (code === DEVICE_ID_FUNCTION) return expectedIdentification(request, transaction);
   const count = ((request[4] ?? 0) << 8) | (request[5] ?? 0);
   if (request.length !== READ_REQUEST_BYTES + 2 || code < 1 || code > 4) return null;
   const bits = code <= 2;
@@ -44,13 +53,22 @@ export function expectedAnswer(request: Uint8Array, transaction: number): Expect
   return { transaction, unit, code, dataBytes: bits ? Math.ceil(count / 8) : count * 2 };
 }
 
+/** MEI type 13 of the same function carries CANopen, writes among it. */
+function expectedIdentification(request: Uint8Array, transaction: number): Expected | null {
+  const [unit = 0, code = 0, mei = 0, identify = 0] = request;
+  const isAsked = identify >= DEVICE_ID_CODES.basic && identify <= DEVICE_ID_CODES.extended;
+  if (request.length !== IDENTIFY_REQUEST_BYTES + 2 || mei !== DEVICE_ID_MEI || !isAsked) return null;
+  return { transaction, unit, code, dataBytes: 0, identify };
+}
+
 /** The frame for a request: its CRC dropped, the header put before it. */
 export function frameRequest(request: Buffer, transaction: number): Buffer {
-  const frame = Buffer.allocUnsafe(MBAP_BYTES + READ_REQUEST_BYTES);
+  const length = request.length - 2;
+  const frame = Buffer.allocUnsafe(MBAP_BYTES + length);
   frame.writeUInt16BE(transaction, 0);
   frame.writeUInt16BE(0, 2);
-  frame.writeUInt16BE(READ_REQUEST_BYTES, 4);
-  request.copy(frame, MBAP_BYTES, 0, READ_REQUEST_BYTES);
+  frame.writeUInt16BE(length, 4);
+  request.copy(frame, MBAP_BYTES, 0, length);
   return frame;
 }
 
@@ -65,11 +83,17 @@ export function judge(inbox: Buffer, size: number, expected: Expected): Verdict 
   if (protocol !== 0) return malformed(`protocol id ${protocol}`);
   const length = inbox.readUInt16BE(4);
   const good = 3 + expected.dataBytes;
-  if (length !== good && length !== EXCEPTION_BYTES) return malformed(`length ${length} instead of ${good}`);
+  if (!isPossible(length, expected)) return malformed(`length ${length} instead of ${good}`);
   const end = MBAP_BYTES + length;
   if (size < end) return PARTIAL;
   if (size > end) return malformed(`${size - end} bytes too many`);
   return judgeBody(inbox, length, expected);
+}
+
+function isPossible(length: number, expected: Expected): boolean {
+  if (length === EXCEPTION_BYTES) return true;
+  if (expected.identify === undefined) return length === 3 + expected.dataBytes;
+  return length >= IDENTIFY_LENGTHS.min && length <= IDENTIFY_LENGTHS.max;
 }
 
 function judgeBody(inbox: Buffer, length: number, expected: Expected): Verdict {
@@ -82,6 +106,11 @@ function judgeBody(inbox: Buffer, length: number, expected: Expected): Verdict {
     return third === 0 ? malformed("exception 0") : answer;
   }
   if (code !== expected.code) return malformed(`function ${code} instead of ${expected.code}`);
+  if (expected.identify !== undefined) {
+    const size = MBAP_BYTES + length;
+    const found = identificationLength(inbox, { from: MBAP_BYTES + 1, size }, expected.identify);
+    return found === length - 1 ? answer : malformed(typeof found === "string" ? found : "an identification cut off");
+  }
   if (length !== 3 + expected.dataBytes || third !== expected.dataBytes) {
     return malformed(`${third} bytes of data instead of ${expected.dataBytes}`);
   }

@@ -15,7 +15,7 @@ export interface ModbusPort {
   open(callback: (error?: LinkError) => void): void;
   close(callback?: () => void): void;
   destroy(): void;
-  /** Sends one read request. Throws LinkError "config" for anything else: nothing but reads can leave. */
+  /** Sends one read request, or one for the identification. Throws LinkError "config" for anything else: nothing but reads can leave. */
   write(request: Buffer): void;
   on(event: string, listener: PortListener): void;
   once(event: string, listener: PortListener): void;

@@ -1,4 +1,5 @@
 import { crc16 } from "./crc16.ts";
+import { identificationLength } from "./device-id.ts";
 import type { Expected, Verdict } from "./mbap.ts";
 
 /**
@@ -31,10 +32,9 @@ export function judgeRtu(bytes: Buffer, size: number, asked: { expected: Expecte
   const third = bytes[2] ?? 0;
   const isException = code !== expected.code;
   if (isException && third === 0) return malformed("exception 0");
-  if (!isException && third !== expected.dataBytes) {
-    return malformed(`${third} bytes of data instead of ${expected.dataBytes}`);
-  }
-  const end = isException ? EXCEPTION_BYTES : 3 + expected.dataBytes + CRC_BYTES;
+  const end = isException ? EXCEPTION_BYTES : goodEnd(bytes, size, expected);
+  if (typeof end === "string") return malformed(end);
+  if (end === null) return PARTIAL;
   if (size < end) return PARTIAL;
   if (size > end) return malformed(`${size - end} bytes too many`);
   if (!hasGoodCrc(bytes, end)) return malformed("its CRC is wrong");
@@ -42,6 +42,17 @@ export function judgeRtu(bytes: Buffer, size: number, asked: { expected: Expecte
     return malformed("our own request came back: the adapter echoes");
   }
   return { kind: "answer", end };
+}
+
+/** Where a good answer ends; null: too little of it is there to tell; a text: what is wrong with it. */
+function goodEnd(bytes: Buffer, size: number, expected: Expected): number | string | null {
+  if (expected.identify !== undefined) {
+    const length = identificationLength(bytes, { from: 1, size }, expected.identify);
+    return typeof length === "number" ? 1 + length + CRC_BYTES : length;
+  }
+  const third = bytes[2] ?? 0;
+  if (third !== expected.dataBytes) return `${third} bytes of data instead of ${expected.dataBytes}`;
+  return 3 + expected.dataBytes + CRC_BYTES;
 }
 
 /**

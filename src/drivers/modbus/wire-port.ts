@@ -54,7 +54,8 @@ export function wirePort(openWire: OpenWire, framing: Framing): MakePort {
         if (wire === null || !open) throw new LinkError("closed", "the connection is not open");
         if (framing.awaiting) throw new LinkError("config", "a request is already under way");
         const bytes = framing.request(request);
-        if (bytes === null) throw new LinkError("config", "only reads (functions 1 to 4) may be sent");
+        if (bytes === null)
+          throw new LinkError("config", "only reads (functions 1 to 4, and 43 with MEI type 14) may be sent");
         wire.write(bytes);
       },
       close(callback) {

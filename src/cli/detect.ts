@@ -1,0 +1,193 @@
+import { parseAddress, type TableAddress } from "../config/profile-address.ts";
+import { findProfile, SHIPPED_PROFILES } from "../config/profile.ts";
+import { candidateOf, DETECTABLE, NEAR, ordersFor, placesOf, rank, USUAL, widthOfType } from "../core/detect.ts";
+import type { Candidate, Clues, DetectableType, OrderPair, Place, Ranked } from "../core/detect.ts";
+import type { ModbusProfile, ModbusTag } from "../core/types/profile.ts";
+import { AGENT_OPTIONS } from "./agent-client.ts";
+import { CommandError, EXIT, type Command, type Io, type Values } from "./command.ts";
+import { candidatesText, findingOf, findingText } from "./detect-text.ts";
+import { chosenBooth, numberOption, unreachable, type PlcTools, type ToolConnection } from "./plc-tools.ts";
+
+const TIMES = { connect_ms: 2500, answer_ms: 2000 } as const;
+const MODBUS_PORT = 502;
+/** Tried for an address of which nobody says the type. */
+const USUAL_TYPES: readonly DetectableType[] = ["float32", "uint32", "int32", "uint16", "int16"];
+
+/** `booth-gateway detect`: which address, type and order a manual means. */
+export function detectCommand(tools: PlcTools): Command {
+  return {
+    name: "detect",
+    operands: "TAG|ADDRESS",
+    summary: "read a value in all address bases and orders side by side and mark what fits; needs no agent",
+    options: {
+      ...AGENT_OPTIONS,
+      host: { value: "HOST", text: "the PLC (default: the booth's of the configuration)" },
+      port: { value: "PORT", text: `its Modbus TCP port (default the booth's, else ${MODBUS_PORT})` },
+      unit: { value: "N", text: "its unit id (default the booth's or the profile's, else 1)" },
+      booth: { value: "BOOTH", text: "whose profile has the tag, where the configuration has several booths" },
+      profile: { value: "NAME", text: "take the tag from this shipped profile, without a configuration" },
+      type: { value: "TYPE,...", text: `types to try (default the tag's, else ${USUAL_TYPES.join(",")})` },
+      expect: { value: "VALUE", text: "what the machine's own display shows now, in the tag's unit" },
+    },
+    notes: [
+      "ADDRESS is written as in a profile: 400001, 40001, 4x0001, holding:0, input:0x10.",
+      `With --expect the nearest value is marked, up to ${NEAR * 100} % off. Without it: registers not all zero, a value within the`,
+      `tag's min and max (else ${USUAL.least} to ${USUAL.most}); floats before integers, wide ones before narrow ones.`,
+      "Example: booth-gateway detect holding:28672 --host 192.0.2.10 --type float32 --expect 22.5",
+    ],
+    async run({ values, operands, io }) {
+      const wanted = wantedOf(values, operands[0]);
+      const candidates = await readAll(wanted, tools, io);
+      const ranked = rank(candidates, wanted.clues);
+      const finding = findingOf(ranked);
+      if (values["json"] === true) {
+        io.out(`${JSON.stringify({ device: wanted.device, finding, ranked: ranked.map(plain) }, null, 2)}\n`);
+      } else io.out(`${candidatesText(candidates, finding)}${findingText(finding, wanted.clues)}`);
+      return finding.best === null ? EXIT.failed : EXIT.ok;
+    },
+  };
+}
+
+interface Wanted {
+  readonly device: { readonly host: string; readonly port: number };
+  readonly unit: number;
+  readonly places: readonly Place[];
+  readonly types: readonly DetectableType[];
+  readonly rules: { readonly scale: number; readonly offset: number };
+  readonly first?: OrderPair["letters"] | undefined;
+  readonly clues: Clues;
+}
+
+function plain({ candidate, misfit }: Ranked): unknown {
+  const { place, type, order, value, words } = candidate;
+  return { ...place, type, order: order.letters, words, value, plausible: misfit !== Infinity };
+}
+
+interface Subject {
+  readonly at: TableAddress;
+  readonly tag: ModbusTag | null;
+  readonly profile: ModbusProfile | null;
+  readonly unit: number;
+  readonly device: { readonly host: string; readonly port: number } | null;
+}
+
+function wantedOf(values: Values, operand: string | undefined): Wanted {
+  if (operand === undefined) throw new CommandError("name a tag or an address", EXIT.usage);
+  const { at, tag, profile, unit, device } = subjectOf(values, operand);
+  const { table, address } = at;
+  if (table !== "holding" && table !== "input") {
+    throw new CommandError(
+      `${operand} means a bit in table ${table}, which has no order to detect; for a register write holding:${address} or input:${address}`,
+      EXIT.usage,
+    );
+  }
+  const host = typeof values["host"] === "string" ? values["host"] : device?.host;
+  if (host === undefined) throw new CommandError("name the PLC with --host", EXIT.usage);
+  const expect = numberOption(values, "expect");
+  const min = tag?.point.min ?? tag?.between?.min;
+  const max = tag?.point.max ?? tag?.between?.max;
+  return {
+    device: { host, port: numberOption(values, "port", { min: 1, max: 65_535 }) ?? device?.port ?? MODBUS_PORT },
+    unit: numberOption(values, "unit", { min: 0, max: 255 }) ?? unit,
+    places: placesOf({ table, address }),
+    types: typesOf(values, tag),
+    rules: { scale: tag?.point.scale ?? 1, offset: tag?.point.offset ?? 0 },
+    first: tag === null || profile === null ? undefined : lettersOf(tag, profile),
+    clues: {
+      ...(expect === undefined ? {} : { expect }),
+      ...(min === undefined ? {} : { min }),
+      ...(max === undefined ? {} : { max }),
+    },
+  };
+}
+
+function subjectOf(values: Values, operand: string): Subject {
+  const at = parseAddress(operand);
+  if ("table" in at) return { at, tag: null, profile: null, unit: 1, device: null };
+  if (typeof values["profile"] === "string") {
+    const profile = findProfile(values["profile"], [SHIPPED_PROFILES]);
+    return { ...tagIn(profile, operand, at.message), device: null };
+  }
+  const { booth, profile } = chosenBooth(values);
+  const found = tagIn(profile, operand, at.message);
+  const { modbus } = booth;
+  const device = modbus === undefined || "serial" in modbus ? null : { host: modbus.host, port: modbus.port };
+  return { ...found, unit: modbus?.unit_id ?? found.unit, device };
+}
+
+function tagIn(profile: ReturnType<typeof findProfile>, name: string, notAnAddress: string): Omit<Subject, "device"> {
+  if (profile.protocol !== "modbus") {
+    throw new CommandError(
+      `the profile ${profile.name} is for ${profile.protocol}: its values have no orders`,
+      EXIT.usage,
+    );
+  }
+  const tag = profile.tags.find((one) => one.name === name);
+  if (tag === undefined) {
+    throw new CommandError(`${notAnAddress}, and the profile ${profile.name} has no tag of that name`, EXIT.usage);
+  }
+  const { table, address } = tag.point;
+  return { at: { table, address }, tag, profile, unit: profile.quirks.unit_id };
+}
+
+function lettersOf({ point }: ModbusTag, { quirks }: ModbusProfile): OrderPair["letters"] {
+  const word = (point.word_order ?? quirks.word_order) === "low_first";
+  const byte = (point.byte_order ?? quirks.byte_order) === "low_first";
+  if (word) return byte ? "DCBA" : "CDAB";
+  return byte ? "BADC" : "ABCD";
+}
+
+function typesOf(values: Values, tag: ModbusTag | null): readonly DetectableType[] {
+  const given = values["type"];
+  const names =
+    typeof given === "string"
+      ? given.split(",").map((name) => name.trim())
+      : tag === null
+        ? USUAL_TYPES
+        : [tag.point.type];
+  return names.map((name) => {
+    const type = DETECTABLE.find((known) => known === name);
+    if (type !== undefined) return type;
+    throw new CommandError(`${name} is no type to detect; there are ${DETECTABLE.join(", ")}`, EXIT.usage);
+  });
+}
+
+async function readAll(wanted: Wanted, tools: PlcTools, io: Io): Promise<readonly Candidate[]> {
+  const { host, port } = wanted.device;
+  const connection = tools.connect(wanted.device, TIMES);
+  const stop = (): void => connection.close();
+  io.signal.addEventListener("abort", stop, { once: true });
+  try {
+    await connection.open();
+    const candidates: Candidate[] = [];
+    for (const place of wanted.places) candidates.push(...(await readPlace(connection, place, wanted)));
+    return candidates;
+  } catch (error) {
+    throw io.signal.aborted ? io.signal.reason : unreachable(error, `${host}:${port}`);
+  } finally {
+    io.signal.removeEventListener("abort", stop);
+    connection.close();
+  }
+}
+
+/** Each width by itself: a hole behind a narrow value must not hide it. What the device refuses gives no candidates. */
+async function readPlace(
+  connection: ToolConnection,
+  place: Place,
+  { types, unit, rules, first }: Wanted,
+): Promise<readonly Candidate[]> {
+  const candidates: Candidate[] = [];
+  const read = new Map<number, readonly number[]>();
+  for (const type of types) {
+    const count = widthOfType(type);
+    if (place.address + count > 65_536) continue;
+    if (!read.has(count)) {
+      const answer = await connection.registers(unit, { table: place.table, address: place.address, count });
+      read.set(count, answer.kind === "words" ? answer.words : []);
+    }
+    const words = read.get(count) ?? [];
+    if (words.length < count) continue;
+    candidates.push(...ordersFor(type, first).map((order) => candidateOf({ place, words }, type, { order, ...rules })));
+  }
+  return candidates;
+}

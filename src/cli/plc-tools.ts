@@ -1,0 +1,120 @@
+import { loadConfig } from "../config/config.ts";
+import { findProfile } from "../config/profile.ts";
+import { adviceFor } from "../core/advice.ts";
+import { LinkError } from "../core/link-error.ts";
+import type { BoothConfig, Config, ModbusAddress } from "../core/types/config.ts";
+import type { ModbusTable, Profile } from "../core/types/profile.ts";
+import type { Milliseconds } from "../core/types/units.ts";
+import type { Driver } from "../ports.ts";
+import { configPath } from "./agent-client.ts";
+import { CommandError, EXIT, type Values } from "./command.ts";
+
+/** One request to a Modbus device and what came back. */
+export interface WireExchange {
+  readonly unit: number;
+  readonly table: ModbusTable;
+  readonly address: number;
+  readonly count: number;
+  /** Registers, or bits as 0 and 1; null: an exception. */
+  readonly words: readonly number[] | null;
+  /** The exception's code; null: none. */
+  readonly exception: number | null;
+}
+
+/** Sees every answer, in the order they come. */
+export type OnExchange = (exchange: WireExchange) => void;
+
+/** How a unit of a Modbus TCP device took one read: values, or an exception's code. */
+export type RegisterAnswer =
+  { readonly kind: "words"; readonly words: readonly number[] } | { readonly kind: "exception"; readonly code: number };
+
+/** One object of a device's identification (Modbus function 43/14). */
+export interface DeviceObject {
+  readonly id: number;
+  readonly text: string;
+}
+
+/** A connection of a tool's own. Everything rejects with a LinkError, after which it is closed. */
+export interface ToolConnection {
+  open(): Promise<void>;
+  registers(
+    unit: number,
+    block: { table: "holding" | "input"; address: number; count: number },
+  ): Promise<RegisterAnswer>;
+  /** null: the device doesn't tell. */
+  identify(unit: number): Promise<readonly DeviceObject[] | null>;
+  close(): void;
+}
+
+export interface ConnectTimes {
+  readonly connect_ms: Milliseconds;
+  readonly answer_ms: Milliseconds;
+}
+
+/** What the commands for technicians need of the drivers; only reads. */
+export interface PlcTools {
+  /** The booth's driver as the agent would make it. */
+  driver(
+    booth: BoothConfig,
+    profile: Profile,
+    more: { readonly config: Config; readonly onExchange: OnExchange },
+  ): Driver;
+  /** How the planner weighs a round trip there, and the silence that the line wants. */
+  lineCost(address: ModbusAddress): { readonly round_trip_registers: number; readonly silence_ms: Milliseconds };
+  connect(device: { readonly host: string; readonly port: number }, times: ConnectTimes): ToolConnection;
+  /** Whether an OPC UA server answers a hello there. */
+  greetsOpcua(device: { readonly host: string; readonly port: number }, within_ms: Milliseconds): Promise<boolean>;
+  /** Monotonic, ms with fractions. */
+  mono(): Milliseconds;
+  /** Resolves after that time; rejects with the signal's reason when aborted. */
+  sleep(ms: Milliseconds, signal: AbortSignal): Promise<void>;
+}
+
+export interface ChosenBooth {
+  readonly config: Config;
+  readonly booth: BoothConfig;
+  readonly profile: Profile;
+}
+
+/** The booths that are meant: the one named with --booth, else all. Throws a CommandError for a name that isn't there. */
+export function chosenBooths(values: Values): readonly ChosenBooth[] {
+  const config = loadConfig(configPath(values));
+  const name = values["booth"];
+  const booths = config.booths.filter(({ id }) => typeof name !== "string" || id === name);
+  if (booths.length === 0) {
+    const known = config.booths.map(({ id }) => id).join(", ");
+    throw new CommandError(`there is no booth "${String(name)}" in the configuration; it has ${known}`, EXIT.usage);
+  }
+  return booths.map((booth) => ({ config, booth, profile: findProfile(booth.profile, config.profile_dirs) }));
+}
+
+/** The one booth that is meant. Throws a CommandError where there are several. */
+export function chosenBooth(values: Values): ChosenBooth {
+  const [only, ...others] = chosenBooths(values);
+  if (only === undefined || others.length > 0) {
+    const names = [only, ...others].map((one) => one?.booth.id).join(", ");
+    throw new CommandError(`name the booth with --booth: ${names}`, EXIT.usage);
+  }
+  return only;
+}
+
+/** A number given as an option; undefined where it wasn't. Throws a CommandError where it is none or out of bounds. */
+export function numberOption(
+  values: Values,
+  name: string,
+  bounds: { readonly min?: number; readonly max?: number } = {},
+): number | undefined {
+  const text = values[name];
+  if (typeof text !== "string") return undefined;
+  const number = text.trim() === "" ? NaN : Number(text);
+  const { min = -Infinity, max = Infinity } = bounds;
+  if (Number.isFinite(number) && number >= min && number <= max) return number;
+  const between = min === -Infinity ? "" : ` from ${min} ${max === Infinity ? "on" : `to ${max}`}`;
+  throw new CommandError(`--${name} ${text} is not a number${between}`, EXIT.usage);
+}
+
+/** What a link's failure means to the person at the PLC, with exit code 69. */
+export function unreachable(error: unknown, address: string): unknown {
+  if (!(error instanceof LinkError)) return error;
+  return new CommandError(`${address}: ${error.message}; ${adviceFor(error.kind)}`, EXIT.unavailable, error);
+}

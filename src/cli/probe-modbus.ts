@@ -1,0 +1,176 @@
+import { LinkError, type LinkErrorKind } from "../core/link-error.ts";
+import type { Milliseconds } from "../core/types/units.ts";
+import type { DeviceObject, PlcTools, ToolConnection } from "./plc-tools.ts";
+
+const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
+const ROUND_TRIPS = 10;
+/** More than a gateway, an HMI and a programmer need nobody asks for. */
+const MOST_CONNECTIONS = 4;
+/** A small PLC frees a connection's place some time after its end. */
+const REOPEN_TRIES = 3;
+const REOPEN_PAUSE_MS = 300;
+/** A gateway's own answer for a device that isn't there (Modbus Application Protocol V1.1b3, 7). */
+const ABSENT: ReadonlySet<number> = new Set([10, 11]);
+const BLOCK = { table: "holding", address: 0, count: 1 } as const;
+
+export type UnitAnswer = "answers" | "silent" | "absent";
+
+export type ModbusFinding =
+  | {
+      readonly kind: "modbus";
+      readonly units: readonly { readonly unit: number; readonly answer: UnitAnswer }[];
+      /** Of the first unit that answers; null: it doesn't tell. */
+      readonly identification: readonly DeviceObject[] | null;
+      readonly round_trip_ms: Milliseconds;
+      /** That were open and answered at once, up to four. */
+      readonly connections: number;
+      readonly connections_tried: number;
+    }
+  /** It connects, and none of the units is there. */
+  | { readonly kind: "no_unit"; readonly tried: readonly number[]; readonly absent: boolean }
+  | { readonly kind: "none"; readonly why: LinkErrorKind; readonly reason: string };
+
+/** What stands behind an address. */
+export interface ProbeFinding {
+  readonly host: string;
+  readonly port: number;
+  readonly modbus: ModbusFinding;
+  /** Whether an OPC UA server answers at its usual port. */
+  readonly opcua: boolean;
+  readonly opcua_port: number;
+}
+
+interface Ask {
+  readonly tools: PlcTools;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One connection while answers come; a new one after a silence, since the answer could come late.
+ * Rejects with the LinkError that says why there is no Modbus.
+ */
+export async function probeModbus(
+  device: { readonly host: string; readonly port: number },
+  units: readonly number[],
+  ask: Ask,
+): Promise<ModbusFinding> {
+  const link = reopening(device, ask);
+  try {
+    const answers: { unit: number; answer: UnitAnswer }[] = [];
+    for (const unit of units)
+      answers.push({ unit, answer: await link.use((one) => unitAnswer(one, unit)).catch(silent) });
+    const unit = answers.find(({ answer }) => answer === "answers")?.unit;
+    if (unit === undefined) {
+      return { kind: "no_unit", tried: units, absent: answers.some(({ answer }) => answer === "absent") };
+    }
+    // A device that gives an identification that isn't one has none.
+    const identification = await link.use((one) => one.identify(unit)).catch(() => null);
+    const times: number[] = [];
+    for (let i = 0; i < ROUND_TRIPS; i++) {
+      const start = ask.tools.mono();
+      await link.use((one) => one.registers(unit, BLOCK));
+      times.push(ask.tools.mono() - start);
+    }
+    const round_trip_ms = Math.round(median(times) * 100) / 100;
+    link.close();
+    const connections = await countConnections(device, unit, ask);
+    return { kind: "modbus", units: answers, identification, round_trip_ms, ...connections };
+  } finally {
+    link.close();
+  }
+}
+
+async function unitAnswer(connection: ToolConnection, unit: number): Promise<UnitAnswer> {
+  const answer = await connection.registers(unit, BLOCK);
+  return answer.kind === "exception" && ABSENT.has(answer.code) ? "absent" : "answers";
+}
+
+/** Without a connection, or with an answer that isn't Modbus, other units won't do better. */
+function silent(error: unknown): UnitAnswer {
+  if (error instanceof LinkError && error.kind === "timeout" && error.message.startsWith("no answer")) return "silent";
+  throw error;
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return ((sorted[(sorted.length - 1) >> 1] ?? 0) + (sorted[sorted.length >> 1] ?? 0)) / 2;
+}
+
+interface Reopening {
+  /** Connects where there is no connection. A failure ends it; the next use makes a new one. */
+  use<T>(act: (connection: ToolConnection) => Promise<T>): Promise<T>;
+  close(): void;
+}
+
+function reopening(device: { readonly host: string; readonly port: number }, { tools, signal }: Ask): Reopening {
+  let open: ToolConnection | null = null;
+  let before = 0;
+  const close = (): void => {
+    open?.close();
+    open = null;
+  };
+  const connect = async (): Promise<ToolConnection> => {
+    for (let tries = 1; ; tries++) {
+      const connection = tools.connect(device, TIMES);
+      open = connection;
+      try {
+        await connection.open();
+        before++;
+        return connection;
+      } catch (error) {
+        close();
+        if (before === 0 || tries === REOPEN_TRIES) throw error;
+        await tools.sleep(REOPEN_PAUSE_MS, signal);
+      }
+    }
+  };
+  return {
+    close,
+    use: async (act) => {
+      signal.throwIfAborted();
+      signal.addEventListener("abort", close, { once: true });
+      try {
+        return await act(open ?? (await connect()));
+      } catch (error) {
+        close();
+        signal.throwIfAborted();
+        throw error;
+      } finally {
+        signal.removeEventListener("abort", close);
+      }
+    },
+  };
+}
+
+/** One after the other, none ended before the last: those that connect AND answer count, since a PLC may take and drop. */
+async function countConnections(
+  device: { readonly host: string; readonly port: number },
+  unit: number,
+  { tools, signal }: Ask,
+): Promise<{ readonly connections: number; readonly connections_tried: number }> {
+  const open: ToolConnection[] = [];
+  const closeAll = (): void => {
+    for (const connection of open) connection.close();
+  };
+  signal.addEventListener("abort", closeAll, { once: true });
+  let answered = 0;
+  try {
+    await tools.sleep(REOPEN_PAUSE_MS, signal);
+    while (answered === open.length && open.length < MOST_CONNECTIONS) {
+      const connection = tools.connect(device, TIMES);
+      open.push(connection);
+      answered += await connection
+        .open()
+        .then(() => connection.registers(unit, BLOCK))
+        .then(
+          () => 1,
+          () => 0,
+        );
+    }
+    signal.throwIfAborted();
+    return { connections: answered, connections_tried: open.length };
+  } finally {
+    signal.removeEventListener("abort", closeAll);
+    closeAll();
+  }
+}

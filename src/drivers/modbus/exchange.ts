@@ -1,0 +1,124 @@
+import { LinkError } from "../../core/link-error.ts";
+import type { Milliseconds } from "../../core/types/units.ts";
+import { crc16 } from "./crc16.ts";
+import { identify, type DeviceObject } from "./identify.ts";
+import type { ModbusLine } from "./line.ts";
+import type { Wire } from "./wire.ts";
+
+/** How a unit took one read. */
+export type RegisterAnswer =
+  { readonly kind: "words"; readonly words: readonly number[] } | { readonly kind: "exception"; readonly code: number };
+
+/**
+ * One connection for tools that ask several units in turn. One request at a time; every promise settles, with an answer
+ * or a LinkError, after which the connection is closed.
+ */
+export interface Exchange {
+  open(): Promise<void>;
+  registers(unit: number, block: RegisterBlock): Promise<RegisterAnswer>;
+  /** The unit's identification (function 43/14); null: it has none. */
+  identify(unit: number): Promise<readonly DeviceObject[] | null>;
+  close(): void;
+}
+
+export interface RegisterBlock {
+  readonly table: "holding" | "input";
+  readonly address: number;
+  readonly count: number;
+}
+
+export interface ExchangeTimes {
+  readonly connect_ms: Milliseconds;
+  /** From a request to the last byte of its answer. */
+  readonly answer_ms: Milliseconds;
+}
+
+const CRC_BYTES = 2;
+
+/** A line of its own: no other driver may be at work on it. */
+export function modbusExchange(line: ModbusLine, times: ExchangeTimes): Exchange {
+  const pipe = exchangePipe(line, times);
+  const ask = async (unit: number, pdu: readonly number[]): Promise<Buffer> =>
+    (await pipe.ask([unit, ...pdu])).subarray(1);
+  return {
+    open: () => pipe.open(),
+    registers: async (unit, { table, address, count }) => {
+      const code = table === "holding" ? 3 : 4;
+      const pdu = await ask(unit, [code, address >> 8, address & 0xff, count >> 8, count & 0xff]);
+      if (pdu[0] !== code) return { kind: "exception", code: pdu[1] ?? 0 };
+      return { kind: "words", words: Array.from({ length: count }, (_, i) => pdu.readUInt16BE(2 + 2 * i)) };
+    },
+    identify: (unit) => identify((pdu) => ask(unit, pdu)),
+    close: () => pipe.end(new LinkError("closed", "closed by the gateway")),
+  };
+}
+
+interface Pending {
+  readonly resolve: (answer: Buffer) => void;
+  readonly reject: (error: LinkError) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+interface Pipe {
+  open(): Promise<void>;
+  /** Sends unit and PDU, gives the answer's. */
+  ask(request: readonly number[]): Promise<Buffer>;
+  /** The first reason stays. */
+  end(error: LinkError): void;
+}
+
+function exchangePipe(line: ModbusLine, times: ExchangeTimes): Pipe {
+  const framing = line.makeFraming();
+  let wire: Wire | null = null;
+  let pending: Pending | null = null;
+  let ended: LinkError | null = null;
+
+  const take = (): Pending | null => {
+    const taken = pending;
+    pending = null;
+    clearTimeout(taken?.timer);
+    return taken;
+  };
+  const end = (error: LinkError): void => {
+    if (ended !== null) return;
+    ended = error;
+    wire?.destroy(framing.awaiting);
+    take()?.reject(error);
+  };
+  const begin = (what: string, ms: Milliseconds, act: () => void): Promise<Buffer> =>
+    new Promise((resolve, reject) => {
+      if (ended !== null || pending !== null) {
+        reject(ended ?? new LinkError("config", "a request is already under way"));
+        return;
+      }
+      const late = (): void => end(new LinkError("timeout", `no ${what} within ${ms} ms`));
+      pending = { resolve, reject, timer: setTimeout(late, ms) };
+      act();
+    });
+  const connected = (): void => take()?.resolve(Buffer.alloc(0));
+  const data = (bytes: Buffer, count: number): void => {
+    const outcome = framing.take(bytes, count);
+    if (outcome instanceof LinkError) end(outcome);
+    // The framing uses its buffer again.
+    else if (outcome !== null) take()?.resolve(Buffer.from(outcome.subarray(0, outcome.length - CRC_BYTES)));
+  };
+  return {
+    end,
+    open: async () => {
+      await begin("connection", times.connect_ms, () => (wire = line.openWire({ connected, data, down: end })));
+    },
+    ask: (request) =>
+      begin("answer", times.answer_ms, () => {
+        const bytes = framing.request(withCrc(request));
+        if (bytes === null) end(new LinkError("config", "only reads may be sent"));
+        else wire?.write(bytes);
+      }),
+  };
+}
+
+/** As modbus-serial hands requests to the framing. */
+function withCrc(request: readonly number[]): Buffer {
+  const bytes = Buffer.from([...request, 0, 0]);
+  bytes.writeUInt16LE(crc16(bytes, 0, request.length), request.length);
+  return bytes;
+}

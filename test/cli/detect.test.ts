@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { MANY_PROCESSES_MS } from "../support/processes.ts";
+import { plcSite } from "../support/plc-site.ts";
+
+const START = Date.UTC(2026, 2, 3, 16);
+
+describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
+  it("finds a tag of the profile as the profile has it, and only reads", async () => {
+    const site = await plcSite({ start: START });
+    const { code, out, err } = await site.gateway("detect", "air_temperature", "--config", site.configFile);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    const point = site.profile.tags.find(({ name }) => name === "air_temperature")?.point;
+    const address = `holding:${point?.address ?? -1}`;
+    expect(out).toMatch(/^address \(0-based\) +the manual +type +registers +ABCD +CDAB +BADC +DCBA$/m);
+    expect(out).toMatch(new RegExp(`^${address} +as stated +float32 .* \\*`, "m"));
+    expect(out).toContain(`in the profile: { address: "${address}", type: float32, word_order: low_first }`);
+    expect(site.plc.counts.writes).toBe(0);
+  });
+
+  it("finds the base and the order of an address that is one off, by what the display shows", async () => {
+    const site = await plcSite({ start: START });
+    const address = site.profile.tags.find(({ name }) => name === "uptime_s")?.point.address ?? 0;
+    const tags = await site.gateway("tags", "--json", "--config", site.configFile);
+    const { tags: rows } = JSON.parse(tags.out) as { tags: { tag: string; value: number }[] };
+    const shown = rows.find(({ tag }) => tag === "uptime_s")?.value ?? 0;
+    const at = ["--host", "127.0.0.1", "--port", String(site.plc.port), "--expect", String(shown)];
+    const found = await site.gateway("detect", `holding:${address + 1}`, ...at, "--type", "uint32", "--json");
+    expect(found.code).toBe(0);
+    expect(JSON.parse(found.out)).toMatchObject({
+      finding: { point: { address: `holding:${address}`, type: "uint32", word_order: "low_first" } },
+    });
+  });
+
+  it("says that nothing fits, with 1, that nobody answers, with 69, and what is wrong with the call, with 2", async () => {
+    const site = await plcSite({ start: START });
+    const device = ["--host", "127.0.0.1", "--port", String(site.plc.port)];
+    const nothing = await site.gateway("detect", "400001", ...device, "--expect", "123456.75");
+    expect(nothing).toMatchObject({ code: 1, err: "" });
+    expect(nothing.out).toContain("Nothing near 123456.75: check the address and the unit id");
+    const type = await site.gateway("detect", "400001", ...device, "--type", "float");
+    expect(type).toMatchObject({ code: 2, out: "" });
+    expect(type.err).toContain("float is no type to detect; there are float32, float64");
+    const tag = await site.gateway("detect", "humidity", "--profile", "click-booth", ...device);
+    expect(tag).toMatchObject({ code: 2, out: "" });
+    expect(tag.err).toContain("the profile click-booth has no tag of that name");
+    await site.plc.offline();
+    const away = await site.gateway("detect", "400001", ...device);
+    expect(away).toMatchObject({ code: 69, out: "" });
+    expect(away.err).toContain("ECONNREFUSED; check the PLC's power");
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import type { GroupSummary } from "../../src/core/plan-summary.ts";
+import { MANY_PROCESSES_MS } from "../support/processes.ts";
+import { plcSite } from "../support/plc-site.ts";
+
+interface PlanJson {
+  readonly booths: readonly {
+    readonly round_trip_ms: number;
+    readonly groups: readonly (GroupSummary & { readonly measured_ms: number | null })[];
+  }[];
+}
+
+describe("booth-gateway plan", { timeout: MANY_PROCESSES_MS }, () => {
+  it("shows each group's requests, what is read and used, the holes, and that 5 ms are assumed", async () => {
+    const site = await plcSite();
+    const { code, out, err } = await site.gateway("plan", "--config", site.configFile);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain("5 ms per request (assumed; --round-trip or --measure for better)");
+    expect(out).toMatch(/^fast, every 1 s: \d+ tags in \d+ requests, \d+ read, \d+ used, about \d+ ms$/m);
+    expect(out).toMatch(/^table +address +count +used +ms$/m);
+    expect(out).toContain("  holding 200-16383, 16448-28671, 28736-36863, 36928-65535");
+    expect(site.plc.counts.connections).toBe(0);
+  });
+
+  it("plans the very requests that the driver then sends", async () => {
+    const site = await plcSite();
+    const { code, out } = await site.gateway("plan", "--measure", "--json", "--config", site.configFile);
+    expect(code).toBe(0);
+    const groups = (JSON.parse(out) as PlanJson).booths[0]?.groups ?? [];
+    const planned = groups.reduce((sum, { requests }) => sum + requests.length, 0);
+    // Each group once to find holes, and five times for the median.
+    expect(site.plc.counts.requests).toBe(6 * planned);
+    for (const group of groups) expect(group.measured_ms).toBeGreaterThan(0);
+    expect(site.plc.counts.writes).toBe(0);
+  });
+
+  it("counts with the round trip that it is given, and refuses one that is none, with 2", async () => {
+    const site = await plcSite();
+    const given = await site.gateway("plan", "--round-trip", "40", "--json", "--config", site.configFile);
+    const [booth] = (JSON.parse(given.out) as PlanJson).booths;
+    for (const { expected_ms, requests } of booth?.groups ?? []) expect(expected_ms).toBe(40 * requests.length);
+    const wrong = await site.gateway("plan", "--round-trip", "soon", "--config", site.configFile);
+    expect(wrong).toMatchObject({ code: 2, out: "" });
+    expect(wrong.err).toContain("--round-trip soon is not a number from 0 to 60000");
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { MANY_PROCESSES_MS, startProgram, GATEWAY } from "../support/processes.ts";
+import { plcSite } from "../support/plc-site.ts";
+
+interface TagsJson {
+  readonly booth: string;
+  readonly tags: readonly { tag: string; raw: string; value: unknown; unit: string; quality: string }[];
+}
+
+describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
+  it("shows every tag's registers, value, unit, quality and age, and only reads", async () => {
+    const site = await plcSite();
+    const { code, out, err } = await site.gateway("tags", "--once", "--config", site.configFile);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    const [head = "", columns = "", ...rows] = out.trimEnd().split("\n");
+    expect(head).toBe(`booth-1: click-booth 1.0.0, PLC at 127.0.0.1:${site.plc.port}`);
+    expect(columns).toMatch(/^tag +raw +value +unit +quality +age$/);
+    expect(rows.map((row) => row.split(" ")[0])).toEqual(site.profile.tags.map(({ name }) => name));
+    expect(out).toMatch(/^mode +000[0-9a-f] +\d+ .*good +\d+ ms$/m);
+    expect(out).toMatch(/^air_temperature +[0-9a-f]{4} [0-9a-f]{4} +-?\d+(\.\d+)? +C +good/m);
+    expect(site.plc.counts.writes).toBe(0);
+  });
+
+  it("gives the reason of a value that isn't there, and the registers of one that is, as JSON", async () => {
+    const site = await plcSite({ manners: { bad_ranges: [{ table: "holding", first: 0, last: 0, code: 2 }] } });
+    const { code, out } = await site.gateway("tags", "--json", "--config", site.configFile);
+    expect(code).toBe(0);
+    const { tags } = JSON.parse(out) as TagsJson;
+    expect(tags.find(({ tag }) => tag === "mode")).toMatchObject({ value: null, quality: "bad: exception_2", raw: "" });
+    expect(tags.find(({ tag }) => tag === "cycle_count")).toMatchObject({ quality: "good", unit: "cycles" });
+  });
+
+  it("ends by a signal in the middle of a silent PLC, with 0", async () => {
+    const site = await plcSite({ manners: { drop_answers: true } });
+    const program = startProgram(GATEWAY, ["tags", "--config", site.configFile]);
+    await expect.poll(() => site.plc.counts.requests, { timeout: 60_000 }).toBeGreaterThan(0);
+    program.signal("SIGINT");
+    expect(await program.ended).toBe(0);
+  });
+
+  it("says what to do where nothing answers, with 69, and for an unknown booth, with 2", async () => {
+    const site = await plcSite();
+    await site.plc.offline();
+    const away = await site.gateway("tags", "--once", "--config", site.configFile);
+    expect(away).toMatchObject({ code: 69, out: "" });
+    expect(away.err).toMatch(/ECONNREFUSED; check the PLC's power, the cable, and address and port/);
+    const unknown = await site.gateway("tags", "--booth", "booth-9", "--config", site.configFile);
+    expect(unknown).toMatchObject({ code: 2, out: "" });
+    expect(unknown.err).toContain('there is no booth "booth-9" in the configuration; it has booth-1');
+  });
+});
