@@ -24,11 +24,13 @@ import {
 } from "../support/booth.ts";
 import { PARAMETERS, PLAIN, withFilters } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
+import { casesOf, seedOf } from "../support/seed.ts";
 import { entriesOf, steppedWalks, WALK, WALK_T0 } from "../support/streams.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const RUNS = { numRuns: 1000 };
+const SEED = seedOf("test/report/figures");
+const RUNS = { numRuns: casesOf(1000), seed: SEED };
 
 function sourceOf(booth: Script, parameters: Parameters, now = booth.now): Source {
   return { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + now };
@@ -135,7 +137,7 @@ test("counts over adjacent windows add up", () => {
       const [first, second] = windows.map(count);
       expect(first?.map((n, index) => n + (second?.[index] ?? 0))).toEqual(count(whole));
     }),
-    { numRuns: 300 },
+    { numRuns: casesOf(300), seed: SEED },
   );
 });
 

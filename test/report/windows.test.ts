@@ -17,8 +17,10 @@ import { intervalBody } from "../../src/wire/reports.ts";
 import { commit, foldRecords, put, run, script, stay, T0, type Script } from "../support/booth.ts";
 import { PARAMETERS, PLAIN } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
+import { casesOf, seedOf } from "../support/seed.ts";
 import { entriesOf, steppedWalks, WALK, WALK_T0 } from "../support/streams.ts";
 
+const SEED = seedOf("test/report/windows");
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -68,7 +70,7 @@ describe("local buckets", () => {
         );
         return tiles && buckets.at(-1)?.end === window.end;
       }),
-      { numRuns: 300 },
+      { numRuns: casesOf(300), seed: SEED },
     );
   });
 
@@ -110,7 +112,7 @@ test("series, timeline and periods add up to the figure over the whole window", 
         summary.all_active_ms + summary.idle_ms === window.end - window.start
       );
     }),
-    { numRuns: 200 },
+    { numRuns: casesOf(200), seed: SEED },
   );
 });
 

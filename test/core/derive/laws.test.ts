@@ -4,9 +4,11 @@ import type { DeriveState, FactDraft } from "../../../src/core/derive/state.ts";
 import { tailOf } from "../../../src/core/derive/tail.ts";
 import type { LogRecord, Stored } from "../../../src/core/types/record.ts";
 import { commit, foldRecords, valuesOf, type Folded } from "../../support/booth.ts";
+import { casesOf, seedOf } from "../../support/seed.ts";
 import { chunkings, entriesOf, steppedWalks, WALK, WALK_T0, walks, type Happening } from "../../support/streams.ts";
 
-const RUNS = { numRuns: 1000 };
+const SEED = seedOf("test/core/derive/laws");
+const RUNS = { numRuns: casesOf(1000), seed: SEED };
 type Fold = (records: readonly Stored<LogRecord>[]) => Folded;
 
 /** Facts without what says by which record they came. */
@@ -189,7 +191,7 @@ test("rebuild = incremental: folding the whole log again gives the same facts", 
       }
       return same(facts, foldRecords(records).facts);
     }),
-    { numRuns: 200 },
+    { numRuns: casesOf(200), seed: SEED },
   );
 });
 

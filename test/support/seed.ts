@@ -1,0 +1,16 @@
+/**
+ * Seed of a file's random tests: SEED where it is set, else another one with each run. It is printed with every run,
+ * so that one that passed can be had again too. LAW_RUNS lowers the number of cases where many runs are made.
+ */
+export function seedOf(file: string): number {
+  const given = process.env["SEED"];
+  const seed = given === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(given);
+  if (!Number.isInteger(seed)) throw new Error(`SEED is no whole number: ${String(given)}`);
+  process.stdout.write(`${file}: seed ${seed.toString()}\n`);
+  return seed;
+}
+
+/** Cases of a random test: `usual`, or LAW_RUNS where that is less. */
+export function casesOf(usual: number): number {
+  return Math.min(usual, Number(process.env["LAW_RUNS"] ?? usual));
+}
