@@ -1,3 +1,4 @@
+import { underContract } from "../http/contract-table.ts";
 import type { Operation } from "../http/operation.ts";
 import { authenticate } from "./authenticate.ts";
 import { booths } from "./booths.ts";
@@ -14,8 +15,8 @@ import { revisionHistory } from "./revision-history.ts";
 import { runtime } from "./runtime.ts";
 import { utilizationStats } from "./utilization-stats.ts";
 
-/** Every operation the service offers: one file per resource, one row here. */
-export const OPERATIONS: readonly Operation[] = [
+/** Every operation the service offers: one file per resource, one row here; who may call it stands in the contract's table. */
+export const OPERATIONS: readonly Operation[] = underContract([
   ...authenticate,
   ...booths,
   ...boothsProvisioning,
@@ -30,4 +31,4 @@ export const OPERATIONS: readonly Operation[] = [
   ...revisionHistory,
   ...runtime,
   ...utilizationStats,
-];
+]);
