@@ -1,5 +1,11 @@
 import { underContract } from "../http/contract-table.ts";
 import type { Operation } from "../http/operation.ts";
+import { accounts } from "./accounts.ts";
+import { regions } from "./regions.ts";
+import { apiKeys } from "./api-keys.ts";
+import { users } from "./users.ts";
+import { passwords } from "./passwords.ts";
+import { boothOverview } from "./booth-overview.ts";
 import { authenticate } from "./authenticate.ts";
 import { booths } from "./booths.ts";
 import { boothsProvisioning } from "./booths-provisioning.ts";
@@ -17,7 +23,10 @@ import { utilizationStats } from "./utilization-stats.ts";
 
 /** Every operation the service offers: one file per resource, one row here; who may call it stands in the contract's table. */
 export const OPERATIONS: readonly Operation[] = underContract([
+  ...accounts,
+  ...apiKeys,
   ...authenticate,
+  ...boothOverview,
   ...booths,
   ...boothsProvisioning,
   ...durationByMode,
@@ -28,7 +37,10 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...history,
   ...latestUpdates,
   ...latestValues,
+  ...passwords,
+  ...regions,
   ...revisionHistory,
   ...runtime,
+  ...users,
   ...utilizationStats,
 ]);
