@@ -6,6 +6,9 @@ import { apiKeys } from "./api-keys.ts";
 import { users } from "./users.ts";
 import { passwords } from "./passwords.ts";
 import { boothOverview } from "./booth-overview.ts";
+import { boothUsage } from "./booth-usage.ts";
+import { exportCsv } from "./export-csv.ts";
+import { help } from "./help.ts";
 import { authenticate } from "./authenticate.ts";
 import { booths } from "./booths.ts";
 import { boothsProvisioning } from "./booths-provisioning.ts";
@@ -27,6 +30,9 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...apiKeys,
   ...authenticate,
   ...boothOverview,
+  ...boothUsage,
+  ...exportCsv,
+  ...help,
   ...booths,
   ...boothsProvisioning,
   ...durationByMode,
