@@ -10,6 +10,8 @@ export interface Caller {
   readonly account_id: string;
   readonly scope: Scope;
   readonly gateway_id: string | null;
+  /** Who signed in with a password; a key alone is nobody. */
+  readonly user_id?: string;
 }
 
 const SESSION_MS = 3_600_000;
@@ -28,9 +30,26 @@ export function callerOf(db: Db, header: string | undefined, now: number): Calle
   if (header.startsWith("Bearer ")) {
     const sql = `SELECT ${KEY_COLUMNS.replace("id AS", "k.id AS")} FROM sessions s JOIN api_keys k ON k.id = s.key_id
       WHERE s.hash = ? AND s.expires_at > ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
-    return row<Caller>(db, sql, hashOf(header.slice(7)), now, now);
+    const hash = hashOf(header.slice(7));
+    return row<Caller>(db, sql, hash, now, now) ?? callerOfUser(db, hash, now);
   }
   return callerOfKey(db, header, now);
+}
+
+function callerOfUser(db: Db, hash: string, now: number): Caller | undefined {
+  const sql = `SELECT 'user ' || u.id AS key_id, u.account_id, u.role AS scope, NULL AS gateway_id, u.id AS user_id
+    FROM user_sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = ? AND s.expires_at > ?`;
+  return row<Caller>(db, sql, hash, now);
+}
+
+/** Opens a session for a user; the token is shown once. */
+export function openUserSession(db: Db, userId: string, now: number): { session_token: string; expires_at: number } {
+  const session_token = randomBytes(32).toString("base64url");
+  const expires_at = now + SESSION_MS;
+  run(db, "DELETE FROM user_sessions WHERE expires_at <= ?", now);
+  const sql = "INSERT INTO user_sessions (hash, user_id, expires_at) VALUES (?, ?, ?)";
+  run(db, sql, hashOf(session_token), userId, expires_at);
+  return { session_token, expires_at };
 }
 
 /** The caller whose key this is, if it is in force. */

@@ -59,4 +59,41 @@ CREATE TABLE commands (
   id TEXT PRIMARY KEY, gateway_id TEXT NOT NULL, type TEXT NOT NULL, args TEXT NOT NULL, created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL, state TEXT NOT NULL, result TEXT);
 `,
+  `
+CREATE TABLE users (
+  id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES accounts(id), user_name TEXT NOT NULL, email TEXT NOT NULL UNIQUE,
+  role TEXT NOT NULL CHECK (role IN ('admin', 'user')), password TEXT, invitation_sent_at INTEGER, created_at INTEGER NOT NULL);
+CREATE TABLE user_tokens (
+  hash TEXT PRIMARY KEY, user_id TEXT NOT NULL REFERENCES users(id), expires_at INTEGER NOT NULL, used_at INTEGER);
+CREATE TABLE user_sessions (hash TEXT PRIMARY KEY, user_id TEXT NOT NULL REFERENCES users(id), expires_at INTEGER NOT NULL);
+CREATE TABLE alert_types (
+  id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES accounts(id), name TEXT NOT NULL,
+  type TEXT NOT NULL CHECK (type IN ('time', 'tag', 'tag_threshold', 'value_threshold')), base_tag TEXT NOT NULL, extra_tag TEXT,
+  threshold REAL, condition_over REAL, category TEXT, severity TEXT, enabled INTEGER NOT NULL);
+CREATE TABLE alerts (
+  id TEXT PRIMARY KEY, booth_id TEXT NOT NULL REFERENCES booths(id), alert_type_id TEXT NOT NULL, name TEXT NOT NULL,
+  started_at INTEGER NOT NULL, ended_at INTEGER, value REAL, UNIQUE (booth_id, alert_type_id, started_at));
+CREATE TABLE event_definitions (
+  id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES accounts(id), name TEXT NOT NULL, description TEXT, category TEXT NOT NULL,
+  event_type TEXT NOT NULL, evaluation_period TEXT, min_duration REAL NOT NULL, rules TEXT NOT NULL, enabled INTEGER NOT NULL,
+  send_email INTEGER NOT NULL, send_notification_at TEXT, created_by TEXT, last_edited_by TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL);
+CREATE TABLE event_definition_booths (
+  definition_id TEXT NOT NULL REFERENCES event_definitions(id) ON DELETE CASCADE, booth_id TEXT NOT NULL REFERENCES booths(id),
+  PRIMARY KEY (definition_id, booth_id)) WITHOUT ROWID;
+CREATE TABLE event_definition_users (
+  definition_id TEXT NOT NULL REFERENCES event_definitions(id) ON DELETE CASCADE, user_id TEXT NOT NULL REFERENCES users(id),
+  PRIMARY KEY (definition_id, user_id)) WITHOUT ROWID;
+CREATE TABLE events (
+  id TEXT PRIMARY KEY, definition_id TEXT NOT NULL, booth_id TEXT NOT NULL REFERENCES booths(id), started_at INTEGER NOT NULL,
+  ended_at INTEGER NOT NULL, UNIQUE (definition_id, booth_id, started_at));
+CREATE TABLE notifications (
+  id TEXT PRIMARY KEY, user_id TEXT NOT NULL REFERENCES users(id), definition_id TEXT NOT NULL, definition_name TEXT NOT NULL,
+  definition_description TEXT, period_start INTEGER NOT NULL, period_end INTEGER NOT NULL, seen_in_app INTEGER NOT NULL DEFAULT 0,
+  email_sent_at INTEGER, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, UNIQUE (user_id, definition_id, period_start));
+CREATE TABLE notification_events (
+  notification_id TEXT NOT NULL REFERENCES notifications(id) ON DELETE CASCADE, event_id TEXT NOT NULL REFERENCES events(id),
+  PRIMARY KEY (notification_id, event_id)) WITHOUT ROWID;
+CREATE TABLE help_requests (
+  id TEXT PRIMARY KEY, account_id TEXT NOT NULL, caller_id TEXT NOT NULL, subject TEXT NOT NULL, message TEXT NOT NULL, created_at INTEGER NOT NULL);
+`,
 ];

@@ -35,8 +35,16 @@ export interface Operation {
   /** With :name for path parameters; fixed paths win over parameters. */
   readonly path: string;
   readonly scopes?: readonly Scope[];
+  /** Sent with every answer of success. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Throws an HttpError for anything but success. */
   readonly handle: (call: Call) => Answer;
+}
+
+export const NO_CONTENT: Answer = { status: 204, body: undefined };
+
+export function created(body: unknown): Answer {
+  return { status: 201, body };
 }
 
 export function ok(body: unknown): Answer {

@@ -4,6 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Fault, FaultPlan } from "../admin/faults.ts";
 import { callerOf } from "../keys.ts";
 import type { Caller } from "../keys.ts";
+import { openApi } from "../resources/openapi.ts";
 import { HttpError } from "./errors.ts";
 import type { Answer, Operation, Service } from "./operation.ts";
 
@@ -19,7 +20,19 @@ export interface HttpOptions {
 
 /** The service's HTTP side, not yet listening. */
 export function buildHttp({ service, operations, faults, log }: HttpOptions): FastifyInstance {
-  const app = Fastify({ bodyLimit: BODY_LIMIT, exposeHeadRoutes: false, forceCloseConnections: true });
+  const app = Fastify({
+    bodyLimit: BODY_LIMIT,
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+    // A path that can't be decoded reaches no route: the same order, 401 first, then {error}.
+    frameworkErrors: (error, request, reply) => {
+      const isKnown = callerOf(service.db, request.headers.authorization, service.now()) !== undefined;
+      const answer: FastifyReply = reply;
+      void answer
+        .code(isKnown ? (error.statusCode ?? 400) : 401)
+        .send({ error: isKnown ? "the path can't be read" : "a valid Authorization header is needed" });
+    },
+  });
   const callers = new WeakMap<FastifyRequest, Caller>();
   acceptEmptyJson(app);
   app.addHook("onRequest", async (request, reply) => {
@@ -35,6 +48,7 @@ export function buildHttp({ service, operations, faults, log }: HttpOptions): Fa
     if (status >= 500) log?.(`request failed: ${error.stack ?? error.message}`);
     return reply.code(status).send({ error: text });
   });
+  app.get("/api/openapi.json", () => openApi(operations));
   for (const operation of operations) {
     const route = `${operation.method} ${operation.path}`;
     app.route({
@@ -48,7 +62,7 @@ export function buildHttp({ service, operations, faults, log }: HttpOptions): Fa
         if (after !== undefined && (await strike(after, reply, answer.body))) return reply;
         return reply
           .code(answer.status)
-          .headers({ ...answer.headers })
+          .headers({ ...operation.headers, ...answer.headers })
           .send(answer.body);
       },
     });

@@ -1,24 +1,41 @@
 import { z } from "zod";
-import { badRequest, HttpError } from "../http/errors.ts";
+import { row } from "../db.ts";
+import { parseBody } from "../http/body.ts";
+import { HttpError } from "../http/errors.ts";
 import { ok } from "../http/operation.ts";
-import type { Operation } from "../http/operation.ts";
-import { callerOfKey, openSession } from "../keys.ts";
+import type { Answer, Call, Operation } from "../http/operation.ts";
+import { callerOfKey, openSession, openUserSession } from "../keys.ts";
 import { formatTime } from "../time.ts";
+import { isPassword } from "../users.ts";
+import type { UserRow } from "../users.ts";
 
-const bodyShape = z.looseObject({ api_key: z.string().min(1) });
+const bodyShape = z.union([
+  z.looseObject({ api_key: z.string().min(1) }),
+  z.looseObject({ email: z.string().max(200), password: z.string().max(200) }),
+]);
 
-/** POST /api/authenticate: an API key for a session token, to be sent as "Bearer <token>". */
-export const authenticate: readonly Operation[] = [
-  {
-    method: "POST",
-    path: "/api/authenticate",
-    handle: ({ service, body, now }) => {
-      const parsed = bodyShape.safeParse(body);
-      if (!parsed.success) throw badRequest("api_key is missing");
-      const caller = callerOfKey(service.db, parsed.data.api_key, now);
-      if (caller === undefined) throw new HttpError(401, "api_key is not valid");
-      const { session_token, expires_at } = openSession(service.db, caller.key_id, now);
-      return ok({ session_token, expires_at: formatTime(expires_at) });
-    },
-  },
-];
+/** POST /api/authenticate: an API key, or e-mail and password, for a session token, to be sent as "Bearer <token>". */
+export const authenticate: readonly Operation[] = [{ method: "POST", path: "/api/authenticate", handle: signIn }];
+
+function signIn(call: Call): Answer {
+  const body = parseBody(bodyShape, call.body);
+  const { session_token, expires_at } =
+    "api_key" in body ? withKey(call, String(body.api_key)) : withPassword(call, body.email, body.password);
+  return ok({ session_token, expires_at: formatTime(expires_at) });
+}
+
+type Session = ReturnType<typeof openSession>;
+
+function withKey({ service, now }: Call, key: string): Session {
+  const caller = callerOfKey(service.db, key, now);
+  if (caller === undefined) throw new HttpError(401, "api_key is not valid");
+  return openSession(service.db, caller.key_id, now);
+}
+
+function withPassword({ service, now }: Call, email: string, password: string): Session {
+  const user = row<UserRow>(service.db, "SELECT * FROM users WHERE email = ?", email.toLowerCase());
+  if (!isPassword(user?.password, password) || user === undefined) {
+    throw new HttpError(401, "e-mail or password is not valid");
+  }
+  return openUserSession(service.db, user.id, now);
+}

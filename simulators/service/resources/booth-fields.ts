@@ -7,6 +7,13 @@ import { formatTime, minutes, parseTime } from "../time.ts";
 import { figuresOf } from "./common.ts";
 import { connectivityOf } from "./connectivity.ts";
 
+/** What lists of booths can be filtered and sorted by. */
+export const BOOTH_FIELDS = (
+  "id external_id serial_number name status account_id account_name facility_id created_at bay_count brand_name burner_size " +
+  "height length model_number motor_size width plc_program plc_program_revision firmware_version last_firmware_update " +
+  "last_program_update connectivity_status last_active_mode last_updated_at total_runtime"
+).split(" ");
+
 /** The 19 fields of the interface document and those observed beside them; sizes are strings. */
 export function boothFields(call: Call, booth: BoothRow): Record<string, unknown> {
   const { db } = call.service;

@@ -1,7 +1,6 @@
 import { inTransaction } from "../db.ts";
 import { badRequest, HttpError, notFound } from "../http/errors.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
-import type { Scope } from "../keys.ts";
 import { provision } from "../provisioning/provision.ts";
 import { provisioningRecord, provisioningTag } from "../provisioning/record.ts";
 import { boothBySerial, currentProvisioning, serialOf } from "../provisioning/rows.ts";
@@ -9,13 +8,11 @@ import type { BoothRow } from "../provisioning/rows.ts";
 import { updateShape } from "../provisioning/shapes.ts";
 import { updateProvisioning } from "../provisioning/update.ts";
 
-const BINDERS: readonly Scope[] = ["admin", "provision", "gateway"];
-
 /** Binding of booths to gateways. At plain level there is no record before the first POST. */
 export const boothsProvisioning: readonly Operation[] = [
-  { method: "POST", path: "/api/booths_provisioning", scopes: BINDERS, handle: create },
+  { method: "POST", path: "/api/booths_provisioning", handle: create },
   { method: "GET", path: "/api/booths_provisioning/:serial_number", handle: (call) => read(call, boothOf(call)) },
-  { method: "PUT", path: "/api/booths_provisioning/:serial_number", scopes: BINDERS, handle: update },
+  { method: "PUT", path: "/api/booths_provisioning/:serial_number", handle: update },
 ];
 
 function create({ service, caller, now, body, headers }: Call): Answer {

@@ -1,30 +1,61 @@
-import { rows } from "../db.ts";
+import { z } from "zod";
+import { inTransaction, rows, run } from "../db.ts";
 import { bakeMinutes, cycleCount, overuse, utilization } from "../figures/summary.ts";
+import { parseBody } from "../http/body.ts";
+import { select } from "../http/list.ts";
 import { ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { envelope, pagingParams, windowParams } from "../http/query.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
-import { boothFields } from "./booth-fields.ts";
+import { BOOTH_FIELDS, boothFields } from "./booth-fields.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
 
 /** GET /api/booths and /api/booths/{id}. `search`: part of serial number or name; unknown `includes` are ignored. */
 export const booths: readonly Operation[] = [
   { method: "GET", path: "/api/booths", handle: list },
+  { method: "PUT", path: "/api/booths/:id", handle: update },
   { method: "GET", path: "/api/booths/:id", handle: (call) => ok(boothFields(call, boothOf(call))) },
 ];
 
+const SIZES = [
+  "bay_count",
+  "brand_name",
+  "burner_size",
+  "height",
+  "length",
+  "model_number",
+  "motor_size",
+  "width",
+] as const;
+const size = z.union([z.string().max(100), z.number().transform(String), z.null()]).optional();
+const sizesShape = z.looseObject(Object.fromEntries(SIZES.map((name) => [name, size])));
+
 function list(call: Call): Answer {
-  const search = (call.query["search"] ?? "").trim().toUpperCase();
   const sql = "SELECT * FROM booths WHERE account_id = ? ORDER BY serial_number";
+  const word = (call.query["search"] ?? "").trim().toUpperCase();
   const found = rows<BoothRow>(call.service.db, sql, call.caller.account_id).filter(
-    (booth) => booth.serial_number.includes(search) || booth.name.toUpperCase().includes(search),
+    (booth) => booth.serial_number.includes(word) || booth.name.toUpperCase().includes(word),
   );
-  const page = envelope(found, pagingParams(call.query, { allowAll: true }));
   const includes = (call.query["includes"] ?? "").split(":");
-  return ok({
-    ...page,
-    data: page.data.map((booth) => ({ ...boothFields(call, booth), ...included(call, booth, includes) })),
+  const paging = pagingParams(call.query, { allowAll: true });
+  const items = found.map((booth) => ({ booth, ...boothFields(call, booth) }));
+  const page = envelope(select(call, items, { fields: BOOTH_FIELDS }), paging);
+  const data = page.data.map(({ booth, ...fields }) => ({ ...fields, ...included(call, booth, includes) }));
+  return ok({ ...page, data });
+}
+
+/** Only the eight size and brand fields are taken; every other field is ignored. */
+function update(call: Call): Answer {
+  const booth = boothOf(call);
+  const body = parseBody(sizesShape, call.body) as Readonly<Record<string, string | null | undefined>>;
+  const given = SIZES.filter((name) => body[name] !== undefined);
+  inTransaction(call.service.db, () => {
+    for (const name of given) {
+      const sql = `UPDATE booths SET ${name} = ?, updated_at = ? WHERE id = ?`;
+      run(call.service.db, sql, body[name] ?? null, call.now, booth.id);
+    }
   });
+  return ok(boothFields(call, boothOf(call)));
 }
 
 function included(call: Call, booth: BoothRow, includes: readonly string[]): Record<string, unknown> {

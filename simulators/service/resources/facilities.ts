@@ -1,11 +1,25 @@
-import { row } from "../db.ts";
-import { notFound } from "../http/errors.ts";
-import { ok } from "../http/operation.ts";
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { inTransaction, rows, run } from "../db.ts";
+import { parseBody } from "../http/body.ts";
+import { CSV_HEADERS, csvOf } from "../http/csv.ts";
+import { badRequest, notFound } from "../http/errors.ts";
+import { listAnswer, select } from "../http/list.ts";
+import { created, ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { formatTime } from "../time.ts";
+import { zoneExists } from "../zone.ts";
+import { regionsOf } from "./regions.ts";
 
-/** GET /api/facilities/{id}. */
-export const facilities: readonly Operation[] = [{ method: "GET", path: "/api/facilities/:id", handle: read }];
+/** Facilities of the account; `tz` is required on create and update, and must exist. */
+export const facilities: readonly Operation[] = [
+  { method: "GET", path: "/api/facilities", handle: list },
+  { method: "POST", path: "/api/facilities", handle: create },
+  { method: "GET", path: "/api/facilities/:id", handle: (call) => ok(facilityOf(call)) },
+  { method: "PUT", path: "/api/facilities/:id", handle: update },
+];
+
+const TEXTS = "address_line_1 address_line_2 city state zipcode climate_control square_ft store_number type".split(" ");
 
 type FacilityRow = Readonly<Record<string, unknown>> & {
   working_hours: string;
@@ -39,12 +53,90 @@ const COLUMNS = [
   ],
 ];
 
-function read(call: Call): Answer {
+const text = z.string().max(200).nullish();
+const clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/);
+const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
+const hours = z.array(z.strictObject({ day: z.enum(DAYS), enabled: z.boolean(), start: clock, stop: clock })).max(50);
+const shape = z.looseObject({
+  tz: z.string().max(100).refine(zoneExists, "unknown time zone"),
+  name: z.string().trim().min(1).max(200).optional(),
+  region_id: z.string().optional(),
+  working_hours: hours.optional(),
+  ...Object.fromEntries(TEXTS.map((name) => [name, text])),
+  latitude: z.number().min(-90).max(90).nullish(),
+  longitude: z.number().min(-180).max(180).nullish(),
+});
+
+type FacilityFields = Readonly<Record<string, unknown>>;
+
+function facilitiesOf(call: Call): FacilityFields[] {
   const sql = `SELECT ${COLUMNS.map((name) => `f.${name}`).join(", ")}, r.name AS region_name, a.name AS account_name
-    FROM facilities f JOIN regions r ON r.id = f.region_id JOIN accounts a ON a.id = f.account_id WHERE f.id = ? AND f.account_id = ?`;
-  const found = row<FacilityRow>(call.service.db, sql, call.params["id"] ?? "", call.caller.account_id);
+    FROM facilities f JOIN regions r ON r.id = f.region_id JOIN accounts a ON a.id = f.account_id WHERE f.account_id = ? ORDER BY f.name, f.id`;
+  return rows<FacilityRow>(call.service.db, sql, call.caller.account_id).map((found) => {
+    const { working_hours, created_at, updated_at, ...fields } = found;
+    const times = { created_at: formatTime(created_at), updated_at: formatTime(updated_at) };
+    return { ...fields, working_hours: JSON.parse(working_hours) as unknown, ...times };
+  });
+}
+
+function facilityOf(call: Call, id = call.params["id"]): FacilityFields {
+  const found = facilitiesOf(call).find((facility) => facility["id"] === id);
   if (found === undefined) throw notFound("facility");
-  const { working_hours, created_at, updated_at, ...fields } = found;
-  const times = { created_at: formatTime(created_at), updated_at: formatTime(updated_at) };
-  return ok({ ...fields, working_hours: JSON.parse(working_hours) as unknown, ...times });
+  return found;
+}
+
+function list(call: Call): Answer {
+  const fields = [...COLUMNS, "region_name", "account_name"];
+  const rules = { fields, search: ["name", "city", "store_number"] };
+  const format = call.query["format"] ?? "json";
+  if (format === "json") return listAnswer(call, facilitiesOf(call), rules);
+  if (format !== "csv") throw badRequest("format is neither json nor csv");
+  const lines = select(call, facilitiesOf(call), rules).map((facility) => fields.map((name) => facility[name]));
+  return { status: 200, headers: CSV_HEADERS, body: csvOf(fields, lines) };
+}
+
+function create(call: Call): Answer {
+  const body = parseBody(shape.required({ name: true }), call.body);
+  const id = randomUUID();
+  const region = body.region_id ?? regionsOf(call.service.db, call.caller.account_id)[0]?.id ?? "";
+  inTransaction(call.service.db, () => {
+    checkRegion(call, region);
+    const sql = `INSERT INTO facilities (id, account_id, region_id, name, tz, working_hours, created_at, updated_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+    const working = JSON.stringify(body.working_hours ?? []);
+    run(call.service.db, sql, id, call.caller.account_id, region, body.name, body.tz, working, call.now, call.now);
+    setFields(call, id, body);
+  });
+  return created(facilityOf(call, id));
+}
+
+/** tz is required here too; what isn't given stays. */
+function update(call: Call): Answer {
+  const id = String(facilityOf(call)["id"]);
+  const body = parseBody(shape, call.body);
+  inTransaction(call.service.db, () => {
+    if (body.region_id !== undefined) checkRegion(call, body.region_id);
+    setFields(call, id, body);
+  });
+  return ok(facilityOf(call));
+}
+
+function checkRegion(call: Call, id: string): void {
+  const known = regionsOf(call.service.db, call.caller.account_id).some((region) => region.id === id);
+  if (!known) throw badRequest("region_id: no such region");
+}
+
+function setFields(call: Call, id: string, body: Readonly<Record<string, unknown>>): void {
+  const { db } = call.service;
+  for (const name of ["name", "tz", "region_id", "latitude", "longitude", ...TEXTS]) {
+    const value = body[name];
+    if (value === null || typeof value === "string" || typeof value === "number") {
+      run(db, `UPDATE facilities SET ${name} = ? WHERE id = ?`, value, id);
+    }
+  }
+  const { working_hours } = body;
+  if (working_hours !== undefined) {
+    run(db, "UPDATE facilities SET working_hours = ? WHERE id = ?", JSON.stringify(working_hours), id);
+  }
+  run(db, "UPDATE facilities SET updated_at = ? WHERE id = ?", call.now, id);
 }

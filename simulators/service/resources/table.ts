@@ -1,4 +1,14 @@
+import { underContract } from "../http/contract-table.ts";
 import type { Operation } from "../http/operation.ts";
+import { accounts } from "./accounts.ts";
+import { regions } from "./regions.ts";
+import { apiKeys } from "./api-keys.ts";
+import { users } from "./users.ts";
+import { passwords } from "./passwords.ts";
+import { boothOverview } from "./booth-overview.ts";
+import { boothUsage } from "./booth-usage.ts";
+import { exportCsv } from "./export-csv.ts";
+import { help } from "./help.ts";
 import { authenticate } from "./authenticate.ts";
 import { booths } from "./booths.ts";
 import { boothsProvisioning } from "./booths-provisioning.ts";
@@ -14,9 +24,15 @@ import { revisionHistory } from "./revision-history.ts";
 import { runtime } from "./runtime.ts";
 import { utilizationStats } from "./utilization-stats.ts";
 
-/** Every operation the service offers: one file per resource, one row here. */
-export const OPERATIONS: readonly Operation[] = [
+/** Every operation the service offers: one file per resource, one row here; who may call it stands in the contract's table. */
+export const OPERATIONS: readonly Operation[] = underContract([
+  ...accounts,
+  ...apiKeys,
   ...authenticate,
+  ...boothOverview,
+  ...boothUsage,
+  ...exportCsv,
+  ...help,
   ...booths,
   ...boothsProvisioning,
   ...durationByMode,
@@ -27,7 +43,10 @@ export const OPERATIONS: readonly Operation[] = [
   ...history,
   ...latestUpdates,
   ...latestValues,
+  ...passwords,
+  ...regions,
   ...revisionHistory,
   ...runtime,
+  ...users,
   ...utilizationStats,
-];
+]);

@@ -1,0 +1,28 @@
+import { badRequest } from "../http/errors.ts";
+import { localDay } from "../zone.ts";
+import type { Span } from "./span.ts";
+
+/** More than this would be no report that anybody reads. */
+const MAX_BUCKETS = 5000;
+
+/** The window cut every `ms` from its start; 400 where that makes too many. */
+export function evenBuckets(window: Span, ms: number): Span[] {
+  if ((window.end - window.start) / ms > MAX_BUCKETS) throw badRequest("too many intervals in the window");
+  const out: Span[] = [];
+  for (let start = window.start; start < window.end; start += ms) {
+    out.push({ start, end: Math.min(start + ms, window.end) });
+  }
+  return out;
+}
+
+/** The window cut at the local midnights of `tz`: days of 23, 24 or 25 h. */
+export function dayBuckets(window: Span, tz: string): Span[] {
+  if ((window.end - window.start) / 86_400_000 > MAX_BUCKETS) throw badRequest("too many days in the window");
+  const out: Span[] = [];
+  for (let start = window.start; start < window.end;) {
+    const end = Math.min(localDay(tz, start).end, window.end);
+    out.push({ start, end });
+    start = end;
+  }
+  return out;
+}

@@ -1,0 +1,13 @@
+import type { z } from "zod";
+import { badRequest } from "./errors.ts";
+
+/** The body in that shape; 400 naming the first field that doesn't fit. */
+export function parseBody<T extends z.ZodType>(shape: T, body: unknown): z.output<T> {
+  const parsed = shape.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const field = issue?.path.join(".") ?? "";
+  throw badRequest(
+    field === "" ? "the body is not the expected object" : `bad field ${field}: ${issue?.message ?? ""}`,
+  );
+}

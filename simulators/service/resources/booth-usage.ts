@@ -1,0 +1,89 @@
+import type { BoothFigures } from "../figures/booth.ts";
+import { dayBuckets, evenBuckets } from "../figures/buckets.ts";
+import { runtimeMs } from "../figures/summary.ts";
+import type { Span } from "../figures/span.ts";
+import { msByMode } from "../figures/window.ts";
+import { badRequest } from "../http/errors.ts";
+import { ok } from "../http/operation.ts";
+import type { Answer, Call, Operation } from "../http/operation.ts";
+import { envelope, pagingParams, windowParams } from "../http/query.ts";
+import { formatTime, minutes } from "../time.ts";
+import { boothOf, calendarOf, figuresOf } from "./common.ts";
+import { MODE_NAMES } from "./mode-names.ts";
+
+/** How a booth's time was spent: by interval, by day, in sum, and stage by stage. */
+export const boothUsage: readonly Operation[] = [
+  { method: "GET", path: "/api/booths/:id/runtime_series", handle: runtimeSeries },
+  { method: "GET", path: "/api/booths/:id/utilization_summary", handle: summary },
+  { method: "GET", path: "/api/booths/:id/utilization_timeline", handle: timeline },
+  { method: "GET", path: "/api/booths/:id/recent_stages", handle: recentStages },
+];
+
+function asked(call: Call): { figures: BoothFigures; window: Span; tz: string } {
+  const booth = boothOf(call);
+  const { tz } = calendarOf(call, booth);
+  return { figures: figuresOf(call, booth), window: windowParams(call.query, { tz, now: call.now }), tz };
+}
+
+function runtimeSeries(call: Call): Answer {
+  const { figures, window, tz } = asked(call);
+  const unit = call.query["unit"] ?? "day";
+  if (unit !== "day" && unit !== "hour") throw badRequest("unit is neither hour nor day");
+  const buckets = unit === "day" ? dayBuckets(window, tz) : evenBuckets(window, 3_600_000);
+  const items = buckets.map((span) => ({ time: formatTime(span.start), value: minutes(runtimeMs(figures, span)) }));
+  return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
+}
+
+/** Minutes of a window: `idle` is the time without data, `all_active_modes` the rest. */
+export function usageOf(figures: Pick<BoothFigures, "stages" | "sets">, window: Span): Record<string, unknown> {
+  const sums = msByMode(figures.stages, window);
+  const idle = sums.get("no_data") ?? 0;
+  const inUse = figures.sets.in_use.reduce((sum, mode) => sum + (sums.get(mode) ?? 0), 0);
+  return {
+    all_active_modes: minutes(window.end - window.start - idle),
+    in_use: minutes(inUse),
+    idle: minutes(idle),
+    bake: minutes(sums.get("bake") ?? 0),
+    modes: modesOf(sums),
+  };
+}
+
+function modesOf(sums: ReturnType<typeof msByMode>): unknown[] {
+  return [...sums].map(([mode, ms]) => ({ mode: MODE_NAMES[mode], duration: minutes(ms) }));
+}
+
+function summary(call: Call): Answer {
+  const { figures, window } = asked(call);
+  return ok(usageOf(figures, window));
+}
+
+/** `interval` of a timeline in minutes, default 60. */
+export function intervalMs(call: Call): number {
+  const text = call.query["interval"] ?? "60";
+  if (!/^\d{1,6}$/.test(text) || Number(text) < 1) throw badRequest("interval is not a number of minutes");
+  return Number(text) * 60_000;
+}
+
+export function timelineItem(figures: Pick<BoothFigures, "stages">, span: Span): Record<string, unknown> {
+  return {
+    timestamp: formatTime(span.start),
+    duration: minutes(span.end - span.start),
+    modes: modesOf(msByMode(figures.stages, span)),
+  };
+}
+
+function timeline(call: Call): Answer {
+  const { figures, window } = asked(call);
+  const items = evenBuckets(window, intervalMs(call)).map((span) => timelineItem(figures, span));
+  return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
+}
+
+/** Stages that overlap the window, the newest first. */
+function recentStages(call: Call): Answer {
+  const { figures, window } = asked(call);
+  const shown = figures.stages.filter((stage) => stage.end > window.start && stage.start < window.end);
+  const items = shown.reverse().map(({ mode, start, end }) => {
+    return { mode: MODE_NAMES[mode], start_time: formatTime(start), end_time: formatTime(end) };
+  });
+  return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
+}

@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { inTransaction, row } from "../db.ts";
+import { parseBody } from "../http/body.ts";
+import { badRequest, HttpError } from "../http/errors.ts";
+import { NO_CONTENT, ok } from "../http/operation.ts";
+import type { Answer, Call, Operation } from "../http/operation.ts";
+import { isPassword, setPassword, userOfToken } from "../users.ts";
+import type { UserRow } from "../users.ts";
+
+const password = z.string().min(10).max(200);
+const changeShape = z.union([
+  z.looseObject({ token: z.string().min(1).max(200), new_password: password }),
+  z.looseObject({ current_password: z.string().max(200), new_password: password }),
+]);
+
+/**
+ * POST change_password: with an invitation's `token` (single use), or a signed-in user's `current_password`; 204. POST
+ * login/verify: whose unused token this is. A token or password that isn't good is 401.
+ */
+export const passwords: readonly Operation[] = [
+  { method: "POST", path: "/api/users/change_password", handle: change },
+  { method: "POST", path: "/api/login/verify", handle: verify },
+];
+
+function change(call: Call): Answer {
+  const { db } = call.service;
+  const body = parseBody(changeShape, call.body);
+  return inTransaction(db, () => {
+    const user =
+      "token" in body ? userOfToken(db, String(body.token), call.now) : signedIn(call, body.current_password);
+    if (user === undefined || user.account_id !== call.caller.account_id) {
+      throw new HttpError(401, "the token or password is not valid");
+    }
+    setPassword(db, user.id, { password: body.new_password, now: call.now });
+    return NO_CONTENT;
+  });
+}
+
+function signedIn(call: Call, current: string): UserRow | undefined {
+  if (call.caller.user_id === undefined) throw badRequest("no user is signed in: token is missing");
+  const user = row<UserRow>(call.service.db, "SELECT * FROM users WHERE id = ?", call.caller.user_id);
+  return isPassword(user?.password, current) ? user : undefined;
+}
+
+function verify(call: Call): Answer {
+  const { token } = parseBody(z.looseObject({ token: z.string().min(1).max(200) }), call.body);
+  const user = userOfToken(call.service.db, token, call.now);
+  if (user === undefined || user.account_id !== call.caller.account_id) {
+    throw new HttpError(401, "the token is not valid");
+  }
+  return ok({ user_id: user.id, user_name: user.user_name });
+}

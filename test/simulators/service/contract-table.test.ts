@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { CONTRACT } from "../../../simulators/service/http/contract-table.ts";
+import { openApi } from "../../../simulators/service/resources/openapi.ts";
+import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
+
+/** "GET, POST /api/accounts" of the document's table, as pairs. */
+function pairsOfDocument(): string[] {
+  const text = readFileSync(new URL("../../../docs/service-contract.md", import.meta.url), "utf8");
+  const lines = [...text.matchAll(/^\| `((?:[A-Z]+(?:, )?)+) (\/api\/[^`]+)` +\|$/gm)];
+  return lines.flatMap(([, methods = "", path = ""]) => methods.split(", ").map((method) => `${method} ${path}`));
+}
+
+describe("the table of operations", () => {
+  it("has the 75 of the interface document, no more and no less", () => {
+    const document = pairsOfDocument();
+    expect(document).toHaveLength(75);
+    const table = CONTRACT.map(({ method, path }) => `${method} ${path}`);
+    expect([...table].sort()).toEqual([...document].sort());
+    expect(new Set(table).size).toBe(75);
+  });
+
+  it("lists in the OpenAPI document what is built, and counts it", () => {
+    const document = openApi(OPERATIONS) as { paths: Record<string, Record<string, object>>; "x-operations": object };
+    const listed = Object.values(document.paths).flatMap((path) => Object.keys(path));
+    expect(document["x-operations"]).toEqual({ total: 75, built: OPERATIONS.length });
+    expect(listed).toHaveLength(OPERATIONS.length);
+    const stages = document.paths["/api/booths/{id}/recent_stages"]?.["get"];
+    if (stages !== undefined) expect(stages).toMatchObject({ deprecated: true });
+  });
+});

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CONTRACT, routeOf } from "../../../simulators/service/http/contract-table.ts";
+import { outbox } from "../../../simulators/service/mail.ts";
+import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
+import { startBench } from "../../support/service-http.ts";
+import type { Running } from "../../support/service-http.ts";
+
+const built = CONTRACT.filter(({ method, path }) =>
+  OPERATIONS.some((operation) => operation.method === method && operation.path === routeOf(path)),
+);
+
+describe("every operation that is built", () => {
+  let bench: Running;
+  beforeAll(async () => void (bench = await startBench()));
+  afterAll(() => bench.running.stop());
+
+  const ask = async (method: string, path: string, { key, body }: { key?: string; body?: unknown } = {}) => {
+    const headers: Record<string, string> = { ...(key === undefined ? {} : { authorization: key }) };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const answer = await fetch(bench.running.url + path, init);
+    const text = await answer.text();
+    const isJson = answer.headers.get("content-type")?.startsWith("application/json") === true && text !== "";
+    return { status: answer.status, body: (isJson ? JSON.parse(text) : {}) as Record<string, unknown>, text };
+  };
+
+  it.each(built.map((row) => [`${row.method} ${row.path}`, row] as const))("%s", async (_, row) => {
+    const path = row.path.replaceAll(/\{\w+\}/g, "NOPE-1234");
+    const nobody = await ask(row.method, path);
+    expect([nobody.status, Object.keys(nobody.body)]).toEqual([401, ["error"]]);
+    if (!row.scopes.includes("user")) expect((await ask(row.method, path, { key: "user" })).status).toBe(403);
+    if (!row.scopes.includes("provision")) expect((await ask(row.method, path, { key: "prov" })).status).toBe(403);
+    if (path !== row.path) {
+      const lost = await ask(row.method, path, { key: "admin", body: row.method === "GET" ? undefined : {} });
+      expect([lost.status, Object.keys(lost.body)]).toEqual([404, ["error"]]);
+    } else if (row.method === "POST") {
+      expect((await ask("POST", path, { key: "admin", body: [1] })).status).toBe(400);
+    }
+  });
+
+  it("takes, changes and gives back what it is given", async () => {
+    const key = "admin";
+    const refused = await ask("POST", "/api/facilities", { key, body: { name: "East" } });
+    expect(refused.status).toBe(400);
+    expect((await ask("POST", "/api/facilities", { key, body: { name: "East", tz: "Mars/One" } })).status).toBe(400);
+    const made = await ask("POST", "/api/facilities", { key, body: { name: "East", tz: "America/Denver", city: "X" } });
+    expect([made.status, made.body["city"], made.body["tz"]]).toEqual([201, "X", "America/Denver"]);
+    const found = await ask("GET", "/api/facilities?filter=city:eq:X&sort=-name&limit=1", { key });
+    expect(found.body).toMatchObject({ page: 1, limit: 1, pages: 1, total: 1 });
+    expect((await ask("GET", "/api/facilities?filter=nothing:eq:X", { key })).status).toBe(400);
+    expect((await ask("GET", "/api/facilities?format=csv", { key })).text).toContain("America/Denver");
+    const booth = await ask("PUT", "/api/booths/b1", { key, body: { width: 14, firmware_version: "9" } });
+    expect(booth.body).toMatchObject({ width: "14", firmware_version: null });
+  });
+
+  it("guards the default region and regions in use", async () => {
+    const [key, path] = ["admin", "/api/accounts/acc-demo-body-shop/regions"];
+    expect((await ask("DELETE", `${path}/reg-demo-body-shop`, { key })).status).toBe(409);
+    const { body } = await ask("POST", path, { key, body: { name: "West" } });
+    expect(Object.keys(body)).toEqual(["id", "name", "is_default", "booth_count", "facility_count"]);
+    expect((await ask("DELETE", `${path}/${String(body["id"])}`, { key })).status).toBe(204);
+  });
+
+  it("shows a key once, and it works until it is deleted", async () => {
+    const { body } = await ask("POST", "/api/api_keys", { key: "admin", body: { name: "k", scope: "user" } });
+    const secret = String(body["key"]);
+    expect((await ask("GET", "/api/booths", { key: secret })).status).toBe(200);
+    expect((await ask("GET", "/api/api_keys", { key: "admin" })).text).not.toContain(secret);
+    expect((await ask("DELETE", `/api/api_keys/${String(body["id"])}`, { key: "admin" })).status).toBe(204);
+    expect((await ask("GET", "/api/booths", { key: secret })).status).toBe(401);
+  });
+
+  it("invites a user, whose link sets a password once", async () => {
+    const key = "admin";
+    const user = await ask("POST", "/api/users", { key, body: { user_name: "Ann", email: "ann@example.com" } });
+    expect(user.status).toBe(201);
+    const first = outbox(bench.running.db).at(-1)?.token;
+    expect((await ask("POST", `/api/users/${String(user.body["id"])}/resend_invitation`, { key })).status).toBe(204);
+    const token = outbox(bench.running.db).at(-1)?.token;
+    expect((await ask("POST", "/api/login/verify", { key, body: { token: first } })).status).toBe(401);
+    const verified = await ask("POST", "/api/login/verify", { key, body: { token } });
+    expect(verified.body).toEqual({ user_id: user.body["id"], user_name: "Ann" });
+    const body = { token, new_password: "long enough to be one" };
+    expect((await ask("POST", "/api/users/change_password", { key, body })).status).toBe(204);
+    expect((await ask("POST", "/api/users/change_password", { key, body })).status).toBe(401);
+    const login = { email: "Ann@example.com", password: body.new_password };
+    const session = await ask("POST", "/api/authenticate", { key, body: login });
+    const bearer = `Bearer ${String(session.body["session_token"])}`;
+    expect((await ask("GET", "/api/users", { key: bearer })).status).toBe(200);
+    expect((await ask("POST", "/api/users", { key: bearer, body: {} })).status).toBe(403);
+    expect((await ask("POST", "/api/authenticate", { key, body: { ...login, password: "wrong" } })).status).toBe(401);
+  });
+});
