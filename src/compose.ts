@@ -25,6 +25,7 @@ import { findProfile } from "./config/profile.ts";
 import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
 import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
+import { budgetOf } from "./core/storage.ts";
 import { plcAddress } from "./core/plc-address.ts";
 import type { BoothConfig, Config } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
@@ -109,7 +110,7 @@ async function runAgent(config: Config, io: Io): Promise<void> {
   const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
   const http = createHttpClient({ baseUrl: config.service.url, ...ca });
   const lock = lockFolder(config.data_dir);
-  const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir });
+  const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
