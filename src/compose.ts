@@ -29,6 +29,7 @@ import type { ReadyBooth, RefusedBooth, UsableConfig } from "./config/usable.ts"
 import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
 import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
+import { budgetOf } from "./core/storage.ts";
 import { plcAddress } from "./core/plc-address.ts";
 import type { BoothConfig } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
@@ -120,7 +121,7 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
   const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
   const http = createHttpClient({ baseUrl: config.service.url, ...ca });
   const lock = lockFolder(config.data_dir);
-  const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir });
+  const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();

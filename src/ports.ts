@@ -6,7 +6,7 @@ import type { StageSpan } from "./core/derive/tail.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
 import type { RebuildProgress } from "./core/types/rebuild.ts";
 import type { Confirmation } from "./core/types/provisioning.ts";
-import type { AgentStatus } from "./core/types/status.ts";
+import type { AgentStatus, StorageStatus } from "./core/types/status.ts";
 import type { ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
 import type { Sample } from "./core/types/sample.ts";
 import type { TakenEntry } from "./core/types/taken.ts";
@@ -112,6 +112,9 @@ export interface Ingested {
   /** The fold's state after the last record, for showing. Plain data; its shape is core/derive's. */
   readonly state: unknown;
   readonly commit_ms: Milliseconds;
+  /** Oldest kept seq: what came before has been acked, outlived its age, or is declared by a gap record. */
+  readonly oldest_seq: Seq;
+  readonly storage: StorageStatus;
 }
 
 /** The only writer. Every call is one transaction, durable when it resolves; calls are carried out in order. */
@@ -120,7 +123,7 @@ export interface Store {
   openStream(booth: BoothId): Promise<StreamInfo>;
   /** Appends in the given order, folds, appends the facts, moves last_take. Takes already seen change nothing. */
   ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Promise<Ingested>;
-  /** Records from seq on up to sendable_seq, in seq order, at most `limit`; facts among them. */
+  /** Records from seq on up to sendable_seq, in seq order, at most `limit`; facts among them. A hole was given up. */
   read(stream: StreamId, from: Seq, limit: number): Promise<readonly Placed[]>;
   /**
    * Moves the acked cursor forward; never back. The one call that is not durable at once: it rides with the next

@@ -1,5 +1,5 @@
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
-import type { LinkStatus } from "../core/types/status.ts";
+import type { LinkStatus, StorageStatus } from "../core/types/status.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../core/types/units.ts";
 import type { StreamInfo } from "../ports.ts";
@@ -24,6 +24,7 @@ export interface BoothBoard {
   last_commit_at: EpochMs | null;
   commit_ms: Milliseconds | null;
   trouble: string;
+  storage: StorageStatus | null;
 }
 
 /** sync loop */

@@ -28,8 +28,7 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
   let sent: number = cursor.acked_seq;
   const underway = new Set<Promise<void>>();
   const failed: { reason: Error | null } = { reason: null };
-  const send = async (batch: readonly Placed[]): Promise<void> => {
-    const from = batch[0]?.seq ?? 0;
+  const send = async (batch: readonly Placed[], from: number): Promise<void> => {
     const to = batch.at(-1)?.seq ?? 0;
     const outcome = await session.send(info().stream, parts.generation, batch);
     takeOutcome(parts, outcome);
@@ -50,8 +49,10 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
     for (const batch of cutBatches(records)) {
       while (underway.size >= session.window()) await Promise.race(underway);
       if (hasFailed(failed)) break;
+      // What is missing before it was given up, which a gap record behind declares: the cursor moves over it.
+      const from = sent + 1;
       sent = batch.at(-1)?.seq ?? sent;
-      const way = send(batch).catch((error: unknown) => {
+      const way = send(batch, from).catch((error: unknown) => {
         failed.reason ??= error instanceof Error ? error : new Error(String(error));
         parts.news.ring();
       });

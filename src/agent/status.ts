@@ -64,6 +64,7 @@ function boothStatusOf(board: BoothBoard, { view, clock }: StatusParts): BoothSt
       last_commit_at: board.last_commit_at,
       commit_ms: board.commit_ms,
       trouble: board.trouble,
+      storage: board.storage,
     },
   };
 }

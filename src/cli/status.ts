@@ -1,4 +1,4 @@
-import type { AgentStatus, BoothStatus, DisabledBooth, LinkStatus } from "../core/types/status.ts";
+import type { AgentStatus, BoothStatus, DisabledBooth, LinkStatus, StorageStatus } from "../core/types/status.ts";
 import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
 import { EXIT, type Command } from "./command.ts";
 import { lasting } from "./text.ts";
@@ -55,8 +55,16 @@ function boothLines(booth: BoothStatus, status: AgentStatus): string[] {
           `  program   ${now.plc_program ?? "?"} ${now.plc_program_revision ?? "?"}, firmware ${now.firmware_version ?? "?"}`,
         ]),
     `  log       ${log.newest_seq.toString()} records, ${log.acked_seq.toString()} acked, ${waiting.toString()} waiting; ${pending}`,
+    ...(log.storage === null ? [] : [`  storage   ${storageText(log.storage)}`]),
     ...(log.trouble === "" ? [] : [`  STORE     ${log.trouble}`]),
   ];
+}
+
+function storageText({ used_bytes, max_bytes, hours_to_full }: StorageStatus): string {
+  const mb = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
+  const left =
+    hours_to_full === null ? "" : `; without the service full in ${lasting(Math.round(hours_to_full * 3_600_000))}`;
+  return `${mb(used_bytes)} of ${mb(max_bytes)} MB used${left}`;
 }
 
 function filtersText(now: NonNullable<BoothStatus["now"]>): string {

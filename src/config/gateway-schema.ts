@@ -104,6 +104,16 @@ const serviceSchema = z.strictObject({
   mqtt_url: z.string().max(2000).exactOptional().describe("Broker, where the service's records name none."),
 });
 
+const storeSchema = z.strictObject({
+  max_bytes: z
+    .int()
+    .min(4_000_000)
+    .max(100_000_000_000)
+    .default(64_000_000)
+    .describe("Disk space for each booth. Where it runs out, the oldest readings are given up, those acked first."),
+  max_age_days: z.int().min(1).max(3_650).default(30).describe("Readings that were acked are kept this long."),
+});
+
 export const gatewaySchema = z.strictObject({
   data_dir: path.default("/var/lib/booth-gateway"),
   runtime_dir: path.default("/run/booth-gateway"),
@@ -121,6 +131,7 @@ export const gatewaySchema = z.strictObject({
     .default(10_000)
     .describe("What a power cut may cost at most; longer spares the flash."),
   heartbeat_interval_ms: z.int().min(10_000).max(120_000).default(60_000),
+  store: storeSchema.prefault({}),
   clock_file: path.exactOptional().describe("Simulation only: time is taken from this file."),
   service: serviceSchema,
   booths: z.array(boothSchema).min(1).max(MAX_BOOTHS),

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Fact, LogRecord, Placed, Stored } from "../core/types/record.ts";
 import type { Fold } from "./fold-port.ts";
+import type { EvictTools } from "./evict.ts";
 import type { Statements } from "./statements.ts";
 import type { LiveStream } from "./streams.ts";
 
@@ -8,6 +9,7 @@ export interface IngestTools {
   readonly db: Database;
   readonly sql: Statements;
   readonly fold: Fold;
+  readonly evict: EvictTools;
 }
 
 /** What a commit has made so far. */

@@ -1,6 +1,7 @@
 import { held, verdictOf } from "../core/derive/placing.ts";
-import type { Fact, LogRecord, Stored } from "../core/types/record.ts";
+import type { Fact, GapRecord, LogRecord, Stored } from "../core/types/record.ts";
 import { foldOne, type Commit, type IngestTools } from "./commit.ts";
+import { makeRoom, type Room } from "./evict.ts";
 import { placeWaiting } from "./placing.ts";
 import { packFact, packLog, runsOf, stateRow } from "./rows.ts";
 import type { Statements } from "./statements.ts";
@@ -12,30 +13,45 @@ const SAVE_STATE_EVERY_MS = 600_000;
 /**
  * One transaction: appends the records in the given order, folds each, appends the facts right after the record that
  * made them, saves the state where due, moves newest_seq and last_take. Records of a boot without a sync are appended and
- * wait; the sync folds them all, in the same transaction. Throws as the database does; the stream in memory is then
+ * wait; the sync folds them all, in the same transaction. Where the store is full the oldest rows go first, and a gap record
+ * behind the others says which. Throws as the database does; the stream in memory is then
  * worthless and must be loaded again, since the fold has gone on.
  */
 export function ingest(
   tools: IngestTools,
   live: LiveStream,
   input: { readonly records: readonly LogRecord[]; readonly lastTake: number },
-): readonly Stored<Fact>[] {
+): Ingestion {
   const { sql, db } = tools;
   const stream = live.info.stream;
   const commit: Commit = { newest: live.info.newest_seq, log: [], waiting: [], facts: [], placed: false };
-  const done: { save: LiveStream["saved"] } = { save: null };
+  const done: { saved: LiveStream["saved"]; oldest: Ingestion["oldest"] } = { saved: null, oldest: new Map() };
   db.transaction(() => {
-    for (const record of input.records) take(tools, live, { commit, record: { ...record, seq: ++commit.newest } });
+    const room = roomFor(tools, live, input.records);
+    done.oldest = room.oldest;
+    for (const record of [...input.records, ...gapsOf(room, input.records)]) {
+      take(tools, live, { commit, record: { ...record, seq: ++commit.newest } });
+    }
     addRows(sql, stream, commit);
     for (const fact of commit.facts) sql.addFact.run(packFact(stream, fact, tools.fold.version));
-    done.save = stateIsDue(live, commit);
-    if (done.save !== null) sql.saveState.run(stateRow(stream, done.save.seq, live.fold));
+    const saved = savedBy(live, commit);
+    if (room.oldest.has(stream) || stateIsDue(live, commit)) {
+      sql.saveState.run(stateRow(stream, saved.seq, live.fold));
+      done.saved = saved.at;
+    }
     sql.moveStream.run({ stream, newest: commit.newest, acked: live.info.acked_seq, take: input.lastTake });
   })();
   const sendable_seq = sendableSeq(commit.newest, live.hold);
   live.info = { ...live.info, newest_seq: commit.newest, sendable_seq, last_take: input.lastTake };
-  live.saved = done.save ?? live.saved;
-  return commit.facts;
+  live.saved = done.saved ?? live.saved;
+  return { facts: commit.facts, oldest: done.oldest };
+}
+
+/** What an ingest did. */
+export interface Ingestion {
+  readonly facts: readonly Stored<Fact>[];
+  /** Oldest kept seq of each stream that lost rows. */
+  readonly oldest: ReadonlyMap<string, number>;
 }
 
 function take(
@@ -68,9 +84,26 @@ function addRows(sql: Statements, stream: string, commit: Commit): void {
   if (last !== undefined) commit.last = last;
 }
 
-function stateIsDue(live: LiveStream, { last, facts, placed, newest }: Commit): LiveStream["saved"] {
-  if (last === undefined) return null;
-  const due =
-    placed || facts.length > 0 || live.saved?.boot !== last.boot || last.mono - live.saved.mono >= SAVE_STATE_EVERY_MS;
-  return due ? { seq: sendableSeq(newest, live.hold), mono: last.mono, boot: last.boot } : null;
+function stateIsDue(live: LiveStream, { last, facts, placed }: Commit): boolean {
+  if (last === undefined) return false;
+  const { saved } = live;
+  return placed || facts.length > 0 || saved?.boot !== last.boot || last.mono - saved.mono >= SAVE_STATE_EVERY_MS;
+}
+
+function savedBy(live: LiveStream, { last, newest }: Commit): { seq: number; at: LiveStream["saved"] } {
+  const seq = sendableSeq(newest, live.hold);
+  return { seq, at: last === undefined ? null : { seq, mono: last.mono, boot: last.boot } };
+}
+
+function roomFor({ fold, evict }: IngestTools, live: LiveStream, records: readonly LogRecord[]): Room {
+  if (records.length === 0) return { givenUp: [], oldest: new Map() };
+  return makeRoom(evict, live.info, { now: fold.knownTime(live.fold).now, records: records.length });
+}
+
+/** They stand behind the commit's last record: their boot's clock record must come before them. */
+function gapsOf({ givenUp }: Room, records: readonly LogRecord[]): GapRecord[] {
+  const last = records.at(-1);
+  if (last === undefined) return [];
+  const { boot, mono, at } = last;
+  return givenUp.map((value) => ({ kind: "g", boot, mono, at, tag: "", value, quality: "good" }));
 }

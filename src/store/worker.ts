@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
 import { deriveFold } from "./derive-fold.ts";
 import type { LogRecord } from "../core/types/record.ts";
+import type { StoreBudget } from "../core/storage.ts";
 import { openIdentity } from "./identity.ts";
 import { openStoreFile } from "./open.ts";
 import { createWriter } from "./writer.ts";
@@ -19,6 +20,8 @@ export type Answer =
 
 export interface WorkerInput {
   readonly dataDir: string;
+  /** What each booth may keep. */
+  readonly budget: StoreBudget;
 }
 
 /** Between two slices of a rebuild, so that commits come first and the core stays half free. */
@@ -31,7 +34,8 @@ function methodsOf(input: WorkerInput): Methods {
   const db = openStoreFile(input.dataDir);
   const uuid = (): string => randomUUID();
   const identity = openIdentity(input.dataDir, uuid);
-  const writer = createWriter({ db, fold: deriveFold, uuid, now: () => performance.now(), wall: () => Date.now() });
+  const clocks = { now: () => performance.now(), wall: () => Date.now() };
+  const writer = createWriter({ db, fold: deriveFold, uuid, ...clocks, budget: input.budget });
   const rebuildOn = (): void => {
     if (db.open && writer.rebuilder.slice()) setTimeout(rebuildOn, REBUILD_PAUSE_MS);
   };

@@ -1,7 +1,12 @@
 import type { Database } from "better-sqlite3";
 import type { LogRecord, Placed } from "../core/types/record.ts";
-import type { BoothId, Milliseconds, Seq, StreamId, TakeNumber } from "../core/types/units.ts";
+import { DEFAULT_BUDGET, hoursToFull, type StoreBudget } from "../core/storage.ts";
+import type { StorageStatus } from "../core/types/status.ts";
+import type { BoothId, Seq, StreamId, TakeNumber } from "../core/types/units.ts";
 import type { Ingested, StreamInfo } from "../ports.ts";
+import { fileBudget, type FileBudget } from "./budget.ts";
+import { prepareEvictStatements } from "./evict-statements.ts";
+import type { EvictTools } from "./evict.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
 import { createRebuilder, type Rebuilder } from "./rebuild.ts";
@@ -32,11 +37,15 @@ export interface WriterTools {
   readonly now: () => number;
   readonly wall: () => number;
   readonly uuid: () => string;
+  /** Absent: DEFAULT_BUDGET. */
+  readonly budget?: StoreBudget;
 }
 
 export function createWriter(tools: WriterTools): Writer {
   const { db, fold } = tools;
   const sql = prepareStatements(db);
+  const file = fileBudget(db, tools.budget ?? DEFAULT_BUDGET);
+  const evict: EvictTools = { sql: prepareEvictStatements(db), file };
   const streams = new Map<StreamId, LiveStream>();
   const live = (stream: StreamId): LiveStream => {
     const known = streams.get(stream);
@@ -50,17 +59,23 @@ export function createWriter(tools: WriterTools): Writer {
   return {
     openStream(booth) {
       const row = sql.streamOfBooth.get(booth) ?? addStream(sql, booth, tools);
+      file.refresh();
       return live(row.stream_id).info;
     },
     ingest(stream, records, lastTake) {
       const started = tools.now();
       const target = live(stream);
       if (lastTake <= target.info.last_take) {
-        return ingested(target, [], 0);
+        return ingested(target, { facts: [], commit_ms: 0, storage: storageOf(evict, target.info) });
       }
       try {
-        const facts = ingest({ db, sql, fold }, target, { records, lastTake });
-        return ingested(target, facts, tools.now() - started);
+        const { facts, oldest } = ingest({ db, sql, fold, evict }, target, { records, lastTake });
+        for (const [id, oldest_seq] of oldest) {
+          const one = streams.get(id);
+          if (one !== undefined) one.info = { ...one.info, oldest_seq };
+        }
+        const commit_ms = tools.now() - started;
+        return ingested(target, { facts, commit_ms, storage: storageOf(evict, target.info) });
       } catch (error) {
         streams.delete(stream);
         throw error;
@@ -90,9 +105,19 @@ function shownOf({ fold, shown }: LiveStream): unknown {
   return shown ?? fold;
 }
 
-function ingested(live: LiveStream, facts: Ingested["facts"], commit_ms: Milliseconds): Ingested {
-  const { newest_seq, sendable_seq } = live.info;
-  return { newest_seq, sendable_seq, facts, state: shownOf(live), commit_ms };
+function ingested(live: LiveStream, done: Pick<Ingested, "facts" | "commit_ms" | "storage">): Ingested {
+  const { newest_seq, sendable_seq, oldest_seq } = live.info;
+  return { newest_seq, sendable_seq, oldest_seq, state: shownOf(live), ...done };
+}
+
+/** Booths share the file; each is told of the whole, and of the rate at which its own log fills it. */
+function storageOf({ sql, file }: { sql: EvictTools["sql"]; file: FileBudget }, info: StreamInfo): StorageStatus {
+  const { most, page_bytes } = file.limits();
+  const [used_bytes, max_bytes] = [file.usedPages() * page_bytes, most * page_bytes];
+  const kept_ms = (sql.lastRow.get(info.stream)?.t0 ?? 0) - (sql.firstRow.get(info.stream)?.t0 ?? 0);
+  const kept = info.newest_seq - info.oldest_seq + 1;
+  const fill = { used_bytes, max_bytes, kept, unacked: info.newest_seq - info.acked_seq, kept_ms };
+  return { used_bytes, max_bytes, hours_to_full: hoursToFull(fill) };
 }
 
 function addStream(sql: Statements, booth: BoothId, tools: WriterTools) {

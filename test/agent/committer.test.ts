@@ -34,6 +34,8 @@ it("a store that can't commit fills up to a bound; what was taken is committed l
         facts: [],
         state: {},
         commit_ms: 1,
+        oldest_seq: 1,
+        storage: { used_bytes: 0, max_bytes: 1, hours_to_full: null },
       });
     },
   };

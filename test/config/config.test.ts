@@ -39,6 +39,7 @@ describe("the gateway's configuration", () => {
     expect(parseConfig(SMALL, "/etc/gateway.yaml")).toEqual({
       data_dir: "/var/lib/booth-gateway",
       runtime_dir: "/run/booth-gateway",
+      store: { max_bytes: 64_000_000, max_age_days: 30 },
       profile_dirs: [SHIPPED_PROFILES],
       log_level: "info",
       commit_interval_ms: 10_000,

@@ -1,4 +1,5 @@
 import type { FilterLimits, FilterType, ModeSets, WorkingHours } from "./booth.ts";
+import type { StoreConfig } from "../storage.ts";
 import type { BoothId, Milliseconds, Serial } from "./units.ts";
 
 /** A serial port as the devices on its line want it. */
@@ -103,6 +104,7 @@ export interface Config {
   readonly heartbeat_interval_ms: Milliseconds;
   /** Simulation only: the wall clock is read from this file instead of from the system. */
   readonly clock_file?: string;
+  readonly store: StoreConfig;
   readonly service: ServiceConfig;
   readonly booths: readonly BoothConfig[];
 }

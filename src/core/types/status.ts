@@ -15,6 +15,14 @@ export type LinkStatus =
       readonly next_try_at: EpochMs | null;
     };
 
+/** How full the store is. */
+export interface StorageStatus {
+  readonly used_bytes: number;
+  readonly max_bytes: number;
+  /** Until records that the service doesn't have must be given up, if it takes none; null: no rate is known yet. */
+  readonly hours_to_full: number | null;
+}
+
 export interface BoothStatus {
   readonly booth: BoothId;
   readonly serial: Serial | null;
@@ -41,6 +49,8 @@ export interface BoothStatus {
     readonly commit_ms: Milliseconds | null;
     /** Why the last commit failed; "" when it didn't. */
     readonly trouble: string;
+    /** null: before the first commit. */
+    readonly storage: StorageStatus | null;
   };
 }
 

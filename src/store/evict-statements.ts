@@ -1,0 +1,44 @@
+import type { Database, Statement } from "better-sqlite3";
+
+export interface OldRow {
+  readonly first_seq: number;
+  readonly last_seq: number;
+  readonly t0: number;
+  /** Its text has the mark of a gap record in it; a value that looks like one may, too. */
+  readonly has_gap: number;
+}
+
+/** What making room needs of the database. */
+export interface EvictStatements {
+  readonly oldestRows: Statement<[{ stream: string; rows: number }], OldRow>;
+  readonly rowBody: Statement<[{ stream: string; seq: number }], { body: string }>;
+  readonly dropRows: Statement<[{ stream: string; upTo: number }]>;
+  readonly firstRow: Statement<[string], { first_seq: number; t0: number }>;
+  readonly lastRow: Statement<[string], { t0: number }>;
+  readonly oldestFacts: Statement<[{ stream: string; upTo: number; rows: number }], { seq: number; end_ms: number }>;
+  readonly dropFacts: Statement<[{ stream: string; upTo: number }]>;
+  readonly moveOldest: Statement<[{ stream: string; oldest: number }]>;
+  /** Streams with the seq that may go without a word: acked, and part of a saved state. */
+  readonly freeUpTo: Statement<[], { stream_id: string; up_to: number }>;
+}
+
+export function prepareEvictStatements(db: Database): EvictStatements {
+  return {
+    oldestRows: db.prepare(
+      `SELECT first_seq, last_seq, t0, instr(body, '["g",') > 0 AS has_gap FROM log
+       WHERE stream_id = @stream AND placed = 1 ORDER BY first_seq LIMIT @rows`,
+    ),
+    rowBody: db.prepare(`SELECT body FROM log WHERE stream_id = @stream AND first_seq = @seq`),
+    dropRows: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq <= @upTo`),
+    firstRow: db.prepare(`SELECT first_seq, t0 FROM log WHERE stream_id = ? ORDER BY first_seq LIMIT 1`),
+    lastRow: db.prepare(`SELECT t0 FROM log WHERE stream_id = ? ORDER BY first_seq DESC LIMIT 1`),
+    oldestFacts: db.prepare(
+      `SELECT seq, end_ms FROM fact WHERE stream_id = @stream AND seq <= @upTo ORDER BY seq LIMIT @rows`,
+    ),
+    dropFacts: db.prepare(`DELETE FROM fact WHERE stream_id = @stream AND seq <= @upTo`),
+    moveOldest: db.prepare(`UPDATE stream SET oldest_seq = @oldest WHERE stream_id = @stream`),
+    freeUpTo: db.prepare(
+      `SELECT stream.stream_id, min(acked_seq, state.seq) AS up_to FROM stream JOIN state USING (stream_id)`,
+    ),
+  };
+}

@@ -1,0 +1,139 @@
+import type { EpochMs, Seq, StreamId } from "../core/types/units.ts";
+import type { StreamInfo } from "../ports.ts";
+import type { FileBudget } from "./budget.ts";
+import type { EvictStatements, OldRow } from "./evict-statements.ts";
+
+/** Rows dropped between two looks at the file's size. */
+const ROWS_AT_A_TIME = 50;
+/** One commit drops at most this many lots: it bounds how long it takes. */
+const LOTS_PER_COMMIT = 40;
+/** Rows go by age in lots of several hours: one by one they would double the blocks that each commit writes. */
+const AGE_LOT_MS = 6 * 3_600_000;
+/** Facts are what the years are told from. */
+const FACT_AGE_MS = 400 * 86_400_000;
+/** Rough size of a record in its row, for the room that a commit needs. */
+const RECORD_BYTES = 120;
+
+/** A range of seqs whose log records nobody will ever get. */
+export interface GivenUp {
+  readonly from: Seq;
+  readonly to: Seq;
+  readonly reason: string;
+}
+
+export interface Room {
+  readonly givenUp: readonly GivenUp[];
+  /** Oldest kept seq of each stream that lost some. */
+  readonly oldest: ReadonlyMap<StreamId, Seq>;
+}
+
+export interface EvictTools {
+  readonly sql: EvictStatements;
+  readonly file: FileBudget;
+}
+
+interface Making extends EvictTools {
+  readonly info: StreamInfo;
+  readonly oldest: Map<StreamId, Seq>;
+  readonly isFull: () => boolean;
+  lots: number;
+  from: Seq | null;
+}
+
+/**
+ * Inside a commit's transaction, before it appends: drops what has outlived its age, and, where the file is full, makes room
+ * for `records` more. In this order: acked log rows of the stream, those of others, unacked log rows of the stream, its
+ * acked facts, its other facts. Always the oldest first and whole rows. Rows that wait for a sync stay. The caller saves the
+ * state in the same transaction, since start-up can't fold dropped rows again, and appends a gap record for each range given up.
+ */
+export function makeRoom(tools: EvictTools, info: StreamInfo, ask: { now: EpochMs; records: number }): Room {
+  const { sql, file } = tools;
+  const oldest = new Map<StreamId, Seq>();
+  dropAged(tools, info, { now: ask.now, oldest });
+  const { high, low, page_bytes } = file.limits();
+  const needed = Math.ceil((ask.records * RECORD_BYTES) / page_bytes);
+  if (file.usedPages() + needed <= high) return { givenUp: [], oldest };
+  const isFull = (): boolean => file.usedPages() + needed > low;
+  const making: Making = { sql, file, info, oldest, isFull, lots: LOTS_PER_COMMIT, from: null };
+  dropRowsWhileFull(making, info.stream, info.acked_seq);
+  for (const { stream_id, up_to } of sql.freeUpTo.all()) {
+    if (stream_id !== info.stream) dropRowsWhileFull(making, stream_id, up_to);
+  }
+  dropRowsWhileFull(making, info.stream, Number.MAX_SAFE_INTEGER);
+  const first = sql.firstRow.get(info.stream)?.first_seq ?? info.newest_seq + 1;
+  dropFactsWhileFull(making, Math.min(info.acked_seq, first - 1));
+  dropFactsWhileFull(making, first - 1);
+  if (making.from === null) return { givenUp: [], oldest };
+  return { givenUp: [{ from: making.from, to: first - 1, reason: "the store's budget is full" }], oldest };
+}
+
+function dropAged(
+  { sql, file }: EvictTools,
+  info: StreamInfo,
+  { now, oldest }: { now: EpochMs; oldest: Map<StreamId, Seq> },
+): void {
+  const first = sql.firstRow.get(info.stream);
+  const limit = now - file.budget.max_age_ms;
+  if (first === undefined || first.t0 >= limit - AGE_LOT_MS) return;
+  const rows = sql.oldestRows.all({ stream: info.stream, rows: ROWS_AT_A_TIME * LOTS_PER_COMMIT });
+  const kept = rows.findIndex(({ last_seq, t0 }) => last_seq > info.acked_seq || t0 >= limit);
+  const last = kept < 0 ? rows.at(-1) : rows[kept - 1];
+  if (last === undefined) return;
+  drop({ sql, oldest }, info.stream, last);
+  const facts = sql.oldestFacts.all({ stream: info.stream, upTo: info.acked_seq, rows: ROWS_AT_A_TIME });
+  const old = facts.findIndex(({ end_ms }) => end_ms >= now - FACT_AGE_MS);
+  const fact = old < 0 ? facts.at(-1) : facts[old - 1];
+  if (fact !== undefined) sql.dropFacts.run({ stream: info.stream, upTo: fact.seq });
+}
+
+function dropRowsWhileFull(making: Making, stream: StreamId, upTo: Seq): void {
+  while (making.lots > 0 && making.isFull()) {
+    const rows = making.sql.oldestRows.all({ stream, rows: ROWS_AT_A_TIME });
+    const beyond = rows.findIndex(({ last_seq }) => last_seq > upTo);
+    const going = beyond < 0 ? rows : rows.slice(0, beyond);
+    const last = going.at(-1);
+    if (last === undefined) return;
+    if (stream === making.info.stream) noteGivenUp(making, going);
+    drop(making, stream, last);
+    making.lots -= 1;
+  }
+}
+
+/** A gap record that goes itself hands its range on: the new one then begins where the old one did. */
+function noteGivenUp(making: Making, rows: readonly OldRow[]): void {
+  const { sql, info } = making;
+  for (const { first_seq, last_seq, has_gap } of rows) {
+    if (last_seq <= info.acked_seq) continue;
+    const before = has_gap === 1 ? gapsIn(sql.rowBody.get({ stream: info.stream, seq: first_seq })?.body) : [];
+    const from = Math.min(Math.max(first_seq, info.acked_seq + 1), ...before);
+    making.from = Math.min(making.from ?? from, from);
+  }
+}
+
+function gapsIn(body: string | undefined): number[] {
+  try {
+    // The first and sixth fields of a packed record are its kind and value.
+    const records = JSON.parse(body ?? "[]") as readonly (readonly unknown[])[];
+    return records.filter(([kind]) => kind === "g").map((fields) => (fields[5] as { from: number }).from);
+  } catch {
+    // A damaged row has no range to hand on; what it held is given up with it.
+    return [];
+  }
+}
+
+function drop({ sql, oldest }: Pick<Making, "sql" | "oldest">, stream: StreamId, last: OldRow): void {
+  sql.dropRows.run({ stream, upTo: last.first_seq });
+  const seq = sql.firstRow.get(stream)?.first_seq ?? last.last_seq + 1;
+  sql.moveOldest.run({ stream, oldest: seq });
+  oldest.set(stream, seq);
+}
+
+function dropFactsWhileFull(making: Making, upTo: Seq): void {
+  const { sql, info } = making;
+  while (making.lots > 0 && making.isFull()) {
+    const last = sql.oldestFacts.all({ stream: info.stream, upTo, rows: ROWS_AT_A_TIME }).at(-1);
+    if (last === undefined) return;
+    sql.dropFacts.run({ stream: info.stream, upTo: last.seq });
+    making.lots -= 1;
+  }
+}
