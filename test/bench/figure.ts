@@ -1,6 +1,7 @@
 /** One measured figure beside what it is to be compared with. */
 export interface Figure {
   readonly name: string;
+  /** NaN: not measured; `target` says why. */
   readonly value: number;
   readonly unit: string;
   /** The same of the thing compared with, measured in the same run, interleaved. */
@@ -64,4 +65,15 @@ export function comparedFigure(
   const { name, value, unit, anchor, atMost, of } = figure;
   const ratio = value / anchor;
   return { name, value, unit, anchor, ratio, target: `at most ${atMost} x ${of}`, reached: ratio <= atMost };
+}
+
+/** A line for what couldn't be measured here. */
+export function notMeasured(name: string, unit: string, why: string): Figure {
+  return { name, value: NaN, unit, anchor: null, ratio: null, target: `not measured: ${why}`, reached: null };
+}
+
+/** The value that so many of a hundred don't exceed. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? NaN;
 }

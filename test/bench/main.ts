@@ -6,6 +6,7 @@ import { arch, cpus, platform } from "node:os";
 import type { Family, Figure } from "./figure.ts";
 import { deriveFamily } from "./derive.ts";
 import { fleetFamily } from "./fleet.ts";
+import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
 import { planFamily } from "./plan.ts";
 
@@ -13,7 +14,7 @@ import { planFamily } from "./plan.ts";
  * npm run bench [-- --quick] [FAMILY ...]: measures, prints one table, writes test/results/bench.json. Figures are
  * comparisons within this run; nothing here fails a build.
  */
-const FAMILIES: readonly Family[] = [modbusFamily, fleetFamily, planFamily, deriveFamily];
+const FAMILIES: readonly Family[] = [modbusFamily, fleetFamily, planFamily, memoryFamily, deriveFamily];
 const RESULTS = new URL("../results/", import.meta.url);
 
 function commit(): string {
@@ -25,7 +26,7 @@ function commit(): string {
 }
 
 function short(value: number | null): string {
-  return value === null ? "" : value.toPrecision(4);
+  return value === null || Number.isNaN(value) ? "" : value.toPrecision(4);
 }
 
 function table(figures: readonly Figure[]): string {

@@ -11,11 +11,12 @@ import { modbusSession } from "../../src/drivers/modbus/session.ts";
 import { wirePort } from "../../src/drivers/modbus/wire-port.ts";
 import { tcpWire } from "../../src/drivers/modbus/wire.ts";
 import { point, profileOf } from "../support/profiles.ts";
-import { comparedFigure, cpuMicros, interleaved } from "./figure.ts";
+import { comparedFigure, cpuMicros, interleaved, notMeasured } from "./figure.ts";
 import type { Family, Figure } from "./figure.ts";
+import { startLibmodbus } from "./libmodbus.ts";
 import { startDevice } from "./modbus-device.ts";
 
-/** CPU of one read of 125 registers: our connection, modbus-serial as it comes, and the least that Node can do. */
+/** CPU of one read of 125 registers: our connection, modbus-serial as it comes, libmodbus, and the least that Node can do. */
 
 const REGISTERS = 125;
 const BLOCK = { table: "holding", address: 0, count: REGISTERS } as const;
@@ -84,21 +85,30 @@ async function run({ quick }: { quick: boolean }): Promise<readonly Figure[]> {
     bare: await bare(port),
   };
   const calls = quick ? 2000 : 5000;
+  const libmodbus = startLibmodbus(port);
   const measure = (contender: Contender) => (): Promise<number> => cpuMicros(calls, contender.read);
-  const measures = Object.fromEntries(Object.entries(contenders).map(([name, c]) => [name, measure(c)]));
+  const measures = {
+    ...Object.fromEntries(Object.entries(contenders).map(([name, c]) => [name, measure(c)])),
+    ...(libmodbus === null ? {} : { c: () => libmodbus.micros(calls) }),
+  };
   await interleaved(1, measures); // lets the compiler warm up
   const {
     ours: value = NaN,
     poll = NaN,
     plain: anchor = NaN,
     bare: floor = NaN,
+    c = NaN,
   } = await interleaved(quick ? 9 : 21, measures);
   for (const contender of Object.values(contenders)) await contender.close();
+  libmodbus?.stop();
   stop();
   const name = "modbus.cpu_us_per_read";
   const unit = "us";
   return [
     comparedFigure({ name, value, unit, anchor, atMost: 1, of: "modbus-serial as it comes" }),
+    libmodbus === null
+      ? notMeasured(`${name}_libmodbus`, unit, "libmodbus missing")
+      : comparedFigure({ name: `${name}_libmodbus`, value, unit, anchor: c, atMost: 2.2, of: "libmodbus" }),
     comparedFigure({ name: `${name}_bare_socket`, value, unit, anchor: floor, atMost: 2, of: "a bare socket" }),
     comparedFigure({
       name: "modbus.cpu_us_per_poll_125_tags",
