@@ -9,6 +9,8 @@ import { boothOverview } from "./booth-overview.ts";
 import { boothUsage } from "./booth-usage.ts";
 import { exportCsv } from "./export-csv.ts";
 import { help } from "./help.ts";
+import { filterServices } from "./filter-services.ts";
+import { utilizationReports } from "./utilization.ts";
 import { authenticate } from "./authenticate.ts";
 import { booths } from "./booths.ts";
 import { boothsProvisioning } from "./booths-provisioning.ts";
@@ -39,6 +41,7 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...facilities,
   ...filterMaintenanceHistory,
   ...filterMaintenances,
+  ...filterServices,
   ...frequencyByMode,
   ...history,
   ...latestUpdates,
@@ -48,5 +51,6 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...revisionHistory,
   ...runtime,
   ...users,
+  ...utilizationReports,
   ...utilizationStats,
 ]);
