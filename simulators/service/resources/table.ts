@@ -11,6 +11,8 @@ import { exportCsv } from "./export-csv.ts";
 import { help } from "./help.ts";
 import { filterServices } from "./filter-services.ts";
 import { utilizationReports } from "./utilization.ts";
+import { facilityUsage } from "./facility-usage.ts";
+import { validationIncidents } from "./validation-incidents.ts";
 import { authenticate } from "./authenticate.ts";
 import { booths } from "./booths.ts";
 import { boothsProvisioning } from "./booths-provisioning.ts";
@@ -39,6 +41,7 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...boothsProvisioning,
   ...durationByMode,
   ...facilities,
+  ...facilityUsage,
   ...filterMaintenanceHistory,
   ...filterMaintenances,
   ...filterServices,
@@ -53,4 +56,5 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...users,
   ...utilizationReports,
   ...utilizationStats,
+  ...validationIncidents,
 ]);

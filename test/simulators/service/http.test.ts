@@ -124,6 +124,13 @@ describe("HTTP side of the reference service", () => {
     const trend = { period: "2026-03-02", utilization_time: 67, median_cycles: 1 };
     expect((await get(`/api/utilization/trends?${window}`))["data"]).toEqual([trend]);
     expect((await get(`/api/utilization?${window}`))["data"]).toMatchObject([{ booth_id: "b1", duration: 67 }]);
+    const facility = "/api/facilities/fac-demo-body-shop-main-street";
+    expect(await get(`${facility}/utilization_summary?${window}`)).toMatchObject({ in_use: 67, idle: 0, bake: 30 });
+    // The bake ended on Monday 09:15 in Chicago.
+    const frequency = await get(`${facility}/utilization_frequency?${window}`);
+    expect(frequency["data"]).toEqual([{ hour_of_week: 9, count: 1 }]);
+    expect((await get(`${facility}/utilization_timeline?${window}`))["total"]).toBe(2);
+    expect((await bench.call("GET", "/api/validation_incidents?sort=-last_seen_at")).status).toBe(200);
     expect((await get(`/api/filters/services?${window}`))["data"]).toMatchObject([
       { booth_id: "b1", exhaust_filter: { maintenance_event_count: 1, on_time_service_count: 1 } },
     ]);
