@@ -17,13 +17,14 @@ export const filterMaintenanceHistory: readonly Operation[] = [
       const removed = figuresOf(call, booth).maintenance.filter(
         (item) => item.removed_at >= start && item.removed_at < end,
       );
-      const items = removed.sort((a, b) => a.removed_at - b.removed_at).map(shape);
+      const items = removed.sort((a, b) => a.removed_at - b.removed_at).map(maintenanceItem);
       return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
     },
   },
 ];
 
-function shape(item: Maintenance): unknown {
+/** Times in minutes, lengths in days. */
+export function maintenanceItem(item: Maintenance): Record<string, unknown> {
   return {
     filter_type: item.filter_type,
     maintenance_date: formatTime(item.removed_at),

@@ -9,6 +9,10 @@ import { boothOverview } from "./booth-overview.ts";
 import { boothUsage } from "./booth-usage.ts";
 import { exportCsv } from "./export-csv.ts";
 import { help } from "./help.ts";
+import { filterServices } from "./filter-services.ts";
+import { utilizationReports } from "./utilization.ts";
+import { facilityUsage } from "./facility-usage.ts";
+import { validationIncidents } from "./validation-incidents.ts";
 import { authenticate } from "./authenticate.ts";
 import { booths } from "./booths.ts";
 import { boothsProvisioning } from "./booths-provisioning.ts";
@@ -37,8 +41,10 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...boothsProvisioning,
   ...durationByMode,
   ...facilities,
+  ...facilityUsage,
   ...filterMaintenanceHistory,
   ...filterMaintenances,
+  ...filterServices,
   ...frequencyByMode,
   ...history,
   ...latestUpdates,
@@ -48,5 +54,7 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...revisionHistory,
   ...runtime,
   ...users,
+  ...utilizationReports,
   ...utilizationStats,
+  ...validationIncidents,
 ]);

@@ -107,6 +107,35 @@ describe("HTTP side of the reference service", () => {
     expect((await bench.call("GET", "/api/booths")).headers.get("date")).toBe(new Date(bench.clock.now).toUTCString());
   });
 
+  it("gives the booth's and the fleet's use alike", async () => {
+    const get = async (path: string) => (await bench.call("GET", path)).body;
+    const window = "start=2026-03-02T14:00:00Z&end=2026-03-02T15:37:00Z";
+    expect(await get(`/api/booths/b1/utilization_summary?${window}`)).toMatchObject({
+      ...{ all_active_modes: 97, in_use: 67, idle: 0, bake: 30 },
+    });
+    const timeline = await get(`/api/booths/b1/utilization_timeline?interval=60&${window}`);
+    expect(timeline["data"]).toMatchObject([{ duration: 60 }, { duration: 37 }]);
+    expect((await bench.call("GET", `/api/booths/b1/utilization_timeline?interval=0`)).status).toBe(400);
+    const stages = await bench.call("GET", `/api/booths/b1/recent_stages?${window}`);
+    expect([stages.headers.get("deprecation"), stages.body["total"]]).toEqual(["true", 6]);
+    const used = { gas_usage: 0, kwh_usage: 0, utilization_minutes: 67, cycle_count: 1 };
+    expect((await get(`/api/bucketed_utilization?${window}`))["data"]).toEqual([{ group: "2026-03-02", ...used }]);
+    expect((await bench.call("GET", "/api/bucketed_utilization?group_by=year")).status).toBe(400);
+    const trend = { period: "2026-03-02", utilization_time: 67, median_cycles: 1 };
+    expect((await get(`/api/utilization/trends?${window}`))["data"]).toEqual([trend]);
+    expect((await get(`/api/utilization?${window}`))["data"]).toMatchObject([{ booth_id: "b1", duration: 67 }]);
+    const facility = "/api/facilities/fac-demo-body-shop-main-street";
+    expect(await get(`${facility}/utilization_summary?${window}`)).toMatchObject({ in_use: 67, idle: 0, bake: 30 });
+    // The bake ended on Monday 09:15 in Chicago.
+    const frequency = await get(`${facility}/utilization_frequency?${window}`);
+    expect(frequency["data"]).toEqual([{ hour_of_week: 9, count: 1 }]);
+    expect((await get(`${facility}/utilization_timeline?${window}`))["total"]).toBe(2);
+    expect((await bench.call("GET", "/api/validation_incidents?sort=-last_seen_at")).status).toBe(200);
+    expect((await get(`/api/filters/services?${window}`))["data"]).toMatchObject([
+      { booth_id: "b1", exhaust_filter: { maintenance_event_count: 1, on_time_service_count: 1 } },
+    ]);
+  });
+
   it("finds booths, with what is included and known", async () => {
     const { body } = await bench.call(
       "GET",

@@ -1,0 +1,103 @@
+import { dayBuckets } from "../figures/buckets.ts";
+import type { Span } from "../figures/span.ts";
+import { utilization } from "../figures/summary.ts";
+import { badRequest } from "../http/errors.ts";
+import type { Item } from "../http/list.ts";
+import { ok } from "../http/operation.ts";
+import type { Answer, Call, Operation } from "../http/operation.ts";
+import { envelope, pagingParams } from "../http/query.ts";
+import { minutes } from "../time.ts";
+import { toWall } from "../zone.ts";
+import { daysOf, facilityFleet, fleetOf, usageItem } from "./fleet.ts";
+import type { FleetBooth } from "./fleet.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Use over several booths: of the account, and of one facility. */
+export const utilizationReports: readonly Operation[] = [
+  { method: "GET", path: "/api/bucketed_utilization", handle: bucketed },
+  { method: "GET", path: "/api/utilization", handle: (call) => page(call, fleetOf(call).map(usageItem)) },
+  { method: "GET", path: "/api/utilization/trends", handle: trends },
+  { method: "GET", path: "/api/facilities/:id/utilization", handle: ofFacility },
+  { method: "GET", path: "/api/reports/cycles_utilization", handle: cyclesUtilization },
+];
+
+function page(call: Call, items: readonly Item[]): Answer {
+  return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
+}
+
+function ofFacility(call: Call): Answer {
+  return page(call, facilityFleet(call).map(usageItem));
+}
+
+/** The local day as YYYY-MM-DD; of a week its Monday, of a month its first. */
+function periodOf(tz: string, time: number, unit: string): string {
+  const midnight = Math.floor(toWall(tz, time) / DAY_MS) * DAY_MS;
+  const day = new Date(midnight);
+  if (unit === "month") return `${day.toISOString().slice(0, 7)}-01`;
+  const back = unit === "week" ? ((day.getUTCDay() + 6) % 7) * DAY_MS : 0;
+  return new Date(midnight - back).toISOString().slice(0, 10);
+}
+
+function groupsOf(fleet: FleetBooth, by: string): [group: string, window: Span][] {
+  const { booth, region_id, window, calendar } = fleet;
+  if (by === "booth") return [[booth.id, window]];
+  if (by === "facility") return [[booth.facility_id, window]];
+  if (by === "region") return [[region_id, window]];
+  return dayBuckets(window, calendar.tz).map((span) => [periodOf(calendar.tz, span.start, by), span]);
+}
+
+function bucketed(call: Call): Answer {
+  const by = call.query["group_by"] ?? "day";
+  if (!["day", "week", "month", "booth", "facility", "region"].includes(by)) throw badRequest("group_by is not known");
+  const sums = new Map<string, Record<string, number>>();
+  for (const fleet of fleetOf(call)) {
+    for (const [group, span] of groupsOf(fleet, by)) {
+      const figures = utilization(fleet.figures, fleet.calendar, span);
+      const sum = sums.get(group) ?? {};
+      for (const name of ["gas_usage", "kwh_usage", "utilization_minutes", "cycle_count"]) {
+        sum[name] = Math.round(((sum[name] ?? 0) + (figures[name] ?? 0)) * 10_000) / 10_000;
+      }
+      sums.set(group, sum);
+    }
+  }
+  const items = [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([group, sum]) => ({ group, ...sum }));
+  return page(call, items);
+}
+
+/** By local day: minutes in use of all booths, and the median of the booths' cycles on days with working hours. */
+function trends(call: Call): Answer {
+  const periods = new Map<string, { used: number; cycles: number[] }>();
+  for (const fleet of fleetOf(call)) {
+    for (const { span, cycles, is_working } of daysOf(fleet)) {
+      const period = periodOf(fleet.calendar.tz, span.start, "day");
+      const sum = periods.get(period) ?? { used: 0, cycles: [] };
+      sum.used += Number(utilization(fleet.figures, fleet.calendar, span)["utilization_minutes"]) * 60_000;
+      if (is_working) sum.cycles.push(cycles);
+      periods.set(period, sum);
+    }
+  }
+  const items = [...periods]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([period, { used, cycles }]) => {
+      return { period, utilization_time: minutes(used), median_cycles: median(cycles) };
+    });
+  return page(call, items);
+}
+
+function median(values: number[]): number | null {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  return low === undefined || high === undefined ? null : (low + high) / 2;
+}
+
+function cyclesUtilization(call: Call): Answer {
+  const items = fleetOf(call).flatMap((fleet) =>
+    dayBuckets(fleet.window, fleet.calendar.tz).map((span) => {
+      const { cycle_count, utilization_minutes, working_minutes } = utilization(fleet.figures, fleet.calendar, span);
+      const period = periodOf(fleet.calendar.tz, span.start, "day");
+      return { booth_id: fleet.booth.id, period, cycle_count, utilization_minutes, working_minutes };
+    }),
+  );
+  return page(call, items);
+}
