@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { Fact, LogRecord, Placed, Stored } from "../core/types/record.ts";
 import type { Fold } from "./fold-port.ts";
 import type { EvictTools } from "./evict.ts";
+import type { Quarantine } from "./quarantine.ts";
 import type { Statements } from "./statements.ts";
 import type { LiveStream } from "./streams.ts";
 
@@ -10,6 +11,7 @@ export interface IngestTools {
   readonly sql: Statements;
   readonly fold: Fold;
   readonly evict: EvictTools;
+  readonly quarantine: Quarantine;
 }
 
 /** What a commit has made so far. */

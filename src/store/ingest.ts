@@ -1,7 +1,7 @@
 import { held, verdictOf } from "../core/derive/placing.ts";
 import type { Fact, GapRecord, LogRecord, Stored } from "../core/types/record.ts";
 import { foldOne, type Commit, type IngestTools } from "./commit.ts";
-import { makeRoom, type Room } from "./evict.ts";
+import { makeRoom, type GivenUp, type Room } from "./evict.ts";
 import { placeWaiting } from "./placing.ts";
 import { packFact, packLog, runsOf, stateRow } from "./rows.ts";
 import type { Statements } from "./statements.ts";
@@ -29,9 +29,11 @@ export function ingest(
   db.transaction(() => {
     const room = roomFor(tools, live, input.records);
     done.oldest = room.oldest;
-    for (const record of [...input.records, ...gapsOf(room, input.records)]) {
+    const damaged = input.records.length === 0 ? [] : tools.quarantine.undeclared(stream);
+    for (const record of [...input.records, ...gapsOf([...room.givenUp, ...damaged], input.records)]) {
       take(tools, live, { commit, record: { ...record, seq: ++commit.newest } });
     }
+    if (damaged.length > 0) tools.quarantine.declare(stream);
     addRows(sql, stream, commit);
     for (const fact of commit.facts) sql.addFact.run(packFact(stream, fact, tools.fold.version));
     const saved = savedBy(live, commit);
@@ -101,7 +103,7 @@ function roomFor({ fold, evict }: IngestTools, live: LiveStream, records: readon
 }
 
 /** They stand behind the commit's last record: their boot's clock record must come before them. */
-function gapsOf({ givenUp }: Room, records: readonly LogRecord[]): GapRecord[] {
+function gapsOf(givenUp: readonly GivenUp[], records: readonly LogRecord[]): GapRecord[] {
   const last = records.at(-1);
   if (last === undefined) return [];
   const { boot, mono, at } = last;

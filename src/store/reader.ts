@@ -4,7 +4,7 @@ import type { EpochMs, StreamId } from "../core/types/units.ts";
 import type { StoreReader, Window } from "../ports.ts";
 import type { Fold, FoldState } from "./fold-port.ts";
 import { storePath } from "./open.ts";
-import { unpackFact, unpackLog, type FactRow, type LogRow } from "./rows.ts";
+import { ifWhole, unpackFact, unpackLog, type FactRow, type LogRow } from "./rows.ts";
 import { stageList, type StageList } from "./stage-list.ts";
 import { prepareReadStatements } from "./statements.ts";
 import { infoOf, stateOf } from "./streams.ts";
@@ -30,8 +30,8 @@ interface Remembered {
 }
 
 /**
- * Read-only view of a data folder's store, on a connection of its own. Throws where there is no store; a damaged row throws
- * DamagedRow. What doesn't change any more is kept in memory until a rebuild replaces it. Close it when done.
+ * Read-only view of a data folder's store, on a connection of its own. Throws where there is no store. Damaged rows are
+ * left out, as if they had been taken out already: what they told of is missing, never wrong. What doesn't change any more is kept in memory until a rebuild replaces it. Close it when done.
  */
 export function openReader(dataDir: string, fold: Fold): OpenReader {
   const db = new Database(storePath(dataDir), { readonly: true, fileMustExist: true });
@@ -49,7 +49,9 @@ export function openReader(dataDir: string, fold: Fold): OpenReader {
     streams: () => sql.allStreams.all().map(infoOf),
     facts: (stream, kind, window) =>
       // A row's kind is what the caller asked for, and packFact wrote the shape of that kind.
-      sql.facts.all({ stream, kind, start: window.start, end: window.end }).map(unpackFact) as never,
+      sql.facts
+        .all({ stream, kind, start: window.start, end: window.end })
+        .flatMap((row) => ifWhole(unpackFact, row) ?? []) as never,
     stages(stream, window) {
       const kept = remembered(stream);
       fillStages(sql, stream, kept);
@@ -100,8 +102,8 @@ function fillStages(sql: Reports, stream: StreamId, kept: Remembered): void {
     const rows = sql.stagesAfter.all({ stream, seq: kept.seq, rows: STAGE_ROWS });
     for (const row of rows) {
       // The statement asks for kind m alone.
-      const { value } = unpackFact(row) as StageFact;
-      if (value.bay === 0) kept.stages.add(value);
+      const value = (ifWhole(unpackFact, row) as StageFact | undefined)?.value;
+      if (value?.bay === 0) kept.stages.add(value);
       kept.seq = row.seq;
     }
     if (rows.length < STAGE_ROWS) return;
@@ -134,7 +136,7 @@ function* logRows(scan: LogScan, window: Window): Generator<Placed<LogRecord>> {
     const rows = scan.page.all({ stream: scan.stream, after, rows: PAGE_ROWS });
     for (const row of rows) {
       if (row.t0 >= window.end) return;
-      yield* unpackLog(row).filter(({ time }) => time >= window.start && time < window.end);
+      yield* (ifWhole(unpackLog, row) ?? []).filter(({ time }) => time >= window.start && time < window.end);
       after = row.first_seq;
     }
     if (rows.length < PAGE_ROWS) return;

@@ -15,6 +15,8 @@ export interface LogRow {
   readonly body: string;
   /** 0: its boot waits for a sync, and `t0` is provisional. */
   readonly placed: number;
+  /** 1: the checksum is over the whole row; 0: over the body, as older versions wrote it. */
+  readonly whole: number;
 }
 
 /** One row of table fact. */
@@ -29,6 +31,7 @@ export interface FactRow {
   readonly body: string;
   /** Version of the definitions that made it. */
   readonly version: number;
+  readonly whole: number;
 }
 
 /** One row of table state. */
@@ -37,6 +40,7 @@ export interface StateRow {
   readonly seq: number;
   readonly crc: number;
   readonly body: string;
+  readonly whole: number;
 }
 
 /** A row whose checksum doesn't fit its content: bit rot or a torn write. */
@@ -57,22 +61,40 @@ export function packLog(stream: string, records: readonly Placed<LogRecord>[], p
       return quality === "good" ? [...packed] : [...packed, quality];
     }),
   );
-  return {
+  const row = {
     stream_id: stream,
     first_seq: first.seq,
     last_seq: last.seq,
     boot: first.boot,
     mono0: first.mono,
     t0: first.time,
-    crc: crc32(body),
     body,
     placed: placed ? 1 : 0,
+    whole: 1,
   };
+  return { ...row, crc: crcOfLog(row) };
+}
+
+function crcOfLog(row: Omit<LogRow, "crc">): number {
+  if (row.whole === 0) return crc32(row.body);
+  const { stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole } = row;
+  return crc32(row.body, crc32(JSON.stringify([stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole])));
+}
+
+/** Whether later rebuilds replaced a fact isn't covered: it changes, and hides a fact at most. */
+function crcOfFact(row: Omit<FactRow, "crc">): number {
+  if (row.whole === 0) return crc32(row.body);
+  const { stream_id, seq, kind, start_ms, end_ms, time, whole } = row;
+  return crc32(row.body, crc32(JSON.stringify([stream_id, seq, kind, start_ms, end_ms, time, whole])));
+}
+
+function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): number {
+  return whole === 0 ? crc32(body) : crc32(body, crc32(JSON.stringify([stream_id, seq, whole])));
 }
 
 /** Unpacks a row; throws DamagedRow when its checksum is wrong. */
 export function unpackLog(row: LogRow): Placed<LogRecord>[] {
-  check(row.crc, row.body, `log row ${row.first_seq.toString()}`);
+  if (crcOfLog(row) !== row.crc) throw new DamagedRow(`log row ${row.first_seq.toString()} doesn't fit its checksum`);
   return (JSON.parse(row.body) as Packed[]).map(([kind, seq, mono, at, tag, value, quality]) => {
     const time = row.t0 + mono;
     const record = {
@@ -109,22 +131,23 @@ function spanOf(fact: Fact): readonly [EpochMs, EpochMs] {
 export function packFact(stream: string, fact: Placed<Fact>, version: number): FactRow {
   const [start_ms, end_ms] = spanOf(fact);
   const body = JSON.stringify([fact.boot, fact.mono, fact.at, fact.tag, fact.value, fact.quality]);
-  return {
+  const row = {
     stream_id: stream,
     seq: fact.seq,
     kind: fact.kind,
     start_ms,
     end_ms,
     time: fact.time,
-    crc: crc32(body),
     body,
     version,
+    whole: 1,
   };
+  return { ...row, crc: crcOfFact(row) };
 }
 
 /** Unpacks a fact; throws DamagedRow when its checksum is wrong. */
 export function unpackFact(row: FactRow): Placed<Fact> {
-  check(row.crc, row.body, `fact ${row.seq.toString()}`);
+  if (crcOfFact(row) !== row.crc) throw new DamagedRow(`fact ${row.seq.toString()} doesn't fit its checksum`);
   const [boot, mono, at, tag, value, quality] = JSON.parse(row.body) as unknown[];
   // As in unpackLog: what went in comes out.
   return { kind: row.kind, seq: row.seq, boot, mono, at, tag, value, quality, time: row.time } as Placed<Fact>;
@@ -132,12 +155,24 @@ export function unpackFact(row: FactRow): Placed<Fact> {
 
 /** The fold's state after the record with that seq. */
 export function stateRow(stream: string, seq: number, state: unknown): StateRow {
-  const body = JSON.stringify(state);
-  return { stream_id: stream, seq, crc: crc32(body), body };
+  const row = { stream_id: stream, seq, body: JSON.stringify(state), whole: 1 };
+  return { ...row, crc: crcOfState(row) };
 }
 
-export function check(crc: number, body: string, what: string): void {
-  if (crc32(body) !== crc) throw new DamagedRow(`${what} doesn't fit its checksum`);
+/** The state that a row holds; undefined: it doesn't fit its checksum. */
+export function unpackState(row: StateRow): { readonly state: unknown; readonly seq: number } | undefined {
+  if (crcOfState(row) !== row.crc) return undefined;
+  return { state: JSON.parse(row.body) as unknown, seq: row.seq };
+}
+
+/** What a row holds; undefined: it is damaged. */
+export function ifWhole<R, V>(unpack: (row: R) => V, row: R): V | undefined {
+  try {
+    return unpack(row);
+  } catch (error) {
+    if (error instanceof DamagedRow) return undefined;
+    throw error;
+  }
 }
 
 /** Cuts placed records into runs of one boot and one offset, so that a row's times follow from its first. */

@@ -9,6 +9,7 @@ import type { Database } from "better-sqlite3";
  * the usual row isn't in it.
  * boot: the place in time that a boot was given after it had waited.
  * fact: one row per derived fact, with the times that windows are asked by.
+ * quarantine: ranges in which rows were found damaged and taken out; declared = 1: a gap record says so.
  * state: the fold's state after the record with that seq; the newest row is what start-up continues from.
  */
 const STEPS: readonly string[] = [
@@ -63,6 +64,20 @@ const STEPS: readonly string[] = [
   `ALTER TABLE fact ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
    ALTER TABLE fact ADD COLUMN replaced INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE stream ADD COLUMN rebuilds INTEGER NOT NULL DEFAULT 0;`,
+  // Checksums over whole rows. whole = 0: a row from before, whose checksum is of its body alone; nothing is rewritten.
+  // A stream whose sum is 0 has none yet.
+  `ALTER TABLE log ADD COLUMN whole INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE fact ADD COLUMN whole INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE stream ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE state ADD COLUMN whole INTEGER NOT NULL DEFAULT 0;
+   CREATE TABLE quarantine (
+     stream_id TEXT NOT NULL,
+     from_seq INTEGER NOT NULL,
+     to_seq INTEGER NOT NULL,
+     reason TEXT NOT NULL,
+     declared INTEGER NOT NULL,
+     PRIMARY KEY (stream_id, from_seq)
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** The schema this version writes and reads. */

@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import type { Database, Statement } from "better-sqlite3";
 import type { FactRow, LogRow, StateRow } from "./rows.ts";
 
@@ -25,6 +26,9 @@ export interface Statements {
   readonly addFact: Statement<[FactRow]>;
   readonly saveState: Statement<[StateRow]>;
   readonly savedState: Statement<[string], StateRow>;
+  /** Finds a row where the stream's own doesn't fit its checksum. */
+  readonly damagedStream: Statement<[string]>;
+  readonly savedSeq: Statement<[string], { saved_seq: number }>;
   readonly logRowsFrom: Statement<[{ stream: string; from: number; rows: number }], LogRow>;
   readonly factsFrom: Statement<[{ stream: string; from: number; to: number }], FactRow>;
   readonly standingFacts: Statement<[{ stream: string; from: number }], FactRow>;
@@ -51,13 +55,16 @@ export function prepareReadStatements(db: Database): ReadStatements {
   return {
     allStreams: db.prepare(`SELECT ${STREAM_COLUMNS} FROM stream ORDER BY created_at`),
     streamById: db.prepare(`SELECT ${STREAM_COLUMNS} FROM stream WHERE stream_id = ?`),
-    savedState: db.prepare(`SELECT stream_id, seq, crc, body FROM state WHERE stream_id = ?`),
+    savedState: db.prepare(`SELECT stream_id, seq, crc, body, whole FROM state WHERE stream_id = ?`),
     logRowsFrom: db.prepare(LOG_ROWS_FROM),
     bootPlaces: db.prepare(`SELECT boot, offset_ms, uncertain FROM boot WHERE stream_id = ?`),
   };
 }
 
 export function prepareStatements(db: Database): Statements {
+  db.function("stream_sum", { deterministic: true, varargs: true }, (...cells: unknown[]) =>
+    crc32(JSON.stringify(cells)),
+  );
   return {
     ...prepareReadStatements(db),
     streamOfBooth: db.prepare(
@@ -68,11 +75,12 @@ export function prepareStatements(db: Database): Statements {
        VALUES (@stream, @booth, @at, 1, 0, 0, 0)`,
     ),
     moveStream: db.prepare(
-      `UPDATE stream SET newest_seq = @newest, acked_seq = @acked, last_take = @take WHERE stream_id = @stream`,
+      `UPDATE stream SET newest_seq = @newest, acked_seq = @acked, last_take = @take,
+       sum = stream_sum(stream_id, booth_id, @newest, @acked, @take) WHERE stream_id = @stream`,
     ),
     addLogRow: db.prepare(
-      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed)
-       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body, @placed)`,
+      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole)
+       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body, @placed, @whole)`,
     ),
     dropLogRow: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq = @seq`),
     firstWaitingRows: db.prepare(
@@ -82,13 +90,19 @@ export function prepareStatements(db: Database): Statements {
       `INSERT INTO boot (stream_id, boot, offset_ms, uncertain) VALUES (@stream, @boot, @offset, @uncertain)
        ON CONFLICT (stream_id, boot) DO UPDATE SET offset_ms = excluded.offset_ms, uncertain = excluded.uncertain`,
     ),
+    damagedStream: db.prepare(
+      `SELECT 1 FROM stream WHERE stream_id = ? AND sum <> 0
+       AND sum <> stream_sum(stream_id, booth_id, newest_seq, acked_seq, last_take)`,
+    ),
+    savedSeq: db.prepare(`SELECT seq AS saved_seq FROM state WHERE stream_id = ?`),
     addFact: db.prepare(
-      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, version)
-       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body, @version)`,
+      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, version, whole)
+       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body, @version, @whole)`,
     ),
     saveState: db.prepare(
-      `INSERT INTO state (stream_id, seq, crc, body) VALUES (@stream_id, @seq, @crc, @body)
-       ON CONFLICT (stream_id) DO UPDATE SET seq = excluded.seq, crc = excluded.crc, body = excluded.body`,
+      `INSERT INTO state (stream_id, seq, crc, body, whole) VALUES (@stream_id, @seq, @crc, @body, @whole)
+       ON CONFLICT (stream_id) DO UPDATE
+       SET seq = excluded.seq, crc = excluded.crc, body = excluded.body, whole = excluded.whole`,
     ),
     standingFacts: db.prepare(
       `SELECT * FROM fact WHERE stream_id = @stream AND seq >= @from AND replaced = 0 ORDER BY seq`,

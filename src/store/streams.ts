@@ -2,7 +2,7 @@ import { held, type Hold } from "../core/derive/placing.ts";
 import type { LogRecord, Stored } from "../core/types/record.ts";
 import type { StreamInfo } from "../ports.ts";
 import type { Fold, FoldState } from "./fold-port.ts";
-import { check, unpackLog } from "./rows.ts";
+import { ifWhole, unpackLog, unpackState } from "./rows.ts";
 import type { ReadStatements, StreamRow } from "./statements.ts";
 
 /** What the fold makes of a stream. */
@@ -73,11 +73,9 @@ function foldOf(sql: FoldStatements, fold: Fold, row: StreamRow): Folded {
 
 function savedState(sql: FoldStatements, fold: Fold, row: StreamRow): { state: FoldState; seq: number } {
   const saved = sql.savedState.get(row.stream_id);
-  if (saved !== undefined) {
-    check(saved.crc, saved.body, "the saved state");
-    const state: FoldState = JSON.parse(saved.body);
-    if (fold.accepts(state)) return { state, seq: saved.seq };
-  }
+  const known = saved === undefined ? undefined : unpackState(saved);
+  // A damaged one is made anew from the kept log.
+  if (known !== undefined && fold.accepts(known.state)) return known;
   const places = sql.bootPlaces.all(row.stream_id).map(({ boot, offset_ms, uncertain }) => ({
     boot,
     offset: offset_ms,
@@ -98,7 +96,8 @@ function* logAfter(sql: FoldStatements, row: StreamRow, seq: number): Generator<
     const last = rows.at(-1);
     if (last === undefined || last.last_seq < from) return;
     for (const packed of rows) {
-      for (const record of unpackLog(packed)) if (record.seq >= from) yield { record, placed: packed.placed === 1 };
+      for (const record of ifWhole(unpackLog, packed) ?? [])
+        if (record.seq >= from) yield { record, placed: packed.placed === 1 };
     }
     from = last.last_seq + 1;
   }

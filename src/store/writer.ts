@@ -9,11 +9,14 @@ import { prepareEvictStatements } from "./evict-statements.ts";
 import type { EvictTools } from "./evict.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
+import { createQuarantine, type Quarantine } from "./quarantine.ts";
 import { createRebuilder, type Rebuilder } from "./rebuild.ts";
-import { stateRow, unpackFact, unpackLog } from "./rows.ts";
+import { ifWhole, stateRow, unpackFact, unpackLog } from "./rows.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
-import { loadStream, sendableSeq, type LiveStream } from "./streams.ts";
+import { infoOf, loadStream, sendableSeq, type LiveStream } from "./streams.ts";
 
+/** Opening a stream checks what is already folded and sent for this long at most. */
+const CHECK_MS = 2_000;
 /** Log rows looked at for one read: bounds the memory of a single answer. */
 const READ_ROWS = 64;
 
@@ -46,12 +49,22 @@ export function createWriter(tools: WriterTools): Writer {
   const sql = prepareStatements(db);
   const file = fileBudget(db, tools.budget ?? DEFAULT_BUDGET);
   const evict: EvictTools = { sql: prepareEvictStatements(db), file };
+  const quarantine = createQuarantine(db);
   const streams = new Map<StreamId, LiveStream>();
   const live = (stream: StreamId): LiveStream => {
     const known = streams.get(stream);
     if (known !== undefined) return known;
     const row = sql.streamById.get(stream);
     if (row === undefined) throw new Error(`no stream ${stream} in this store`);
+    if (sql.damagedStream.get(stream) !== undefined) {
+      throw new Error(`the store is damaged: the row of stream ${stream} doesn't fit its checksum`);
+    }
+    const until = tools.now() + CHECK_MS;
+    const { saved_seq } = sql.savedSeq.get(stream) ?? { saved_seq: 0 };
+    const first = infoOf(row);
+    // What is still to be folded or sent first, then the rest as far as time allows.
+    quarantine.checkFrom(first, Math.max(row.oldest_seq, Math.min(saved_seq, row.acked_seq) + 1), () => false);
+    quarantine.checkFrom(first, row.oldest_seq, () => tools.now() >= until);
     const loaded = loadStream(sql, fold, row);
     streams.set(stream, loaded);
     return loaded;
@@ -69,7 +82,7 @@ export function createWriter(tools: WriterTools): Writer {
         return ingested(target, { facts: [], commit_ms: 0, storage: storageOf(evict, target.info) });
       }
       try {
-        const { facts, oldest } = ingest({ db, sql, fold, evict }, target, { records, lastTake });
+        const { facts, oldest } = ingest({ db, sql, fold, evict, quarantine }, target, { records, lastTake });
         for (const [id, oldest_seq] of oldest) {
           const one = streams.get(id);
           if (one !== undefined) one.info = { ...one.info, oldest_seq };
@@ -81,7 +94,7 @@ export function createWriter(tools: WriterTools): Writer {
         throw error;
       }
     },
-    read: (stream, from, limit) => read(sql, live(stream).info, { from, limit }),
+    read: (stream, from, limit) => read({ sql, quarantine }, live(stream).info, { from, limit }),
     ack(stream, upTo) {
       const target = live(stream);
       const acked_seq = Math.min(Math.max(upTo, target.info.acked_seq), target.info.newest_seq);
@@ -135,13 +148,35 @@ function saveForNextStart(sql: Statements, { info, fold, hold }: LiveStream): vo
   if (seq > 0) sql.saveState.run(stateRow(info.stream, seq, fold));
 }
 
+interface ReadTools {
+  readonly sql: Statements;
+  readonly quarantine: Quarantine;
+}
+
+/** The undamaged; calls back once where some are damaged. */
+function wholeOf<R, V>(rows: readonly R[], unpack: (row: R) => V, isDamaged: () => void): V[] {
+  const whole = rows.map((row) => ifWhole(unpack, row)).filter((value) => value !== undefined);
+  if (whole.length < rows.length) isDamaged();
+  return whole;
+}
+
 /** What waits for a sync is not given out: it has no time yet. */
-function read(sql: Statements, info: StreamInfo, ask: { from: Seq; limit: number }): readonly Placed[] {
+function read({ sql, quarantine }: ReadTools, info: StreamInfo, ask: { from: Seq; limit: number }): readonly Placed[] {
   const rows = sql.logRowsFrom.all({ stream: info.stream, from: ask.from, rows: READ_ROWS });
-  const log = rows.flatMap(unpackLog).filter(({ seq }) => seq >= ask.from && seq <= info.sendable_seq);
+  const isDamaged = (): void => void quarantine.step(info, Math.max(ask.from, info.oldest_seq));
+  const log = wholeOf(rows, unpackLog, isDamaged)
+    .flat()
+    .filter(({ seq }) => seq >= ask.from && seq <= info.sendable_seq);
   // Facts after the last log row read belong to a later answer, unless there is no later log row.
   const to = rows.length === READ_ROWS ? (rows.at(-1)?.last_seq ?? 0) : info.newest_seq;
-  const facts = sql.factsFrom.all({ stream: info.stream, from: ask.from, to }).map(unpackFact);
+  const facts = wholeOf(sql.factsFrom.all({ stream: info.stream, from: ask.from, to }), unpackFact, isDamaged);
   const merged: Placed[] = [...log, ...facts];
-  return merged.sort((a, b) => a.seq - b.seq).slice(0, ask.limit);
+  const given = merged.sort((a, b) => a.seq - b.seq).slice(0, ask.limit);
+  // A damaged inner page hides whole rows: what neither eviction nor an earlier find explains is noted as missing.
+  const expected = (given.at(-1)?.seq ?? info.sendable_seq) - ask.from + 1;
+  if (ask.from >= info.oldest_seq && given.length < expected) isDamaged();
+  if (given.length === 0 && rows.length === READ_ROWS) {
+    throw new Error(`the store is damaged: its rows are out of order at seq ${ask.from.toString()}`);
+  }
+  return given;
 }

@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { recordFault } from "../support/faults.ts";
+import { killStore } from "../support/store-kills.ts";
+import { memoryFolder } from "../support/temporary.ts";
+import { seededRandom } from "../support/virtual-site.ts";
+
+const CYCLES = 10_000;
+
+it("a writer killed at any moment loses no taken reading and has none twice", async () => {
+  const random = seededRandom(1);
+  const kills = await killStore(memoryFolder(), CYCLES, () => random.next());
+  const { lost, doubled } = kills;
+  const passed = lost === 0 && doubled === 0;
+  recordFault({ row: 1, fault: "store's writer killed, nightly", injected: CYCLES, lost, doubled, wrong: 0, passed });
+  expect(kills).toMatchObject({ lost: 0, doubled: 0 });
+  expect(kills.taken).toBeGreaterThan(CYCLES);
+});
