@@ -95,6 +95,14 @@ function newJob(tools: RebuildTools, stream: StreamId, current: boolean): Job {
       `the log begins at ${info.oldest_seq.toString()} and no state is kept from there: it can't be rebuilt`,
     );
   }
+  const damaged = tools.sql.quarantined.get(stream);
+  if (damaged !== undefined) {
+    // Folding what is left would withdraw facts that the missing records proved.
+    throw new Error(
+      `records ${damaged.from_seq.toString()} to ${damaged.to_seq.toString()} were damaged in the store: ` +
+        `the facts made from them stand, and the log without them can't be rebuilt`,
+    );
+  }
   if (hold.length > 0)
     throw new Error("readings wait for the clock to be synchronised: rebuild when they have their place");
   const today = current ? tools.fold.parametersIn(fold) : null;

@@ -28,6 +28,8 @@ export interface Statements {
   readonly savedState: Statement<[string], StateRow>;
   /** Finds a row where the stream's own doesn't fit its checksum. */
   readonly damagedStream: Statement<[string]>;
+  /** A range that was damaged and taken out, and may have held log records: what lies inside a whole row was facts. */
+  readonly quarantined: Statement<[string], { from_seq: number; to_seq: number }>;
   readonly savedSeq: Statement<[string], { saved_seq: number }>;
   readonly logRowsFrom: Statement<[{ stream: string; from: number; rows: number }], LogRow>;
   readonly factsFrom: Statement<[{ stream: string; from: number; to: number }], FactRow>;
@@ -94,6 +96,9 @@ export function prepareStatements(db: Database): Statements {
       `SELECT 1 FROM stream WHERE stream_id = ? AND sum <> 0
        AND sum <> stream_sum(stream_id, booth_id, newest_seq, acked_seq, last_take)`,
     ),
+    quarantined: db.prepare(`SELECT from_seq, to_seq FROM quarantine AS lost WHERE stream_id = ? AND NOT EXISTS (
+         SELECT 1 FROM log WHERE log.stream_id = lost.stream_id AND first_seq < from_seq AND last_seq > to_seq)
+       ORDER BY from_seq LIMIT 1`),
     savedSeq: db.prepare(`SELECT seq AS saved_seq FROM state WHERE stream_id = ?`),
     addFact: db.prepare(
       `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, version, whole)
