@@ -41,7 +41,7 @@ import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
 import { driverTools } from "./drivers/tools.ts";
 import { refusingDriver } from "./drivers/refusing.ts";
 import { clockFromFile, systemClock } from "./platform/clock.ts";
-import { createLogger } from "./platform/logger.ts";
+import { createLogger, STDERR } from "./platform/logger.ts";
 import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
 import { firstKey } from "./platform/secrets.ts";
@@ -62,7 +62,7 @@ function versionOf(file: URL): string {
 /** The command line. Sets the process's exit code; never rejects. */
 export async function main(argv: readonly string[]): Promise<void> {
   const io = terminalIo();
-  const tools = driverTools({ wall: () => Date.now(), log: createLogger("error") });
+  const tools = driverTools({ wall: () => Date.now(), log: createLogger("error", STDERR) });
   const program = {
     name: "booth-gateway",
     summary: "edge gateway agent for paint and spray booths",
@@ -132,6 +132,7 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
     modbus: modbusLinks(() => clock.mono()),
     pki: opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log }),
     wall,
+    log,
   };
   const agent = await startAgent(
     {
@@ -217,12 +218,13 @@ interface Links {
   readonly modbus: ReturnType<typeof modbusLinks>;
   readonly pki: OpcuaPki;
   readonly wall: () => EpochMs;
+  readonly log: Logger;
 }
 
 type Way = Pick<BoothSetup, "makeDriver" | "link" | "probe_ms" | "settle_ms" | "idle_close_ms">;
 
 /** A profile of another protocol than the booth's link costs this booth alone. */
-function wayTo(booth: BoothConfig, profile: Profile, { modbus, pki, wall }: Links): Way {
+function wayTo(booth: BoothConfig, profile: Profile, { modbus, pki, wall, log }: Links): Way {
   if (booth.modbus !== undefined && profile.protocol === "modbus") {
     const { idle_close_ms } = profile.quirks;
     return { ...modbus(booth.modbus, profile), ...(idle_close_ms === undefined ? {} : { idle_close_ms }) };
@@ -231,7 +233,9 @@ function wayTo(booth: BoothConfig, profile: Profile, { modbus, pki, wall }: Link
   const link = `booth ${booth.id}`;
   if (booth.opcua !== undefined && profile.protocol === "opcua") {
     const address = booth.opcua;
-    return { link, makeDriver: () => opcuaDriver({ address, profile, pki, wall }) };
+    // The session's life and the sampling follow the intervals in force, not the profile's own.
+    const paced = { ...profile, groups: parametersOf(profile, booth).groups };
+    return { link, makeDriver: () => opcuaDriver({ address, profile: paced, pki, wall, log }) };
   }
   const given = booth.modbus === undefined ? "opcua" : "modbus";
   const reason = `the profile ${profile.name} is for ${profile.protocol}, the booth's link is ${given}`;

@@ -4,14 +4,18 @@ import type { Logger } from "../ports.ts";
 /** Field names whose values never reach a log, at any depth that our own lines have. */
 const SECRET_FIELDS = ["credential", "api_key", "key", "password", "authorization", "old_password", "new_password"];
 
-/** JSON lines to standard output, from where the journal takes them. */
-export function createLogger(level: "debug" | "info" | "warn" | "error"): Logger {
+const STDOUT = 1;
+export const STDERR = 2;
+
+/** JSON lines to standard output, from where the journal takes them; a command whose output is an answer gives STDERR. */
+export function createLogger(level: "debug" | "info" | "warn" | "error", fd: number = STDOUT): Logger {
   const paths = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]);
-  return pino({
+  const options = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths, censor: "[secret]" },
-  });
+  };
+  return pino(options, pino.destination(fd));
 }

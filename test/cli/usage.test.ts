@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-const COMMANDS = ["run", "provision", "status", "check", "schemas"];
+const COMMANDS = ["run", "provision", "status", "check", "plan", "tags", "detect", "probe", "schemas"];
 const EXAMPLE = fileURLToPath(new URL("../../config/gateway.example.yaml", import.meta.url));
 
 const gateway = (...argv: readonly string[]) => runProgram(GATEWAY, argv);
