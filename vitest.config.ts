@@ -1,10 +1,13 @@
 import { defineConfig } from "vitest/config";
 
-/** Tests named *.gear.test.ts need Debian packages or root and run in .ci/run; *.nightly.test.ts are long. */
+/**
+ * Tests named *.gear.test.ts need Debian packages or root, *.long.test.ts half a minute each: both run in .ci/run after these.
+ * *.nightly.test.ts take longer still.
+ */
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: ["test/**/*.gear.test.ts", "test/**/*.nightly.test.ts"],
+    exclude: ["test/**/*.gear.test.ts", "test/**/*.long.test.ts", "test/**/*.nightly.test.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     globalSetup: ["test/scenarios/table.ts"],
