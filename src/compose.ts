@@ -36,10 +36,9 @@ import type { Profile } from "./core/types/profile.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
 import { modbusLinks } from "./drivers/modbus/links.ts";
-import { opcuaDriver } from "./drivers/opcua/driver.ts";
 import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
 import { driverTools } from "./drivers/tools.ts";
-import { refusingDriver } from "./drivers/refusing.ts";
+import { ownLinkDriver } from "./drivers/own-link.ts";
 import { clockFromFile, systemClock } from "./platform/clock.ts";
 import { createLogger, STDERR } from "./platform/logger.ts";
 import { systemdNotify } from "./platform/notify.ts";
@@ -224,20 +223,12 @@ interface Links {
 type Way = Pick<BoothSetup, "makeDriver" | "link" | "probe_ms" | "settle_ms" | "idle_close_ms">;
 
 /** A profile of another protocol than the booth's link costs this booth alone. */
-function wayTo(booth: BoothConfig, profile: Profile, { modbus, pki, wall, log }: Links): Way {
+function wayTo(booth: BoothConfig, profile: Profile, { modbus, ...links }: Links): Way {
   if (booth.modbus !== undefined && profile.protocol === "modbus") {
     const { idle_close_ms } = profile.quirks;
     return { ...modbus(booth.modbus, profile), ...(idle_close_ms === undefined ? {} : { idle_close_ms }) };
   }
   // A link of its own, by a name that no Modbus address has.
   const link = `booth ${booth.id}`;
-  if (booth.opcua !== undefined && profile.protocol === "opcua") {
-    const address = booth.opcua;
-    // The session's life and the sampling follow the intervals in force, not the profile's own.
-    const paced = { ...profile, groups: parametersOf(profile, booth).groups };
-    return { link, makeDriver: () => opcuaDriver({ address, profile: paced, pki, wall, log }) };
-  }
-  const given = booth.modbus === undefined ? "opcua" : "modbus";
-  const reason = `the profile ${profile.name} is for ${profile.protocol}, the booth's link is ${given}`;
-  return { link, makeDriver: () => refusingDriver(reason) };
+  return { link, makeDriver: () => ownLinkDriver({ booth, profile, ...links }) };
 }

@@ -1,24 +1,9 @@
-import { connectivityOf, type ConnectivityStatus } from "../core/reported.ts";
+import { connectivityOf } from "../core/reported.ts";
 import type { AgentStatus } from "../core/types/status.ts";
-import type { BoothSummary } from "../core/types/summary.ts";
-import type { BoothId, EpochMs, Seq, StreamId } from "../core/types/units.ts";
+import type { BoothFields } from "../wire/reports-fleet.ts";
 
 /** What reports are told of a booth beside its store: plain data, so that it goes to another thread. */
-export interface LocalBooth {
-  readonly booth: BoothId;
-  readonly stream: StreamId;
-  /** The service's id where the booth is bound, else the gateway's own name for it. */
-  readonly booth_id: string;
-  readonly serial: string | null;
-  readonly account: string | null;
-  readonly facility: string | null;
-  readonly state: string;
-  readonly generation: number | null;
-  readonly connectivity: ConnectivityStatus;
-  readonly acked_seq: Seq;
-  readonly last_commit_at: EpochMs | null;
-  readonly summary: BoothSummary | null;
-}
+export type LocalBooth = BoothFields;
 
 export function localBooths(status: AgentStatus): LocalBooth[] {
   return status.booths.map(({ booth, stream, serial, provisioning, plc, log, now }) => ({

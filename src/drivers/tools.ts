@@ -8,10 +8,9 @@ import { modbusDriver } from "./modbus/driver.ts";
 import { modbusExchange, type Exchange, type ExchangeTimes } from "./modbus/exchange.ts";
 import { modbusLine } from "./modbus/line.ts";
 import { tappedLine, type TappedRead } from "./modbus/tapped.ts";
-import { opcuaDriver } from "./opcua/driver.ts";
 import { greetsOpcua } from "./opcua/greet.ts";
 import { opcuaPki } from "./opcua/pki.ts";
-import { refusingDriver } from "./refusing.ts";
+import { ownLinkDriver } from "./own-link.ts";
 
 export interface WatchedOptions {
   readonly config: Pick<Config, "data_dir">;
@@ -59,10 +58,6 @@ function watchedDriver(
       ...(answer_timeout_ms === undefined ? {} : { timeouts: { answer_ms: answer_timeout_ms } }),
     });
   }
-  if (booth.opcua !== undefined && profile.protocol === "opcua") {
-    const pki = opcuaPki({ dir: join(config.data_dir, "opcua"), ...of });
-    return opcuaDriver({ address: booth.opcua, profile, pki, wall: of.wall });
-  }
-  const given = booth.modbus === undefined ? "opcua" : "modbus";
-  return refusingDriver(`the profile ${profile.name} is for ${profile.protocol}, the booth's link is ${given}`);
+  const pki = opcuaPki({ dir: join(config.data_dir, "opcua"), ...of });
+  return ownLinkDriver({ booth, profile, pki, ...of });
 }

@@ -9,6 +9,7 @@ import { answerTime } from "./time.ts";
 
 export interface BoothFields {
   readonly booth: string;
+  /** The service's id where the booth is bound, else the gateway's own name for it. */
   readonly booth_id: string;
   readonly stream: StreamId;
   readonly serial: string | null;

@@ -50,11 +50,6 @@ export function countOf(pair: Pair): Count {
   return { kind: pair.restarted ? "reset" : "unexplained", delta: 0 };
 }
 
-/** How a tag counts; undefined: it isn't a counter. */
-export function counterOf(tag: TagParameters): CounterParameters | undefined {
-  return tag.counter;
-}
-
 /** The tag's own fastest rate, else the default of its role, in the tag's unit per hour. */
 export function maxRateOf(tag: TagParameters, parameters: Parameters): number | undefined {
   if (tag.counter?.max_rate_per_h !== undefined) return tag.counter.max_rate_per_h;
