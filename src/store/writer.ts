@@ -26,6 +26,7 @@ export interface Writer {
   ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Ingested;
   read(stream: StreamId, from: Seq, limit: number): readonly Placed[];
   ack(stream: StreamId, upTo: Seq): StreamInfo;
+  resend(stream: StreamId, from: Seq): StreamInfo;
   info(stream: StreamId): StreamInfo;
   state(stream: StreamId): unknown;
   /** Rebuilding facts; whoever starts one gives it its slices. */
@@ -101,6 +102,7 @@ export function createWriter(tools: WriterTools): Writer {
       target.info = { ...target.info, acked_seq };
       return target.info;
     },
+    resend: (stream, from) => moveBack(sql, live(stream), from),
     info: (stream) => live(stream).info,
     state: (stream) => shownOf(live(stream)),
     rebuilder: createRebuilder({ db, sql, fold, now: tools.now, live }),
@@ -131,6 +133,14 @@ function storageOf({ sql, file }: { sql: EvictTools["sql"]; file: FileBudget }, 
   const kept = info.newest_seq - info.oldest_seq + 1;
   const fill = { used_bytes, max_bytes, kept, unacked: info.newest_seq - info.acked_seq, kept_ms };
   return { used_bytes, max_bytes, hours_to_full: hoursToFull(fill) };
+}
+
+function moveBack(sql: Statements, live: LiveStream, from: Seq): StreamInfo {
+  const { stream, newest_seq, acked_seq, last_take } = live.info;
+  const acked = Math.min(acked_seq, from - 1);
+  sql.moveStream.run({ stream, newest: newest_seq, acked, take: last_take });
+  live.info = { ...live.info, acked_seq: acked };
+  return live.info;
 }
 
 function addStream(sql: Statements, booth: BoothId, tools: WriterTools) {
