@@ -6,6 +6,7 @@ import type { BoothId, Seq, StreamId, TakeNumber } from "../core/types/units.ts"
 import type { Ingested, StreamInfo } from "../ports.ts";
 import { fileBudget, type FileBudget } from "./budget.ts";
 import { prepareEvictStatements } from "./evict-statements.ts";
+import { StoreDamaged } from "./damage.ts";
 import type { EvictTools } from "./evict.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
@@ -58,7 +59,7 @@ export function createWriter(tools: WriterTools): Writer {
     const row = sql.streamById.get(stream);
     if (row === undefined) throw new Error(`no stream ${stream} in this store`);
     if (sql.damagedStream.get(stream) !== undefined) {
-      throw new Error(`the store is damaged: the row of stream ${stream} doesn't fit its checksum`);
+      throw new StoreDamaged(`the store is damaged: the row of stream ${stream} doesn't fit its checksum`);
     }
     const until = tools.now() + CHECK_MS;
     const { saved_seq } = sql.savedSeq.get(stream) ?? { saved_seq: 0 };
@@ -145,7 +146,11 @@ function moveBack(sql: Statements, live: LiveStream, from: Seq): StreamInfo {
 
 function addStream(sql: Statements, booth: BoothId, tools: WriterTools) {
   const stream = tools.uuid();
-  sql.addStream.run({ stream, booth, at: tools.wall() });
+  const at = tools.wall();
+  tools.db.transaction(() => {
+    sql.addStream.run({ stream, booth, at });
+    sql.addOrigin.run({ stream, booth, at });
+  })();
   const row = sql.streamById.get(stream);
   if (row === undefined) throw new Error("a stream just added can't be read back");
   return row;
@@ -186,7 +191,7 @@ function read({ sql, quarantine }: ReadTools, info: StreamInfo, ask: { from: Seq
   const expected = (given.at(-1)?.seq ?? info.sendable_seq) - ask.from + 1;
   if (ask.from >= info.oldest_seq && given.length < expected) isDamaged();
   if (given.length === 0 && rows.length === READ_ROWS) {
-    throw new Error(`the store is damaged: its rows are out of order at seq ${ask.from.toString()}`);
+    throw new StoreDamaged(`the store is damaged: its rows are out of order at seq ${ask.from.toString()}`);
   }
   return given;
 }
