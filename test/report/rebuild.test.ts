@@ -1,7 +1,6 @@
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
-import fc from "fast-check";
-import { expect, it, test } from "vitest";
+import { expect, it } from "vitest";
 import { recordsOf } from "../../src/core/commit.ts";
 import { bridgeMs } from "../../src/core/derive/coverage.ts";
 import type { Parameters } from "../../src/core/types/parameters.ts";
@@ -14,7 +13,6 @@ import { PLAIN } from "../support/parameters.ts";
 import { setBackTo } from "../support/old-schema.ts";
 import { changedBy, rebuild } from "../support/rebuild.ts";
 import { writerIn } from "../support/store.ts";
-import { chunkings, entriesOf, steppedWalks, WALK } from "../support/streams.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const MINUTE = 60_000;
@@ -62,29 +60,6 @@ function plant(folder: string, sql: string): void {
   db.exec(sql);
   db.close();
 }
-
-function stateText(writer: Writer, stream: string): string {
-  return JSON.stringify(writer.state(stream));
-}
-
-test("rebuild from the log = incremental, byte for byte, for random streams and commits of any size", () => {
-  const folder = temporaryFolder();
-  let count = 0;
-  fc.assert(
-    fc.property(steppedWalks, chunkings, (walk, sizes) => {
-      const own = `${folder}/${(++count).toString()}`;
-      const writer = writerIn(own);
-      const stream = ingestAll(writer, entriesOf(walk), { parameters: WALK, sizes });
-      const before = { rows: factRows(own), state: stateText(writer, stream), info: writer.info(stream) };
-      const done = rebuild(writer, stream);
-      const after = { rows: factRows(own), state: stateText(writer, stream), info: writer.info(stream) };
-      writer.close();
-      expect(changedBy(done)).toBe(0);
-      expect(after).toEqual(before);
-    }),
-    { numRuns: 60 },
-  );
-});
 
 function standardDay() {
   const booth = script(PLAIN);
