@@ -10,6 +10,7 @@ import { boothUsage } from "./booth-usage.ts";
 import { exportCsv } from "./export-csv.ts";
 import { help } from "./help.ts";
 import { filterServices } from "./filter-services.ts";
+import { filterTrends } from "./filter-trends.ts";
 import { utilizationReports } from "./utilization.ts";
 import { facilityUsage } from "./facility-usage.ts";
 import { validationIncidents } from "./validation-incidents.ts";
@@ -45,6 +46,7 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...filterMaintenanceHistory,
   ...filterMaintenances,
   ...filterServices,
+  ...filterTrends,
   ...frequencyByMode,
   ...history,
   ...latestUpdates,
