@@ -2,6 +2,10 @@ import { underContract } from "../http/contract-table.ts";
 import type { Operation } from "../http/operation.ts";
 import { accounts } from "./accounts.ts";
 import { regions } from "./regions.ts";
+import { alertTypes } from "./alert-types.ts";
+import { alerts } from "./alerts.ts";
+import { eventDefinitions } from "./event-definitions.ts";
+import { notifications } from "./notifications.ts";
 import { apiKeys } from "./api-keys.ts";
 import { users } from "./users.ts";
 import { passwords } from "./passwords.ts";
@@ -32,10 +36,13 @@ import { utilizationStats } from "./utilization-stats.ts";
 /** Every operation the service offers: one file per resource, one row here; who may call it stands in the contract's table. */
 export const OPERATIONS: readonly Operation[] = underContract([
   ...accounts,
+  ...alertTypes,
+  ...alerts,
   ...apiKeys,
   ...authenticate,
   ...boothOverview,
   ...boothUsage,
+  ...eventDefinitions,
   ...exportCsv,
   ...help,
   ...booths,
@@ -51,6 +58,7 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...history,
   ...latestUpdates,
   ...latestValues,
+  ...notifications,
   ...passwords,
   ...regions,
   ...revisionHistory,
