@@ -58,7 +58,7 @@ export function allOfGateway(source: Source, window: Window): AllFigures {
 }
 
 export function allOfService(site: VirtualSite, window: Window): AllFigures {
-  const figures = boothFigures(site.service.db, "b-1", site.clock.wall());
+  const figures = boothFigures(site.service.db, "b-1", site.clock.truth());
   const facility = site.service.facility;
   const use = serviceUtilization(figures, facility, window);
   const over = boothOveruse(figures.filter_input, figures.installations, window);
