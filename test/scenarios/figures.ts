@@ -88,7 +88,7 @@ export function differences(a: AllFigures, b: AllFigures): string[] {
 }
 
 /** JSON with sorted keys, undefined left out. */
-function ordered(value: unknown): string {
+export function ordered(value: unknown): string {
   if (value === undefined) return "nothing";
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === "object" && inner !== null && !Array.isArray(inner)

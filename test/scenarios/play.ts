@@ -13,7 +13,9 @@ import { memoryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
 import { expectedSpans, type ExpectedSpan, type Outage } from "./expected.ts";
 import { allOfGateway, allOfService, contrast, differences, type AllFigures } from "./figures.ts";
+import { boxAnswers, questions, serviceAnswers, unequal } from "./operations.ts";
 import { rebuildDiffers } from "./rebuild.ts";
+import { answersAfterRedelivery } from "./redelivery.ts";
 import { recordScore, type Score } from "./score.ts";
 
 const MINUTE_MS = 60_000;
@@ -114,6 +116,10 @@ function judge(options: PlayOptions, { site, folder, window, truth, source, expe
   const filterChanges = Object.values(truth.filters).flatMap((installations) =>
     installations.filter(({ removed }) => removed !== null && removed >= window.start),
   );
+  const asked = questions(window);
+  const answers = serviceAnswers(site.service, asked);
+  const differing = unequal(asked, boxAnswers(source, asked), answers);
+  const differing_late = unequal(asked, answersAfterRedelivery(site, window), answers);
   const name = typeof options.scenario === "string" ? options.scenario : options.scenario.name;
   const score: Score = {
     number: options.number,
@@ -127,9 +133,13 @@ function judge(options: PlayOptions, { site, folder, window, truth, source, expe
     overuse_error_ms: overuse(source, window).overuse_ms - truth.overuse.ms,
     revisions: [figures.revisions.length, revisionsOf(site.booth, window)],
     service_differs,
+    answers: [asked.length - differing.length, asked.length],
+    answers_late: [asked.length - differing_late.length, asked.length],
   };
   if (options.unlisted !== true) recordScore(score);
   expect(contrast(figures, service)).toEqual([]);
+  expect(differing).toEqual([]);
+  expect(differing_late).toEqual([]);
   expect(rebuildDiffers(folder)).toEqual([]);
   if (options.skip?.(site.booth, window) === true) return;
   expect(spans.map(({ mode }) => mode)).toEqual(expected.map(({ mode }) => mode));
