@@ -11,7 +11,7 @@ import type { Writer } from "../../src/store/writer.ts";
 import { stay, script, put } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { setBackTo } from "../support/old-schema.ts";
-import { changedBy, rebuild } from "../support/rebuild.ts";
+import { changedBy, factRows, rebuild } from "../support/rebuild.ts";
 import { writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -34,14 +34,6 @@ function ingestAll(
     from += chunk.length;
   }
   return stream;
-}
-
-/** Every byte of the facts that stand, in seq order. */
-function factRows(folder: string): unknown[] {
-  const db = new Database(storePath(folder), { readonly: true });
-  const rows = db.prepare(`SELECT * FROM fact WHERE replaced = 0 ORDER BY seq`).all();
-  db.close();
-  return rows;
 }
 
 /** A row from before has a checksum of its body alone. */
