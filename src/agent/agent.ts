@@ -1,3 +1,4 @@
+import { serialTagOf } from "../core/plc-identity.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
@@ -7,7 +8,7 @@ import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
 import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
-import type { LinkBoothParts } from "./link-booth.ts";
+import type { LinkBoothParts } from "./link-parts.ts";
 import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
 import { reportLoop } from "./report-loop.ts";
@@ -131,8 +132,10 @@ function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
 
 function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {
   const { setup, board, intake } = booth;
+  const serial = serialTagOf(setup.profile);
   return {
     ...setup,
+    ...(serial === null ? {} : { identity_group: serial.group }),
     booth: setup.config.id,
     groups: setup.parameters.groups,
     intake,

@@ -1,7 +1,7 @@
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { LinkStatus, StorageStatus } from "../core/types/status.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
-import type { BoothId, EpochMs, Milliseconds } from "../core/types/units.ts";
+import type { BoothId, EpochMs, Milliseconds, Serial } from "../core/types/units.ts";
 import type { StreamInfo } from "../ports.ts";
 
 /** What the loops know of one booth: each field has one loop that writes it, and everybody may read. */
@@ -18,6 +18,8 @@ export interface BoothBoard {
   in_session: boolean;
   /** link loop */
   plc: LinkStatus;
+  /** link loop: the serial number that the PLC shows */
+  shows_serial: Serial | null;
   /** committer, and sync for acked_seq */
   info: StreamInfo;
   /** committer: the fold's state and what it says */

@@ -24,7 +24,7 @@ export function heartbeatOf(board: BoothBoard): BoothHeartbeat {
     firmware_version: summary?.firmware_version ?? null,
     plc_program: summary?.plc_program ?? null,
     plc_program_revision: summary?.plc_program_revision ?? null,
-    link: board.plc.kind,
+    link: board.plc.kind === "down" ? "down" : "up",
     mode: summary?.mode ?? "no_data",
     waiting_records: info.newest_seq - info.acked_seq,
   };

@@ -55,7 +55,7 @@ function boothStatusOf(board: BoothBoard, { view, clock }: StatusParts): BoothSt
       reason: row.reason,
       advice: row.advice,
     },
-    plc: { ...board.plc, address: board.address },
+    plc: { ...board.plc, address: board.address, shows_serial: board.shows_serial },
     now: board.state === undefined ? null : view.summaryOf(board.state, view.now(board.state, clock)),
     log: {
       taken: board.taken,

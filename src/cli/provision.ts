@@ -99,7 +99,7 @@ async function follow(ask: Following, io: Io): Promise<BoothStatus> {
 async function confirm(ask: Following, booth: BoothStatus, io: Io): Promise<void> {
   const { account, facility, booth_id } = booth.provisioning;
   const card = [
-    `  serial    ${booth.serial ?? ""}   (the PLC says: ${booth.now?.plc_serial ?? "nothing"})`,
+    `  serial    ${booth.serial ?? ""}   (the PLC says: ${booth.plc.shows_serial ?? "nothing"})`,
     `  account   ${account ?? "?"}`,
     `  facility  ${facility ?? "?"}`,
     `  booth     ${booth_id ?? "?"}`,

@@ -53,7 +53,7 @@ export interface PlayOptions {
   /** The truth leaves open what is right: only gateway and service are compared. */
   readonly skip?: (booth: Booth, window: Window) => boolean;
   /** Silences that the story itself doesn't have. */
-  readonly outages?: readonly Outage[];
+  readonly outages?: (booth: Booth) => readonly Outage[];
 }
 
 /** A story that is over, as the three sides have it. */
@@ -96,7 +96,7 @@ export async function play(options: PlayOptions): Promise<Played> {
     window,
     truth,
     source,
-    expected: expectedSpans(site.booth, window, options.outages),
+    expected: expectedSpans(site.booth, window, options.outages?.(site.booth)),
     figures: allOfGateway(source, window),
     close: () => {
       close();
