@@ -91,7 +91,8 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         filters.delete(group);
         return null;
       }
-      const { boot, mono, at } = when();
+      const now = when();
+      const { mono } = now;
       const parameters = parts.parameters();
       const tags = parameters.tags;
       if (parameters !== rules.of) rules = { of: parameters, tags: logRules(parameters) };
@@ -103,9 +104,7 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         kind: "poll",
         take: ++take,
         stream,
-        boot,
-        mono,
-        at,
+        ...now,
         group,
         answered: true,
         changes: changes.map(({ tag, value, quality }) => [tag, value, quality] as const),
