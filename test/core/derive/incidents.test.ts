@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TagValue } from "../../../src/core/types/booth.ts";
 import type { Parameters } from "../../../src/core/types/parameters.ts";
-import { cyclesDiffer, timeDiffers } from "../../../src/core/derive/day-checks.ts";
 import { fold, forget, poll, put, script, stay, T0, valuesOf, type Script } from "../../support/booth.ts";
 import { PARAMETERS, tag } from "../../support/parameters.ts";
 
@@ -122,35 +121,4 @@ it("a clock that is put, a zone that nobody knows, and what acquisition saw are 
   put(booth, { kind: "e", value: { event: "all_zero", detail: "every register is 0", tag: "" } });
   stay(booth, MINUTE, {});
   expect(checks(booth).sort()).toEqual(["all_zero", "clock_skew", "config_tz", "identity"]);
-});
-
-describe("what the PLC counts against what is derived", () => {
-  it.each([
-    [2, 2, false],
-    [3, 2, false],
-    [4, 2, true],
-    [40, 38, false],
-    [42, 39, true],
-  ])("%i cycles by the PLC, %i derived, differ too far: %s", (plc, derived, is) => {
-    expect(cyclesDiffer(plc, derived)).toBe(is);
-  });
-
-  it.each([
-    [HOUR, HOUR - 300_000 - 6000, false],
-    [HOUR, HOUR - 300_000 - 6001, true],
-    [10 * HOUR, 10 * HOUR - 720_000 - 6000, false],
-    [10 * HOUR, 10 * HOUR - 720_000 - 6001, true],
-  ])("%i ms by the meter, %i ms derived, differ too far: %s", (plc, own, is) => {
-    expect(timeDiffers(plc, own, 6000)).toBe(is);
-  });
-
-  it("are compared at the end of each local day", () => {
-    const booth = script(ALL);
-    stay(booth, HOUR, { mode: 1, cycles: 10, meter: 100 });
-    for (let count = 1; count <= 4; count += 1) stay(booth, HOUR, { cycles: 10 + count });
-    stay(booth, 21 * HOUR, {});
-    const mismatch = found(booth).filter(({ check }) => check.endsWith("mismatch"));
-    expect(mismatch).toMatchObject([{ check: "cycle_mismatch", tag: "cycles" }]);
-    expect(Math.abs((mismatch[0]?.from ?? 0) - (24 * 60 + 15))).toBeLessThan(1);
-  });
 });
