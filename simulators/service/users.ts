@@ -19,8 +19,7 @@ export interface UserRow {
   readonly invitation_sent_at: number | null;
 }
 
-export function hashPassword(password: string): string {
-  const salt = randomBytes(16);
+export function hashPassword(password: string, salt: Buffer = randomBytes(16)): string {
   return `${salt.toString("hex")}:${scryptSync(password, salt, HASH_BYTES).toString("hex")}`;
 }
 
