@@ -5,13 +5,15 @@ import { parseBody } from "../http/body.ts";
 import { CSV_HEADERS, csvOf } from "../http/csv.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { listAnswer, select } from "../http/list.ts";
+import type { Item } from "../http/list.ts";
 import { created, ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { formatTime } from "../time.ts";
 import { zoneExists } from "../zone.ts";
+import { facilityFigures, INCLUDED_FIELDS } from "./facility-includes.ts";
 import { regionsOf } from "./regions.ts";
 
-/** Facilities of the account; `tz` is required on create and update, and must exist. */
+/** Facilities of the account; `tz` is required on create and update, and must exist. A list has what `includes` asks for. */
 export const facilities: readonly Operation[] = [
   { method: "GET", path: "/api/facilities", handle: list },
   { method: "POST", path: "/api/facilities", handle: create },
@@ -86,12 +88,17 @@ function facilityOf(call: Call, id = call.params["id"]): FacilityFields {
 }
 
 function list(call: Call): Answer {
-  const fields = [...COLUMNS, "region_name", "account_name"];
+  const items = facilitiesOf(call).map((facility) => ({
+    ...facility,
+    ...facilityFigures(call, String(facility["id"])),
+  }));
+  const included = INCLUDED_FIELDS.filter((name) => items.some((item) => Object.hasOwn(item, name)));
+  const fields = [...COLUMNS, "region_name", "account_name", ...included];
   const rules = { fields, search: ["name", "city", "store_number"] };
   const format = call.query["format"] ?? "json";
-  if (format === "json") return listAnswer(call, facilitiesOf(call), rules);
+  if (format === "json") return listAnswer(call, items, rules);
   if (format !== "csv") throw badRequest("format is neither json nor csv");
-  const lines = select(call, facilitiesOf(call), rules).map((facility) => fields.map((name) => facility[name]));
+  const lines = select<Item>(call, items, rules).map((facility) => fields.map((name) => facility[name]));
   return { status: 200, headers: CSV_HEADERS, body: csvOf(fields, lines) };
 }
 
