@@ -5,6 +5,7 @@ import type { FormerHours } from "../working-hours.ts";
 import type { BoothFigures } from "./booth.ts";
 import { booked } from "./counters.ts";
 import { boothOveruse } from "./filters.ts";
+import { firstAfter } from "./search.ts";
 import { intersection, length } from "./span.ts";
 import type { Span } from "./span.ts";
 import { msByMode, msWithin, spansIn } from "./window.ts";
@@ -20,7 +21,10 @@ export interface Calendar {
 /** Counted cycles of a window: the PLC's where it counts, else those derived, by their end. */
 export function cycleCount(figures: BoothFigures, window: Span): number {
   if (figures.plc_cycles !== undefined) return booked(figures.plc_cycles, window);
-  return figures.cycles.filter((cycle) => cycle.counted && cycle.end >= window.start && cycle.end < window.end).length;
+  const first = firstAfter(figures.cycles, window.start - 1, (cycle) => cycle.end);
+  const last = firstAfter(figures.cycles, window.end, (cycle) => cycle.end);
+  const near = figures.cycles.slice(first, last);
+  return near.filter((cycle) => cycle.counted && cycle.end >= window.start && cycle.end < window.end).length;
 }
 
 /** Time in the runtime set. */
