@@ -127,7 +127,7 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer {
   );
   const body: unknown = request.body === undefined ? null : JSON.parse(JSON.stringify(request.body));
   try {
-    const { status, body: said } = found.operation.handle({
+    const said = found.operation.handle({
       service,
       caller,
       now: service.now(),
@@ -136,7 +136,8 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer {
       headers,
       body,
     });
-    return answer(status, said);
+    if (said instanceof Promise) throw new Error(`${request.path} takes real time`);
+    return answer(said.status, said.body);
   } catch (error) {
     if (error instanceof HttpError) return answer(error.status, { error: error.message });
     throw error;
