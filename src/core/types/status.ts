@@ -38,6 +38,8 @@ export interface BoothStatus {
     readonly advice: string;
   };
   readonly plc: LinkStatus & { readonly address: string };
+  /** Corrected time of this status: what the booth's records go by, whatever the wall clock shows. */
+  readonly time: EpochMs;
   readonly now: BoothSummary | null;
   readonly log: {
     readonly taken: number;
