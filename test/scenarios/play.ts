@@ -25,6 +25,8 @@ const COMMIT_INTERVAL_MS = MINUTE_MS;
 const AFTERMATH_MS = 35 * MINUTE_MS;
 /** The widest wait between two tries to connect, a call's own time-out, and a poll. */
 const RETURN_MS = 7_500;
+/** Its begin and its end. */
+const OVERUSE_BORDERS = 2;
 
 export interface PlayOptions {
   /** Number in the domain's list of scenarios. */
@@ -51,7 +53,7 @@ export interface PlayOptions {
   /** The truth leaves open what is right: only gateway and service are compared. */
   readonly skip?: (booth: Booth, window: Window) => boolean;
   /** Silences that the story itself doesn't have. */
-  readonly outages?: readonly Outage[];
+  readonly outages?: (booth: Booth) => readonly Outage[];
 }
 
 /** A story that is over, as the three sides have it. */
@@ -94,7 +96,7 @@ export async function play(options: PlayOptions): Promise<Played> {
     window,
     truth,
     source,
-    expected: expectedSpans(site.booth, window, options.outages),
+    expected: expectedSpans(site.booth, window, options.outages?.(site.booth)),
     figures: allOfGateway(source, window),
     close: () => {
       close();
@@ -159,6 +161,15 @@ function judgeCounts(options: PlayOptions, score: Score, { truth, figures }: Pic
   expect(score.filters[0]).toBe(score.filters[1]);
   expect(score.revisions[0]).toBe(score.revisions[1]);
   expect(figures.overuse_cycles).toBe(truth.overuse.cycles);
+  // Overuse begins within a poll of the limit, and each border of time in use is seen within a poll.
+  expect(Math.abs(score.overuse_error_ms)).toBeLessThanOrEqual(
+    score.poll_ms * truth.overuse.episodes * OVERUSE_BORDERS,
+  );
+  expect(wholeMinutes(figures.overuse_ms)).toBe(wholeMinutes(truth.overuse.ms));
+}
+
+function wholeMinutes(ms: number): number {
+  return Math.round(ms / MINUTE_MS);
 }
 
 /** A cycle's end in words. */

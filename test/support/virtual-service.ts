@@ -196,7 +196,7 @@ function linkTo({ db, clock, way, came }: LinkParts): ServiceLink {
           if (ack.conflict !== null) return { kind: "conflict", seq: ack.conflict };
           if (ack.n !== records.length || ack.hash !== hashOf(records))
             return { kind: "keep", reason: `refused: ${JSON.stringify(ack)}` };
-          return { kind: "acked", rejected: ack.reject };
+          return { kind: "acked", rejected: ack.reject, held_seq: ack.acked_seq };
         },
         close: () => Promise.resolve(),
       };
