@@ -3,6 +3,7 @@
  * passes the real thing in.
  */
 import type { StageSpan } from "./core/derive/tail.ts";
+import type { StreamName } from "./core/stream-names.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
 import type { RebuildProgress } from "./core/types/rebuild.ts";
 import type { Confirmation } from "./core/types/provisioning.ts";
@@ -103,6 +104,8 @@ export interface StreamInfo {
   /** Everything up to here is with the service. */
   readonly acked_seq: Seq;
   readonly last_take: TakeNumber;
+  /** Names under which the service knows the records from a seq on; absent: the stream's own id throughout. */
+  readonly names?: readonly StreamName[];
 }
 
 export interface Ingested {
@@ -114,6 +117,8 @@ export interface Ingested {
   readonly commit_ms: Milliseconds;
   /** Oldest kept seq: what came before has been acked, outlived its age, or is declared by a gap record. */
   readonly oldest_seq: Seq;
+  /** As in StreamInfo: a salvage adds one. */
+  readonly names?: readonly StreamName[];
   readonly storage: StorageStatus;
 }
 
@@ -257,6 +262,8 @@ export interface HelloBooth {
   readonly generation: number;
   readonly oldest_seq: Seq;
   readonly newest_seq: Seq;
+  /** The part before, where this one goes on counting under another name. */
+  readonly predecessor: { readonly stream: StreamId; readonly last_seq: Seq } | null;
   readonly config_revision: number;
 }
 
@@ -270,6 +277,8 @@ export interface BoothHeartbeat {
   readonly link: "up" | "down";
   readonly mode: string;
   readonly waiting_records: number;
+  /** Until records must be given up if none of them is acked; null: not known yet. */
+  readonly hours_to_full: number | null;
 }
 
 /** One connected session. It never reconnects by itself; when `closed` resolves, it is over. */

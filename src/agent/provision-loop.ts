@@ -3,6 +3,7 @@ import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { Clock, Identity, Logger, Random, Secrets, ServiceApi } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
 import type { BoothBoard, ServiceBoard } from "./board.ts";
+import { nameNow } from "./hello.ts";
 
 /** 256 bits: made here, only its hash leaves the box until the service knows it. */
 const CREDENTIAL_BYTES = 32;
@@ -149,7 +150,7 @@ async function claim(parts: ProvisionParts): Promise<void> {
     serial: row.serial ?? "",
     gateway_id,
     credential,
-    stream: info.stream,
+    stream: nameNow(info),
     claim_id: row.claim.id,
     expected_generation: row.claim.expected_generation,
     confirmed: row.confirmed,

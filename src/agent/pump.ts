@@ -1,5 +1,6 @@
 import { cutBatches } from "../core/batches.ts";
 import { cursorAt, withAcked } from "../core/cursor.ts";
+import { namedParts, partAt, type NamedPart } from "../core/stream-names.ts";
 import type { Placed } from "../core/types/record.ts";
 import type { BatchOutcome, LinkSession, Logger, Store, StreamInfo } from "../ports.ts";
 import type { Bell } from "./bell.ts";
@@ -30,7 +31,8 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
   const failed: { reason: Error | null } = { reason: null };
   const send = async (batch: readonly Placed[], from: number): Promise<void> => {
     const to = batch.at(-1)?.seq ?? 0;
-    const outcome = await session.send(info().stream, parts.generation, batch);
+    const name = partAt(partsOf(info()), batch[0]?.seq ?? 0).name;
+    const outcome = await session.send(name, parts.generation, batch);
     takeOutcome(parts, outcome);
     const before = cursor.acked_seq;
     cursor = withAcked(cursor, from, to);
@@ -46,7 +48,7 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
     const records = await parts.store.read(info().stream, sent + 1, READ_LIMIT);
     if (records.length === 0)
       throw new Error(`the store has no record from seq ${(sent + 1).toString()} on, though it should`);
-    for (const batch of cutBatches(records)) {
+    for (const batch of underOneName(info(), records).flatMap((some) => cutBatches(some))) {
       while (underway.size >= session.window()) await Promise.race(underway);
       if (hasFailed(failed)) break;
       // What is missing before it was given up, which a gap record behind declares: the cursor moves over it.
@@ -60,6 +62,16 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
       void way.then(() => underway.delete(way));
     }
   }
+}
+
+function partsOf({ stream, names }: StreamInfo): readonly NamedPart[] {
+  return namedParts(stream, names ?? []);
+}
+
+/** A batch is of one name. */
+function underOneName(info: StreamInfo, records: readonly Placed[]): readonly (readonly Placed[])[] {
+  const parts = partsOf(info);
+  return parts.length === 1 ? [records] : [...Map.groupBy(records, ({ seq }) => partAt(parts, seq)).values()];
 }
 
 function takeOutcome(parts: PumpParts, outcome: BatchOutcome): void {

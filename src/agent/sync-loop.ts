@@ -4,7 +4,7 @@ import type { Milliseconds } from "../core/types/units.ts";
 import type { Clock, Identity, LinkAccount, LinkSession, Logger, Random, ServiceLink, Store } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
 import { stillDown, type BoothBoard, type ServiceBoard } from "./board.ts";
-import { heartbeatOf, helloOf } from "./hello.ts";
+import { heartbeatOf, helloOf, nameNow } from "./hello.ts";
 import { pump } from "./pump.ts";
 
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
@@ -51,7 +51,7 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => v
   const session = await parts.link.connect(account, signal);
   try {
     const booths = parts.booths.filter((board) => isBound(board.row));
-    await session.hello(booths.map(helloOf));
+    await session.hello(booths.flatMap(helloOf));
     serviceIsUp(parts, { url: account.url, took_ms: parts.clock.mono() - started });
     await runSession(parts, { session, booths, proven }, signal);
   } finally {
@@ -122,7 +122,7 @@ async function heartbeats(parts: SyncParts, { session, booths }: Running, signal
   let saidAt = Number.NEGATIVE_INFINITY;
   for (;;) {
     const now = booths.map(heartbeatOf);
-    const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0 })));
+    const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0, hours_to_full: 0 })));
     const due = parts.heartbeat_interval_ms - (parts.clock.mono() - saidAt);
     if (text !== said || due <= 0) {
       said = text;
@@ -141,7 +141,7 @@ async function untilBindingsChange(
   signal: AbortSignal,
 ): Promise<void> {
   const keyOf = (boards: readonly BoothBoard[]): string =>
-    boards.map((board) => `${board.info.stream}:${(board.row.generation ?? 0).toString()}`).join();
+    boards.map((board) => `${nameNow(board.info)}:${(board.row.generation ?? 0).toString()}`).join();
   const before = keyOf(booths);
   while (keyOf(parts.booths.filter((board) => isBound(board.row))) === before) await parts.news.wait(signal);
 }

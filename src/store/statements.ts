@@ -10,6 +10,8 @@ export interface StreamRow {
   readonly sendable_seq: number;
   readonly acked_seq: number;
   readonly last_take: number;
+  /** Its names, as JSON: `[{from_seq, name}, ...]` in order. */
+  readonly names: string;
 }
 
 /** Every statement of the writer, prepared once, named as a sentence. */
@@ -38,11 +40,16 @@ export interface Statements {
   /** Version and mark, with the checksum that goes with them. */
   readonly changeFact: Statement<[FactRow]>;
   readonly newestFact: Statement<[string], { seq: number }>;
+  /** Events that the stream's next commit logs. */
+  readonly dueEvents: Statement<[string], { event: string; detail: string }>;
+  readonly dropDue: Statement<[string]>;
   readonly countRebuild: Statement<[{ stream: string }]>;
 }
 
 const STREAM_COLUMNS = `stream_id, booth_id, oldest_seq, newest_seq, acked_seq, last_take, ifnull(
-  (SELECT min(first_seq) - 1 FROM log WHERE log.stream_id = stream.stream_id AND placed = 0), newest_seq) AS sendable_seq`;
+  (SELECT min(first_seq) - 1 FROM log WHERE log.stream_id = stream.stream_id AND placed = 0), newest_seq) AS sendable_seq,
+  (SELECT json_group_array(json_object('from_seq', from_seq, 'name', name)) FROM (
+    SELECT from_seq, name FROM name WHERE name.stream_id = stream.stream_id ORDER BY from_seq)) AS names`;
 
 /** Log rows that hold seq `from` or later; the row that spans `from` included. */
 const LOG_ROWS_FROM = `
@@ -65,7 +72,7 @@ export function prepareReadStatements(db: Database): ReadStatements {
   };
 }
 
-export function prepareStatements(db: Database): Statements {
+export function prepareStatements(db: Database): Statements & Pick<ReadStatements, "allStreams"> {
   addRowSum(db);
   return {
     ...prepareReadStatements(db),
@@ -122,6 +129,8 @@ export function prepareStatements(db: Database): Statements {
        WHERE stream_id = @stream_id AND seq = @seq`,
     ),
     newestFact: db.prepare(`SELECT ifnull(max(seq), 0) AS seq FROM fact WHERE stream_id = ?`),
+    dueEvents: db.prepare(`SELECT event, detail FROM due WHERE stream_id = ?`),
+    dropDue: db.prepare(`DELETE FROM due WHERE stream_id = ?`),
     countRebuild: db.prepare(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = @stream`),
     factsFrom: db.prepare(`SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq`),
   };
