@@ -60,6 +60,7 @@ export function keepStore(tools: KeeperTools): Writer {
     ingest: (stream, records, take) => call((writer) => writer.ingest(stream, records, take)),
     read: (stream, from, limit) => call((writer) => writer.read(stream, from, limit)),
     ack: (stream, upTo) => call((writer) => writer.ack(stream, upTo)),
+    resend: (stream, from) => call((writer) => writer.resend(stream, from)),
     info: (stream) => call((writer) => writer.info(stream)),
     state: (stream) => call((writer) => writer.state(stream)),
     check: () => call((writer) => writer.check()),

@@ -49,13 +49,13 @@ function openSound(dataDir: string): Database.Database {
   const db = openStoreFile(dataDir);
   try {
     mustLookAsMade(db);
-    for (const table of ["stream", "state", "boot", "origin", "name", "quarantine", "due"]) {
+    for (const table of ["stream", "state", "boot", "origin", "fork", "quarantine", "due"]) {
       const verdict = db.pragma(`quick_check('${table}')`, { simple: true });
       if (verdict !== "ok") throw new StoreDamaged(`the store is damaged: ${table}: ${String(verdict)}`);
     }
     if (db.prepare(DAMAGED_SMALL).get() !== undefined) {
       throw new StoreDamaged(
-        "the store is damaged: the place of a boot or the name of a stream doesn't fit its checksum",
+        "the store is damaged: the place of a boot or the origin of a stream doesn't fit its checksum",
       );
     }
     return db;
@@ -68,7 +68,7 @@ function openSound(dataDir: string): Database.Database {
 /** Small tables whose rows nothing else would show to be wrong. */
 const DAMAGED_SMALL = `SELECT 1 FROM boot WHERE sum <> row_sum(stream_id, boot, offset_ms, uncertain)
   UNION ALL SELECT 1 FROM origin WHERE sum <> row_sum(stream_id, booth_id, created_at)
-  UNION ALL SELECT 1 FROM name WHERE sum <> row_sum(stream_id, from_seq, name) LIMIT 1`;
+  UNION ALL SELECT 1 FROM fork WHERE sum <> row_sum(stream_id, from_seq) LIMIT 1`;
 
 /** A version number alone, under tables of ours, is no newer agent's work. */
 function mustBeOurs(path: string): void {

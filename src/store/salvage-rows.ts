@@ -8,7 +8,7 @@ export type Found =
   | { readonly table: "fact"; readonly row: FactRow }
   | { readonly table: "state"; readonly row: StateRow }
   | { readonly table: "stream"; readonly row: FoundStream }
-  | { readonly table: "boot" | "origin" | "name"; readonly cells: readonly Cell[] };
+  | { readonly table: "boot" | "origin" | "fork"; readonly cells: readonly Cell[] };
 
 export interface FoundStream {
   readonly stream_id: string;
@@ -30,7 +30,7 @@ const SHAPES = {
   stream: "ttiiiiiiii",
   boot: "ttiii",
   origin: "ttii",
-  name: "titi",
+  fork: "tii",
 } as const;
 
 /**
@@ -88,7 +88,7 @@ function streamIn(cells: readonly Cell[]): Found | undefined {
 }
 
 function smallIn(cells: readonly Cell[]): Found | undefined {
-  const table = (["boot", "origin", "name"] as const).find((name) => fits(cells, SHAPES[name], SHAPES[name].length));
+  const table = (["boot", "origin", "fork"] as const).find((name) => fits(cells, SHAPES[name], SHAPES[name].length));
   if (table === undefined || rowSum(cells.slice(0, -1)) !== cells.at(-1)) return undefined;
   return { table, cells };
 }

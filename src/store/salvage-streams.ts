@@ -10,12 +10,11 @@ export interface SalvagedStream {
   readonly newest_seq: number;
   /** Records of the kept range that weren't found. */
   readonly missing: number;
-  /** What it is called from newest_seq + 1 on. */
-  readonly name: string;
+  /** From here on it goes to the service under another name: behind the last record found. */
+  readonly renew_from: number;
 }
 
 interface Tools {
-  readonly uuid: () => string;
   readonly wall: () => number;
 }
 
@@ -25,7 +24,7 @@ interface Extent {
   readonly last: number;
 }
 
-/** Gives each stream whose rows were found its own row again, notes what is missing of it, and gives it a new name. */
+/** Gives each stream whose rows were found its own row again, notes what is missing of it, and says from where on it needs a new name. */
 export function settleStreams(
   db: Database,
   found: ReadonlyMap<string, FoundStream>,
@@ -40,7 +39,9 @@ export function settleStreams(
     .all();
   const empty = [...found.keys()].filter((id) => !extents.some(({ stream_id }) => stream_id === id));
   const all = [...extents, ...empty.map((stream_id) => ({ stream_id, first: 1, last: 0 }))];
-  return all.map((extent) => settle(db, rowOf(db, extent, found.get(extent.stream_id)), tools));
+  return all.map((extent) =>
+    settle(db, { row: rowOf(db, extent, found.get(extent.stream_id)), last: extent.last }, tools),
+  );
 }
 
 /** The row found, brought up to the rows that were; where it is gone, what follows from them. */
@@ -69,9 +70,9 @@ function rowOf(db: Database, { stream_id, first, last }: Extent, found: FoundStr
   };
 }
 
-function settle(db: Database, row: FoundStream, { uuid, wall }: Tools): SalvagedStream {
+function settle(db: Database, { row, last }: { row: FoundStream; last: number }, { wall }: Tools): SalvagedStream {
   const { stream_id: stream, booth_id: booth, newest_seq } = row;
-  const name = uuid();
+  const renew_from = last + 1;
   db.transaction(() => {
     dropStale(db, row);
     db.prepare(
@@ -84,8 +85,8 @@ function settle(db: Database, row: FoundStream, { uuid, wall }: Tools): Salvaged
        VALUES (@stream, @booth, @at, row_sum(@stream, @booth, @at))`,
     ).run({ stream, booth, at: row.created_at === 0 ? wall() : row.created_at });
     db.prepare(
-      `INSERT OR REPLACE INTO name (stream_id, from_seq, name, sum) VALUES (@stream, @from, @name, row_sum(@stream, @from, @name))`,
-    ).run({ stream, from: newest_seq + 1, name });
+      `INSERT OR REPLACE INTO fork (stream_id, from_seq, sum) VALUES (@stream, @from, row_sum(@stream, @from))`,
+    ).run({ stream, from: renew_from });
   })();
   const missing = noteMissing(db, row);
   const detail = `the store was damaged and has been salvaged into a new file: ${missing.toString()} records are missing`;
@@ -93,7 +94,7 @@ function settle(db: Database, row: FoundStream, { uuid, wall }: Tools): Salvaged
     stream,
     detail,
   );
-  return { stream, booth, newest_seq, missing, name };
+  return { stream, booth, newest_seq, missing, renew_from };
 }
 
 /** Free pages still hold rows that were dropped, or replaced by the same records placed in time. */

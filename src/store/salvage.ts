@@ -8,7 +8,6 @@ import { foundIn, type Found, type FoundStream } from "./salvage-rows.ts";
 import { migrate } from "./schema.ts";
 
 export interface SalvageTools {
-  readonly uuid: () => string;
   readonly wall: () => number;
   /** Called with the pages done and the pages there are. */
   readonly progress?: (done: number, of: number) => void;
@@ -89,7 +88,7 @@ function gather(put: ReturnType<typeof prepare>, found: Gathered, one: Found): v
       return;
     case "boot":
     case "origin":
-    case "name":
+    case "fork":
       put[one.table].run(...one.cells);
   }
 }
@@ -123,7 +122,11 @@ function prepare(db: Database) {
     ),
     boot: db.prepare(`INSERT OR IGNORE INTO boot (stream_id, boot, offset_ms, uncertain, sum) VALUES (?, ?, ?, ?, ?)`),
     origin: db.prepare(`INSERT OR IGNORE INTO origin (stream_id, booth_id, created_at, sum) VALUES (?, ?, ?, ?)`),
-    name: db.prepare(`INSERT OR IGNORE INTO name (stream_id, from_seq, name, sum) VALUES (?, ?, ?, ?)`),
+    fork: db.prepare(
+      `INSERT INTO fork (stream_id, from_seq, sum) VALUES (?, ?, ?)
+       ON CONFLICT (stream_id) DO UPDATE SET from_seq = excluded.from_seq, sum = excluded.sum
+       WHERE excluded.from_seq > from_seq`,
+    ),
     counts: db.prepare<[], { log_rows: number; facts: number }>(
       `SELECT (SELECT count(*) FROM log) AS log_rows, (SELECT count(*) FROM fact) AS facts`,
     ),

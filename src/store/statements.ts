@@ -10,8 +10,7 @@ export interface StreamRow {
   readonly sendable_seq: number;
   readonly acked_seq: number;
   readonly last_take: number;
-  /** Its names, as JSON: `[{from_seq, name}, ...]` in order. */
-  readonly names: string;
+  readonly renew_from: number;
 }
 
 /** Every statement of the writer, prepared once, named as a sentence. */
@@ -48,8 +47,7 @@ export interface Statements {
 
 const STREAM_COLUMNS = `stream_id, booth_id, oldest_seq, newest_seq, acked_seq, last_take, ifnull(
   (SELECT min(first_seq) - 1 FROM log WHERE log.stream_id = stream.stream_id AND placed = 0), newest_seq) AS sendable_seq,
-  (SELECT json_group_array(json_object('from_seq', from_seq, 'name', name)) FROM (
-    SELECT from_seq, name FROM name WHERE name.stream_id = stream.stream_id ORDER BY from_seq)) AS names`;
+  ifnull((SELECT from_seq FROM fork WHERE fork.stream_id = stream.stream_id), 0) AS renew_from`;
 
 /** Log rows that hold seq `from` or later; the row that spans `from` included. */
 const LOG_ROWS_FROM = `

@@ -1,5 +1,4 @@
 import { held, type Hold } from "../core/derive/placing.ts";
-import type { StreamName } from "../core/stream-names.ts";
 import type { LogRecord, Stored } from "../core/types/record.ts";
 import type { StreamInfo } from "../ports.ts";
 import type { Fold, FoldState } from "./fold-port.ts";
@@ -32,9 +31,8 @@ export function sendableSeq(newest: number, hold: Hold): number {
 }
 
 export function infoOf(row: StreamRow): StreamInfo {
-  const { stream_id, booth_id, names, ...rest } = row;
-  // The statement composes it.
-  return { stream: stream_id, booth: booth_id, ...rest, names: JSON.parse(names) as StreamName[] };
+  const { stream_id, booth_id, ...rest } = row;
+  return { stream: stream_id, booth: booth_id, ...rest };
 }
 
 /** Rows read at a time while folding what came after the saved state. */

@@ -28,6 +28,7 @@ export interface Writer {
   ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Ingested;
   read(stream: StreamId, from: Seq, limit: number): readonly Placed[];
   ack(stream: StreamId, upTo: Seq): StreamInfo;
+  resend(stream: StreamId, from: Seq): StreamInfo;
   info(stream: StreamId): StreamInfo;
   state(stream: StreamId): unknown;
   /** A bounded piece of looking through everything that is stored; false: the end is reached, the next call begins anew. */
@@ -103,6 +104,7 @@ export function createWriter(tools: WriterTools): Writer {
       target.info = { ...target.info, acked_seq };
       return target.info;
     },
+    resend: (stream, from) => moveBack(sql, live(stream), from),
     info: (stream) => live(stream).info,
     state: (stream) => shownOf(live(stream)),
     check: createCheck(quarantine, () => sql.allStreams.all().map(({ stream_id }) => live(stream_id).info)),
@@ -150,8 +152,8 @@ function shownOf({ fold, shown }: LiveStream): unknown {
 }
 
 function ingested(live: LiveStream, done: Pick<Ingested, "facts" | "commit_ms" | "storage">): Ingested {
-  const { newest_seq, sendable_seq, oldest_seq, names = [] } = live.info;
-  return { newest_seq, sendable_seq, oldest_seq, names, state: shownOf(live), ...done };
+  const { newest_seq, sendable_seq, oldest_seq, renew_from = 0 } = live.info;
+  return { newest_seq, sendable_seq, oldest_seq, renew_from, state: shownOf(live), ...done };
 }
 
 /** Booths share the file; each is told of the whole, and of the rate at which its own log fills it. */
@@ -165,6 +167,14 @@ function fillOf(
   const kept = info.newest_seq - info.oldest_seq + 1;
   const fill = { used_bytes, max_bytes, kept, unacked: info.newest_seq - info.acked_seq, kept_ms };
   return { used_bytes, max_bytes, hours_to_full: hoursToFull(fill) };
+}
+
+function moveBack(sql: Statements, live: LiveStream, from: Seq): StreamInfo {
+  const { stream, newest_seq, acked_seq, last_take } = live.info;
+  const acked = Math.min(acked_seq, from - 1);
+  sql.moveStream.run({ stream, newest: newest_seq, acked, take: last_take });
+  live.info = { ...live.info, acked_seq: acked };
+  return live.info;
 }
 
 function addStream(sql: Statements, booth: BoothId, tools: WriterTools) {
