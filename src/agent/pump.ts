@@ -58,7 +58,9 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
       await parts.news.wait(signal);
       continue;
     }
-    const records = await parts.store.read(info().stream, sent + 1, READ_LIMIT);
+    const { stream, sendable_seq } = info();
+    // The store may hold more: what isn't this name's to send stays here.
+    const records = (await parts.store.read(stream, sent + 1, READ_LIMIT)).filter(({ seq }) => seq <= sendable_seq);
     if (records.length === 0)
       throw new Error(`the store has no record from seq ${(sent + 1).toString()} on, though it should`);
     for (const batch of cutBatches(records)) {

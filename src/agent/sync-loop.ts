@@ -1,7 +1,7 @@
 import { fullJitter } from "../core/backoff.ts";
 import { speaksFor } from "../core/provisioning.ts";
 import { labelOf } from "../core/stream-label.ts";
-import type { Milliseconds, Seq } from "../core/types/units.ts";
+import type { Milliseconds, Seq, StreamId } from "../core/types/units.ts";
 import type {
   Clock,
   Identity,
@@ -91,16 +91,17 @@ interface Session extends Running {
 async function runSession(parts: SyncParts, { session, booths, proven }: Session, signal: AbortSignal): Promise<void> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  const pumps = booths.map((board) =>
-    pump(
+  const pumps = booths.map((board) => {
+    const { stream } = labelOf(board.row, board.info);
+    return pump(
       {
         store: parts.store,
         log: parts.log,
         session,
         generation: board.row.generation ?? 0,
         news: parts.news,
-        info: () => sendable(board),
-        stream: labelOf(board.row, board.info).stream,
+        info: () => sendable(board, stream),
+        stream,
         acked: (info) => {
           proven();
           acked(parts, board, info.acked_seq);
@@ -112,8 +113,8 @@ async function runSession(parts: SyncParts, { session, booths, proven }: Session
         conflict: (seq) => parts.rename(board, seq),
       },
       both,
-    ),
-  );
+    );
+  });
   const closed = session.closed.then((reason) => Promise.reject(new Error(reason)));
   const work = [
     closed,
@@ -146,9 +147,14 @@ function spokenFor(parts: SyncParts): readonly BoothBoard[] {
   return parts.booths.filter(({ row, info }) => speaksFor(row, info.acked_seq));
 }
 
-/** The log as far as it is this booth's to send, under the name that it has now. */
-function sendable({ row, info }: BoothBoard): StreamInfo {
-  const limits = [row.last_seq ?? info.sendable_seq, (newNameFrom({ row, info }) ?? Infinity) - 1];
+/** The log as far as it is this booth's to send under that name. */
+function sendable({ row, info }: BoothBoard, name: StreamId): StreamInfo {
+  const label = labelOf(row, info);
+  const limits = [
+    row.last_seq ?? info.sendable_seq,
+    (newNameFrom({ row, info }) ?? Infinity) - 1,
+    label.stream === name ? info.sendable_seq : label.oldest_seq - 1,
+  ];
   return { ...info, sendable_seq: Math.min(info.sendable_seq, ...limits) };
 }
 

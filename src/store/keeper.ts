@@ -19,6 +19,12 @@ export interface KeeperTools extends Omit<WriterTools, "db" | "health"> {
   readonly salvaged?: (recovery: Recovery) => void;
 }
 
+/** A writer whose file is looked after. */
+export interface KeptStore extends Writer {
+  /** Lets go of the file as the end of the process does: nothing more is saved. */
+  abandon(): void;
+}
+
 /** A failed call, in words for people. `code` is SQLite's or the system's. */
 export class StoreRefusal extends Error {
   readonly code: string;
@@ -43,7 +49,7 @@ interface Kept {
  * failed or that somebody removed is written anew from what is known, and a full disk gets the ballast. A call that fails has
  * changed nothing and may be made again. Throws at the opening as openOrSalvage does.
  */
-export function keepStore(tools: KeeperTools): Writer {
+export function keepStore(tools: KeeperTools): KeptStore {
   const { dataDir } = tools;
   const ballast = openBallast(dataDir, tools.ballast_bytes ?? BALLAST_BYTES);
   const health = (): StorageHealth => ({
@@ -70,6 +76,7 @@ export function keepStore(tools: KeeperTools): Writer {
       slice: () => call((writer) => writer.rebuilder.slice()),
     },
     close: () => kept.writer.close(),
+    abandon: () => void kept.db.close(),
   };
 }
 
