@@ -21,8 +21,9 @@ export function laneReader({ store, info }: { readonly store: Store; readonly in
         const records = await store.read(info().stream, after + 1, READ_LIMIT);
         ready = [...cutBatches(records.filter(({ seq }) => seq <= end))];
       }
-      const batch = ready.shift();
-      if (batch === undefined)
+      // Another name of the log may begin where this one was read beyond.
+      const batch = (ready.shift() ?? []).filter(({ seq }) => seq <= end);
+      if (batch.length === 0)
         throw new Error(`the store has no record from seq ${(after + 1).toString()} on, though it should`);
       return batch;
     },

@@ -1,7 +1,7 @@
 import { fullJitter } from "../core/backoff.ts";
 import { speaksFor } from "../core/provisioning.ts";
 import { labelOf } from "../core/stream-label.ts";
-import type { Milliseconds, Seq } from "../core/types/units.ts";
+import type { Milliseconds, Seq, StreamId } from "../core/types/units.ts";
 import type {
   Clock,
   Identity,
@@ -66,7 +66,10 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => v
   const session = await parts.link.connect(account, signal);
   try {
     const booths = spokenFor(parts);
-    for (const board of booths) board.in_session = true;
+    for (const board of booths) {
+      board.in_session = true;
+      await renewName(parts, board);
+    }
     await session.hello(booths.map(helloOf));
     serviceIsUp(parts, { url: account.url, took_ms: parts.clock.mono() - started });
     await runSession(parts, { session, booths, proven }, signal);
@@ -90,8 +93,9 @@ interface Session extends Running {
 async function runSession(parts: SyncParts, { session, booths, proven }: Session, signal: AbortSignal): Promise<void> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  const pumps = booths.map((board) =>
-    pump(
+  const pumps = booths.map((board) => {
+    const { stream } = labelOf(board.row, board.info);
+    return pump(
       {
         clock: parts.clock,
         store: parts.store,
@@ -100,8 +104,8 @@ async function runSession(parts: SyncParts, { session, booths, proven }: Session
         session,
         generation: board.row.generation ?? 0,
         news: parts.news,
-        info: () => sendable(board),
-        stream: labelOf(board.row, board.info).stream,
+        info: () => sendable(board, stream),
+        stream,
         acked: (info) => {
           proven();
           acked(parts, board, info.acked_seq);
@@ -113,13 +117,14 @@ async function runSession(parts: SyncParts, { session, booths, proven }: Session
         conflict: (seq) => parts.rename(board, seq),
       },
       both,
-    ),
-  );
+    );
+  });
   const closed = session.closed.then((reason) => Promise.reject(new Error(reason)));
   const work = [
     closed,
     heartbeats(parts, { session, booths }, both),
     untilBindingsChange(parts, booths, both),
+    renewNames(parts, booths, both),
     ...pumps,
   ];
   try {
@@ -146,9 +151,34 @@ function spokenFor(parts: SyncParts): readonly BoothBoard[] {
   return parts.booths.filter(({ row, info }) => speaksFor(row, info.acked_seq));
 }
 
-/** The log as far as it is this booth's to send. */
-function sendable({ row, info }: BoothBoard): StreamInfo {
-  return row.last_seq === null ? info : { ...info, sendable_seq: Math.min(info.sendable_seq, row.last_seq) };
+/** The log as far as it is this booth's to send under that name. */
+function sendable({ row, info }: BoothBoard, name: StreamId): StreamInfo {
+  const label = labelOf(row, info);
+  const limits = [
+    row.last_seq ?? info.sendable_seq,
+    (newNameFrom({ row, info }) ?? Infinity) - 1,
+    label.stream === name ? info.sendable_seq : label.oldest_seq - 1,
+  ];
+  return { ...info, sendable_seq: Math.min(info.sendable_seq, ...limits) };
+}
+
+/** From where on a salvaged log waits for a new name; null: it doesn't. */
+function newNameFrom({ row, info }: Pick<BoothBoard, "row" | "info">): Seq | null {
+  const from = info.renew_from ?? 0;
+  return from > (row.stream?.from_seq ?? 0) ? from : null;
+}
+
+/** What was found of a salvaged log goes under its old name first, where it can't get there twice; then it gets another. */
+async function renewName(parts: SyncParts, board: BoothBoard): Promise<void> {
+  const from = newNameFrom(board);
+  if (from !== null && board.info.acked_seq >= from - 1) await parts.rename(board, from);
+}
+
+async function renewNames(parts: SyncParts, booths: readonly BoothBoard[], signal: AbortSignal): Promise<never> {
+  for (;;) {
+    for (const board of booths) await renewName(parts, board);
+    await parts.news.wait(signal);
+  }
 }
 
 /** The retained state: at once, on each change of what it says, and as a heartbeat. */
@@ -157,7 +187,7 @@ async function heartbeats(parts: SyncParts, { session, booths }: Running, signal
   let saidAt = Number.NEGATIVE_INFINITY;
   for (;;) {
     const now = booths.map(heartbeatOf);
-    const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0 })));
+    const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0, hours_to_full: 0 })));
     const due = parts.heartbeat_interval_ms - (parts.clock.mono() - saidAt);
     if (text !== said || due <= 0) {
       said = text;

@@ -17,8 +17,7 @@ import { summaryOf } from "../../src/report/summary.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
 import { inlineIdentity, inlineStore } from "../../src/store/inline.ts";
-import { openStoreFile } from "../../src/store/open.ts";
-import { createWriter } from "../../src/store/writer.ts";
+import { keepStore } from "../../src/store/keeper.ts";
 import { boothFor } from "../../simulators/plc/start.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/plc/virtual-driver.ts";
@@ -117,9 +116,9 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const own = mortalClock(clock, life);
     const service_time = createServiceTime();
     service.way.listener = service_time;
-    const db = openStoreFile(options.folder);
-    const writer = createWriter({
-      db,
+    const writer = keepStore({
+      dataDir: options.folder,
+      ballast_bytes: 0,
       fold: deriveFold,
       uuid: () => random.uuid(),
       now: () => clock.mono(),
@@ -173,7 +172,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       },
       close: () => writer.close(),
       end: () => {
-        if (db.open) db.close();
+        writer.abandon();
         identityFile.close();
       },
     };
