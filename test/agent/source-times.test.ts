@@ -6,7 +6,7 @@ import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { openTail } from "../../src/store/tail.ts";
 import { batchOf } from "../../src/wire/telemetry.ts";
 import { PLAIN } from "../support/parameters.ts";
-import { T0 } from "../support/records.ts";
+import { clockRecord, T0 } from "../support/records.ts";
 import { writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -39,15 +39,11 @@ test("a device's own time goes through tail and commit into the log, beside ours
   // What a crash leaves is read back from the file.
   const replayed = openTail(folder);
   expect(replayed.leftover()).toEqual(taken);
-  writer.ingest(
-    info.stream,
-    recordsOf(taken, () => 15_000),
-    1,
-  );
+  const records = recordsOf(taken, () => 15_000);
+  writer.ingest(info.stream, [clockRecord(0), ...records], 1);
   writer.close();
   const again = writerIn(folder);
-  const records = again.read(info.stream, 1, 10);
-  const readings = records.flatMap((record) => (record.kind === "r" ? [record] : []));
+  const readings = again.read(info.stream, 1, 10).flatMap((record) => (record.kind === "r" ? [record] : []));
   expect(readings.map(({ tag, at, source_at: source }) => [tag, at, source])).toEqual([
     ["mode", T0 + 5000, source_at],
     ["air_temperature", T0 + 5000, T0 - 86_400_000],
