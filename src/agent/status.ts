@@ -1,3 +1,4 @@
+import { labelOf } from "../core/stream-label.ts";
 import type { AgentStatus, BoothStatus, DisabledBooth } from "../core/types/status.ts";
 import type { EpochMs, Milliseconds } from "../core/types/units.ts";
 import type { Clock, ServiceTime } from "../ports.ts";
@@ -43,7 +44,7 @@ function boothStatusOf(board: BoothBoard, { view, clock }: StatusParts): BoothSt
   return {
     booth: board.booth,
     serial: row.serial,
-    stream: info.stream,
+    stream: labelOf(row, info).stream,
     provisioning: {
       state: row.state,
       since: row.since,
@@ -54,7 +55,7 @@ function boothStatusOf(board: BoothBoard, { view, clock }: StatusParts): BoothSt
       reason: row.reason,
       advice: row.advice,
     },
-    plc: { ...board.plc, address: board.address },
+    plc: { ...board.plc, address: board.address, shows_serial: board.shows_serial },
     now: board.state === undefined ? null : view.summaryOf(board.state, view.now(board.state, clock)),
     log: {
       taken: board.taken,

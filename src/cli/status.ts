@@ -77,6 +77,7 @@ function filtersText(now: NonNullable<BoothStatus["now"]>): string {
 
 function linkText(link: LinkStatus, now: number): string {
   if (link.kind === "up") return `up for ${lasting(now - link.since)}`;
+  if (link.kind === "degraded") return `DEGRADED for ${lasting(now - link.since)}: ${link.reason}; ${link.advice}`;
   const next = link.next_try_at === null ? "" : `, next try in ${lasting(Math.max(0, link.next_try_at - now))}`;
   const advice = link.advice === "" ? "" : `; ${link.advice}`;
   return `DOWN for ${lasting(now - link.since)}: ${link.reason}${advice}${next}`;

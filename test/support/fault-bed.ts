@@ -7,7 +7,7 @@ import { virtualDriver } from "../../simulators/plc/virtual-driver.ts";
 import { tcpProxy } from "../../simulators/network/tcp-proxy.ts";
 import type { TcpProxy } from "../../simulators/network/tcp-proxy.ts";
 import type { SimClock } from "../../simulators/clock.ts";
-import type { LinkBoothParts } from "../../src/agent/link-booth.ts";
+import type { LinkBoothParts } from "../../src/agent/link-parts.ts";
 import { linkLoop } from "../../src/agent/link-loop.ts";
 import type { ModbusAddress } from "../../src/core/types/config.ts";
 import type { ModbusProfile } from "../../src/core/types/profile.ts";
@@ -136,6 +136,7 @@ function watchedLoop({ line, profile, seed, clock }: Watched) {
       answered: (group, samples) => {
         polls.push({ at: clock.wall(), group, samples });
         clock.step();
+        return null;
       },
       unanswered: () => {
         failures++;
@@ -155,7 +156,7 @@ function watchedLoop({ line, profile, seed, clock }: Watched) {
   // Seen by `stop`; until then it must not count as unhandled.
   running.catch(() => undefined);
   return {
-    seen: { groups: Object.keys(groups), polls, states, failures: () => failures, isUp: () => status.kind === "up" },
+    seen: { groups: Object.keys(groups), polls, states, failures: () => failures, isUp: () => status.kind !== "down" },
     stop: async () => {
       ending.abort();
       await running;

@@ -37,6 +37,11 @@ export function pass(fold: Fold, check: string, tag_name: TagName): void {
   if (open.good >= RESOLVED_AFTER_GOOD) resolve(fold, key);
 }
 
+/** One reading is proof enough: resolved now. */
+export function clear(fold: Fold, check: string, tag_name: TagName): void {
+  resolve(fold, keyOf(check, tag_name));
+}
+
 /** Reports or passes. `incident` is made only where it is needed. */
 export function judge(fold: Fold, wrong: boolean, incident: Incident): void {
   if (wrong) report(fold, incident);

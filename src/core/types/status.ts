@@ -2,9 +2,16 @@ import type { ProvisioningState } from "./provisioning.ts";
 import type { BoothSummary } from "./summary.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
 
-/** A connection as people are told of it. */
+/** What is wrong, and what to do about it, in words for the technician. */
+export interface Trouble {
+  readonly reason: string;
+  readonly advice: string;
+}
+
+/** A connection as people are told of it. Degraded: it answers, but not all, or not as the booth's own. */
 export type LinkStatus =
   | { readonly kind: "up"; readonly since: EpochMs }
+  | ({ readonly kind: "degraded"; readonly since: EpochMs } & Trouble)
   | {
       readonly kind: "down";
       readonly since: EpochMs;
@@ -37,7 +44,11 @@ export interface BoothStatus {
     readonly reason: string;
     readonly advice: string;
   };
-  readonly plc: LinkStatus & { readonly address: string };
+  readonly plc: LinkStatus & {
+    readonly address: string;
+    /** The serial number that the PLC itself shows, whether it is the booth's or not; null: none was read. */
+    readonly shows_serial: string | null;
+  };
   readonly now: BoothSummary | null;
   readonly log: {
     readonly taken: number;
