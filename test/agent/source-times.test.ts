@@ -24,6 +24,7 @@ test("a device's own time goes through tail and commit into the log, beside ours
       tail,
       stream: info,
       parameters: (): Parameters => PLAIN,
+      identity: null,
       isFull: () => false,
       taken: (entry) => void taken.push(entry),
     },
