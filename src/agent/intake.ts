@@ -107,7 +107,9 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         ...now,
         group,
         answered: true,
-        changes: changes.map(({ tag, value, quality }) => [tag, value, quality] as const),
+        changes: changes.map(({ tag, value, quality, source_at }) =>
+          source_at === undefined ? ([tag, value, quality] as const) : ([tag, value, quality, source_at] as const),
+        ),
       };
       hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(tags, tag)));
       const looked = oddEvents(odd, { mono, samples });
