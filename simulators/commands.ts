@@ -31,6 +31,7 @@ export async function main(argv: readonly string[]): Promise<void> {
 async function run([name, ...rest]: readonly string[], signal: AbortSignal): Promise<number> {
   const out = (line: string): void => void process.stdout.write(`${line}\n`);
   const err = (line: string): void => void process.stderr.write(`${line}\n`);
+  const bar = (text: string): void => void process.stderr.write(`\r${text}${/ (\d+) of \1 /.test(text) ? "\n" : ""}`);
   switch (name) {
     case "site":
       return siteCommand(rest, { out: process.stdout, err: process.stderr, signal });
@@ -46,7 +47,7 @@ async function run([name, ...rest]: readonly string[], signal: AbortSignal): Pro
     case "replay":
       return replayCommand(rest, { out, err, signal });
     case "service":
-      return serviceCommand(rest, { out, err, signal });
+      return serviceCommand(rest, { out, err, signal, ...(process.stderr.isTTY ? { show: bar } : {}) });
     case "--help":
     case "-h":
     case "help":

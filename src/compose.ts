@@ -19,6 +19,7 @@ import { planCommand } from "./cli/plan.ts";
 import { probeCommand } from "./cli/probe.ts";
 import { provisionCommand } from "./cli/provision.ts";
 import { recordCommand } from "./cli/record.ts";
+import { releaseCommand } from "./cli/release.ts";
 import { runCommand } from "./cli/run.ts";
 import { schemasCommand } from "./cli/schemas.ts";
 import { statusCommand } from "./cli/status.ts";
@@ -70,6 +71,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     commands: [
       runCommand(runAgent),
       provisionCommand,
+      releaseCommand,
       statusCommand,
       durationsCommand,
       historyCommand,

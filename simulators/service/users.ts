@@ -19,8 +19,7 @@ export interface UserRow {
   readonly invitation_sent_at: number | null;
 }
 
-export function hashPassword(password: string): string {
-  const salt = randomBytes(16);
+export function hashPassword(password: string, salt: Buffer = randomBytes(16)): string {
   return `${salt.toString("hex")}:${scryptSync(password, salt, HASH_BYTES).toString("hex")}`;
 }
 
@@ -39,7 +38,8 @@ export function invite(db: Db, user: { readonly id: string; readonly email: stri
   const sql = "INSERT INTO user_tokens (hash, user_id, expires_at) VALUES (?, ?, ?)";
   run(db, sql, hashOf(token), user.id, now + INVITATION_MS);
   run(db, "UPDATE users SET invitation_sent_at = ? WHERE id = ?", now, user.id);
-  sendMail(db, { to: user.email, subject: "Invitation", token });
+  const text = `You are invited. Set your password within a week, with this link:\n\n/set_password?token=${token}`;
+  sendMail(db, { id: `invitation-${hashOf(token).slice(0, 16)}`, to: user.email, subject: "Invitation", text }, now);
 }
 
 /** Whose link this is, while it is neither used nor expired. */

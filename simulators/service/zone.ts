@@ -63,3 +63,21 @@ export function localDay(tz: string, time: number): { start: number; end: number
   const midnight = Math.floor(toWall(tz, time) / DAY_MS) * DAY_MS;
   return { start: fromWall(tz, midnight), end: fromWall(tz, midnight + DAY_MS) };
 }
+
+/** The local day of `time` as YYYY-MM-DD; of a week its Monday, of a month its first. */
+export function localPeriod(tz: string, time: number, unit: string): string {
+  const midnight = Math.floor(toWall(tz, time) / DAY_MS) * DAY_MS;
+  const day = new Date(midnight);
+  if (unit === "month") return `${day.toISOString().slice(0, 7)}-01`;
+  return new Date(unit === "week" ? mondayOf(midnight) : midnight).toISOString().slice(0, 10);
+}
+
+/** Start of the local week (from Monday 00:00) that holds `time`, and of the next one. */
+export function localWeek(tz: string, time: number): { start: number; end: number } {
+  const monday = mondayOf(Math.floor(toWall(tz, time) / DAY_MS) * DAY_MS);
+  return { start: fromWall(tz, monday), end: fromWall(tz, monday + 7 * DAY_MS) };
+}
+
+function mondayOf(midnight: number): number {
+  return midnight - ((new Date(midnight).getUTCDay() + 6) % 7) * DAY_MS;
+}

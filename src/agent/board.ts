@@ -12,6 +12,10 @@ export interface BoothBoard {
   row: ProvisioningRow;
   /** Settles when the event applied last is stored: the next one starts from what it made. */
   turn: Promise<void>;
+  /** provision loop takes it back; whoever learns that the service's record of the booth has changed sets it. */
+  look_again: boolean;
+  /** sync loop: a session speaks for the booth, and acks may still come. */
+  in_session: boolean;
   /** link loop */
   plc: LinkStatus;
   /** link loop: the serial number that the PLC shows */

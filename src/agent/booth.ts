@@ -123,8 +123,10 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
   return {
     booth,
     address: setup.address,
-    row: row ?? emptyRow(parts.clock.wall()),
+    row: { ...emptyRow(parts.clock.wall()), ...row },
     turn: Promise.resolve(),
+    look_again: false,
+    in_session: false,
     plc: linkDown(parts.clock.wall(), "not connected yet"),
     shows_serial: null,
     info,

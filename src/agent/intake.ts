@@ -1,4 +1,4 @@
-import { EMPTY_FILTER, filterChanges, type FilterState } from "../core/change-filter.ts";
+import { EMPTY_FILTER, filterChanges, logRules, type FilterState } from "../core/change-filter.ts";
 import { NOTHING_ODD, oddEvents } from "../core/odd-samples.ts";
 import type { Parameters, TagRole } from "../core/types/parameters.ts";
 import type { EventRecord, LogRecord } from "../core/types/record.ts";
@@ -54,6 +54,7 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
   const stream = parts.stream.stream;
   const filters = new Map<string, FilterState>();
   const silentSince = new Map<string, number>();
+  let rules = { of: parts.parameters(), tags: logRules(parts.parameters()) };
   let odd = NOTHING_ODD;
   let take = lastTake;
   const when = () => ({ boot: clock.boot, mono: clock.mono(), at: clock.wall() });
@@ -91,9 +92,11 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         return null;
       }
       const { boot, mono, at } = when();
-      const tags = parts.parameters().tags;
+      const parameters = parts.parameters();
+      const tags = parameters.tags;
+      if (parameters !== rules.of) rules = { of: parameters, tags: logRules(parameters) };
       const before = filters.get(group) ?? EMPTY_FILTER;
-      const { state, changes } = filterChanges(before, { mono, samples }, tags);
+      const { state, changes } = filterChanges(before, { mono, samples }, rules.tags);
       filters.set(group, state);
       silentSince.delete(group);
       const entry: TakenEntry = {

@@ -1,6 +1,14 @@
-import { isBound, stepOf, transition, VERIFY_WITHIN_MS, type ProvisioningEvent } from "../core/provisioning.ts";
+import { labelOf } from "../core/stream-label.ts";
+import {
+  isBound,
+  stepOf,
+  transition,
+  VERIFY_WITHIN_MS,
+  WRONG_SERIAL,
+  type ProvisioningEvent,
+} from "../core/provisioning.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
-import type { Clock, Identity, Logger, Random, Secrets, ServiceApi } from "../ports.ts";
+import type { Clock, Identity, Logger, Random, Secrets, ServiceApi, Store } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
 import type { BoothBoard, ServiceBoard } from "./board.ts";
 
@@ -22,6 +30,9 @@ export interface ProvisionParts {
   readonly api: ServiceApi;
   readonly service: ServiceBoard;
   readonly board: BoothBoard;
+  /** The gateway's other booths: its key goes with the last one. */
+  readonly others: readonly BoothBoard[];
+  readonly store: Store;
   readonly news: Bell;
 }
 
@@ -57,6 +68,8 @@ async function oneStep(parts: ProvisionParts, refreshed: Refreshed, signal: Abor
       return configure(parts);
     case "verify":
       return verify(parts, signal);
+    case "leave":
+      return leave(parts, signal);
   }
 }
 
@@ -67,13 +80,16 @@ interface Refreshed {
 
 function refreshIsDue({ board, clock, service }: ProvisionParts, refreshed: Refreshed): boolean {
   const every = service.link.kind === "down" ? REFRESH_WHEN_DOWN_MS : REFRESH_EVERY_MS;
-  return isBound(board.row) && clock.mono() - refreshed.at >= every;
+  return isBound(board.row) && (board.look_again || clock.mono() - refreshed.at >= every);
 }
 
 async function refresh(parts: ProvisionParts, refreshed: Refreshed): Promise<void> {
+  const { board } = parts;
   refreshed.at = parts.clock.mono();
-  const answer = await parts.api.lookUp(await keyFor(parts), parts.board.row.serial ?? "");
-  if (answer.kind === "ok") await applyEvent(parts, { kind: "record_seen", record: answer.value });
+  board.look_again = false;
+  const answer = await parts.api.lookUp(await keyFor(parts), board.row.serial ?? "");
+  if (answer.kind !== "ok") return;
+  await applyEvent(parts, { kind: "record_seen", record: answer.value, newest_seq: board.info.newest_seq });
 }
 
 /** Applies an event and stores the row before anybody sees it. Events of several sources take their turn. */
@@ -149,9 +165,10 @@ async function claim(parts: ProvisionParts): Promise<void> {
     serial: row.serial ?? "",
     gateway_id,
     credential,
-    stream: info.stream,
+    stream: labelOf(row, info).stream,
     claim_id: row.claim.id,
     expected_generation: row.claim.expected_generation,
+    intent: row.claim.intent,
     confirmed: row.confirmed,
   });
   await applyEvent(parts, { kind: "claimed", answer });
@@ -164,6 +181,28 @@ async function configure(parts: ProvisionParts): Promise<void> {
   const change = { gateway_id, generation: row.generation ?? 0, complete: true };
   const answer = await parts.api.update(await keyFor(parts), row.serial ?? "", change);
   await applyEvent(parts, { kind: "configured", answer });
+}
+
+/**
+ * Gives the booth up: first everything recorded until then is delivered; with a wrong serial number nothing is, since it goes
+ * to the right booth from its oldest record on. Under another name either way: the one used belongs to the booth given up.
+ */
+async function leave(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
+  const { board, store } = parts;
+  const { row, info } = board;
+  const { leaving } = row;
+  if (leaving === null) return;
+  const isWrong = leaving.reason === WRONG_SERIAL;
+  const mustWait = isWrong ? board.in_session : info.acked_seq < leaving.last_seq;
+  if (mustWait) return parts.news.wait(signal, REFRESH_WHEN_DOWN_MS);
+  if (isWrong) board.info = await store.resend(info.stream, info.oldest_seq);
+  const { gateway_id } = await parts.identity.gateway();
+  const change = { gateway_id, generation: row.generation ?? 0, complete: false, leaving };
+  const answer = await parts.api.update(await keyFor(parts), row.serial ?? "", change);
+  const from_seq = isWrong ? info.oldest_seq : info.acked_seq + 1;
+  const name = { from_seq, stream: info.stream, id: parts.random.uuid() };
+  await applyEvent(parts, { kind: "left", answer, name });
+  if ([board, ...parts.others].every((one) => one.row.generation === null)) await parts.identity.setCredential(null);
 }
 
 /** Active only when the session is up, a batch has been acked, and the service names us. */

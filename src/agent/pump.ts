@@ -1,6 +1,7 @@
 import { cutBatches } from "../core/batches.ts";
 import { cursorAt, withAcked } from "../core/cursor.ts";
 import type { Placed } from "../core/types/record.ts";
+import type { Seq, StreamId } from "../core/types/units.ts";
 import type { BatchOutcome, LinkSession, Logger, Store, StreamInfo } from "../ports.ts";
 import type { Bell } from "./bell.ts";
 
@@ -15,7 +16,13 @@ export interface PumpParts {
   /** Rings after each commit. */
   readonly news: Bell;
   readonly info: () => StreamInfo;
+  /** The log's name at the service. */
+  readonly stream: StreamId;
   readonly acked: (info: StreamInfo) => void;
+  /** The service will never take some record of ours. */
+  readonly refused: () => void;
+  /** The service holds another record under that seq, and everything before it is there as it is here. */
+  readonly conflict: (seq: Seq) => Promise<void>;
 }
 
 /**
@@ -26,12 +33,20 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
   const { info, session } = parts;
   let cursor = cursorAt(info().acked_seq);
   let sent: number = cursor.acked_seq;
+  // One batch at a time until the service is seen to have no more of this stream than was sent: with an old copy of the store
+  // put back, what follows a record that differs must not get there under the same name.
+  const ahead = { maybe: true };
   const underway = new Set<Promise<void>>();
   const failed: { reason: Error | null } = { reason: null };
   const send = async (batch: readonly Placed[], from: number): Promise<void> => {
     const to = batch.at(-1)?.seq ?? 0;
-    const outcome = await session.send(info().stream, parts.generation, batch);
+    const outcome = await session.send(parts.stream, parts.generation, batch);
+    if (outcome.kind === "conflict" && from <= cursor.acked_seq + 1) {
+      parts.acked(await parts.store.ack(info().stream, outcome.seq - 1));
+      await parts.conflict(outcome.seq);
+    }
     takeOutcome(parts, outcome);
+    ahead.maybe = outcome.held_seq > sent;
     const before = cursor.acked_seq;
     cursor = withAcked(cursor, from, to);
     if (cursor.acked_seq > before) parts.acked(await parts.store.ack(info().stream, cursor.acked_seq));
@@ -47,7 +62,7 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
     if (records.length === 0)
       throw new Error(`the store has no record from seq ${(sent + 1).toString()} on, though it should`);
     for (const batch of cutBatches(records)) {
-      while (underway.size >= session.window()) await Promise.race(underway);
+      while (underway.size >= (ahead.maybe ? 1 : session.window())) await Promise.race(underway);
       if (hasFailed(failed)) break;
       // What is missing before it was given up, which a gap record behind declares: the cursor moves over it.
       const from = sent + 1;
@@ -62,13 +77,17 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
   }
 }
 
-function takeOutcome(parts: PumpParts, outcome: BatchOutcome): void {
+function takeOutcome(
+  parts: PumpParts,
+  outcome: BatchOutcome,
+): asserts outcome is Extract<BatchOutcome, { kind: "acked" }> {
   if (outcome.kind === "keep") throw new Error(outcome.reason);
   if (outcome.kind === "conflict") {
     throw new Error(
-      `the service holds another record under seq ${outcome.seq.toString()} of this stream: was an old copy of the store put back?`,
+      `the service holds another record under seq ${outcome.seq.toString()} of this stream, as after an old copy of the store was put back: from there on it goes under another name`,
     );
   }
+  if (outcome.rejected.length > 0) parts.refused();
   for (const { seq, reason } of outcome.rejected) {
     parts.log.error(
       { event: "rejected", seq, reason },

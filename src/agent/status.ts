@@ -1,3 +1,4 @@
+import { labelOf } from "../core/stream-label.ts";
 import type { AgentStatus, BoothStatus, DisabledBooth } from "../core/types/status.ts";
 import type { EpochMs, Milliseconds } from "../core/types/units.ts";
 import type { Clock, ServiceTime } from "../ports.ts";
@@ -43,7 +44,7 @@ function boothStatusOf(board: BoothBoard, { view, clock }: StatusParts): BoothSt
   return {
     booth: board.booth,
     serial: row.serial,
-    stream: info.stream,
+    stream: labelOf(row, info).stream,
     provisioning: {
       state: row.state,
       since: row.since,

@@ -1,7 +1,18 @@
 import { fullJitter } from "../core/backoff.ts";
-import { isBound } from "../core/provisioning.ts";
-import type { Milliseconds } from "../core/types/units.ts";
-import type { Clock, Identity, LinkAccount, LinkSession, Logger, Random, ServiceLink, Store } from "../ports.ts";
+import { speaksFor } from "../core/provisioning.ts";
+import { labelOf } from "../core/stream-label.ts";
+import type { Milliseconds, Seq } from "../core/types/units.ts";
+import type {
+  Clock,
+  Identity,
+  LinkAccount,
+  LinkSession,
+  Logger,
+  Random,
+  ServiceLink,
+  Store,
+  StreamInfo,
+} from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
 import { stillDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { heartbeatOf, helloOf } from "./hello.ts";
@@ -21,6 +32,8 @@ export interface SyncParts {
   readonly heartbeat_interval_ms: Milliseconds;
   /** Where the service's record names no broker. */
   readonly broker_url: string | null;
+  /** The service holds other records than ours from that seq on: the log goes on under another name there. */
+  readonly rename: (board: BoothBoard, from: Seq) => Promise<void>;
   /** Rings after each commit, each provisioning step, each change of a link. */
   readonly news: Bell;
 }
@@ -50,12 +63,15 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => v
   const started = parts.clock.mono();
   const session = await parts.link.connect(account, signal);
   try {
-    const booths = parts.booths.filter((board) => isBound(board.row));
+    const booths = spokenFor(parts);
+    for (const board of booths) board.in_session = true;
     await session.hello(booths.map(helloOf));
     serviceIsUp(parts, { url: account.url, took_ms: parts.clock.mono() - started });
     await runSession(parts, { session, booths, proven }, signal);
   } finally {
     await session.close();
+    for (const board of parts.booths) board.in_session = false;
+    parts.news.ring();
   }
 }
 
@@ -80,11 +96,17 @@ async function runSession(parts: SyncParts, { session, booths, proven }: Session
         session,
         generation: board.row.generation ?? 0,
         news: parts.news,
-        info: () => board.info,
+        info: () => sendable(board),
+        stream: labelOf(board.row, board.info).stream,
         acked: (info) => {
           proven();
           acked(parts, board, info.acked_seq);
         },
+        refused: () => {
+          board.look_again = true;
+          parts.news.ring();
+        },
+        conflict: (seq) => parts.rename(board, seq),
       },
       both,
     ),
@@ -116,6 +138,15 @@ function acked(parts: SyncParts, board: BoothBoard, acked_seq: number): void {
   parts.news.ring();
 }
 
+function spokenFor(parts: SyncParts): readonly BoothBoard[] {
+  return parts.booths.filter(({ row, info }) => speaksFor(row, info.acked_seq));
+}
+
+/** The log as far as it is this booth's to send. */
+function sendable({ row, info }: BoothBoard): StreamInfo {
+  return row.last_seq === null ? info : { ...info, sendable_seq: Math.min(info.sendable_seq, row.last_seq) };
+}
+
 /** The retained state: at once, on each change of what it says, and as a heartbeat. */
 async function heartbeats(parts: SyncParts, { session, booths }: Running, signal: AbortSignal): Promise<never> {
   let said = "";
@@ -141,13 +172,18 @@ async function untilBindingsChange(
   signal: AbortSignal,
 ): Promise<void> {
   const keyOf = (boards: readonly BoothBoard[]): string =>
-    boards.map((board) => `${board.info.stream}:${(board.row.generation ?? 0).toString()}`).join();
+    boards
+      .map(
+        ({ row, info }) =>
+          `${labelOf(row, info).stream}:${(row.generation ?? 0).toString()}:${(row.last_seq ?? 0).toString()}`,
+      )
+      .join();
   const before = keyOf(booths);
-  while (keyOf(parts.booths.filter((board) => isBound(board.row))) === before) await parts.news.wait(signal);
+  while (keyOf(spokenFor(parts)) === before) await parts.news.wait(signal);
 }
 
 async function accountOf(parts: SyncParts): Promise<LinkAccount | null> {
-  const bound = parts.booths.find((board) => isBound(board.row));
+  const [bound] = spokenFor(parts);
   if (bound === undefined) return null;
   const mqtt = bound.row.record?.mqtt;
   const { gateway_id, credential } = await parts.identity.gateway();

@@ -17,6 +17,7 @@ export interface EvictStatements {
   readonly lastRow: Statement<[string], { t0: number }>;
   readonly oldestFacts: Statement<[{ stream: string; upTo: number; rows: number }], { seq: number; end_ms: number }>;
   readonly dropFacts: Statement<[{ stream: string; upTo: number }]>;
+  readonly moveFacts: Statement<[{ stream: string; upTo: number }]>;
   readonly moveOldest: Statement<[{ stream: string; oldest: number }]>;
   /** Streams with the seq that may go without a word: acked, and part of a saved state. */
   readonly freeUpTo: Statement<[], { stream_id: string; up_to: number }>;
@@ -36,7 +37,14 @@ export function prepareEvictStatements(db: Database): EvictStatements {
       `SELECT seq, end_ms FROM fact WHERE stream_id = @stream AND seq <= @upTo ORDER BY seq LIMIT @rows`,
     ),
     dropFacts: db.prepare(`DELETE FROM fact WHERE stream_id = @stream AND seq <= @upTo`),
-    moveOldest: db.prepare(`UPDATE stream SET oldest_seq = @oldest WHERE stream_id = @stream`),
+    moveFacts: db.prepare(
+      `UPDATE stream SET facts_upto = @upTo,
+       sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, @upTo) WHERE stream_id = @stream`,
+    ),
+    moveOldest: db.prepare(
+      `UPDATE stream SET oldest_seq = @oldest,
+       sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, @oldest, facts_upto) WHERE stream_id = @stream`,
+    ),
     freeUpTo: db.prepare(
       `SELECT stream.stream_id, min(acked_seq, state.seq) AS up_to FROM stream JOIN state USING (stream_id)`,
     ),

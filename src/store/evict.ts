@@ -83,7 +83,7 @@ function dropAged(
   const facts = sql.oldestFacts.all({ stream: info.stream, upTo: info.acked_seq, rows: ROWS_AT_A_TIME });
   const old = facts.findIndex(({ end_ms }) => end_ms >= now - FACT_AGE_MS);
   const fact = old < 0 ? facts.at(-1) : facts[old - 1];
-  if (fact !== undefined) sql.dropFacts.run({ stream: info.stream, upTo: fact.seq });
+  if (fact !== undefined) dropFacts(sql, info.stream, fact.seq);
 }
 
 function dropRowsWhileFull(making: Making, stream: StreamId, upTo: Seq): void {
@@ -128,12 +128,17 @@ function drop({ sql, oldest }: Pick<Making, "sql" | "oldest">, stream: StreamId,
   oldest.set(stream, seq);
 }
 
+function dropFacts(sql: EvictStatements, stream: StreamId, upTo: Seq): void {
+  sql.dropFacts.run({ stream, upTo });
+  sql.moveFacts.run({ stream, upTo });
+}
+
 function dropFactsWhileFull(making: Making, upTo: Seq): void {
   const { sql, info } = making;
   while (making.lots > 0 && making.isFull()) {
     const last = sql.oldestFacts.all({ stream: info.stream, upTo, rows: ROWS_AT_A_TIME }).at(-1);
     if (last === undefined) return;
-    sql.dropFacts.run({ stream: info.stream, upTo: last.seq });
+    dropFacts(sql, info.stream, last.seq);
     making.lots -= 1;
   }
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, fsyncSync, openSync, closeSync, renameSync, rmSync, chmodSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { BoothId } from "../core/types/units.ts";
@@ -88,13 +88,6 @@ function openChecked(path: string): Database {
 function replaceCopy(db: Database, path: string, copy: string): void {
   db.pragma("wal_checkpoint(TRUNCATE)");
   const fresh = `${copy}.new`;
-  copyFileSync(path, fresh);
-  chmodSync(fresh, 0o600);
-  const file = openSync(fresh, "r+");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  writeFileSync(fresh, readFileSync(path), { mode: 0o600, flush: true });
   renameSync(fresh, copy);
 }

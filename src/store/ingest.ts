@@ -1,9 +1,10 @@
 import { held, verdictOf } from "../core/derive/placing.ts";
 import type { Fact, GapRecord, LogRecord, Stored } from "../core/types/record.ts";
+import { addFacts } from "./add-facts.ts";
 import { foldOne, type Commit, type IngestTools } from "./commit.ts";
 import { makeRoom, type GivenUp, type Room } from "./evict.ts";
 import { placeWaiting } from "./placing.ts";
-import { packFact, packLog, runsOf, stateRow } from "./rows.ts";
+import { packLog, runsOf, stateRow } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 import { sendableSeq, type LiveStream } from "./streams.ts";
 
@@ -35,7 +36,7 @@ export function ingest(
     }
     if (damaged.length > 0) tools.quarantine.declare(stream);
     addRows(sql, stream, commit);
-    for (const fact of commit.facts) sql.addFact.run(packFact(stream, fact, tools.fold.version));
+    addFacts(sql, stream, { facts: commit.facts, version: tools.fold.version });
     const saved = savedBy(live, commit);
     if (room.oldest.has(stream) || stateIsDue(live, commit)) {
       sql.saveState.run(stateRow(stream, saved.seq, live.fold));

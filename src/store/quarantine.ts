@@ -1,6 +1,9 @@
-import type { Database, Statement } from "better-sqlite3";
+import type { Database } from "better-sqlite3";
 import type { StreamInfo } from "../ports.ts";
+import { StoreDamaged } from "./damage.ts";
 import type { GivenUp } from "./evict.ts";
+import { missingIn, type Span } from "./missing.ts";
+import { prepareQuarantine, type QuarantineStatements } from "./quarantine-statements.ts";
 import { ifWhole, unpackFact, unpackLog, type FactRow, type LogRow } from "./rows.ts";
 
 /** Rows looked at in one step of a check. */
@@ -8,12 +11,15 @@ const STEP_ROWS = 200;
 
 export interface Quarantine {
   /**
-   * Looks at the rows from seq on, some at a time: takes damaged ones out and notes which seqs are missing.
-   * Returns where the next step goes on; null: the end is reached. Idempotent.
+   * Looks at the rows from seq on, some at a time: takes damaged ones out and notes which seqs are missing by that.
+   * Returns where the next step goes on; null: the end is reached. Idempotent. Throws StoreDamaged where rows are missing
+   * though none is damaged: the file hides them, and a salvage may find them.
    */
   step(info: StreamInfo, from: number): number | null;
   /** Checks from seq on until the end, or until the clock says stop. True: reached the end. */
   checkFrom(info: StreamInfo, from: number, until: () => boolean): boolean;
+  /** As step, over the facts that have outlived their records. */
+  oldFacts(info: StreamInfo, from: number): number | null;
   /** Ranges found missing that no gap record tells of yet. */
   undeclared(stream: string): readonly GivenUp[];
   /** They are declared by this commit. */
@@ -22,27 +28,13 @@ export interface Quarantine {
   count(stream: string): number;
 }
 
-/** Cells that were written by a store of ours: nothing but damage makes others. */
-export function createQuarantine(db: Database): Quarantine {
-  const sql = prepare(db);
-  const step = (info: StreamInfo, from: number): number | null => {
-    const { stream } = info;
-    const rows = sql.rows.all({ stream, from, rows: STEP_ROWS });
-    const isEnd = rows.length < STEP_ROWS;
-    const to = isEnd ? info.newest_seq : Math.min(info.newest_seq, rows.at(-1)?.first_seq ?? from);
-    const facts = sql.facts.all({ stream, from, to });
-    const present = spansOf(info, rows, facts);
-    db.transaction(() => {
-      for (const row of present.damagedRows) sql.dropRow.run({ stream, seq: row.first_seq });
-      for (const fact of present.damagedFacts) sql.dropFact.run({ stream, seq: fact.seq });
-      for (const range of missingIn(present.spans, [from, to])) {
-        for (const [first, last] of without(range, sql.known.all({ stream, from: range[0], to: range[1] }))) {
-          sql.note.run({ stream, from: first, to: last, reason: "damaged in the store" });
-        }
-      }
-    })();
-    return isEnd ? null : to;
-  };
+/**
+ * `hidden`: what to do about rows that are missing where none is damaged. "note": nothing more can be found, as after a salvage.
+ */
+export function createQuarantine(db: Database, hidden: "throw" | "note" = "throw"): Quarantine {
+  const tools: Tools = { db, sql: prepareQuarantine(db), hidden };
+  const { sql } = tools;
+  const step = (info: StreamInfo, from: number): number | null => stepRows(tools, info, from);
   return {
     step,
     checkFrom(info, from, until) {
@@ -54,13 +46,120 @@ export function createQuarantine(db: Database): Quarantine {
       }
       return at === null;
     },
+    oldFacts: (info, from) => stepFacts(tools, info, from),
     undeclared: (stream) => sql.undeclared.all(stream),
     declare: (stream) => void sql.declare.run(stream),
     count: (stream) => sql.count.get(stream)?.records ?? 0,
   };
 }
 
-type Span = readonly [from: number, to: number];
+interface Tools {
+  readonly db: Database;
+  readonly sql: QuarantineStatements;
+  readonly hidden: "throw" | "note";
+}
+
+function stepRows(tools: Tools, info: StreamInfo, from: number): number | null {
+  const { db, sql } = tools;
+  const { stream } = info;
+  const rows = sql.rows.all({ stream, from, rows: STEP_ROWS });
+  const isEnd = rows.length < STEP_ROWS;
+  const to = isEnd ? info.newest_seq : Math.min(info.newest_seq, rows.at(-1)?.first_seq ?? from);
+  const facts = sql.facts.all({ stream, from, to });
+  mustAscend(rows.map(({ first_seq }) => first_seq));
+  mustAscend(facts.map(({ seq }) => seq));
+  const present = spansOf(info, rows, facts);
+  const missing = missingIn(present.spans, [from, to]).flatMap((range) => unknown(tools, stream, range));
+  const isHidden = missing.length > 0 && present.damagedRows.length + present.damagedFacts.length === 0;
+  if (isHidden) foundHidden(tools, stream, missing);
+  db.transaction(() => {
+    for (const row of present.damagedRows) mustDrop(sql.dropRow.run({ stream, seq: row.first_seq }).changes);
+    for (const fact of present.damagedFacts) mustDrop(sql.dropFact.run({ stream, seq: fact.seq }).changes);
+    for (const range of missing) note(tools, stream, range);
+  })();
+  mendIndexes(tools, { stream, rows, facts });
+  return isEnd ? null : to;
+}
+
+/** Each fact names the one before it: between the two there was none, unless it was found damaged. */
+function stepFacts(tools: Tools, info: StreamInfo, from: number): number | null {
+  const { db, sql } = tools;
+  const { stream } = info;
+  const { facts_upto } = sql.factsUpTo.get(stream) ?? { facts_upto: 0 };
+  const rows = sql.factPage.all({ stream, from: Math.max(from, facts_upto + 1), to: info.oldest_seq, rows: STEP_ROWS });
+  mustAscend(rows.map(({ seq }) => seq));
+  const damaged = rows.filter((row) => ifWhole(unpackFact, row) === undefined);
+  let before = sql.factBefore.get({ stream, seq: rows[0]?.seq ?? 0 })?.seq ?? facts_upto;
+  const missing: Span[] = [];
+  for (const row of rows) {
+    const { prev, seq } = row;
+    if (!damaged.includes(row)) {
+      if (prev !== null && prev > before) missing.push(...unknown(tools, stream, [prev, prev]));
+    }
+    before = seq;
+  }
+  if (missing.length > 0 && damaged.length === 0) foundHidden(tools, stream, missing);
+  db.transaction(() => {
+    for (const { seq } of damaged) {
+      mustDrop(sql.dropFact.run({ stream, seq }).changes);
+      note(tools, stream, [seq, seq]);
+    }
+    for (const range of missing) note(tools, stream, range);
+  })();
+  mendIndexes(tools, { stream, rows: [], facts: rows });
+  return rows.length < STEP_ROWS ? null : (rows.at(-1)?.seq ?? from);
+}
+
+function foundHidden({ hidden }: Tools, stream: string, missing: readonly Span[]): void {
+  const [from, to] = missing[0] ?? [0, 0];
+  if (hidden === "throw") {
+    throw new StoreDamaged(
+      `the store is damaged: it doesn't show records ${from.toString()} to ${to.toString()} of stream ${stream}`,
+    );
+  }
+}
+
+/** Parts of the range that aren't noted yet. */
+function unknown({ sql }: Tools, stream: string, range: Span): Span[] {
+  const known = sql.known.all({ stream, from: range[0], to: range[1] });
+  return missingIn(
+    known.map(({ from, to }) => [from, to] as const),
+    range,
+  );
+}
+
+function note({ sql }: Tools, stream: string, [from, to]: Span): void {
+  sql.note.run({ stream, from, to, reason: "damaged in the store" });
+}
+
+/** Keys out of order, or one that can't be found again by itself: nothing in the file can be relied on. */
+function mustAscend(keys: readonly number[]): void {
+  if (keys.some((key, index) => index > 0 && key <= (keys[index - 1] ?? 0))) {
+    throw new StoreDamaged("the store is damaged: its rows are out of order");
+  }
+}
+
+function mustDrop(changes: number): void {
+  if (changes !== 1) throw new StoreDamaged("the store is damaged: a row can't be found by its key");
+}
+
+/** What an index doesn't show is still in the table: the index is made anew. */
+function mendIndexes({ db, sql }: Tools, seen: Seen): void {
+  const { stream, rows, facts } = seen;
+  if (facts.some(({ kind, start_ms, end_ms, seq }) => !sql.indexed.get({ stream, kind, start_ms, end_ms, seq }))) {
+    db.exec("REINDEX fact_by_time");
+  }
+  const [first, last] = [rows[0]?.first_seq, rows.at(-1)?.first_seq];
+  if (first === undefined || last === undefined) return;
+  const waiting = rows.filter(({ placed }) => placed === 0).length;
+  if (sql.waitingIn.get({ stream, first, last })?.rows !== waiting) db.exec("REINDEX log_waiting");
+}
+
+interface Seen {
+  readonly stream: string;
+  readonly rows: readonly LogRow[];
+  readonly facts: readonly FactRow[];
+}
 
 function spansOf(info: StreamInfo, rows: readonly LogRow[], facts: readonly FactRow[]) {
   const spans: Span[] = [];
@@ -76,62 +175,4 @@ function spansOf(info: StreamInfo, rows: readonly LogRow[], facts: readonly Fact
     return false;
   });
   return { spans, damagedRows, damagedFacts };
-}
-
-/** Ranges of [from, to] that no span covers. */
-export function missingIn(spans: readonly Span[], [from, to]: Span): Span[] {
-  const missing: Span[] = [];
-  let next = from;
-  for (const [first, last] of [...spans].sort((a, b) => a[0] - b[0])) {
-    if (first > to) break;
-    if (first > next) missing.push([next, first - 1]);
-    next = Math.max(next, last + 1);
-  }
-  if (next <= to) missing.push([next, to]);
-  return missing;
-}
-
-function without(range: Span, known: readonly GivenUp[]): Span[] {
-  return missingIn(
-    known.map(({ from, to }) => [from, to] as const),
-    range,
-  );
-}
-
-function prepare(db: Database): QuarantineStatements {
-  return {
-    rows: db.prepare(
-      `SELECT * FROM log WHERE stream_id = @stream AND first_seq >= ifnull(
-         (SELECT max(first_seq) FROM log WHERE stream_id = @stream AND first_seq <= @from), 0)
-       ORDER BY first_seq LIMIT @rows`,
-    ),
-    facts: db.prepare(`SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to`),
-    dropRow: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq = @seq`),
-    dropFact: db.prepare(`DELETE FROM fact WHERE stream_id = @stream AND seq = @seq`),
-    note: db.prepare(
-      `INSERT OR REPLACE INTO quarantine (stream_id, from_seq, to_seq, reason, declared)
-       VALUES (@stream, @from, @to, @reason, 0)`,
-    ),
-    known: db.prepare(
-      `SELECT from_seq AS "from", to_seq AS "to", reason FROM quarantine
-       WHERE stream_id = @stream AND from_seq <= @to AND to_seq >= @from`,
-    ),
-    undeclared: db.prepare(
-      `SELECT from_seq AS "from", to_seq AS "to", reason FROM quarantine WHERE stream_id = ? AND declared = 0`,
-    ),
-    declare: db.prepare(`UPDATE quarantine SET declared = 1 WHERE stream_id = ?`),
-    count: db.prepare(`SELECT ifnull(sum(to_seq - from_seq + 1), 0) AS records FROM quarantine WHERE stream_id = ?`),
-  };
-}
-
-interface QuarantineStatements {
-  readonly rows: Statement<[{ stream: string; from: number; rows: number }], LogRow>;
-  readonly facts: Statement<[{ stream: string; from: number; to: number }], FactRow>;
-  readonly dropRow: Statement<[{ stream: string; seq: number }]>;
-  readonly dropFact: Statement<[{ stream: string; seq: number }]>;
-  readonly note: Statement<[{ stream: string; from: number; to: number; reason: string }]>;
-  readonly known: Statement<[{ stream: string; from: number; to: number }], GivenUp>;
-  readonly undeclared: Statement<[string], GivenUp>;
-  readonly declare: Statement<[string]>;
-  readonly count: Statement<[string], { records: number }>;
 }

@@ -5,7 +5,8 @@ import type { RebuildProgress } from "../core/types/rebuild.ts";
 import type { StreamId } from "../core/types/units.ts";
 import type { Fold, FoldState } from "./fold-port.ts";
 import { compareFacts, type Comparison, type Refolded } from "./rebuild-compare.ts";
-import { packFact, packLog, stateRow, unpackFact, unpackLog } from "./rows.ts";
+import { addFacts } from "./add-facts.ts";
+import { changedFact, packLog, stateRow, unpackFact, unpackLog } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 import type { LiveStream } from "./streams.ts";
 
@@ -177,7 +178,7 @@ function swap(tools: RebuildTools, job: Job): RebuildProgress {
     let newest: number = target.info.newest_seq;
     db.transaction(() => {
       newest = write(tools, job, { comparison, newest });
-      sql.setFactVersion.run({ stream: job.stream, version: fold.version });
+      setVersion(tools, job.stream);
       sql.countRebuild.run({ stream: job.stream });
       const { acked_seq, last_take } = target.info;
       sql.moveStream.run({ stream: job.stream, newest, acked: acked_seq, take: last_take });
@@ -215,13 +216,25 @@ function write(
     job.state = fold.step(job.state, stored).state;
     withdrawals.push({ ...stored, time: fold.timeOf(job.state) });
   }
+  const fresh: Placed<Fact>[] = [];
   if (withdrawals.length > 0) sql.addLogRow.run(packLog(stream, withdrawals, true));
   for (const { fact, time, supersedes } of comparison.append) {
     const value = supersedes === null ? fact.value : { ...fact.value, supersedes };
     // The value is that of the fact's own kind, with the one field more that these kinds have.
     const placed = { ...fact, value, seq: ++seq, time } as Placed<Fact>;
-    sql.addFact.run(packFact(stream, placed, fold.version));
+    fresh.push(placed);
   }
-  for (const replaced of comparison.replaced) sql.markReplaced.run({ stream, seq: replaced });
+  addFacts(sql, stream, { facts: fresh, version: fold.version });
+  for (const replaced of comparison.replaced) {
+    const row = sql.factsFrom.get({ stream, from: replaced, to: replaced });
+    if (row !== undefined) sql.changeFact.run(changedFact(row, { replaced: 1 }));
+  }
   return seq;
+}
+
+/** The facts that stand are those that this version makes. */
+function setVersion({ sql, fold: { version } }: RebuildTools, stream: StreamId): void {
+  for (const row of sql.standingFacts.all({ stream, from: 0 })) {
+    if (row.version !== version) sql.changeFact.run(changedFact(row, { version }));
+  }
 }

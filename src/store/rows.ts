@@ -31,6 +31,11 @@ export interface FactRow {
   readonly body: string;
   /** Version of the definitions that made it. */
   readonly version: number;
+  /** 1: a rebuild has put another in its place. */
+  readonly replaced: number;
+  /** Seq of the stream's fact before; 0: it is the first, null: written before that was kept. */
+  readonly prev: number | null;
+  /** 2: the checksum is over the whole row; 1: over all but version, replaced and prev; 0: over the body. */
   readonly whole: number;
 }
 
@@ -81,11 +86,18 @@ function crcOfLog(row: Omit<LogRow, "crc">): number {
   return crc32(row.body, crc32(JSON.stringify([stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole])));
 }
 
-/** Whether later rebuilds replaced a fact isn't covered: it changes, and hides a fact at most. */
 function crcOfFact(row: Omit<FactRow, "crc">): number {
   if (row.whole === 0) return crc32(row.body);
-  const { stream_id, seq, kind, start_ms, end_ms, time, whole } = row;
-  return crc32(row.body, crc32(JSON.stringify([stream_id, seq, kind, start_ms, end_ms, time, whole])));
+  const { stream_id, seq, kind, start_ms, end_ms, time, whole, version, replaced, prev } = row;
+  const cells = [stream_id, seq, kind, start_ms, end_ms, time, whole];
+  return crc32(row.body, crc32(JSON.stringify(whole === 1 ? cells : [...cells, version, replaced, prev])));
+}
+
+/** The row with another version or mark, under a checksum of its own. Throws DamagedRow where the present one is wrong. */
+export function changedFact(row: FactRow, change: Partial<Pick<FactRow, "version" | "replaced">>): FactRow {
+  unpackFact(row);
+  const changed = { ...row, ...change, whole: row.whole === 0 ? 0 : 2 };
+  return { ...changed, crc: crcOfFact(changed) };
 }
 
 function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): number {
@@ -128,7 +140,12 @@ function spanOf(fact: Fact): readonly [EpochMs, EpochMs] {
   }
 }
 
-export function packFact(stream: string, fact: Placed<Fact>, version: number): FactRow {
+/** `by`: version of the definitions, and the seq of the stream's fact before. */
+export function packFact(
+  stream: string,
+  fact: Placed<Fact>,
+  by: { readonly version: number; readonly prev: number },
+): FactRow {
   const [start_ms, end_ms] = spanOf(fact);
   const body = JSON.stringify([fact.boot, fact.mono, fact.at, fact.tag, fact.value, fact.quality]);
   const row = {
@@ -139,8 +156,10 @@ export function packFact(stream: string, fact: Placed<Fact>, version: number): F
     end_ms,
     time: fact.time,
     body,
-    version,
-    whole: 1,
+    version: by.version,
+    replaced: 0,
+    prev: by.prev,
+    whole: 2,
   };
   return { ...row, crc: crcOfFact(row) };
 }

@@ -1,6 +1,6 @@
-import { crc32 } from "node:zlib";
 import type { Database, Statement } from "better-sqlite3";
 import type { FactRow, LogRow, StateRow } from "./rows.ts";
+import { addRowSum } from "./schema.ts";
 
 export interface StreamRow {
   readonly stream_id: string;
@@ -17,6 +17,7 @@ export interface Statements {
   readonly streamOfBooth: Statement<[string], StreamRow>;
   readonly streamById: Statement<[string], StreamRow>;
   readonly addStream: Statement<[{ stream: string; booth: string; at: number }]>;
+  readonly addOrigin: Statement<[{ stream: string; booth: string; at: number }]>;
   readonly moveStream: Statement<[{ stream: string; newest: number; acked: number; take: number }]>;
   readonly addLogRow: Statement<[LogRow]>;
   readonly dropLogRow: Statement<[{ stream: string; seq: number }]>;
@@ -34,8 +35,9 @@ export interface Statements {
   readonly logRowsFrom: Statement<[{ stream: string; from: number; rows: number }], LogRow>;
   readonly factsFrom: Statement<[{ stream: string; from: number; to: number }], FactRow>;
   readonly standingFacts: Statement<[{ stream: string; from: number }], FactRow>;
-  readonly markReplaced: Statement<[{ stream: string; seq: number }]>;
-  readonly setFactVersion: Statement<[{ stream: string; version: number }]>;
+  /** Version and mark, with the checksum that goes with them. */
+  readonly changeFact: Statement<[FactRow]>;
+  readonly newestFact: Statement<[string], { seq: number }>;
   readonly countRebuild: Statement<[{ stream: string }]>;
 }
 
@@ -64,21 +66,22 @@ export function prepareReadStatements(db: Database): ReadStatements {
 }
 
 export function prepareStatements(db: Database): Statements {
-  db.function("stream_sum", { deterministic: true, varargs: true }, (...cells: unknown[]) =>
-    crc32(JSON.stringify(cells)),
-  );
+  addRowSum(db);
   return {
     ...prepareReadStatements(db),
     streamOfBooth: db.prepare(
       `SELECT ${STREAM_COLUMNS} FROM stream WHERE booth_id = ? ORDER BY created_at DESC LIMIT 1`,
     ),
     addStream: db.prepare(
-      `INSERT INTO stream (stream_id, booth_id, created_at, oldest_seq, newest_seq, acked_seq, last_take)
-       VALUES (@stream, @booth, @at, 1, 0, 0, 0)`,
+      `INSERT INTO stream (stream_id, booth_id, created_at, oldest_seq, newest_seq, acked_seq, last_take, sum)
+       VALUES (@stream, @booth, @at, 1, 0, 0, 0, row_sum(@stream, @booth, 0, 0, 0, 1, 0))`,
+    ),
+    addOrigin: db.prepare(
+      `INSERT INTO origin (stream_id, booth_id, created_at, sum) VALUES (@stream, @booth, @at, row_sum(@stream, @booth, @at))`,
     ),
     moveStream: db.prepare(
       `UPDATE stream SET newest_seq = @newest, acked_seq = @acked, last_take = @take,
-       sum = stream_sum(stream_id, booth_id, @newest, @acked, @take) WHERE stream_id = @stream`,
+       sum = row_sum(stream_id, booth_id, @newest, @acked, @take, oldest_seq, facts_upto) WHERE stream_id = @stream`,
     ),
     addLogRow: db.prepare(
       `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole)
@@ -89,20 +92,22 @@ export function prepareStatements(db: Database): Statements {
       `SELECT * FROM log WHERE stream_id = @stream AND placed = 0 ORDER BY first_seq LIMIT @rows`,
     ),
     addBootPlace: db.prepare(
-      `INSERT INTO boot (stream_id, boot, offset_ms, uncertain) VALUES (@stream, @boot, @offset, @uncertain)
-       ON CONFLICT (stream_id, boot) DO UPDATE SET offset_ms = excluded.offset_ms, uncertain = excluded.uncertain`,
+      `INSERT INTO boot (stream_id, boot, offset_ms, uncertain, sum)
+       VALUES (@stream, @boot, @offset, @uncertain, row_sum(@stream, @boot, @offset, @uncertain))
+       ON CONFLICT (stream_id, boot) DO UPDATE
+       SET offset_ms = excluded.offset_ms, uncertain = excluded.uncertain, sum = excluded.sum`,
     ),
     damagedStream: db.prepare(
-      `SELECT 1 FROM stream WHERE stream_id = ? AND sum <> 0
-       AND sum <> stream_sum(stream_id, booth_id, newest_seq, acked_seq, last_take)`,
+      `SELECT 1 FROM stream WHERE stream_id = ?
+       AND sum <> row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)`,
     ),
     quarantined: db.prepare(`SELECT from_seq, to_seq FROM quarantine AS lost WHERE stream_id = ? AND NOT EXISTS (
          SELECT 1 FROM log WHERE log.stream_id = lost.stream_id AND first_seq < from_seq AND last_seq > to_seq)
        ORDER BY from_seq LIMIT 1`),
     savedSeq: db.prepare(`SELECT seq AS saved_seq FROM state WHERE stream_id = ?`),
     addFact: db.prepare(
-      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, version, whole)
-       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body, @version, @whole)`,
+      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, version, replaced, prev, whole)
+       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body, @version, @replaced, @prev, @whole)`,
     ),
     saveState: db.prepare(
       `INSERT INTO state (stream_id, seq, crc, body, whole) VALUES (@stream_id, @seq, @crc, @body, @whole)
@@ -112,10 +117,11 @@ export function prepareStatements(db: Database): Statements {
     standingFacts: db.prepare(
       `SELECT * FROM fact WHERE stream_id = @stream AND seq >= @from AND replaced = 0 ORDER BY seq`,
     ),
-    markReplaced: db.prepare(`UPDATE fact SET replaced = 1 WHERE stream_id = @stream AND seq = @seq`),
-    setFactVersion: db.prepare(
-      `UPDATE fact SET version = @version WHERE stream_id = @stream AND replaced = 0 AND version <> @version`,
+    changeFact: db.prepare(
+      `UPDATE fact SET version = @version, replaced = @replaced, whole = @whole, crc = @crc
+       WHERE stream_id = @stream_id AND seq = @seq`,
     ),
+    newestFact: db.prepare(`SELECT ifnull(max(seq), 0) AS seq FROM fact WHERE stream_id = ?`),
     countRebuild: db.prepare(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = @stream`),
     factsFrom: db.prepare(`SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq`),
   };

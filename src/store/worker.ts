@@ -44,6 +44,7 @@ function methodsOf(input: WorkerInput): Methods {
     ingest: (stream: string, records: readonly LogRecord[], take: number) => writer.ingest(stream, records, take),
     read: (stream: string, from: number, limit: number) => writer.read(stream, from, limit),
     ack: (stream: string, upTo: number) => writer.ack(stream, upTo),
+    resend: (stream: string, from: number) => writer.resend(stream, from),
     info: (stream: string) => writer.info(stream),
     state: (stream: string) => writer.state(stream),
     rebuild: (stream: string, current: boolean) => {

@@ -6,6 +6,7 @@ import type { BoothId, Seq, StreamId, TakeNumber } from "../core/types/units.ts"
 import type { Ingested, StreamInfo } from "../ports.ts";
 import { fileBudget, type FileBudget } from "./budget.ts";
 import { prepareEvictStatements } from "./evict-statements.ts";
+import { StoreDamaged } from "./damage.ts";
 import type { EvictTools } from "./evict.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
@@ -26,6 +27,7 @@ export interface Writer {
   ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Ingested;
   read(stream: StreamId, from: Seq, limit: number): readonly Placed[];
   ack(stream: StreamId, upTo: Seq): StreamInfo;
+  resend(stream: StreamId, from: Seq): StreamInfo;
   info(stream: StreamId): StreamInfo;
   state(stream: StreamId): unknown;
   /** Rebuilding facts; whoever starts one gives it its slices. */
@@ -57,7 +59,7 @@ export function createWriter(tools: WriterTools): Writer {
     const row = sql.streamById.get(stream);
     if (row === undefined) throw new Error(`no stream ${stream} in this store`);
     if (sql.damagedStream.get(stream) !== undefined) {
-      throw new Error(`the store is damaged: the row of stream ${stream} doesn't fit its checksum`);
+      throw new StoreDamaged(`the store is damaged: the row of stream ${stream} doesn't fit its checksum`);
     }
     const until = tools.now() + CHECK_MS;
     const { saved_seq } = sql.savedSeq.get(stream) ?? { saved_seq: 0 };
@@ -101,6 +103,7 @@ export function createWriter(tools: WriterTools): Writer {
       target.info = { ...target.info, acked_seq };
       return target.info;
     },
+    resend: (stream, from) => moveBack(sql, live(stream), from),
     info: (stream) => live(stream).info,
     state: (stream) => shownOf(live(stream)),
     rebuilder: createRebuilder({ db, sql, fold, now: tools.now, live }),
@@ -133,9 +136,21 @@ function storageOf({ sql, file }: { sql: EvictTools["sql"]; file: FileBudget }, 
   return { used_bytes, max_bytes, hours_to_full: hoursToFull(fill) };
 }
 
+function moveBack(sql: Statements, live: LiveStream, from: Seq): StreamInfo {
+  const { stream, newest_seq, acked_seq, last_take } = live.info;
+  const acked = Math.min(acked_seq, from - 1);
+  sql.moveStream.run({ stream, newest: newest_seq, acked, take: last_take });
+  live.info = { ...live.info, acked_seq: acked };
+  return live.info;
+}
+
 function addStream(sql: Statements, booth: BoothId, tools: WriterTools) {
   const stream = tools.uuid();
-  sql.addStream.run({ stream, booth, at: tools.wall() });
+  const at = tools.wall();
+  tools.db.transaction(() => {
+    sql.addStream.run({ stream, booth, at });
+    sql.addOrigin.run({ stream, booth, at });
+  })();
   const row = sql.streamById.get(stream);
   if (row === undefined) throw new Error("a stream just added can't be read back");
   return row;
@@ -176,7 +191,7 @@ function read({ sql, quarantine }: ReadTools, info: StreamInfo, ask: { from: Seq
   const expected = (given.at(-1)?.seq ?? info.sendable_seq) - ask.from + 1;
   if (ask.from >= info.oldest_seq && given.length < expected) isDamaged();
   if (given.length === 0 && rows.length === READ_ROWS) {
-    throw new Error(`the store is damaged: its rows are out of order at seq ${ask.from.toString()}`);
+    throw new StoreDamaged(`the store is damaged: its rows are out of order at seq ${ask.from.toString()}`);
   }
   return given;
 }

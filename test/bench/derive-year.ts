@@ -25,7 +25,7 @@ export function fillYear(db: Database, parameters: Parameters): void {
   db.transaction(() => {
     const add = (fact: Fact, time: number): void => {
       const placed = { ...fact, seq: ++seq, time } as Placed<Fact>;
-      sql.addFact.run(packFact(STREAM, placed, deriveFold.version));
+      sql.addFact.run(packFact(STREAM, placed, { version: deriveFold.version, prev: seq - 1 }));
     };
     for (const fact of factsOfYear(stamp)) add(fact, fact.at);
     seq += 2;

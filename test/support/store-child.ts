@@ -1,31 +1,54 @@
+import { writeSync } from "node:fs";
+import { recordsOf } from "../../src/core/commit.ts";
+import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { openTail } from "../../src/store/tail.ts";
-import { reading } from "./records.ts";
-import { writerIn } from "./store.ts";
+import { BOOTH, entryOf, writerOf } from "./power/power-bed.ts";
 
 /**
- * Takes readings, numbered, as fast as it can: each into the tail, then told to the parent, then committed in groups.
- * Begins with what a killed one left in the tail. Runs until it is killed.
+ * Takes polls, numbered, as fast as it can: each into the tail, then told, then committed in groups; what is committed is
+ * delivered, told and acked, and the small budget thins what was acked. Begins with what a killed one left in the tail.
+ * Runs until it is killed. A line, written before anything follows from it: "t TAKE", or "d SEQ TAKE".
  */
-const [folder = "", runtime = ""] = process.argv.slice(2);
-const writer = writerIn(folder);
-const tail = openTail(runtime);
-const { stream, last_take } = writer.openStream("booth-1");
-const left = tail.leftover().filter((entry) => entry.stream === stream && entry.take > last_take);
-const records = left.flatMap((entry) => (entry.kind === "record" ? [entry.record] : []));
-let take = Math.max(last_take, ...left.map((entry) => entry.take));
-if (records.length > 0) writer.ingest(stream, records, take);
-tail.committed(stream, take);
-process.send?.({ stream, replayed: take });
+const STDOUT = 1;
+const GROUP = 10;
+/** Delivery stops for a while now and then, and has a backlog afterwards. */
+const OUTAGE = { every: 3_000, lasts: 800 };
 
-function group(): void {
-  const taken = Array.from({ length: 10 }, () => {
-    const record = reading(++take * 1_000, "number", take);
-    tail.append({ kind: "record", take, stream, record });
-    process.send?.({ taken: take });
-    return record;
-  });
-  writer.ingest(stream, taken, take);
+const [folder = "", runtime = ""] = process.argv.slice(2);
+const writer = writerOf(folder);
+const tail = openTail(runtime);
+const { stream, last_take } = writer.openStream(BOOTH);
+const left = tail.leftover().filter((entry) => entry.stream === stream && entry.take > last_take);
+let take = Math.max(last_take, ...left.map((entry) => entry.take));
+commit(left);
+
+function commit(entries: readonly TakenEntry[]): void {
+  if (entries.length > 0)
+    writer.ingest(
+      stream,
+      recordsOf(entries, () => 5_000),
+      take,
+    );
   tail.committed(stream, take);
-  setImmediate(group);
 }
-group();
+
+function deliver(): void {
+  const { acked_seq } = writer.info(stream);
+  const records = writer.read(stream, acked_seq + 1, 60);
+  const lines = records.flatMap((record) => (record.kind === "r" ? [`d ${record.seq} ${String(record.value)}\n`] : []));
+  if (lines.length > 0) writeSync(STDOUT, lines.join(""));
+  writer.ack(stream, records.at(-1)?.seq ?? acked_seq);
+}
+
+function turn(): void {
+  const entries = Array.from({ length: GROUP }, () => {
+    const entry = entryOf(stream, ++take);
+    tail.append(entry);
+    writeSync(STDOUT, `t ${take}\n`);
+    return entry;
+  });
+  commit(entries);
+  if (take % OUTAGE.every >= OUTAGE.lasts) deliver();
+  setImmediate(turn);
+}
+turn();

@@ -43,6 +43,8 @@ export interface VirtualSiteOptions {
   readonly unnamed?: boolean;
   /** Instead of the virtual service's: real sockets, for what is said on the wire. */
   readonly way?: (clock: Clock, service_time: ServiceTime) => { readonly http: HttpClient; readonly link: ServiceLink };
+  /** The gateway stands beside that site's one: same clock, same booth, same service; its own PLC link and disk. */
+  readonly beside?: VirtualSite;
   /** Default 10 s, as the agent's own. A longer one plays days faster. */
   readonly commit_interval_ms?: number;
   /** How old the summary after a commit may be: it copies the whole state, and nothing but screens and heartbeats show it. */
@@ -81,13 +83,15 @@ interface Process {
 export function virtualSite(options: VirtualSiteOptions): VirtualSite {
   const scenario = scenarioOf(options.scenario);
   const profile = options.profile ?? findProfile("click-booth");
-  const clock = virtualClock({ wall: options.start, mono: 1_000_000 });
+  const { beside } = options;
+  const clock = beside?.clock ?? virtualClock({ wall: options.start, mono: 1_000_000 });
   const identity = { plc_serial: SERIAL };
-  const booth = boothFor({ profile, scenario, seed: options.seed ?? 1, start: options.start, identity });
+  const booth =
+    beside?.booth ?? boothFor({ profile, scenario, seed: options.seed ?? 1, start: options.start, identity });
   const plc = virtualLink();
   // The world outside lives by true time, whatever the box's clock shows.
   const outside = { ...clock, wall: () => clock.truth(), mono: () => clock.mono() };
-  const service = virtualService(outside, { tz: scenario.tz, ...options.facility });
+  const service = beside?.service ?? virtualService(outside, { tz: scenario.tz, ...options.facility });
   const random = seededRandom(options.seed ?? 1);
   const lines: string[] = [];
   const config: BoothConfig = {
@@ -205,7 +209,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     },
     close() {
       kill();
-      service.close();
+      if (beside === undefined) service.close();
     },
   };
 }

@@ -70,12 +70,17 @@ export function boothFigures(db: Db, boothId: string, now: number): BoothFigures
   return { now, log, sets, stages, cycles, plc_cycles, gas, kwh, installations, maintenance, filter_input, revisions };
 }
 
+/** Changes whenever anything of a booth's log does. */
+export function logVersion(db: Db, boothId: string): string {
+  const sql =
+    "SELECT group_concat(id || ':' || version || ':' || coalesce(withdrawn_at, '')) AS v FROM streams WHERE booth_id = ?";
+  return row<{ v: string | null }>(db, sql, boothId)?.v ?? "";
+}
+
 function computed(db: Db, boothId: string): Computed {
   let cache = caches.get(db);
   if (cache === undefined) caches.set(db, (cache = new Map<string, Computed>()));
-  const sql =
-    "SELECT group_concat(id || ':' || version || ':' || coalesce(withdrawn_at, '')) AS v FROM streams WHERE booth_id = ?";
-  const version = row<{ v: string | null }>(db, sql, boothId)?.v ?? "";
+  const version = logVersion(db, boothId);
   const known = cache.get(boothId);
   if (known?.version === version) return known;
   const fresh = compute(loadLog(db, boothId), version);

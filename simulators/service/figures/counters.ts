@@ -24,7 +24,8 @@ export function bookings(log: BoothLog, role: TagRole, restarts: readonly number
     .sort((a, b) => a.time - b.time);
 }
 
-function bookingsOf(log: BoothLog, name: string, restarts: readonly number[]): Booking[] {
+/** The bookings of one counter, in order of time. */
+export function bookingsOf(log: BoothLog, name: string, restarts: readonly number[]): Booking[] {
   const out: Booking[] = [];
   let before: { time: number; value: number } | undefined;
   for (const sample of samplesOf(log, name)) {

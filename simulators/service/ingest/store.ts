@@ -137,6 +137,12 @@ function insertRecord(db: Db, stream: StreamRow, { record, nowMs }: { record: Of
   insertGap(db, stream, { ...gap, rejected: 0 });
 }
 
+/** Stores records of a stream that holds none yet, unseen: for histories made here. To be called inside a transaction. */
+export function storeHistory(db: Db, stream: StreamRow, records: readonly Offered[]): void {
+  for (const record of records) insertRecord(db, stream, { record, nowMs: record.time });
+  run(db, "UPDATE streams SET version = version + 1 WHERE id = ?", stream.id);
+}
+
 function insertGap(
   db: Db,
   stream: StreamRow,

@@ -37,8 +37,9 @@ function change(call: Call): Answer {
 }
 
 function signedIn(call: Call, current: string): UserRow | undefined {
-  if (call.caller.user_id === undefined) throw badRequest("no user is signed in: token is missing");
-  const user = row<UserRow>(call.service.db, "SELECT * FROM users WHERE id = ?", call.caller.user_id);
+  const { user_id } = call.caller;
+  if (typeof user_id !== "string") throw badRequest("no user is signed in: token is missing");
+  const user = row<UserRow>(call.service.db, "SELECT * FROM users WHERE id = ?", user_id);
   return isPassword(user?.password, current) ? user : undefined;
 }
 

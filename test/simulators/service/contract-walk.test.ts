@@ -9,6 +9,8 @@ const built = CONTRACT.filter(({ method, path }) =>
   OPERATIONS.some((operation) => operation.method === method && operation.path === routeOf(path)),
 );
 
+const tokenOf = (text = ""): string => /token=(\S+)/.exec(text)?.[1] ?? "";
+
 describe("every operation that is built", () => {
   let bench: Running;
   beforeAll(async () => void (bench = await startBench()));
@@ -74,9 +76,9 @@ describe("every operation that is built", () => {
     const key = "admin";
     const user = await ask("POST", "/api/users", { key, body: { user_name: "Ann", email: "ann@example.com" } });
     expect(user.status).toBe(201);
-    const first = outbox(bench.running.db).at(-1)?.token;
+    const first = tokenOf(outbox(bench.running.db).at(-1)?.text);
     expect((await ask("POST", `/api/users/${String(user.body["id"])}/resend_invitation`, { key })).status).toBe(204);
-    const token = outbox(bench.running.db).at(-1)?.token;
+    const token = tokenOf(outbox(bench.running.db).at(-1)?.text);
     expect((await ask("POST", "/api/login/verify", { key, body: { token: first } })).status).toBe(401);
     const verified = await ask("POST", "/api/login/verify", { key, body: { token } });
     expect(verified.body).toEqual({ user_id: user.body["id"], user_name: "Ann" });

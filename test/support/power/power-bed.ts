@@ -1,0 +1,49 @@
+import type { TakenEntry } from "../../../src/core/types/taken.ts";
+import { openStoreFile } from "../../../src/store/open.ts";
+import { createWriter, type Writer } from "../../../src/store/writer.ts";
+import { countingFold } from "../busy-log.ts";
+import { clockRecord, T0 } from "../records.ts";
+
+export const BOOTH = "booth-1";
+/** So small that rows are thinned all the time, and the write-ahead log begins anew after every few commits. */
+const BUDGET = { max_bytes: 400_000, max_age_ms: 30 * 86_400_000 };
+const FACT_EVERY = 50;
+
+/** What a running agent knows to be durable, once its commit has returned. */
+export interface Mark {
+  readonly newest: number;
+  readonly oldest: number;
+  readonly take: number;
+  readonly acked: number;
+  /** Log records folded into the state. */
+  readonly count: number;
+  /** Number of the provisioning row stored last; 0: none. */
+  readonly provisioned: number;
+}
+
+export function writerOf(folder: string): Writer {
+  const fold = countingFold(FACT_EVERY);
+  return createWriter({
+    db: openStoreFile(folder),
+    fold,
+    now: () => 0,
+    wall: () => T0,
+    uuid: () => "00000000-0000-4000-8000-000000000001",
+    budget: BUDGET,
+  });
+}
+
+/** A poll that found one changed tag, whose value is the number of the take. The first take is the clock's. */
+export function entryOf(stream: string, take: number): TakenEntry {
+  if (take === 1) return { kind: "record", take, stream, record: clockRecord(0) };
+  const mono = take * 1_000;
+  const what = { boot: "b1", mono, at: T0 + mono, group: "fast", answered: true } as const;
+  return { kind: "poll", take, stream, ...what, changes: [["number", take, "good"]] };
+}
+
+export function markOf(writer: Writer, provisioned: number): Mark {
+  const { stream } = writer.openStream(BOOTH);
+  const { newest_seq, oldest_seq, last_take, acked_seq } = writer.info(stream);
+  const { count } = writer.state(stream) as { count: number };
+  return { newest: newest_seq, oldest: oldest_seq, take: last_take, acked: acked_seq, count, provisioned };
+}
