@@ -21,6 +21,10 @@ export interface Statements {
   readonly moveStream: Statement<[{ stream: string; newest: number; acked: number; take: number }]>;
   readonly addLogRow: Statement<[LogRow]>;
   readonly dropLogRow: Statement<[{ stream: string; seq: number }]>;
+  readonly closedSeq: Statement<[string], { closed_seq: number }>;
+  readonly openRows: Statement<[{ stream: string; after: number; rows: number }], LogRow>;
+  readonly dropLogRows: Statement<[{ stream: string; from: number; to: number }]>;
+  readonly moveClosed: Statement<[{ stream: string; closed: number }]>;
   readonly firstWaitingRows: Statement<[{ stream: string; rows: number }], LogRow>;
   readonly addBootPlace: Statement<[{ stream: string; boot: string; offset: number; uncertain: number }]>;
   readonly bootPlaces: Statement<[string], { boot: string; offset_ms: number; uncertain: number }>;
@@ -33,7 +37,7 @@ export interface Statements {
   readonly quarantined: Statement<[string], { from_seq: number; to_seq: number }>;
   readonly savedSeq: Statement<[string], { saved_seq: number }>;
   readonly logRowsFrom: Statement<[{ stream: string; from: number; rows: number }], LogRow>;
-  readonly factsFrom: Statement<[{ stream: string; from: number; to: number }], FactRow>;
+  readonly factsFrom: Statement<[{ stream: string; from: number; to: number; rows: number }], FactRow>;
   readonly standingFacts: Statement<[{ stream: string; from: number }], FactRow>;
   /** Version and mark, with the checksum that goes with them. */
   readonly changeFact: Statement<[FactRow]>;
@@ -84,9 +88,15 @@ export function prepareStatements(db: Database): Statements {
        sum = row_sum(stream_id, booth_id, @newest, @acked, @take, oldest_seq, facts_upto) WHERE stream_id = @stream`,
     ),
     addLogRow: db.prepare(
-      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole)
-       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body, @placed, @whole)`,
+      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole, packed)
+       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body, @placed, @whole, @packed)`,
     ),
+    closedSeq: db.prepare(`SELECT closed_seq FROM stream WHERE stream_id = ?`),
+    openRows: db.prepare(
+      `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after ORDER BY first_seq LIMIT @rows`,
+    ),
+    dropLogRows: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq BETWEEN @from AND @to`),
+    moveClosed: db.prepare(`UPDATE stream SET closed_seq = @closed WHERE stream_id = @stream`),
     dropLogRow: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq = @seq`),
     firstWaitingRows: db.prepare(
       `SELECT * FROM log WHERE stream_id = @stream AND placed = 0 ORDER BY first_seq LIMIT @rows`,
@@ -123,6 +133,8 @@ export function prepareStatements(db: Database): Statements {
     ),
     newestFact: db.prepare(`SELECT ifnull(max(seq), 0) AS seq FROM fact WHERE stream_id = ?`),
     countRebuild: db.prepare(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = @stream`),
-    factsFrom: db.prepare(`SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq`),
+    factsFrom: db.prepare(
+      `SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq LIMIT @rows`,
+    ),
   };
 }
