@@ -45,7 +45,7 @@ module.exports = {
     ...["wire", "drivers", "store", "cloud", "agent", "api", "cli", "config", "platform"].map((name) =>
       nodeCore(own(`src/${name}`)),
     ),
-    nodeCore("^src/(main|compose|reports-worker)\\.ts$"),
+    nodeCore("^src/(main|compose|reports-worker)\\.(ts|cjs)$"),
     nodeCore("^simulators/"),
   ],
   options: {

@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/**/*.gear.test.ts", "test/**/*.long.test.ts", "test/**/*.nightly.test.ts"],
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     hookTimeout: 60_000,
     globalSetup: ["test/scenarios/table.ts"],
     pool: "forks",

@@ -5,6 +5,7 @@ export default defineConfig({
     include: ["test/**/*.gear.test.ts", "test/**/*.long.test.ts"],
     testTimeout: 600_000,
     hookTimeout: 600_000,
+    globalSetup: ["test/scenarios/table.ts"],
     pool: "forks",
     maxWorkers: 1,
   },

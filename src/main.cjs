@@ -10,4 +10,16 @@ if (Number(process.versions.node.split(".")[0]) < NEEDED) {
   );
   process.exit(69);
 }
+keepMemorySmall();
 void import("./compose.ts").then(({ main }) => main(process.argv.slice(2)));
+
+/** Both must come before any other module is loaded; threads inherit them. Together a quarter of the resident memory. */
+function keepMemorySmall() {
+  // The young generation stays at its first 1 MB per half instead of 16: hardly anything of a poll outlives the poll.
+  process.getBuiltinModule("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
+  // Compiled code without types is kept on disk, so that from the second start on nothing loads the type stripper, a
+  // WebAssembly module, in each thread. Not in the temporary folder, where others could put code for us to run.
+  const folder = process.env.CACHE_DIRECTORY ?? `${__dirname}/../node_modules/.cache/booth-gateway`;
+  process.env.NODE_COMPILE_CACHE ??= folder;
+  process.getBuiltinModule("node:module").enableCompileCache(process.env.NODE_COMPILE_CACHE);
+}

@@ -5,9 +5,9 @@
 import type { StageSpan } from "./core/derive/tail.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
 import type { RebuildProgress } from "./core/types/rebuild.ts";
-import type { Confirmation } from "./core/types/provisioning.ts";
+import type { Confirmation, Leaving, StreamLabel } from "./core/types/provisioning.ts";
 import type { AgentStatus, StorageStatus } from "./core/types/status.ts";
-import type { ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
+import type { Claim, Reported, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
 import type { Sample } from "./core/types/sample.ts";
 import type { TakenEntry } from "./core/types/taken.ts";
 import type { BoothId, BootId, EpochMs, Milliseconds, Seq, Serial, StreamId, TakeNumber } from "./core/types/units.ts";
@@ -103,6 +103,11 @@ export interface StreamInfo {
   /** Everything up to here is with the service. */
   readonly acked_seq: Seq;
   readonly last_take: TakeNumber;
+  /**
+   * The file was salvaged: nobody knows what the service was given under the seqs from here on, so they go under another name
+   * there. Absent or 0: it never was.
+   */
+  readonly renew_from?: Seq;
 }
 
 export interface Ingested {
@@ -114,6 +119,8 @@ export interface Ingested {
   readonly commit_ms: Milliseconds;
   /** Oldest kept seq: what came before has been acked, outlived its age, or is declared by a gap record. */
   readonly oldest_seq: Seq;
+  /** As in StreamInfo. */
+  readonly renew_from?: Seq;
   readonly storage: StorageStatus;
 }
 
@@ -130,6 +137,8 @@ export interface Store {
    * commit, or the next close, because a lost ack costs a resend and each commit costs flash.
    */
   ack(stream: StreamId, upTo: Seq): Promise<StreamInfo>;
+  /** Sets the acked cursor back before `from`: those records go again, to whoever they belong to. Durable when it resolves. */
+  resend(stream: StreamId, from: Seq): Promise<StreamInfo>;
   info(stream: StreamId): Promise<StreamInfo>;
   /** The fold's present state; undefined before the first record. */
   state(stream: StreamId): Promise<unknown>;
@@ -187,37 +196,6 @@ export interface Identity {
   setProvisioning(booth: BoothId, row: unknown): Promise<void>;
 }
 
-/** What the gateway says of a booth's devices, on change and every 6 h; the service ignores an older `seq`. */
-export interface Reported {
-  readonly firmware_version: string | null;
-  readonly last_firmware_update: EpochMs | null;
-  readonly plc_program: string | null;
-  readonly plc_program_revision: string | null;
-  readonly last_program_update: EpochMs | null;
-  readonly connectivity_status: "Active" | "Idle" | "Offline";
-  /** Wire name of the last stage in the run set. */
-  readonly last_active_mode: string | null;
-  readonly plc: {
-    readonly protocol: string;
-    readonly address: string;
-    readonly vendor: string;
-    readonly serial_number: string | null;
-  };
-  readonly seq: Seq;
-  readonly sent_at: EpochMs;
-}
-
-export interface Claim {
-  readonly serial: string;
-  readonly gateway_id: string;
-  /** Only its SHA-256 goes into the claim. */
-  readonly credential: string;
-  readonly stream: StreamId;
-  readonly claim_id: string;
-  readonly expected_generation: number;
-  readonly confirmed: { readonly by: string; readonly note: string };
-}
-
 /** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
 export interface ServiceApi {
   lookUp(key: string, serial: string): Promise<ServiceAnswer<ServiceRecord>>;
@@ -231,6 +209,8 @@ export interface ServiceApi {
       readonly generation: number;
       readonly complete: boolean;
       readonly reported?: Reported;
+      /** Ends the binding. */
+      readonly leaving?: Pick<Leaving, "to" | "reason">;
     },
   ): Promise<ServiceAnswer<ServiceRecord>>;
 }
@@ -247,7 +227,12 @@ export interface LinkAccount {
 
 /** What became of one batch. `keep`: not known to be stored, send it again. */
 export type BatchOutcome =
-  | { readonly kind: "acked"; readonly rejected: readonly { readonly seq: Seq; readonly reason: string }[] }
+  | {
+      readonly kind: "acked";
+      readonly rejected: readonly { readonly seq: Seq; readonly reason: string }[];
+      /** The service has the stream without a hole up to here, which may be more than is known of here. */
+      readonly held_seq: Seq;
+    }
   | { readonly kind: "conflict"; readonly seq: Seq }
   | { readonly kind: "keep"; readonly reason: string };
 
@@ -257,6 +242,7 @@ export interface HelloBooth {
   readonly generation: number;
   readonly oldest_seq: Seq;
   readonly newest_seq: Seq;
+  readonly predecessor: StreamLabel["predecessor"];
   readonly config_revision: number;
 }
 
@@ -270,6 +256,8 @@ export interface BoothHeartbeat {
   readonly link: "up" | "down";
   readonly mode: string;
   readonly waiting_records: number;
+  /** Until records must be given up if none of them is acked; null: not known yet. */
+  readonly hours_to_full: number | null;
 }
 
 /** One connected session. It never reconnects by itself; when `closed` resolves, it is over. */
@@ -297,4 +285,6 @@ export interface AgentControl {
   enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
   /** The confirm card was compared. Rejects for an unknown booth. */
   confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
+  /** Gives the booth up, once what was recorded so far is delivered; at once where the serial was wrong. Rejects for an unknown booth. */
+  leave(booth: BoothId, leaving: Pick<Leaving, "to" | "reason">): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { readClockFile, scaledClock } from "../clock.ts";
+import { seedFullDemo } from "./demo/bar.ts";
 import { seedSite } from "./seed.ts";
 import { startService } from "./start.ts";
 import type { RunningService } from "./start.ts";
@@ -7,6 +8,8 @@ import type { RunningService } from "./start.ts";
 export interface CommandIo {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
+  /** A terminal's line that is written over and over; absent: there is no terminal, and progress goes unseen. */
+  readonly show?: (text: string) => void;
   /** Aborted when the command is to end. */
   readonly signal: AbortSignal;
 }
@@ -20,7 +23,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --api-key KEY    first key, scope provision (with --serial)
   --admin-key KEY  key of scope admin (with --serial)
   --serial S       put a demo site with this booth there
-  --seed demo      the same with serial ABCD1234
+  --seed demo      50 booths with 90 days of history, made in well under a minute; with --serial, that booth beside them
   --plain          offer only what the interface document states: no acks, no generation
   --clock-file F   simulated time by a JSON file {boot, speed, monotonic_origin_ns, wall_origin_ms}
   --help           this text`;
@@ -50,6 +53,7 @@ export async function serviceCommand(argv: readonly string[], io: CommandIo): Pr
   let values: Values;
   try {
     values = parse(argv);
+    if (values.seed !== undefined && values.seed !== "demo") throw new Error(`there is no seed "${values.seed}"`);
     for (const name of ["port", "mqtt-port", "admin-port"] as const) checkPort(name, values[name]);
   } catch (error) {
     io.err(`${messageOf(error)} (see --help)`);
@@ -65,7 +69,7 @@ export async function serviceCommand(argv: readonly string[], io: CommandIo): Pr
 async function serve(values: Values, io: CommandIo): Promise<number> {
   let running: RunningService;
   try {
-    running = await start(values);
+    running = await start(values, io);
   } catch (error) {
     io.err(sentenceOf(error, values));
     return 1;
@@ -80,20 +84,24 @@ async function serve(values: Values, io: CommandIo): Promise<number> {
   return 0;
 }
 
-async function start(values: Values): Promise<RunningService> {
+async function start(values: Values, io: CommandIo): Promise<RunningService> {
   const file = values["clock-file"];
   const clock = file === undefined ? { wall: () => Date.now() } : scaledClock(readClockFile(file));
   const ports = { port: Number(values.port), mqttPort: Number(values["mqtt-port"]) };
   const adminPort = values["admin-port"];
   const admin = adminPort === undefined ? {} : { adminPort: Number(adminPort) };
   const running = await startService({ dataDir: values.data, ...ports, ...admin, clock, plain: values.plain });
-  const serial = values.serial ?? (values.seed === "demo" ? "ABCD1234" : undefined);
+  const { serial } = values;
   const [provisionKey, adminKey] = [values["api-key"], values["admin-key"]];
   const keys = {
     ...(provisionKey === undefined ? {} : { provisionKey }),
     ...(adminKey === undefined ? {} : { adminKey }),
   };
   if (serial !== undefined) seedSite(running.db, { serial, ...keys, now: clock.wall() });
+  if (values.seed !== undefined) {
+    const show = io.show ?? ((): void => undefined);
+    io.err(await seedFullDemo(running.db, { now: clock.wall(), signal: io.signal, show }));
+  }
   return running;
 }
 

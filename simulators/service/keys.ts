@@ -10,8 +10,8 @@ export interface Caller {
   readonly account_id: string;
   readonly scope: Scope;
   readonly gateway_id: string | null;
-  /** Who signed in with a password; a key alone is nobody. */
-  readonly user_id?: string;
+  /** Who signed in with a password, or made the key; null or absent: nobody in particular. */
+  readonly user_id?: string | null;
 }
 
 const SESSION_MS = 3_600_000;
@@ -22,7 +22,7 @@ export function hashOf(secret: string): string {
   return createHash("sha256").update(secret, "utf8").digest("hex");
 }
 
-const KEY_COLUMNS = "id AS key_id, account_id, scope, gateway_id";
+const KEY_COLUMNS = "id AS key_id, account_id, scope, gateway_id, user_id";
 
 /** The caller behind an Authorization header (bare key, or Bearer and a session token); undefined: nobody. */
 export function callerOf(db: Db, header: string | undefined, now: number): Caller | undefined {

@@ -96,4 +96,28 @@ CREATE TABLE notification_events (
 CREATE TABLE help_requests (
   id TEXT PRIMARY KEY, account_id TEXT NOT NULL, caller_id TEXT NOT NULL, subject TEXT NOT NULL, message TEXT NOT NULL, created_at INTEGER NOT NULL);
 `,
+  `
+DROP TABLE notification_events;
+DROP TABLE notifications;
+DROP TABLE events;
+CREATE TABLE events (
+  id TEXT PRIMARY KEY, definition_id TEXT NOT NULL, booth_id TEXT NOT NULL REFERENCES booths(id), started_at INTEGER NOT NULL,
+  ended_at INTEGER NOT NULL, period_start INTEGER NOT NULL, period_end INTEGER NOT NULL, UNIQUE (definition_id, booth_id, started_at));
+CREATE INDEX events_of_a_period ON events (definition_id, period_start);
+CREATE TABLE notifications (
+  id TEXT PRIMARY KEY, user_id TEXT NOT NULL REFERENCES users(id), definition_id TEXT NOT NULL, definition_name TEXT NOT NULL,
+  definition_description TEXT, period_start INTEGER NOT NULL, period_end INTEGER NOT NULL, seen_in_app INTEGER NOT NULL DEFAULT 0,
+  email_due_at INTEGER, email_sent_at INTEGER, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+  UNIQUE (user_id, definition_id, period_start));
+ALTER TABLE event_definitions ADD COLUMN rules_since INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE event_definition_users ADD COLUMN added_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE alert_types ADD COLUMN rules_since INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE api_keys ADD COLUMN user_id TEXT REFERENCES users(id);
+CREATE INDEX alerts_of_a_booth ON alerts (booth_id, alert_type_id);
+`,
+  `
+CREATE TABLE facility_hours_before (
+  facility_id TEXT NOT NULL REFERENCES facilities(id), until INTEGER NOT NULL, tz TEXT NOT NULL, working_hours TEXT NOT NULL,
+  PRIMARY KEY (facility_id, until)) WITHOUT ROWID;
+`,
 ];

@@ -105,6 +105,7 @@ function keysOf(site: Site): [Scope, string][] {
   return keys.filter((entry): entry is [Scope, string] => entry[1] !== undefined);
 }
 
-function idOf(prefix: string, name: string): string {
+/** The id of what is seeded under that name. */
+export function idOf(prefix: string, name: string): string {
   return `${prefix}-${name.toLowerCase().replace(/[^a-z0-9]+/g, "-")}`;
 }

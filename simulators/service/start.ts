@@ -7,6 +7,7 @@ import type { OracleStream } from "./admin/oracle.ts";
 import { buildAdmin } from "./admin/server.ts";
 import { openDb } from "./db.ts";
 import type { Db } from "./db.ts";
+import { startEvaluator } from "./events/evaluator.ts";
 import type { Service } from "./http/operation.ts";
 import { buildHttp } from "./http/server.ts";
 import { startBroker } from "./mqtt/broker.ts";
@@ -81,6 +82,7 @@ async function startParts(options: ServiceOptions, { db, started, stop }: Parts)
   const broker = await startBroker({ service, faults, port: options.mqttPort, log });
   started.push(broker.stop);
   mqttUrl = `mqtt://${HOST}:${broker.port}`;
+  started.push(startEvaluator(service, log).stop);
   const url = await listen(buildHttp({ service, operations: OPERATIONS, faults, log }), {
     port: options.port,
     started,

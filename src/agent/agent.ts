@@ -1,13 +1,14 @@
+import { serialTagOf } from "../core/plc-identity.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { DisabledBooth } from "../core/types/status.ts";
-import type { BoothId, Milliseconds } from "../core/types/units.ts";
+import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
 import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
 import { createBell } from "./bell.ts";
-import { linkDown, type ServiceBoard } from "./board.ts";
+import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
 import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
-import type { LinkBoothParts } from "./link-booth.ts";
+import type { LinkBoothParts } from "./link-parts.ts";
 import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
 import { reportLoop } from "./report-loop.ts";
@@ -19,6 +20,7 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly service_url: string;
   readonly heartbeat_interval_ms: Milliseconds;
   readonly broker_url: string | null;
+  readonly backlog_rate: number | null;
   readonly booths: readonly BoothSetup[];
   /** Configured booths that can't be run; told, and nothing else. */
   readonly disabled?: readonly Omit<DisabledBooth, "since">[];
@@ -45,7 +47,17 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   tellDisabled(parts);
   const booths: Booth[] = [];
   for (const setup of parts.booths) booths.push(await openBooth({ ...parts, news }, setup));
-  const provisioning = (booth: Booth): ProvisionParts => ({ ...parts, service, board: booth.board, news });
+  const provisioning = (booth: Booth): ProvisionParts => ({
+    ...parts,
+    service,
+    board: booth.board,
+    others: booths.map(({ board }) => board).filter((board) => board !== booth.board),
+    news,
+  });
+  const rename = ({ booth, info }: BoothBoard, from_seq: Seq): Promise<void> => {
+    const name = { from_seq, stream: info.stream, id: parts.random.uuid() };
+    return applyEvent(provisioning(find(booth)), { kind: "renamed", name });
+  };
   const find = (id: BoothId): Booth => {
     const booth = booths.find(({ board }) => board.booth === id);
     if (booth === undefined)
@@ -66,7 +78,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     ),
   );
   const delivering = [
-    syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), news }, both),
+    syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), rename, news }, both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
     ...booths.map((booth) =>
       reportLoop(
@@ -76,7 +88,8 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
           news,
           vendor: booth.setup.profile.vendor,
           protocol: booth.setup.profile.protocol,
-          recordSeen: (record) => applyEvent(provisioning(booth), { kind: "record_seen", record }),
+          recordSeen: (record) =>
+            applyEvent(provisioning(booth), { kind: "record_seen", record, newest_seq: booth.board.info.newest_seq }),
         },
         both,
       ),
@@ -86,13 +99,27 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   ];
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();
+  const statusNow = { ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) };
+  return { ...controlOf(parts, (id) => provisioning(find(id))), status: () => statusOf(statusNow), finished };
+}
+
+/** What people ask of a booth's provisioning enters as events. */
+function controlOf(
+  { random }: AgentParts,
+  provisioning: (id: BoothId) => ProvisionParts,
+): Omit<AgentControl, "status"> {
   return {
-    status: () => statusOf({ ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) }),
-    enterSerial: (id, serial, confirmed) =>
-      applyEvent(provisioning(find(id)), { kind: "serial_entered", serial, confirmed }),
-    confirm: (id, confirmation) =>
-      applyEvent(provisioning(find(id)), { kind: "confirmed", confirmation, claim_id: parts.random.uuid() }),
-    finished,
+    async enterSerial(id, serial, confirmed) {
+      await applyEvent(provisioning(id), { kind: "serial_entered", serial, confirmed });
+    },
+    async confirm(id, confirmation) {
+      await applyEvent(provisioning(id), { kind: "confirmed", confirmation, claim_id: random.uuid() });
+    },
+    async leave(id, leaving) {
+      const booth = provisioning(id);
+      const last_seq = booth.board.info.newest_seq;
+      await applyEvent(booth, { kind: "leave", leaving: { ...leaving, last_seq } });
+    },
   };
 }
 
@@ -106,8 +133,10 @@ function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
 
 function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {
   const { setup, board, intake } = booth;
+  const serial = serialTagOf(setup.profile);
   return {
     ...setup,
+    ...(serial === null ? {} : { identity_group: serial.group }),
     booth: setup.config.id,
     groups: setup.parameters.groups,
     intake,

@@ -1,7 +1,7 @@
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { LinkStatus, StorageStatus } from "../core/types/status.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
-import type { BoothId, EpochMs, Milliseconds } from "../core/types/units.ts";
+import type { BoothId, EpochMs, Milliseconds, Serial } from "../core/types/units.ts";
 import type { StreamInfo } from "../ports.ts";
 
 /** What the loops know of one booth: each field has one loop that writes it, and everybody may read. */
@@ -12,8 +12,14 @@ export interface BoothBoard {
   row: ProvisioningRow;
   /** Settles when the event applied last is stored: the next one starts from what it made. */
   turn: Promise<void>;
+  /** provision loop takes it back; whoever learns that the service's record of the booth has changed sets it. */
+  look_again: boolean;
+  /** sync loop: a session speaks for the booth, and acks may still come. */
+  in_session: boolean;
   /** link loop */
   plc: LinkStatus;
+  /** link loop: the serial number that the PLC shows */
+  shows_serial: Serial | null;
   /** committer, and sync for acked_seq */
   info: StreamInfo;
   /** committer: the fold's state and what it says */

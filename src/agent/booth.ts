@@ -3,12 +3,13 @@ import type { Parameters } from "../core/types/parameters.ts";
 import type { Profile } from "../core/types/profile.ts";
 import { clockText, startWatch, watchClock, type ClockReading, type ClockWatch } from "../core/clock-watch.ts";
 import { factText } from "../core/fact-text.ts";
+import { serialTagOf } from "../core/plc-identity.ts";
 import { emptyRow } from "../core/provisioning.ts";
 import { withService } from "../core/service-parameters.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
 import type { ClockRecord, Fact } from "../core/types/record.ts";
-import type { BoothId, BootId, EpochMs, Milliseconds } from "../core/types/units.ts";
+import type { BoothId, BootId, EpochMs, Milliseconds, Serial } from "../core/types/units.ts";
 import type { TakenEntry } from "../core/types/taken.ts";
 import type { Clock, Driver, Identity, Logger, Random, Store, Tail } from "../ports.ts";
 import type { Bell } from "./bell.ts";
@@ -89,8 +90,18 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
     committer.add(entry, urgent);
     board.pending = committer.pending();
   };
+  const serial = serialTagOf(setup.profile);
+  const expected = (): Serial | null => board.row.serial ?? setup.config.serial ?? null;
   const intake = createIntake(
-    { clock: parts.clock, tail, stream: info, parameters: parametersNow, taken, isFull: () => committer.isFull() },
+    {
+      clock: parts.clock,
+      tail,
+      stream: info,
+      parameters: parametersNow,
+      identity: serial === null ? null : { tag: serial.tag, expected, shown: (text) => (board.shows_serial = text) },
+      taken,
+      isFull: () => committer.isFull(),
+    },
     Math.max(info.last_take, ...leftover.map((entry) => entry.take)),
   );
   let logged = board.state === undefined ? null : parts.view.parametersIn(board.state);
@@ -112,9 +123,12 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
   return {
     booth,
     address: setup.address,
-    row: row ?? emptyRow(parts.clock.wall()),
+    row: { ...emptyRow(parts.clock.wall()), ...row },
     turn: Promise.resolve(),
+    look_again: false,
+    in_session: false,
     plc: linkDown(parts.clock.wall(), "not connected yet"),
+    shows_serial: null,
     info,
     state: await parts.store.state(info.stream),
     summary: null,
@@ -142,8 +156,14 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
       interval_ms: parts.commit_interval_ms,
       bridge: (group) => Math.max(LEAST_BRIDGE_MS, 3 * (setup.parameters.groups[group]?.poll_interval_ms ?? 0)),
       committed: (result) => {
-        const { newest_seq, sendable_seq, oldest_seq, state } = result;
-        board.info = { ...board.info, newest_seq, sendable_seq, oldest_seq };
+        const { newest_seq, sendable_seq, oldest_seq, renew_from, state } = result;
+        board.info = {
+          ...board.info,
+          newest_seq,
+          sendable_seq,
+          oldest_seq,
+          ...(renew_from === undefined ? {} : { renew_from }),
+        };
         board.storage = result.storage;
         board.state = state;
         board.summary = parts.view.summaryOf(state, parts.view.now(state, clock));

@@ -1,14 +1,14 @@
 import type { BoothHeartbeat, HelloBooth } from "../ports.ts";
+import { labelOf } from "../core/stream-label.ts";
 import type { BoothBoard } from "./board.ts";
 
 /** What a session says of a booth when it begins. */
 export function helloOf(board: BoothBoard): HelloBooth {
   const { info, row } = board;
   return {
-    stream: info.stream,
+    ...labelOf(row, info),
     serial: row.serial ?? "",
     generation: row.generation ?? 0,
-    oldest_seq: info.oldest_seq,
     newest_seq: info.newest_seq,
     config_revision: row.record?.config?.revision ?? 0,
   };
@@ -18,14 +18,15 @@ export function helloOf(board: BoothBoard): HelloBooth {
 export function heartbeatOf(board: BoothBoard): BoothHeartbeat {
   const { info, row, summary } = board;
   return {
-    stream: info.stream,
+    stream: labelOf(row, info).stream,
     serial: row.serial ?? "",
     generation: row.generation ?? 0,
     firmware_version: summary?.firmware_version ?? null,
     plc_program: summary?.plc_program ?? null,
     plc_program_revision: summary?.plc_program_revision ?? null,
-    link: board.plc.kind,
+    link: board.plc.kind === "down" ? "down" : "up",
     mode: summary?.mode ?? "no_data",
     waiting_records: info.newest_seq - info.acked_seq,
+    hours_to_full: board.storage?.hours_to_full ?? null,
   };
 }

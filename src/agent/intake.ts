@@ -1,11 +1,13 @@
-import { EMPTY_FILTER, filterChanges, type FilterState } from "../core/change-filter.ts";
+import { EMPTY_FILTER, filterChanges, logRules, type FilterState } from "../core/change-filter.ts";
 import { NOTHING_ODD, oddEvents } from "../core/odd-samples.ts";
 import type { Parameters, TagRole } from "../core/types/parameters.ts";
-import type { LogRecord } from "../core/types/record.ts";
+import type { EventRecord, LogRecord } from "../core/types/record.ts";
 import type { Sample } from "../core/types/sample.ts";
+import type { Trouble } from "../core/types/status.ts";
 import type { TagName } from "../core/types/units.ts";
 import type { TakenEntry } from "../core/types/taken.ts";
 import type { Clock, StreamInfo, Tail } from "../ports.ts";
+import { attribution, type IdentityParts } from "./attribution.ts";
 
 /** A change of one of these is committed at once: others decide by them, or they say what the booth is. */
 const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([
@@ -27,6 +29,8 @@ export interface IntakeParts {
   readonly tail: Tail;
   readonly stream: StreamInfo;
   readonly parameters: () => Parameters;
+  /** Null: the PLC shows no serial number. */
+  readonly identity: IdentityParts | null;
   /** While true nothing is taken: there is no place left for it. */
   readonly isFull: () => boolean;
   /** Gets every entry once it is in the tail. */
@@ -35,7 +39,11 @@ export interface IntakeParts {
 
 /** Turns what loops bring into taken entries: numbered, in the tail file, handed on. */
 export interface Intake {
-  answered(group: string, samples: readonly Sample[]): void;
+  /**
+   * Takes a poll. One that comes from another booth's PLC is told of and logged as unanswered: then this says why; null: it
+   * counts.
+   */
+  answered(group: string, samples: readonly Sample[]): Trouble | null;
   unanswered(groups: readonly string[]): void;
   /** A record that is no poll; `make` gets boot, mono and at. */
   record(make: (when: Pick<LogRecord, "boot" | "mono" | "at">) => LogRecord): void;
@@ -46,6 +54,7 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
   const stream = parts.stream.stream;
   const filters = new Map<string, FilterState>();
   const silentSince = new Map<string, number>();
+  let rules = { of: parts.parameters(), tags: logRules(parts.parameters()) };
   let odd = NOTHING_ODD;
   let take = lastTake;
   const when = () => ({ boot: clock.boot, mono: clock.mono(), at: clock.wall() });
@@ -53,50 +62,62 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
     tail.append(entry);
     taken(entry, urgent);
   };
+  const event = (value: EventRecord["value"], urgent: boolean): void => {
+    const record = { kind: "e", ...when(), tag: "", value, quality: "good" } as const;
+    hand({ kind: "record", take: ++take, stream, record }, urgent);
+  };
+  const unanswered = (groups: readonly string[]): void => {
+    const { boot, mono, at } = when();
+    for (const group of groups) {
+      // What comes after a silence is logged anew, whether it changed or not.
+      filters.delete(group);
+      if (parts.isFull()) continue;
+      const last = silentSince.get(group);
+      if (last !== undefined && mono - last < UNANSWERED_EVERY_MS) continue;
+      silentSince.set(group, mono);
+      hand({ kind: "poll", take: ++take, stream, boot, mono, at, group, answered: false, changes: [] }, false);
+    }
+  };
+  const foreignIn = attribution(clock, parts.identity, (value) => event(value, true));
   return {
     answered(group, samples) {
+      const foreign = foreignIn(samples);
+      if (foreign !== null) {
+        unanswered([group]);
+        return foreign;
+      }
       if (parts.isFull()) {
         // Logged anew once there is place again.
         filters.delete(group);
-        return;
+        return null;
       }
-      const { boot, mono, at } = when();
-      const tags = parts.parameters().tags;
+      const now = when();
+      const { mono } = now;
+      const parameters = parts.parameters();
+      const tags = parameters.tags;
+      if (parameters !== rules.of) rules = { of: parameters, tags: logRules(parameters) };
       const before = filters.get(group) ?? EMPTY_FILTER;
-      const { state, changes } = filterChanges(before, { mono, samples }, tags);
+      const { state, changes } = filterChanges(before, { mono, samples }, rules.tags);
       filters.set(group, state);
       silentSince.delete(group);
       const entry: TakenEntry = {
         kind: "poll",
         take: ++take,
         stream,
-        boot,
-        mono,
-        at,
+        ...now,
         group,
         answered: true,
-        changes: changes.map(({ tag, value, quality }) => [tag, value, quality] as const),
+        changes: changes.map(({ tag, value, quality, source_at }) =>
+          source_at === undefined ? ([tag, value, quality] as const) : ([tag, value, quality, source_at] as const),
+        ),
       };
       hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(tags, tag)));
       const looked = oddEvents(odd, { mono, samples });
       odd = looked.state;
-      for (const value of looked.events) {
-        const record = { kind: "e", boot, mono, at, tag: "", value, quality: "good" } as const;
-        hand({ kind: "record", take: ++take, stream, record }, false);
-      }
+      for (const value of looked.events) event(value, false);
+      return null;
     },
-    unanswered(groups) {
-      const { boot, mono, at } = when();
-      for (const group of groups) {
-        // What comes after a silence is logged anew, whether it changed or not.
-        filters.delete(group);
-        if (parts.isFull()) continue;
-        const last = silentSince.get(group);
-        if (last !== undefined && mono - last < UNANSWERED_EVERY_MS) continue;
-        silentSince.set(group, mono);
-        hand({ kind: "poll", take: ++take, stream, boot, mono, at, group, answered: false, changes: [] }, false);
-      }
-    },
+    unanswered,
     record(make) {
       hand({ kind: "record", take: ++take, stream, record: make(when()) }, true);
     },

@@ -1,42 +1,19 @@
-import { adviceFor } from "../core/advice.ts";
 import { fullJitter } from "../core/backoff.ts";
 import { LinkError } from "../core/link-error.ts";
-import { afterPoll, nextDue, scheduleFrom, type BoothTurns, type Schedule } from "../core/schedule.ts";
-import type { Parameters } from "../core/types/parameters.ts";
+import { NO_REFUSALS, refusalTrouble, withPoll, type Refusals } from "../core/refusals.ts";
+import { afterPoll, nextDue, scheduleFrom, soonAgain, type BoothTurns, type Schedule } from "../core/schedule.ts";
 import type { Sample } from "../core/types/sample.ts";
-import type { LinkStatus } from "../core/types/status.ts";
 import type { Milliseconds } from "../core/types/units.ts";
-import type { Clock, Driver, Logger, Random } from "../ports.ts";
+import type { Clock, Driver } from "../ports.ts";
 import { isOver } from "./bell.ts";
-import { stillDown } from "./board.ts";
-import type { Intake } from "./intake.ts";
+import { tellAnswering, tellDown } from "./link-news.ts";
+import type { LinkBoothParts, LinkTools } from "./link-parts.ts";
 
 /**
  * A PLC is a few metres away: whoever stands before it wants to see it back at once. With the time that an attempt
  * itself takes (2.5 s to connect), a PLC that is back is read again within 5 s.
  */
 const RETRY = { base_ms: 250, cap_ms: 2_500 };
-
-export interface LinkTools {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-}
-
-export interface LinkBoothParts {
-  /** The booth as the configuration names it. */
-  readonly booth: string;
-  readonly address: string;
-  readonly groups: Parameters["groups"];
-  readonly makeDriver: () => Driver;
-  readonly intake: Intake;
-  readonly status: () => LinkStatus;
-  readonly setStatus: (status: LinkStatus) => void;
-  /** After a failure the device is left alone for so long, beside the back-off. */
-  readonly settle_ms?: () => Milliseconds;
-  /** The device closes connections that rest for so long. */
-  readonly idle_close_ms?: Milliseconds;
-}
 
 export interface LinkFailure {
   readonly error: LinkError;
@@ -63,6 +40,7 @@ interface Life {
   /** Of the attempt that goes on, or of the last one. */
   started: Milliseconds;
   opening: boolean;
+  refusals: Refusals;
 }
 
 export function linkBooth(tools: LinkTools, parts: LinkBoothParts): LinkBooth {
@@ -76,6 +54,7 @@ export function linkBooth(tools: LinkTools, parts: LinkBoothParts): LinkBooth {
     retry_at: now,
     started: now,
     opening: false,
+    refusals: NO_REFUSALS,
   };
   const close = async (): Promise<void> => {
     const { driver } = life;
@@ -85,21 +64,27 @@ export function linkBooth(tools: LinkTools, parts: LinkBoothParts): LinkBooth {
   const failed = (error: LinkError, wait: Milliseconds): void => {
     life.attempt++;
     life.retry_at = clock.mono() + wait;
-    tellDown({ tools, parts }, { error, attempt: life.attempt, wait });
+    tellDown(tools, parts, { error, attempt: life.attempt, wait });
   };
   const answered = (group: string, samples: readonly Sample[]): void => {
-    parts.intake.answered(group, samples);
+    const mono = clock.mono();
+    const foreign = parts.intake.answered(group, samples);
     life.attempt = 0;
     life.retry_at = null;
-    tellUp({ tools, parts }, life.started);
-    life.schedule = afterPoll(life.schedule, groups, { group, mono: clock.mono() });
+    life.refusals = withPoll(life.refusals, group, samples);
+    tellAnswering(tools, parts, { trouble: foreign ?? refusalTrouble(life.refusals), started: life.started });
+    // What was read ahead of its time, for the identity, doesn't put off the turn that is due later.
+    if ((life.schedule[group] ?? mono) <= mono) life.schedule = afterPoll(life.schedule, groups, { group, mono });
+    const { identity_group } = parts;
+    if (foreign === null || identity_group === undefined) return;
+    life.schedule = soonAgain(life.schedule, groups, { group: identity_group, mono });
   };
   const take = async (wanted: string | null, signal: AbortSignal): Promise<LinkFailure | null> => {
     if (wanted === null) life.schedule = scheduleFrom(groups, clock.mono());
     const group = wanted ?? nextDue(life.schedule, groups)?.group;
     try {
       if (group === undefined) throw new LinkError("config", "the profile has no poll group");
-      answered(group, await readWithRenewal({ parts, clock, life, close }, group, signal));
+      answered(group, await readWithRenewal({ parts, clock, life, close, answered }, group, signal));
       if (restsTooLong(parts, life, clock.mono())) await close();
       return null;
     } catch (error) {
@@ -119,6 +104,7 @@ interface Connecting {
   readonly clock: Clock;
   readonly life: Life;
   readonly close: () => Promise<void>;
+  readonly answered: (group: string, samples: readonly Sample[]) => void;
 }
 
 /**
@@ -138,7 +124,7 @@ async function readWithRenewal(link: Connecting, group: string, signal: AbortSig
 }
 
 async function readAnew(
-  { parts, clock, life }: Connecting,
+  { parts, clock, life, answered }: Connecting,
   group: string,
   signal: AbortSignal,
 ): Promise<readonly Sample[]> {
@@ -148,6 +134,11 @@ async function readAnew(
   life.opening = true;
   await driver.open(signal);
   life.opening = false;
+  const { identity_group } = parts;
+  // Another PLC may stand at the address since the last connection: nothing counts before it has shown who it is.
+  if (identity_group !== undefined && identity_group !== group) {
+    answered(identity_group, await driver.read(identity_group, signal));
+  }
   return driver.read(group, signal);
 }
 
@@ -156,44 +147,4 @@ function restsTooLong({ groups, idle_close_ms }: LinkBoothParts, life: Life, mon
   if (idle_close_ms === undefined) return false;
   const due = nextDue(life.schedule, groups)?.due ?? mono;
   return due - mono >= 0.8 * idle_close_ms;
-}
-
-interface Told {
-  readonly tools: LinkTools;
-  readonly parts: LinkBoothParts;
-}
-
-function tellUp({ tools: { clock, log }, parts }: Told, started: Milliseconds): void {
-  if (parts.status().kind === "up") return;
-  parts.setStatus({ kind: "up", since: clock.wall() });
-  const took_ms = clock.mono() - started;
-  log.info(
-    { event: "plc_up", booth: parts.booth, address: parts.address, took_ms },
-    `${parts.booth}: PLC answers at ${parts.address}`,
-  );
-}
-
-function tellDown(
-  { tools: { clock, log }, parts }: Told,
-  failure: { readonly error: LinkError; readonly attempt: number; readonly wait: Milliseconds },
-): void {
-  const { error, attempt, wait } = failure;
-  const now = clock.wall();
-  const before = parts.status();
-  parts.intake.unanswered(Object.keys(parts.groups));
-  const down = {
-    kind: "down",
-    since: now,
-    reason: error.message,
-    advice: adviceFor(error.kind),
-    attempt,
-    next_try_at: now + wait,
-  } as const;
-  parts.setStatus(stillDown(before, down));
-  if (before.kind === "up" || attempt === 1) {
-    log.warn(
-      { event: "plc_down", booth: parts.booth, address: parts.address, kind: error.kind },
-      `${parts.booth}: PLC at ${parts.address}: ${error.message}; ${down.advice}`,
-    );
-  }
 }

@@ -2,7 +2,8 @@ import { LinkError } from "../core/link-error.ts";
 import { nextTurn } from "../core/schedule.ts";
 import type { Milliseconds } from "../core/types/units.ts";
 import { isOver } from "./bell.ts";
-import { linkBooth, type LinkBooth, type LinkBoothParts, type LinkTools } from "./link-booth.ts";
+import { linkBooth, type LinkBooth } from "./link-booth.ts";
+import type { LinkBoothParts, LinkTools } from "./link-parts.ts";
 
 export interface LinkParts extends LinkTools {
   /** Those that the link serves, in turn. */

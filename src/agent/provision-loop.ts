@@ -1,6 +1,15 @@
-import { isBound, stepOf, transition, VERIFY_WITHIN_MS, type ProvisioningEvent } from "../core/provisioning.ts";
+import { labelOf } from "../core/stream-label.ts";
+import {
+  isBound,
+  stepOf,
+  transition,
+  VERIFY_WITHIN_MS,
+  WRONG_SERIAL,
+  type ProvisioningEvent,
+} from "../core/provisioning.ts";
+import type { Milliseconds } from "../core/types/units.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
-import type { Clock, Identity, Logger, Random, Secrets, ServiceApi } from "../ports.ts";
+import type { Clock, Identity, Logger, Random, Secrets, ServiceApi, Store } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
 import type { BoothBoard, ServiceBoard } from "./board.ts";
 
@@ -22,17 +31,21 @@ export interface ProvisionParts {
   readonly api: ServiceApi;
   readonly service: ServiceBoard;
   readonly board: BoothBoard;
+  /** The gateway's other booths: its key goes with the last one. */
+  readonly others: readonly BoothBoard[];
+  readonly store: Store;
   readonly news: Bell;
 }
 
 /** Drives one booth's provisioning: looks at the row, takes the one step it asks for, stores what came of it. */
 export async function provisionLoop(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
   // What the last process knew may be old; a booth that isn't bound yet gets its record by the steps themselves.
-  const refreshed: Refreshed = { at: isBound(parts.board.row) ? Number.NEGATIVE_INFINITY : parts.clock.mono() };
+  const refreshed = isBound(parts.board.row) ? Number.NEGATIVE_INFINITY : parts.clock.mono();
+  const since: Since = { refreshed, verifying: null };
   while (!isOver(signal)) {
     try {
-      if (refreshIsDue(parts, refreshed)) await refresh(parts, refreshed);
-      else await oneStep(parts, refreshed, signal);
+      if (refreshIsDue(parts, since)) await refresh(parts, since);
+      else await oneStep(parts, since, signal);
     } catch (error) {
       if (isOver(signal)) break;
       throw error;
@@ -40,14 +53,16 @@ export async function provisionLoop(parts: ProvisionParts, signal: AbortSignal):
   }
 }
 
-async function oneStep(parts: ProvisionParts, refreshed: Refreshed, signal: AbortSignal): Promise<void> {
+async function oneStep(parts: ProvisionParts, since: Since, signal: AbortSignal): Promise<void> {
   const { board, news } = parts;
   const row = board.row;
   const step = stepOf(row);
   if (step === "wait") return news.wait(signal, REFRESH_WHEN_DOWN_MS);
   if (row.wait_ms > 0) await waitOrChange(parts, row, signal);
   if (board.row !== row) return;
-  if (step !== "verify") refreshed.at = parts.clock.mono();
+  const now = parts.clock.mono();
+  if (step !== "verify") since.refreshed = now;
+  since.verifying = step === "verify" ? (since.verifying ?? now) : null;
   switch (step) {
     case "look_up":
       return lookUp(parts);
@@ -56,24 +71,32 @@ async function oneStep(parts: ProvisionParts, refreshed: Refreshed, signal: Abor
     case "configure":
       return configure(parts);
     case "verify":
-      return verify(parts, signal);
+      return verify(parts, now - (since.verifying ?? now), signal);
+    case "leave":
+      return leave(parts, signal);
   }
 }
 
-/** Monotonic time of the last reading of the record. */
-interface Refreshed {
-  at: number;
+/** Monotonic times: a wall clock that is put right meanwhile makes no wait longer or shorter. */
+interface Since {
+  /** Of the last reading of the record. */
+  refreshed: number;
+  /** Since when this process has been verifying; null: it isn't. */
+  verifying: number | null;
 }
 
-function refreshIsDue({ board, clock, service }: ProvisionParts, refreshed: Refreshed): boolean {
+function refreshIsDue({ board, clock, service }: ProvisionParts, since: Since): boolean {
   const every = service.link.kind === "down" ? REFRESH_WHEN_DOWN_MS : REFRESH_EVERY_MS;
-  return isBound(board.row) && clock.mono() - refreshed.at >= every;
+  return isBound(board.row) && (board.look_again || clock.mono() - since.refreshed >= every);
 }
 
-async function refresh(parts: ProvisionParts, refreshed: Refreshed): Promise<void> {
-  refreshed.at = parts.clock.mono();
-  const answer = await parts.api.lookUp(await keyFor(parts), parts.board.row.serial ?? "");
-  if (answer.kind === "ok") await applyEvent(parts, { kind: "record_seen", record: answer.value });
+async function refresh(parts: ProvisionParts, since: Since): Promise<void> {
+  const { board } = parts;
+  since.refreshed = parts.clock.mono();
+  board.look_again = false;
+  const answer = await parts.api.lookUp(await keyFor(parts), board.row.serial ?? "");
+  if (answer.kind !== "ok") return;
+  await applyEvent(parts, { kind: "record_seen", record: answer.value, newest_seq: board.info.newest_seq });
 }
 
 /** Applies an event and stores the row before anybody sees it. Events of several sources take their turn. */
@@ -149,9 +172,10 @@ async function claim(parts: ProvisionParts): Promise<void> {
     serial: row.serial ?? "",
     gateway_id,
     credential,
-    stream: info.stream,
+    stream: labelOf(row, info).stream,
     claim_id: row.claim.id,
     expected_generation: row.claim.expected_generation,
+    intent: row.claim.intent,
     confirmed: row.confirmed,
   });
   await applyEvent(parts, { kind: "claimed", answer });
@@ -166,12 +190,33 @@ async function configure(parts: ProvisionParts): Promise<void> {
   await applyEvent(parts, { kind: "configured", answer });
 }
 
+/**
+ * Gives the booth up: first everything recorded until then is delivered; with a wrong serial number nothing is, since it goes
+ * to the right booth from its oldest record on. Under another name either way: the one used belongs to the booth given up.
+ */
+async function leave(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
+  const { board, store } = parts;
+  const { row, info } = board;
+  const { leaving } = row;
+  if (leaving === null) return;
+  const isWrong = leaving.reason === WRONG_SERIAL;
+  const mustWait = isWrong ? board.in_session : info.acked_seq < leaving.last_seq;
+  if (mustWait) return parts.news.wait(signal, REFRESH_WHEN_DOWN_MS);
+  if (isWrong) board.info = await store.resend(info.stream, info.oldest_seq);
+  const { gateway_id } = await parts.identity.gateway();
+  const change = { gateway_id, generation: row.generation ?? 0, complete: false, leaving };
+  const answer = await parts.api.update(await keyFor(parts), row.serial ?? "", change);
+  const from_seq = isWrong ? info.oldest_seq : info.acked_seq + 1;
+  const name = { from_seq, stream: info.stream, id: parts.random.uuid() };
+  await applyEvent(parts, { kind: "left", answer, name });
+  if ([board, ...parts.others].every((one) => one.row.generation === null)) await parts.identity.setCredential(null);
+}
+
 /** Active only when the session is up, a batch has been acked, and the service names us. */
-async function verify(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
-  const { board, clock } = parts;
+async function verify(parts: ProvisionParts, lasted_ms: Milliseconds, signal: AbortSignal): Promise<void> {
   const missing = await missingFor(parts);
   if (missing === "") return applyEvent(parts, { kind: "verified" });
-  if (clock.wall() - board.row.since > VERIFY_WITHIN_MS) {
+  if (lasted_ms > VERIFY_WITHIN_MS) {
     return applyEvent(parts, { kind: "not_verified", reason: `not verified within 15 min: ${missing}` });
   }
   return parts.news.wait(signal, VERIFY_EVERY_MS);

@@ -1,9 +1,9 @@
 import { fullJitter } from "../core/backoff.ts";
 import { connectivityOf } from "../core/reported.ts";
 import type { Mode } from "../core/types/booth.ts";
-import type { ServiceRecord } from "../core/types/service.ts";
+import type { Reported, ServiceRecord } from "../core/types/service.ts";
 import type { Milliseconds } from "../core/types/units.ts";
-import type { Clock, Identity, Logger, Random, Reported, ServiceApi } from "../ports.ts";
+import type { Clock, Identity, Logger, Random, ServiceApi } from "../ports.ts";
 import type { Bell } from "./bell.ts";
 import type { BoothBoard } from "./board.ts";
 import type { StateView } from "./booth.ts";
@@ -69,6 +69,7 @@ async function put(parts: ReportParts, reported: Reported): Promise<boolean> {
     await parts.recordSeen(answer.value);
     return true;
   }
+  if (answer.kind === "conflict") parts.board.look_again = true;
   if (answer.kind !== "keep")
     parts.log.warn(
       { event: "report_refused", kind: answer.kind },

@@ -1,3 +1,4 @@
+import { labelOf } from "../core/stream-label.ts";
 import type { AgentStatus, BoothStatus, DisabledBooth } from "../core/types/status.ts";
 import type { EpochMs, Milliseconds } from "../core/types/units.ts";
 import type { Clock, ServiceTime } from "../ports.ts";
@@ -40,10 +41,11 @@ function clockStatusOf(offset_ms: Milliseconds | null): AgentStatus["clock"] {
 
 function boothStatusOf(board: BoothBoard, { view, clock }: StatusParts): BoothStatus {
   const { row, info } = board;
+  const time = view.now(board.state, clock);
   return {
     booth: board.booth,
     serial: row.serial,
-    stream: info.stream,
+    stream: labelOf(row, info).stream,
     provisioning: {
       state: row.state,
       since: row.since,
@@ -54,8 +56,9 @@ function boothStatusOf(board: BoothBoard, { view, clock }: StatusParts): BoothSt
       reason: row.reason,
       advice: row.advice,
     },
-    plc: { ...board.plc, address: board.address },
-    now: board.state === undefined ? null : view.summaryOf(board.state, view.now(board.state, clock)),
+    plc: { ...board.plc, address: board.address, shows_serial: board.shows_serial },
+    time,
+    now: board.state === undefined ? null : view.summaryOf(board.state, time),
     log: {
       taken: board.taken,
       newest_seq: info.newest_seq,

@@ -1,7 +1,18 @@
 import { fullJitter } from "../core/backoff.ts";
-import { isBound } from "../core/provisioning.ts";
-import type { Milliseconds } from "../core/types/units.ts";
-import type { Clock, Identity, LinkAccount, LinkSession, Logger, Random, ServiceLink, Store } from "../ports.ts";
+import { speaksFor } from "../core/provisioning.ts";
+import { labelOf } from "../core/stream-label.ts";
+import type { Milliseconds, Seq, StreamId } from "../core/types/units.ts";
+import type {
+  Clock,
+  Identity,
+  LinkAccount,
+  LinkSession,
+  Logger,
+  Random,
+  ServiceLink,
+  Store,
+  StreamInfo,
+} from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
 import { stillDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { heartbeatOf, helloOf } from "./hello.ts";
@@ -21,6 +32,10 @@ export interface SyncParts {
   readonly heartbeat_interval_ms: Milliseconds;
   /** Where the service's record names no broker. */
   readonly broker_url: string | null;
+  /** Records a second at most of what waited during an outage; null: as fast as the service acks. */
+  readonly backlog_rate: number | null;
+  /** The service holds other records than ours from that seq on: the log goes on under another name there. */
+  readonly rename: (board: BoothBoard, from: Seq) => Promise<void>;
   /** Rings after each commit, each provisioning step, each change of a link. */
   readonly news: Bell;
 }
@@ -50,12 +65,18 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => v
   const started = parts.clock.mono();
   const session = await parts.link.connect(account, signal);
   try {
-    const booths = parts.booths.filter((board) => isBound(board.row));
+    const booths = spokenFor(parts);
+    for (const board of booths) {
+      board.in_session = true;
+      await renewName(parts, board);
+    }
     await session.hello(booths.map(helloOf));
     serviceIsUp(parts, { url: account.url, took_ms: parts.clock.mono() - started });
     await runSession(parts, { session, booths, proven }, signal);
   } finally {
     await session.close();
+    for (const board of parts.booths) board.in_session = false;
+    parts.news.ring();
   }
 }
 
@@ -72,28 +93,38 @@ interface Session extends Running {
 async function runSession(parts: SyncParts, { session, booths, proven }: Session, signal: AbortSignal): Promise<void> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  const pumps = booths.map((board) =>
-    pump(
+  const pumps = booths.map((board) => {
+    const { stream } = labelOf(board.row, board.info);
+    return pump(
       {
+        clock: parts.clock,
         store: parts.store,
+        backlog_rate: parts.backlog_rate,
         log: parts.log,
         session,
         generation: board.row.generation ?? 0,
         news: parts.news,
-        info: () => board.info,
+        info: () => sendable(board, stream),
+        stream,
         acked: (info) => {
           proven();
           acked(parts, board, info.acked_seq);
         },
+        refused: () => {
+          board.look_again = true;
+          parts.news.ring();
+        },
+        conflict: (seq) => parts.rename(board, seq),
       },
       both,
-    ),
-  );
+    );
+  });
   const closed = session.closed.then((reason) => Promise.reject(new Error(reason)));
   const work = [
     closed,
     heartbeats(parts, { session, booths }, both),
     untilBindingsChange(parts, booths, both),
+    renewNames(parts, booths, both),
     ...pumps,
   ];
   try {
@@ -116,13 +147,47 @@ function acked(parts: SyncParts, board: BoothBoard, acked_seq: number): void {
   parts.news.ring();
 }
 
+function spokenFor(parts: SyncParts): readonly BoothBoard[] {
+  return parts.booths.filter(({ row, info }) => speaksFor(row, info.acked_seq));
+}
+
+/** The log as far as it is this booth's to send under that name. */
+function sendable({ row, info }: BoothBoard, name: StreamId): StreamInfo {
+  const label = labelOf(row, info);
+  const limits = [
+    row.last_seq ?? info.sendable_seq,
+    (newNameFrom({ row, info }) ?? Infinity) - 1,
+    label.stream === name ? info.sendable_seq : label.oldest_seq - 1,
+  ];
+  return { ...info, sendable_seq: Math.min(info.sendable_seq, ...limits) };
+}
+
+/** From where on a salvaged log waits for a new name; null: it doesn't. */
+function newNameFrom({ row, info }: Pick<BoothBoard, "row" | "info">): Seq | null {
+  const from = info.renew_from ?? 0;
+  return from > (row.stream?.from_seq ?? 0) ? from : null;
+}
+
+/** What was found of a salvaged log goes under its old name first, where it can't get there twice; then it gets another. */
+async function renewName(parts: SyncParts, board: BoothBoard): Promise<void> {
+  const from = newNameFrom(board);
+  if (from !== null && board.info.acked_seq >= from - 1) await parts.rename(board, from);
+}
+
+async function renewNames(parts: SyncParts, booths: readonly BoothBoard[], signal: AbortSignal): Promise<never> {
+  for (;;) {
+    for (const board of booths) await renewName(parts, board);
+    await parts.news.wait(signal);
+  }
+}
+
 /** The retained state: at once, on each change of what it says, and as a heartbeat. */
 async function heartbeats(parts: SyncParts, { session, booths }: Running, signal: AbortSignal): Promise<never> {
   let said = "";
   let saidAt = Number.NEGATIVE_INFINITY;
   for (;;) {
     const now = booths.map(heartbeatOf);
-    const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0 })));
+    const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0, hours_to_full: 0 })));
     const due = parts.heartbeat_interval_ms - (parts.clock.mono() - saidAt);
     if (text !== said || due <= 0) {
       said = text;
@@ -141,13 +206,18 @@ async function untilBindingsChange(
   signal: AbortSignal,
 ): Promise<void> {
   const keyOf = (boards: readonly BoothBoard[]): string =>
-    boards.map((board) => `${board.info.stream}:${(board.row.generation ?? 0).toString()}`).join();
+    boards
+      .map(
+        ({ row, info }) =>
+          `${labelOf(row, info).stream}:${(row.generation ?? 0).toString()}:${(row.last_seq ?? 0).toString()}`,
+      )
+      .join();
   const before = keyOf(booths);
-  while (keyOf(parts.booths.filter((board) => isBound(board.row))) === before) await parts.news.wait(signal);
+  while (keyOf(spokenFor(parts)) === before) await parts.news.wait(signal);
 }
 
 async function accountOf(parts: SyncParts): Promise<LinkAccount | null> {
-  const bound = parts.booths.find((board) => isBound(board.row));
+  const [bound] = spokenFor(parts);
   if (bound === undefined) return null;
   const mqtt = bound.row.record?.mqtt;
   const { gateway_id, credential } = await parts.identity.gateway();

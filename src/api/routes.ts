@@ -1,6 +1,7 @@
+import { WRONG_SERIAL } from "../core/provisioning.ts";
 import { normaliseSerial } from "../core/serial.ts";
 import type { AgentControl } from "../ports.ts";
-import { localClaimShape, localConfirmShape } from "../wire/local.ts";
+import { localClaimShape, localConfirmShape, localReleaseShape } from "../wire/local.ts";
 
 export interface LocalRequest {
   readonly method: string;
@@ -22,6 +23,8 @@ export async function routeOf(request: LocalRequest, control: AgentControl): Pro
       return enterSerial(request.body, control);
     case "POST /confirm":
       return confirm(request.body, control);
+    case "POST /release":
+      return release(request.body, control);
     default:
       return { status: 404, body: { error: `there is no ${request.method} ${request.path} here` } };
   }
@@ -34,6 +37,15 @@ async function enterSerial(text: string, control: AgentControl): Promise<LocalAn
   if (serial === null) return bad("a serial number has letters, digits and single dashes, like ABCD-123-123");
   const booth = boothOf(control, parsed.data.booth);
   if (booth === null) return bad("name the booth: this gateway serves several, or none of that name");
+  const bound = boundElsewhere(control, booth, serial);
+  if (bound !== null) {
+    return {
+      status: 409,
+      body: {
+        error: `${booth} is bound as ${bound}: give that up first ("booth-gateway release --wrong-serial" where it was mistyped), then enter ${serial}`,
+      },
+    };
+  }
   await control.enterSerial(booth, serial, parsed.data.confirm ?? null);
   return { status: 202, body: { booth, serial_number: serial } };
 }
@@ -43,8 +55,26 @@ async function confirm(text: string, control: AgentControl): Promise<LocalAnswer
   if (!parsed.success) return bad("by is needed: who compared the booth with the card");
   const booth = boothOf(control, parsed.data.booth);
   if (booth === null) return bad("name the booth: this gateway serves several, or none of that name");
-  await control.confirm(booth, { by: parsed.data.by, note: parsed.data.note });
+  const { by, note, replace } = parsed.data;
+  await control.confirm(booth, { by, note, replace });
   return { status: 202, body: { booth } };
+}
+
+async function release(text: string, control: AgentControl): Promise<LocalAnswer> {
+  const parsed = localReleaseShape.safeParse(jsonOf(text));
+  if (!parsed.success) return bad("to is released or decommissioned, wrong_serial true or false");
+  const booth = boothOf(control, parsed.data.booth);
+  if (booth === null) return bad("name the booth: this gateway serves several, or none of that name");
+  const { to, wrong_serial } = parsed.data;
+  await control.leave(booth, { to, reason: wrong_serial ? WRONG_SERIAL : "given up on the spot" });
+  return { status: 202, body: { booth } };
+}
+
+/** The serial number that the booth is bound under, where it is another one. */
+function boundElsewhere(control: AgentControl, booth: string, serial: string): string | null {
+  const now = control.status().booths.find((one) => one.booth === booth);
+  if (now === undefined || now.provisioning.generation === null || now.serial === serial) return null;
+  return now.serial;
 }
 
 /** The booth named, or the only one there is. */

@@ -10,7 +10,16 @@ const LOOK_EVERY_MS = 250;
 const PATIENCE_MS = 120_000;
 
 /** States in which waiting in front of the screen brings nothing. */
-const SETTLED = new Set(["active", "queued", "conflict", "not_found", "denied", "suspended"]);
+const SETTLED = new Set([
+  "active",
+  "queued",
+  "conflict",
+  "not_found",
+  "denied",
+  "suspended",
+  "released",
+  "decommissioned",
+]);
 
 export const provisionCommand: Command = {
   name: "provision",
@@ -20,6 +29,7 @@ export const provisionCommand: Command = {
     ...AGENT_OPTIONS,
     booth: { value: "ID", text: "which booth of the configuration, where there are several" },
     yes: { value: "", text: "confirm without asking that this box stands beside that booth" },
+    replace: { value: "", text: "take the place of the gateway that holds the booth, if that one is broken or gone" },
     by: { value: "NAME", text: "who does this (default: the user's name)" },
   },
   notes: [
@@ -36,13 +46,14 @@ export const provisionCommand: Command = {
       );
     const booth = typeof values["booth"] === "string" ? { booth: values["booth"] } : {};
     const by = typeof values["by"] === "string" ? values["by"] : (io.environment["USER"] ?? "technician");
-    const confirm = values["yes"] === true ? { confirm: { by, note: "confirmed by --yes" } } : {};
+    const replace = values["replace"] === true;
+    const confirm = values["yes"] === true ? { confirm: { by, note: "confirmed by --yes", replace } } : {};
     await askAgent(socket, {
       method: "POST",
       path: "/api/booths_provisioning",
       body: { serial_number: serial, ...booth, ...confirm },
     });
-    const last = await follow({ socket, booth: booth.booth, by, quiet: values["json"] === true }, io);
+    const last = await follow({ socket, booth: booth.booth, by, replace, quiet: values["json"] === true }, io);
     if (values["json"] === true) io.out(`${JSON.stringify(last, null, 2)}\n`);
     return last.provisioning.state === "active" || last.provisioning.state === "queued" ? EXIT.ok : EXIT.failed;
   },
@@ -52,6 +63,7 @@ interface Following {
   readonly socket: string;
   readonly booth: string | undefined;
   readonly by: string;
+  readonly replace: boolean;
   readonly quiet: boolean;
 }
 
@@ -59,6 +71,7 @@ interface Following {
 async function follow(ask: Following, io: Io): Promise<BoothStatus> {
   const started = performance.now();
   let shown = "";
+  let replaced = false;
   for (;;) {
     const booth = await lookAt(ask);
     const { state, reason, advice } = booth.provisioning;
@@ -70,7 +83,10 @@ async function follow(ask: Following, io: Io): Promise<BoothStatus> {
     }
     shown = state;
     if (state === "awaiting_confirm") await confirm(ask, booth, io);
-    else if (SETTLED.has(state)) return booth;
+    else if (state === "conflict" && ask.replace && !replaced) {
+      replaced = true;
+      await replace(ask, io);
+    } else if (SETTLED.has(state)) return booth;
     if (performance.now() - started > PATIENCE_MS) {
       throw new CommandError(
         `still ${state.replaceAll("_", " ")}; it goes on by itself, "booth-gateway status" shows how`,
@@ -83,7 +99,7 @@ async function follow(ask: Following, io: Io): Promise<BoothStatus> {
 async function confirm(ask: Following, booth: BoothStatus, io: Io): Promise<void> {
   const { account, facility, booth_id } = booth.provisioning;
   const card = [
-    `  serial    ${booth.serial ?? ""}   (the PLC says: ${booth.now?.plc_serial ?? "nothing"})`,
+    `  serial    ${booth.serial ?? ""}   (the PLC says: ${booth.plc.shows_serial ?? "nothing"})`,
     `  account   ${account ?? "?"}`,
     `  facility  ${facility ?? "?"}`,
     `  booth     ${booth_id ?? "?"}`,
@@ -94,11 +110,20 @@ async function confirm(ask: Following, booth: BoothStatus, io: Io): Promise<void
   if (said === null) throw new CommandError("nobody to ask: compare the card above and run it again with --yes");
   if (!/^y(es)?$/i.test(said.trim()))
     throw new CommandError("not confirmed; run it again with the right serial number");
-  await askAgent(ask.socket, {
-    method: "POST",
-    path: "/confirm",
-    body: { by: ask.by, note: "confirmed at the prompt", ...(ask.booth === undefined ? {} : { booth: ask.booth }) },
-  });
+  await sayConfirmed(ask, { note: "confirmed at the prompt", replace: ask.replace });
+}
+
+/** Another gateway holds the booth: whoever types here says that this one takes its place. */
+async function replace(ask: Following, io: Io): Promise<void> {
+  const said = await io.ask("Does this gateway take the place of the other one? What that one recorded stays. [y/N] ");
+  if (said === null) throw new CommandError("nobody to ask: run it again with --replace --yes");
+  if (!/^y(es)?$/i.test(said.trim())) throw new CommandError("the booth stays with the other gateway");
+  await sayConfirmed(ask, { note: "takes the other gateway's place, confirmed at the prompt", replace: true });
+}
+
+async function sayConfirmed(ask: Following, said: { note: string; replace: boolean }): Promise<void> {
+  const body = { by: ask.by, ...said, ...(ask.booth === undefined ? {} : { booth: ask.booth }) };
+  await askAgent(ask.socket, { method: "POST", path: "/confirm", body });
 }
 
 async function lookAt(ask: Following): Promise<BoothStatus> {

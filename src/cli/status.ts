@@ -49,7 +49,7 @@ function boothLines(booth: BoothStatus, status: AgentStatus): string[] {
     ...(now === null
       ? []
       : [
-          `  mode      ${now.mode}${now.since === null ? "" : ` for ${lasting(status.at - now.since)}`}${now.in_gap ? " (no answer now)" : ""}`,
+          `  mode      ${now.mode}${now.since === null ? "" : ` for ${lasting(booth.time - now.since)}`}${now.in_gap ? " (no answer now)" : ""}`,
           `  cycles    ${now.cycles_today.toString()} today${now.cycles_total === null ? "" : `, ${now.cycles_total.toString()} by the PLC's counter`}`,
           `  filters   ${filtersText(now)}`,
           `  program   ${now.plc_program ?? "?"} ${now.plc_program_revision ?? "?"}, firmware ${now.firmware_version ?? "?"}`,
@@ -77,6 +77,7 @@ function filtersText(now: NonNullable<BoothStatus["now"]>): string {
 
 function linkText(link: LinkStatus, now: number): string {
   if (link.kind === "up") return `up for ${lasting(now - link.since)}`;
+  if (link.kind === "degraded") return `DEGRADED for ${lasting(now - link.since)}: ${link.reason}; ${link.advice}`;
   const next = link.next_try_at === null ? "" : `, next try in ${lasting(Math.max(0, link.next_try_at - now))}`;
   const advice = link.advice === "" ? "" : `; ${link.advice}`;
   return `DOWN for ${lasting(now - link.since)}: ${link.reason}${advice}${next}`;

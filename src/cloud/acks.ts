@@ -81,6 +81,6 @@ function outcomeOf(entry: Waiting, ack: AckWire): BatchOutcome {
   const rejected = new Set(ack.reject.map(({ seq }) => seq));
   const stored = entry.records.filter(({ seq }) => !rejected.has(seq));
   return ack.hash === hashOf(stored)
-    ? { kind: "acked", rejected: ack.reject }
+    ? { kind: "acked", rejected: ack.reject, held_seq: ack.acked_seq }
     : { kind: "keep", reason: "the service's ack has another hash than what was sent" };
 }

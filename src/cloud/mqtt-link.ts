@@ -5,8 +5,16 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import mqtt, { type MqttClient } from "mqtt";
 import { exchange, parseAck, settle, type Waiting } from "./acks.ts";
-import { batchOf, helloOf, stateOf, TOPICS, type StateWire } from "../wire/telemetry.ts";
-import type { BoothHeartbeat, Clock, LinkAccount, LinkSession, ServiceLink, ServiceTime } from "../ports.ts";
+import { batchOf, helloOf, stateOf, TOPICS, type HelloWire, type StateWire } from "../wire/telemetry.ts";
+import type {
+  BoothHeartbeat,
+  Clock,
+  HelloBooth,
+  LinkAccount,
+  LinkSession,
+  ServiceLink,
+  ServiceTime,
+} from "../ports.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEPALIVE_S = 30;
@@ -126,10 +134,10 @@ function heartbeatOf(parts: MqttLinkParts, beat: Beat): StateWire {
     agent_version: parts.agentVersion,
     clock: { offset_ms: parts.service_time.offset(), synced: parts.service_time.offset() !== null },
     links: { service: beat.online ? "up" : "down" },
-    booths: beat.booths.map(({ stream, waiting_records, ...booth }) => ({
+    booths: beat.booths.map(({ stream, waiting_records, hours_to_full, ...booth }) => ({
       stream_id: stream,
       ...booth,
-      backlog: { records: waiting_records, oldest_time: null, hours_to_full: null },
+      backlog: { records: waiting_records, oldest_time: null, hours_to_full },
     })),
   });
 }
@@ -174,16 +182,7 @@ async function sessionOf(parts: MqttLinkParts, { client, account, session }: Ope
   return {
     closed,
     window: () => window,
-    hello: (booths) =>
-      publish(
-        TOPICS.hello,
-        JSON.stringify(
-          helloOf(
-            session,
-            booths.map(({ stream, ...booth }) => ({ stream_id: stream, ...booth, predecessor: null })),
-          ),
-        ),
-      ),
+    hello: (booths) => publish(TOPICS.hello, JSON.stringify(helloOf(session, booths.map(helloBoothOf)))),
     heartbeat: (booths) =>
       publish(TOPICS.state, JSON.stringify(heartbeatOf(parts, { session, since, online: true, booths })), true),
     async send(stream, generation, records) {
@@ -206,6 +205,11 @@ async function sessionOf(parts: MqttLinkParts, { client, account, session }: Ope
       client.end(true);
     },
   };
+}
+
+function helloBoothOf(booth: HelloBooth): HelloWire["booths"][number] {
+  const { stream, serial, generation, oldest_seq, newest_seq, config_revision, predecessor } = booth;
+  return { stream_id: stream, serial, generation, oldest_seq, newest_seq, config_revision, predecessor };
 }
 
 function publishOnce(

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import pRetry from "p-retry";
-import type { ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
-import type { Clock, Random, Reported, ServiceApi, ServiceTime } from "../ports.ts";
+import type { Reported, ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
+import type { Clock, Random, ServiceApi, ServiceTime } from "../ports.ts";
 import { fullJitter } from "../core/backoff.ts";
 import { provisioningShape, type ClaimWire, type ReportedWire, type UpdateWire } from "../wire/provisioning.ts";
 import { answerTime, isoTime } from "../wire/time.ts";
@@ -37,9 +37,9 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
           credential_sha256: createHash("sha256").update(claim.credential).digest("hex"),
         },
         stream_id: claim.stream,
-        intent: "claim",
+        intent: claim.intent,
         expected_generation: claim.expected_generation,
-        confirm: claim.confirmed,
+        confirm: { by: claim.confirmed.by, note: claim.confirmed.note },
       };
       return ask({ method: "POST", path: PATH, key, body, headers: { "Idempotency-Key": claim.claim_id } });
     },
@@ -48,6 +48,7 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
         gateway_id: change.gateway_id,
         generation: change.generation,
         ...(change.complete ? { completion_status: "COMPLETE" } : {}),
+        ...(change.leaving === undefined ? {} : { status: change.leaving.to, reason: change.leaving.reason }),
         ...(change.reported === undefined ? {} : { reported: reportedOf(change.reported) }),
       };
       return ask({ method: "PUT", path: `${PATH}/${encodeURIComponent(serial)}`, key, body });

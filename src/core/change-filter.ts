@@ -1,5 +1,6 @@
 import type { Quality, TagValue } from "./types/booth.ts";
-import type { TagParameters } from "./types/parameters.ts";
+import { unitsPerHour } from "./derive/counters.ts";
+import type { Parameters, TagParameters } from "./types/parameters.ts";
 import type { Sample } from "./types/sample.ts";
 import type { Milliseconds, TagName } from "./types/units.ts";
 
@@ -15,10 +16,27 @@ export type FilterState = ReadonlyMap<TagName, Logged>;
 /** Nothing logged yet: the next sample of every tag is let through once. */
 export const EMPTY_FILTER: FilterState = new Map();
 
-type FilterParameters = Pick<TagParameters, "deadband" | "heartbeat_ms">;
+/** When a tag's sample goes to the log. */
+export type LogRule = Pick<TagParameters, "deadband" | "heartbeat_ms"> & {
+  /** A number that rises to this is logged at once: what begins with it begins at that reading, not a deadband later. */
+  readonly mark?: number;
+};
 
 /** For a tag without parameters: every change, and one record in a quarter of an hour. */
-const DEFAULTS: FilterParameters = { deadband: 0, heartbeat_ms: 900_000 };
+const DEFAULTS: LogRule = { deadband: 0, heartbeat_ms: 900_000 };
+/** Share of a mark by which decimal steps may be off in binary. */
+const ROUNDING = 1e-9;
+
+/** The rules of all tags; a filter's own minutes have its limit for a mark, as overuse begins there. */
+export function logRules({ tags, filters }: Pick<Parameters, "tags" | "filters">): Readonly<Record<TagName, LogRule>> {
+  const rules: Record<TagName, LogRule> = { ...tags };
+  for (const [name, { role, filter, factor, unit, deadband, heartbeat_ms }] of Object.entries(tags)) {
+    const limit = role !== "filter_minutes" || filter === undefined ? undefined : filters[filter]?.limits.minutes;
+    if (limit === undefined) continue;
+    rules[name] = { deadband, heartbeat_ms, mark: (limit * unitsPerHour(unit)) / 60 / factor };
+  }
+  return rules;
+}
 
 export interface PolledSamples {
   readonly mono: Milliseconds;
@@ -27,18 +45,18 @@ export interface PolledSamples {
 
 /**
  * Which samples of a poll go to the log: the first of a tag; another quality, text or boolean; a number further than the
- * deadband from the one LAST LOGGED (so slow drift can't hide); a heartbeat that is due. Never a non-finite number: it
+ * deadband from the one LAST LOGGED (so slow drift can't hide); one that reaches its mark; a heartbeat that is due. Never a non-finite number: it
  * comes out as null, bad, "nan". The state is a new map only where something was let through.
  */
 export function filterChanges(
   state: FilterState,
   poll: PolledSamples,
-  tags: Readonly<Record<TagName, FilterParameters>>,
+  tags: Readonly<Record<TagName, LogRule>>,
 ): { readonly state: FilterState; readonly changes: readonly Sample[] } {
   const changes = poll.samples.map(withoutNonFinite).filter((sample) => {
     const last = state.get(sample.tag);
     const parameters = Object.hasOwn(tags, sample.tag) ? (tags[sample.tag] ?? DEFAULTS) : DEFAULTS;
-    return last === undefined || isDue(last, poll.mono, parameters) || isChange(last, sample, parameters.deadband);
+    return last === undefined || isDue(last, poll.mono, parameters) || isChange(last, sample, parameters);
   });
   if (changes.length === 0) return { state, changes };
   const next = new Map(state);
@@ -46,14 +64,19 @@ export function filterChanges(
   return { state: next, changes };
 }
 
-function isDue(last: Logged, mono: Milliseconds, parameters: FilterParameters): boolean {
+function isDue(last: Logged, mono: Milliseconds, parameters: LogRule): boolean {
   return mono - last.mono >= parameters.heartbeat_ms;
 }
 
-function isChange(last: Logged, sample: Sample, deadband: number): boolean {
+function isChange(last: Logged, sample: Sample, { deadband, mark }: LogRule): boolean {
   if (sample.quality !== last.quality) return true;
   if (typeof sample.value !== "number" || typeof last.value !== "number") return sample.value !== last.value;
-  return Math.abs(sample.value - last.value) > deadband;
+  if (Math.abs(sample.value - last.value) > deadband) return true;
+  return mark !== undefined && isAt(sample.value, mark) && !isAt(last.value, mark);
+}
+
+function isAt(value: number, mark: number): boolean {
+  return value >= mark - Math.abs(mark) * ROUNDING;
 }
 
 function withoutNonFinite(sample: Sample): Sample {

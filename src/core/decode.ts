@@ -57,7 +57,8 @@ const SCALES = { integer: scaleInteger, float32: scaleFloat32, float64: scaleFlo
  * number that no number holds without loss. Pure.
  */
 export function decodeNumber(rules: ValueRules, raw: number | bigint, kind: NumberKind): Decoded {
-  if (rules.sentinels.some((sentinel) => isSentinel(sentinel, raw, kind))) return bad("sentinel");
+  if (rules.sentinels.length > 0 && rules.sentinels.some((sentinel) => isSentinel(sentinel, raw, kind)))
+    return bad("sentinel");
   if (Number.isNaN(raw)) return bad("nan");
   if (raw === Infinity || raw === -Infinity) return bad("inf");
   if (rules.labels !== undefined) return good(labelOf(rules.labels, String(raw)));

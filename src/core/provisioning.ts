@@ -1,15 +1,12 @@
-import { fullJitter } from "./backoff.ts";
-import type { Confirmation, ProvisioningRow, ProvisioningState } from "./types/provisioning.ts";
+import { claimed, configured, left, lookedUp, move, toClaiming, type Surroundings } from "./provisioning-answers.ts";
+import type { Confirmation, Leaving, ProvisioningRow, ProvisioningState, StreamLabel } from "./types/provisioning.ts";
 import type { ServiceAnswer, ServiceRecord } from "./types/service.ts";
-import type { EpochMs, Milliseconds, Serial } from "./types/units.ts";
+import type { EpochMs, Seq, Serial, StreamId } from "./types/units.ts";
 
-/** A serial that the service doesn't know is asked for again this often: the office may enter it later. */
-const NOT_FOUND_RETRY_MS = 900_000;
-/** 401 and 403 are probed this often: a key may have been given its right meanwhile. */
-const DENIED_RETRY_MS = 900_000;
-const RETRY = { base_ms: 1_000, cap_ms: 300_000 };
 /** verifying must have seen everything within this, else back to claimed. */
 export const VERIFY_WITHIN_MS = 900_000;
+/** Why a booth is given up whose serial number was mistyped [contract: the service takes the stream off the booth]. */
+export const WRONG_SERIAL = "wrong_serial";
 
 export type ProvisioningEvent =
   | { readonly kind: "serial_entered"; readonly serial: Serial; readonly confirmed: Confirmation | null }
@@ -21,18 +18,23 @@ export type ProvisioningEvent =
   | { readonly kind: "configured"; readonly answer: ServiceAnswer<ServiceRecord> }
   | { readonly kind: "verified" }
   | { readonly kind: "not_verified"; readonly reason: string }
-  /** The service's record came along with another answer. */
-  | { readonly kind: "record_seen"; readonly record: ServiceRecord };
+  /** The service's record came along with another answer. `newest_seq`: of the log, at that moment. */
+  | { readonly kind: "record_seen"; readonly record: ServiceRecord; readonly newest_seq: Seq }
+  /** The booth is to be given up. */
+  | { readonly kind: "leave"; readonly leaving: Leaving }
+  /** The service's answer to giving it up. */
+  | { readonly kind: "left"; readonly answer: ServiceAnswer<ServiceRecord>; readonly name: NewName }
+  | { readonly kind: "renamed"; readonly name: NewName };
 
-/** What a transition may depend on besides row and event. */
-export interface Surroundings {
-  readonly now: EpochMs;
-  readonly gateway_id: string;
-  readonly random: () => number;
+/** Under which name the log goes on at the service, and from which record on. `stream`: the log's own name. */
+export interface NewName {
+  readonly from_seq: Seq;
+  readonly stream: StreamId;
+  readonly id: StreamId;
 }
 
 /** What to do next for a row; `wait` is over only by an event from outside. */
-export type ProvisioningStep = "look_up" | "claim" | "configure" | "verify" | "wait";
+export type ProvisioningStep = "look_up" | "claim" | "configure" | "verify" | "leave" | "wait";
 
 export function emptyRow(now: EpochMs): ProvisioningRow {
   return {
@@ -47,6 +49,9 @@ export function emptyRow(now: EpochMs): ProvisioningRow {
     advice: "enter the booth's serial number",
     attempt: 0,
     wait_ms: 0,
+    stream: null,
+    leaving: null,
+    last_seq: null,
   };
 }
 
@@ -70,12 +75,18 @@ const STEP_OF: Readonly<Record<ProvisioningState, ProvisioningStep>> = {
 };
 
 export function stepOf(row: ProvisioningRow): ProvisioningStep {
-  return STEP_OF[row.state];
+  return row.leaving === null ? STEP_OF[row.state] : "leave";
 }
 
 /** A stream may be sent once its booth is bound to this gateway. */
 export function isBound(row: ProvisioningRow): boolean {
   return row.generation !== null && ["claimed", "configuring", "verifying", "active"].includes(row.state);
+}
+
+/** Whether the stream is offered to the service: of a booth taken over by another gateway, what was recorded before. */
+export function speaksFor(row: ProvisioningRow, acked_seq: Seq): boolean {
+  if (row.leaving?.reason === WRONG_SERIAL) return false;
+  return isBound(row) || (row.state === "suspended" && acked_seq < (row.last_seq ?? 0));
 }
 
 /** The state machine: pure, total; an event that doesn't fit the state changes nothing. */
@@ -84,6 +95,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
     case "serial_entered":
       return {
         ...emptyRow(around.now),
+        stream: row.stream,
         state: "serial_entered",
         serial: event.serial,
         confirmed: event.confirmed,
@@ -94,13 +106,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
     case "looked_up":
       return row.state === "looking_up" ? lookedUp(row, event, around) : row;
     case "confirmed":
-      return row.state === "awaiting_confirm" && row.record !== null
-        ? toClaiming(
-            { ...row, confirmed: event.confirmation },
-            { record: row.record, claim_id: event.claim_id },
-            around,
-          )
-        : row;
+      return confirmed(row, event, around);
     case "claimed":
       return row.state === "claiming" ? claimed(row, event.answer, around) : row;
     case "configuring":
@@ -114,116 +120,80 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
         ? move(row, around, { state: "claimed", reason: event.reason, advice: "it is tried again by itself" })
         : row;
     case "record_seen":
-      return isBound(row) && isNews(row, event.record, around) ? { ...row, record: event.record } : row;
+      return isBound(row) ? recordSeen(row, event, around) : row;
+    case "leave":
+      return leave(row, event.leaving, around);
+    case "left":
+      return left(row, event.answer, {
+        empty: {
+          ...emptyRow(around.now),
+          stream: { id: event.name.id, from_seq: event.name.from_seq, predecessor: null },
+        },
+        around,
+      });
+    case "renamed":
+      return { ...row, stream: renamed(row, event.name) };
   }
 }
 
-/** Of our own binding, and saying something else than what we hold; when we were last seen is no news. */
-function isNews(row: ProvisioningRow, record: ServiceRecord, around: Surroundings): boolean {
-  const isOurs = record.gateway?.id === around.gateway_id && record.generation === row.generation;
+/** Somebody compared the card, or says that this gateway takes the place of the one that holds the booth. */
+function confirmed(
+  row: ProvisioningRow,
+  event: Extract<ProvisioningEvent, { kind: "confirmed" }>,
+  around: Surroundings,
+): ProvisioningRow {
+  const vouched = { ...row, confirmed: event.confirmation };
+  if (row.state === "awaiting_confirm" && row.record !== null) {
+    return toClaiming(vouched, { record: row.record, claim_id: event.claim_id, intent: "claim" }, around);
+  }
+  // What the conflict said may be old by now: the service is asked anew, and another claim is made of its answer.
+  const takesOver = row.state === "conflict" && event.confirmation.replace === true;
+  return takesOver ? move({ ...vouched, claim: null }, around, { state: "serial_entered" }) : row;
+}
+
+function recordSeen(
+  row: ProvisioningRow,
+  { record, newest_seq }: Extract<ProvisioningEvent, { kind: "record_seen" }>,
+  around: Surroundings,
+): ProvisioningRow {
+  const holder = record.gateway?.id ?? null;
+  const isOurs = holder === around.gateway_id && record.generation === row.generation;
+  if (isOurs) return isNews(row, record) ? { ...row, record } : row;
+  const isLater = (record.generation ?? 0) > (row.generation ?? 0);
+  if (isLater && holder !== null && holder !== around.gateway_id) {
+    return move(row, around, {
+      state: "suspended",
+      reason: `another gateway (${holder}) has taken this booth over`,
+      advice:
+        "nothing to do: what was recorded before is still delivered; to have the booth back, enter its serial number again",
+      last_seq: newest_seq,
+      leaving: null,
+    });
+  }
+  const isOver = record.status === "released" || record.status === "decommissioned";
+  if (!isOver || record.generation !== row.generation) return row;
+  return {
+    ...emptyRow(around.now),
+    state: record.status,
+    stream: row.stream,
+    reason: `the service has ended the binding (${record.status})`,
+    advice: "to bind the booth again, enter its serial number",
+  };
+}
+
+/** A booth that isn't bound has nothing to flush and nobody to tell. */
+function leave(row: ProvisioningRow, leaving: Leaving, around: Surroundings): ProvisioningRow {
+  if (isBound(row)) return { ...row, leaving, attempt: 0, wait_ms: 0 };
+  return { ...emptyRow(around.now), state: leaving.to, stream: row.stream };
+}
+
+function renamed(row: ProvisioningRow, { from_seq, stream, id }: NewName): StreamLabel {
+  const predecessor = { stream_id: row.stream?.id ?? stream, last_seq: from_seq - 1 };
+  return { id, from_seq, predecessor };
+}
+
+/** Saying something else than what we hold; when we were last seen is no news. */
+function isNews(row: ProvisioningRow, record: ServiceRecord): boolean {
   const said = (one: ServiceRecord | null): string => JSON.stringify({ ...one, gateway: null });
-  return isOurs && said(record) !== said(row.record);
-}
-
-type Change = Pick<ProvisioningRow, "state"> &
-  Partial<Pick<ProvisioningRow, "reason" | "advice" | "attempt" | "wait_ms" | "record" | "claim" | "generation">>;
-
-function move(row: ProvisioningRow, around: Surroundings, change: Change): ProvisioningRow {
-  const since = change.state === row.state ? row.since : around.now;
-  return { ...row, reason: "", advice: "", attempt: 0, wait_ms: 0, ...change, since };
-}
-
-/** Network trouble and overload: the same state again after a jittered wait; the service's Retry-After is the least. */
-function retry(
-  row: ProvisioningRow,
-  state: ProvisioningState,
-  input: { reason: string; after_ms: number | null; around: Surroundings },
-) {
-  const jittered = fullJitter(row.attempt, RETRY, input.around.random);
-  return move(row, input.around, {
-    state,
-    reason: input.reason,
-    advice: "nothing to do: readings are kept and it is tried again by itself",
-    attempt: row.attempt + 1,
-    wait_ms: Math.max(jittered, input.after_ms ?? 0),
-  });
-}
-
-function around15Minutes(period: Milliseconds, around: Surroundings): Milliseconds {
-  return Math.round(period * (0.5 + around.random()));
-}
-
-function refused(
-  row: ProvisioningRow,
-  answer: Exclude<ServiceAnswer<ServiceRecord>, { kind: "ok" | "keep" }>,
-  around: Surroundings,
-) {
-  switch (answer.kind) {
-    case "not_found":
-      return move(row, around, {
-        state: "not_found",
-        reason: `the service knows no booth with serial number ${row.serial ?? ""}`,
-        advice: "compare it with the nameplate (O and 0, I and 1) and enter it again, or have the office add the booth",
-        wait_ms: around15Minutes(NOT_FOUND_RETRY_MS, around),
-      });
-    case "denied":
-      return move(row, around, {
-        state: "denied",
-        reason: `the service refused the key: ${answer.reason}`,
-        advice: "give a key that may provision booths of this account",
-        wait_ms: around15Minutes(DENIED_RETRY_MS, around),
-      });
-    case "conflict":
-    case "reject":
-      return move(row, around, {
-        state: "conflict",
-        reason: answer.reason,
-        advice:
-          "check the serial number; if the old gateway is broken, have the office release the booth, then enter it again",
-      });
-  }
-}
-
-function lookedUp(
-  row: ProvisioningRow,
-  event: { answer: ServiceAnswer<ServiceRecord>; claim_id: string },
-  around: Surroundings,
-) {
-  const { answer } = event;
-  if (answer.kind === "keep") return retry(row, "queued", { ...answer, around });
-  if (answer.kind !== "ok") return refused(row, answer, around);
-  const holder = answer.value.gateway?.id ?? null;
-  if (holder !== null && holder !== around.gateway_id && answer.value.status === "provisioned") {
-    const seen = answer.value.gateway?.last_seen_at ?? "never";
-    return refused(
-      { ...row, record: answer.value },
-      { kind: "conflict", reason: `bound to another gateway (${holder}, last seen ${seen})` },
-      around,
-    );
-  }
-  return row.confirmed === null
-    ? move(row, around, {
-        state: "awaiting_confirm",
-        record: answer.value,
-        advice: "compare booth and facility, then confirm",
-      })
-    : toClaiming(row, { record: answer.value, claim_id: event.claim_id }, around);
-}
-
-/** The claim id is made once: a claim that is tried again, after whatever, stays the same claim. */
-function toClaiming(row: ProvisioningRow, input: { record: ServiceRecord; claim_id: string }, around: Surroundings) {
-  const claim = row.claim ?? { id: input.claim_id, expected_generation: input.record.generation ?? 0 };
-  return move(row, around, { state: "claiming", record: input.record, claim });
-}
-
-function claimed(row: ProvisioningRow, answer: ServiceAnswer<ServiceRecord>, around: Surroundings) {
-  if (answer.kind === "keep") return retry(row, "claiming", { ...answer, around });
-  if (answer.kind !== "ok") return refused(row, answer, around);
-  return move(row, around, { state: "claimed", record: answer.value, generation: answer.value.generation });
-}
-
-function configured(row: ProvisioningRow, answer: ServiceAnswer<ServiceRecord>, around: Surroundings) {
-  if (answer.kind === "keep") return retry(row, "claimed", { ...answer, around });
-  if (answer.kind !== "ok") return refused(row, answer, around);
-  return move(row, around, { state: "verifying", record: answer.value });
+  return said(record) !== said(row.record);
 }

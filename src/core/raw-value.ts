@@ -14,7 +14,8 @@ const swapped = (word: number): number => ((word & 0xff) << 8) | (word >> 8);
 export function inOrder(point: ModbusPoint, orders: WordOrders, words: readonly number[]): readonly number[] {
   const lowByteFirst = (point.byte_order ?? orders.byte_order) === "low_first";
   const straight = lowByteFirst ? words.map(swapped) : words;
-  return (point.word_order ?? orders.word_order) === "low_first" ? straight.toReversed() : straight;
+  const isReversed = straight.length > 1 && (point.word_order ?? orders.word_order) === "low_first";
+  return isReversed ? straight.toReversed() : straight;
 }
 
 /**
@@ -23,25 +24,31 @@ export function inOrder(point: ModbusPoint, orders: WordOrders, words: readonly 
  */
 export function rawNumber(type: ModbusType, words: readonly number[]): number | bigint | null {
   if (type === "bcd16" || type === "bcd32") return digitsOf(words);
-  for (const [i, word] of words.entries()) scratch.setUint16(2 * i, word);
   switch (type) {
     case "int16":
-      return scratch.getInt16(0);
+      return bytesOf(words).getInt16(0);
     case "uint32":
-      return scratch.getUint32(0);
+      return bytesOf(words).getUint32(0);
     case "int32":
-      return scratch.getInt32(0);
+      return bytesOf(words).getInt32(0);
     case "uint64":
-      return scratch.getBigUint64(0);
+      return bytesOf(words).getBigUint64(0);
     case "int64":
-      return scratch.getBigInt64(0);
+      return bytesOf(words).getBigInt64(0);
     case "float32":
-      return scratch.getFloat32(0);
+      return bytesOf(words).getFloat32(0);
     case "float64":
-      return scratch.getFloat64(0);
+      return bytesOf(words).getFloat64(0);
     default:
-      return scratch.getUint16(0);
+      return words[0] ?? 0;
   }
+}
+
+function bytesOf(words: readonly number[]): DataView {
+  words.forEach((word, i) => {
+    scratch.setUint16(2 * i, word);
+  });
+  return scratch;
 }
 
 function digitsOf(words: readonly number[]): number | null {

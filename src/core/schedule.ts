@@ -30,6 +30,13 @@ export function afterPoll(schedule: Schedule, groups: Groups, polled: { group: s
   return { ...schedule, [polled.group]: due + missed * interval };
 }
 
+/** The group goes with the quickest one's next turn, where its own would come later. */
+export function soonAgain(schedule: Schedule, groups: Groups, polled: { group: string; mono: Milliseconds }): Schedule {
+  const quickest = Math.min(...Object.values(groups).map(({ poll_interval_ms }) => poll_interval_ms));
+  const soon = Math.min(schedule[polled.group] ?? polled.mono, polled.mono + quickest);
+  return { ...schedule, [polled.group]: soon };
+}
+
 /** One booth on a link, as far as taking turns is concerned. */
 export interface BoothTurns {
   readonly schedule: Schedule;

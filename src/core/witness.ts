@@ -33,6 +33,8 @@ const LEAST_REGISTERS = 8;
 /** Burner size isn't known to a driver: a gas counter without a max_rate_per_h is watched for falls only. */
 const NO_PARAMETERS = {} as Parameters;
 
+const NOTHING: ReadonlySet<TagName> = new Set();
+
 type CountTag = TagParameters & { readonly name: TagName };
 
 /** Of one poll's samples those counters, of the given tags, that fell or exceeded their rate since they were last believed. */
@@ -42,6 +44,7 @@ export function suspects(
   tags: readonly CountTag[],
 ): ReadonlySet<TagName> {
   const byName = new Map(tags.filter(({ counter }) => counter !== undefined).map((tag) => [tag.name, tag]));
+  if (byName.size === 0) return NOTHING;
   const odd = poll.samples.filter(({ tag, value }) => {
     const counted = byName.get(tag);
     const before = witness.counts.get(tag);
@@ -91,6 +94,7 @@ export function believe(
   tags: readonly CountTag[],
 ): Witness {
   const names = new Set(tags.filter(({ counter }) => counter !== undefined).map(({ name }) => name));
+  if (names.size === 0) return witness;
   const counts = new Map(witness.counts);
   for (const { tag, value } of poll.samples) {
     if (names.has(tag) && typeof value === "number") counts.set(tag, { value, mono: poll.mono });

@@ -9,6 +9,7 @@ export function inlineStore(writer: Writer): Store {
     ingest: (stream, records, lastTake) => attempt(() => writer.ingest(stream, records, lastTake)),
     read: (stream, from, limit) => attempt(() => writer.read(stream, from, limit)),
     ack: (stream, upTo) => attempt(() => writer.ack(stream, upTo)),
+    resend: (stream, from) => attempt(() => writer.resend(stream, from)),
     info: (stream) => attempt(() => writer.info(stream)),
     state: (stream) => attempt(() => writer.state(stream)),
     close: () => attempt(() => writer.close()),

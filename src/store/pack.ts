@@ -1,7 +1,7 @@
 import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Quality } from "../core/types/booth.ts";
 import type { LogRecord, Placed } from "../core/types/record.ts";
-import { byteSink, byteSource, type ByteSource } from "./bytes.ts";
+import { byteSink, byteSource, type ByteSink, type ByteSource } from "./bytes.ts";
 import { codeOf, putValue, takeValue, wayFor, wayOf, type Last, type ValueSource, type Way } from "./columns.ts";
 
 /** The first byte of what is packed: its format, and whether a gap record is in it. */
@@ -38,6 +38,7 @@ export function packRecords(start: Start, records: readonly Placed<LogRecord>[])
   const groups = groupsOf(records);
   const usual = usualStep(groups);
   const [monos, sizes, steps, odd] = [byteSink(), byteSink(), byteSink(), byteSink()];
+  const sources = sourcesOf(records);
   const values = { numbers: byteSink(), texts: [] as unknown[] };
   let [seq, own, mono, off, at] = [start.first_seq - 1, 0, start.mono0, 0, 0];
   for (const group of groups) {
@@ -64,7 +65,7 @@ export function packRecords(start: Start, records: readonly Placed<LogRecord>[])
   const head = Buffer.from(JSON.stringify([records.length, usual, names, values.texts] satisfies Head));
   const out = byteSink();
   out.block(deflated(head));
-  for (const column of [monos, sizes, steps, values.numbers, odd]) out.block(deflated(column.bytes()));
+  for (const column of [monos, sizes, steps, values.numbers, odd, sources]) out.block(deflated(column.bytes()));
   return Buffer.concat([Buffer.of(records.some(({ kind }) => kind === "g") ? WITH_GAPS : PLAIN), out.bytes()]);
 }
 
@@ -76,6 +77,7 @@ export function unpackRecords({ first_seq, boot, mono0, t0 }: Start, packed: Buf
   const series = names.map(([kind, tag, code]): Series => ({ kind, tag, way: wayOf(code), last: [0, 0, 0] }));
   const [monos, sizes, steps, numbers] = [column(), column(), column(), column()].map(byteSource) as Columns;
   const odd = oddOnes(column());
+  const source = sourceTaker(column());
   const values: ValueSource = { numbers, texts: texts[Symbol.iterator]() };
   const records: Placed<LogRecord>[] = [];
   let [seq, own, mono, off] = [first_seq - 1, 0, mono0, 0];
@@ -93,7 +95,8 @@ export function unpackRecords({ first_seq, boot, mono0, t0 }: Start, packed: Buf
     const { kind, tag } = one;
     const time = t0 + mono - mono0;
     const value = takeValue(values, one, { tag, mono });
-    const record = { kind, seq, boot, mono, at: time + off, tag, value, quality: special?.quality ?? "good", time };
+    const quality = special?.quality ?? "good";
+    const record = { kind, seq, boot, mono, at: time + off, tag, value, ...source(time), quality, time };
     // Packed from a LogRecord: its shape is the one that went in.
     records.push(record as Placed<LogRecord>);
   }
@@ -152,6 +155,36 @@ function oddOnes(block: Buffer): Map<number, Odd> {
     left = block.length - source.at();
   }
   return found;
+}
+
+/** When the device says it was so: a reading's alone, and of some drivers alone. */
+export function sourceOf(record: object): number | undefined {
+  return "source_at" in record ? (record.source_at as number | undefined) : undefined;
+}
+
+/** One number for each record, told from the one before, where any has a source's time at all. */
+function sourcesOf(records: readonly Placed<LogRecord>[]): ByteSink {
+  const sink = byteSink();
+  if (records.every((record) => sourceOf(record) === undefined)) return sink;
+  let last = 0;
+  for (const record of records) {
+    const source = sourceOf(record);
+    sink.number(source === undefined ? 0 : 1);
+    if (source === undefined) continue;
+    sink.signed(source - record.time - last);
+    last = source - record.time;
+  }
+  return sink;
+}
+
+function sourceTaker(column: Buffer): (time: number) => { readonly source_at?: number } {
+  const source = byteSource(column);
+  let last = 0;
+  return (time) => {
+    if (column.length === 0 || source.number() === 0) return {};
+    last += source.signed();
+    return { source_at: time + last };
+  };
 }
 
 type Group = readonly [Placed<LogRecord>, ...Placed<LogRecord>[]];

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { Fact, LogRecord, Placed } from "../core/types/record.ts";
 import type { EpochMs } from "../core/types/units.ts";
-import { packRecords, unpackRecords } from "./pack.ts";
+import { packRecords, sourceOf, unpackRecords } from "./pack.ts";
 import { recordsOfText, textOf } from "./pack-text.ts";
 
 /** One row of table log: records of one commit, or of a closed chunk of many, with one boot and one clock offset. */
@@ -61,7 +61,9 @@ export function packLog(stream: string, records: readonly Placed<LogRecord>[], p
   if (first === undefined || last === undefined) throw new Error("a log row holds at least one record");
   const start = { first_seq: first.seq, boot: first.boot, mono0: first.mono, t0: first.time };
   const row = { stream_id: stream, ...start, last_seq: last.seq, placed: placed ? 1 : 0, whole: 1 };
-  const isWhole = records.every(({ mono, at, time }) => [mono, at, time].every(Number.isSafeInteger));
+  const isWhole = records.every(({ mono, at, time, ...more }) =>
+    [mono, at, time, sourceOf(more) ?? 0].every(Number.isSafeInteger),
+  );
   const held = isWhole ? { body: "", packed: packRecords(start, records) } : { body: textOf(records), packed: null };
   return { ...row, ...held, crc: crcOfLog({ ...row, ...held }) };
 }

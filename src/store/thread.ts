@@ -62,6 +62,7 @@ export function openStoreThread(input: WorkerInput): {
       ingest: (stream, records, lastTake) => call("ingest", stream, records, lastTake),
       read: (stream, from, limit) => call("read", stream, from, limit),
       ack: (stream, upTo) => call("ack", stream, upTo),
+      resend: (stream, from) => call("resend", stream, from),
       info: (stream) => call("info", stream),
       state: (stream) => call("state", stream),
       close: () => call("close"),

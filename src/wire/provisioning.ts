@@ -107,6 +107,9 @@ export interface UpdateWire {
   readonly gateway_id: string;
   readonly generation: number;
   readonly completion_status?: "COMPLETE";
+  readonly status?: "released" | "decommissioned";
+  /** With status: why; wrong_serial takes the stream off the booth. */
+  readonly reason?: string;
   readonly reported?: ReportedWire;
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 
 import { linkLoop } from "../../src/agent/link-loop.ts";
-import type { LinkBoothParts } from "../../src/agent/link-booth.ts";
+import type { LinkBoothParts } from "../../src/agent/link-parts.ts";
 import { LinkError } from "../../src/core/link-error.ts";
 import type { LinkErrorKind } from "../../src/core/link-error.ts";
 import type { LinkStatus } from "../../src/core/types/status.ts";
@@ -40,7 +40,10 @@ function run(devices: readonly Device[], more: Partial<LinkBoothParts> = {}) {
     groups: { fast: { poll_interval_ms: 1000 } },
     makeDriver: () => driverOf(it, time),
     intake: {
-      answered: () => void it.polls.push(time.mono()),
+      answered: () => {
+        it.polls.push(time.mono());
+        return null;
+      },
       unanswered: () => void it.failures.push(time.mono()),
       record: () => undefined,
     },

@@ -68,9 +68,26 @@ describe("with an agent whose booth has no serial number yet", { timeout: MANY_P
     const again = await command(site, "provision", SERIAL, "--yes", "--json");
     expect(again.code).toBe(0);
     expect(JSON.parse(again.out)).toMatchObject({ serial: SERIAL, provisioning: { state: "active", generation: 1 } });
+
+    const other = await command(site, "provision", "WXYZ-999", "--yes");
+    expect(other).toMatchObject({ code: 1, out: "" });
+    expect(other.err).toContain(`booth-1 is bound as ${SERIAL}: give that up first`);
+    const unasked = await command(site, "release");
+    expect(unasked).toMatchObject({ code: 1, out: "" });
+    expect(unasked.err).toContain("nobody to ask: run it again with --yes");
+    const given = await command(site, "release", "--yes");
+    expect(given).toMatchObject({ code: 0, err: "" });
+    expect(given.out).toMatch(/ released\n$/);
+    const free = await command(site, "status");
+    expect(free.out).toContain("booth-1   serial not entered");
+    expect(free.out).toContain("bound     released");
+    expect((await command(site, "provision", SERIAL, "--yes")).out).toMatch(/ active\n$/);
     agent.signal("SIGTERM");
     expect(await agent.ended).toBe(0);
-    expect(site.service.oracle()).toMatchObject([{ generation: 1, serial: SERIAL }]);
+    expect(site.service.oracle()).toMatchObject([
+      { generation: 1, serial: SERIAL },
+      { generation: 2, serial: SERIAL },
+    ]);
   });
 
   it("provisioning without a network is queued; once the service is there, all since the start arrives", async () => {

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { EMPTY_FILTER, filterChanges } from "../../src/core/change-filter.ts";
+import { EMPTY_FILTER, filterChanges, logRules } from "../../src/core/change-filter.ts";
 import type { FilterState } from "../../src/core/change-filter.ts";
 import type { TagValue } from "../../src/core/types/booth.ts";
 import type { Sample } from "../../src/core/types/sample.ts";
+import { minutesTag } from "../support/parameters.ts";
 
 const TAGS = { t: { deadband: 1, heartbeat_ms: 1000 } };
 
@@ -22,6 +23,37 @@ function logged(values: readonly TagValue[], every = 1): TagValue[] {
 describe("change filter", () => {
   test("numbers: beyond the deadband from the last LOGGED value, so drift can't hide", () => {
     expect(logged([10, 11, 10.5, 11.1, 12, 12.2])).toEqual([10, 11.1, 12.2]);
+  });
+
+  test.each([
+    [5999.8, []],
+    [5999.9, []],
+    [6000, [6000]],
+    [6000.1, [6000.1]],
+  ])("a filter's minutes: from 5999.5 to %d, with the limit 6,000 and a deadband of 1", (value, expected) => {
+    const tags = { minutes: { ...minutesTag("exhaust_filter"), deadband: 1 } };
+    const rules = logRules({ tags, filters: { exhaust_filter: { limits: { minutes: 6000 } } } });
+    const sample = (mono: number, one: number) => ({
+      mono,
+      samples: [{ tag: "minutes", value: one, quality: "good" } as const],
+    });
+    const first = filterChanges(EMPTY_FILTER, sample(0, 5999.5), rules);
+    const next = filterChanges(first.state, sample(1, value), rules);
+    expect(next.changes.map((change) => change.value)).toEqual(expected);
+    // Once it is logged the deadband counts again.
+    expect(filterChanges(next.state, sample(2, value + 0.05), rules).changes).toEqual([]);
+  });
+
+  test.each([
+    ["h", 1, 100],
+    ["min", 1, 6000],
+    ["s", 1, 360_000],
+    ["h", 0.1, 1000],
+  ])("the limit of 6,000 min in %s with factor %d is the mark %d", (unit, factor, mark) => {
+    const tags = { used: { ...minutesTag("exhaust_filter"), unit, factor } };
+    const filters = { exhaust_filter: { limits: { minutes: 6000 } } };
+    expect(logRules({ tags, filters })["used"]?.mark).toBeCloseTo(mark, 9);
+    expect(logRules({ tags, filters: {} })["used"]?.mark).toBeUndefined();
   });
 
   test("text, booleans and quality always", () => {

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { emptyRow, isBound, stepOf, transition, type ProvisioningEvent } from "../../src/core/provisioning.ts";
+import {
+  emptyRow,
+  isBound,
+  speaksFor,
+  stepOf,
+  transition,
+  WRONG_SERIAL,
+  type ProvisioningEvent,
+} from "../../src/core/provisioning.ts";
+import { labelOf } from "../../src/core/stream-label.ts";
 import type { ProvisioningRow } from "../../src/core/types/provisioning.ts";
 import type { ServiceAnswer, ServiceRecord } from "../../src/core/types/service.ts";
 
@@ -127,7 +136,7 @@ describe("provisioning", () => {
     const bound = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
     const own = { ...record, generation: bound.generation, gateway: { id: "gw-1", last_seen_at: "later" } };
     const mqtt = { url: "mqtt://127.0.0.1:2", client_id: null, username: null, topic_prefix: null };
-    const seen = (said: ServiceRecord) => after([{ kind: "record_seen", record: said }], bound);
+    const seen = (said: ServiceRecord) => after([{ kind: "record_seen", record: said, newest_seq: 0 }], bound);
     expect(seen({ ...own, mqtt })).toMatchObject({ state: "claimed", record: { mqtt } });
     expect(seen({ ...own, mqtt, gateway: { id: "gw-2", last_seen_at: null } })).toBe(bound);
     expect(seen({ ...own, mqtt, generation: (bound.generation ?? 0) + 1 })).toBe(bound);
@@ -137,5 +146,108 @@ describe("provisioning", () => {
   it("an event that doesn't fit the state changes nothing", () => {
     const row = emptyRow(0);
     expect(after([looking, lookedUp(ok()), { kind: "claimed", answer: ok() }, { kind: "verified" }], row)).toBe(row);
+  });
+});
+
+describe("a booth that another gateway holds", () => {
+  const held = ok({ ...record, status: "provisioned", gateway: { id: "gw-2", last_seen_at: null } });
+  const replace = { ...by, replace: true };
+  const conflict = after([entered, looking, lookedUp(held)]);
+
+  it("is taken over only on somebody's word, and by a claim made of what the service says then", () => {
+    expect(after([{ kind: "confirmed", confirmation: by, claim_id: "c" }], conflict)).toBe(conflict);
+    const again = after([{ kind: "confirmed", confirmation: replace, claim_id: "c" }], conflict);
+    expect(again).toMatchObject({ state: "serial_entered", claim: null, confirmed: replace });
+    const claiming = after([looking, lookedUp(held, "claim-9")], again);
+    expect(claiming).toMatchObject({
+      state: "claiming",
+      claim: { id: "claim-9", expected_generation: 3, intent: "take_over" },
+    });
+    const retried = after([{ kind: "claimed", answer: away }], claiming);
+    expect(retried).toMatchObject({ state: "claiming", claim: claiming.claim });
+  });
+
+  it("is claimed as usual where it was released meanwhile", () => {
+    const again = after([{ kind: "confirmed", confirmation: replace, claim_id: "c" }], conflict);
+    expect(after([looking, lookedUp(ok())], again)).toMatchObject({ state: "claiming", claim: { intent: "claim" } });
+  });
+
+  it("says what to do where the holder was seen a moment ago", () => {
+    const claiming = after([{ ...entered, confirmed: replace }, looking, lookedUp(held)]);
+    const denied = after([{ kind: "claimed", answer: { kind: "denied", reason: "seen" } }], claiming);
+    expect(denied.advice).toContain("switch it off and wait");
+    expect(stepOf(denied)).toBe("look_up");
+  });
+});
+
+describe("a bound booth", () => {
+  const bound = after([
+    entered,
+    looking,
+    lookedUp(ok()),
+    { kind: "claimed", answer: ok({ ...record, generation: 4 }) },
+  ]);
+  const other = { ...record, status: "provisioned" as const, gateway: { id: "gw-2", last_seen_at: null } };
+  const seen = (said: ServiceRecord, row = bound) =>
+    after([{ kind: "record_seen", record: said, newest_seq: 70 }], row);
+  const name = { from_seq: 71, stream: "log-1", id: "name-2" };
+
+  it.each([
+    [3, "claimed"],
+    [4, "claimed"],
+    [5, "suspended"],
+  ])("held by another gateway at generation %i, ours being 4: %s", (generation, state) => {
+    expect(seen({ ...other, generation })).toMatchObject({ state });
+  });
+
+  it("taken over still offers what it recorded before, and nothing after", () => {
+    const suspended = seen({ ...other, generation: 5 });
+    expect(suspended).toMatchObject({ last_seq: 70, generation: 4 });
+    expect(isBound(suspended)).toBe(false);
+    expect([69, 70, 71].map((acked) => speaksFor(suspended, acked))).toEqual([true, false, false]);
+  });
+
+  it("given up waits for its step, and begins anew under another name once the service has ended the binding", () => {
+    const leaving = { to: "released" as const, reason: "", last_seq: 70 };
+    const going = after([{ kind: "leave", leaving }], bound);
+    expect(stepOf(going)).toBe("leave");
+    expect(speaksFor(going, 3)).toBe(true);
+    const waiting = after([{ kind: "left", answer: away, name }], going);
+    expect(waiting).toMatchObject({ state: "claimed", leaving, attempt: 1, reason: "no route" });
+    for (const answer of [ok(), { kind: "conflict" as const, reason: "moved" }, { kind: "not_found" as const }]) {
+      const gone = after([{ kind: "left", answer, name }], waiting);
+      expect(gone).toMatchObject({ state: "released", serial: null, generation: null, record: null, leaving: null });
+      expect(gone.stream).toEqual({ id: "name-2", from_seq: 71, predecessor: null });
+    }
+    const denied = after([{ kind: "left", answer: { kind: "denied", reason: "no" }, name }], going);
+    expect(denied).toMatchObject({ state: "claimed", leaving, wait_ms: 900_000 });
+  });
+
+  it("given up for a mistyped serial number sends nothing more there", () => {
+    const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70 };
+    expect(speaksFor(after([{ kind: "leave", leaving }], bound), 3)).toBe(false);
+  });
+
+  it("ended by the office is over here too, once the service says so of our own binding", () => {
+    expect(seen({ ...record, generation: 4, status: "released" })).toMatchObject({ state: "released", serial: null });
+    expect(seen({ ...record, generation: 3, status: "released" })).toBe(bound);
+  });
+
+  it("goes on under another name from the record on that the service holds otherwise", () => {
+    const once = after([{ kind: "renamed", name }], bound);
+    expect(once.stream).toEqual({ id: "name-2", from_seq: 71, predecessor: { stream_id: "log-1", last_seq: 70 } });
+    const twice = after([{ kind: "renamed", name: { ...name, from_seq: 90, id: "name-3" } }], once);
+    expect(twice.stream).toEqual({ id: "name-3", from_seq: 90, predecessor: { stream_id: "name-2", last_seq: 89 } });
+    expect(labelOf(once, { stream: "log-1", oldest_seq: 5 })).toMatchObject({ stream: "name-2", oldest_seq: 71 });
+    expect(labelOf(bound, { stream: "log-1", oldest_seq: 5 })).toEqual({
+      stream: "log-1",
+      oldest_seq: 5,
+      predecessor: null,
+    });
+  });
+
+  it("that isn't bound is given up at once", () => {
+    const leaving = { to: "released" as const, reason: "", last_seq: 0 };
+    expect(after([entered, { kind: "leave", leaving }])).toMatchObject({ state: "released", serial: null });
   });
 });

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Parameters } from "../../src/core/types/parameters.ts";
 import { cycleCount } from "../../src/report/cycles.ts";
@@ -9,28 +8,12 @@ import type { Source } from "../../src/report/source.ts";
 import { summaryOf } from "../../src/report/summary.ts";
 import { utilization } from "../../src/report/utilization.ts";
 import { history, latestValues } from "../../src/report/values.ts";
-import {
-  commit,
-  foldRecords,
-  forget,
-  poll,
-  put,
-  run,
-  script,
-  silence,
-  stay,
-  T0,
-  type Script,
-} from "../support/booth.ts";
+import { forget, poll, put, run, script, silence, stay, T0, type Script } from "../support/booth.ts";
 import { PARAMETERS, PLAIN, withFilters } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
-import { casesOf, seedOf } from "../support/seed.ts";
-import { entriesOf, steppedWalks, WALK, WALK_T0 } from "../support/streams.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const SEED = seedOf("test/report/figures");
-const RUNS = { numRuns: casesOf(1000), seed: SEED };
 
 function sourceOf(booth: Script, parameters: Parameters, now = booth.now): Source {
   return { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + now };
@@ -92,53 +75,6 @@ test("an open stage counts up to the last good reading + bridge, then there is n
     by_mode: { no_data: HOUR + 50 * MINUTE - 14_999, spray: 10 * MINUTE + 14_999 },
     coverage: { observed_ms: 10 * MINUTE + 14_999, inferred_ms: 0, missing_ms: HOUR + 50 * MINUTE - 14_999 },
   });
-});
-
-test("conservation: the figures of any window add up to it, and so does their coverage", () => {
-  fc.assert(
-    fc.property(
-      steppedWalks,
-      fc.array(fc.integer({ min: -3_600_000, max: 60_000_000 }), { minLength: 2, maxLength: 2 }),
-      (walk, at) => {
-        const [from = 0, to = 0] = at.sort((a, b) => a - b);
-        const folded = foldRecords(commit(entriesOf(walk), WALK, [11]));
-        const now_ms = folded.state.clock.now + 30_000;
-        const window = { start: WALK_T0 + from, end: WALK_T0 + to };
-        const { by_mode, coverage } = durationByMode({ reader: readerOf(folded), stream: "s", now_ms }, window);
-        const length = Math.max(0, Math.min(window.end, now_ms) - window.start);
-        const sum = Object.values(by_mode).reduce((total, ms) => total + ms, 0);
-        return sum === length && coverage.observed_ms + coverage.inferred_ms + coverage.missing_ms === length;
-      },
-    ),
-    RUNS,
-  );
-});
-
-test("counts over adjacent windows add up", () => {
-  fc.assert(
-    fc.property(steppedWalks, fc.integer({ min: 0, max: 20_000_000 }), (walk, cut) => {
-      const folded = foldRecords(commit(entriesOf(walk), WALK, [11]));
-      const source = { reader: readerOf(folded), stream: "s", now_ms: folded.state.clock.now };
-      const windows = [
-        { start: WALK_T0 - 1, end: WALK_T0 + cut },
-        { start: WALK_T0 + cut, end: WALK_T0 + 200_000_000 },
-      ] as const;
-      const whole = { start: windows[0].start, end: windows[1].end };
-      const count = (window: { start: number; end: number }): number[] => [
-        ...["spray", "idle", "bake", "no_data", "fault"].map(
-          (mode) => frequencyByMode(source, window).by_mode[mode as "spray"] ?? 0,
-        ),
-        cycleCount(source, window).cycle_count,
-        cycleCount(source, window).derived,
-        overuse(source, window).overuse_cycles,
-        overuse(source, window).overuse_ms,
-        runtime(source, window).runtime_ms,
-      ];
-      const [first, second] = windows.map(count);
-      expect(first?.map((n, index) => n + (second?.[index] ?? 0))).toEqual(count(whole));
-    }),
-    { numRuns: casesOf(300), seed: SEED },
-  );
 });
 
 test("the PLC's counter is the figure where there is one, those of a gap included", () => {

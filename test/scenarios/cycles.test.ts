@@ -1,10 +1,16 @@
 import { describe, it } from "vitest";
+import type { Booth } from "../../simulators/plc/model/booth.ts";
+import type { Outage } from "./expected.ts";
 import { play } from "./play.ts";
 
 /** Mon 2026-03-02 08:00 in Denver: where the stories told once begin. */
 const MORNING = Date.UTC(2026, 2, 2, 15);
 /** Mon 2026-03-02 07:40 in Denver. */
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
+const HOUR = 3_600_000;
+/** The group with the serial number is asked this often while the connection stands. */
+const SERIAL_POLL_MS = 10_000;
+const BRIDGE_MS = 15_000;
 
 describe("cycles", () => {
   it.each([
@@ -26,9 +32,22 @@ describe("cycles", () => {
     { number: 3, scenario: "summer", hours: 11 },
     { number: 4, scenario: "busy-day", hours: 11 },
     { number: 16, scenario: "sensor-faults", hours: 11 },
-    { number: 17, scenario: "wrong-serial", hours: 11 },
   ])("$scenario", async (options) => {
     const played = await play({ ...options, start: BEFORE_WORK });
+    played.close();
+  });
+
+  it("wrong-serial: from the poll that shows another booth's serial number on, nothing is counted for this one", async () => {
+    const end = BEFORE_WORK + 11 * HOUR;
+    const foreign = (booth: Booth): readonly Outage[] => {
+      const changed = booth.truth(BEFORE_WORK, end).revisions.find(({ initial }) => !initial);
+      const polls = Math.ceil(((changed?.at ?? NaN) - BEFORE_WORK) / SERIAL_POLL_MS);
+      // A gap that isn't over leaves the mode as it was for as long as it would have bridged.
+      return [{ start: BEFORE_WORK + polls * SERIAL_POLL_MS + BRIDGE_MS, end }];
+    };
+    const results = ["complete", "complete"];
+    const story = { number: 17, scenario: "wrong-serial", start: BEFORE_WORK, hours: 11 };
+    const played = await play({ ...story, outages: foreign, results });
     played.close();
   });
 });

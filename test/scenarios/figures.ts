@@ -58,7 +58,7 @@ export function allOfGateway(source: Source, window: Window): AllFigures {
 }
 
 export function allOfService(site: VirtualSite, window: Window): AllFigures {
-  const figures = boothFigures(site.service.db, "b-1", site.clock.wall());
+  const figures = boothFigures(site.service.db, "b-1", site.clock.truth());
   const facility = site.service.facility;
   const use = serviceUtilization(figures, facility, window);
   const over = boothOveruse(figures.filter_input, figures.installations, window);
@@ -88,7 +88,7 @@ export function differences(a: AllFigures, b: AllFigures): string[] {
 }
 
 /** JSON with sorted keys, undefined left out. */
-function ordered(value: unknown): string {
+export function ordered(value: unknown): string {
   if (value === undefined) return "nothing";
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === "object" && inner !== null && !Array.isArray(inner)

@@ -13,7 +13,9 @@ import { memoryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
 import { expectedSpans, type ExpectedSpan, type Outage } from "./expected.ts";
 import { allOfGateway, allOfService, contrast, differences, type AllFigures } from "./figures.ts";
+import { boxAnswers, questions, serviceAnswers, unequal } from "./operations.ts";
 import { rebuildDiffers } from "./rebuild.ts";
+import { answersAfterRedelivery } from "./redelivery.ts";
 import { recordScore, type Score } from "./score.ts";
 
 const MINUTE_MS = 60_000;
@@ -23,6 +25,8 @@ const COMMIT_INTERVAL_MS = MINUTE_MS;
 const AFTERMATH_MS = 35 * MINUTE_MS;
 /** The widest wait between two tries to connect, a call's own time-out, and a poll. */
 const RETURN_MS = 7_500;
+/** Its begin and its end. */
+const OVERUSE_BORDERS = 2;
 
 export interface PlayOptions {
   /** Number in the domain's list of scenarios. */
@@ -38,6 +42,8 @@ export interface PlayOptions {
   readonly facility?: Partial<Facility>;
   /** Default: a minute. */
   readonly commit_interval_ms?: number;
+  /** What the box is like before the agent starts. */
+  readonly arrange?: (site: VirtualSite) => void;
   /** What happens to the site on the way, from its start on; the rest of the hours passes afterwards. */
   readonly during?: (site: VirtualSite) => Promise<void>;
   /** How the cycles end in the eyes of who couldn't see everything; default: as in truth. */
@@ -47,12 +53,13 @@ export interface PlayOptions {
   /** The truth leaves open what is right: only gateway and service are compared. */
   readonly skip?: (booth: Booth, window: Window) => boolean;
   /** Silences that the story itself doesn't have. */
-  readonly outages?: readonly Outage[];
+  readonly outages?: (booth: Booth) => readonly Outage[];
 }
 
 /** A story that is over, as the three sides have it. */
 export interface Played {
   readonly site: VirtualSite;
+  readonly folder: string;
   readonly window: Window;
   readonly truth: Truth;
   readonly source: Source;
@@ -74,20 +81,22 @@ export async function play(options: PlayOptions): Promise<Played> {
     commit_interval_ms: options.commit_interval_ms ?? COMMIT_INTERVAL_MS,
     summary_interval_ms: 10 * MINUTE_MS,
   });
+  options.arrange?.(site);
   await site.start();
   await options.during?.(site);
   const window = { start, end: start + options.hours * 60 * MINUTE_MS };
-  await site.clock.run(window.end + AFTERMATH_MS - site.clock.wall());
+  await site.clock.run(window.end + AFTERMATH_MS - site.clock.truth());
   await site.stop();
   expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
-  const { source, close } = openSource(folder, site.clock.wall());
+  const { source, close } = openSource(folder, site.clock.truth());
   const truth = site.booth.truth(window.start, window.end);
   const played = {
     site,
+    folder,
     window,
     truth,
     source,
-    expected: expectedSpans(site.booth, window, options.outages),
+    expected: expectedSpans(site.booth, window, options.outages?.(site.booth)),
     figures: allOfGateway(source, window),
     close: () => {
       close();
@@ -98,7 +107,7 @@ export async function play(options: PlayOptions): Promise<Played> {
   return played;
 }
 
-function judge(options: PlayOptions, { site, window, truth, source, expected, figures }: Played): void {
+function judge(options: PlayOptions, { site, folder, window, truth, source, expected, figures }: Played): void {
   const spans = timeLineOf(source, window).spans;
   const poll_ms = options.booth?.poll?.["fast"]?.poll_interval_ms ?? 1_000;
   const errors = expected.map(({ start, sight }, index) => ({ sight, ms: (spans[index]?.start ?? NaN) - start }));
@@ -109,6 +118,10 @@ function judge(options: PlayOptions, { site, window, truth, source, expected, fi
   const filterChanges = Object.values(truth.filters).flatMap((installations) =>
     installations.filter(({ removed }) => removed !== null && removed >= window.start),
   );
+  const asked = questions(window);
+  const answers = serviceAnswers(site.service, asked);
+  const differing = unequal(asked, boxAnswers(source, asked), answers);
+  const differing_late = unequal(asked, answersAfterRedelivery(site, window), answers);
   const name = typeof options.scenario === "string" ? options.scenario : options.scenario.name;
   const score: Score = {
     number: options.number,
@@ -122,10 +135,14 @@ function judge(options: PlayOptions, { site, window, truth, source, expected, fi
     overuse_error_ms: overuse(source, window).overuse_ms - truth.overuse.ms,
     revisions: [figures.revisions.length, revisionsOf(site.booth, window)],
     service_differs,
+    answers: [asked.length - differing.length, asked.length],
+    answers_late: [asked.length - differing_late.length, asked.length],
   };
   if (options.unlisted !== true) recordScore(score);
   expect(contrast(figures, service)).toEqual([]);
-  expect(rebuildDiffers(source)).toEqual([]);
+  expect(differing).toEqual([]);
+  expect(differing_late).toEqual([]);
+  expect(rebuildDiffers(folder)).toEqual([]);
   if (options.skip?.(site.booth, window) === true) return;
   expect(spans.map(({ mode }) => mode)).toEqual(expected.map(({ mode }) => mode));
   expect(worst(["seen", "lost"])).toBeLessThanOrEqual(poll_ms);
@@ -144,6 +161,15 @@ function judgeCounts(options: PlayOptions, score: Score, { truth, figures }: Pic
   expect(score.filters[0]).toBe(score.filters[1]);
   expect(score.revisions[0]).toBe(score.revisions[1]);
   expect(figures.overuse_cycles).toBe(truth.overuse.cycles);
+  // Overuse begins within a poll of the limit, and each border of time in use is seen within a poll.
+  expect(Math.abs(score.overuse_error_ms)).toBeLessThanOrEqual(
+    score.poll_ms * truth.overuse.episodes * OVERUSE_BORDERS,
+  );
+  expect(wholeMinutes(figures.overuse_ms)).toBe(wholeMinutes(truth.overuse.ms));
+}
+
+function wholeMinutes(ms: number): number {
+  return Math.round(ms / MINUTE_MS);
 }
 
 /** A cycle's end in words. */

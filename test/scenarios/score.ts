@@ -27,6 +27,10 @@ export interface Score {
   readonly revisions: readonly [derived: number, truth: number];
   /** Figures in which gateway and service differ. */
   readonly service_differs: readonly string[];
+  /** Answers of box and service that are the same JSON / asked for. */
+  readonly answers: readonly [equal: number, asked: number];
+  /** The same of a service that got every batch late, in random order, many twice, and the one that got them in order. */
+  readonly answers_late: readonly [equal: number, asked: number];
 }
 
 export const SCORES_FILE = join(RESULTS, "scenarios.json");

@@ -12,6 +12,8 @@ const HEAD = [
   "overuse ms",
   "revisions",
   "service",
+  "answers",
+  "late",
 ];
 
 function writtenAt(): number {
@@ -31,6 +33,8 @@ function cellsOf(score: Score): string[] {
     String(back_error_ms),
     ...counts,
     service,
+    pair(score.answers),
+    pair(score.answers_late),
   ];
 }
 
@@ -47,6 +51,6 @@ export function setup(): () => void {
         .join("  ")
         .trimEnd(),
     );
-    process.stdout.write(`\nscenarios: derived against truth\n${lines.join("\n")}\n`);
+    process.stdout.write(`\nscenarios: derived against truth, and box against service\n${lines.join("\n")}\n`);
   };
 }

@@ -29,6 +29,7 @@ const record = fc.record({
   skipped: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 9 })),
   wall: fc.oneof(fc.constant(0), fc.integer({ min: -1e12, max: 1e12 })),
   tag: fc.constantFrom("a", "b", "mode", "c d", ""),
+  source: fc.option(fc.integer({ min: -1e6, max: 1e6 }), { nil: undefined, freq: 2 }),
   quality: fc.constantFrom("good", "good", "uncertain", "bad"),
   value,
 });
@@ -38,12 +39,13 @@ describe("packed records", () => {
     fc.assert(
       fc.property(fc.array(record, { minLength: 1, maxLength: 60 }), fc.boolean(), (drawn, isOneSort) => {
         let [mono, seq] = [5_000, 7];
-        const records = drawn.map(({ step, skipped, wall, tag, quality, value: drawnValue }) => {
+        const records = drawn.map(({ step, skipped, wall, tag, source, quality, value: drawnValue }) => {
           mono += step;
           seq += 1 + skipped;
           const stamp = { boot: "b1", mono, at: T0 + OFF + mono + wall, seq, time: T0 + OFF + mono };
           const sort = isOneSort && typeof drawnValue !== "number" ? null : drawnValue;
-          return { kind: "r", ...stamp, tag, value: sort, quality } as const;
+          const more = source === undefined ? {} : { source_at: stamp.time + source };
+          return { kind: "r", ...stamp, tag, value: sort, ...more, quality } as const;
         });
         expect(unpackLog(packLog("s", records, true))).toEqual(records);
       }),

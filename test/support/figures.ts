@@ -85,9 +85,14 @@ export function localBooth(source: Source): LocalBooth {
   };
 }
 
-/** What the box answers for a booth's operation, e.g. "runtime". Throws where it isn't 200. */
+/** Path of a booth's operation, e.g. "runtime"; one that begins with a slash is the path itself. */
+export function pathOf(operation: string): string {
+  return operation.startsWith("/") ? operation : `/api/booths/b-1/${operation}`;
+}
+
+/** What the box answers for an operation. Throws where it isn't 200. */
 export function boxAnswer(source: Source, operation: string, query: Query = {}): Record<string, unknown> {
-  const path = `/api/booths/b-1/${operation}`;
+  const path = pathOf(operation);
   const answer = answerReport({ path, query, booths: [localBooth(source)], now_ms: source.now_ms }, source.reader);
   const text = typeof answer.body === "string" ? answer.body : [...answer.body].join("");
   if (answer.status !== 200) throw new Error(`${path}: ${answer.status.toString()} ${text}`);

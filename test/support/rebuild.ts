@@ -1,5 +1,7 @@
+import Database from "better-sqlite3";
 import type { RebuildProgress } from "../../src/core/types/rebuild.ts";
 import type { StreamId } from "../../src/core/types/units.ts";
+import { storePath } from "../../src/store/open.ts";
 import type { Writer } from "../../src/store/writer.ts";
 
 export type Rebuilt = Extract<RebuildProgress, { kind: "done" }>;
@@ -16,4 +18,14 @@ export function rebuild(writer: Writer, stream: StreamId, current = false): Rebu
 /** Facts that it changed in whatever way. */
 export function changedBy({ changes }: Rebuilt): number {
   return changes.reduce((sum, { added, replaced, withdrawn }) => sum + added + replaced + withdrawn, 0);
+}
+
+/** Every byte of the facts that stand, in seq order. */
+export function factRows(folder: string): unknown[] {
+  const db = new Database(storePath(folder), { readonly: true });
+  try {
+    return db.prepare(`SELECT * FROM fact WHERE replaced = 0 ORDER BY seq`).all();
+  } finally {
+    db.close();
+  }
 }

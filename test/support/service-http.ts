@@ -7,7 +7,9 @@ import { claimBody, EPOCH } from "./service-log.ts";
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
+  /** {} where the answer isn't JSON. */
   readonly body: Readonly<Record<string, unknown>>;
+  readonly text: string;
 }
 
 export interface Running {
@@ -37,7 +39,10 @@ export async function startBench(options: { plain?: boolean; dataDir?: string } 
       headers,
       ...(more.body === undefined ? {} : { body: text }),
     });
-    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Record<string, unknown> };
+    const found = await answer.text();
+    const isJson = answer.headers.get("content-type")?.startsWith("application/json") === true && found !== "";
+    const parsed = (isJson ? JSON.parse(found) : {}) as Record<string, unknown>;
+    return { status: answer.status, headers: answer.headers, body: parsed, text: found };
   };
   return { running, clock, call };
 }

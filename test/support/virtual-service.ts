@@ -1,3 +1,4 @@
+import Database from "better-sqlite3";
 import { hashOf } from "../../src/wire/hash.ts";
 import { batchOf } from "../../src/wire/telemetry.ts";
 import type { WorkingHours } from "../../src/core/types/booth.ts";
@@ -19,6 +20,8 @@ export interface ServiceWay {
   /** The service stores, and its answer is lost, this many times. */
   lose_acks: number;
   latency_ms: number;
+  /** Sees each HTTP request come in and its answer go out; what it returns is waited for. */
+  passing: ((what: "request" | "answer", request: HttpRequest) => Promise<void>) | null;
   /** Whoever listens to what its acks say of the time. */
   listener: ServiceTime | null;
 }
@@ -32,7 +35,10 @@ export interface VirtualService {
   readonly link: ServiceLink;
   /** A report of the service as its users get it. Throws where it doesn't answer 200. */
   get(path: string, query?: Readonly<Record<string, string>>): Record<string, unknown>;
-  readonly batches: number;
+  /** Every batch that came in, as it was on the wire. */
+  readonly came: readonly unknown[];
+  /** Another service that knows the same booth and gateway, and has none of its records yet. */
+  forgetful(): VirtualService;
   close(): void;
 }
 
@@ -57,25 +63,31 @@ export function virtualService(clock: Clock, facility: Facility): VirtualService
     now: clock.wall(),
   });
   if (booth_id !== "b-1") throw new Error("the site's booth has another id");
+  return serviceOn(db, clock, facility);
+}
+
+function serviceOn(db: Db, clock: Clock, facility: Facility): VirtualService {
   const service: Service = { db, now: () => clock.wall(), mqttUrl: () => "mqtt://virtual", plain: false };
-  const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20, listener: null };
-  const count = { batches: 0 };
+  const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20, passing: null, listener: null };
+  const came: unknown[] = [];
   return {
     db,
     way,
     facility: { working_hours: DEFAULT_HOURS, ...facility },
-    get batches() {
-      return count.batches;
-    },
+    came,
+    forgetful: () => serviceOn(forgetfulCopy(db), clock, facility),
     http: {
       async send(request) {
         await clock.sleep(way.latency_ms);
         if (way.down) throw new Error("no route to the service");
-        return carryOut(service, request);
+        await way.passing?.("request", request);
+        const answer = carryOut(service, request);
+        await way.passing?.("answer", request);
+        return answer;
       },
       close: () => undefined,
     },
-    link: linkTo({ db, clock, way, count }),
+    link: linkTo({ db, clock, way, came }),
     get(path, query = {}) {
       const search = new URLSearchParams(query).toString();
       const answer = carryOut(service, {
@@ -88,6 +100,12 @@ export function virtualService(clock: Clock, facility: Facility): VirtualService
     },
     close: () => db.close(),
   };
+}
+
+function forgetfulCopy(db: Db): Db {
+  const copy = new Database(db.serialize());
+  copy.exec("DELETE FROM records; DELETE FROM seq_gaps; UPDATE streams SET acked_seq = first_seq - 1, version = 0");
+  return copy;
 }
 
 function carryOut(service: Service, request: HttpRequest): HttpAnswer {
@@ -109,7 +127,7 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer {
   );
   const body: unknown = request.body === undefined ? null : JSON.parse(JSON.stringify(request.body));
   try {
-    const { status, body: said } = found.operation.handle({
+    const said = found.operation.handle({
       service,
       caller,
       now: service.now(),
@@ -118,7 +136,8 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer {
       headers,
       body,
     });
-    return answer(status, said);
+    if (said instanceof Promise) throw new Error(`${request.path} takes real time`);
+    return answer(said.status, said.body);
   } catch (error) {
     if (error instanceof HttpError) return answer(error.status, { error: error.message });
     throw error;
@@ -141,11 +160,11 @@ interface LinkParts {
   readonly db: Db;
   readonly clock: Clock;
   readonly way: ServiceWay;
-  readonly count: { batches: number };
+  readonly came: unknown[];
 }
 
 /** Batches as they are on the wire, without broker: JSON there and back, the service's own ingest, its own hash. */
-function linkTo({ db, clock, way, count }: LinkParts): ServiceLink {
+function linkTo({ db, clock, way, came }: LinkParts): ServiceLink {
   return {
     async connect(account, signal): Promise<LinkSession> {
       await clock.sleep(way.latency_ms, signal);
@@ -171,12 +190,9 @@ function linkTo({ db, clock, way, count }: LinkParts): ServiceLink {
           await pass();
           if (way.down) return { kind: "keep", reason: "the connection to the broker is gone" };
           const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, clock.wall());
-          const ack = ingestBatch(
-            db,
-            { gatewayId: account.gateway_id, nowMs: clock.wall() },
-            JSON.parse(JSON.stringify(wire)),
-          );
-          count.batches += 1;
+          const batch: unknown = JSON.parse(JSON.stringify(wire));
+          const ack = ingestBatch(db, { gatewayId: account.gateway_id, nowMs: clock.wall() }, batch);
+          came.push(batch);
           await pass();
           if (way.lose_acks > 0) {
             way.lose_acks -= 1;
@@ -186,7 +202,7 @@ function linkTo({ db, clock, way, count }: LinkParts): ServiceLink {
           if (ack.conflict !== null) return { kind: "conflict", seq: ack.conflict };
           if (ack.n !== records.length || ack.hash !== hashOf(records))
             return { kind: "keep", reason: `refused: ${JSON.stringify(ack)}` };
-          return { kind: "acked", rejected: ack.reject };
+          return { kind: "acked", rejected: ack.reject, held_seq: ack.acked_seq };
         },
         close: () => Promise.resolve(),
       };

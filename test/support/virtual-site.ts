@@ -17,8 +17,7 @@ import { summaryOf } from "../../src/report/summary.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
 import { inlineIdentity, inlineStore } from "../../src/store/inline.ts";
-import { openStoreFile } from "../../src/store/open.ts";
-import { createWriter } from "../../src/store/writer.ts";
+import { keepStore } from "../../src/store/keeper.ts";
 import { boothFor } from "../../simulators/plc/start.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/plc/virtual-driver.ts";
@@ -43,6 +42,10 @@ export interface VirtualSiteOptions {
   readonly unnamed?: boolean;
   /** Instead of the virtual service's: real sockets, for what is said on the wire. */
   readonly way?: (clock: Clock, service_time: ServiceTime) => { readonly http: HttpClient; readonly link: ServiceLink };
+  /** Records of the backlog a second at most. */
+  readonly backlog_rate?: number;
+  /** The gateway stands beside that site's one: same clock, same booth, same service; its own PLC link and disk. */
+  readonly beside?: VirtualSite;
   /** Default 10 s, as the agent's own. A longer one plays days faster. */
   readonly commit_interval_ms?: number;
   /** How old the summary after a commit may be: it copies the whole state, and nothing but screens and heartbeats show it. */
@@ -81,13 +84,15 @@ interface Process {
 export function virtualSite(options: VirtualSiteOptions): VirtualSite {
   const scenario = scenarioOf(options.scenario);
   const profile = options.profile ?? findProfile("click-booth");
-  const clock = virtualClock({ wall: options.start, mono: 1_000_000 });
+  const { beside } = options;
+  const clock = beside?.clock ?? virtualClock({ wall: options.start, mono: 1_000_000 });
   const identity = { plc_serial: SERIAL };
-  const booth = boothFor({ profile, scenario, seed: options.seed ?? 1, start: options.start, identity });
+  const booth =
+    beside?.booth ?? boothFor({ profile, scenario, seed: options.seed ?? 1, start: options.start, identity });
   const plc = virtualLink();
   // The world outside lives by true time, whatever the box's clock shows.
   const outside = { ...clock, wall: () => clock.truth(), mono: () => clock.mono() };
-  const service = virtualService(outside, { tz: scenario.tz, ...options.facility });
+  const service = beside?.service ?? virtualService(outside, { tz: scenario.tz, ...options.facility });
   const random = seededRandom(options.seed ?? 1);
   const lines: string[] = [];
   const config: BoothConfig = {
@@ -111,9 +116,9 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const own = mortalClock(clock, life);
     const service_time = createServiceTime();
     service.way.listener = service_time;
-    const db = openStoreFile(options.folder);
-    const writer = createWriter({
-      db,
+    const writer = keepStore({
+      dataDir: options.folder,
+      ballast_bytes: 0,
       fold: deriveFold,
       uuid: () => random.uuid(),
       now: () => clock.mono(),
@@ -141,6 +146,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         commit_interval_ms: options.commit_interval_ms ?? 10_000,
         heartbeat_interval_ms: 60_000,
         broker_url: null,
+        backlog_rate: options.backlog_rate ?? null,
         view: {
           summaryOf: nowAndThen(options.summary_interval_ms ?? 0),
           parametersIn: (state) => (state as DeriveState).parameters,
@@ -166,7 +172,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       },
       close: () => writer.close(),
       end: () => {
-        if (db.open) db.close();
+        writer.abandon();
         identityFile.close();
       },
     };
@@ -205,7 +211,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     },
     close() {
       kill();
-      service.close();
+      if (beside === undefined) service.close();
     },
   };
 }

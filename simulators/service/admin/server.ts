@@ -2,6 +2,7 @@ import Fastify from "fastify";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Service } from "../http/operation.ts";
+import { outbox } from "../mail.ts";
 import type { RunningBroker } from "../mqtt/broker.ts";
 import { bumpGeneration, revokeKeys, storeCommand } from "./actions.ts";
 import type { FaultPlan } from "./faults.ts";
@@ -23,7 +24,7 @@ export interface AdminParts {
 }
 
 /**
- * The port for tests alone, without any key: GET /oracle, POST /fault (DELETE clears), POST /generation {serial},
+ * The port for tests alone, without any key: GET /oracle, GET /outbox (mails since the start), POST /fault (DELETE clears), POST /generation {serial},
  * POST /keys/revoke {key | gateway_id}, POST /command {gateway_id, type, args}. A bad body is 400.
  */
 export function buildAdmin({ service, faults, broker }: AdminParts): FastifyInstance {
@@ -32,6 +33,7 @@ export function buildAdmin({ service, faults, broker }: AdminParts): FastifyInst
     reply.code(error instanceof z.ZodError ? 400 : 500).send({ error: error.message }),
   );
   app.get("/oracle", () => ({ streams: oracle(service.db) }));
+  app.get("/outbox", () => ({ mails: outbox(service.db) }));
   app.post("/fault", (request, reply) => {
     faults.add(request.body);
     return reply.code(204).send();

@@ -4,6 +4,7 @@ import type { Span } from "./span.ts";
 
 /** More than this would be no report that anybody reads. */
 const MAX_BUCKETS = 5000;
+const HOUR_MS = 3_600_000;
 
 /** The window cut every `ms` from its start; 400 where that makes too many. */
 export function evenBuckets(window: Span, ms: number): Span[] {
@@ -25,4 +26,16 @@ export function dayBuckets(window: Span, tz: string): Span[] {
     start = end;
   }
   return out;
+}
+
+/** The window cut at the hours of each local day of `tz`, counted from its midnight: the first and last as the window cuts them. */
+export function hourBuckets(window: Span, tz: string): Span[] {
+  if ((window.end - window.start) / HOUR_MS > MAX_BUCKETS) throw badRequest("too many hours in the window");
+  return dayBuckets(window, tz).flatMap((part) => {
+    const midnight = localDay(tz, part.start).start;
+    const first = midnight + Math.floor((part.start - midnight) / HOUR_MS) * HOUR_MS;
+    return evenBuckets({ start: first, end: part.end }, HOUR_MS).map(({ start, end }) => {
+      return { start: Math.max(start, part.start), end };
+    });
+  });
 }

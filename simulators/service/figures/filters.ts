@@ -50,7 +50,7 @@ export function findInstallations(input: FilterInput): Installation[] {
 
 function installationsOf(input: FilterInput, type: FilterType): Installation[] {
   const { log, stages, cycles, restarts, first } = input;
-  const changes = changesOf(log, type, restarts);
+  const changes = changesOf(log, type);
   const inUse = spansIn(stages, input.sets.in_use);
   const pressures = stagePressures(log, type, spansIn(stages, ["spray"]));
   const known = (changes[0]?.installed_at ?? Infinity) <= first;
@@ -101,19 +101,33 @@ function endsIn(overuse: readonly Span[], cycle: Cycle): boolean {
   return overuse.some((span) => cycle.end > span.start && cycle.end <= span.end);
 }
 
-/** The booth's overuse in a window: the union over its filters, in time in use and in counted cycles. */
+/** The booth's overuse: the union over its filters, in time in use and in counted cycles. */
+export interface BoothOveruse {
+  /** Time in use with one filter or more in overuse, ordered, without overlap. */
+  readonly in_use: readonly Span[];
+  /** Counted cycles that ended in overuse. */
+  readonly cycles: readonly Cycle[];
+  /** Every episode of every filter; the last of a filter still fitted ends with Infinity. */
+  readonly episodes: readonly Span[];
+}
+
+export function allOveruse(input: FilterInput, installations: readonly Installation[]): BoothOveruse {
+  const episodes = installations.flatMap((filter) => filter.overuse);
+  const in_use = intersection(spansIn(input.stages, input.sets.in_use), union(episodes));
+  const cycles = input.cycles.filter((cycle) => cycle.counted && endsIn(episodes, cycle));
+  return { in_use, cycles, episodes };
+}
+
+export function overuseIn({ in_use, cycles }: BoothOveruse, window: Span): { ms: number; cycles: number } {
+  const ended = cycles.filter((cycle) => cycle.end >= window.start && cycle.end < window.end);
+  return { ms: msWithin(in_use, window), cycles: ended.length };
+}
+
+/** The booth's overuse in a window. */
 export function boothOveruse(
   input: FilterInput,
   installations: readonly Installation[],
   window: Span,
 ): { ms: number; cycles: number } {
-  const episodes = installations.flatMap((filter) => filter.overuse);
-  const inUse = spansIn(input.stages, input.sets.in_use);
-  const ms = msWithin(overlapOf(inUse, episodes), window);
-  const ended = input.cycles.filter((cycle) => cycle.counted && cycle.end >= window.start && cycle.end < window.end);
-  return { ms, cycles: ended.filter((cycle) => endsIn(episodes, cycle)).length };
-}
-
-function overlapOf(inUse: readonly Span[], episodes: readonly Span[]): Span[] {
-  return intersection(inUse, union(episodes));
+  return overuseIn(allOveruse(input, installations), window);
 }

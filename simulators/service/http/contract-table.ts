@@ -1,8 +1,10 @@
 import type { Scope } from "../keys.ts";
+import { EXCHANGES } from "../contract/answers.ts";
+import type { Exchange } from "../contract/answers.ts";
 import type { Operation } from "./operation.ts";
 
-/** One operation of the interface: who may call it, and whether callers should look for another. */
-export interface ContractRow {
+/** One operation of the interface: who may call it, what it takes and answers, and whether callers should look for another. */
+export interface ContractRow extends Exchange {
   readonly method: Operation["method"];
   /** With {name} for path parameters. */
   readonly path: string;
@@ -97,7 +99,9 @@ const DEPRECATED = new Set(["GET /api/booths/{id}/recent_stages"]);
 export const CONTRACT: readonly ContractRow[] = LINES.flatMap(([methods, path, scopes]) =>
   methods.split(" ").map((name) => {
     const method = name as Operation["method"];
-    return { method, path, scopes, is_deprecated: DEPRECATED.has(`${name} ${path}`) };
+    const exchange = EXCHANGES[`${name} ${path}`];
+    if (exchange === undefined) throw new Error(`no shape of ${name} ${path}`);
+    return { method, path, scopes, is_deprecated: DEPRECATED.has(`${name} ${path}`), ...exchange };
   }),
 );
 

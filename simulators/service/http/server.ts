@@ -6,10 +6,8 @@ import { callerOf } from "../keys.ts";
 import type { Caller } from "../keys.ts";
 import { openApi } from "../resources/openapi.ts";
 import { HttpError } from "./errors.ts";
+import { LIMITS, readJson } from "./limits.ts";
 import type { Answer, Operation, Service } from "./operation.ts";
-
-/** Largest request body, bytes. */
-const BODY_LIMIT = 256 * 1024;
 
 export interface HttpOptions {
   readonly service: Service;
@@ -21,7 +19,7 @@ export interface HttpOptions {
 /** The service's HTTP side, not yet listening. */
 export function buildHttp({ service, operations, faults, log }: HttpOptions): FastifyInstance {
   const app = Fastify({
-    bodyLimit: BODY_LIMIT,
+    ...LIMITS,
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     // A path that can't be decoded reaches no route: the same order, 401 first, then {error}.
@@ -34,7 +32,7 @@ export function buildHttp({ service, operations, faults, log }: HttpOptions): Fa
     },
   });
   const callers = new WeakMap<FastifyRequest, Caller>();
-  acceptEmptyJson(app);
+  acceptJson(app);
   app.addHook("onRequest", async (request, reply) => {
     void reply.header("date", new Date(service.now()).toUTCString());
     const caller = callerOf(service.db, request.headers.authorization, service.now());
@@ -57,7 +55,7 @@ export function buildHttp({ service, operations, faults, log }: HttpOptions): Fa
       handler: async (request, reply) => {
         const before = faults.onRoute(route, "before");
         if (before !== undefined && (await strike(before, reply))) return reply;
-        const answer = carryOut(service, operation, { request, caller: callers.get(request) });
+        const answer = await carryOut(service, operation, { request, caller: callers.get(request) });
         const after = faults.onRoute(route, "after");
         if (after !== undefined && (await strike(after, reply, answer.body))) return reply;
         return reply
@@ -70,14 +68,13 @@ export function buildHttp({ service, operations, faults, log }: HttpOptions): Fa
   return app;
 }
 
-/** A POST without a body may still say that it is JSON. */
-function acceptEmptyJson(app: FastifyInstance): void {
-  app.removeContentTypeParser("application/json");
+function acceptJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "string" }, (_, body, done) => {
     try {
-      done(null, body === "" ? null : (JSON.parse(body.toString()) as unknown));
-    } catch {
-      done(new HttpError(400, "the body is not JSON"), undefined);
+      done(null, readJson(body.toString()));
+    } catch (error) {
+      done(error as HttpError, undefined);
     }
   });
 }
@@ -86,7 +83,7 @@ function carryOut(
   service: Service,
   operation: Operation,
   from: { request: FastifyRequest; caller: Caller | undefined },
-): Answer {
+): Answer | Promise<Answer> {
   const { request, caller } = from;
   if (caller === undefined) throw new HttpError(401, "a valid Authorization header is needed");
   if (operation.scopes !== undefined && !operation.scopes.includes(caller.scope)) {

@@ -55,9 +55,9 @@ function create(call: Call): Answer {
   if (expires === undefined) throw badRequest("expires_at is not a timestamp");
   const key = randomBytes(32).toString("base64url");
   const id = randomUUID();
-  const sql = `INSERT INTO api_keys (id, account_id, name, prefix, hash, scope, created_at, expires_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
-  const values = [key.slice(0, 4), hashOf(key), scope, call.now, expires] as const;
+  const sql = `INSERT INTO api_keys (id, account_id, name, prefix, hash, scope, created_at, expires_at, user_id)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  const values = [key.slice(0, 4), hashOf(key), scope, call.now, expires, call.caller.user_id ?? null] as const;
   run(call.service.db, sql, id, call.caller.account_id, name, ...values);
   return created({ ...keysOf(call).find((one) => one["id"] === id), key });
 }

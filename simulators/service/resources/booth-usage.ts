@@ -1,5 +1,5 @@
 import type { BoothFigures } from "../figures/booth.ts";
-import { dayBuckets, evenBuckets } from "../figures/buckets.ts";
+import { dayBuckets, evenBuckets, hourBuckets } from "../figures/buckets.ts";
 import { runtimeMs } from "../figures/summary.ts";
 import type { Span } from "../figures/span.ts";
 import { msByMode } from "../figures/window.ts";
@@ -29,7 +29,7 @@ function runtimeSeries(call: Call): Answer {
   const { figures, window, tz } = asked(call);
   const unit = call.query["unit"] ?? "day";
   if (unit !== "day" && unit !== "hour") throw badRequest("unit is neither hour nor day");
-  const buckets = unit === "day" ? dayBuckets(window, tz) : evenBuckets(window, 3_600_000);
+  const buckets = unit === "day" ? dayBuckets(window, tz) : hourBuckets(window, tz);
   const items = buckets.map((span) => ({ time: formatTime(span.start), value: minutes(runtimeMs(figures, span)) }));
   return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
 }
@@ -78,12 +78,14 @@ function timeline(call: Call): Answer {
   return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
 }
 
-/** Stages that overlap the window, the newest first. */
+/** Stages that overlap the window, as it cuts them, the newest first. */
 function recentStages(call: Call): Answer {
   const { figures, window } = asked(call);
   const shown = figures.stages.filter((stage) => stage.end > window.start && stage.start < window.end);
-  const items = shown.reverse().map(({ mode, start, end }) => {
-    return { mode: MODE_NAMES[mode], start_time: formatTime(start), end_time: formatTime(end) };
-  });
+  const items = shown.reverse().map(({ mode, start, end }) => ({
+    mode: MODE_NAMES[mode],
+    start_time: formatTime(Math.max(start, window.start)),
+    end_time: formatTime(Math.min(end, window.end)),
+  }));
   return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
 }

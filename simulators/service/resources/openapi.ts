@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { CONTRACT } from "../http/contract-table.ts";
 import type { ContractRow } from "../http/contract-table.ts";
 import type { Operation } from "../http/operation.ts";
@@ -20,18 +21,26 @@ export function openApi(operations: readonly Operation[]): Record<string, unknow
   };
 }
 
-function operationObject({ path, scopes, is_deprecated }: ContractRow): Record<string, unknown> {
+function operationObject({ path, scopes, is_deprecated, query, ...exchange }: ContractRow): Record<string, unknown> {
   const failure = { description: "error", content: { "application/json": { schema: ERROR } } };
-  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: "path",
-    required: true,
-    schema: { type: "string" },
-  }));
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => parameter(name, "path"));
   return {
     ...(is_deprecated ? { deprecated: true } : {}),
     "x-scopes": scopes,
-    parameters,
-    responses: { "2XX": { description: "success" }, "4XX": failure },
+    parameters: [...inPath, ...query.map((name) => parameter(name, "query"))],
+    responses: { [exchange.status]: success(exchange), "4XX": failure },
+  };
+}
+
+function parameter(name: string | undefined, place: "path" | "query"): Record<string, unknown> {
+  return { name, in: place, required: place === "path", schema: { type: "string" } };
+}
+
+function success({ answer, csv }: Pick<ContractRow, "answer" | "csv">): Record<string, unknown> {
+  const json = answer === undefined ? {} : { "application/json": { schema: z.toJSONSchema(answer) } };
+  const text = csv === undefined ? {} : { "text/csv": { schema: { type: "string" } } };
+  return {
+    description: "success",
+    ...(answer === undefined && csv === undefined ? {} : { content: { ...json, ...text } }),
   };
 }

@@ -27,7 +27,8 @@ function periodOf(call: Call, tz: string): Span {
   const unit = call.query["unit"];
   if (unit === undefined || timeParam(call.query, "start") !== undefined)
     return windowParams(call.query, { tz, now: call.now });
-  const each = UNITS[unit.replace(/s$/, "")];
+  const name = unit.replace(/s$/, "");
+  const each = Object.hasOwn(UNITS, name) ? UNITS[name] : undefined;
   const length = Number(call.query["length"] ?? "1");
   if (each === undefined) throw badRequest("unit is none of hour, day, week, month");
   if (!Number.isInteger(length) || length < 1 || length > MAX_LENGTH)

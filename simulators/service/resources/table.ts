@@ -2,6 +2,10 @@ import { underContract } from "../http/contract-table.ts";
 import type { Operation } from "../http/operation.ts";
 import { accounts } from "./accounts.ts";
 import { regions } from "./regions.ts";
+import { alertTypes } from "./alert-types.ts";
+import { alerts } from "./alerts.ts";
+import { eventDefinitions } from "./event-definitions.ts";
+import { notifications } from "./notifications.ts";
 import { apiKeys } from "./api-keys.ts";
 import { users } from "./users.ts";
 import { passwords } from "./passwords.ts";
@@ -10,6 +14,7 @@ import { boothUsage } from "./booth-usage.ts";
 import { exportCsv } from "./export-csv.ts";
 import { help } from "./help.ts";
 import { filterServices } from "./filter-services.ts";
+import { filterTrends } from "./filter-trends.ts";
 import { utilizationReports } from "./utilization.ts";
 import { facilityUsage } from "./facility-usage.ts";
 import { validationIncidents } from "./validation-incidents.ts";
@@ -31,10 +36,13 @@ import { utilizationStats } from "./utilization-stats.ts";
 /** Every operation the service offers: one file per resource, one row here; who may call it stands in the contract's table. */
 export const OPERATIONS: readonly Operation[] = underContract([
   ...accounts,
+  ...alertTypes,
+  ...alerts,
   ...apiKeys,
   ...authenticate,
   ...boothOverview,
   ...boothUsage,
+  ...eventDefinitions,
   ...exportCsv,
   ...help,
   ...booths,
@@ -45,10 +53,12 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...filterMaintenanceHistory,
   ...filterMaintenances,
   ...filterServices,
+  ...filterTrends,
   ...frequencyByMode,
   ...history,
   ...latestUpdates,
   ...latestValues,
+  ...notifications,
   ...passwords,
   ...regions,
   ...revisionHistory,

@@ -7,11 +7,9 @@ import { ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { envelope, pagingParams } from "../http/query.ts";
 import { minutes } from "../time.ts";
-import { toWall } from "../zone.ts";
+import { localPeriod } from "../zone.ts";
 import { daysOf, facilityFleet, fleetOf, usageItem } from "./fleet.ts";
 import type { FleetBooth } from "./fleet.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Use over several booths: of the account, and of one facility. */
 export const utilizationReports: readonly Operation[] = [
@@ -30,21 +28,12 @@ function ofFacility(call: Call): Answer {
   return page(call, facilityFleet(call).map(usageItem));
 }
 
-/** The local day as YYYY-MM-DD; of a week its Monday, of a month its first. */
-function periodOf(tz: string, time: number, unit: string): string {
-  const midnight = Math.floor(toWall(tz, time) / DAY_MS) * DAY_MS;
-  const day = new Date(midnight);
-  if (unit === "month") return `${day.toISOString().slice(0, 7)}-01`;
-  const back = unit === "week" ? ((day.getUTCDay() + 6) % 7) * DAY_MS : 0;
-  return new Date(midnight - back).toISOString().slice(0, 10);
-}
-
 function groupsOf(fleet: FleetBooth, by: string): [group: string, window: Span][] {
   const { booth, region_id, window, calendar } = fleet;
   if (by === "booth") return [[booth.id, window]];
   if (by === "facility") return [[booth.facility_id, window]];
   if (by === "region") return [[region_id, window]];
-  return dayBuckets(window, calendar.tz).map((span) => [periodOf(calendar.tz, span.start, by), span]);
+  return dayBuckets(window, calendar.tz).map((span) => [localPeriod(calendar.tz, span.start, by), span]);
 }
 
 function bucketed(call: Call): Answer {
@@ -70,7 +59,7 @@ function trends(call: Call): Answer {
   const periods = new Map<string, { used: number; cycles: number[] }>();
   for (const fleet of fleetOf(call)) {
     for (const { span, cycles, is_working } of daysOf(fleet)) {
-      const period = periodOf(fleet.calendar.tz, span.start, "day");
+      const period = localPeriod(fleet.calendar.tz, span.start, "day");
       const sum = periods.get(period) ?? { used: 0, cycles: [] };
       sum.used += Number(utilization(fleet.figures, fleet.calendar, span)["utilization_minutes"]) * 60_000;
       if (is_working) sum.cycles.push(cycles);
@@ -95,7 +84,7 @@ function cyclesUtilization(call: Call): Answer {
   const items = fleetOf(call).flatMap((fleet) =>
     dayBuckets(fleet.window, fleet.calendar.tz).map((span) => {
       const { cycle_count, utilization_minutes, working_minutes } = utilization(fleet.figures, fleet.calendar, span);
-      const period = periodOf(fleet.calendar.tz, span.start, "day");
+      const period = localPeriod(fleet.calendar.tz, span.start, "day");
       return { booth_id: fleet.booth.id, period, cycle_count, utilization_minutes, working_minutes };
     }),
   );

@@ -1,6 +1,6 @@
 import type { EventRecord } from "../types/record.ts";
-import type { Milliseconds, TagName } from "../types/units.ts";
-import type { Fold, IncidentState } from "./state.ts";
+import type { EpochMs, Milliseconds, TagName } from "../types/units.ts";
+import type { DeriveState, Fold, IncidentState } from "./state.ts";
 import { stamp } from "./state.ts";
 
 /** Without a further occurrence an incident is resolved after this. */
@@ -28,6 +28,16 @@ export function report(fold: Fold, incident: Incident): void {
   push(fold, incidents[key], null);
 }
 
+/** Whether an incident of that check and tag was first seen after `since`, and is open. */
+export function isOpenSince(
+  { incidents }: DeriveState,
+  { check, tag_name }: Pick<Incident, "check" | "tag_name">,
+  since: EpochMs,
+): boolean {
+  const open = incidents[keyOf(check, tag_name)];
+  return open !== undefined && open.first_seen_at > since;
+}
+
 /** The check was made and found nothing wrong. */
 export function pass(fold: Fold, check: string, tag_name: TagName): void {
   const key = keyOf(check, tag_name);
@@ -35,6 +45,11 @@ export function pass(fold: Fold, check: string, tag_name: TagName): void {
   if (open === undefined) return;
   open.good += 1;
   if (open.good >= RESOLVED_AFTER_GOOD) resolve(fold, key);
+}
+
+/** One reading is proof enough: resolved now. */
+export function clear(fold: Fold, check: string, tag_name: TagName): void {
+  resolve(fold, keyOf(check, tag_name));
 }
 
 /** Reports or passes. `incident` is made only where it is needed. */

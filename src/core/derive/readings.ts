@@ -5,7 +5,7 @@ import type { Count } from "./counters.ts";
 import { book, countOf, maxRateOf, unitsPerHour } from "./counters.ts";
 import { bridgeMs } from "./coverage.ts";
 import { addCount } from "./hours.ts";
-import { report } from "./incidents.ts";
+import { clear, report } from "./incidents.ts";
 import { isRestart } from "./restart.ts";
 import { rememberIncrement } from "./recent.ts";
 import { readRevision } from "./revisions.ts";
@@ -39,6 +39,8 @@ export function judgeReadings(fold: Fold, parameters: Parameters): Evidence {
     const tag = parameters.tags[reading.tag];
     if (tag === undefined || reading.quality === "bad" || reading.value === null) continue;
     if (tag.role !== undefined) readRevision(state, tag.role, reading.value);
+    // Only polls of the booth's own PLC have readings.
+    if (tag.role === "plc_serial") clear(fold, "identity", reading.tag);
     if (isRestart(state, reading, tag)) restarted = true;
     if (tag.role === "filter_reset" && tag.filter !== undefined && isEdge(state, reading)) pressed.add(tag.filter);
     if (tag.counter !== undefined) counters.push(counterReading(fold, reading, tag));

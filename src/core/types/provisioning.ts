@@ -1,5 +1,5 @@
-import type { ServiceRecord } from "./service.ts";
-import type { EpochMs, Serial } from "./units.ts";
+import type { ClaimIntent, ServiceRecord } from "./service.ts";
+import type { EpochMs, Seq, Serial } from "./units.ts";
 
 /** Main path in order, then the side states. Polling and buffering run in every one of them. */
 export type ProvisioningState =
@@ -24,6 +24,24 @@ export type ProvisioningState =
 export interface Confirmation {
   readonly by: string;
   readonly note: string;
+  /** Also where another gateway holds the booth: this one takes its place. Absent: no. */
+  readonly replace?: boolean | undefined;
+}
+
+/** Under which name the log goes to the service, from which seq on. The log itself has one name for ever. */
+export interface StreamLabel {
+  readonly id: string;
+  /** Records before it went, or belong, elsewhere. */
+  readonly from_seq: Seq;
+  readonly predecessor: { readonly stream_id: string; readonly last_seq: Seq } | null;
+}
+
+/** The booth is being given up: what was recorded up to `last_seq` is delivered first. */
+export interface Leaving {
+  readonly to: "released" | "decommissioned";
+  /** "wrong_serial": the service takes the stream off the booth, and nothing needs to be delivered first. */
+  readonly reason: string;
+  readonly last_seq: Seq;
 }
 
 /** One booth's provisioning, persisted whole at each transition. */
@@ -33,7 +51,11 @@ export interface ProvisioningRow {
   readonly serial: Serial | null;
   readonly confirmed: Confirmation | null;
   /** Stored before the first claim is sent, so that a power cut repeats the same request. */
-  readonly claim: { readonly id: string; readonly expected_generation: number } | null;
+  readonly claim: {
+    readonly id: string;
+    readonly expected_generation: number;
+    readonly intent: ClaimIntent;
+  } | null;
   readonly generation: number | null;
   /** The service's record as last read. */
   readonly record: ServiceRecord | null;
@@ -44,4 +66,9 @@ export interface ProvisioningRow {
   readonly attempt: number;
   /** Monotonic time can't be kept over a boot: a stored wait is measured anew after a start. */
   readonly wait_ms: number;
+  /** null: under the log's own name, from its oldest record on. */
+  readonly stream: StreamLabel | null;
+  readonly leaving: Leaving | null;
+  /** Suspended: nothing after it is offered to the service; null: no limit. */
+  readonly last_seq: Seq | null;
 }

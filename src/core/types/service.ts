@@ -1,5 +1,5 @@
 import type { FilterLimits, FilterType, WorkingHours } from "./booth.ts";
-import type { Serial } from "./units.ts";
+import type { EpochMs, Seq, Serial, StreamId } from "./units.ts";
 
 /** The service's provisioning record of a booth, as far as the gateway uses it. */
 export interface ServiceRecord {
@@ -32,6 +32,9 @@ export interface ServiceRecord {
   } | null;
 }
 
+/** How a claim is meant; a take-over ends the binding of the gateway that holds the booth. */
+export type ClaimIntent = "claim" | "take_over";
+
 /** What came of one request to the service. `keep`: try again, not before `after_ms` where the service said so. */
 export type ServiceAnswer<T> =
   | { readonly kind: "ok"; readonly value: T }
@@ -40,3 +43,35 @@ export type ServiceAnswer<T> =
   | { readonly kind: "denied"; readonly reason: string }
   | { readonly kind: "reject"; readonly reason: string }
   | { readonly kind: "keep"; readonly reason: string; readonly after_ms: number | null };
+
+/** What the gateway says of a booth's devices, on change and every 6 h; the service ignores an older `seq`. */
+export interface Reported {
+  readonly firmware_version: string | null;
+  readonly last_firmware_update: EpochMs | null;
+  readonly plc_program: string | null;
+  readonly plc_program_revision: string | null;
+  readonly last_program_update: EpochMs | null;
+  readonly connectivity_status: "Active" | "Idle" | "Offline";
+  /** Wire name of the last stage in the run set. */
+  readonly last_active_mode: string | null;
+  readonly plc: {
+    readonly protocol: string;
+    readonly address: string;
+    readonly vendor: string;
+    readonly serial_number: string | null;
+  };
+  readonly seq: Seq;
+  readonly sent_at: EpochMs;
+}
+
+export interface Claim {
+  readonly serial: string;
+  readonly gateway_id: string;
+  /** Only its SHA-256 goes into the claim. */
+  readonly credential: string;
+  readonly stream: StreamId;
+  readonly claim_id: string;
+  readonly expected_generation: number;
+  readonly intent: ClaimIntent;
+  readonly confirmed: { readonly by: string; readonly note: string };
+}

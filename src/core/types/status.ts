@@ -2,9 +2,16 @@ import type { ProvisioningState } from "./provisioning.ts";
 import type { BoothSummary } from "./summary.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
 
-/** A connection as people are told of it. */
+/** What is wrong, and what to do about it, in words for the technician. */
+export interface Trouble {
+  readonly reason: string;
+  readonly advice: string;
+}
+
+/** A connection as people are told of it. Degraded: it answers, but not all, or not as the booth's own. */
 export type LinkStatus =
   | { readonly kind: "up"; readonly since: EpochMs }
+  | ({ readonly kind: "degraded"; readonly since: EpochMs } & Trouble)
   | {
       readonly kind: "down";
       readonly since: EpochMs;
@@ -21,6 +28,17 @@ export interface StorageStatus {
   readonly max_bytes: number;
   /** Until records that the service doesn't have must be given up, if it takes none; null: no rate is known yet. */
   readonly hours_to_full: number | null;
+  /** Records of this booth that were found damaged and taken out, or couldn't be salvaged. */
+  readonly quarantined: number;
+  readonly health: StorageHealth;
+}
+
+/** How the store's disk and file are. */
+export interface StorageHealth {
+  /** Others have filled the disk: the space kept back for that is used up, or there is none to keep back. */
+  readonly low: boolean;
+  /** Files set aside because they were damaged, oldest first; what could be read of them is in the store. */
+  readonly damaged_files: readonly string[];
 }
 
 export interface BoothStatus {
@@ -37,7 +55,13 @@ export interface BoothStatus {
     readonly reason: string;
     readonly advice: string;
   };
-  readonly plc: LinkStatus & { readonly address: string };
+  readonly plc: LinkStatus & {
+    readonly address: string;
+    /** The serial number that the PLC itself shows, whether it is the booth's or not; null: none was read. */
+    readonly shows_serial: string | null;
+  };
+  /** Corrected time of this status: what the booth's records go by, whatever the wall clock shows. */
+  readonly time: EpochMs;
   readonly now: BoothSummary | null;
   readonly log: {
     readonly taken: number;

@@ -1,8 +1,9 @@
 import { decodePoint } from "../../core/decode.ts";
-import type { Orders } from "../../core/decode.ts";
+import type { BlockData, Orders } from "../../core/decode.ts";
 import { LinkError } from "../../core/link-error.ts";
 import type { Holes } from "../../core/plan.ts";
 import { addHole, forgetHoles } from "../../core/plan-split.ts";
+import type { ModbusTag } from "../../core/types/profile.ts";
 import type { Sample } from "../../core/types/sample.ts";
 import type { GroupPlan } from "./group-plan.ts";
 import type { PieceOutcome } from "./read-piece.ts";
@@ -26,19 +27,29 @@ export function learn(before: Holes, outcome: PieceOutcome): Holes {
 
 /** One sample per tag in the profile's order. What wasn't asked for this time lies in a hole. */
 export function samplesOf(plan: GroupPlan, outcome: PieceOutcome, orders: Orders): readonly Sample[] {
-  const samples = new Map<number, Sample>();
+  const samples = new Array<Sample | undefined>(plan.tags.length);
   for (const { piece, data } of outcome.answered) {
     for (const index of piece.indices) {
       const tag = plan.tags[index];
-      if (tag === undefined) continue;
-      const at = { data, index: tag.point.address - piece.block.address };
-      samples.set(index, { tag: tag.name, ...decodePoint(tag.point, orders, at) });
+      if (tag !== undefined) samples[index] = decodedSample(tag, orders, { data, address: piece.block.address });
     }
   }
   for (const { piece, code } of outcome.refused) {
-    for (const index of piece.indices) samples.set(index, unread(plan, index, `exception_${code}`));
+    for (const index of piece.indices) samples[index] = unread(plan, index, `exception_${code}`);
   }
-  return plan.tags.map((_, index) => samples.get(index) ?? unread(plan, index, "hole"));
+  return Array.from(samples, (sample, index) => sample ?? unread(plan, index, "hole"));
+}
+
+/** Written out: a spread here was a fifth of a poll's CPU. */
+function decodedSample(
+  { name, point }: ModbusTag,
+  orders: Orders,
+  block: { data: BlockData; address: number },
+): Sample {
+  const decoded = decodePoint(point, orders, { data: block.data, index: point.address - block.address });
+  return decoded.quality === "good"
+    ? { tag: name, value: decoded.value, quality: "good" }
+    : { tag: name, value: null, quality: "bad", reason: decoded.reason };
 }
 
 function unread(plan: GroupPlan, index: number, reason: string): Sample {

@@ -1,0 +1,27 @@
+import type { Db } from "../db.ts";
+import { DEMO_ADMIN_KEY, seedDemo } from "./seed-demo.ts";
+
+const BOOTHS = 50;
+const DAYS = 90;
+const WIDTH = 25;
+
+/** "[=====>                   ] 10 of 50 booths, 129,455 records" */
+export function barOf(done: number, total: number, records: number): string {
+  const full = Math.round((done / total) * WIDTH);
+  const bar = "=".repeat(full) + (full < WIDTH ? ">" : "");
+  return `[${bar.padEnd(WIDTH)}] ${done} of ${total} booths, ${records.toLocaleString("en-US")} records`;
+}
+
+export interface BarOptions {
+  readonly now: number;
+  readonly signal: AbortSignal;
+  /** Shows how far it is: each text takes the place of the one before. */
+  readonly show: (text: string) => void;
+}
+
+/** Seeds the demo of full size where it isn't there yet; answers one line about who may see it. */
+export async function seedFullDemo(db: Db, { now, signal, show }: BarOptions): Promise<string> {
+  const onBooth = (done: number, records: number): void => show(barOf(done, BOOTHS, records));
+  await seedDemo(db, { seed: 1, booths: BOOTHS, days: DAYS, now, signal, onBooth });
+  return `demo: ${BOOTHS} booths, ${DAYS} days; Authorization: ${DEMO_ADMIN_KEY}`;
+}

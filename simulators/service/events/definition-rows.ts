@@ -1,0 +1,127 @@
+import { inTransaction, row, rows, run } from "../db.ts";
+import type { Db } from "../db.ts";
+import { evaluateAnew } from "./evaluate.ts";
+import type { EvaluationPeriod } from "./periods.ts";
+import type { Rule } from "./rules.ts";
+
+export const CATEGORIES = [
+  "Safety & Regulatory",
+  "Booth Utilization",
+  "Cycle Production",
+  "Energy Consumption",
+  "Service Adherence",
+  "Other",
+] as const;
+
+/** What people write of an event definition. */
+export interface DefinitionFields {
+  readonly name: string;
+  readonly description: string | null;
+  readonly category: (typeof CATEGORIES)[number];
+  readonly event_type: "tag" | "aggregate";
+  readonly evaluation_period: EvaluationPeriod;
+  /** Minutes. */
+  readonly min_duration: number;
+  readonly rules: readonly Rule[];
+  readonly enabled: boolean;
+  readonly send_email: boolean;
+  /** UTC time of day; null: as soon as the period is over. */
+  readonly send_notification_at: string | null;
+  /** None: every booth of the account. */
+  readonly booth_ids: readonly string[];
+  readonly user_ids: readonly string[];
+}
+
+export interface DefinitionRow extends DefinitionFields {
+  readonly id: string;
+  readonly account_id: string;
+  readonly created_by: string | null;
+  readonly last_edited_by: string | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly rules_since: number;
+}
+
+type Raw = Omit<DefinitionRow, "rules" | "enabled" | "send_email" | "booth_ids" | "user_ids"> & {
+  readonly rules: string;
+  readonly enabled: number;
+  readonly send_email: number;
+};
+
+/** An account's definitions by name; of one id if given. */
+export function definitionRows(db: Db, accountId: string, id?: string): DefinitionRow[] {
+  const sql = "SELECT * FROM event_definitions WHERE account_id = ? AND id = coalesce(?, id) ORDER BY name, id";
+  const booths = "SELECT booth_id AS id FROM event_definition_booths WHERE definition_id = ? ORDER BY booth_id";
+  const users = "SELECT user_id AS id FROM event_definition_users WHERE definition_id = ? ORDER BY user_id";
+  return rows<Raw>(db, sql, accountId, id ?? null).map((raw) => ({
+    ...raw,
+    rules: JSON.parse(raw.rules) as Rule[],
+    enabled: raw.enabled === 1,
+    send_email: raw.send_email === 1,
+    booth_ids: rows<{ id: string }>(db, booths, raw.id).map((found) => found.id),
+    user_ids: rows<{ id: string }>(db, users, raw.id).map((found) => found.id),
+  }));
+}
+
+/** Which of the ids the account hasn't. */
+export function strangers(db: Db, accountId: string, { booth_ids, user_ids }: DefinitionFields): string[] {
+  const booth = "SELECT 1 FROM booths WHERE id = ? AND account_id = ?";
+  const user = "SELECT 1 FROM users WHERE id = ? AND account_id = ?";
+  return [
+    ...booth_ids.filter((id) => row(db, booth, id, accountId) === undefined),
+    ...user_ids.filter((id) => row(db, user, id, accountId) === undefined),
+  ];
+}
+
+/** Stores a definition; where its rules differ from those before, what they found in periods not over yet goes. */
+export function saveDefinition(db: Db, definition: Omit<DefinitionRow, "rules_since">, before?: DefinitionRow): void {
+  const { id, account_id, name, description, category, event_type, evaluation_period, min_duration } = definition;
+  const { rules, enabled, send_email, send_notification_at, created_by, last_edited_by } = definition;
+  const { created_at, updated_at } = definition;
+  const isNew = before === undefined || rulesOf(before) !== rulesOf(definition);
+  const rules_since = isNew ? updated_at : before.rules_since;
+  const columns = "name description category event_type evaluation_period min_duration rules enabled send_email".split(
+    " ",
+  );
+  columns.push("send_notification_at", "last_edited_by", "updated_at", "rules_since");
+  const values = [name, description, category, event_type, evaluation_period, min_duration, JSON.stringify(rules)];
+  const flags = [enabled ? 1 : 0, send_email ? 1 : 0, send_notification_at, last_edited_by, updated_at, rules_since];
+  const sql = `INSERT INTO event_definitions (${columns.join(", ")}, id, account_id, created_by, created_at)
+    VALUES (${[...columns, "", "", "", ""].map(() => "?").join(", ")})
+    ON CONFLICT (id) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`;
+  inTransaction(db, () => {
+    run(db, sql, ...values, ...flags, id, account_id, created_by, created_at);
+    if (isNew) forgetOpenPeriods(db, id, updated_at);
+    run(db, "DELETE FROM event_definition_booths WHERE definition_id = ?", id);
+    for (const booth of definition.booth_ids)
+      run(db, "INSERT OR IGNORE INTO event_definition_booths VALUES (?, ?)", id, booth);
+    setUsers(db, definition);
+  });
+  evaluateAnew(db);
+}
+
+/** A definition goes; what was told of it stays. */
+export function removeDefinition(db: Db, id: string, now: number): void {
+  inTransaction(db, () => {
+    forgetOpenPeriods(db, id, now);
+    run(db, "DELETE FROM event_definitions WHERE id = ?", id);
+  });
+}
+
+function rulesOf(definition: DefinitionFields): string {
+  const { event_type, evaluation_period, min_duration, rules, enabled, booth_ids } = definition;
+  return JSON.stringify([event_type, evaluation_period, min_duration, rules, enabled, [...booth_ids].sort()]);
+}
+
+function forgetOpenPeriods(db: Db, id: string, now: number): void {
+  run(db, "DELETE FROM events WHERE definition_id = ? AND period_end > ?", id, now);
+}
+
+/** Who was told already keeps the instant; who is new is told of periods that end from now on. */
+function setUsers(db: Db, { id, user_ids, updated_at }: Pick<DefinitionRow, "id" | "user_ids" | "updated_at">): void {
+  const gone =
+    "DELETE FROM event_definition_users WHERE definition_id = ? AND user_id NOT IN (SELECT value FROM json_each(?))";
+  run(db, gone, id, JSON.stringify(user_ids));
+  const add = "INSERT OR IGNORE INTO event_definition_users (definition_id, user_id, added_at) VALUES (?, ?, ?)";
+  for (const user of user_ids) run(db, add, id, user, updated_at);
+}

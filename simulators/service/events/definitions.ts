@@ -1,0 +1,54 @@
+import type { BoothFigures } from "../figures/booth.ts";
+import { clip } from "../figures/span.ts";
+import type { Span } from "../figures/span.ts";
+import type { Calendar } from "../figures/summary.ts";
+import { periodFigures } from "./figures.ts";
+import { endedPeriods, FINAL_MS, periodOf } from "./periods.ts";
+import type { EvaluationPeriod } from "./periods.ts";
+import { holds, spansOfRules } from "./rules.ts";
+import type { Rule } from "./rules.ts";
+
+/** What an event definition looks for. */
+export interface Definition {
+  readonly event_type: "tag" | "aggregate";
+  readonly evaluation_period: EvaluationPeriod;
+  readonly min_duration_ms: number;
+  readonly rules: readonly Rule[];
+  /** The rules are as they are since then: periods that were over by then are left as they were found. */
+  readonly rules_since: number;
+}
+
+export interface FoundEvent extends Span {
+  /** The local day or week in which it began. */
+  readonly period: Span;
+}
+
+export interface EvaluatedBooth {
+  readonly figures: BoothFigures;
+  readonly calendar: Calendar;
+}
+
+/**
+ * A definition's events of one booth. Of tags: each stretch in which all rules hold without a gap, min_duration long.
+ * Of aggregates: each period, once it is over, whose figures fit; where nothing was observed nobody can say.
+ */
+export function eventsOf(definition: Definition, { figures, calendar }: EvaluatedBooth): FoundEvent[] {
+  const { event_type, evaluation_period, min_duration_ms, rules, rules_since } = definition;
+  const { tz } = calendar;
+  const first = Math.max(rules_since, figures.stages[0]?.start ?? figures.now);
+  if (event_type === "aggregate") {
+    const periods = endedPeriods(tz, evaluation_period, { from: first, until: figures.now - FINAL_MS });
+    return periods
+      .filter((period) => fits({ figures, calendar }, rules, period))
+      .map((period) => ({ ...period, period }));
+  }
+  const start = periodOf(tz, evaluation_period, rules_since).start;
+  return clip(spansOfRules(figures.log, rules), { start, end: Infinity })
+    .filter((span) => span.end - span.start >= min_duration_ms)
+    .map((span) => ({ ...span, period: periodOf(tz, evaluation_period, span.start) }));
+}
+
+function fits({ figures, calendar }: EvaluatedBooth, rules: readonly Rule[], period: Span): boolean {
+  const found = periodFigures(figures, calendar, period);
+  return found !== undefined && rules.every((rule) => found[rule.tag] !== null && holds(rule, found[rule.tag]));
+}

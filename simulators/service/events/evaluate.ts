@@ -1,0 +1,62 @@
+import { calendarOfFacility } from "../calendar.ts";
+import type { Db } from "../db.ts";
+import { inTransaction, rows } from "../db.ts";
+import { boothFigures, logVersion } from "../figures/booth.ts";
+import { localDay } from "../zone.ts";
+import { alertsOf } from "./alert-types.ts";
+import type { AlertType } from "./alert-types.ts";
+import { eventsOf } from "./definitions.ts";
+import { FINAL_MS } from "./periods.ts";
+import { alertTypesOf, definitionsOf } from "./stored.ts";
+import type { StoredDefinition } from "./stored.ts";
+import { writeAlerts, writeEvents } from "./write.ts";
+
+const evaluated = new WeakMap<Db, Map<string, string>>();
+
+/** What was evaluated counts no more: definitions or alert types have changed. */
+export function evaluateAnew(db: Db): void {
+  evaluated.delete(db);
+}
+
+export interface WatchedBooth {
+  readonly id: string;
+  readonly account_id: string;
+  readonly facility_id: string;
+}
+
+/** The booths that an enabled definition or alert type of their account may look at; of one account if named. */
+export function watchedBooths(db: Db, accountId?: string): WatchedBooth[] {
+  const sql = `SELECT id, account_id, facility_id FROM booths WHERE account_id = coalesce(?, account_id) AND (
+      account_id IN (SELECT account_id FROM event_definitions WHERE enabled = 1)
+      OR account_id IN (SELECT account_id FROM alert_types WHERE enabled = 1)) ORDER BY id`;
+  return rows<WatchedBooth>(db, sql, accountId ?? null);
+}
+
+/** All of one account's booths at once. */
+export function evaluateAccount(db: Db, accountId: string, now: number): void {
+  for (const booth of watchedBooths(db, accountId)) evaluateBooth(db, booth, now);
+}
+
+/** Brings a booth's events and alerts up to its log; false: neither log, rules nor local day have changed since the last time. */
+export function evaluateBooth(db: Db, booth: WatchedBooth, now: number): boolean {
+  const calendar = calendarOfFacility(db, booth.facility_id);
+  if (calendar === undefined) return false;
+  const stamp = `${logVersion(db, booth.id)} ${localDay(calendar.tz, now - FINAL_MS).start}`;
+  let done = evaluated.get(db);
+  if (done === undefined) evaluated.set(db, (done = new Map<string, string>()));
+  if (done.get(booth.id) === stamp) return false;
+  const figures = boothFigures(db, booth.id, now);
+  const events = definitionsOf(db, booth).map((definition): [StoredDefinition, ReturnType<typeof eventsOf>] => [
+    definition,
+    eventsOf(definition, { figures, calendar }),
+  ]);
+  const alerts = alertTypesOf(db, booth.account_id).map(
+    (type): [typeof type & AlertType, ReturnType<typeof alertsOf>] => [type, alertsOf(type, figures)],
+  );
+  inTransaction(db, () => {
+    for (const [definition, found] of events) writeEvents(db, { ...definition, booth_id: booth.id, now }, found);
+    for (const [type, found] of alerts) writeAlerts(db, { ...type, booth_id: booth.id }, found);
+  });
+  done.set(booth.id, stamp);
+  return true;
+}

@@ -1,0 +1,39 @@
+import type { Span } from "../figures/span.ts";
+import { localDay, localWeek } from "../zone.ts";
+
+/** A period is looked at as a whole, and told of, so long after its end: its last records are then there. */
+export const FINAL_MS = 10 * 60_000;
+
+export type EvaluationPeriod = "daily" | "weekly";
+
+/** The local day, or week from Monday, that holds the instant. */
+export function periodOf(tz: string, kind: EvaluationPeriod, time: number): Span {
+  return kind === "daily" ? localDay(tz, time) : localWeek(tz, time);
+}
+
+/** Every whole period from the one that holds `from` up to those over at `until`. */
+export function endedPeriods(
+  tz: string,
+  kind: EvaluationPeriod,
+  { from, until }: { from: number; until: number },
+): Span[] {
+  const out: Span[] = [];
+  for (let period = periodOf(tz, kind, from); period.end <= until; period = periodOf(tz, kind, period.end))
+    out.push(period);
+  return out;
+}
+
+const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/;
+
+export function isTimeOfDay(text: string): boolean {
+  return TIME_OF_DAY.test(text);
+}
+
+/** The first instant from `end` on at which it is that time of day in UTC; null: at once. */
+export function dueAfter(end: number, timeOfDay: string | null): number {
+  if (timeOfDay === null) return end;
+  const [hours = 0, minutes = 0, seconds = 0] = timeOfDay.split(":").map(Number);
+  const midnight = Math.floor(end / 86_400_000) * 86_400_000;
+  const due = midnight + ((hours * 60 + minutes) * 60 + seconds) * 1000;
+  return due >= end ? due : due + 86_400_000;
+}

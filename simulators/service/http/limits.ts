@@ -1,0 +1,64 @@
+import type { Socket } from "node:net";
+import { STATUS_CODES } from "node:http";
+import type { Server } from "node:http";
+import type { FastifyHttpOptions } from "fastify";
+import { HttpError } from "./errors.ts";
+
+/** Largest request body, bytes. */
+const BODY_LIMIT = 256 * 1024;
+/** Deeper than any body of the interface; beyond some thousands, writing such a value back would exhaust the stack. */
+const MAX_DEPTH = 32;
+/** A whole request, its body included, must have come within this time; a slower one is cut with 408. */
+const REQUEST_MS = 10_000;
+/** How often the connections are looked over for such requests. */
+const LOOK_OVER_MS = 500;
+
+/** What a caller may cost: size and time of a request, and an answer in the service's form where HTTP itself is broken. */
+export const LIMITS = {
+  bodyLimit: BODY_LIMIT,
+  requestTimeout: REQUEST_MS,
+  http: { connectionsCheckingInterval: LOOK_OVER_MS, headersTimeout: REQUEST_MS },
+  clientErrorHandler: answerBrokenHttp,
+} satisfies FastifyHttpOptions<Server>;
+
+const BROKEN: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
+
+/** Nothing can be asked of a request that isn't one: the answer is written by hand, and the connection ends. */
+function answerBrokenHttp(error: { readonly code: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || socket.destroyed) return;
+  // A second answer to a request whose body broke off after the first would be taken for the next request's.
+  if (socket.bytesWritten > 0) {
+    socket.destroySoon();
+    return;
+  }
+  const status = BROKEN[error.code] ?? 400;
+  const reason = STATUS_CODES[status] ?? "";
+  const body = JSON.stringify({ error: reason.toLowerCase() });
+  const head = `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  if (socket.writable) socket.write(`${head}Connection: close\r\n\r\n${body}`);
+  socket.destroySoon();
+}
+
+/** The body's JSON; null for none, since a POST without a body may still say that it is JSON. Throws an HttpError: 400. */
+export function readJson(text: string): unknown {
+  if (text === "") return null;
+  if (depthOf(text) > MAX_DEPTH) throw new HttpError(400, "the body is nested too deeply");
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new HttpError(400, "the body is not JSON");
+  }
+}
+
+/** How deep brackets are nested outside of strings. */
+function depthOf(text: string): number {
+  let [depth, deepest, isQuoted] = [0, 0, false];
+  for (let i = 0; i < text.length; i += 1) {
+    const letter = text[i];
+    if (letter === '"') isQuoted = !isQuoted;
+    else if (isQuoted) i += letter === "\\" ? 1 : 0;
+    else if (letter === "{" || letter === "[") deepest = Math.max(deepest, ++depth);
+    else if (letter === "}" || letter === "]") depth -= 1;
+  }
+  return deepest;
+}

@@ -1,0 +1,214 @@
+import { cpSync, rmSync } from "node:fs";
+import { expect, it } from "vitest";
+import { findProfile } from "../../src/config/profile.ts";
+import type { Agent } from "../../src/agent/agent.ts";
+import type { BoothStatus } from "../../src/core/types/status.ts";
+import { row, rows, run } from "../../simulators/service/db.ts";
+import { serviceFigures } from "../support/figures.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { SERIAL } from "../support/virtual-service.ts";
+import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+
+/** Mon 2026-03-02 07:50 in Denver: the day's first cycles follow. */
+const START = Date.UTC(2026, 2, 2, 14, 50);
+const MINUTE = 60_000;
+const BY = { by: "alex", note: "" };
+
+const boothOf = (agent: Agent): BoothStatus => {
+  const [booth] = agent.status().booths;
+  if (booth === undefined) throw new Error("the agent has no booth");
+  return booth;
+};
+const stateOf = (agent: Agent): string => boothOf(agent).provisioning.state;
+const until = (site: VirtualSite, agent: Agent, state: string): Promise<void> =>
+  site.clock.runUntil(() => stateOf(agent) === state, 30 * MINUTE);
+
+/** The streams at the service in the order in which they came, with what it stored of each. */
+function streamsAt(site: VirtualSite): readonly StreamAtService[] {
+  return rows<StreamAtService>(
+    site.service.db,
+    `SELECT s.stream_id, s.booth_id, s.generation, s.first_seq, s.acked_seq, s.withdrawn_at IS NOT NULL AS withdrawn,
+       s.predecessor_stream_id AS predecessor, s.conflicts_offered AS conflicts, count(r.seq) AS stored,
+       min(r.seq) AS least, max(r.seq) AS most
+     FROM streams s LEFT JOIN records r ON r.stream_no = s.id GROUP BY s.id ORDER BY s.id`,
+  );
+}
+
+interface StreamAtService {
+  readonly stream_id: string;
+  readonly booth_id: string;
+  readonly generation: number;
+  readonly first_seq: number;
+  readonly acked_seq: number;
+  readonly withdrawn: 0 | 1;
+  readonly predecessor: string | null;
+  readonly conflicts: number;
+  readonly stored: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+it("a gateway takes a broken one's place; what that one had recorded before still arrives, and then it stops", async () => {
+  const old = virtualSite({ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 1 });
+  await old.start();
+  await old.clock.run(40 * MINUTE);
+  old.service.way.down = true;
+  await old.clock.run(10 * MINUTE);
+  old.kill();
+  old.service.way.down = false;
+  const broke = old.clock.wall();
+  await old.clock.run(15 * MINUTE);
+
+  const fresh = virtualSite({
+    folder: temporaryFolder(),
+    scenario: "busy-day",
+    start: START,
+    seed: 2,
+    unnamed: true,
+    beside: old,
+  });
+  const agent = await fresh.start();
+  await agent.enterSerial("booth-1", SERIAL, BY);
+  await until(fresh, agent, "conflict");
+  expect(boothOf(agent).provisioning.reason).toMatch(/^bound to another gateway/);
+  await agent.confirm("booth-1", { ...BY, replace: true });
+  await until(fresh, agent, "active");
+  expect(boothOf(agent).provisioning.generation).toBe(2);
+  await fresh.clock.run(20 * MINUTE);
+
+  const revived = await old.start();
+  await until(old, revived, "suspended");
+  await fresh.clock.run(30 * MINUTE);
+  expect(boothOf(revived).provisioning.reason).toMatch(/^another gateway .* has taken this booth over$/);
+  const [first, second] = streamsAt(fresh);
+  // What it read before it broke, to the last record committed, without a hole; what it reads now is nobody's.
+  expect(first).toMatchObject({ generation: 1, first_seq: 1, least: 1, conflicts: 0 });
+  expect(first?.stored).toBe(first?.most);
+  const last = row<{ time: number }>(
+    fresh.service.db,
+    "SELECT max(time) AS time FROM records WHERE stream_no = 1 AND kind = 'h'",
+  );
+  expect(last?.time).toBeGreaterThan(broke - 2 * MINUTE);
+  expect(last?.time).toBeLessThan(broke + 15 * MINUTE);
+  expect(second).toMatchObject({ generation: 2, first_seq: 1, least: 1, conflicts: 0 });
+  expect(second?.stored).toBe(second?.most);
+  const sent = streamsAt(fresh)[0]?.acked_seq;
+  await fresh.clock.run(30 * MINUTE);
+  expect(streamsAt(fresh)[0]?.acked_seq).toBe(sent);
+  expect(stateOf(agent)).toBe("active");
+  const { minutes } = serviceFigures(fresh.service, { start: START, end: fresh.clock.wall() - MINUTE });
+  // Nobody looked from the break until the replacement's start.
+  expect(minutes["No Data"]).toBeGreaterThan(14);
+  expect(minutes["No Data"]).toBeLessThan(17);
+  expect([...old.lines, ...fresh.lines].filter((line) => line.startsWith("FAILED"))).toEqual([]);
+  fresh.close();
+  old.close();
+});
+
+it("a booth given up is flushed first; bound again it goes on under another name without a hole", async () => {
+  const site = virtualSite({ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 3 });
+  const agent = await site.start();
+  await site.clock.run(10 * MINUTE);
+  site.service.way.down = true;
+  await agent.leave("booth-1", { to: "released", reason: "" });
+  await site.clock.run(10 * MINUTE);
+  expect(stateOf(agent)).toBe("active");
+  const asked = boothOf(agent).log.newest_seq;
+  site.service.way.down = false;
+  await until(site, agent, "released");
+  expect(boothOf(agent)).toMatchObject({ serial: null, provisioning: { generation: null, booth_id: null } });
+  await site.clock.run(10 * MINUTE);
+  await agent.enterSerial("booth-1", SERIAL, BY);
+  await until(site, agent, "active");
+  await site.clock.run(10 * MINUTE);
+  await site.stop();
+  const [first, second] = streamsAt(site);
+  expect(first).toMatchObject({ generation: 1, least: 1, conflicts: 0 });
+  expect(second).toMatchObject({ generation: 2, conflicts: 0, withdrawn: 0 });
+  expect(second?.least).toBe((first?.most ?? 0) + 1);
+  expect(second?.stored).toBe((second?.most ?? 0) - (second?.least ?? 0) + 1);
+  expect(second?.most).toBeGreaterThan(asked);
+  expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
+  site.close();
+});
+
+it("an older copy of the store put back: what the service has stays, what differs goes under another name, nothing is missing", async () => {
+  const folder = temporaryFolder();
+  const site = virtualSite({ folder, scenario: "busy-day", start: START, seed: 5 });
+  await site.start();
+  await site.clock.run(15 * MINUTE);
+  await site.stop();
+  const copy = temporaryFolder();
+  cpSync(folder, copy, { recursive: true });
+  await site.start();
+  await site.clock.run(20 * MINUTE);
+  await site.stop();
+  // A batch that was on its way at the stop still arrives.
+  await site.clock.run(MINUTE);
+  const held = streamsAt(site)[0]?.most ?? 0;
+  rmSync(folder, { recursive: true });
+  cpSync(copy, folder, { recursive: true });
+  const agent = await site.start();
+  await site.clock.run(20 * MINUTE);
+  const { log } = boothOf(agent);
+  await site.stop();
+  const [first, second, ...more] = streamsAt(site);
+  expect(more).toEqual([]);
+  expect(first).toMatchObject({ least: 1, most: held, stored: held });
+  expect(first?.conflicts).toBeGreaterThan(0);
+  expect(second).toMatchObject({
+    generation: 1,
+    predecessor: first?.stream_id,
+    conflicts: 0,
+    first_seq: second?.least,
+  });
+  expect(second?.least).toBeLessThanOrEqual(held);
+  expect(second?.stored).toBe((second?.most ?? 0) - (second?.least ?? 0) + 1);
+  expect(second?.acked_seq).toBe(second?.most);
+  expect(second?.most).toBeGreaterThanOrEqual(log.acked_seq);
+  // Both tellings reach the service, and it makes one booth of them: all it ever saw, nobody away but for the restarts.
+  const window = { start: START + MINUTE, end: site.clock.wall() - 2 * MINUTE };
+  expect(serviceFigures(site.service, window).minutes["No Data"] ?? 0).toBeLessThan(0.5);
+  expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
+  site.close();
+});
+
+it("a mistyped serial number: everything since the start goes to the right booth, and nothing stays at the wrong one", async () => {
+  const named = findProfile("click-booth");
+  if (named.protocol !== "modbus") throw new Error("click-booth isn't a Modbus profile any more");
+  const profile = { ...named, tags: named.tags.filter(({ role }) => role !== "plc_serial") };
+  const site = virtualSite({
+    folder: temporaryFolder(),
+    scenario: "busy-day",
+    start: START,
+    seed: 4,
+    unnamed: true,
+    profile,
+  });
+  run(
+    site.service.db,
+    `INSERT INTO booths (id, account_id, facility_id, serial_number, name, config, created_at, updated_at)
+     SELECT 'b-2', account_id, facility_id, 'WXYZ-456-456', 'Booth 2', config, created_at, updated_at FROM booths`,
+  );
+  const agent = await site.start();
+  await site.clock.run(5 * MINUTE);
+  await agent.enterSerial("booth-1", "WXYZ-456-456", BY);
+  await until(site, agent, "active");
+  await site.clock.run(15 * MINUTE);
+  expect(streamsAt(site)).toMatchObject([{ booth_id: "b-2", withdrawn: 0 }]);
+  await agent.leave("booth-1", { to: "released", reason: "wrong_serial" });
+  await until(site, agent, "released");
+  await agent.enterSerial("booth-1", SERIAL, BY);
+  await until(site, agent, "active");
+  await site.clock.run(15 * MINUTE);
+  await site.stop();
+  const [wrong, right] = streamsAt(site);
+  expect(wrong).toMatchObject({ booth_id: "b-2", withdrawn: 1 });
+  expect(right).toMatchObject({ booth_id: "b-1", withdrawn: 0, least: 1, conflicts: 0 });
+  expect(right?.stored).toBe(right?.most);
+  expect(right?.most).toBeGreaterThan(wrong?.most ?? 0);
+  const window = { start: START + MINUTE, end: site.clock.wall() - 2 * MINUTE };
+  expect(serviceFigures(site.service, window).minutes["No Data"] ?? 0).toBeLessThan(0.1);
+  expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
+  site.close();
+});

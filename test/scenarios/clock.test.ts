@@ -1,0 +1,32 @@
+import { it } from "vitest";
+import { tellFault } from "./clock-fault.ts";
+import { play } from "./play.ts";
+
+/** Mon 2026-03-02 08:00 in Denver. */
+const MORNING = Date.UTC(2026, 2, 2, 15);
+/** What a box without a battery shows a few seconds after its kernel began. */
+const WALL_1970 = 12_000;
+
+it("18: a box that wakes in 1970 and is put right by NTP after 40 s: no figure knows of it", async () => {
+  const played = await play({
+    number: 18,
+    name: "1970, NTP after 40 s",
+    scenario: "standard-cycle",
+    start: MORNING,
+    hours: 2.5,
+    arrange: ({ clock }) => {
+      clock.reboot(WALL_1970);
+      clock.setSynced(false);
+    },
+    during: async ({ clock, service }) => {
+      service.way.down = true;
+      await clock.run(40_000);
+      clock.stepWall(clock.truth() - clock.wall());
+      clock.setSynced(true);
+      await clock.run(10_000);
+      service.way.down = false;
+    },
+  });
+  tellFault("scenario 18: 1970 at boot, stepped 56 years by NTP after 40 s", 1, played);
+  played.close();
+});

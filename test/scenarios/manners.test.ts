@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import type { VirtualFault } from "../../simulators/plc/virtual-driver.ts";
+import { seededRandom, type VirtualSite } from "../support/virtual-site.ts";
+import { play } from "./play.ts";
+
+/** Mon 2026-03-02 07:40 in Denver. */
+const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
+const HOURS = 11;
+const MINUTE_MS = 60_000;
+const FAULTS: readonly VirtualFault[] = ["refused", "timeout", "reset"];
+const INTERRUPTIONS = 120;
+
+/** Short of the bridge, with the widest wait between two tries to connect after it. */
+const LONGEST_MS = 7_000;
+const RETURN_MS = 7_500;
+
+/** A wait after which the booth doesn't change its mode while nobody sees it: what changes unseen can't be dated to a poll. */
+function quietAfter({ clock, booth }: VirtualSite, draw: () => number): number {
+  for (;;) {
+    const wait = draw();
+    const at = clock.truth() + wait;
+    if (booth.truth(at - RETURN_MS, at + LONGEST_MS + RETURN_MS).stages.length === 1) return wait;
+  }
+}
+
+/**
+ * What a PLC of bad manners looks like from behind the driver: a connection that another one holds, is closed when idle or
+ * doesn't answer in time, again and again, for seconds; and a block that it doesn't have.
+ */
+async function illMannered(site: VirtualSite): Promise<void> {
+  const { clock, plc } = site;
+  const random = seededRandom(14);
+  plc.bad_tags = ["outdoor_temperature"];
+  const every = (HOURS * 60 * MINUTE_MS) / INTERRUPTIONS;
+  for (let turn = 0; turn < INTERRUPTIONS; turn += 1) {
+    const lasts = Math.floor(random.next() * LONGEST_MS);
+    const before = quietAfter(site, () => Math.floor(random.next() * (every - LONGEST_MS - MINUTE_MS)));
+    await clock.run(before);
+    plc.fault = FAULTS[Math.floor(random.next() * FAULTS.length)] ?? null;
+    await clock.run(lasts);
+    plc.fault = null;
+    await clock.run(every - before - lasts);
+  }
+}
+
+it("14: a PLC of bad manners: a hundred interruptions of a working day leave no trace in any figure", async () => {
+  const played = await play({
+    number: 14,
+    scenario: "bad-manners",
+    start: BEFORE_WORK,
+    hours: HOURS,
+    during: illMannered,
+  });
+  expect(played.site.plc.opens).toBeGreaterThan(INTERRUPTIONS / 2);
+  played.close();
+});

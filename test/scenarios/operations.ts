@@ -1,0 +1,106 @@
+import type { Window } from "../../src/ports.ts";
+import type { Source } from "../../src/report/source.ts";
+import { ordered } from "./figures.ts";
+import { boxAnswer, pathOf, sortedModes } from "../support/figures.ts";
+import type { VirtualService } from "../support/virtual-service.ts";
+
+const HOUR_MS = 3_600_000;
+const BOOTH_TAGS = "mode,cycle_count,gas,energy,no_such_tag";
+
+/** Parts of a booth that a list may ask for, and the fields that they give. */
+const INCLUDES = ["cycle_count", "utilization_times", "energy_usage", "bake_time", "overuse_data"] as const;
+const INCLUDED = [
+  "cycles_count",
+  "utilization_minutes",
+  "working_minutes",
+  "gas_usage",
+  "kwh_usage",
+  "bake_time",
+  "overuse_minutes",
+  "overuse_cycles",
+] as const;
+/** An incident's own: ids are each side's, and the box alone sees an open one's last sight move. */
+const INCIDENT = ["tag_name", "logic", "reason", "first_seen_at", "resolved_at", "severity"] as const;
+
+type Question = readonly [operation: string, query: Readonly<Record<string, string>>];
+type Answer = Record<string, unknown>;
+
+/** Operations on a window that box and service both serve for a booth. */
+const OVER_WINDOWS = [
+  "duration_by_mode",
+  "frequency_by_mode",
+  "runtime",
+  "utilization_stats",
+  "utilization_summary",
+  "filter_maintenances",
+  "filter_maintenance_history",
+] as const;
+
+/** Every operation that both sides serve, over the whole story, over parts of it that cut stages and cycles, and without a window. */
+export function questions({ start, end }: Window): readonly Question[] {
+  const at = (ms: number): string => new Date(ms).toISOString();
+  const third = start + Math.round((end - start) / 3);
+  const windows = [
+    { start: at(start), end: at(end) },
+    { start: at(start), end: at(third) },
+    { start: at(third), end: at(end) },
+    { start: at(third + 1_234_000), end: at(third + 2 * HOUR_MS) },
+  ];
+  const day = { start: at(start), end: at(Math.min(end, start + 40 * HOUR_MS)) };
+  return [
+    ...windows.flatMap((window) => OVER_WINDOWS.map((operation): Question => [operation, window])),
+    ...windows.slice(0, 2).map((window): Question => ["runtime_series", { ...window, unit: "day" }]),
+    ["runtime_series", { ...day, unit: "hour" }],
+    ["utilization_timeline", { ...day, interval: "60", limit: "1000" }],
+    ["utilization_timeline", { ...day, interval: "7", limit: "1000" }],
+    ["recent_stages", { ...day, limit: "1000" }],
+    ["revision_history", {}],
+    ["/api/validation_incidents", { limit: "1000" }],
+    ["/api/booths", { ...windows[0], includes: INCLUDES.join(":") }],
+    ["history", { ...day, tags: BOOTH_TAGS, limit: "1000" }],
+    ["latest_values_at", { tags: BOOTH_TAGS, before: at(third) }],
+    ["latest_values_at", { tags: BOOTH_TAGS, before: at(end) }],
+  ];
+}
+
+/** The answers in the same order, each as text to compare. */
+export function answersOf(
+  ask: (operation: string, query: Question[1]) => Answer,
+  asked: readonly Question[],
+): string[] {
+  return asked.map(([operation, query]) => JSON.stringify(comparable(operation, ask(operation, query))));
+}
+
+export function boxAnswers(source: Source, asked: readonly Question[]): string[] {
+  return answersOf((operation, query) => boxAnswer(source, operation, query), asked);
+}
+
+export function serviceAnswers(service: VirtualService, asked: readonly Question[]): string[] {
+  return answersOf((operation, query) => service.get(pathOf(operation), query), asked);
+}
+
+/** The first place where each pair of answers differs, with its question; empty: all are equal. */
+export function unequal(asked: readonly Question[], mine: readonly string[], theirs: readonly string[]): string[] {
+  return asked.flatMap(([operation, query], index) => {
+    const [a, b] = [mine[index] ?? "", theirs[index] ?? ""];
+    if (a === b) return [];
+    let at = 0;
+    while (a[at] === b[at]) at += 1;
+    at = Math.max(0, at - 80);
+    return [`${operation} ${JSON.stringify(query)}: ${a.slice(at, at + 200)} <> ${b.slice(at, at + 200)}`];
+  });
+}
+
+function comparable(operation: string, answer: Answer): Answer {
+  const { data } = answer;
+  if (!Array.isArray(data)) return sortedModes(answer);
+  const items = data as Answer[];
+  if (operation === "/api/booths") return { data: items.map((item) => only(item, INCLUDED)) };
+  if (operation !== "/api/validation_incidents") return { ...answer, data: items.map(sortedModes) };
+  const incidents = items.map((item) => ordered(only(item, INCIDENT)));
+  return { data: incidents.sort() };
+}
+
+function only(item: Answer, fields: readonly string[]): Answer {
+  return Object.fromEntries(fields.map((field) => [field, item[field]]));
+}

@@ -1,0 +1,36 @@
+import type { Window } from "../../src/ports.ts";
+import { ingestBatch } from "../../simulators/service/ingest/store.ts";
+import { seededRandom, type VirtualSite } from "../support/virtual-site.ts";
+import { questions, serviceAnswers } from "./operations.ts";
+
+/** Share of the batches that are told a second time, later. */
+const REPEATED = 0.3;
+/** A figure is asked for this often on the way, so that whatever the service remembers of half a log is put to the test. */
+const LOOKS = 3;
+
+/**
+ * What a service answers in the end that gets every batch of a story late, in random order, many of them twice. It knows the
+ * booth and nothing else when it begins.
+ */
+export function answersAfterRedelivery(site: VirtualSite, window: Window): string[] {
+  const service = site.service.forgetful();
+  const random = seededRandom(site.service.came.length);
+  const again = site.service.came.filter(() => random.next() < REPEATED);
+  const batches = [...site.service.came, ...again]
+    .map((batch) => ({ batch, order: random.next() }))
+    .sort((a, b) => a.order - b.order);
+  const asked = questions(window);
+  const lookAt = Math.ceil(batches.length / LOOKS);
+  try {
+    for (const [index, { batch }] of batches.entries()) {
+      const { gw } = batch as { gw: string };
+      const { error, conflict, reject } = ingestBatch(service.db, { gatewayId: gw, nowMs: site.clock.truth() }, batch);
+      if (error !== undefined || conflict !== null || reject.length > 0)
+        throw new Error(`batch ${index.toString()} was not taken: ${JSON.stringify({ error, conflict, reject })}`);
+      if (index % lookAt === lookAt - 1) serviceAnswers(service, asked.slice(0, 1));
+    }
+    return serviceAnswers(service, asked);
+  } finally {
+    service.close();
+  }
+}
