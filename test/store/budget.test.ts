@@ -104,7 +104,7 @@ describe("a store with a budget", () => {
   });
 
   it("drops what was acked before anything else, without a gap record", () => {
-    const one = bed({ ...BUDGET, max_age_ms: 10 * 365 * DAY });
+    const one = bed({ max_bytes: 400_000, max_age_ms: 10 * 365 * DAY });
     for (let index = 0; index < 1_500; index += 1) {
       hour(one, index);
       one.writer.ack(one.stream, one.writer.info(one.stream).newest_seq);
@@ -116,27 +116,29 @@ describe("a store with a budget", () => {
 
   it("drops acked records by their age, others not", () => {
     const one = bed({ max_bytes: 64_000_000, max_age_ms: DAY });
-    for (let index = 0; index < 72; index += 1) hour(one, index);
+    for (let index = 0; index < 240; index += 1) hour(one, index);
     expect(one.writer.info(one.stream).oldest_seq).toBe(1);
-    const half = 24 * 120;
+    const half = 120 * 120;
     one.writer.ack(one.stream, half);
-    hour(one, 72);
+    hour(one, 240);
     const { oldest_seq } = one.writer.info(one.stream);
-    expect(oldest_seq).toBeGreaterThan(half - 200);
+    // Chunks go whole.
+    expect(oldest_seq).toBeGreaterThan(half - 4_200);
     expect(oldest_seq).toBeLessThanOrEqual(half + 1);
     expect(keptIn(one).gaps).toEqual([]);
     one.writer.close();
   });
 
   it("starts again after rows were given up with the same state, folding nothing that is gone", () => {
-    const one = bed();
+    const budget = { ...BUDGET, max_bytes: 400_000 };
+    const one = bed(budget);
     for (let index = 0; index < 1_000; index += 1) hour(one, index);
     const [info, state] = [one.writer.info(one.stream), structuredClone(one.writer.state(one.stream))];
     expect(info.oldest_seq).toBeGreaterThan(1);
     const copy = memoryFolder();
     // As a crash leaves it: what a close would save is missing.
     new Database(storePath(one.folder), { readonly: true }).prepare("VACUUM INTO ?").run(storePath(copy));
-    const again = open(copy, BUDGET);
+    const again = open(copy, budget);
     again.openStream("booth-1");
     expect(again.info(one.stream)).toEqual(info);
     expect(again.state(one.stream)).toEqual(state);
