@@ -2,9 +2,10 @@ import { MODES_BY_PRIORITY } from "../../../src/core/types/booth.ts";
 import type { Mode } from "../../../src/core/types/booth.ts";
 import type { BoothFigures } from "../figures/booth.ts";
 import { dayBuckets, evenBuckets, hourBuckets } from "../figures/buckets.ts";
+import { timeIn } from "../figures/mode-sets.ts";
 import { runtimeMs } from "../figures/summary.ts";
 import type { Span } from "../figures/span.ts";
-import { msByMode } from "../figures/window.ts";
+import { msByMode, msWithin } from "../figures/window.ts";
 import { badRequest } from "../http/errors.ts";
 import { ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
@@ -57,12 +58,12 @@ function statesParam(call: Call): Mode[] | undefined {
 }
 
 /** Minutes of a window: `idle` is the time without data, `all_active_modes` the rest. */
-export function usageOf(figures: Pick<BoothFigures, "stages" | "sets">, window: Span): Record<string, unknown> {
+export function usageOf(figures: Pick<BoothFigures, "stages" | "log">, window: Span): Record<string, unknown> {
   const sums = msByMode(figures.stages, window);
   const idle = sums.get("no_data") ?? 0;
   return {
     all_active_modes: minutes(window.end - window.start - idle),
-    in_use: minutes(inModes(sums, figures.sets.in_use)),
+    in_use: minutes(msWithin(timeIn(figures, "in_use"), window)),
     idle: minutes(idle),
     bake: minutes(sums.get("bake") ?? 0),
     modes: modesOf(sums),
