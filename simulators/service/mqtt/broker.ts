@@ -120,6 +120,7 @@ async function deliver(packet: AedesPublishPacket, { service, faults, send, disc
   if (gateway === undefined || topic === undefined) return;
   const before = faults.onTopic(`up/${topic}`, "before");
   if (before?.delay_ms !== undefined) await sleep(before.delay_ms);
+  if (before?.kill) process.kill(process.pid, "SIGKILL");
   if (before?.reset) {
     disconnect(gateway);
     return;
@@ -127,6 +128,7 @@ async function deliver(packet: AedesPublishPacket, { service, faults, send, disc
   const payload = Buffer.from(packet.payload);
   const ack = takeUplink(service.db, { gateway, topic, payload, now: service.now() });
   const after = faults.onTopic(`up/${topic}`, "after");
+  if (after?.kill) process.kill(process.pid, "SIGKILL");
   if (after?.reset) disconnect(gateway);
   const onAck = ack === undefined ? undefined : faults.onTopic("down/ack", "before");
   if (onAck?.delay_ms !== undefined) await sleep(onAck.delay_ms);
