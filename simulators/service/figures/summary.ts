@@ -1,6 +1,7 @@
 import type { WorkingHours } from "../../../src/core/types/booth.ts";
 import { minutes } from "../time.ts";
-import { workingSpans } from "../working-hours.ts";
+import { workingTime } from "../working-hours.ts";
+import type { FormerHours } from "../working-hours.ts";
 import type { BoothFigures } from "./booth.ts";
 import { booked } from "./counters.ts";
 import { boothOveruse } from "./filters.ts";
@@ -13,6 +14,8 @@ import { msByMode, msWithin, spansIn } from "./window.ts";
 export interface Calendar {
   readonly tz: string;
   readonly working_hours: readonly WorkingHours[];
+  /** What was in force before, oldest first. */
+  readonly before?: readonly FormerHours[];
 }
 
 /** Counted cycles of a window: the PLC's where it counts, else those derived, by their end. */
@@ -32,7 +35,7 @@ export function runtimeMs(figures: BoothFigures, window: Span): number {
 /** The shape of utilization_stats; energy in therm and kWh to 4 decimals. */
 export function utilization(figures: BoothFigures, calendar: Calendar, window: Span): Record<string, number | null> {
   const inUse = spansIn(figures.stages, figures.sets.in_use);
-  const working = workingSpans(calendar.tz, calendar.working_hours, window);
+  const working = workingTime(calendar, window);
   const used = msWithin(inUse, window);
   const usedInHours = length(intersection(working, inUse));
   const workingMs = length(working);

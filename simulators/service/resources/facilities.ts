@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { keepHours } from "../calendar.ts";
 import { inTransaction, rows, run } from "../db.ts";
 import { parseBody } from "../http/body.ts";
 import { CSV_HEADERS, csvOf } from "../http/csv.ts";
@@ -117,12 +118,15 @@ function create(call: Call): Answer {
   return created(facilityOf(call, id));
 }
 
-/** tz is required here too; what isn't given stays. */
+/** tz is required here too; what isn't given stays. New hours are in force from now on. */
 function update(call: Call): Answer {
-  const id = String(facilityOf(call)["id"]);
+  const before = facilityOf(call);
+  const id = String(before["id"]);
   const body = parseBody(shape, call.body);
   inTransaction(call.service.db, () => {
     if (body.region_id !== undefined) checkRegion(call, body.region_id);
+    const hours = body.working_hours ?? before["working_hours"];
+    keepHours(call.service.db, id, { tz: body.tz, working_hours: JSON.stringify(hours), now: call.now });
     setFields(call, id, body);
   });
   return ok(facilityOf(call));
