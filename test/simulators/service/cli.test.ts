@@ -39,6 +39,7 @@ describe("booth-sim service", () => {
   it("says in one sentence what is wrong", async () => {
     expect(await runCommand(["--port", "x"])).toMatchObject({ code: 2, err: ["--port is not a port (see --help)"] });
     expect((await runCommand(["--nonsense"])).code).toBe(2);
+    expect(await runCommand(["--seed", "x"])).toMatchObject({ code: 2, err: ['there is no seed "x" (see --help)'] });
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", () => resolve()));
     const { port } = taken.address() as AddressInfo;
