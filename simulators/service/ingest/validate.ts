@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
-import { FIRST_INSTANT, LAST_INSTANT } from "../time.ts";
+import { FIRST_INSTANT, isInstant, LAST_INSTANT } from "../time.ts";
 
 const QUALITIES = ["good", "uncertain", "bad"];
 const anyObject = z.looseObject({});
@@ -52,7 +52,7 @@ export function faultOfRecord(record: {
   value: unknown;
 }): string | undefined {
   const { time, kind, tag, quality, value } = record;
-  if (!(time >= FIRST_INSTANT && time <= LAST_INSTANT)) return "its time is no instant";
+  if (!isInstant(time)) return "its time is no instant";
   if (!QUALITIES.includes(quality)) return "unknown quality";
   if (kind === "r") return faultOfReading(tag, quality, value);
   const shape = shapes[kind];

@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { storeCommand } from "../../../simulators/service/admin/actions.ts";
 import { row } from "../../../simulators/service/db.ts";
 import { HttpError } from "../../../simulators/service/http/errors.ts";
 import type { Call } from "../../../simulators/service/http/operation.ts";
@@ -53,6 +54,11 @@ function hostileRecords(random: Random): LogRecord[] {
   });
 }
 
+function hostileState(random: Random): unknown {
+  const booths = [{ serial: "ABCD1234", link: { kind: "up" }, mode: "spray" }, pick(random, [null, 1, "x", [], {}])];
+  return spoilt(random, { v: 1, online: true, session: "s", booths: random.next() < 0.5 ? booths : booths.reverse() });
+}
+
 const QUERIES = [
   {},
   { start: "2026-01-01 00:00:00Z", end: "2027-01-01 00:00:00Z", tags: TAGS.join(","), limit: "1000" },
@@ -88,6 +94,18 @@ async function failures({ service, caller }: Bench): Promise<string[]> {
 }
 
 describe("whatever a gateway sends", () => {
+  it("it can't report on another gateway's command", () => {
+    const { db } = boundBench();
+    const command = { gateway_id: "gw-2", type: "digest", args: {}, expires_at: EPOCH + HOUR } as const;
+    const { id } = storeCommand(db, command, EPOCH);
+    const stateOf = (): string | undefined => row<{ state: string }>(db, "SELECT state FROM commands")?.state;
+    const payload = Buffer.from(JSON.stringify({ cmd_id: id, state: "done" }));
+    takeUplink(db, { gateway: "gw-1", topic: "result", payload, now: EPOCH });
+    expect(stateOf()).toBe("sent");
+    takeUplink(db, { gateway: "gw-2", topic: "result", payload, now: EPOCH });
+    expect(stateOf()).toBe("done");
+  });
+
   it("no report fails for it", async () => {
     const random = seededRandom(seed);
     let taken = 0;
@@ -97,6 +115,8 @@ describe("whatever a gateway sends", () => {
       const epoch = random.next() < 0.9 ? EPOCH : pick(random, [0, 1e15, 1e300, -1e300]);
       const ack = bench.ingest(batchOf(hostileRecords(random), { s0: 1000, epoch }));
       taken += ack.n - ack.reject.length;
+      const payload = Buffer.from(JSON.stringify(hostileState(random)));
+      takeUplink(bench.db, { gateway: "gw-1", topic: "state", payload, now: EPOCH + 5 * HOUR });
       expect(await failures(bench)).toEqual([]);
     }
     expect(taken).toBeGreaterThan(ROUNDS * 10);
