@@ -96,18 +96,25 @@ async function start(values: Values, io: CommandIo): Promise<RunningService> {
   const broker = values.broker === undefined ? {} : { broker: { url: values.broker, password } };
   const options = { dataDir: values.data, ...ports, ...admin, ...broker, clock, plain: values.plain };
   const running = await startService(options);
+  try {
+    await seed(running, values, { ...io, now: clock.wall() });
+    return running;
+  } catch (cause) {
+    await running.stop();
+    throw cause;
+  }
+}
+
+async function seed({ db }: RunningService, values: Values, io: CommandIo & { readonly now: number }): Promise<void> {
+  const { now, signal, show = (): void => undefined } = io;
   const { serial } = values;
   const [provisionKey, adminKey] = [values["api-key"], values["admin-key"]];
   const keys = {
     ...(provisionKey === undefined ? {} : { provisionKey }),
     ...(adminKey === undefined ? {} : { adminKey }),
   };
-  if (serial !== undefined) seedSite(running.db, { serial, ...keys, now: clock.wall() });
-  if (values.seed !== undefined) {
-    const show = io.show ?? ((): void => undefined);
-    io.err(await seedFullDemo(running.db, { now: clock.wall(), signal: io.signal, show }));
-  }
-  return running;
+  if (serial !== undefined) seedSite(db, { serial, ...keys, now });
+  if (values.seed !== undefined) io.err(await seedFullDemo(db, { now, signal, show }));
 }
 
 function checkPort(name: string, text: string | undefined): void {

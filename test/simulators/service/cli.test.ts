@@ -58,6 +58,21 @@ describe("booth-sim service", () => {
     });
   });
 
+  it("ends at once when it is stopped while it seeds the demo", async () => {
+    const stopping = new AbortController();
+    const shown: string[] = [];
+    const [out, err]: [string[], string[]] = [[], []];
+    const show = (text: string): void => {
+      shown.push(text);
+      stopping.abort(new Error("stopped"));
+    };
+    const io = { out: (line: string) => out.push(line), err: (line: string) => err.push(line), show };
+    const argv = [...free, "--data", folder, "--seed", "demo"];
+    expect(await serviceCommand(argv, { ...io, signal: stopping.signal })).toBe(1);
+    expect([out, err, shown.length]).toEqual([[], ["The service can't start: stopped."], 1]);
+    expect(shown[0]).toMatch(/^\[=> {23}\] 1 of 50 booths, [\d,]+ records$/);
+  });
+
   it("runs by the clock of a file", async () => {
     const clock = join(folder, "clock.json");
     writeFileSync(clock, clockFileText(clockFromNow(1, Date.UTC(2030, 0, 1))));
