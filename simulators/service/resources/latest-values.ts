@@ -20,5 +20,7 @@ function answer(call: Call): Answer {
     last.set(tag, { name: tag, system_time: formatTime(time), value: String(value) });
   }
   // In the order asked for, whichever was read first.
-  return ok({ data: Object.fromEntries(tags.flatMap((tag) => (last.has(tag) ? [[tag, last.get(tag)] as const] : []))) });
+  return ok({
+    data: Object.fromEntries(tags.flatMap((tag) => (last.has(tag) ? [[tag, last.get(tag)] as const] : []))),
+  });
 }
