@@ -210,6 +210,7 @@ function wholeOf<R, V>(rows: readonly R[], unpack: (row: R) => V, isDamaged: () 
 
 /** What waits for a sync is not given out: it has no time yet. */
 function read({ sql, quarantine }: ReadTools, info: StreamInfo, ask: { from: Seq; limit: number }): readonly Placed[] {
+  if (ask.from > info.sendable_seq) return [];
   const rows = sql.logRowsFrom.all({ stream: info.stream, from: ask.from, rows: READ_ROWS });
   const isDamaged = (): void => void quarantine.step(info, Math.max(ask.from, info.oldest_seq));
   const log = wholeOf(rows, unpackLog, isDamaged)
