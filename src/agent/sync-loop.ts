@@ -32,6 +32,8 @@ export interface SyncParts {
   readonly heartbeat_interval_ms: Milliseconds;
   /** Where the service's record names no broker. */
   readonly broker_url: string | null;
+  /** Records a second at most of what waited during an outage; null: as fast as the service acks. */
+  readonly backlog_rate: number | null;
   /** The service holds other records than ours from that seq on: the log goes on under another name there. */
   readonly rename: (board: BoothBoard, from: Seq) => Promise<void>;
   /** Rings after each commit, each provisioning step, each change of a link. */
@@ -95,7 +97,9 @@ async function runSession(parts: SyncParts, { session, booths, proven }: Session
     const { stream } = labelOf(board.row, board.info);
     return pump(
       {
+        clock: parts.clock,
         store: parts.store,
+        backlog_rate: parts.backlog_rate,
         log: parts.log,
         session,
         generation: board.row.generation ?? 0,

@@ -42,6 +42,8 @@ export interface VirtualSiteOptions {
   readonly unnamed?: boolean;
   /** Instead of the virtual service's: real sockets, for what is said on the wire. */
   readonly way?: (clock: Clock, service_time: ServiceTime) => { readonly http: HttpClient; readonly link: ServiceLink };
+  /** Records of the backlog a second at most. */
+  readonly backlog_rate?: number;
   /** The gateway stands beside that site's one: same clock, same booth, same service; its own PLC link and disk. */
   readonly beside?: VirtualSite;
   /** Default 10 s, as the agent's own. A longer one plays days faster. */
@@ -144,6 +146,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         commit_interval_ms: options.commit_interval_ms ?? 10_000,
         heartbeat_interval_ms: 60_000,
         broker_url: null,
+        backlog_rate: options.backlog_rate ?? null,
         view: {
           summaryOf: nowAndThen(options.summary_interval_ms ?? 0),
           parametersIn: (state) => (state as DeriveState).parameters,

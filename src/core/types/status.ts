@@ -60,6 +60,8 @@ export interface BoothStatus {
     /** The serial number that the PLC itself shows, whether it is the booth's or not; null: none was read. */
     readonly shows_serial: string | null;
   };
+  /** Corrected time of this status: what the booth's records go by, whatever the wall clock shows. */
+  readonly time: EpochMs;
   readonly now: BoothSummary | null;
   readonly log: {
     readonly taken: number;
