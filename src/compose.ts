@@ -22,6 +22,7 @@ import { recordCommand } from "./cli/record.ts";
 import { releaseCommand } from "./cli/release.ts";
 import { runCommand } from "./cli/run.ts";
 import { schemasCommand } from "./cli/schemas.ts";
+import { storeCommand } from "./cli/store.ts";
 import { statusCommand } from "./cli/status.ts";
 import { tagsCommand } from "./cli/tags.ts";
 import { createHttpClient } from "./cloud/http.ts";
@@ -48,6 +49,7 @@ import { systemRandom } from "./platform/random.ts";
 import { firstKey } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
+import { storeFiles } from "./store/files.ts";
 import { lockFolder } from "./store/lock.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
@@ -83,6 +85,7 @@ export async function main(argv: readonly string[]): Promise<void> {
       tagsCommand(tools),
       detectCommand(tools),
       probeCommand(tools),
+      storeCommand(storeFiles(() => Date.now())),
       recordCommand(tools),
       schemasCommand,
     ],
