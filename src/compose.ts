@@ -161,6 +161,7 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
       api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
       link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),
       booths: booths.map((booth) => setupOf(booth, links)),
+      certificates: () => links.pki.certificates(),
       disabled: refused.map(disabledOf),
     },
     io.signal,

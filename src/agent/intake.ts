@@ -5,7 +5,7 @@ import type { EventRecord, LogRecord } from "../core/types/record.ts";
 import type { Sample } from "../core/types/sample.ts";
 import type { Trouble } from "../core/types/status.ts";
 import type { TagName } from "../core/types/units.ts";
-import type { TakenEntry } from "../core/types/taken.ts";
+import type { TakenChange, TakenEntry } from "../core/types/taken.ts";
 import type { Clock, StreamInfo, Tail } from "../ports.ts";
 import { attribution, type IdentityParts } from "./attribution.ts";
 
@@ -108,9 +108,7 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         at,
         group,
         answered: true,
-        changes: changes.map(({ tag, value, quality, source_at }) =>
-          source_at === undefined ? ([tag, value, quality] as const) : ([tag, value, quality, source_at] as const),
-        ),
+        changes: changes.map(changeOf),
       };
       hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(tags, tag)));
       const looked = oddEvents(odd, { mono, samples });
@@ -123,6 +121,10 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
       hand({ kind: "record", take: ++take, stream, record: make(when()) }, true);
     },
   };
+}
+
+function changeOf({ tag, value, quality, source_at }: Sample): TakenChange {
+  return source_at === undefined ? [tag, value, quality] : [tag, value, quality, source_at];
 }
 
 function isUrgent(tags: Parameters["tags"], tag: TagName): boolean {
