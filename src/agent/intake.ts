@@ -93,7 +93,6 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
       }
       const { boot, mono, at } = when();
       const parameters = parts.parameters();
-      const tags = parameters.tags;
       if (parameters !== rules.of) rules = { of: parameters, tags: logRules(parameters) };
       const before = filters.get(group) ?? EMPTY_FILTER;
       const { state, changes } = filterChanges(before, { mono, samples }, rules.tags);
@@ -110,7 +109,7 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         answered: true,
         changes: changes.map(changeOf),
       };
-      hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(tags, tag)));
+      hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(parameters.tags, tag)));
       const looked = oddEvents(odd, { mono, samples });
       odd = looked.state;
       for (const value of looked.events) event(value, false);
