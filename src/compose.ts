@@ -39,6 +39,7 @@ import type { Profile } from "./core/types/profile.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
 import { modbusLinks } from "./drivers/modbus/links.ts";
+import { opcuaLibrary } from "./drivers/opcua/library.ts";
 import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
 import { driverTools } from "./drivers/tools.ts";
 import { ownLinkDriver } from "./drivers/own-link.ts";
@@ -140,6 +141,7 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
     wall,
     log,
   };
+  await loadDrivers(booths);
   const agent = await startAgent(
     {
       clock,
@@ -167,6 +169,7 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
       api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
       link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),
       booths: booths.map((booth) => setupOf(booth, links)),
+      certificates: () => links.pki.certificates(),
       disabled: refused.map(disabledOf),
     },
     io.signal,
@@ -208,6 +211,11 @@ function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentParts
   const advice =
     'correct it, try it with "booth-gateway check", then restart the agent; the other booths run meanwhile';
   return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
+}
+
+/** Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it. */
+async function loadDrivers(booths: readonly ReadyBooth[]): Promise<void> {
+  if (booths.some(({ config }) => config.opcua !== undefined)) await opcuaLibrary();
 }
 
 function setupOf({ config: booth, profile }: ReadyBooth, links: Links): BoothSetup {

@@ -1,4 +1,4 @@
-import type { AgentStatus, BoothStatus, DisabledBooth, LinkStatus } from "../core/types/status.ts";
+import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth, LinkStatus } from "../core/types/status.ts";
 import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
 import { EXIT, type Command } from "./command.ts";
 import { storageText } from "./storage-text.ts";
@@ -26,7 +26,16 @@ export function statusText(status: AgentStatus): string {
   ];
   const booths = status.booths.flatMap((booth) => ["", ...boothLines(booth, status)]);
   const disabled = status.disabled.flatMap((booth) => ["", ...disabledLines(booth, status.at)]);
-  return `${[...head, ...booths, ...disabled].join("\n")}\n`;
+  const certificates = status.certificates.map(certificateLine);
+  return `${[...head, ...certificates, ...booths, ...disabled].join("\n")}\n`;
+}
+
+function certificateLine({ server, expires, state, advice }: CertificateStatus): string {
+  const whose = server === null ? "the gateway's OPC UA certificate" : `the certificate of ${server}`;
+  const day = new Date(expires).toISOString().slice(0, 10);
+  const ends =
+    state === "expired" ? `EXPIRED on ${day}` : state === "ends_soon" ? `ENDS SOON, on ${day}` : `ends on ${day}`;
+  return `keys      ${whose} ${ends}${advice === "" ? "" : `: ${advice}`}`;
 }
 
 function disabledLines({ booth, serial, since, reason, advice }: DisabledBooth, now: number): string[] {
