@@ -61,6 +61,10 @@ function methodsOf(input: WorkerInput): Methods {
     setProvisioning: (booth: string, row: unknown) => {
       identity.setProvisioning(booth, row);
     },
+    learned: (booth: string) => identity.learned(booth),
+    setLearned: (booth: string, what: unknown) => {
+      identity.setLearned(booth, what);
+    },
     close: () => {
       writer.close();
       identity.close();
