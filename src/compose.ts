@@ -154,6 +154,7 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
       commit_interval_ms: config.commit_interval_ms,
       heartbeat_interval_ms: config.heartbeat_interval_ms,
       broker_url: config.service.mqtt_url ?? null,
+      backlog_rate: config.service.backlog_records_per_s ?? null,
       view: {
         summaryOf: (state, now) => summaryOf(state as DeriveState, now),
         parametersIn: (state) => (state as DeriveState).parameters,

@@ -49,7 +49,7 @@ function boothLines(booth: BoothStatus, status: AgentStatus): string[] {
     ...(now === null
       ? []
       : [
-          `  mode      ${now.mode}${now.since === null ? "" : ` for ${lasting(status.at - now.since)}`}${now.in_gap ? " (no answer now)" : ""}`,
+          `  mode      ${now.mode}${now.since === null ? "" : ` for ${lasting(booth.time - now.since)}`}${now.in_gap ? " (no answer now)" : ""}`,
           `  cycles    ${now.cycles_today.toString()} today${now.cycles_total === null ? "" : `, ${now.cycles_total.toString()} by the PLC's counter`}`,
           `  filters   ${filtersText(now)}`,
           `  program   ${now.plc_program ?? "?"} ${now.plc_program_revision ?? "?"}, firmware ${now.firmware_version ?? "?"}`,
