@@ -38,6 +38,7 @@ import type { BoothConfig } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
+import { holeKeepers } from "./drivers/modbus/hole-keeper.ts";
 import { modbusLinks } from "./drivers/modbus/links.ts";
 import { opcuaLibrary } from "./drivers/opcua/library.ts";
 import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
@@ -136,7 +137,8 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
   const key = firstKey(config.service, io.environment);
   const wall = (): EpochMs => clock.wall();
   const links: Links = {
-    modbus: modbusLinks(() => clock.mono()),
+    modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
+    keeperOf: await holeKeepers({ identity, log }, booths),
     pki: opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log }),
     wall,
     log,
@@ -231,6 +233,7 @@ function setupOf({ config: booth, profile }: ReadyBooth, links: Links): BoothSet
 /** What the links of several booths share. */
 interface Links {
   readonly modbus: ReturnType<typeof modbusLinks>;
+  readonly keeperOf: Awaited<ReturnType<typeof holeKeepers>>;
   readonly pki: OpcuaPki;
   readonly wall: () => EpochMs;
   readonly log: Logger;
@@ -239,10 +242,11 @@ interface Links {
 type Way = Pick<BoothSetup, "makeDriver" | "link" | "probe_ms" | "settle_ms" | "idle_close_ms">;
 
 /** A profile of another protocol than the booth's link costs this booth alone. */
-function wayTo(booth: BoothConfig, profile: Profile, { modbus, ...links }: Links): Way {
+function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, ...links }: Links): Way {
   if (booth.modbus !== undefined && profile.protocol === "modbus") {
     const { idle_close_ms } = profile.quirks;
-    return { ...modbus(booth.modbus, profile), ...(idle_close_ms === undefined ? {} : { idle_close_ms }) };
+    const way = modbus(booth.modbus, profile, keeperOf(booth.id));
+    return { ...way, ...(idle_close_ms === undefined ? {} : { idle_close_ms }) };
   }
   // A link of its own, by a name that no Modbus address has.
   const link = `booth ${booth.id}`;
