@@ -22,6 +22,7 @@ import { recordCommand } from "./cli/record.ts";
 import { releaseCommand } from "./cli/release.ts";
 import { runCommand } from "./cli/run.ts";
 import { schemasCommand } from "./cli/schemas.ts";
+import { storeCommand } from "./cli/store.ts";
 import { statusCommand } from "./cli/status.ts";
 import { tagsCommand } from "./cli/tags.ts";
 import { createHttpClient } from "./cloud/http.ts";
@@ -39,6 +40,7 @@ import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
 import { holeKeepers } from "./drivers/modbus/hole-keeper.ts";
 import { modbusLinks } from "./drivers/modbus/links.ts";
+import { opcuaLibrary } from "./drivers/opcua/library.ts";
 import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
 import { driverTools } from "./drivers/tools.ts";
 import { ownLinkDriver } from "./drivers/own-link.ts";
@@ -49,6 +51,7 @@ import { systemRandom } from "./platform/random.ts";
 import { firstKey } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
+import { storeFiles } from "./store/files.ts";
 import { lockFolder } from "./store/lock.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
@@ -84,6 +87,7 @@ export async function main(argv: readonly string[]): Promise<void> {
       tagsCommand(tools),
       detectCommand(tools),
       probeCommand(tools),
+      storeCommand(storeFiles(() => Date.now())),
       recordCommand(tools),
       schemasCommand,
     ],
@@ -116,6 +120,13 @@ function terminalIo(): Io {
   };
 }
 
+const STATE_VIEW: AgentParts["view"] = {
+  summaryOf: (state, now) => summaryOf(state as DeriveState, now),
+  parametersIn: (state) => (state as DeriveState).parameters,
+  now: (state, at) => correctedNow(state as DeriveState | undefined, at),
+  syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
+};
+
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
 async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Promise<void> {
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
@@ -139,6 +150,7 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
     wall,
     log,
   };
+  await loadDrivers(booths);
   const agent = await startAgent(
     {
       clock,
@@ -155,17 +167,13 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
       heartbeat_interval_ms: config.heartbeat_interval_ms,
       broker_url: config.service.mqtt_url ?? null,
       backlog_rate: config.service.backlog_records_per_s ?? null,
-      view: {
-        summaryOf: (state, now) => summaryOf(state as DeriveState, now),
-        parametersIn: (state) => (state as DeriveState).parameters,
-        now: (state, at) => correctedNow(state as DeriveState | undefined, at),
-        syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
-      },
+      view: STATE_VIEW,
       wireName: wireNameOf,
       secrets: { firstKey: () => key },
       api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
       link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),
       booths: booths.map((booth) => setupOf(booth, links)),
+      certificates: () => links.pki.certificates(),
       disabled: refused.map(disabledOf),
     },
     io.signal,
@@ -207,6 +215,11 @@ function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentParts
   const advice =
     'correct it, try it with "booth-gateway check", then restart the agent; the other booths run meanwhile';
   return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
+}
+
+/** Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it. */
+async function loadDrivers(booths: readonly ReadyBooth[]): Promise<void> {
+  if (booths.some(({ config }) => config.opcua !== undefined)) await opcuaLibrary();
 }
 
 function setupOf({ config: booth, profile }: ReadyBooth, links: Links): BoothSetup {

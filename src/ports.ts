@@ -85,6 +85,8 @@ export interface Driver {
 export interface Tail {
   /** Entries that an earlier process left behind, oldest first. */
   leftover(): readonly TakenEntry[];
+  /** Lines in its midst that can't be read, each an entry or more; absent: none can be. */
+  damaged?(): number;
   /** Returns once the entry is out of this process's hands. */
   append(entry: TakenEntry): void;
   /** Entries of the stream up to this take number are durable and may be dropped. */
