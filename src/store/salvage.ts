@@ -3,7 +3,7 @@ import type { Database } from "better-sqlite3";
 import { rowsOfPage } from "./cells.ts";
 import { dropNested } from "./nested.ts";
 import { openWriter } from "./open.ts";
-import { openPages, PAGE_SIZES, type Pages } from "./pages.ts";
+import { openPages, PAGE_SIZES, saidPageSize, type Pages } from "./pages.ts";
 import { settleStreams, type SalvagedStream } from "./salvage-streams.ts";
 import { foundIn, type Found, type FoundStream } from "./salvage-rows.ts";
 import { migrate } from "./schema.ts";
@@ -42,8 +42,10 @@ export function salvage(damaged: string, target: string, tools: SalvageTools): S
 /** Images looked at to find out how large pages are. */
 const SAMPLE_PAGES = 2_000;
 
-/** The size at which most rows can be proven: what a header says of itself may be gone, or spoilt. */
+/** What the header says, if it is a size at all: no single bit makes one size another. Else that at which most rows can be proven. */
 function pageSizeOf(path: string): number {
+  const said = saidPageSize(path);
+  if (said !== undefined) return said;
   const counts = PAGE_SIZES.map((page_bytes) => {
     const pages = openPages(path, page_bytes);
     try {
