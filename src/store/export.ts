@@ -37,6 +37,17 @@ export function exportStore(dataDir: string, file: string, progress: StoreProgre
   return { file, bytes: statSync(file).size };
 }
 
+/** Bytes have no JSON of their own. */
+type Written = string | number | null | { readonly base64: string };
+
+function written(cell: Cell): Written {
+  return Buffer.isBuffer(cell) ? { base64: cell.toString("base64") } : cell;
+}
+
+function read(cell: Written): Cell {
+  return typeof cell === "object" && cell !== null ? Buffer.from(cell.base64, "base64") : cell;
+}
+
 function countOf(db: Database.Database, table: string): number {
   return db.prepare<[], { rows: number }>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
 }
@@ -45,7 +56,7 @@ function* rowLines(db: Database.Database, progress: (done: number) => void): Gen
   let done = 0;
   for (const table of TABLES) {
     for (const row of db.prepare(`SELECT * FROM ${table}`).raw().iterate()) {
-      yield `${JSON.stringify(row)}\n`;
+      yield `${JSON.stringify((row as Cell[]).map(written))}\n`;
       if (++done % PROGRESS_ROWS === 0) progress(done);
     }
   }
@@ -88,7 +99,7 @@ export function* rowsOfExport(file: string, progress: StoreProgress): Generator<
       isWhole = end === done;
       continue;
     }
-    const found = foundIn(value as Cell[]);
+    const found = foundIn((value as readonly Written[]).map(read));
     if (found === undefined) throw new Error(`row ${(done + 1).toString()} of ${file} is damaged: take another copy`);
     yield found;
     if (++done % PROGRESS_ROWS === 0) progress(done, of);

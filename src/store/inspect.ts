@@ -16,7 +16,7 @@ export function inspectStore(dataDir: string, progress: StoreProgress): StoreChe
   const bytes = statSync(file).size;
   const found: Finding[] = [];
   const problems = readWal(file).isCut ? ["the write-ahead log breaks off before commits that it holds"] : [];
-  const streams: StoreCheck["streams"][number][] = [];
+  const streams: Stream[] = [];
   let db: Database.Database | null = null;
   try {
     db = new Database(file, { readonly: true, fileMustExist: true });
@@ -30,10 +30,12 @@ export function inspectStore(dataDir: string, progress: StoreProgress): StoreChe
   return { file, bytes, sound: problems.length === 0 && found.length === 0, problems, streams: all };
 }
 
+type Stream = StoreCheck["streams"][number];
+
 interface Looking {
   readonly found: Finding[];
   readonly problems: string[];
-  readonly streams: StoreCheck["streams"][number][];
+  readonly streams: Stream[];
   readonly progress: StoreProgress;
 }
 
@@ -62,11 +64,16 @@ function look(db: Database.Database, { found, problems, streams, progress }: Loo
   }
 }
 
-function sumOf(found: readonly Finding[]): Pick<Finding, "damaged_rows" | "damaged_facts" | "missing"> {
-  const sum = (pick: (finding: Finding) => number): number => found.reduce((total, one) => total + pick(one), 0);
+/** Pieces of the check overlap: each row and seq is counted once. */
+function sumOf(found: readonly Finding[]): Pick<Stream, "damaged_rows" | "damaged_facts" | "missing"> {
+  let [missing, end] = [0, 0];
+  for (const [from, to] of found.flatMap((one) => one.missing).sort((a, b) => a[0] - b[0])) {
+    missing += Math.max(0, to - Math.max(from - 1, end));
+    end = Math.max(end, to);
+  }
   return {
-    damaged_rows: sum((one) => one.damaged_rows),
-    damaged_facts: sum((one) => one.damaged_facts),
-    missing: sum((one) => one.missing),
+    damaged_rows: new Set(found.flatMap(({ rows }) => rows)).size,
+    damaged_facts: new Set(found.flatMap(({ facts }) => facts)).size,
+    missing,
   };
 }

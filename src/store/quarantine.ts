@@ -31,9 +31,10 @@ export interface Quarantine {
 /** What a look at some rows found wrong. */
 export interface Finding {
   readonly stream: string;
-  readonly damaged_rows: number;
-  readonly damaged_facts: number;
-  readonly missing: number;
+  /** First seqs of rows, and seqs of facts. */
+  readonly rows: readonly number[];
+  readonly facts: readonly number[];
+  readonly missing: readonly Span[];
 }
 
 /**
@@ -84,7 +85,11 @@ function stepRows(tools: Tools, info: StreamInfo, from: number): number | null {
     return stepRows(tools, info, Math.max(info.oldest_seq, Math.min(from, first.first_seq) - 1));
   }
   const missing = missingIn(present.spans, [from, to]).flatMap((range) => unknown(tools, stream, range));
-  const seen = { rows: present.damagedRows.length, facts: present.damagedFacts.length, missing };
+  const seen = {
+    rows: present.damagedRows.map(({ first_seq }) => first_seq),
+    facts: present.damagedFacts.map(({ seq }) => seq),
+    missing,
+  };
   if (isOnlyLook(tools, stream, seen)) return isEnd ? null : to;
   const isHidden = missing.length > 0 && present.damagedRows.length + present.damagedFacts.length === 0;
   if (isHidden) foundHidden(tools, stream, missing);
@@ -115,7 +120,7 @@ function stepFacts(tools: Tools, info: StreamInfo, from: number): number | null 
     before = seq;
   }
   const end = rows.length < STEP_ROWS ? null : (rows.at(-1)?.seq ?? from);
-  if (isOnlyLook(tools, stream, { rows: 0, facts: damaged.length, missing })) return end;
+  if (isOnlyLook(tools, stream, { rows: [], facts: damaged.map(({ seq }) => seq), missing })) return end;
   if (missing.length > 0 && damaged.length === 0) foundHidden(tools, stream, missing);
   db.transaction(() => {
     for (const { seq } of damaged) {
@@ -128,16 +133,9 @@ function stepFacts(tools: Tools, info: StreamInfo, from: number): number | null 
   return end;
 }
 
-function isOnlyLook(
-  { hidden }: Tools,
-  stream: string,
-  seen: { readonly rows: number; readonly facts: number; readonly missing: readonly Span[] },
-): boolean {
+function isOnlyLook({ hidden }: Tools, stream: string, seen: Omit<Finding, "stream">): boolean {
   if (typeof hidden === "string") return false;
-  const missing = seen.missing.reduce((sum, [from, to]) => sum + to - from + 1, 0);
-  if (seen.rows + seen.facts + missing > 0) {
-    hidden({ stream, damaged_rows: seen.rows, damaged_facts: seen.facts, missing });
-  }
+  if (seen.rows.length + seen.facts.length + seen.missing.length > 0) hidden({ stream, ...seen });
   return true;
 }
 

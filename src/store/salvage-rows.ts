@@ -20,6 +20,7 @@ export interface FoundStream {
   readonly last_take: number;
   readonly rebuilds: number;
   readonly facts_upto: number;
+  readonly closed_seq: number;
 }
 
 /** What sort of value stands in each column: t text, i number, n a number or nothing, b bytes or nothing. */
@@ -27,7 +28,7 @@ const SHAPES = {
   log: "tiitiiitiib",
   fact: "titiiiitiiin",
   state: "tiiti",
-  stream: "ttiiiiiiii",
+  stream: "ttiiiiiiiii",
   boot: "ttiii",
   origin: "ttii",
   fork: "tii",
@@ -78,12 +79,32 @@ function stateIn(cells: readonly Cell[]): Found | undefined {
 
 function streamIn(cells: readonly Cell[]): Found | undefined {
   if (!fits(cells, SHAPES.stream, 9)) return undefined;
-  const [stream_id, booth_id, created_at, oldest_seq, newest_seq, acked_seq, last_take, rebuilds, sum, facts_upto] =
-    cells;
+  const [
+    stream_id,
+    booth_id,
+    created_at,
+    oldest_seq,
+    newest_seq,
+    acked_seq,
+    last_take,
+    rebuilds,
+    sum,
+    facts_upto,
+    closed_seq,
+  ] = cells;
   const summed = [stream_id, booth_id, newest_seq, acked_seq, last_take];
   if (facts_upto !== undefined) summed.push(oldest_seq, facts_upto);
   if (rowSum(summed) !== sum) return undefined;
-  const rest = { created_at, oldest_seq, newest_seq, acked_seq, last_take, rebuilds, facts_upto: facts_upto ?? 0 };
+  const rest = {
+    created_at,
+    oldest_seq,
+    newest_seq,
+    acked_seq,
+    last_take,
+    rebuilds,
+    facts_upto: facts_upto ?? 0,
+    closed_seq: closed_seq ?? 0,
+  };
   // The shape has been checked.
   return { table: "stream", row: { stream_id, booth_id, ...rest } as FoundStream };
 }

@@ -67,6 +67,7 @@ function rowOf(db: Database, { stream_id, first, last }: Extent, found: FoundStr
     last_take: 0,
     rebuilds: 0,
     facts_upto: first - 1,
+    closed_seq: 0,
   };
 }
 
@@ -76,8 +77,8 @@ function settle(db: Database, { row, last }: { row: FoundStream; last: number },
   db.transaction(() => {
     dropStale(db, row);
     db.prepare(
-      `INSERT INTO stream (stream_id, booth_id, created_at, oldest_seq, newest_seq, acked_seq, last_take, rebuilds, facts_upto, sum)
-       VALUES (@stream_id, @booth_id, @created_at, @oldest_seq, @newest_seq, @acked_seq, @last_take, @rebuilds + 1, @facts_upto,
+      `INSERT INTO stream (stream_id, booth_id, created_at, oldest_seq, newest_seq, acked_seq, last_take, rebuilds, facts_upto, closed_seq, sum)
+       VALUES (@stream_id, @booth_id, @created_at, @oldest_seq, @newest_seq, @acked_seq, @last_take, @rebuilds + 1, @facts_upto, @closed_seq,
        row_sum(@stream_id, @booth_id, @newest_seq, @acked_seq, @last_take, @oldest_seq, @facts_upto))`,
     ).run(row);
     db.prepare(

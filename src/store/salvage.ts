@@ -3,7 +3,7 @@ import type { Database } from "better-sqlite3";
 import { rowsOfPage } from "./cells.ts";
 import { dropNested } from "./nested.ts";
 import { openWriter } from "./open.ts";
-import { openPages, type Pages } from "./pages.ts";
+import { openPages, PAGE_SIZES, saidPageSize, type Pages } from "./pages.ts";
 import { settleStreams, type SalvagedStream } from "./salvage-streams.ts";
 import { foundIn, type Found, type FoundStream } from "./salvage-rows.ts";
 import { migrate } from "./schema.ts";
@@ -31,12 +31,30 @@ const PROGRESS_PAGES = 256;
  * stream goes on under a new name, since nobody knows what the service was given under the lost seqs.
  */
 export function salvage(damaged: string, target: string, tools: SalvageTools): Salvaged {
-  const pages = openPages(damaged);
+  const pages = openPages(damaged, pageSizeOf(damaged));
   try {
     return { pages: pages.images, ...storeOf(rowsIn(pages, tools), target, tools) };
   } finally {
     pages.close();
   }
+}
+
+/** Images looked at to find out how large pages are. */
+const SAMPLE_PAGES = 2_000;
+
+/** What the header says, if it is a size at all: no single bit makes one size another. Else that at which most rows can be proven. */
+function pageSizeOf(path: string): number {
+  const said = saidPageSize(path);
+  if (said !== undefined) return said;
+  const counts = PAGE_SIZES.map((page_bytes) => {
+    const pages = openPages(path, page_bytes);
+    try {
+      return { page_bytes, rows: [...rowsIn({ ...pages, images: Math.min(pages.images, SAMPLE_PAGES) }, {})].length };
+    } finally {
+      pages.close();
+    }
+  });
+  return counts.reduce((best, one) => (one.rows > best.rows ? one : best)).page_bytes;
 }
 
 /** Makes a store of proven rows, wherever they come from, at `target`, which is replaced. Streams are settled as by a salvage. */
@@ -67,7 +85,7 @@ export function storeOf(
 type Gathered = Map<string, FoundStream>;
 
 /** The file's pages first, then those of its log in order: where several images hold a row, one of the earliest comes first. */
-function* rowsIn(pages: Pages, { progress }: SalvageTools): Generator<Found> {
+function* rowsIn(pages: Pages, { progress }: Pick<SalvageTools, "progress">): Generator<Found> {
   for (let index = 0; index < pages.images; index += 1) {
     const image = pages.image(index);
     // Page 1 begins with the file's header, in the log as well.

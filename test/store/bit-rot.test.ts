@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { rot } from "../support/bit-rot.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
-const FLIPS = 20;
+const FLIPS = 10;
 
 it("a flipped bit never gives a wrong value: what it hits is quarantined or salvaged, and declared", () => {
   const result = rot(memoryFolder(), FLIPS, 7);
