@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../../src/core/types/parameters.ts";
-import { fold, forget, poll, put, run, script, silence, stay, T0, valuesOf } from "../../support/booth.ts";
+import { fold, forget, poll, put, reboot, run, script, silence, stay, T0, valuesOf } from "../../support/booth.ts";
 import { PARAMETERS, PLAIN, tag, withFilters } from "../../support/parameters.ts";
 
 /** Worked examples of what the other tests would let pass: each one found a planted fault that survived them. */
@@ -131,6 +131,37 @@ describe("stages", () => {
     const { facts } = fold(booth.entries, PARAMETERS, [6]);
     expect(valuesOf(facts, "m").map(({ end_reason }) => end_reason)).toEqual(["changed", "changed"]);
     expect(valuesOf(facts, "c").map(({ result }) => result)).toEqual(["complete_no_bake"]);
+  });
+
+  it.each([
+    [15_000, 1],
+    [15_001, 3],
+  ])("a box that restarts and reads again after %i ms leaves %i stage(s) of spray and no data", (away, count) => {
+    const booth = script(PLAIN);
+    stay(booth, MINUTE + 1, { mode: 3 });
+    silence(booth, away - 1);
+    forget(booth);
+    const from = booth.entries.length;
+    stay(booth, MINUTE, { mode: 3 });
+    stay(booth, MINUTE, { mode: 1 });
+    reboot(booth, from);
+    const stages = valuesOf(fold(booth.entries, PLAIN, [4]).facts, "m").filter(({ mode }) => mode !== "idle");
+    expect(stages).toHaveLength(count);
+    expect(stages.at(-1)?.end).toBe(T0 + 2 * MINUTE + away);
+  });
+
+  it("of two bays: time that is inferred is uncertain for the booth too", () => {
+    const bays: Parameters = {
+      ...PLAIN,
+      tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) },
+    };
+    const booth = script(bays);
+    stay(booth, 10 * MINUTE, { left: 3, right: 1 });
+    put(booth, { kind: "t", value: { wall: T0 + booth.now + HOUR, state: "synced", witness: "service" } });
+    stay(booth, 10 * MINUTE);
+    stay(booth, MINUTE, { left: 1 });
+    const stages = valuesOf(run(booth, bays).facts, "m").filter(({ bay, mode }) => bay === 0 && mode === "spray");
+    expect(stages).toMatchObject([{ start: T0, end: T0 + 80 * MINUTE, uncertain_ms: HOUR }]);
   });
 
   it("over 12 h by either clock nothing is inferred any more", () => {
