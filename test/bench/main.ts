@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { arch, cpus, platform } from "node:os";
 
 import type { Family, Figure } from "./figure.ts";
+import { agentFamily } from "./agent.ts";
 import { deriveFamily } from "./derive.ts";
 import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
@@ -15,7 +16,15 @@ import { serviceFamily } from "./service.ts";
  * npm run bench [-- --quick] [FAMILY ...]: measures, prints one table, writes test/results/bench.json. Figures are
  * comparisons within this run; nothing here fails a build.
  */
-const FAMILIES: readonly Family[] = [modbusFamily, fleetFamily, planFamily, memoryFamily, deriveFamily, serviceFamily];
+const FAMILIES: readonly Family[] = [
+  modbusFamily,
+  fleetFamily,
+  planFamily,
+  memoryFamily,
+  agentFamily,
+  deriveFamily,
+  serviceFamily,
+];
 const RESULTS = new URL("../results/", import.meta.url);
 
 function commit(): string {
