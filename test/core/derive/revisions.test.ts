@@ -1,7 +1,19 @@
 import { expect, test } from "vitest";
 import type { TagValue } from "../../../src/core/types/booth.ts";
-import { fold, forget, poll, reboot, run, script, silence, T0, valuesOf, type Script } from "../../support/booth.ts";
-import { PARAMETERS } from "../../support/parameters.ts";
+import {
+  fold,
+  forget,
+  poll,
+  reboot,
+  run,
+  script,
+  silence,
+  stay,
+  T0,
+  valuesOf,
+  type Script,
+} from "../../support/booth.ts";
+import { PARAMETERS, tag } from "../../support/parameters.ts";
 
 /** Polls the slow group for `ms`, the last time at its very end. */
 function read(booth: Script, ms: number, firmware: string | null): void {
@@ -103,4 +115,17 @@ test.each<[TagValue, unknown[]]>([
     poll(booth, {}, "slow");
   }
   expect(versionsOf(booth)).toEqual(expected);
+});
+
+test.each([
+  [true, "", []],
+  [true, "14C", [["BOOTH-24", "14C"]]],
+  [false, "", [["BOOTH-24", undefined]]],
+])("a program, with a tag for its revision %s that reads %j, is entered as %j", (tagged, revision, expected) => {
+  const own = { program: tag("plc_program"), ...(tagged ? { revision: tag("plc_program_revision") } : {}) };
+  const parameters = { ...PARAMETERS, tags: { ...PARAMETERS.tags, ...own } };
+  const booth = script(parameters);
+  stay(booth, 80_000, { mode: 1, program: "BOOTH-24", ...(tagged ? { revision } : {}) });
+  const found = valuesOf(fold(booth.entries, parameters, [3]).facts, "v");
+  expect(found.map(({ plc_program, plc_program_revision }) => [plc_program, plc_program_revision])).toEqual(expected);
 });
