@@ -74,6 +74,15 @@ describe("incidents", () => {
     ]);
   });
 
+  it("a code that is mapped again is no longer unmapped, 10 min after it was last seen", () => {
+    const booth = script(PLAIN);
+    stay(booth, 20 * MINUTE, { mode: 99 });
+    stay(booth, 20 * MINUTE, { mode: 1 });
+    const resolved = valuesOf(fold(booth.entries, PLAIN, [6]).facts, "i").map(({ resolved_at }) => resolved_at);
+    expect(resolved[0]).toBeNull();
+    expect(Math.abs((resolved[1] ?? 0) - T0 - 30 * MINUTE)).toBeLessThanOrEqual(MINUTE);
+  });
+
   it("say in words what is wrong", () => {
     const booth = script(sensed);
     stay(booth, 12 * HOUR + MINUTE, { mode: 3, air: 20 });
