@@ -18,9 +18,11 @@ import { rebuildCommand } from "./cli/rebuild.ts";
 import { planCommand } from "./cli/plan.ts";
 import { probeCommand } from "./cli/probe.ts";
 import { provisionCommand } from "./cli/provision.ts";
+import { recordCommand } from "./cli/record.ts";
 import { releaseCommand } from "./cli/release.ts";
 import { runCommand } from "./cli/run.ts";
 import { schemasCommand } from "./cli/schemas.ts";
+import { storeCommand } from "./cli/store.ts";
 import { statusCommand } from "./cli/status.ts";
 import { tagsCommand } from "./cli/tags.ts";
 import { createHttpClient } from "./cloud/http.ts";
@@ -36,6 +38,7 @@ import type { BoothConfig } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
+import { holeKeepers } from "./drivers/modbus/hole-keeper.ts";
 import { modbusLinks } from "./drivers/modbus/links.ts";
 import { opcuaLibrary } from "./drivers/opcua/library.ts";
 import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
@@ -48,6 +51,7 @@ import { systemRandom } from "./platform/random.ts";
 import { firstKey } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
+import { storeFiles } from "./store/files.ts";
 import { lockFolder } from "./store/lock.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
@@ -83,6 +87,8 @@ export async function main(argv: readonly string[]): Promise<void> {
       tagsCommand(tools),
       detectCommand(tools),
       probeCommand(tools),
+      storeCommand(storeFiles(() => Date.now())),
+      recordCommand(tools),
       schemasCommand,
     ],
   };
@@ -131,7 +137,8 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
   const key = firstKey(config.service, io.environment);
   const wall = (): EpochMs => clock.wall();
   const links: Links = {
-    modbus: modbusLinks(() => clock.mono()),
+    modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
+    keeperOf: await holeKeepers({ identity, log }, booths),
     pki: opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log }),
     wall,
     log,
@@ -152,6 +159,7 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
       commit_interval_ms: config.commit_interval_ms,
       heartbeat_interval_ms: config.heartbeat_interval_ms,
       broker_url: config.service.mqtt_url ?? null,
+      backlog_rate: config.service.backlog_records_per_s ?? null,
       view: {
         summaryOf: (state, now) => summaryOf(state as DeriveState, now),
         parametersIn: (state) => (state as DeriveState).parameters,
@@ -225,6 +233,7 @@ function setupOf({ config: booth, profile }: ReadyBooth, links: Links): BoothSet
 /** What the links of several booths share. */
 interface Links {
   readonly modbus: ReturnType<typeof modbusLinks>;
+  readonly keeperOf: Awaited<ReturnType<typeof holeKeepers>>;
   readonly pki: OpcuaPki;
   readonly wall: () => EpochMs;
   readonly log: Logger;
@@ -233,10 +242,11 @@ interface Links {
 type Way = Pick<BoothSetup, "makeDriver" | "link" | "probe_ms" | "settle_ms" | "idle_close_ms">;
 
 /** A profile of another protocol than the booth's link costs this booth alone. */
-function wayTo(booth: BoothConfig, profile: Profile, { modbus, ...links }: Links): Way {
+function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, ...links }: Links): Way {
   if (booth.modbus !== undefined && profile.protocol === "modbus") {
     const { idle_close_ms } = profile.quirks;
-    return { ...modbus(booth.modbus, profile), ...(idle_close_ms === undefined ? {} : { idle_close_ms }) };
+    const way = modbus(booth.modbus, profile, keeperOf(booth.id));
+    return { ...way, ...(idle_close_ms === undefined ? {} : { idle_close_ms }) };
   }
   // A link of its own, by a name that no Modbus address has.
   const link = `booth ${booth.id}`;

@@ -85,6 +85,8 @@ export interface Driver {
 export interface Tail {
   /** Entries that an earlier process left behind, oldest first. */
   leftover(): readonly TakenEntry[];
+  /** Lines in its midst that can't be read, each an entry or more; absent: none can be. */
+  damaged?(): number;
   /** Returns once the entry is out of this process's hands. */
   append(entry: TakenEntry): void;
   /** Entries of the stream up to this take number are durable and may be dropped. */
@@ -103,6 +105,11 @@ export interface StreamInfo {
   /** Everything up to here is with the service. */
   readonly acked_seq: Seq;
   readonly last_take: TakeNumber;
+  /**
+   * The file was salvaged: nobody knows what the service was given under the seqs from here on, so they go under another name
+   * there. Absent or 0: it never was.
+   */
+  readonly renew_from?: Seq;
 }
 
 export interface Ingested {
@@ -114,6 +121,8 @@ export interface Ingested {
   readonly commit_ms: Milliseconds;
   /** Oldest kept seq: what came before has been acked, outlived its age, or is declared by a gap record. */
   readonly oldest_seq: Seq;
+  /** As in StreamInfo. */
+  readonly renew_from?: Seq;
   readonly storage: StorageStatus;
 }
 
@@ -187,6 +196,9 @@ export interface Identity {
   provisioning(booth: BoothId): Promise<unknown>;
   /** One transaction, durable and copied when it resolves. */
   setProvisioning(booth: BoothId, row: unknown): Promise<void>;
+  /** What drivers learned of the booth's device, as they wrote it; undefined: nothing yet. Losing it costs a request or two. */
+  learned(booth: BoothId): Promise<unknown>;
+  setLearned(booth: BoothId, what: unknown): Promise<void>;
 }
 
 /** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
@@ -249,6 +261,8 @@ export interface BoothHeartbeat {
   readonly link: "up" | "down";
   readonly mode: string;
   readonly waiting_records: number;
+  /** Until records must be given up if none of them is acked; null: not known yet. */
+  readonly hours_to_full: number | null;
 }
 
 /** One connected session. It never reconnects by itself; when `closed` resolves, it is over. */

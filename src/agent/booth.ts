@@ -113,6 +113,7 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
   };
   const clock = openClock(parts, { board, intake, leftover });
   logParameters();
+  tellDamagedTail(tail, intake);
   return { setup, board, intake, committer, logParameters, ...clock };
 }
 
@@ -156,8 +157,14 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
       interval_ms: parts.commit_interval_ms,
       bridge: (group) => Math.max(LEAST_BRIDGE_MS, 3 * (setup.parameters.groups[group]?.poll_interval_ms ?? 0)),
       committed: (result) => {
-        const { newest_seq, sendable_seq, oldest_seq, state } = result;
-        board.info = { ...board.info, newest_seq, sendable_seq, oldest_seq };
+        const { newest_seq, sendable_seq, oldest_seq, renew_from, state } = result;
+        board.info = {
+          ...board.info,
+          newest_seq,
+          sendable_seq,
+          oldest_seq,
+          ...(renew_from === undefined ? {} : { renew_from }),
+        };
         board.storage = result.storage;
         board.state = state;
         board.summary = parts.view.summaryOf(state, parts.view.now(state, clock));
@@ -172,6 +179,15 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
     leftover,
   );
   return committer;
+}
+
+/** Readings that were taken and are in no log: whoever looks at this time must know. */
+function tellDamagedTail(tail: Tail, intake: Intake): void {
+  const damaged = tail.damaged?.() ?? 0;
+  if (damaged === 0) return;
+  const detail = `${damaged.toString()} entries of the tail file were damaged: polls taken before the last stop are missing`;
+  const value = { event: "tail_damaged", detail };
+  intake.record((when) => ({ kind: "e", ...when, tag: "", value, quality: "good" }));
 }
 
 function tellFacts(log: Logger, booth: BoothId, facts: readonly Fact[]): void {

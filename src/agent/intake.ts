@@ -91,7 +91,8 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         filters.delete(group);
         return null;
       }
-      const { boot, mono, at } = when();
+      const now = when();
+      const { mono } = now;
       const parameters = parts.parameters();
       if (parameters !== rules.of) rules = { of: parameters, tags: logRules(parameters) };
       const before = filters.get(group) ?? EMPTY_FILTER;
@@ -102,9 +103,7 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         kind: "poll",
         take: ++take,
         stream,
-        boot,
-        mono,
-        at,
+        ...now,
         group,
         answered: true,
         changes: changes.map(changeOf),

@@ -7,6 +7,7 @@ import {
   WRONG_SERIAL,
   type ProvisioningEvent,
 } from "../core/provisioning.ts";
+import type { Milliseconds } from "../core/types/units.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { Clock, Identity, Logger, Random, Secrets, ServiceApi, Store } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
@@ -39,11 +40,12 @@ export interface ProvisionParts {
 /** Drives one booth's provisioning: looks at the row, takes the one step it asks for, stores what came of it. */
 export async function provisionLoop(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
   // What the last process knew may be old; a booth that isn't bound yet gets its record by the steps themselves.
-  const refreshed: Refreshed = { at: isBound(parts.board.row) ? Number.NEGATIVE_INFINITY : parts.clock.mono() };
+  const refreshed = isBound(parts.board.row) ? Number.NEGATIVE_INFINITY : parts.clock.mono();
+  const since: Since = { refreshed, verifying: null };
   while (!isOver(signal)) {
     try {
-      if (refreshIsDue(parts, refreshed)) await refresh(parts, refreshed);
-      else await oneStep(parts, refreshed, signal);
+      if (refreshIsDue(parts, since)) await refresh(parts, since);
+      else await oneStep(parts, since, signal);
     } catch (error) {
       if (isOver(signal)) break;
       throw error;
@@ -51,14 +53,16 @@ export async function provisionLoop(parts: ProvisionParts, signal: AbortSignal):
   }
 }
 
-async function oneStep(parts: ProvisionParts, refreshed: Refreshed, signal: AbortSignal): Promise<void> {
+async function oneStep(parts: ProvisionParts, since: Since, signal: AbortSignal): Promise<void> {
   const { board, news } = parts;
   const row = board.row;
   const step = stepOf(row);
   if (step === "wait") return news.wait(signal, REFRESH_WHEN_DOWN_MS);
   if (row.wait_ms > 0) await waitOrChange(parts, row, signal);
   if (board.row !== row) return;
-  if (step !== "verify") refreshed.at = parts.clock.mono();
+  const now = parts.clock.mono();
+  if (step !== "verify") since.refreshed = now;
+  since.verifying = step === "verify" ? (since.verifying ?? now) : null;
   switch (step) {
     case "look_up":
       return lookUp(parts);
@@ -67,25 +71,28 @@ async function oneStep(parts: ProvisionParts, refreshed: Refreshed, signal: Abor
     case "configure":
       return configure(parts);
     case "verify":
-      return verify(parts, signal);
+      return verify(parts, now - (since.verifying ?? now), signal);
     case "leave":
       return leave(parts, signal);
   }
 }
 
-/** Monotonic time of the last reading of the record. */
-interface Refreshed {
-  at: number;
+/** Monotonic times: a wall clock that is put right meanwhile makes no wait longer or shorter. */
+interface Since {
+  /** Of the last reading of the record. */
+  refreshed: number;
+  /** Since when this process has been verifying; null: it isn't. */
+  verifying: number | null;
 }
 
-function refreshIsDue({ board, clock, service }: ProvisionParts, refreshed: Refreshed): boolean {
+function refreshIsDue({ board, clock, service }: ProvisionParts, since: Since): boolean {
   const every = service.link.kind === "down" ? REFRESH_WHEN_DOWN_MS : REFRESH_EVERY_MS;
-  return isBound(board.row) && (board.look_again || clock.mono() - refreshed.at >= every);
+  return isBound(board.row) && (board.look_again || clock.mono() - since.refreshed >= every);
 }
 
-async function refresh(parts: ProvisionParts, refreshed: Refreshed): Promise<void> {
+async function refresh(parts: ProvisionParts, since: Since): Promise<void> {
   const { board } = parts;
-  refreshed.at = parts.clock.mono();
+  since.refreshed = parts.clock.mono();
   board.look_again = false;
   const answer = await parts.api.lookUp(await keyFor(parts), board.row.serial ?? "");
   if (answer.kind !== "ok") return;
@@ -206,11 +213,10 @@ async function leave(parts: ProvisionParts, signal: AbortSignal): Promise<void> 
 }
 
 /** Active only when the session is up, a batch has been acked, and the service names us. */
-async function verify(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
-  const { board, clock } = parts;
+async function verify(parts: ProvisionParts, lasted_ms: Milliseconds, signal: AbortSignal): Promise<void> {
   const missing = await missingFor(parts);
   if (missing === "") return applyEvent(parts, { kind: "verified" });
-  if (clock.wall() - board.row.since > VERIFY_WITHIN_MS) {
+  if (lasted_ms > VERIFY_WITHIN_MS) {
     return applyEvent(parts, { kind: "not_verified", reason: `not verified within 15 min: ${missing}` });
   }
   return parts.news.wait(signal, VERIFY_EVERY_MS);

@@ -45,6 +45,7 @@ function clockStatusOf(offset_ms: Milliseconds | null): AgentStatus["clock"] {
 
 function boothStatusOf(board: BoothBoard, { view, clock }: StatusParts): BoothStatus {
   const { row, info } = board;
+  const time = view.now(board.state, clock);
   return {
     booth: board.booth,
     serial: row.serial,
@@ -60,7 +61,8 @@ function boothStatusOf(board: BoothBoard, { view, clock }: StatusParts): BoothSt
       advice: row.advice,
     },
     plc: { ...board.plc, address: board.address, shows_serial: board.shows_serial },
-    now: board.state === undefined ? null : view.summaryOf(board.state, view.now(board.state, clock)),
+    time,
+    now: board.state === undefined ? null : view.summaryOf(board.state, time),
     log: {
       taken: board.taken,
       newest_seq: info.newest_seq,

@@ -1,12 +1,13 @@
 import { connectivityOf } from "../core/reported.ts";
 import type { AgentStatus } from "../core/types/status.ts";
+import type { EpochMs } from "../core/types/units.ts";
 import type { BoothFields } from "../wire/reports-fleet.ts";
 
 /** What reports are told of a booth beside its store: plain data, so that it goes to another thread. */
 export type LocalBooth = BoothFields;
 
 export function localBooths(status: AgentStatus): LocalBooth[] {
-  return status.booths.map(({ booth, stream, serial, provisioning, plc, log, now }) => ({
+  return status.booths.map(({ booth, stream, serial, provisioning, plc, log, time, now }) => ({
     booth,
     stream,
     booth_id: provisioning.booth_id ?? booth,
@@ -15,11 +16,16 @@ export function localBooths(status: AgentStatus): LocalBooth[] {
     facility: provisioning.facility,
     state: provisioning.state,
     generation: provisioning.generation,
-    connectivity: connectivityOf({ summary: now, plc }, status.at, status.loss_window_ms),
+    connectivity: connectivityOf({ summary: now, plc }, time, status.loss_window_ms),
     acked_seq: log.acked_seq,
     last_commit_at: log.last_commit_at,
     summary: now,
   }));
+}
+
+/** Corrected time now, by which reports are clipped: the booths of a box share its clocks. Without a booth its wall clock. */
+export function reportsNow(status: AgentStatus): EpochMs {
+  return status.booths.reduce((latest, { time }) => Math.max(latest, time), 0) || status.at;
 }
 
 /** A booth by the service's id, by its name here, or by its serial number. */

@@ -1,13 +1,7 @@
-import type {
-  AgentStatus,
-  BoothStatus,
-  CertificateStatus,
-  DisabledBooth,
-  LinkStatus,
-  StorageStatus,
-} from "../core/types/status.ts";
+import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth, LinkStatus } from "../core/types/status.ts";
 import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
 import { EXIT, type Command } from "./command.ts";
+import { storageText } from "./storage-text.ts";
 import { lasting } from "./text.ts";
 
 export const statusCommand: Command = {
@@ -65,7 +59,7 @@ function boothLines(booth: BoothStatus, status: AgentStatus): string[] {
     ...(now === null
       ? []
       : [
-          `  mode      ${now.mode}${now.since === null ? "" : ` for ${lasting(status.at - now.since)}`}${now.in_gap ? " (no answer now)" : ""}`,
+          `  mode      ${now.mode}${now.since === null ? "" : ` for ${lasting(booth.time - now.since)}`}${now.in_gap ? " (no answer now)" : ""}`,
           `  cycles    ${now.cycles_today.toString()} today${now.cycles_total === null ? "" : `, ${now.cycles_total.toString()} by the PLC's counter`}`,
           `  filters   ${filtersText(now)}`,
           `  program   ${now.plc_program ?? "?"} ${now.plc_program_revision ?? "?"}, firmware ${now.firmware_version ?? "?"}`,
@@ -74,13 +68,6 @@ function boothLines(booth: BoothStatus, status: AgentStatus): string[] {
     ...(log.storage === null ? [] : [`  storage   ${storageText(log.storage)}`]),
     ...(log.trouble === "" ? [] : [`  STORE     ${log.trouble}`]),
   ];
-}
-
-function storageText({ used_bytes, max_bytes, hours_to_full }: StorageStatus): string {
-  const mb = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
-  const left =
-    hours_to_full === null ? "" : `; without the service full in ${lasting(Math.round(hours_to_full * 3_600_000))}`;
-  return `${mb(used_bytes)} of ${mb(max_bytes)} MB used${left}`;
 }
 
 function filtersText(now: NonNullable<BoothStatus["now"]>): string {

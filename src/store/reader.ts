@@ -58,7 +58,7 @@ export function openReader(dataDir: string, fold: Fold): OpenReader {
       return kept.stages.within(window);
     },
     *log(stream, window) {
-      yield* logRows({ page: sql.logPage, stream, after: rowBefore(sql, stream, window.start) - 1 }, window);
+      yield* logRows({ page: sql.logPage, stream, from: rowBefore(sql, stream, window.start) }, window);
     },
     state(stream) {
       const row = sql.streamById.get(stream);
@@ -87,8 +87,10 @@ function prepareReports(db: Database.Database) {
        ORDER BY seq LIMIT @rows`,
     ),
     rebuilds: db.prepare<[string], { rebuilds: number }>(`SELECT rebuilds FROM stream WHERE stream_id = ?`),
-    logPage: db.prepare<[{ stream: string; after: number; rows: number }], LogRow>(
-      `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after AND placed = 1 ORDER BY first_seq LIMIT @rows`,
+    logPage: db.prepare<[{ stream: string; from: number; rows: number }], LogRow>(
+      `SELECT * FROM log WHERE stream_id = @stream AND first_seq >= ifnull(
+         (SELECT max(first_seq) FROM log WHERE stream_id = @stream AND first_seq <= @from), 0)
+       AND placed = 1 ORDER BY first_seq LIMIT @rows`,
     ),
     rowAtOrBefore: db.prepare<[{ stream: string; seq: number }], { first_seq: number; t0: number }>(
       `SELECT first_seq, t0 FROM log WHERE stream_id = @stream AND first_seq <= @seq AND placed = 1
@@ -124,20 +126,25 @@ function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
 }
 
 interface LogScan {
-  readonly page: Database.Statement<[{ stream: string; after: number; rows: number }], LogRow>;
+  readonly page: Database.Statement<[{ stream: string; from: number; rows: number }], LogRow>;
   readonly stream: StreamId;
-  readonly after: number;
+  readonly from: number;
 }
 
-/** Rows stand in time order within a stream, so the scan ends at the first that begins after the window. */
+/**
+ * Rows stand in time order within a stream, so the scan ends at the first that begins after the window. Between two pages
+ * rows may have been put together in a chunk, so it goes on by seq.
+ */
 function* logRows(scan: LogScan, window: Window): Generator<Placed<LogRecord>> {
-  let after = scan.after;
+  let from = scan.from;
   for (;;) {
-    const rows = scan.page.all({ stream: scan.stream, after, rows: PAGE_ROWS });
+    const rows = scan.page.all({ stream: scan.stream, from, rows: PAGE_ROWS });
     for (const row of rows) {
       if (row.t0 >= window.end) return;
-      yield* (ifWhole(unpackLog, row) ?? []).filter(({ time }) => time >= window.start && time < window.end);
-      after = row.first_seq;
+      for (const record of ifWhole(unpackLog, row) ?? []) {
+        if (record.seq >= from && record.time >= window.start && record.time < window.end) yield record;
+      }
+      from = Math.max(from, row.last_seq + 1);
     }
     if (rows.length < PAGE_ROWS) return;
   }

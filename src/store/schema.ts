@@ -4,7 +4,7 @@ import type { Database } from "better-sqlite3";
 /**
  * The store's tables, as numbered steps forward. `user_version` is the number of the last step carried out.
  *
- * log: one row per run of records of one commit that share a boot and a clock offset, in time order, no index beside
+ * log: one row per run of records of one commit, or of a chunk of many, that share a boot and a clock offset, in time order, no index beside
  * the key: each further index would multiply the blocks that a commit writes. `t0` is the corrected time at `mono0`.
  * A row with placed = 0 is of a boot whose clock isn't synced yet: its `t0` is what that clock shows. The index is partial:
  * the usual row isn't in it.
@@ -12,7 +12,7 @@ import type { Database } from "better-sqlite3";
  * fact: one row per derived fact, with the times that windows are asked by.
  * quarantine: ranges in which rows were found damaged and taken out; declared = 1: a gap record says so.
  * origin: which booth a stream is of, beside the row that each commit writes: a salvage needs it where that row is lost.
- * name: under which name the service knows the records from a seq on; without one it is the stream's own id.
+ * fork: from which seq on a salvaged stream's records go to the service under another name.
  * due: events that the stream's next commit logs.
  * state: the fold's state after the record with that seq; the newest row is what start-up continues from.
  */
@@ -97,12 +97,10 @@ const STEPS: readonly string[] = [
      sum INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
    INSERT INTO origin SELECT stream_id, booth_id, created_at, row_sum(stream_id, booth_id, created_at) FROM stream;
-   CREATE TABLE name (
-     stream_id TEXT NOT NULL,
+   CREATE TABLE fork (
+     stream_id TEXT PRIMARY KEY,
      from_seq INTEGER NOT NULL,
-     name TEXT NOT NULL,
-     sum INTEGER NOT NULL,
-     PRIMARY KEY (stream_id, from_seq)
+     sum INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE due (
      stream_id TEXT NOT NULL,
@@ -110,6 +108,9 @@ const STEPS: readonly string[] = [
      detail TEXT NOT NULL,
      PRIMARY KEY (stream_id, event)
    ) STRICT, WITHOUT ROWID;`,
+  // Records packed by column, in the body's place. closed_seq: rows up to there have been put together in chunks.
+  `ALTER TABLE log ADD COLUMN packed BLOB;
+   ALTER TABLE stream ADD COLUMN closed_seq INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 /** The schema this version writes and reads. */

@@ -1,4 +1,5 @@
 import type { Database, Statement } from "better-sqlite3";
+import { prepareClosing, type ClosingStatements } from "./closing-statements.ts";
 import type { FactRow, LogRow, StateRow } from "./rows.ts";
 import { addRowSum } from "./schema.ts";
 
@@ -10,10 +11,11 @@ export interface StreamRow {
   readonly sendable_seq: number;
   readonly acked_seq: number;
   readonly last_take: number;
+  readonly renew_from: number;
 }
 
 /** Every statement of the writer, prepared once, named as a sentence. */
-export interface Statements {
+export interface Statements extends ClosingStatements {
   readonly streamOfBooth: Statement<[string], StreamRow>;
   readonly streamById: Statement<[string], StreamRow>;
   readonly addStream: Statement<[{ stream: string; booth: string; at: number }]>;
@@ -33,16 +35,20 @@ export interface Statements {
   readonly quarantined: Statement<[string], { from_seq: number; to_seq: number }>;
   readonly savedSeq: Statement<[string], { saved_seq: number }>;
   readonly logRowsFrom: Statement<[{ stream: string; from: number; rows: number }], LogRow>;
-  readonly factsFrom: Statement<[{ stream: string; from: number; to: number }], FactRow>;
+  readonly factsFrom: Statement<[{ stream: string; from: number; to: number; rows: number }], FactRow>;
   readonly standingFacts: Statement<[{ stream: string; from: number }], FactRow>;
   /** Version and mark, with the checksum that goes with them. */
   readonly changeFact: Statement<[FactRow]>;
   readonly newestFact: Statement<[string], { seq: number }>;
+  /** Events that the stream's next commit logs. */
+  readonly dueEvents: Statement<[string], { event: string; detail: string }>;
+  readonly dropDue: Statement<[string]>;
   readonly countRebuild: Statement<[{ stream: string }]>;
 }
 
 const STREAM_COLUMNS = `stream_id, booth_id, oldest_seq, newest_seq, acked_seq, last_take, ifnull(
-  (SELECT min(first_seq) - 1 FROM log WHERE log.stream_id = stream.stream_id AND placed = 0), newest_seq) AS sendable_seq`;
+  (SELECT min(first_seq) - 1 FROM log WHERE log.stream_id = stream.stream_id AND placed = 0), newest_seq) AS sendable_seq,
+  ifnull((SELECT from_seq FROM fork WHERE fork.stream_id = stream.stream_id), 0) AS renew_from`;
 
 /** Log rows that hold seq `from` or later; the row that spans `from` included. */
 const LOG_ROWS_FROM = `
@@ -65,10 +71,11 @@ export function prepareReadStatements(db: Database): ReadStatements {
   };
 }
 
-export function prepareStatements(db: Database): Statements {
+export function prepareStatements(db: Database): Statements & Pick<ReadStatements, "allStreams"> {
   addRowSum(db);
   return {
     ...prepareReadStatements(db),
+    ...prepareClosing(db),
     streamOfBooth: db.prepare(
       `SELECT ${STREAM_COLUMNS} FROM stream WHERE booth_id = ? ORDER BY created_at DESC LIMIT 1`,
     ),
@@ -84,8 +91,8 @@ export function prepareStatements(db: Database): Statements {
        sum = row_sum(stream_id, booth_id, @newest, @acked, @take, oldest_seq, facts_upto) WHERE stream_id = @stream`,
     ),
     addLogRow: db.prepare(
-      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole)
-       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body, @placed, @whole)`,
+      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole, packed)
+       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body, @placed, @whole, @packed)`,
     ),
     dropLogRow: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq = @seq`),
     firstWaitingRows: db.prepare(
@@ -122,7 +129,11 @@ export function prepareStatements(db: Database): Statements {
        WHERE stream_id = @stream_id AND seq = @seq`,
     ),
     newestFact: db.prepare(`SELECT ifnull(max(seq), 0) AS seq FROM fact WHERE stream_id = ?`),
+    dueEvents: db.prepare(`SELECT event, detail FROM due WHERE stream_id = ?`),
+    dropDue: db.prepare(`DELETE FROM due WHERE stream_id = ?`),
     countRebuild: db.prepare(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = @stream`),
-    factsFrom: db.prepare(`SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq`),
+    factsFrom: db.prepare(
+      `SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq LIMIT @rows`,
+    ),
   };
 }

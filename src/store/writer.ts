@@ -1,25 +1,25 @@
 import type { Database } from "better-sqlite3";
 import type { LogRecord, Placed } from "../core/types/record.ts";
 import { DEFAULT_BUDGET, hoursToFull, type StoreBudget } from "../core/storage.ts";
-import type { StorageStatus } from "../core/types/status.ts";
+import type { StorageHealth, StorageStatus } from "../core/types/status.ts";
 import type { BoothId, Seq, StreamId, TakeNumber } from "../core/types/units.ts";
 import type { Ingested, StreamInfo } from "../ports.ts";
 import { fileBudget, type FileBudget } from "./budget.ts";
 import { prepareEvictStatements } from "./evict-statements.ts";
+import { createCheck } from "./check.ts";
 import { StoreDamaged } from "./damage.ts";
 import type { EvictTools } from "./evict.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
 import { createQuarantine, type Quarantine } from "./quarantine.ts";
+import { recordReader } from "./read.ts";
 import { createRebuilder, type Rebuilder } from "./rebuild.ts";
-import { ifWhole, stateRow, unpackFact, unpackLog } from "./rows.ts";
+import { stateRow } from "./rows.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 import { infoOf, loadStream, sendableSeq, type LiveStream } from "./streams.ts";
 
 /** Opening a stream checks what is already folded and sent for this long at most. */
 const CHECK_MS = 2_000;
-/** Log rows looked at for one read: bounds the memory of a single answer. */
-const READ_ROWS = 64;
 
 /** The store's synchronous half: what the worker thread runs, and a simulation runs inline. */
 export interface Writer {
@@ -30,6 +30,8 @@ export interface Writer {
   resend(stream: StreamId, from: Seq): StreamInfo;
   info(stream: StreamId): StreamInfo;
   state(stream: StreamId): unknown;
+  /** A bounded piece of looking through everything that is stored; false: the end is reached, the next call begins anew. */
+  check(): boolean;
   /** Rebuilding facts; whoever starts one gives it its slices. */
   readonly rebuilder: Rebuilder;
   close(): void;
@@ -44,7 +46,11 @@ export interface WriterTools {
   readonly uuid: () => string;
   /** Absent: DEFAULT_BUDGET. */
   readonly budget?: StoreBudget;
+  /** How file and disk are; absent: nobody looks after them. */
+  readonly health?: () => StorageHealth;
 }
+
+const WELL: StorageHealth = { low: false, damaged_files: [] };
 
 export function createWriter(tools: WriterTools): Writer {
   const { db, fold } = tools;
@@ -52,22 +58,17 @@ export function createWriter(tools: WriterTools): Writer {
   const file = fileBudget(db, tools.budget ?? DEFAULT_BUDGET);
   const evict: EvictTools = { sql: prepareEvictStatements(db), file };
   const quarantine = createQuarantine(db);
+  const read = recordReader(sql, quarantine);
+  const storage = (info: StreamInfo): StorageStatus => ({
+    ...fillOf(evict, info),
+    quarantined: quarantine.count(info.stream),
+    health: tools.health?.() ?? WELL,
+  });
   const streams = new Map<StreamId, LiveStream>();
   const live = (stream: StreamId): LiveStream => {
     const known = streams.get(stream);
     if (known !== undefined) return known;
-    const row = sql.streamById.get(stream);
-    if (row === undefined) throw new Error(`no stream ${stream} in this store`);
-    if (sql.damagedStream.get(stream) !== undefined) {
-      throw new StoreDamaged(`the store is damaged: the row of stream ${stream} doesn't fit its checksum`);
-    }
-    const until = tools.now() + CHECK_MS;
-    const { saved_seq } = sql.savedSeq.get(stream) ?? { saved_seq: 0 };
-    const first = infoOf(row);
-    // What is still to be folded or sent first, then the rest as far as time allows.
-    quarantine.checkFrom(first, Math.max(row.oldest_seq, Math.min(saved_seq, row.acked_seq) + 1), () => false);
-    quarantine.checkFrom(first, row.oldest_seq, () => tools.now() >= until);
-    const loaded = loadStream(sql, fold, row);
+    const loaded = openLive({ sql, quarantine, fold, now: tools.now }, stream);
     streams.set(stream, loaded);
     return loaded;
   };
@@ -81,7 +82,7 @@ export function createWriter(tools: WriterTools): Writer {
       const started = tools.now();
       const target = live(stream);
       if (lastTake <= target.info.last_take) {
-        return ingested(target, { facts: [], commit_ms: 0, storage: storageOf(evict, target.info) });
+        return ingested(target, { facts: [], commit_ms: 0, storage: storage(target.info) });
       }
       try {
         const { facts, oldest } = ingest({ db, sql, fold, evict, quarantine }, target, { records, lastTake });
@@ -90,13 +91,13 @@ export function createWriter(tools: WriterTools): Writer {
           if (one !== undefined) one.info = { ...one.info, oldest_seq };
         }
         const commit_ms = tools.now() - started;
-        return ingested(target, { facts, commit_ms, storage: storageOf(evict, target.info) });
+        return ingested(target, { facts, commit_ms, storage: storage(target.info) });
       } catch (error) {
         streams.delete(stream);
         throw error;
       }
     },
-    read: (stream, from, limit) => read({ sql, quarantine }, live(stream).info, { from, limit }),
+    read: (stream, from, limit) => read(live(stream).info, { from, limit }),
     ack(stream, upTo) {
       const target = live(stream);
       const acked_seq = Math.min(Math.max(upTo, target.info.acked_seq), target.info.newest_seq);
@@ -106,6 +107,7 @@ export function createWriter(tools: WriterTools): Writer {
     resend: (stream, from) => moveBack(sql, live(stream), from),
     info: (stream) => live(stream).info,
     state: (stream) => shownOf(live(stream)),
+    check: createCheck(quarantine, () => sql.allStreams.all().map(({ stream_id }) => live(stream_id).info)),
     rebuilder: createRebuilder({ db, sql, fold, now: tools.now, live }),
     close() {
       db.transaction(() => {
@@ -116,18 +118,49 @@ export function createWriter(tools: WriterTools): Writer {
   };
 }
 
+interface OpenTools {
+  readonly sql: Statements;
+  readonly quarantine: Quarantine;
+  readonly fold: Fold;
+  readonly now: () => number;
+}
+
+/**
+ * Checks, then loads a stream. What is still to be folded is looked at first, then, as far as time allows, what is to be sent, and
+ * the rest; the check goes on later.
+ */
+function openLive({ sql, quarantine, fold, now }: OpenTools, stream: StreamId): LiveStream {
+  const row = sql.streamById.get(stream);
+  if (row === undefined) throw new Error(`no stream ${stream} in this store`);
+  if (sql.damagedStream.get(stream) !== undefined) {
+    throw new StoreDamaged(`the store is damaged: the row of stream ${stream} doesn't fit its checksum`);
+  }
+  const until = now() + CHECK_MS;
+  const late = (): boolean => now() >= until;
+  const { saved_seq } = sql.savedSeq.get(stream) ?? { saved_seq: 0 };
+  const first = infoOf(row);
+  quarantine.checkFrom(first, Math.max(row.oldest_seq, saved_seq + 1), () => false);
+  quarantine.checkFrom(first, Math.max(row.oldest_seq, row.acked_seq + 1), late);
+  quarantine.checkFrom(first, row.oldest_seq, late);
+  // Indexes may have been made anew by the check.
+  return loadStream(sql, fold, sql.streamById.get(stream) ?? row);
+}
+
 /** What people are shown: with what waits for a sync, by a clock that nobody vouches for. */
 function shownOf({ fold, shown }: LiveStream): unknown {
   return shown ?? fold;
 }
 
 function ingested(live: LiveStream, done: Pick<Ingested, "facts" | "commit_ms" | "storage">): Ingested {
-  const { newest_seq, sendable_seq, oldest_seq } = live.info;
-  return { newest_seq, sendable_seq, oldest_seq, state: shownOf(live), ...done };
+  const { newest_seq, sendable_seq, oldest_seq, renew_from = 0 } = live.info;
+  return { newest_seq, sendable_seq, oldest_seq, renew_from, state: shownOf(live), ...done };
 }
 
 /** Booths share the file; each is told of the whole, and of the rate at which its own log fills it. */
-function storageOf({ sql, file }: { sql: EvictTools["sql"]; file: FileBudget }, info: StreamInfo): StorageStatus {
+function fillOf(
+  { sql, file }: { sql: EvictTools["sql"]; file: FileBudget },
+  info: StreamInfo,
+): Pick<StorageStatus, "used_bytes" | "max_bytes" | "hours_to_full"> {
   const { most, page_bytes } = file.limits();
   const [used_bytes, max_bytes] = [file.usedPages() * page_bytes, most * page_bytes];
   const kept_ms = (sql.lastRow.get(info.stream)?.t0 ?? 0) - (sql.firstRow.get(info.stream)?.t0 ?? 0);
@@ -161,37 +194,4 @@ function saveForNextStart(sql: Statements, { info, fold, hold }: LiveStream): vo
   sql.moveStream.run({ stream: info.stream, newest: info.newest_seq, acked: info.acked_seq, take: info.last_take });
   const seq = sendableSeq(info.newest_seq, hold);
   if (seq > 0) sql.saveState.run(stateRow(info.stream, seq, fold));
-}
-
-interface ReadTools {
-  readonly sql: Statements;
-  readonly quarantine: Quarantine;
-}
-
-/** The undamaged; calls back once where some are damaged. */
-function wholeOf<R, V>(rows: readonly R[], unpack: (row: R) => V, isDamaged: () => void): V[] {
-  const whole = rows.map((row) => ifWhole(unpack, row)).filter((value) => value !== undefined);
-  if (whole.length < rows.length) isDamaged();
-  return whole;
-}
-
-/** What waits for a sync is not given out: it has no time yet. */
-function read({ sql, quarantine }: ReadTools, info: StreamInfo, ask: { from: Seq; limit: number }): readonly Placed[] {
-  const rows = sql.logRowsFrom.all({ stream: info.stream, from: ask.from, rows: READ_ROWS });
-  const isDamaged = (): void => void quarantine.step(info, Math.max(ask.from, info.oldest_seq));
-  const log = wholeOf(rows, unpackLog, isDamaged)
-    .flat()
-    .filter(({ seq }) => seq >= ask.from && seq <= info.sendable_seq);
-  // Facts after the last log row read belong to a later answer, unless there is no later log row.
-  const to = rows.length === READ_ROWS ? (rows.at(-1)?.last_seq ?? 0) : info.newest_seq;
-  const facts = wholeOf(sql.factsFrom.all({ stream: info.stream, from: ask.from, to }), unpackFact, isDamaged);
-  const merged: Placed[] = [...log, ...facts];
-  const given = merged.sort((a, b) => a.seq - b.seq).slice(0, ask.limit);
-  // A damaged inner page hides whole rows: what neither eviction nor an earlier find explains is noted as missing.
-  const expected = (given.at(-1)?.seq ?? info.sendable_seq) - ask.from + 1;
-  if (ask.from >= info.oldest_seq && given.length < expected) isDamaged();
-  if (given.length === 0 && rows.length === READ_ROWS) {
-    throw new StoreDamaged(`the store is damaged: its rows are out of order at seq ${ask.from.toString()}`);
-  }
-  return given;
 }

@@ -1,34 +1,42 @@
 import type { WorkingHours } from "../../../src/core/types/booth.ts";
 import { minutes } from "../time.ts";
-import { workingSpans } from "../working-hours.ts";
+import { workingTime } from "../working-hours.ts";
+import type { FormerHours } from "../working-hours.ts";
 import type { BoothFigures } from "./booth.ts";
 import { booked } from "./counters.ts";
 import { boothOveruse } from "./filters.ts";
+import { firstAfter } from "./search.ts";
+import { timeIn } from "./mode-sets.ts";
 import { intersection, length } from "./span.ts";
 import type { Span } from "./span.ts";
-import { msByMode, msWithin, spansIn } from "./window.ts";
+import { msByMode, msWithin } from "./window.ts";
 
 /** The facility's time: tz by IANA name, shifts in local wall-clock time. */
 export interface Calendar {
   readonly tz: string;
   readonly working_hours: readonly WorkingHours[];
+  /** What was in force before, oldest first. */
+  readonly before?: readonly FormerHours[];
 }
 
 /** Counted cycles of a window: the PLC's where it counts, else those derived, by their end. */
 export function cycleCount(figures: BoothFigures, window: Span): number {
   if (figures.plc_cycles !== undefined) return booked(figures.plc_cycles, window);
-  return figures.cycles.filter((cycle) => cycle.counted && cycle.end >= window.start && cycle.end < window.end).length;
+  const first = firstAfter(figures.cycles, window.start - 1, (cycle) => cycle.end);
+  const last = firstAfter(figures.cycles, window.end, (cycle) => cycle.end);
+  const near = figures.cycles.slice(first, last);
+  return near.filter((cycle) => cycle.counted && cycle.end >= window.start && cycle.end < window.end).length;
 }
 
 /** Time in the runtime set. */
 export function runtimeMs(figures: BoothFigures, window: Span): number {
-  return msWithin(spansIn(figures.stages, figures.sets.runtime), window);
+  return msWithin(timeIn(figures, "runtime"), window);
 }
 
 /** The shape of utilization_stats; energy in therm and kWh to 4 decimals. */
 export function utilization(figures: BoothFigures, calendar: Calendar, window: Span): Record<string, number | null> {
-  const inUse = spansIn(figures.stages, figures.sets.in_use);
-  const working = workingSpans(calendar.tz, calendar.working_hours, window);
+  const inUse = timeIn(figures, "in_use");
+  const working = workingTime(calendar, window);
   const used = msWithin(inUse, window);
   const usedInHours = length(intersection(working, inUse));
   const workingMs = length(working);

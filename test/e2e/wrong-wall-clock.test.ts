@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { localBooths, reportsNow } from "../../src/api/local-booth.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { virtualSite } from "../support/virtual-site.ts";
+
+/** Mon 2026-03-02 08:00 in Denver. */
+const START = Date.UTC(2026, 2, 2, 15);
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+it.each([DAY, -DAY])(
+  "verifying lasts 15 min of elapsed time, also where the wall clock is put by %i ms",
+  async (by) => {
+    const site = virtualSite({ folder: temporaryFolder(), scenario: "standard-cycle", start: START });
+    const agent = await site.start();
+    // The service stores, and its acks never come.
+    site.service.way.lose_acks = Infinity;
+    const state = (): string => agent.status().booths[0]?.provisioning.state ?? "";
+    await site.clock.runUntil(() => state() === "verifying", 5 * MINUTE);
+    site.clock.stepWall(by);
+    const told = (): number => site.lines.filter((line) => line.includes("not verified within 15 min")).length;
+    await site.clock.run(14 * MINUTE);
+    expect([state(), told()]).toEqual(["verifying", 0]);
+    await site.clock.run(2 * MINUTE);
+    expect(told()).toBe(1);
+    await site.stop();
+    site.close();
+  },
+);
+
+it.each([DAY, -DAY])("status and reports go by corrected time where the wall clock is %i ms off", async (by) => {
+  const site = virtualSite({ folder: temporaryFolder(), scenario: "standard-cycle", start: START });
+  const agent = await site.start();
+  await site.clock.run(10 * MINUTE);
+  site.clock.stepWall(by);
+  await site.clock.run(30_000);
+  const status = agent.status();
+  expect(status.at - site.clock.truth()).toBe(by);
+  expect(reportsNow(status)).toBe(site.clock.truth());
+  expect(localBooths(status).map(({ connectivity }) => connectivity)).toEqual(["Active"]);
+  await site.stop();
+  site.close();
+});
