@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { loadProfile, SHIPPED_PROFILES } from "../src/config/profile.ts";
 import { plcCommand } from "./plc/cli.ts";
+import { replayCommand } from "./plc/replay/cli.ts";
 import { serviceCommand } from "./service/cli.ts";
 import { siteCommand } from "./site/cli.ts";
 
@@ -10,6 +11,7 @@ Usage: booth-sim COMMAND [options]
 
   site      a whole site: PLC, service, agent ("npm start" runs this)
   plc       a booth behind a Modbus TCP and an OPC UA server
+  replay    a session that "booth-gateway record" wrote, played as a PLC
   service   the Booth Monitoring Service: HTTP, MQTT, SQLite
 
 booth-sim COMMAND --help tells a command's options.
@@ -42,6 +44,8 @@ async function run([name, ...rest]: readonly string[], signal: AbortSignal): Pro
         defaultProfile: join(SHIPPED_PROFILES, "click-booth.yaml"),
         defaultOpcuaProfile: join(SHIPPED_PROFILES, "plcnext-booth.yaml"),
       });
+    case "replay":
+      return replayCommand(rest, { out, err, signal });
     case "service":
       return serviceCommand(rest, { out, err, signal, ...(process.stderr.isTTY ? { show: bar } : {}) });
     case "--help":

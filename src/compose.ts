@@ -18,6 +18,7 @@ import { rebuildCommand } from "./cli/rebuild.ts";
 import { planCommand } from "./cli/plan.ts";
 import { probeCommand } from "./cli/probe.ts";
 import { provisionCommand } from "./cli/provision.ts";
+import { recordCommand } from "./cli/record.ts";
 import { releaseCommand } from "./cli/release.ts";
 import { runCommand } from "./cli/run.ts";
 import { schemasCommand } from "./cli/schemas.ts";
@@ -82,6 +83,7 @@ export async function main(argv: readonly string[]): Promise<void> {
       tagsCommand(tools),
       detectCommand(tools),
       probeCommand(tools),
+      recordCommand(tools),
       schemasCommand,
     ],
   };
@@ -150,6 +152,7 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
       commit_interval_ms: config.commit_interval_ms,
       heartbeat_interval_ms: config.heartbeat_interval_ms,
       broker_url: config.service.mqtt_url ?? null,
+      backlog_rate: config.service.backlog_records_per_s ?? null,
       view: {
         summaryOf: (state, now) => summaryOf(state as DeriveState, now),
         parametersIn: (state) => (state as DeriveState).parameters,

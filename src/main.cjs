@@ -2,7 +2,6 @@
 // src/main.ts is a link to this file. It stays plain CommonJS without types, so that a Node that can't run the agent
 // still reads it and can say so: the database addon ends Node 20 without a word.
 "use strict";
-const { join } = require("node:path");
 const NEEDED = 24;
 if (Number(process.versions.node.split(".")[0]) < NEEDED) {
   process.stderr.write(
@@ -17,10 +16,10 @@ void import("./compose.ts").then(({ main }) => main(process.argv.slice(2)));
 /** Both must come before any other module is loaded; threads inherit them. Together a quarter of the resident memory. */
 function keepMemorySmall() {
   // The young generation stays at its first 1 MB per half instead of 16: hardly anything of a poll outlives the poll.
-  require("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
+  process.getBuiltinModule("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
   // Compiled code without types is kept on disk, so that from the second start on nothing loads the type stripper, a
   // WebAssembly module, in each thread. Not in the temporary folder, where others could put code for us to run.
-  const folder = process.env.CACHE_DIRECTORY ?? join(__dirname, "../node_modules/.cache/booth-gateway");
+  const folder = process.env.CACHE_DIRECTORY ?? `${__dirname}/../node_modules/.cache/booth-gateway`;
   process.env.NODE_COMPILE_CACHE ??= folder;
-  require("node:module").enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  process.getBuiltinModule("node:module").enableCompileCache(process.env.NODE_COMPILE_CACHE);
 }

@@ -103,6 +103,11 @@ export interface StreamInfo {
   /** Everything up to here is with the service. */
   readonly acked_seq: Seq;
   readonly last_take: TakeNumber;
+  /**
+   * The file was salvaged: nobody knows what the service was given under the seqs from here on, so they go under another name
+   * there. Absent or 0: it never was.
+   */
+  readonly renew_from?: Seq;
 }
 
 export interface Ingested {
@@ -114,6 +119,8 @@ export interface Ingested {
   readonly commit_ms: Milliseconds;
   /** Oldest kept seq: what came before has been acked, outlived its age, or is declared by a gap record. */
   readonly oldest_seq: Seq;
+  /** As in StreamInfo. */
+  readonly renew_from?: Seq;
   readonly storage: StorageStatus;
 }
 
@@ -249,6 +256,8 @@ export interface BoothHeartbeat {
   readonly link: "up" | "down";
   readonly mode: string;
   readonly waiting_records: number;
+  /** Until records must be given up if none of them is acked; null: not known yet. */
+  readonly hours_to_full: number | null;
 }
 
 /** One connected session. It never reconnects by itself; when `closed` resolves, it is over. */

@@ -2,13 +2,13 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { ReportRequest } from "./api/report-request.ts";
 import { answerReport } from "./api/reports.ts";
 import { deriveFold } from "./store/derive-fold.ts";
-import { openReader } from "./store/reader.ts";
+import { followReader } from "./store/following-reader.ts";
 import { serveReports } from "./store/reports-port.ts";
 
 /** The reports' thread: a read-only connection and pure functions, so that no report delays a poll or a commit. */
 if (parentPort !== null) {
   const { dataDir } = workerData as { readonly dataDir: string };
-  const reader = openReader(dataDir, deriveFold);
+  const following = followReader(dataDir, deriveFold);
   // The main thread composes the requests itself.
-  serveReports(parentPort, (request) => reader.snapshot(() => answerReport(request as ReportRequest, reader)));
+  serveReports(parentPort, (request) => following.snapshot((reader) => answerReport(request as ReportRequest, reader)));
 }

@@ -131,7 +131,7 @@ export function answer(device: Device, request: Request, at: number): Answer {
   const isBits = functionCode <= 2;
   const most = isBits ? Math.min(MAX_BITS, device.max_bits) : Math.min(125, device.max_registers);
   if (span.count < 1 || span.count > most) return exception(functionCode, 3);
-  const bad = badCode(manners.bad_ranges, span);
+  const bad = badCode(manners.bad_ranges, span) ?? device.image.refuses?.(span, at) ?? null;
   if (bad !== null) return exception(functionCode, bad);
   const values = device.image.read(span, at, isTorn(manners, isBits));
   if (!values) return exception(functionCode, 2);

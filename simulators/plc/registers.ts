@@ -33,6 +33,8 @@ export interface RegisterImage {
    * Every value shows the same instant, unless the read is to be torn: then high words are older.
    */
   read(span: Span, at: number, torn?: boolean): readonly number[] | null;
+  /** The exception that such a read gets at that instant; null: none. Absent: never any. */
+  refuses?(span: Span, at: number): number | null;
 }
 
 /** The profile's map, filled from the booth. */

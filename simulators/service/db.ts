@@ -33,6 +33,11 @@ function migrate(db: Db): void {
   }).immediate();
 }
 
+/** The text of every statement that was run on it since it was opened, in order: for looking at their plans. */
+export function usedStatements(db: Db): string[] {
+  return [...(statements.get(db)?.keys() ?? [])];
+}
+
 function statement(db: Db, sql: string): Database.Statement {
   let known = statements.get(db);
   if (known === undefined) statements.set(db, (known = new Map<string, Database.Statement>()));

@@ -115,4 +115,9 @@ ALTER TABLE alert_types ADD COLUMN rules_since INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE api_keys ADD COLUMN user_id TEXT REFERENCES users(id);
 CREATE INDEX alerts_of_a_booth ON alerts (booth_id, alert_type_id);
 `,
+  `
+CREATE TABLE facility_hours_before (
+  facility_id TEXT NOT NULL REFERENCES facilities(id), until INTEGER NOT NULL, tz TEXT NOT NULL, working_hours TEXT NOT NULL,
+  PRIMARY KEY (facility_id, until)) WITHOUT ROWID;
+`,
 ];

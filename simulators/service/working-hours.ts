@@ -6,6 +6,35 @@ import { fromWall, toWall } from "./zone.ts";
 const DAY_MS = 86_400_000;
 const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 
+/** A zone and shifts that ended with a change of the facility. */
+export interface FormerHours {
+  readonly until: number;
+  readonly tz: string;
+  readonly working_hours: readonly WorkingHours[];
+}
+
+interface Hours {
+  readonly tz: string;
+  readonly working_hours: readonly WorkingHours[];
+  readonly before?: readonly FormerHours[];
+}
+
+/** Working time inside the window, each part of it by the hours in force then. Before any were told, the first told hold. */
+export function workingTime({ tz, working_hours, before = [] }: Hours, window: Span): Span[] {
+  const all = [...before, { until: Infinity, tz, working_hours }];
+  const told = all.find((hours) => hours.working_hours.length > 0);
+  let start = -Infinity;
+  let isTold = false;
+  const spans = all.flatMap((hours) => {
+    isTold ||= hours.working_hours.length > 0;
+    const part = { start: Math.max(start, window.start), end: Math.min(hours.until, window.end) };
+    start = hours.until;
+    const inForce = isTold ? hours : told;
+    return inForce === undefined || part.end <= part.start ? [] : workingSpans(inForce.tz, inForce.working_hours, part);
+  });
+  return union(spans);
+}
+
 /** The facility's working time inside the window, as united spans; each shift converted with its own day's rules. */
 export function workingSpans(tz: string, shifts: readonly WorkingHours[], window: Span): Span[] {
   const spans: Span[] = [];

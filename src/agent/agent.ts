@@ -20,6 +20,7 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly service_url: string;
   readonly heartbeat_interval_ms: Milliseconds;
   readonly broker_url: string | null;
+  readonly backlog_rate: number | null;
   readonly booths: readonly BoothSetup[];
   /** Configured booths that can't be run; told, and nothing else. */
   readonly disabled?: readonly Omit<DisabledBooth, "since">[];

@@ -156,8 +156,14 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
       interval_ms: parts.commit_interval_ms,
       bridge: (group) => Math.max(LEAST_BRIDGE_MS, 3 * (setup.parameters.groups[group]?.poll_interval_ms ?? 0)),
       committed: (result) => {
-        const { newest_seq, sendable_seq, oldest_seq, state } = result;
-        board.info = { ...board.info, newest_seq, sendable_seq, oldest_seq };
+        const { newest_seq, sendable_seq, oldest_seq, renew_from, state } = result;
+        board.info = {
+          ...board.info,
+          newest_seq,
+          sendable_seq,
+          oldest_seq,
+          ...(renew_from === undefined ? {} : { renew_from }),
+        };
         board.storage = result.storage;
         board.state = state;
         board.summary = parts.view.summaryOf(state, parts.view.now(state, clock));

@@ -27,5 +27,6 @@ export function heartbeatOf(board: BoothBoard): BoothHeartbeat {
     link: board.plc.kind === "down" ? "down" : "up",
     mode: summary?.mode ?? "no_data",
     waiting_records: info.newest_seq - info.acked_seq,
+    hours_to_full: board.storage?.hours_to_full ?? null,
   };
 }

@@ -91,7 +91,8 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         filters.delete(group);
         return null;
       }
-      const { boot, mono, at } = when();
+      const now = when();
+      const { mono } = now;
       const parameters = parts.parameters();
       const tags = parameters.tags;
       if (parameters !== rules.of) rules = { of: parameters, tags: logRules(parameters) };
@@ -103,12 +104,12 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         kind: "poll",
         take: ++take,
         stream,
-        boot,
-        mono,
-        at,
+        ...now,
         group,
         answered: true,
-        changes: changes.map(({ tag, value, quality }) => [tag, value, quality] as const),
+        changes: changes.map(({ tag, value, quality, source_at }) =>
+          source_at === undefined ? ([tag, value, quality] as const) : ([tag, value, quality, source_at] as const),
+        ),
       };
       hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(tags, tag)));
       const looked = oddEvents(odd, { mono, samples });

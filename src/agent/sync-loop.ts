@@ -1,7 +1,7 @@
 import { fullJitter } from "../core/backoff.ts";
 import { speaksFor } from "../core/provisioning.ts";
 import { labelOf } from "../core/stream-label.ts";
-import type { Milliseconds, Seq } from "../core/types/units.ts";
+import type { Milliseconds, Seq, StreamId } from "../core/types/units.ts";
 import type {
   Clock,
   Identity,
@@ -32,6 +32,8 @@ export interface SyncParts {
   readonly heartbeat_interval_ms: Milliseconds;
   /** Where the service's record names no broker. */
   readonly broker_url: string | null;
+  /** Records a second at most of what waited during an outage; null: as fast as the service acks. */
+  readonly backlog_rate: number | null;
   /** The service holds other records than ours from that seq on: the log goes on under another name there. */
   readonly rename: (board: BoothBoard, from: Seq) => Promise<void>;
   /** Rings after each commit, each provisioning step, each change of a link. */
@@ -64,7 +66,10 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => v
   const session = await parts.link.connect(account, signal);
   try {
     const booths = spokenFor(parts);
-    for (const board of booths) board.in_session = true;
+    for (const board of booths) {
+      board.in_session = true;
+      await renewName(parts, board);
+    }
     await session.hello(booths.map(helloOf));
     serviceIsUp(parts, { url: account.url, took_ms: parts.clock.mono() - started });
     await runSession(parts, { session, booths, proven }, signal);
@@ -88,16 +93,19 @@ interface Session extends Running {
 async function runSession(parts: SyncParts, { session, booths, proven }: Session, signal: AbortSignal): Promise<void> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  const pumps = booths.map((board) =>
-    pump(
+  const pumps = booths.map((board) => {
+    const { stream } = labelOf(board.row, board.info);
+    return pump(
       {
+        clock: parts.clock,
         store: parts.store,
+        backlog_rate: parts.backlog_rate,
         log: parts.log,
         session,
         generation: board.row.generation ?? 0,
         news: parts.news,
-        info: () => sendable(board),
-        stream: labelOf(board.row, board.info).stream,
+        info: () => sendable(board, stream),
+        stream,
         acked: (info) => {
           proven();
           acked(parts, board, info.acked_seq);
@@ -109,13 +117,14 @@ async function runSession(parts: SyncParts, { session, booths, proven }: Session
         conflict: (seq) => parts.rename(board, seq),
       },
       both,
-    ),
-  );
+    );
+  });
   const closed = session.closed.then((reason) => Promise.reject(new Error(reason)));
   const work = [
     closed,
     heartbeats(parts, { session, booths }, both),
     untilBindingsChange(parts, booths, both),
+    renewNames(parts, booths, both),
     ...pumps,
   ];
   try {
@@ -142,9 +151,34 @@ function spokenFor(parts: SyncParts): readonly BoothBoard[] {
   return parts.booths.filter(({ row, info }) => speaksFor(row, info.acked_seq));
 }
 
-/** The log as far as it is this booth's to send. */
-function sendable({ row, info }: BoothBoard): StreamInfo {
-  return row.last_seq === null ? info : { ...info, sendable_seq: Math.min(info.sendable_seq, row.last_seq) };
+/** The log as far as it is this booth's to send under that name. */
+function sendable({ row, info }: BoothBoard, name: StreamId): StreamInfo {
+  const label = labelOf(row, info);
+  const limits = [
+    row.last_seq ?? info.sendable_seq,
+    (newNameFrom({ row, info }) ?? Infinity) - 1,
+    label.stream === name ? info.sendable_seq : label.oldest_seq - 1,
+  ];
+  return { ...info, sendable_seq: Math.min(info.sendable_seq, ...limits) };
+}
+
+/** From where on a salvaged log waits for a new name; null: it doesn't. */
+function newNameFrom({ row, info }: Pick<BoothBoard, "row" | "info">): Seq | null {
+  const from = info.renew_from ?? 0;
+  return from > (row.stream?.from_seq ?? 0) ? from : null;
+}
+
+/** What was found of a salvaged log goes under its old name first, where it can't get there twice; then it gets another. */
+async function renewName(parts: SyncParts, board: BoothBoard): Promise<void> {
+  const from = newNameFrom(board);
+  if (from !== null && board.info.acked_seq >= from - 1) await parts.rename(board, from);
+}
+
+async function renewNames(parts: SyncParts, booths: readonly BoothBoard[], signal: AbortSignal): Promise<never> {
+  for (;;) {
+    for (const board of booths) await renewName(parts, board);
+    await parts.news.wait(signal);
+  }
 }
 
 /** The retained state: at once, on each change of what it says, and as a heartbeat. */
@@ -153,7 +187,7 @@ async function heartbeats(parts: SyncParts, { session, booths }: Running, signal
   let saidAt = Number.NEGATIVE_INFINITY;
   for (;;) {
     const now = booths.map(heartbeatOf);
-    const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0 })));
+    const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0, hours_to_full: 0 })));
     const due = parts.heartbeat_interval_ms - (parts.clock.mono() - saidAt);
     if (text !== said || due <= 0) {
       said = text;

@@ -90,7 +90,7 @@ async function measureAll(plans: readonly BoothPlan[], tools: PlcTools, io: Io):
   const measured = new Map<string, number>();
   for (const { chosen, groups } of plans) {
     const { booth, profile, config } = chosen;
-    const driver = tools.driver(booth, profile, { config, onExchange: () => undefined });
+    const driver = tools.driver(booth, profile, { config });
     try {
       await driver.open(io.signal);
       for (const group of groups) {

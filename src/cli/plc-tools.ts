@@ -24,6 +24,12 @@ export interface WireExchange {
 /** Sees every answer, in the order they come. */
 export type OnExchange = (exchange: WireExchange) => void;
 
+/** Sees the bytes of a Modbus link: unit id and PDU, of requests as they are sent and of sound answers. */
+export interface WireTap {
+  asked(request: Buffer): void;
+  answered(request: Buffer, answer: Buffer): void;
+}
+
 /** How a unit of a Modbus TCP device took one read: values, or an exception's code. */
 export type RegisterAnswer =
   { readonly kind: "words"; readonly words: readonly number[] } | { readonly kind: "exception"; readonly code: number };
@@ -57,11 +63,11 @@ export interface PlcTools {
   driver(
     booth: BoothConfig,
     profile: Profile,
-    more: { readonly config: Config; readonly onExchange: OnExchange },
+    more: { readonly config: Config; readonly onExchange?: OnExchange; readonly tap?: WireTap },
   ): Driver;
   /** How the planner weighs a round trip there, and the silence that the line wants. */
   lineCost(address: ModbusAddress): { readonly round_trip_registers: number; readonly silence_ms: Milliseconds };
-  connect(device: { readonly host: string; readonly port: number }, times: ConnectTimes): ToolConnection;
+  connect(address: ModbusAddress, times: ConnectTimes): ToolConnection;
   /** Whether an OPC UA server answers a hello there. */
   greetsOpcua(device: { readonly host: string; readonly port: number }, within_ms: Milliseconds): Promise<boolean>;
   /** Monotonic, ms with fractions. */

@@ -134,10 +134,10 @@ function heartbeatOf(parts: MqttLinkParts, beat: Beat): StateWire {
     agent_version: parts.agentVersion,
     clock: { offset_ms: parts.service_time.offset(), synced: parts.service_time.offset() !== null },
     links: { service: beat.online ? "up" : "down" },
-    booths: beat.booths.map(({ stream, waiting_records, ...booth }) => ({
+    booths: beat.booths.map(({ stream, waiting_records, hours_to_full, ...booth }) => ({
       stream_id: stream,
       ...booth,
-      backlog: { records: waiting_records, oldest_time: null, hours_to_full: null },
+      backlog: { records: waiting_records, oldest_time: null, hours_to_full },
     })),
   });
 }

@@ -102,6 +102,15 @@ const serviceSchema = z.strictObject({
     .exactOptional()
     .describe("systemd credential that holds the first key."),
   mqtt_url: z.string().max(2000).exactOptional().describe("Broker, where the service's records name none."),
+  backlog_records_per_s: z
+    .number()
+    .int()
+    .min(10)
+    .max(1_000_000)
+    .exactOptional()
+    .describe(
+      "Most records a second of what waited during an outage, where others share the uplink. Live ones aren't held up.",
+    ),
 });
 
 const storeSchema = z.strictObject({

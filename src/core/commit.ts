@@ -57,8 +57,9 @@ function addAnswered(builder: Builder, poll: TakenPoll, bridge: Milliseconds): v
   }
   builder.silence.delete(poll.group);
   const { boot, mono, at } = poll;
-  for (const [tag, value, quality] of poll.changes) {
-    place(builder, { kind: "r", boot, mono, at, tag, value, quality }, poll.take);
+  for (const [tag, value, quality, source_at] of poll.changes) {
+    const source = source_at === undefined ? {} : { source_at };
+    place(builder, { kind: "r", boot, mono, at, tag, value, quality, ...source }, poll.take);
   }
 }
 

@@ -7,7 +7,7 @@ import type { Driver, Logger } from "../ports.ts";
 import { modbusDriver } from "./modbus/driver.ts";
 import { modbusExchange, type Exchange, type ExchangeTimes } from "./modbus/exchange.ts";
 import { modbusLine } from "./modbus/line.ts";
-import { tappedLine, type TappedRead } from "./modbus/tapped.ts";
+import { tappedLine, tappedRead, type Tap, type TappedRead } from "./modbus/tapped.ts";
 import { greetsOpcua } from "./opcua/greet.ts";
 import { opcuaPki } from "./opcua/pki.ts";
 import { ownLinkDriver } from "./own-link.ts";
@@ -15,14 +15,16 @@ import { ownLinkDriver } from "./own-link.ts";
 export interface WatchedOptions {
   readonly config: Pick<Config, "data_dir">;
   /** Modbus only: every sound answer before it is decoded. */
-  readonly onExchange: (read: TappedRead) => void;
+  readonly onExchange?: (read: TappedRead) => void;
+  /** Modbus only: requests and sound answers as bytes. */
+  readonly tap?: Tap;
 }
 
 /** What the commands for technicians need of the drivers. Only reads; connections of their own, beside the agent's. */
 export interface DriverTools {
   driver(booth: BoothConfig, profile: Profile, options: WatchedOptions): Driver;
   lineCost(address: ModbusAddress): { readonly round_trip_registers: number; readonly silence_ms: Milliseconds };
-  connect(device: { readonly host: string; readonly port: number }, times: ExchangeTimes): Exchange;
+  connect(address: ModbusAddress, times: ExchangeTimes): Exchange;
   greetsOpcua(device: { readonly host: string; readonly port: number }, within_ms: Milliseconds): Promise<boolean>;
   /** Monotonic, ms with fractions. */
   mono(): Milliseconds;
@@ -33,7 +35,7 @@ export function driverTools(of: { readonly wall: () => EpochMs; readonly log: Lo
   return {
     driver: (booth, profile, options) => watchedDriver({ booth, profile, of }, options),
     lineCost: (address) => modbusLine(address),
-    connect: (device, times) => modbusExchange(modbusLine(device), times),
+    connect: (address, times) => modbusExchange(modbusLine(address), times),
     greetsOpcua,
     mono: () => performance.now(),
     sleep: async (ms, signal) => {
@@ -45,14 +47,24 @@ export function driverTools(of: { readonly wall: () => EpochMs; readonly log: Lo
   };
 }
 
+function tapOf(onExchange: WatchedOptions["onExchange"]): Tap {
+  return {
+    asked: () => undefined,
+    answered: (request, answer) => {
+      const read = tappedRead(request, answer);
+      if (read !== null) onExchange?.(read);
+    },
+  };
+}
+
 function watchedDriver(
   { booth, profile, of }: { booth: BoothConfig; profile: Profile; of: { wall: () => EpochMs; log: Logger } },
-  { config, onExchange }: WatchedOptions,
+  { config, onExchange, tap }: WatchedOptions,
 ): Driver {
   if (booth.modbus !== undefined && profile.protocol === "modbus") {
     const { answer_timeout_ms, unit_id } = booth.modbus;
     return modbusDriver({
-      line: tappedLine(modbusLine(booth.modbus), onExchange),
+      line: tappedLine(modbusLine(booth.modbus), tap ?? tapOf(onExchange)),
       profile,
       ...(unit_id === undefined ? {} : { unitId: unit_id }),
       ...(answer_timeout_ms === undefined ? {} : { timeouts: { answer_ms: answer_timeout_ms } }),

@@ -1,5 +1,5 @@
 import { held, verdictOf } from "../core/derive/placing.ts";
-import type { Fact, GapRecord, LogRecord, Stored } from "../core/types/record.ts";
+import type { EventRecord, Fact, GapRecord, LogRecord, Stored } from "../core/types/record.ts";
 import { addFacts } from "./add-facts.ts";
 import { foldOne, type Commit, type IngestTools } from "./commit.ts";
 import { makeRoom, type GivenUp, type Room } from "./evict.ts";
@@ -31,9 +31,12 @@ export function ingest(
     const room = roomFor(tools, live, input.records);
     done.oldest = room.oldest;
     const damaged = input.records.length === 0 ? [] : tools.quarantine.undeclared(stream);
-    for (const record of [...input.records, ...gapsOf([...room.givenUp, ...damaged], input.records)]) {
+    const due = input.records.length === 0 ? [] : sql.dueEvents.all(stream);
+    const own = ownRecords(input.records, { givenUp: [...room.givenUp, ...damaged], due });
+    for (const record of [...input.records, ...own]) {
       take(tools, live, { commit, record: { ...record, seq: ++commit.newest } });
     }
+    if (due.length > 0) sql.dropDue.run(stream);
     if (damaged.length > 0) tools.quarantine.declare(stream);
     addRows(sql, stream, commit);
     addFacts(sql, stream, { facts: commit.facts, version: tools.fold.version });
@@ -103,10 +106,17 @@ function roomFor({ fold, evict }: IngestTools, live: LiveStream, records: readon
   return makeRoom(evict, live.info, { now: fold.knownTime(live.fold).now, records: records.length });
 }
 
-/** They stand behind the commit's last record: their boot's clock record must come before them. */
-function gapsOf(givenUp: readonly GivenUp[], records: readonly LogRecord[]): GapRecord[] {
+/** What the store itself has to say stands behind the commit's last record: its boot's clock record must come before. */
+function ownRecords(
+  records: readonly LogRecord[],
+  { givenUp, due }: { readonly givenUp: readonly GivenUp[]; readonly due: readonly EventRecord["value"][] },
+): (GapRecord | EventRecord)[] {
   const last = records.at(-1);
   if (last === undefined) return [];
   const { boot, mono, at } = last;
-  return givenUp.map((value) => ({ kind: "g", boot, mono, at, tag: "", value, quality: "good" }));
+  const base = { boot, mono, at, tag: "", quality: "good" } as const;
+  return [
+    ...givenUp.map((value): GapRecord => ({ kind: "g", ...base, value })),
+    ...due.map(({ event, detail }): EventRecord => ({ kind: "e", ...base, value: { event, detail } })),
+  ];
 }

@@ -69,6 +69,11 @@ function stepRows(tools: Tools, info: StreamInfo, from: number): number | null {
   mustAscend(rows.map(({ first_seq }) => first_seq));
   mustAscend(facts.map(({ seq }) => seq));
   const present = spansOf(info, rows, facts);
+  const [first] = present.damagedRows;
+  if (first !== undefined && first.first_seq < from && from > info.oldest_seq) {
+    // What it held begins before: the step begins with the row before it.
+    return stepRows(tools, info, Math.max(info.oldest_seq, Math.min(from, first.first_seq) - 1));
+  }
   const missing = missingIn(present.spans, [from, to]).flatMap((range) => unknown(tools, stream, range));
   const isHidden = missing.length > 0 && present.damagedRows.length + present.damagedFacts.length === 0;
   if (isHidden) foundHidden(tools, stream, missing);

@@ -51,8 +51,11 @@ export interface StateRow {
 /** A row whose checksum doesn't fit its content: bit rot or a torn write. */
 export class DamagedRow extends Error {}
 
-/** A packed record: seq and mono as distances from the row's, `at` as distance from mono + (t0 - mono0). */
-type Packed = [kind: string, seq: number, mono: number, at: number, tag: string, value: unknown, quality?: Quality];
+/** A packed record: seq and mono as distances from the row's, `at` and `source_at` as distances from mono + (t0 - mono0). */
+type Packed = readonly [
+  ...[kind: string, seq: number, mono: number, at: number, tag: string, value: unknown],
+  ...([] | [quality: Quality] | [quality: Quality, source_at: number]),
+];
 
 /** Packs records of one boot and one offset (time - mono equal for all) into a row. */
 export function packLog(stream: string, records: readonly Placed<LogRecord>[], placed: boolean): LogRow {
@@ -63,7 +66,8 @@ export function packLog(stream: string, records: readonly Placed<LogRecord>[], p
     records.map((record): Packed => {
       const { kind, seq, mono, at, time, tag, value, quality } = record;
       const packed = [kind, seq - first.seq, mono - first.mono, at - time, tag, value] as const;
-      return quality === "good" ? [...packed] : [...packed, quality];
+      if (record.kind === "r" && record.source_at !== undefined) return [...packed, quality, record.source_at - time];
+      return quality === "good" ? packed : [...packed, quality];
     }),
   );
   const row = {
@@ -107,7 +111,7 @@ function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): num
 /** Unpacks a row; throws DamagedRow when its checksum is wrong. */
 export function unpackLog(row: LogRow): Placed<LogRecord>[] {
   if (crcOfLog(row) !== row.crc) throw new DamagedRow(`log row ${row.first_seq.toString()} doesn't fit its checksum`);
-  return (JSON.parse(row.body) as Packed[]).map(([kind, seq, mono, at, tag, value, quality]) => {
+  return (JSON.parse(row.body) as Packed[]).map(([kind, seq, mono, at, tag, value, quality, source]) => {
     const time = row.t0 + mono;
     const record = {
       kind,
@@ -117,6 +121,7 @@ export function unpackLog(row: LogRow): Placed<LogRecord>[] {
       at: at + time,
       tag,
       value,
+      ...(source === undefined ? {} : { source_at: source + time }),
     };
     // The row was packed from a LogRecord and its checksum holds, so its shape is the one that went in.
     return { ...record, quality: quality ?? "good", time } as Placed<LogRecord>;

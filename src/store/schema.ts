@@ -12,7 +12,7 @@ import type { Database } from "better-sqlite3";
  * fact: one row per derived fact, with the times that windows are asked by.
  * quarantine: ranges in which rows were found damaged and taken out; declared = 1: a gap record says so.
  * origin: which booth a stream is of, beside the row that each commit writes: a salvage needs it where that row is lost.
- * name: under which name the service knows the records from a seq on; without one it is the stream's own id.
+ * fork: from which seq on a salvaged stream's records go to the service under another name.
  * due: events that the stream's next commit logs.
  * state: the fold's state after the record with that seq; the newest row is what start-up continues from.
  */
@@ -97,12 +97,10 @@ const STEPS: readonly string[] = [
      sum INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
    INSERT INTO origin SELECT stream_id, booth_id, created_at, row_sum(stream_id, booth_id, created_at) FROM stream;
-   CREATE TABLE name (
-     stream_id TEXT NOT NULL,
+   CREATE TABLE fork (
+     stream_id TEXT PRIMARY KEY,
      from_seq INTEGER NOT NULL,
-     name TEXT NOT NULL,
-     sum INTEGER NOT NULL,
-     PRIMARY KEY (stream_id, from_seq)
+     sum INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE due (
      stream_id TEXT NOT NULL,

@@ -10,6 +10,7 @@ export interface StreamRow {
   readonly sendable_seq: number;
   readonly acked_seq: number;
   readonly last_take: number;
+  readonly renew_from: number;
 }
 
 /** Every statement of the writer, prepared once, named as a sentence. */
@@ -38,11 +39,15 @@ export interface Statements {
   /** Version and mark, with the checksum that goes with them. */
   readonly changeFact: Statement<[FactRow]>;
   readonly newestFact: Statement<[string], { seq: number }>;
+  /** Events that the stream's next commit logs. */
+  readonly dueEvents: Statement<[string], { event: string; detail: string }>;
+  readonly dropDue: Statement<[string]>;
   readonly countRebuild: Statement<[{ stream: string }]>;
 }
 
 const STREAM_COLUMNS = `stream_id, booth_id, oldest_seq, newest_seq, acked_seq, last_take, ifnull(
-  (SELECT min(first_seq) - 1 FROM log WHERE log.stream_id = stream.stream_id AND placed = 0), newest_seq) AS sendable_seq`;
+  (SELECT min(first_seq) - 1 FROM log WHERE log.stream_id = stream.stream_id AND placed = 0), newest_seq) AS sendable_seq,
+  ifnull((SELECT from_seq FROM fork WHERE fork.stream_id = stream.stream_id), 0) AS renew_from`;
 
 /** Log rows that hold seq `from` or later; the row that spans `from` included. */
 const LOG_ROWS_FROM = `
@@ -65,7 +70,7 @@ export function prepareReadStatements(db: Database): ReadStatements {
   };
 }
 
-export function prepareStatements(db: Database): Statements {
+export function prepareStatements(db: Database): Statements & Pick<ReadStatements, "allStreams"> {
   addRowSum(db);
   return {
     ...prepareReadStatements(db),
@@ -122,6 +127,8 @@ export function prepareStatements(db: Database): Statements {
        WHERE stream_id = @stream_id AND seq = @seq`,
     ),
     newestFact: db.prepare(`SELECT ifnull(max(seq), 0) AS seq FROM fact WHERE stream_id = ?`),
+    dueEvents: db.prepare(`SELECT event, detail FROM due WHERE stream_id = ?`),
+    dropDue: db.prepare(`DELETE FROM due WHERE stream_id = ?`),
     countRebuild: db.prepare(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = @stream`),
     factsFrom: db.prepare(`SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq`),
   };

@@ -4,8 +4,8 @@ import { deriveFold } from "./derive-fold.ts";
 import type { LogRecord } from "../core/types/record.ts";
 import type { StoreBudget } from "../core/storage.ts";
 import { openIdentity } from "./identity.ts";
-import { openStoreFile } from "./open.ts";
-import { createWriter } from "./writer.ts";
+import { keepStore, StoreRefusal } from "./keeper.ts";
+import type { Writer } from "./writer.ts";
 
 /** What the main thread asks, one call at a time and in order; `reply` is the number the answer carries. */
 export interface Call {
@@ -24,21 +24,29 @@ export interface WorkerInput {
   readonly budget: StoreBudget;
 }
 
-/** Between two slices of a rebuild, so that commits come first and the core stays half free. */
-const REBUILD_PAUSE_MS = 15;
+/** Between two slices of a rebuild or a check, so that commits come first and the core stays half free. */
+const PAUSE_MS = 15;
+/** Cold rows rot, too: all that is stored is looked through after the start, and then once a day. */
+const FIRST_CHECK_MS = 10_000;
+const CHECK_EVERY_MS = 24 * 3_600_000;
 
 /** Maps a method's name to the call it makes. */
 type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
 
 function methodsOf(input: WorkerInput): Methods {
-  const db = openStoreFile(input.dataDir);
   const uuid = (): string => randomUUID();
-  const identity = openIdentity(input.dataDir, uuid);
   const clocks = { now: () => performance.now(), wall: () => Date.now() };
-  const writer = createWriter({ db, fold: deriveFold, uuid, ...clocks, budget: input.budget });
+  const writer = keepStore({ dataDir: input.dataDir, fold: deriveFold, uuid, ...clocks, budget: input.budget });
+  const identity = openIdentity(input.dataDir, uuid);
+  let isClosed = false;
   const rebuildOn = (): void => {
-    if (db.open && writer.rebuilder.slice()) setTimeout(rebuildOn, REBUILD_PAUSE_MS);
+    if (!isClosed && writer.rebuilder.slice()) setTimeout(rebuildOn, PAUSE_MS);
   };
+  const checkOn = (): void => {
+    if (isClosed) return;
+    setTimeout(checkOn, sliceOf(writer) ? PAUSE_MS : CHECK_EVERY_MS).unref();
+  };
+  setTimeout(checkOn, FIRST_CHECK_MS).unref();
   return {
     openStream: (booth: string) => writer.openStream(booth),
     ingest: (stream: string, records: readonly LogRecord[], take: number) => writer.ingest(stream, records, take),
@@ -62,10 +70,21 @@ function methodsOf(input: WorkerInput): Methods {
       identity.setProvisioning(booth, row);
     },
     close: () => {
+      isClosed = true;
       writer.close();
       identity.close();
     },
   };
+}
+
+/** A piece of the check; false: it is through, or the disk doesn't let it go on, which the next commit tells. */
+function sliceOf(writer: Writer): boolean {
+  try {
+    return writer.check();
+  } catch (error) {
+    if (error instanceof StoreRefusal) return false;
+    throw error;
+  }
 }
 
 function answerTo(methods: Methods, call: Call): Answer {

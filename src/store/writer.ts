@@ -1,11 +1,12 @@
 import type { Database } from "better-sqlite3";
 import type { LogRecord, Placed } from "../core/types/record.ts";
 import { DEFAULT_BUDGET, hoursToFull, type StoreBudget } from "../core/storage.ts";
-import type { StorageStatus } from "../core/types/status.ts";
+import type { StorageHealth, StorageStatus } from "../core/types/status.ts";
 import type { BoothId, Seq, StreamId, TakeNumber } from "../core/types/units.ts";
 import type { Ingested, StreamInfo } from "../ports.ts";
 import { fileBudget, type FileBudget } from "./budget.ts";
 import { prepareEvictStatements } from "./evict-statements.ts";
+import { createCheck } from "./check.ts";
 import { StoreDamaged } from "./damage.ts";
 import type { EvictTools } from "./evict.ts";
 import type { Fold } from "./fold-port.ts";
@@ -30,6 +31,8 @@ export interface Writer {
   resend(stream: StreamId, from: Seq): StreamInfo;
   info(stream: StreamId): StreamInfo;
   state(stream: StreamId): unknown;
+  /** A bounded piece of looking through everything that is stored; false: the end is reached, the next call begins anew. */
+  check(): boolean;
   /** Rebuilding facts; whoever starts one gives it its slices. */
   readonly rebuilder: Rebuilder;
   close(): void;
@@ -44,7 +47,11 @@ export interface WriterTools {
   readonly uuid: () => string;
   /** Absent: DEFAULT_BUDGET. */
   readonly budget?: StoreBudget;
+  /** How file and disk are; absent: nobody looks after them. */
+  readonly health?: () => StorageHealth;
 }
+
+const WELL: StorageHealth = { low: false, damaged_files: [] };
 
 export function createWriter(tools: WriterTools): Writer {
   const { db, fold } = tools;
@@ -52,22 +59,16 @@ export function createWriter(tools: WriterTools): Writer {
   const file = fileBudget(db, tools.budget ?? DEFAULT_BUDGET);
   const evict: EvictTools = { sql: prepareEvictStatements(db), file };
   const quarantine = createQuarantine(db);
+  const storage = (info: StreamInfo): StorageStatus => ({
+    ...fillOf(evict, info),
+    quarantined: quarantine.count(info.stream),
+    health: tools.health?.() ?? WELL,
+  });
   const streams = new Map<StreamId, LiveStream>();
   const live = (stream: StreamId): LiveStream => {
     const known = streams.get(stream);
     if (known !== undefined) return known;
-    const row = sql.streamById.get(stream);
-    if (row === undefined) throw new Error(`no stream ${stream} in this store`);
-    if (sql.damagedStream.get(stream) !== undefined) {
-      throw new StoreDamaged(`the store is damaged: the row of stream ${stream} doesn't fit its checksum`);
-    }
-    const until = tools.now() + CHECK_MS;
-    const { saved_seq } = sql.savedSeq.get(stream) ?? { saved_seq: 0 };
-    const first = infoOf(row);
-    // What is still to be folded or sent first, then the rest as far as time allows.
-    quarantine.checkFrom(first, Math.max(row.oldest_seq, Math.min(saved_seq, row.acked_seq) + 1), () => false);
-    quarantine.checkFrom(first, row.oldest_seq, () => tools.now() >= until);
-    const loaded = loadStream(sql, fold, row);
+    const loaded = openLive({ sql, quarantine, fold, now: tools.now }, stream);
     streams.set(stream, loaded);
     return loaded;
   };
@@ -81,7 +82,7 @@ export function createWriter(tools: WriterTools): Writer {
       const started = tools.now();
       const target = live(stream);
       if (lastTake <= target.info.last_take) {
-        return ingested(target, { facts: [], commit_ms: 0, storage: storageOf(evict, target.info) });
+        return ingested(target, { facts: [], commit_ms: 0, storage: storage(target.info) });
       }
       try {
         const { facts, oldest } = ingest({ db, sql, fold, evict, quarantine }, target, { records, lastTake });
@@ -90,7 +91,7 @@ export function createWriter(tools: WriterTools): Writer {
           if (one !== undefined) one.info = { ...one.info, oldest_seq };
         }
         const commit_ms = tools.now() - started;
-        return ingested(target, { facts, commit_ms, storage: storageOf(evict, target.info) });
+        return ingested(target, { facts, commit_ms, storage: storage(target.info) });
       } catch (error) {
         streams.delete(stream);
         throw error;
@@ -106,6 +107,7 @@ export function createWriter(tools: WriterTools): Writer {
     resend: (stream, from) => moveBack(sql, live(stream), from),
     info: (stream) => live(stream).info,
     state: (stream) => shownOf(live(stream)),
+    check: createCheck(quarantine, () => sql.allStreams.all().map(({ stream_id }) => live(stream_id).info)),
     rebuilder: createRebuilder({ db, sql, fold, now: tools.now, live }),
     close() {
       db.transaction(() => {
@@ -116,18 +118,49 @@ export function createWriter(tools: WriterTools): Writer {
   };
 }
 
+interface OpenTools {
+  readonly sql: Statements;
+  readonly quarantine: Quarantine;
+  readonly fold: Fold;
+  readonly now: () => number;
+}
+
+/**
+ * Checks, then loads a stream. What is still to be folded is looked at first, then, as far as time allows, what is to be sent, and
+ * the rest; the check goes on later.
+ */
+function openLive({ sql, quarantine, fold, now }: OpenTools, stream: StreamId): LiveStream {
+  const row = sql.streamById.get(stream);
+  if (row === undefined) throw new Error(`no stream ${stream} in this store`);
+  if (sql.damagedStream.get(stream) !== undefined) {
+    throw new StoreDamaged(`the store is damaged: the row of stream ${stream} doesn't fit its checksum`);
+  }
+  const until = now() + CHECK_MS;
+  const late = (): boolean => now() >= until;
+  const { saved_seq } = sql.savedSeq.get(stream) ?? { saved_seq: 0 };
+  const first = infoOf(row);
+  quarantine.checkFrom(first, Math.max(row.oldest_seq, saved_seq + 1), () => false);
+  quarantine.checkFrom(first, Math.max(row.oldest_seq, row.acked_seq + 1), late);
+  quarantine.checkFrom(first, row.oldest_seq, late);
+  // Indexes may have been made anew by the check.
+  return loadStream(sql, fold, sql.streamById.get(stream) ?? row);
+}
+
 /** What people are shown: with what waits for a sync, by a clock that nobody vouches for. */
 function shownOf({ fold, shown }: LiveStream): unknown {
   return shown ?? fold;
 }
 
 function ingested(live: LiveStream, done: Pick<Ingested, "facts" | "commit_ms" | "storage">): Ingested {
-  const { newest_seq, sendable_seq, oldest_seq } = live.info;
-  return { newest_seq, sendable_seq, oldest_seq, state: shownOf(live), ...done };
+  const { newest_seq, sendable_seq, oldest_seq, renew_from = 0 } = live.info;
+  return { newest_seq, sendable_seq, oldest_seq, renew_from, state: shownOf(live), ...done };
 }
 
 /** Booths share the file; each is told of the whole, and of the rate at which its own log fills it. */
-function storageOf({ sql, file }: { sql: EvictTools["sql"]; file: FileBudget }, info: StreamInfo): StorageStatus {
+function fillOf(
+  { sql, file }: { sql: EvictTools["sql"]; file: FileBudget },
+  info: StreamInfo,
+): Pick<StorageStatus, "used_bytes" | "max_bytes" | "hours_to_full"> {
   const { most, page_bytes } = file.limits();
   const [used_bytes, max_bytes] = [file.usedPages() * page_bytes, most * page_bytes];
   const kept_ms = (sql.lastRow.get(info.stream)?.t0 ?? 0) - (sql.firstRow.get(info.stream)?.t0 ?? 0);

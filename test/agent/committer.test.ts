@@ -35,7 +35,13 @@ it("a store that can't commit fills up to a bound; what was taken is committed l
         state: {},
         commit_ms: 1,
         oldest_seq: 1,
-        storage: { used_bytes: 0, max_bytes: 1, hours_to_full: null },
+        storage: {
+          used_bytes: 0,
+          max_bytes: 1,
+          hours_to_full: null,
+          quarantined: 0,
+          health: { low: false, damaged_files: [] },
+        },
       });
     },
   };

@@ -9,12 +9,13 @@ import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
 import { planFamily } from "./plan.ts";
+import { serviceFamily } from "./service.ts";
 
 /**
  * npm run bench [-- --quick] [FAMILY ...]: measures, prints one table, writes test/results/bench.json. Figures are
  * comparisons within this run; nothing here fails a build.
  */
-const FAMILIES: readonly Family[] = [modbusFamily, fleetFamily, planFamily, memoryFamily, deriveFamily];
+const FAMILIES: readonly Family[] = [modbusFamily, fleetFamily, planFamily, memoryFamily, deriveFamily, serviceFamily];
 const RESULTS = new URL("../results/", import.meta.url);
 
 function commit(): string {

@@ -43,9 +43,11 @@ async function recovers(bed: FaultBed): Promise<void> {
 async function settle(bed: FaultBed, entry: { row: number; fault: string; injected: number }): Promise<void> {
   const wrong = await bed.wrong();
   const { failures, polls } = bed;
-  expect({ ...entry, wrong, writes: bed.plc.counts.writes }).toEqual({ ...entry, wrong: [], writes: 0 });
+  const { writes } = bed.plc.counts;
+  const counts = { ...bed.gaps(), wrong: wrong.length };
+  recordFault({ ...entry, ...counts, passed: counts.lost + counts.doubled + counts.wrong + writes === 0 });
+  expect({ ...entry, ...bed.gaps(), wrong, writes }).toEqual({ ...entry, lost: 0, doubled: 0, wrong: [], writes: 0 });
   expect(entry.injected).toBeGreaterThan(0);
-  recordFault({ ...entry, lost: 0, doubled: 0, wrong: wrong.length, passed: true });
   process.stdout.write(
     `row ${entry.row}, ${entry.fault}: ${entry.injected} faults, ${polls.length} polls, ${failures()} failed\n`,
   );

@@ -9,8 +9,9 @@ import { seededRandom } from "../support/virtual-site.ts";
 import { applied, mutantsOf, type Mutant } from "./mutants.ts";
 
 /**
- * node test/mutation/main.ts [--sample N] [--seed S] [--minutes M] [--cases N]: plants one fault after another into a
- * copy of src/core/derive, runs test/core/derive against each, and writes test/results/mutation.json. Nothing is
+ * node test/mutation/main.ts [--sample N] [--seed S] [--minutes M] [--cases N] [--only REGEX]: plants one fault after another into a
+ * copy of src/core/derive, runs test/core/derive against each, and writes test/results/mutation.json. --only picks by
+ * FILE:LINE. Nothing is
  * changed in this tree. A mutant survives where all tests pass; one that makes them hang is found.
  */
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -75,11 +76,13 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     minutes: { type: "string", default: "600" },
     cases: { type: "string", default: "60" },
+    only: { type: "string", default: "" },
   },
 });
 const until = performance.now() + Number(values.minutes) * 60_000;
 const copy = copyOfTree();
-const all = shuffled(Number(values.seed));
+const only = new RegExp(values.only);
+const all = shuffled(Number(values.seed)).filter(({ file, line }) => only.test(`${file}:${line.toString()}`));
 const tried: (Mutant & { readonly outcome: Outcome })[] = [];
 try {
   if ((await test(copy, values.cases)) !== "survived") throw new Error("the tests fail without a fault in the code");

@@ -42,7 +42,7 @@ interface Shop {
   readonly keys: readonly string[];
 }
 
-function plantShop(running: RunningService, name: string, serial: string): Shop {
+async function plantShop(running: RunningService, name: string, serial: string): Promise<Shop> {
   const { db } = running;
   const keys = { provisionKey: `${name} prov`, adminKey: `${name} admin`, userKey: `${name} user` };
   const site = seedSite(db, { serial, account: `${name} Shop`, facility: `${name} Street`, ...keys, now: EPOCH });
@@ -55,7 +55,13 @@ function plantShop(running: RunningService, name: string, serial: string): Shop 
   const log = script().stage("spray", HOUR).set(`${name} tag`, `${name} value`).stage("bake", HOUR).stage("off", HOUR);
   ingestBatch(db, { gatewayId: gateway, nowMs: EPOCH }, batchOf(log.records(), { gateway, stream }));
   const user = `INSERT INTO users (id, account_id, user_name, email, role, password, created_at) VALUES (?, ?, ?, ?, 'admin', ?, 0)`;
-  db.prepare(user).run(`user-${serial}`, site.account_id, `${name} Ann`, `${name}@example.com`, hashPassword(name));
+  db.prepare(user).run(
+    `user-${serial}`,
+    site.account_id,
+    `${name} Ann`,
+    `${name}@example.com`,
+    await hashPassword(name),
+  );
   db.prepare("UPDATE booths SET old_password = ?, new_password = ? WHERE id = ?").run(name, name, site.booth_id);
   return { site, keys: [keys.adminKey, ...Object.values(keys), `secret of ${gateway}`] };
 }
@@ -115,8 +121,8 @@ async function round(counts: BadInputCounts, { seed, count }: { seed: number; co
   const random = seededRandom(seed);
   const clock = { wall: () => EPOCH + 4 * HOUR };
   const running = await startService({ dataDir: ":memory:", port: 0, mqttPort: 0, clock });
-  const own = plantShop(running, "own", "OWN-1");
-  const other = plantShop(running, MARK, "OTHER-1");
+  const own = await plantShop(running, "own", "OWN-1");
+  const other = await plantShop(running, MARK, "OTHER-1");
   const { account_id, region_id, facility_id, booth_id } = own.site;
   const made = new Map<string, string[]>([
     ["accounts", [account_id]],

@@ -9,6 +9,7 @@ import type { TcpProxy } from "../../simulators/network/tcp-proxy.ts";
 import type { SimClock } from "../../simulators/clock.ts";
 import type { LinkBoothParts } from "../../src/agent/link-parts.ts";
 import { linkLoop } from "../../src/agent/link-loop.ts";
+import { tagsOfGroup } from "../../src/core/profile.ts";
 import type { ModbusAddress } from "../../src/core/types/config.ts";
 import type { ModbusProfile } from "../../src/core/types/profile.ts";
 import type { Sample } from "../../src/core/types/sample.ts";
@@ -49,6 +50,8 @@ export interface FaultBed {
   readonly isUp: () => boolean;
   /** Good values that aren't what stood in the PLC. */
   wrong(): Promise<readonly { readonly tag: string; readonly got: unknown; readonly truth: unknown }[]>;
+  /** Over all polls that were handed on: tags of the group without a sample, and samples beyond one for a tag. */
+  gaps(): { readonly lost: number; readonly doubled: number };
   stop(): Promise<void>;
 }
 
@@ -77,6 +80,7 @@ export async function faultBed(options: FaultBedOptions = {}): Promise<FaultBed>
     proxy,
     ...loop.seen,
     wrong: () => wrongOf(loop.seen.polls, { plc, profile }),
+    gaps: () => gapsOf(loop.seen.polls, profile),
     stop: async () => {
       await loop.stop();
       await proxy.close();
@@ -162,6 +166,16 @@ function watchedLoop({ line, profile, seed, clock }: Watched) {
       await running;
     },
   };
+}
+
+function gapsOf(polls: readonly Poll[], profile: ModbusProfile): { readonly lost: number; readonly doubled: number } {
+  let [lost, doubled] = [0, 0];
+  for (const { group, samples } of polls) {
+    const seen = new Set(samples.map(({ tag }) => tag));
+    doubled += samples.length - seen.size;
+    lost += tagsOfGroup(profile, group).filter(({ name }) => !seen.has(name)).length;
+  }
+  return { lost, doubled };
 }
 
 async function wrongOf(

@@ -20,6 +20,8 @@ export interface ServiceWay {
   /** The service stores, and its answer is lost, this many times. */
   lose_acks: number;
   latency_ms: number;
+  /** Sees each HTTP request come in and its answer go out; what it returns is waited for. */
+  passing: ((what: "request" | "answer", request: HttpRequest) => Promise<void>) | null;
   /** Whoever listens to what its acks say of the time. */
   listener: ServiceTime | null;
 }
@@ -66,7 +68,7 @@ export function virtualService(clock: Clock, facility: Facility): VirtualService
 
 function serviceOn(db: Db, clock: Clock, facility: Facility): VirtualService {
   const service: Service = { db, now: () => clock.wall(), mqttUrl: () => "mqtt://virtual", plain: false };
-  const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20, listener: null };
+  const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20, passing: null, listener: null };
   const came: unknown[] = [];
   return {
     db,
@@ -78,7 +80,10 @@ function serviceOn(db: Db, clock: Clock, facility: Facility): VirtualService {
       async send(request) {
         await clock.sleep(way.latency_ms);
         if (way.down) throw new Error("no route to the service");
-        return carryOut(service, request);
+        await way.passing?.("request", request);
+        const answer = carryOut(service, request);
+        await way.passing?.("answer", request);
+        return answer;
       },
       close: () => undefined,
     },
@@ -122,7 +127,7 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer {
   );
   const body: unknown = request.body === undefined ? null : JSON.parse(JSON.stringify(request.body));
   try {
-    const { status, body: said } = found.operation.handle({
+    const said = found.operation.handle({
       service,
       caller,
       now: service.now(),
@@ -131,7 +136,8 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer {
       headers,
       body,
     });
-    return answer(status, said);
+    if (said instanceof Promise) throw new Error(`${request.path} takes real time`);
+    return answer(said.status, said.body);
   } catch (error) {
     if (error instanceof HttpError) return answer(error.status, { error: error.message });
     throw error;

@@ -17,8 +17,7 @@ import { summaryOf } from "../../src/report/summary.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
 import { inlineIdentity, inlineStore } from "../../src/store/inline.ts";
-import { openStoreFile } from "../../src/store/open.ts";
-import { createWriter } from "../../src/store/writer.ts";
+import { keepStore } from "../../src/store/keeper.ts";
 import { boothFor } from "../../simulators/plc/start.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/plc/virtual-driver.ts";
@@ -43,6 +42,8 @@ export interface VirtualSiteOptions {
   readonly unnamed?: boolean;
   /** Instead of the virtual service's: real sockets, for what is said on the wire. */
   readonly way?: (clock: Clock, service_time: ServiceTime) => { readonly http: HttpClient; readonly link: ServiceLink };
+  /** Records of the backlog a second at most. */
+  readonly backlog_rate?: number;
   /** The gateway stands beside that site's one: same clock, same booth, same service; its own PLC link and disk. */
   readonly beside?: VirtualSite;
   /** Default 10 s, as the agent's own. A longer one plays days faster. */
@@ -115,9 +116,9 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const own = mortalClock(clock, life);
     const service_time = createServiceTime();
     service.way.listener = service_time;
-    const db = openStoreFile(options.folder);
-    const writer = createWriter({
-      db,
+    const writer = keepStore({
+      dataDir: options.folder,
+      ballast_bytes: 0,
       fold: deriveFold,
       uuid: () => random.uuid(),
       now: () => clock.mono(),
@@ -145,6 +146,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         commit_interval_ms: options.commit_interval_ms ?? 10_000,
         heartbeat_interval_ms: 60_000,
         broker_url: null,
+        backlog_rate: options.backlog_rate ?? null,
         view: {
           summaryOf: nowAndThen(options.summary_interval_ms ?? 0),
           parametersIn: (state) => (state as DeriveState).parameters,
@@ -170,7 +172,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       },
       close: () => writer.close(),
       end: () => {
-        if (db.open) db.close();
+        writer.abandon();
         identityFile.close();
       },
     };

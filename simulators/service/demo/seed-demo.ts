@@ -52,7 +52,7 @@ export interface DemoOptions {
 export async function seedDemo(db: Db, options: DemoOptions): Promise<number> {
   const end = Math.floor(options.now / 3_600_000) * 3_600_000;
   const window = { start: end - options.days * DAY_MS, end };
-  seedUsers(db, seedFleet(db, options, window.start), window.start);
+  await seedUsers(db, seedFleet(db, options, window.start), window.start);
   let records = 0;
   for (let nth = 0; nth < options.booths; nth += 1) {
     options.signal?.throwIfAborted();
@@ -78,10 +78,10 @@ function seedFleet(db: Db, { booths }: DemoOptions, now: number): string {
   return seedSite(db, { serial: demoSerial(0), account: DEMO_ACCOUNT, facility, tz, ...keys, now }).account_id;
 }
 
-function seedUsers(db: Db, account_id: string, now: number): void {
+async function seedUsers(db: Db, account_id: string, now: number): Promise<void> {
   for (const [user_name, role] of USERS) {
     const email = `${user_name.toLowerCase().replace(" ", ".")}@northside.example`;
-    const password = hashPassword(DEMO_PASSWORD, Buffer.from(email));
+    const password = await hashPassword(DEMO_PASSWORD, Buffer.from(email));
     insert(db, "users", { id: idOf("user", user_name), account_id, user_name, email, role, password, created_at: now });
   }
 }

@@ -1,3 +1,4 @@
+import { calendarOfFacility } from "../calendar.ts";
 import type { Db } from "../db.ts";
 import { inTransaction, rows } from "../db.ts";
 import { boothFigures, logVersion } from "../figures/booth.ts";
@@ -6,7 +7,7 @@ import { alertsOf } from "./alert-types.ts";
 import type { AlertType } from "./alert-types.ts";
 import { eventsOf } from "./definitions.ts";
 import { FINAL_MS } from "./periods.ts";
-import { alertTypesOf, definitionsOf, facilityCalendar } from "./stored.ts";
+import { alertTypesOf, definitionsOf } from "./stored.ts";
 import type { StoredDefinition } from "./stored.ts";
 import { writeAlerts, writeEvents } from "./write.ts";
 
@@ -38,7 +39,8 @@ export function evaluateAccount(db: Db, accountId: string, now: number): void {
 
 /** Brings a booth's events and alerts up to its log; false: neither log, rules nor local day have changed since the last time. */
 export function evaluateBooth(db: Db, booth: WatchedBooth, now: number): boolean {
-  const calendar = facilityCalendar(db, booth.facility_id);
+  const calendar = calendarOfFacility(db, booth.facility_id);
+  if (calendar === undefined) return false;
   const stamp = `${logVersion(db, booth.id)} ${localDay(calendar.tz, now - FINAL_MS).start}`;
   let done = evaluated.get(db);
   if (done === undefined) evaluated.set(db, (done = new Map<string, string>()));

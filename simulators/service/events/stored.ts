@@ -1,7 +1,5 @@
-import type { WorkingHours } from "../../../src/core/types/booth.ts";
-import { row, rows } from "../db.ts";
+import { rows } from "../db.ts";
 import type { Db } from "../db.ts";
-import type { Calendar } from "../figures/summary.ts";
 import type { AlertType } from "./alert-types.ts";
 import type { Definition } from "./definitions.ts";
 import type { Rule } from "./rules.ts";
@@ -27,12 +25,4 @@ export function alertTypesOf(db: Db, accountId: string): (AlertType & { id: stri
   const sql = `SELECT id, name, type, base_tag, extra_tag, threshold, condition_over, rules_since FROM alert_types
     WHERE account_id = ? AND enabled = 1 ORDER BY id`;
   return rows<AlertType & { id: string; name: string }>(db, sql, accountId);
-}
-
-/** The time of a facility. */
-export function facilityCalendar(db: Db, facilityId: string): Calendar {
-  const sql = "SELECT tz, working_hours FROM facilities WHERE id = ?";
-  const found = row<{ tz: string; working_hours: string }>(db, sql, facilityId);
-  if (found === undefined) throw new Error(`no facility ${facilityId}`);
-  return { tz: found.tz, working_hours: JSON.parse(found.working_hours) as WorkingHours[] };
 }

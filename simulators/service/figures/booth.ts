@@ -59,15 +59,49 @@ const caches = new WeakMap<Db, Map<string, Computed>>();
 
 /** A booth's figures; what depends on records alone is kept until one of its streams has taken in more. */
 export function boothFigures(db: Db, boothId: string, now: number): BoothFigures {
-  const { log, restarts, timelines, sets, ...rest } = computed(db, boothId);
+  const known = computed(db, boothId);
+  const asked = latest.get(known);
+  if (asked?.now === now) return asked;
+  const figures = figuresAt(known, now);
+  latest.set(known, figures);
+  return figures;
+}
+
+/** A request asks for the same booth at the same instant from several places. */
+const latest = new WeakMap<Computed, BoothFigures>();
+
+function figuresAt({ log, restarts, timelines, sets, ...rest }: Computed, now: number): BoothFigures {
   const bays = timelines.map((timeline) => ({ bay: timeline.bay, stages: stagesAt(timeline, now) }));
   const stages = uniteBays(bays.map((bay) => bay.stages));
-  const cycles = bays.flatMap(({ bay, stages: own }) => cyclesOf(bay, own, sets)).sort((a, b) => a.end - b.end);
-  const filter_input: FilterInput = { log, stages, cycles, sets, restarts, first: stages[0]?.start ?? now };
-  const installations = stages.length === 0 ? [] : findInstallations(filter_input);
-  const maintenance = maintenanceOf(filter_input, installations);
+  const cyclesNow = once(() =>
+    bays.flatMap(({ bay, stages: own }) => cyclesOf(bay, own, sets)).sort((a, b) => a.end - b.end),
+  );
+  const first = stages[0]?.start ?? now;
+  const inputNow = once((): FilterInput => ({ log, stages, cycles: cyclesNow(), sets, restarts, first }));
+  const installationsNow = once(() => (stages.length === 0 ? [] : findInstallations(inputNow())));
+  const maintenanceNow = once(() => maintenanceOf(inputNow(), installationsNow()));
   const { plc_cycles, gas, kwh, revisions } = rest;
-  return { now, log, sets, stages, cycles, plc_cycles, gas, kwh, installations, maintenance, filter_input, revisions };
+  return {
+    ...{ now, log, sets, stages, plc_cycles, gas, kwh, revisions },
+    get cycles() {
+      return cyclesNow();
+    },
+    get installations() {
+      return installationsNow();
+    },
+    get maintenance() {
+      return maintenanceNow();
+    },
+    get filter_input() {
+      return inputNow();
+    },
+  };
+}
+
+/** Most reports need neither cycles nor filters: they are found when they are first asked for. */
+function once<T>(find: () => T): () => T {
+  let found: { readonly value: T } | undefined;
+  return () => (found ??= { value: find() }).value;
 }
 
 /** Changes whenever anything of a booth's log does. */

@@ -2,7 +2,7 @@ import type { Parameters, TagParameters, TagRole } from "../../../src/core/types
 import { bridgeMs } from "./gaps.ts";
 import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
 import type { BoothLog } from "./log.ts";
-import { sinceLastPoll } from "./search.ts";
+import { firstAfter, sinceLastPoll } from "./search.ts";
 
 const HOUR_MS = 3_600_000;
 const RATE_MARGIN = 1.5;
@@ -80,10 +80,14 @@ function defaultRate(tag: TagParameters, parameters: Parameters): number {
   return tag.role === "gas" ? therms / (tag.factor || 1) : Infinity;
 }
 
-/** Sum of what was booked in [start, end). */
+/** Sum of what was booked in [start, end); the list is in order of time. */
 export function booked(list: readonly Booking[], window: { readonly start: number; readonly end: number }): number {
-  return list.reduce(
-    (sum, entry) => (entry.time >= window.start && entry.time < window.end ? sum + entry.amount : sum),
-    0,
-  );
+  let sum = 0;
+  for (let i = firstAfter(list, window.start - 1, (entry) => entry.time); i < list.length; i += 1) {
+    const entry = list[i];
+    if (entry === undefined || entry.time >= window.end) break;
+    // Corrected times may have fractions of a millisecond.
+    if (entry.time >= window.start) sum += entry.amount;
+  }
+  return sum;
 }

@@ -1,8 +1,8 @@
 import type { FilterType } from "../../../src/core/types/booth.ts";
 import { bridgeMs } from "./gaps.ts";
-import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
+import { goodSamplesOf, parametersAt, perLog, tagsOfRole } from "./log.ts";
 import type { BoothLog, Sample } from "./log.ts";
-import { coilEdges } from "./restarts.ts";
+import { coilEdges, findRestarts } from "./restarts.ts";
 import type { Restarts } from "./restarts.ts";
 import { sinceLastPoll } from "./search.ts";
 
@@ -20,7 +20,9 @@ export interface FilterChange {
 }
 
 /** When a filter of this type was changed: reset buttons, counters that began again, people's entries; each change once. */
-export function changesOf(log: BoothLog, filter: FilterType, restarts: Restarts): FilterChange[] {
+export const changesOf = perLog((log, type): readonly FilterChange[] => {
+  const filter = type as FilterType;
+  const restarts = findRestarts(log);
   const resets = [...coilEdges(log, filter).map((at) => reset(at, false)), ...counterResets(log, filter, restarts)];
   const plc = once(resets.sort(byTime));
   const entries = log.filter_inputs
@@ -28,7 +30,7 @@ export function changesOf(log: BoothLog, filter: FilterType, restarts: Restarts)
     .map(({ installed_at, source }): FilterChange => ({ installed_at, source, flagged: false }))
     .filter((entry) => !plc.some((known) => Math.abs(known.installed_at - entry.installed_at) <= SAME_CHANGE_MS));
   return [...plc, ...entries].sort(byTime);
-}
+});
 
 function reset(installed_at: number, flagged: boolean): FilterChange {
   return { installed_at, source: "plc_reset", flagged };
@@ -49,7 +51,7 @@ function once(resets: readonly FilterChange[]): FilterChange[] {
 
 function counterResets(log: BoothLog, filter: FilterType, restarts: Restarts): FilterChange[] {
   return minuteTags(log, filter).flatMap((name) => {
-    const good = samplesOf(log, name).filter((sample) => sample.good);
+    const good = goodSamplesOf(log, name);
     return good.flatMap((sample, i) => {
       const before = good[i - 1];
       return before !== undefined && isReset(log, filter, { before, sample, restarts })

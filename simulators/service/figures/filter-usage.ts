@@ -1,9 +1,9 @@
 import type { FilterType } from "../../../src/core/types/booth.ts";
 import { minuteTags, lostMemory } from "./filter-changes.ts";
-import { samplesOf } from "./log.ts";
+import { goodSamplesOf } from "./log.ts";
 import type { BoothLog, Sample } from "./log.ts";
 import type { Restarts } from "./restarts.ts";
-import { goodBefore } from "./search.ts";
+import { firstAfter, goodBefore } from "./search.ts";
 import { msWithin } from "./window.ts";
 import type { Span } from "./span.ts";
 
@@ -79,7 +79,7 @@ function pointsOf(
   tag: string,
   { installed, restarts }: { installed: Installed; restarts: Restarts },
 ): Point[] {
-  const samples = samplesOf(log, tag).filter(({ good }) => good);
+  const samples = goodSamplesOf(log, tag);
   const start = goodBefore(samples, installed.installed_at);
   const points: Point[] = [];
   let before = start === undefined ? undefined : { time: start.time, value: Number(start.value) };
@@ -87,8 +87,10 @@ function pointsOf(
   let offset = installed.assumed || before === undefined ? 0 : -before.value;
   // Its own reset may show with the very reading that dates it; the button pressed once more takes nothing away.
   let awaits_reset = !installed.assumed && !(start !== undefined && fellAt(samples, start, installed.installed_at));
-  for (const sample of samples) {
-    if (sample.time < installed.installed_at || sample.time >= installed.removed_at) continue;
+  for (let i = firstAfter(samples, installed.installed_at - 1, ({ time }) => time); i < samples.length; i += 1) {
+    const sample = samples[i];
+    if (sample === undefined || sample.time >= installed.removed_at) break;
+    if (sample.time < installed.installed_at) continue;
     const value = Number(sample.value);
     if (before !== undefined && value < before.value) {
       const lost = lostMemory(restarts, before.time, sample.time) && sample.time > installed.installed_at;

@@ -50,7 +50,7 @@ export function findInstallations(input: FilterInput): Installation[] {
 
 function installationsOf(input: FilterInput, type: FilterType): Installation[] {
   const { log, stages, cycles, restarts, first } = input;
-  const changes = changesOf(log, type, restarts);
+  const changes = changesOf(log, type);
   const inUse = spansIn(stages, input.sets.in_use);
   const pressures = stagePressures(log, type, spansIn(stages, ["spray"]));
   const known = (changes[0]?.installed_at ?? Infinity) <= first;

@@ -154,3 +154,18 @@ export function tagsOfRole(log: BoothLog, role: TagRole): readonly RoleTag[] {
 export function samplesOf(log: BoothLog, tag: string): readonly Sample[] {
   return log.samples.get(tag) ?? [];
 }
+
+/** What is found from a log alone is found once, however often reports ask: a log never changes, a new record makes a new one. */
+export function perLog<T>(find: (log: BoothLog, key: string) => T): (log: BoothLog, key: string) => T {
+  const known = new WeakMap<BoothLog, Map<string, { readonly value: T }>>();
+  return (log, key) => {
+    const mine = known.get(log) ?? new Map<string, { readonly value: T }>();
+    known.set(log, mine);
+    const found = mine.get(key) ?? { value: find(log, key) };
+    mine.set(key, found);
+    return found.value;
+  };
+}
+
+/** The good ones among a tag's samples. */
+export const goodSamplesOf = perLog((log, tag): readonly Sample[] => samplesOf(log, tag).filter(({ good }) => good));

@@ -1,5 +1,5 @@
 import type { FilterType } from "../../../src/core/types/booth.ts";
-import { samplesOf, tagsOfRole, parametersAt } from "./log.ts";
+import { samplesOf, tagsOfRole, parametersAt, perLog } from "./log.ts";
 import type { BoothLog, Sample } from "./log.ts";
 import { firstAfter } from "./search.ts";
 import type { Span } from "./span.ts";
@@ -20,16 +20,34 @@ export function stagePressures(log: BoothLog, filter: FilterType, sprays: readon
   const tag = tagsOfRole(log, "filter_pressure").find((entry) => entry.tag.filter === filter);
   if (tag === undefined) return [];
   const fans = tagsOfRole(log, "fan_speed")[0];
+  const known = knownPressures(log, filter);
   return sprays.flatMap((spray) => {
-    const settled = { start: spray.start + SETTLING_MS, end: spray.end };
-    const pieces = held(samplesOf(log, tag.name), settled).flatMap((piece) => {
-      if (fans === undefined) return [piece];
-      const full = held(samplesOf(log, fans.name), piece).filter((part) => part.value >= FULL_FANS);
-      return full.map((part) => ({ ...part, value: piece.value }));
-    });
-    const pascal = weightedMedian(pieces);
-    return pascal === undefined ? [] : [{ end: spray.end, pascal }];
+    let entry = known.get(spray.start);
+    if (entry?.end !== spray.end) {
+      entry = { end: spray.end, pascal: pascalIn(log, { tag: tag.name, fans: fans?.name, spray }) };
+      known.set(spray.start, entry);
+    }
+    return entry.pascal === undefined ? [] : [{ end: spray.end, pascal: entry.pascal }];
   });
+}
+
+/** By the stage's start: only the last stage of a log may come out longer the next time. */
+const knownPressures = perLog(() => new Map<number, { readonly end: number; readonly pascal: number | undefined }>());
+
+interface Measured {
+  readonly tag: string;
+  readonly fans: string | undefined;
+  readonly spray: Span;
+}
+
+function pascalIn(log: BoothLog, { tag, fans, spray }: Measured): number | undefined {
+  const settled = { start: spray.start + SETTLING_MS, end: spray.end };
+  const pieces = held(samplesOf(log, tag), settled).flatMap((piece) => {
+    if (fans === undefined) return [piece];
+    const full = held(samplesOf(log, fans), piece).filter((part) => part.value >= FULL_FANS);
+    return full.map((part) => ({ ...part, value: piece.value }));
+  });
+  return weightedMedian(pieces);
 }
 
 interface Piece extends Span {

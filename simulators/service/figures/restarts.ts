@@ -1,4 +1,4 @@
-import { samplesOf, tagsOfRole } from "./log.ts";
+import { goodSamplesOf, perLog, tagsOfRole } from "./log.ts";
 import type { BoothLog } from "./log.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h: 3_600_000 };
@@ -18,14 +18,18 @@ export interface Restarts {
 }
 
 export function findRestarts(log: BoothLog): Restarts {
+  return restartsOf(log, "");
+}
+
+const restartsOf = perLog((log): Restarts => {
   const joint_falls = jointFalls(log);
   const instants = [...fallenUptimes(log), ...firstScans(log), ...joint_falls.map(({ time }) => time)];
   return { instants: instants.sort((a, b) => a - b), joint_falls };
-}
+});
 
 function fallenUptimes(log: BoothLog): number[] {
   return tagsOfRole(log, "uptime").flatMap(({ name, tag }) => {
-    const good = samplesOf(log, name).filter((sample) => sample.good);
+    const good = goodSamplesOf(log, name);
     return good.flatMap((sample, i) => {
       const before = good[i - 1];
       if (before === undefined || Number(sample.value) >= Number(before.value)) return [];
@@ -37,7 +41,7 @@ function fallenUptimes(log: BoothLog): number[] {
 
 function firstScans(log: BoothLog): number[] {
   return tagsOfRole(log, "first_scan").flatMap(({ name }) => {
-    const good = samplesOf(log, name).filter((sample) => sample.good);
+    const good = goodSamplesOf(log, name);
     return good
       .filter((sample, i) => i > 0 && isOn(sample.value) && !isOn(good[i - 1]?.value ?? null))
       .map(({ time }) => time);
@@ -54,7 +58,7 @@ function jointFalls(log: BoothLog): JointFall[] {
     log.parameters.flatMap(({ value }) => Object.entries(value.tags).filter(([, tag]) => tag.counter !== undefined)),
   );
   for (const [name, tag] of names) {
-    const good = samplesOf(log, name).filter((sample) => sample.good);
+    const good = goodSamplesOf(log, name);
     good.forEach((sample, i) => {
       const before = good[i - 1];
       if (before === undefined || Number(sample.value) >= Number(before.value)) return;
@@ -80,7 +84,7 @@ export function coilEdges(log: BoothLog, filter: string): number[] {
   return tagsOfRole(log, "filter_reset")
     .filter(({ tag }) => tag.filter === filter)
     .flatMap(({ name }) => {
-      const good = samplesOf(log, name).filter((sample) => sample.good);
+      const good = goodSamplesOf(log, name);
       return good
         .filter((sample, i) => i > 0 && isOn(sample.value) && !isOn(good[i - 1]?.value ?? null))
         .map(({ time }) => time);

@@ -1,3 +1,5 @@
+import { firstAfter } from "./search.ts";
+
 /** Half-open [start, end), epoch ms. */
 export interface Span {
   readonly start: number;
@@ -30,7 +32,7 @@ export function union(spans: readonly Span[]): Span[] {
 /** Time that lies in both; each list is ordered and without overlap. */
 export function intersection(a: readonly Span[], b: readonly Span[]): Span[] {
   const out: Span[] = [];
-  let j = 0;
+  let j = firstAfter(b, a[0]?.start ?? Infinity, (span) => span.end);
   for (const span of a) {
     while (j < b.length && (b[j]?.end ?? 0) <= span.start) j += 1;
     for (let k = j; k < b.length; k += 1) {

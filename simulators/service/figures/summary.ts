@@ -1,9 +1,11 @@
 import type { WorkingHours } from "../../../src/core/types/booth.ts";
 import { minutes } from "../time.ts";
-import { workingSpans } from "../working-hours.ts";
+import { workingTime } from "../working-hours.ts";
+import type { FormerHours } from "../working-hours.ts";
 import type { BoothFigures } from "./booth.ts";
 import { booked } from "./counters.ts";
 import { boothOveruse } from "./filters.ts";
+import { firstAfter } from "./search.ts";
 import { intersection, length } from "./span.ts";
 import type { Span } from "./span.ts";
 import { msByMode, msWithin, spansIn } from "./window.ts";
@@ -12,12 +14,17 @@ import { msByMode, msWithin, spansIn } from "./window.ts";
 export interface Calendar {
   readonly tz: string;
   readonly working_hours: readonly WorkingHours[];
+  /** What was in force before, oldest first. */
+  readonly before?: readonly FormerHours[];
 }
 
 /** Counted cycles of a window: the PLC's where it counts, else those derived, by their end. */
 export function cycleCount(figures: BoothFigures, window: Span): number {
   if (figures.plc_cycles !== undefined) return booked(figures.plc_cycles, window);
-  return figures.cycles.filter((cycle) => cycle.counted && cycle.end >= window.start && cycle.end < window.end).length;
+  const first = firstAfter(figures.cycles, window.start - 1, (cycle) => cycle.end);
+  const last = firstAfter(figures.cycles, window.end, (cycle) => cycle.end);
+  const near = figures.cycles.slice(first, last);
+  return near.filter((cycle) => cycle.counted && cycle.end >= window.start && cycle.end < window.end).length;
 }
 
 /** Time in the runtime set. */
@@ -28,7 +35,7 @@ export function runtimeMs(figures: BoothFigures, window: Span): number {
 /** The shape of utilization_stats; energy in therm and kWh to 4 decimals. */
 export function utilization(figures: BoothFigures, calendar: Calendar, window: Span): Record<string, number | null> {
   const inUse = spansIn(figures.stages, figures.sets.in_use);
-  const working = workingSpans(calendar.tz, calendar.working_hours, window);
+  const working = workingTime(calendar, window);
   const used = msWithin(inUse, window);
   const usedInHours = length(intersection(working, inUse));
   const workingMs = length(working);

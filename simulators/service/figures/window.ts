@@ -1,13 +1,16 @@
 import type { Mode } from "../../../src/core/types/booth.ts";
+import { firstAfter } from "./search.ts";
 import type { Stage } from "./stage.ts";
-import { clip, length, union } from "./span.ts";
+import { union } from "./span.ts";
 import type { Span } from "./span.ts";
 
 /** Milliseconds in each mode inside the window; what no stage covers is no_data, so that the sum is the window exactly. */
 export function msByMode(stages: readonly Stage[], window: Span): Map<Mode, number> {
   const sums = new Map<Mode, number>();
   let covered = 0;
-  for (const stage of stages) {
+  for (let i = firstAfter(stages, window.start, (stage) => stage.end); i < stages.length; i += 1) {
+    const stage = stages[i];
+    if (stage === undefined || stage.start >= window.end) break;
     const ms = Math.min(stage.end, window.end) - Math.max(stage.start, window.start);
     if (ms <= 0) continue;
     sums.set(stage.mode, (sums.get(stage.mode) ?? 0) + ms);
@@ -21,19 +24,34 @@ export function msByMode(stages: readonly Stage[], window: Span): Map<Mode, numb
 /** New starts inside [start, end), by mode. */
 export function startsByMode(stages: readonly Stage[], window: Span): Map<Mode, number> {
   const counts = new Map<Mode, number>();
-  for (const stage of stages) {
-    if (!stage.is_new_start || stage.start < window.start || stage.start >= window.end) continue;
+  for (let i = firstAfter(stages, window.start - 1, (stage) => stage.start); i < stages.length; i += 1) {
+    const stage = stages[i];
+    if (stage === undefined || stage.start >= window.end) break;
+    if (!stage.is_new_start || stage.start < window.start) continue;
     counts.set(stage.mode, (counts.get(stage.mode) ?? 0) + 1);
   }
   return counts;
 }
 
-/** The time in a set of modes, as ordered spans. */
-export function spansIn(stages: readonly Stage[], modes: readonly Mode[]): Span[] {
-  return union(stages.filter((stage) => modes.includes(stage.mode)));
+const known = new WeakMap<readonly Stage[], Map<string, readonly Span[]>>();
+
+/** The time in a set of modes, as ordered spans; found once for each list of stages, since a report asks for every day anew. */
+export function spansIn(stages: readonly Stage[], modes: readonly Mode[]): readonly Span[] {
+  const sets = known.get(stages) ?? new Map<string, readonly Span[]>();
+  known.set(stages, sets);
+  const key = modes.join();
+  const found = sets.get(key) ?? union(stages.filter((stage) => modes.includes(stage.mode)));
+  sets.set(key, found);
+  return found;
 }
 
-/** Milliseconds of the spans inside the window. */
+/** Milliseconds inside the window, of ordered spans without overlap. */
 export function msWithin(spans: readonly Span[], window: Span): number {
-  return length(clip(spans, window));
+  let ms = 0;
+  for (let i = firstAfter(spans, window.start, (span) => span.end); i < spans.length; i += 1) {
+    const span = spans[i];
+    if (span === undefined || span.start >= window.end) break;
+    ms += Math.min(span.end, window.end) - Math.max(span.start, window.start);
+  }
+  return ms;
 }

@@ -37,8 +37,8 @@ export interface Operation {
   readonly scopes?: readonly Scope[];
   /** Sent with every answer of success. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Throws an HttpError for anything but success. */
-  readonly handle: (call: Call) => Answer;
+  /** Throws an HttpError, or rejects with one, for anything but success. Promises are for what takes long alone: passwords. */
+  readonly handle: (call: Call) => Answer | Promise<Answer>;
 }
 
 export const NO_CONTENT: Answer = { status: 204, body: undefined };

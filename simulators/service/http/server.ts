@@ -55,7 +55,7 @@ export function buildHttp({ service, operations, faults, log }: HttpOptions): Fa
       handler: async (request, reply) => {
         const before = faults.onRoute(route, "before");
         if (before !== undefined && (await strike(before, reply))) return reply;
-        const answer = carryOut(service, operation, { request, caller: callers.get(request) });
+        const answer = await carryOut(service, operation, { request, caller: callers.get(request) });
         const after = faults.onRoute(route, "after");
         if (after !== undefined && (await strike(after, reply, answer.body))) return reply;
         return reply
@@ -83,7 +83,7 @@ function carryOut(
   service: Service,
   operation: Operation,
   from: { request: FastifyRequest; caller: Caller | undefined },
-): Answer {
+): Answer | Promise<Answer> {
   const { request, caller } = from;
   if (caller === undefined) throw new HttpError(401, "a valid Authorization header is needed");
   if (operation.scopes !== undefined && !operation.scopes.includes(caller.scope)) {

@@ -5,7 +5,7 @@ import type { Batch, Offered } from "./batch.ts";
 import { contentLine, rangeHash } from "./canonical.ts";
 import type { Content } from "./canonical.ts";
 import { nameId } from "./names.ts";
-import { advance, findStream, settleFirstSeq } from "./streams.ts";
+import { advance, findStream, predecessorOf, settleFirstSeq } from "./streams.ts";
 import type { StreamRow } from "./streams.ts";
 
 /** Batches a gateway may have under way. */
@@ -135,6 +135,10 @@ function insertRecord(db: Db, stream: StreamRow, { record, nowMs }: { record: Of
   if (record.kind !== "g") return;
   const gap = JSON.parse(record.value) as { from: number; to: number; reason: string };
   insertGap(db, stream, { ...gap, rejected: 0 });
+  const predecessor = predecessorOf(db, stream, gap.from);
+  if (predecessor === undefined) return;
+  insertGap(db, predecessor, { ...gap, rejected: 0 });
+  advance(db, predecessor);
 }
 
 /** Stores records of a stream that holds none yet, unseen: for histories made here. To be called inside a transaction. */

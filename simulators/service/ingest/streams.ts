@@ -67,6 +67,13 @@ function firstSeq(db: Db, binding: Binding): number {
   return forked ? predecessor.last_seq + 1 : Math.max(1, binding.oldest_seq ?? 1);
 }
 
+/** The stream of the same gateway that this one goes on from, where the seq belongs to it. */
+export function predecessorOf(db: Db, stream: StreamRow, seq: number): StreamRow | undefined {
+  const sql = `SELECT before.* FROM streams AS after JOIN streams AS before ON before.stream_id = after.predecessor_stream_id
+    WHERE after.id = ? AND before.gateway_id = after.gateway_id AND ? <= after.predecessor_last_seq`;
+  return row<StreamRow>(db, sql, stream.id, seq);
+}
+
 /** Says where the stream's unbroken prefix begins; only the first word counts. */
 export function settleFirstSeq(db: Db, streamId: string, first: number): void {
   run(

@@ -17,10 +17,10 @@ const bodyShape = z.union([
 /** POST /api/authenticate: an API key, or e-mail and password, for a session token, to be sent as "Bearer <token>". */
 export const authenticate: readonly Operation[] = [{ method: "POST", path: "/api/authenticate", handle: signIn }];
 
-function signIn(call: Call): Answer {
+async function signIn(call: Call): Promise<Answer> {
   const body = parseBody(bodyShape, call.body);
   const { session_token, expires_at } =
-    "api_key" in body ? withKey(call, String(body.api_key)) : withPassword(call, body.email, body.password);
+    "api_key" in body ? withKey(call, String(body.api_key)) : await withPassword(call, body.email, body.password);
   return ok({ session_token, expires_at: formatTime(expires_at) });
 }
 
@@ -32,9 +32,9 @@ function withKey({ service, now }: Call, key: string): Session {
   return openSession(service.db, caller.key_id, now);
 }
 
-function withPassword({ service, now }: Call, email: string, password: string): Session {
+async function withPassword({ service, now }: Call, email: string, password: string): Promise<Session> {
   const user = row<UserRow>(service.db, "SELECT * FROM users WHERE email = ?", email.toLowerCase());
-  if (!isPassword(user?.password, password) || user === undefined) {
+  if (!(await isPassword(user?.password, password)) || user === undefined) {
     throw new HttpError(401, "e-mail or password is not valid");
   }
   return openUserSession(service.db, user.id, now);

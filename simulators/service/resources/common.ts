@@ -1,4 +1,4 @@
-import type { WorkingHours } from "../../../src/core/types/booth.ts";
+import { calendarOfFacility } from "../calendar.ts";
 import { row, rows } from "../db.ts";
 import type { BoothFigures } from "../figures/booth.ts";
 import { boothFigures } from "../figures/booth.ts";
@@ -22,10 +22,9 @@ export function boothOf(call: Call): BoothRow {
 
 /** Time zone and working hours of a booth's facility. */
 export function calendarOf(call: Call, booth: BoothRow): Calendar {
-  const sql = "SELECT tz, working_hours FROM facilities WHERE id = ?";
-  const found = row<{ tz: string; working_hours: string }>(call.service.db, sql, booth.facility_id);
+  const found = calendarOfFacility(call.service.db, booth.facility_id);
   if (found === undefined) throw notFound("facility");
-  return { tz: found.tz, working_hours: JSON.parse(found.working_hours) as WorkingHours[] };
+  return found;
 }
 
 export function figuresOf(call: Call, booth: BoothRow): BoothFigures {

@@ -1,17 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { keepHours } from "../calendar.ts";
 import { inTransaction, rows, run } from "../db.ts";
 import { parseBody } from "../http/body.ts";
 import { CSV_HEADERS, csvOf } from "../http/csv.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { listAnswer, select } from "../http/list.ts";
+import type { Item } from "../http/list.ts";
 import { created, ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { formatTime } from "../time.ts";
 import { zoneExists } from "../zone.ts";
+import { facilityFigures, INCLUDED_FIELDS } from "./facility-includes.ts";
 import { regionsOf } from "./regions.ts";
 
-/** Facilities of the account; `tz` is required on create and update, and must exist. */
+/** Facilities of the account; `tz` is required on create and update, and must exist. A list has what `includes` asks for. */
 export const facilities: readonly Operation[] = [
   { method: "GET", path: "/api/facilities", handle: list },
   { method: "POST", path: "/api/facilities", handle: create },
@@ -86,12 +89,17 @@ function facilityOf(call: Call, id = call.params["id"]): FacilityFields {
 }
 
 function list(call: Call): Answer {
-  const fields = [...COLUMNS, "region_name", "account_name"];
+  const items = facilitiesOf(call).map((facility) => ({
+    ...facility,
+    ...facilityFigures(call, String(facility["id"])),
+  }));
+  const included = INCLUDED_FIELDS.filter((name) => items.some((item) => Object.hasOwn(item, name)));
+  const fields = [...COLUMNS, "region_name", "account_name", ...included];
   const rules = { fields, search: ["name", "city", "store_number"] };
   const format = call.query["format"] ?? "json";
-  if (format === "json") return listAnswer(call, facilitiesOf(call), rules);
+  if (format === "json") return listAnswer(call, items, rules);
   if (format !== "csv") throw badRequest("format is neither json nor csv");
-  const lines = select(call, facilitiesOf(call), rules).map((facility) => fields.map((name) => facility[name]));
+  const lines = select<Item>(call, items, rules).map((facility) => fields.map((name) => facility[name]));
   return { status: 200, headers: CSV_HEADERS, body: csvOf(fields, lines) };
 }
 
@@ -110,12 +118,15 @@ function create(call: Call): Answer {
   return created(facilityOf(call, id));
 }
 
-/** tz is required here too; what isn't given stays. */
+/** tz is required here too; what isn't given stays. New hours are in force from now on. */
 function update(call: Call): Answer {
-  const id = String(facilityOf(call)["id"]);
+  const before = facilityOf(call);
+  const id = String(before["id"]);
   const body = parseBody(shape, call.body);
   inTransaction(call.service.db, () => {
     if (body.region_id !== undefined) checkRegion(call, body.region_id);
+    const hours = body.working_hours ?? before["working_hours"];
+    keepHours(call.service.db, id, { tz: body.tz, working_hours: JSON.stringify(hours), now: call.now });
     setFields(call, id, body);
   });
   return ok(facilityOf(call));

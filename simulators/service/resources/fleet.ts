@@ -10,7 +10,7 @@ import type { Call } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
 import { formatTime, minutes } from "../time.ts";
-import { workingSpans } from "../working-hours.ts";
+import { workingTime } from "../working-hours.ts";
 import { boothsOf, calendarOf, figuresOf } from "./common.ts";
 import { MODE_NAMES } from "./mode-names.ts";
 
@@ -60,6 +60,6 @@ export function daysOf(fleet: FleetBooth): { span: Span; cycles: number; is_work
   return dayBuckets(window, calendar.tz).map((span) => ({
     span,
     cycles: cycleCount(figures, span),
-    is_working: workingSpans(calendar.tz, calendar.working_hours, span).length > 0,
+    is_working: workingTime(calendar, span).length > 0,
   }));
 }

@@ -1,11 +1,11 @@
-import { row, rows } from "../db.ts";
+import { row } from "../db.ts";
 import type { Db } from "../db.ts";
-import { ok } from "../http/operation.ts";
+import { listAnswer } from "../http/list.ts";
 import type { Call, Operation } from "../http/operation.ts";
-import { envelope, pagingParams } from "../http/query.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
 import { latestReported } from "../provisioning/rows.ts";
 import { formatOptional } from "../time.ts";
+import { boothsOf } from "./common.ts";
 import { connectivityOf } from "./connectivity.ts";
 
 /** GET /api/booths/latest_updates: per booth, what came last and how far its newest stream is complete. */
@@ -13,14 +13,19 @@ export const latestUpdates: readonly Operation[] = [
   {
     method: "GET",
     path: "/api/booths/latest_updates",
-    handle: (call) => {
-      const sql = "SELECT * FROM booths WHERE account_id = ? ORDER BY serial_number";
-      const all = rows<BoothRow>(call.service.db, sql, call.caller.account_id);
-      const page = envelope(all, pagingParams(call.query, { allowAll: true }));
-      return ok({ ...page, data: page.data.map((booth) => update(call, booth)) });
-    },
+    handle: (call) =>
+      listAnswer(
+        call,
+        boothsOf(call).map((booth) => update(call, booth)),
+        { fields: FIELDS },
+      ),
   },
 ];
+
+const FIELDS =
+  "booth_id serial_number last_reading_at last_received_at connectivity_status firmware_version plc_program_revision".split(
+    " ",
+  );
 
 interface NewestStream {
   readonly id: number;

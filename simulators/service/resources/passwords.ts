@@ -4,7 +4,7 @@ import { parseBody } from "../http/body.ts";
 import { badRequest, HttpError } from "../http/errors.ts";
 import { NO_CONTENT, ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
-import { isPassword, setPassword, userOfToken } from "../users.ts";
+import { hashPassword, isPassword, setPassword, userOfToken } from "../users.ts";
 import type { UserRow } from "../users.ts";
 
 const password = z.string().min(10).max(200);
@@ -22,25 +22,31 @@ export const passwords: readonly Operation[] = [
   { method: "POST", path: "/api/login/verify", handle: verify },
 ];
 
-function change(call: Call): Answer {
+async function change(call: Call): Promise<Answer> {
   const { db } = call.service;
   const body = parseBody(changeShape, call.body);
+  const find = (): UserRow | undefined => {
+    const user = "token" in body ? userOfToken(db, String(body.token), call.now) : signedIn(call);
+    return user?.account_id === call.caller.account_id ? user : undefined;
+  };
+  const user = find();
+  const isGood = "token" in body || (await isPassword(user?.password, body.current_password));
+  const hash = await hashPassword(body.new_password);
   return inTransaction(db, () => {
-    const user =
-      "token" in body ? userOfToken(db, String(body.token), call.now) : signedIn(call, body.current_password);
-    if (user === undefined || user.account_id !== call.caller.account_id) {
+    // While the hash was made, another request may have used the token or changed the password.
+    const same = find();
+    if (!isGood || user === undefined || same?.password !== user.password) {
       throw new HttpError(401, "the token or password is not valid");
     }
-    setPassword(db, user.id, { password: body.new_password, now: call.now });
+    setPassword(db, user.id, { hash, now: call.now });
     return NO_CONTENT;
   });
 }
 
-function signedIn(call: Call, current: string): UserRow | undefined {
+function signedIn(call: Call): UserRow | undefined {
   const { user_id } = call.caller;
   if (typeof user_id !== "string") throw badRequest("no user is signed in: token is missing");
-  const user = row<UserRow>(call.service.db, "SELECT * FROM users WHERE id = ?", user_id);
-  return isPassword(user?.password, current) ? user : undefined;
+  return row<UserRow>(call.service.db, "SELECT * FROM users WHERE id = ?", user_id);
 }
 
 function verify(call: Call): Answer {

@@ -82,8 +82,9 @@ function compare(fold: Fold, parameters: Parameters, day: DayMarks): void {
   const hours = countedSince(state, parameters, { day, role: "hour_meter" });
   if (hours !== null) {
     const unit = HOUR_MS / unitsPerHour(parameters.tags[hours.tag]?.unit ?? "h");
-    const [plc, own] = [hours.amount * unit, state.checks.runtime_ms - day.runtime_ms];
-    const wrong = timeDiffers(plc, own, hours.step * unit);
+    // Decimal steps aren't exact in binary; the limit itself is no mismatch.
+    const [plc, own] = [Math.round(hours.amount * unit), state.checks.runtime_ms - day.runtime_ms];
+    const wrong = timeDiffers(plc, own, Math.round(hours.step * unit));
     mismatch(fold, { tag: hours.tag, check: "runtime_mismatch", wrong, plc: plc / MINUTE_MS, own: own / MINUTE_MS });
   }
   for (const type of FILTER_TYPES) {
@@ -92,7 +93,7 @@ function compare(fold: Fold, parameters: Parameters, day: DayMarks): void {
     const plc = filter === undefined || filter.plc === null ? null : usedMinutes(filter);
     if (before === undefined || filter === undefined || plc === null || filter.installed_at !== before.installed_at)
       continue;
-    const [counted, own] = [(plc - before.plc) * MINUTE_MS, filter.in_use_ms - before.own];
+    const [counted, own] = [Math.round((plc - before.plc) * MINUTE_MS), filter.in_use_ms - before.own];
     const wrong = timeDiffers(counted, own, MINUTE_MS);
     mismatch(fold, { tag: type, check: "filter_mismatch", wrong, plc: counted / MINUTE_MS, own: own / MINUTE_MS });
   }

@@ -1,16 +1,19 @@
 import { lengthOf, workingIntervals } from "../working-hours.ts";
 import type { Milliseconds } from "../types/units.ts";
-import { report } from "./incidents.ts";
+import { isOpenSince, report } from "./incidents.ts";
 import type { BayState, DeriveState, Fold } from "./state.ts";
 
 /** This much of the working hours may pass unseen. */
 const GAP_MS: Milliseconds = 300_000;
-/** Longer ones are looked at from their end only, as working hours are dear to compute. */
-const LOOK_BACK_MS: Milliseconds = 12 * 3_600_000;
+/** Longer ones are looked at from their end only, as working hours are dear to compute; shifts come again every week. */
+const LOOK_BACK_MS: Milliseconds = 8 * 24 * 3_600_000;
 
 /** Whether the bay hasn't been seen for over 5 min of working hours up to now. */
-export function gapIsWrong({ clock, parameters }: DeriveState, { open, live, good_until }: BayState): boolean {
+export function gapIsWrong(state: DeriveState, { tag, open, live, good_until }: BayState): boolean {
+  const { clock, parameters } = state;
   if (live || open === null || parameters === null || clock.now - good_until <= GAP_MS) return false;
+  // The same silence gets no shorter.
+  if (isOpenSince(state, { check: "gap", tag_name: tag }, good_until)) return true;
   const window = { start: Math.max(good_until, clock.now - LOOK_BACK_MS), end: clock.now };
   return lengthOf(workingIntervals(parameters.working_hours, parameters.tz, window)) > GAP_MS;
 }

@@ -1,6 +1,6 @@
 import type { EventRecord } from "../types/record.ts";
-import type { Milliseconds, TagName } from "../types/units.ts";
-import type { Fold, IncidentState } from "./state.ts";
+import type { EpochMs, Milliseconds, TagName } from "../types/units.ts";
+import type { DeriveState, Fold, IncidentState } from "./state.ts";
 import { stamp } from "./state.ts";
 
 /** Without a further occurrence an incident is resolved after this. */
@@ -26,6 +26,16 @@ export function report(fold: Fold, incident: Incident): void {
   if (keys[0] !== undefined && keys.length >= MAX_OPEN) resolve(fold, keys[0]);
   incidents[key] = { ...incident, first_seen_at: clock.now, last_seen_at: clock.now, good: 0 };
   push(fold, incidents[key], null);
+}
+
+/** Whether an incident of that check and tag was first seen after `since`, and is open. */
+export function isOpenSince(
+  { incidents }: DeriveState,
+  { check, tag_name }: Pick<Incident, "check" | "tag_name">,
+  since: EpochMs,
+): boolean {
+  const open = incidents[keyOf(check, tag_name)];
+  return open !== undefined && open.first_seen_at > since;
 }
 
 /** The check was made and found nothing wrong. */

@@ -92,6 +92,8 @@ export interface ServiceConfig {
   readonly api_key_credential?: string;
   /** Broker for readings where the service's records name none; mqtt and ws only on loopback. */
   readonly mqtt_url?: string;
+  /** Records a second at most of what waited during an outage, for uplinks that others share; absent: as fast as it goes. */
+  readonly backlog_records_per_s?: number;
 }
 
 /** The whole configuration file, defaults filled in. */

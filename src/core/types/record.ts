@@ -25,7 +25,10 @@ export interface RecordBase<K extends string, V> {
 }
 
 /** r: a tag's value changed (beyond its deadband), its heartbeat fell due, or it was read for the first time after a gap. */
-export type Reading = RecordBase<"r", TagValue>;
+export interface Reading extends RecordBase<"r", TagValue> {
+  /** When the device says that it took the value, by its own clock; absent where it doesn't say. Never used for durations, nor sent. */
+  readonly source_at?: EpochMs;
+}
 
 /**
  * h: polls of one group that were answered from `from` to `to` (mono of this boot, inclusive), the widest spacing

@@ -7,6 +7,6 @@ export interface Sample {
   readonly value: TagValue;
   readonly quality: Quality;
   readonly reason?: string;
-  /** When the device says that it took the value, by its own clock. For the check of clock skew alone. */
+  /** When the device says that it took the value, by its own clock. Stored beside ours; for the check of clock skew alone. */
   readonly source_at?: EpochMs;
 }

@@ -28,6 +28,17 @@ export interface StorageStatus {
   readonly max_bytes: number;
   /** Until records that the service doesn't have must be given up, if it takes none; null: no rate is known yet. */
   readonly hours_to_full: number | null;
+  /** Records of this booth that were found damaged and taken out, or couldn't be salvaged. */
+  readonly quarantined: number;
+  readonly health: StorageHealth;
+}
+
+/** How the store's disk and file are. */
+export interface StorageHealth {
+  /** Others have filled the disk: the space kept back for that is used up, or there is none to keep back. */
+  readonly low: boolean;
+  /** Files set aside because they were damaged, oldest first; what could be read of them is in the store. */
+  readonly damaged_files: readonly string[];
 }
 
 export interface BoothStatus {

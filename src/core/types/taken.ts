@@ -15,8 +15,11 @@ export interface TakenPoll {
   readonly at: EpochMs;
   readonly group: string;
   readonly answered: boolean;
-  readonly changes: readonly (readonly [TagName, TagValue, Quality])[];
+  readonly changes: readonly TakenChange[];
 }
+
+/** `source_at` where the device told when it took the value. */
+export type TakenChange = readonly [tag: TagName, value: TagValue, quality: Quality, source_at?: EpochMs];
 
 /** A record that isn't a poll: clock, parameters, a technician's entry, an event. */
 export interface TakenRecord {

@@ -14,16 +14,23 @@ export interface TappedRead {
   readonly exception: number | null;
 }
 
+/** Sees requests as they are sent and answers that were found sound: unit id and PDU. The buffers may be kept. */
+export interface Tap {
+  asked(request: Buffer): void;
+  answered(request: Buffer, answer: Buffer): void;
+}
+
 const TABLES: Readonly<Record<number, ModbusTable>> = { 1: "coil", 2: "discrete", 3: "holding", 4: "input" };
 /** Unit, function, byte count. */
 const HEADER_BYTES = 3;
+const CRC_BYTES = 2;
 
-/** The same line; whoever taps it sees every answer that was found sound, before it is decoded. */
-export function tappedLine(line: ModbusLine, onRead: (read: TappedRead) => void): ModbusLine {
-  return { ...line, makeFraming: () => tappedFraming(line.makeFraming(), onRead) };
+/** The same line; the tap sees everything that goes over it. */
+export function tappedLine(line: ModbusLine, tap: Tap): ModbusLine {
+  return { ...line, makeFraming: () => tappedFraming(line.makeFraming(), tap) };
 }
 
-function tappedFraming(framing: Framing, onRead: (read: TappedRead) => void): Framing {
+function tappedFraming(framing: Framing, tap: Tap): Framing {
   let asked: Buffer | null = null;
   return {
     get awaiting() {
@@ -31,21 +38,28 @@ function tappedFraming(framing: Framing, onRead: (read: TappedRead) => void): Fr
     },
     request(request) {
       const bytes = framing.request(request);
-      // Both the framing and modbus-serial use their buffers again.
-      asked = bytes === null ? null : Buffer.from(request);
+      asked = bytes === null ? null : withoutCrc(request);
+      if (asked !== null) tap.asked(asked);
       return bytes;
     },
     take(bytes, count) {
       const outcome = framing.take(bytes, count);
-      const read = asked !== null && Buffer.isBuffer(outcome) ? readOf(asked, outcome) : null;
-      if (read !== null) onRead(read);
+      if (asked !== null && Buffer.isBuffer(outcome)) tap.answered(asked, withoutCrc(outcome));
       return outcome;
     },
   };
 }
 
-/** @param answer found sound by the framing */
-function readOf(request: Buffer, answer: Buffer): TappedRead | null {
+/** A copy: both the framing and modbus-serial use their buffers again. */
+function withoutCrc(frame: Buffer): Buffer {
+  return Buffer.from(frame.subarray(0, frame.length - CRC_BYTES));
+}
+
+/**
+ * What a sound answer says; null: it isn't one to a read.
+ * @param request unit id and PDU, as `answer`
+ */
+export function tappedRead(request: Buffer, answer: Buffer): TappedRead | null {
   const table = TABLES[request.readUInt8(1)];
   if (table === undefined) return null;
   const count = request.readUInt16BE(4);

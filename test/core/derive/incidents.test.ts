@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TagValue } from "../../../src/core/types/booth.ts";
 import type { Parameters } from "../../../src/core/types/parameters.ts";
-import { cyclesDiffer, timeDiffers } from "../../../src/core/derive/day-checks.ts";
-import { fold, forget, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../../support/booth.ts";
+import { fold, forget, poll, put, script, stay, T0, valuesOf, type Script } from "../../support/booth.ts";
 import { PARAMETERS, tag } from "../../support/parameters.ts";
 
 const MINUTE = 60_000;
@@ -67,32 +66,7 @@ it("one stays open as long as it lasts, and is resolved 10 min after it was seen
   expect(one?.to).toBeCloseTo(41, 0);
 });
 
-it.each([
-  [9, null],
-  [10, true],
-])("%i good readings in a row resolve it: %s", (good, resolved) => {
-  const booth = script(ALL);
-  stay(booth, MINUTE, { mode: 1, air: 20 });
-  stay(booth, 5000, { air: 500 });
-  for (let count = 0; count < good; count += 1) stay(booth, 5000, { air: 20 + count });
-  poll(booth);
-  const [one] = found(booth);
-  expect(one?.to === null).toBe(resolved === null);
-});
-
 describe("sensors that don't live", () => {
-  it.each([
-    [29.9, 21, []],
-    [30.1, 21, ["stuck"]],
-    [30.1, 0, ["non_zero"]],
-  ])("the very same value after %f min in use at %i: %j", (minutes, air, expected) => {
-    const booth = script(ALL);
-    stay(booth, minutes * MINUTE, { mode: 3, air, fan: 100 });
-    heartbeat(booth, { air });
-    stay(booth, 5000, {});
-    expect(checks(booth)).toEqual(expected);
-  });
-
   it("time that isn't in use doesn't count, and another value begins anew", () => {
     const booth = script(ALL);
     stay(booth, 2 * HOUR, { mode: 1, air: 21, fan: 100 });
@@ -139,100 +113,6 @@ describe("transition", () => {
   });
 });
 
-describe("dwell", () => {
-  it.each([
-    [59_999, true],
-    [60_000, false],
-    [60_001, false],
-  ])("a purge of %i ms before a bake is an incident: %s", (ms, is) => {
-    const booth = script(ALL);
-    stay(booth, 2 * MINUTE, { mode: 3, fan: 100 });
-    stay(booth, ms, { mode: 5 });
-    stay(booth, 2 * MINUTE, { mode: 6 });
-    expect(checks(booth).includes("dwell")).toBe(is);
-  });
-
-  it.each([
-    [3, 12 * HOUR, false],
-    [3, 12 * HOUR + 30_000, true],
-    [6, 4 * HOUR, false],
-    [6, 4 * HOUR + 30_000, true],
-    [1, 20 * HOUR, false],
-  ])("code %i for %i ms is an incident: %s", (mode, ms, is) => {
-    const booth = script(ALL);
-    stay(booth, ms, { mode, fan: 100 });
-    poll(booth);
-    expect(checks(booth).includes("dwell")).toBe(is);
-  });
-});
-
-describe("cross", () => {
-  it.each([
-    [39, 21 * MINUTE, true],
-    [40, 21 * MINUTE, false],
-    [39, 19 * MINUTE, false],
-  ])("bake at %i C after %i ms is an incident: %s", (air, ms, is) => {
-    const booth = script(ALL);
-    stay(booth, ms, { mode: 6, air, fan: 100 });
-    heartbeat(booth, { air, fan: 100 });
-    stay(booth, 2 * MINUTE, {});
-    expect(checks(booth).includes("cross")).toBe(is);
-  });
-
-  it.each([
-    [0, 3, true],
-    [1, 3, false],
-    [0, 1, false],
-  ])("fan at %i %% in code %i is an incident: %s", (fan, mode, is) => {
-    const booth = script(ALL);
-    stay(booth, 90_000, { mode, fan });
-    heartbeat(booth, { fan, mode });
-    stay(booth, 2 * MINUTE, {});
-    expect(checks(booth).includes("cross")).toBe(is);
-  });
-
-  it.each([
-    [true, 0, true],
-    [true, 50, false],
-    [false, 0, false],
-  ])("burner %s with the fan at %i %% is an incident: %s", (burner, fan, is) => {
-    const booth = script(ALL);
-    stay(booth, MINUTE, { mode: 1, fan, burner });
-    expect(checks(booth).includes("cross")).toBe(is);
-  });
-
-  it.each([
-    [119_000, false],
-    [120_000, false],
-    [121_000, true],
-  ])("a door open in bake for %i ms is an incident: %s", (ms, is) => {
-    const booth = script(ALL);
-    stay(booth, MINUTE, { mode: 6, fan: 100, door: false });
-    stay(booth, ms, { door: true });
-    heartbeat(booth, { door: true });
-    stay(booth, 2 * MINUTE, {});
-    expect(checks(booth).includes("cross")).toBe(is);
-  });
-});
-
-describe("gap in working hours", () => {
-  const shift = { day: "monday", enabled: true, start: "00:00:00", stop: "01:00:00" } as const;
-  const working: Parameters = { ...ALL, working_hours: [shift] };
-
-  it.each([
-    [10 * MINUTE, 300_000 - 1, false],
-    [10 * MINUTE, 300_000, true],
-    [56 * MINUTE, 300_000, false],
-    [2 * HOUR, HOUR, false],
-  ])("after %i ms nothing is read for %i ms more: %s", (before, ms, is) => {
-    const booth = script(working);
-    stay(booth, before, { mode: 1 });
-    silence(booth, ms);
-    stay(booth, MINUTE, {});
-    expect(checks(booth, working).includes("gap")).toBe(is);
-  });
-});
-
 it("a clock that is put, a zone that nobody knows, and what acquisition saw are incidents", () => {
   const booth = script({ ...ALL, tz: "Mars/Olympus" });
   stay(booth, MINUTE, { mode: 1 });
@@ -241,35 +121,4 @@ it("a clock that is put, a zone that nobody knows, and what acquisition saw are 
   put(booth, { kind: "e", value: { event: "all_zero", detail: "every register is 0", tag: "" } });
   stay(booth, MINUTE, {});
   expect(checks(booth).sort()).toEqual(["all_zero", "clock_skew", "config_tz", "identity"]);
-});
-
-describe("what the PLC counts against what is derived", () => {
-  it.each([
-    [2, 2, false],
-    [3, 2, false],
-    [4, 2, true],
-    [40, 38, false],
-    [42, 39, true],
-  ])("%i cycles by the PLC, %i derived, differ too far: %s", (plc, derived, is) => {
-    expect(cyclesDiffer(plc, derived)).toBe(is);
-  });
-
-  it.each([
-    [HOUR, HOUR - 300_000 - 6000, false],
-    [HOUR, HOUR - 300_000 - 6001, true],
-    [10 * HOUR, 10 * HOUR - 720_000 - 6000, false],
-    [10 * HOUR, 10 * HOUR - 720_000 - 6001, true],
-  ])("%i ms by the meter, %i ms derived, differ too far: %s", (plc, own, is) => {
-    expect(timeDiffers(plc, own, 6000)).toBe(is);
-  });
-
-  it("are compared at the end of each local day", () => {
-    const booth = script(ALL);
-    stay(booth, HOUR, { mode: 1, cycles: 10, meter: 100 });
-    for (let count = 1; count <= 4; count += 1) stay(booth, HOUR, { cycles: 10 + count });
-    stay(booth, 21 * HOUR, {});
-    const mismatch = found(booth).filter(({ check }) => check.endsWith("mismatch"));
-    expect(mismatch).toMatchObject([{ check: "cycle_mismatch", tag: "cycles" }]);
-    expect(Math.abs((mismatch[0]?.from ?? 0) - (24 * 60 + 15))).toBeLessThan(1);
-  });
 });

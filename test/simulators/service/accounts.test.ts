@@ -1,17 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CONTRACT, routeOf } from "../../../simulators/service/http/contract-table.ts";
 import { outbox } from "../../../simulators/service/mail.ts";
-import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
 import { startBench } from "../../support/service-http.ts";
 import type { Running } from "../../support/service-http.ts";
 
-const built = CONTRACT.filter(({ method, path }) =>
-  OPERATIONS.some((operation) => operation.method === method && operation.path === routeOf(path)),
-);
-
 const tokenOf = (text = ""): string => /token=(\S+)/.exec(text)?.[1] ?? "";
 
-describe("every operation that is built", () => {
+describe("an account's own things", () => {
   let bench: Running;
   beforeAll(async () => void (bench = await startBench()));
   afterAll(() => bench.running.stop());
@@ -25,20 +19,6 @@ describe("every operation that is built", () => {
     const isJson = answer.headers.get("content-type")?.startsWith("application/json") === true && text !== "";
     return { status: answer.status, body: (isJson ? JSON.parse(text) : {}) as Record<string, unknown>, text };
   };
-
-  it.each(built.map((row) => [`${row.method} ${row.path}`, row] as const))("%s", async (_, row) => {
-    const path = row.path.replaceAll(/\{\w+\}/g, "NOPE-1234");
-    const nobody = await ask(row.method, path);
-    expect([nobody.status, Object.keys(nobody.body)]).toEqual([401, ["error"]]);
-    if (!row.scopes.includes("user")) expect((await ask(row.method, path, { key: "user" })).status).toBe(403);
-    if (!row.scopes.includes("provision")) expect((await ask(row.method, path, { key: "prov" })).status).toBe(403);
-    if (path !== row.path) {
-      const lost = await ask(row.method, path, { key: "admin", body: row.method === "GET" ? undefined : {} });
-      expect([lost.status, Object.keys(lost.body)]).toEqual([404, ["error"]]);
-    } else if (row.method === "POST") {
-      expect((await ask("POST", path, { key: "admin", body: [1] })).status).toBe(400);
-    }
-  });
 
   it("takes, changes and gives back what it is given", async () => {
     const key = "admin";

@@ -1,0 +1,155 @@
+import { closeSync, openSync, writeSync } from "node:fs";
+import { LinkError } from "../core/link-error.ts";
+import { parametersOf } from "../core/parameters.ts";
+import { plcAddress } from "../core/plc-address.ts";
+import { tagsOfGroup } from "../core/profile.ts";
+import type { ModbusConfig } from "../core/types/config.ts";
+import type { ModbusProfile } from "../core/types/profile.ts";
+import { TRACE_VERSION, type TraceHeader, type TraceLine } from "../core/types/trace.ts";
+import type { Milliseconds } from "../core/types/units.ts";
+import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
+import { CommandError, EXIT, type Command, type Io, type Values } from "./command.ts";
+import { chosenBooth, unreachable, type ChosenBooth, type PlcTools } from "./plc-tools.ts";
+import { recordSession, type RecordedCounts } from "./record-session.ts";
+
+const DEFAULT_FOR = "60s";
+const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1000, m: 60_000, h: 3_600_000 };
+const LONGEST_MS = 24 * 3_600_000;
+const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
+/** A small PLC frees a connection's place some time after its end. */
+const REOPEN_PAUSE_MS = 300;
+const ONE_CONNECTION =
+  'where the PLC allows one connection alone, stop the agent for the recording: "systemctl stop booth-gateway"';
+
+/** `booth-gateway record`: a session with the PLC as a file that `booth-sim replay` plays. */
+export function recordCommand(tools: PlcTools): Command {
+  return {
+    name: "record",
+    operands: "",
+    summary: "record a session with the booth's PLC, byte for byte, to play it again elsewhere; needs no agent",
+    options: {
+      config: AGENT_OPTIONS.config,
+      booth: { value: "BOOTH", text: "which booth, where the configuration has several" },
+      for: { value: "TIME", text: `how long, e.g. 90s, 10m, 2h (default ${DEFAULT_FOR})` },
+      out: { value: "FILE", text: "the trace; a file that exists is not overwritten" },
+    },
+    notes: [
+      `It only reads, over a connection of its own: ${ONE_CONNECTION}.`,
+      "The trace holds requests, answers, silences and what the device says it is; no address, no key, no password.",
+      "Ctrl-C ends it early; what was recorded until then is whole. Modbus only.",
+      "Example: booth-gateway record --config gateway.yaml --for 10m --out booth.trace",
+      "         booth-sim replay booth.trace",
+    ],
+    async run({ values, io }) {
+      const for_ms = timeOf(values["for"] ?? DEFAULT_FOR);
+      const { out } = values;
+      if (typeof out !== "string") throw new CommandError("name the file with --out", EXIT.usage);
+      const chosen = modbusBooth(chosenBooth(values));
+      if (await agentRuns(values, io)) io.err(`the agent is running; ${ONE_CONNECTION}\n`);
+      const counts = await record(chosen, { out, for_ms }, { tools, io });
+      if (counts.answers === 0 && counts.trouble !== null) {
+        const told = unreachable(counts.trouble, plcAddress(chosen.booth)) as Error;
+        throw new CommandError(`${told.message}. ${ONE_CONNECTION}`, EXIT.unavailable, told);
+      }
+      io.out(`${out}: ${countsText(counts)}\n`);
+      return EXIT.ok;
+    },
+  };
+}
+
+interface ModbusBooth extends ChosenBooth {
+  readonly modbus: ModbusConfig;
+  readonly profile: ModbusProfile;
+}
+
+function modbusBooth(chosen: ChosenBooth): ModbusBooth {
+  const { booth, profile } = chosen;
+  if (booth.modbus !== undefined && profile.protocol === "modbus") return { ...chosen, modbus: booth.modbus, profile };
+  throw new CommandError(`${booth.id} is read over ${profile.protocol}; only Modbus can be recorded`, EXIT.usage);
+}
+
+async function record(
+  chosen: ModbusBooth,
+  wanted: { readonly out: string; readonly for_ms: Milliseconds },
+  { tools, io }: { readonly tools: PlcTools; readonly io: Io },
+): Promise<RecordedCounts> {
+  const { booth, profile, config } = chosen;
+  const file = newFile(wanted.out);
+  const write = (line: TraceLine): void => void writeSync(file, `${JSON.stringify(line)}\n`);
+  try {
+    write(await headerOf(chosen, { tools, io }));
+    const { groups } = parametersOf(profile, booth);
+    const read = Object.entries(groups).filter(([group]) => tagsOfGroup(profile, group).length > 0);
+    return await recordSession(
+      {
+        groups: Object.fromEntries(read),
+        for_ms: wanted.for_ms,
+        driver: (tap) => tools.driver(booth, profile, { config, tap }),
+        write,
+        mono: () => tools.mono(),
+        sleep: (ms, signal) => tools.sleep(ms, signal),
+      },
+      io.signal,
+    );
+  } finally {
+    closeSync(file);
+  }
+}
+
+async function headerOf(
+  { modbus, profile }: ModbusBooth,
+  { tools, io }: { readonly tools: PlcTools; readonly io: Io },
+): Promise<TraceHeader> {
+  const unit = modbus.unit_id ?? profile.quirks.unit_id;
+  const connection = tools.connect(modbus, TIMES);
+  const identification = await connection
+    .open()
+    .then(() => connection.identify(unit))
+    .catch((error: unknown) => {
+      // It has none, or doesn't answer at all, which the recording itself will show.
+      if (error instanceof LinkError) return null;
+      throw error;
+    })
+    .finally(() => connection.close());
+  await tools.sleep(REOPEN_PAUSE_MS, io.signal);
+  return {
+    kind: "header",
+    format: "booth-plc-trace",
+    version: TRACE_VERSION,
+    started_at: Date.now(),
+    profile: profile.name,
+    profile_version: profile.version,
+    unit,
+    identification,
+  };
+}
+
+function newFile(path: string): number {
+  try {
+    return openSync(path, "wx", 0o640);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    const why = code === "EEXIST" ? "there is such a file already; name another one" : code;
+    throw new CommandError(`${path} can't be written: ${why}`, EXIT.usage, error);
+  }
+}
+
+async function agentRuns(values: Values, io: Io): Promise<boolean> {
+  const call = { method: "GET", path: "/status" } as const;
+  return askAgent(socketPath(values, io), call).then(
+    () => true,
+    () => false,
+  );
+}
+
+function timeOf(text: string | boolean): Milliseconds {
+  const [, digits, unit = ""] = /^(\d{1,6}(?:\.\d+)?)([smh])$/.exec(String(text)) ?? [];
+  const ms = Number(digits) * (UNITS_MS[unit] ?? NaN);
+  if (ms > 0 && ms <= LONGEST_MS) return ms;
+  throw new CommandError(`--for ${String(text)} is no time such as 90s, 10m or 2h, up to 24h`, EXIT.usage);
+}
+
+function countsText({ answers, silences, failures, trouble }: RecordedCounts): string {
+  const last = trouble === null ? "" : `, the last: ${trouble.message}`;
+  return `${answers} answers, ${silences} requests without one, ${failures} failures of the connection${last}`;
+}

@@ -1,0 +1,29 @@
+import type { StreamInfo } from "../ports.ts";
+import type { Quarantine } from "./quarantine.ts";
+
+/**
+ * Goes through all that is stored, a bounded piece at each call: every stream's rows, then the facts that have outlived theirs.
+ * false: the end is reached, and the next call begins anew.
+ */
+export function createCheck(quarantine: Quarantine, streams: () => readonly StreamInfo[]): () => boolean {
+  let at: { stream: string; part: "rows" | "facts"; from: number } | null = null;
+  const begin = (info: StreamInfo) => ({ stream: info.stream, part: "rows", from: info.oldest_seq }) as const;
+  return () => {
+    const all = streams();
+    const index = Math.max(
+      0,
+      all.findIndex(({ stream }) => stream === at?.stream),
+    );
+    const info = all[index];
+    if (info === undefined) return false;
+    const now = at?.stream === info.stream ? at : begin(info);
+    const next = now.part === "rows" ? quarantine.step(info, now.from) : quarantine.oldFacts(info, now.from);
+    if (next !== null) at = { ...now, from: next <= now.from ? now.from + 1 : next };
+    else if (now.part === "rows") at = { ...now, part: "facts", from: 1 };
+    else {
+      const following = all[index + 1];
+      at = following === undefined ? null : begin(following);
+    }
+    return at !== null;
+  };
+}

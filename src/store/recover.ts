@@ -1,0 +1,117 @@
+import { existsSync } from "node:fs";
+import Database from "better-sqlite3";
+import { StoreDamaged } from "./damage.ts";
+import { openStoreFile, storePath } from "./open.ts";
+import { finishReplacing, freshPath, putInPlace } from "./replace.ts";
+import { salvage, type Salvaged, type SalvageTools } from "./salvage.ts";
+import { readWal } from "./wal.ts";
+import { migrate, SCHEMA_VERSION } from "./schema.ts";
+
+/** A salvage that was carried out because the file could not be used. */
+export interface Recovery extends Salvaged {
+  readonly reason: string;
+  /** The damaged file; null: there was none. */
+  readonly aside: string | null;
+}
+
+/** A store file that can be used, and what had to be done for it. */
+export interface OpenedStore {
+  readonly db: Database.Database;
+  readonly recovery: Recovery | null;
+}
+
+/**
+ * Opens the store of a data folder; where it is damaged beyond single rows it is set aside and salvaged into a new one. Throws where
+ * the disk refuses, and where a newer agent wrote the file: it is then left alone.
+ */
+export function openOrSalvage(dataDir: string, tools: SalvageTools): OpenedStore {
+  finishReplacing(dataDir);
+  try {
+    if (readWal(storePath(dataDir)).isCut) {
+      throw new StoreDamaged("the store is damaged: its write-ahead log breaks off before commits that it holds");
+    }
+    return { db: openSound(dataDir), recovery: null };
+  } catch (error) {
+    if (!isDamageAtOpen(error)) throw error;
+    const recovery = recover(dataDir, tools, error instanceof Error ? error.message : String(error));
+    return { db: openSound(dataDir), recovery };
+  }
+}
+
+/** Nobody has the file open. */
+export function recover(dataDir: string, tools: SalvageTools, reason: string): Recovery {
+  const salvaged = salvage(storePath(dataDir), freshPath(dataDir), tools);
+  return { ...salvaged, reason, aside: putInPlace(dataDir, true) };
+}
+
+function openSound(dataDir: string): Database.Database {
+  mustBeOurs(storePath(dataDir));
+  const db = openStoreFile(dataDir);
+  try {
+    mustLookAsMade(db);
+    for (const table of ["stream", "state", "boot", "origin", "fork", "quarantine", "due"]) {
+      const verdict = db.pragma(`quick_check('${table}')`, { simple: true });
+      if (verdict !== "ok") throw new StoreDamaged(`the store is damaged: ${table}: ${String(verdict)}`);
+    }
+    if (db.prepare(DAMAGED_SMALL).get() !== undefined) {
+      throw new StoreDamaged(
+        "the store is damaged: the place of a boot or the origin of a stream doesn't fit its checksum",
+      );
+    }
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Small tables whose rows nothing else would show to be wrong. */
+const DAMAGED_SMALL = `SELECT 1 FROM boot WHERE sum <> row_sum(stream_id, boot, offset_ms, uncertain)
+  UNION ALL SELECT 1 FROM origin WHERE sum <> row_sum(stream_id, booth_id, created_at)
+  UNION ALL SELECT 1 FROM fork WHERE sum <> row_sum(stream_id, from_seq) LIMIT 1`;
+
+/** A version number alone, under tables of ours, is no newer agent's work. */
+function mustBeOurs(path: string): void {
+  if (!existsSync(path)) return;
+  const db = new Database(path, { fileMustExist: true });
+  try {
+    const version = Number(db.pragma("user_version", { simple: true }));
+    if (version > SCHEMA_VERSION && schemaText(db) === ownSchema()) {
+      throw new StoreDamaged(`the store is damaged: its version says ${version.toString()}, its tables don't`);
+    }
+  } finally {
+    db.close();
+  }
+}
+
+function mustLookAsMade(db: Database.Database): void {
+  if (schemaText(db) !== ownSchema())
+    throw new StoreDamaged("the store is damaged: its tables aren't as they were made");
+}
+
+function schemaText(db: Database.Database): string {
+  return JSON.stringify(db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").all());
+}
+
+function ownSchema(): string {
+  const db = new Database(":memory:");
+  migrate(db);
+  const text = schemaText(db);
+  db.close();
+  return text;
+}
+
+/** What the disk, not the file, is to blame for. */
+const NOT_THE_FILE = /^SQLITE_(IOERR(?!_SHORT_READ)|FULL|READONLY|CANTOPEN|BUSY|LOCKED|NOMEM|PERM|AUTH|INTERRUPT)/;
+
+/** At the opening nothing but our own fixed words have been said to SQLite: what it can't do with them is the file's fault. */
+function isDamageAtOpen(error: unknown): boolean {
+  if (error instanceof StoreDamaged) return true;
+  return error instanceof Database.SqliteError && !NOT_THE_FILE.test(error.code);
+}
+
+/** While it is in use: SQLite, or our own check, found the file wrong. */
+export function isDamage(error: unknown): boolean {
+  if (error instanceof StoreDamaged) return true;
+  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/.test(error.code);
+}

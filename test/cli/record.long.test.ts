@@ -1,0 +1,50 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseTrace } from "../../simulators/plc/replay/trace-file.ts";
+import { GATEWAY, MANY_PROCESSES_MS, runProgram, SIMULATORS, startProgram } from "../support/processes.ts";
+import { plcSite } from "../support/plc-site.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+describe("booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_MS }, () => {
+  it("write a trace without address and secrets, which plays as the same PLC; nothing but reads", async () => {
+    const site = await plcSite();
+    const trace = join(temporaryFolder(), "booth.trace");
+    const done = await site.gateway("record", "--config", site.configFile, "--for", "1.5s", "--out", trace);
+    expect(done).toMatchObject({ code: 0, err: "" });
+    expect(done.out).toMatch(/booth\.trace: \d+ answers, 0 requests without one, 0 failures of the connection\n$/);
+    expect(site.plc.counts.writes).toBe(0);
+    const text = readFileSync(trace, "utf8");
+    expect(text).not.toMatch(/127\.0\.0\.1|api_key|no-key/);
+    expect(parseTrace(text, trace).identification).toContainEqual({ id: 1, text: "click-booth" });
+
+    const replay = startProgram(SIMULATORS, ["replay", trace, "--modbus-port", "0"]);
+    const [, port = ""] = /127\.0\.0\.1:(\d+)/.exec(await replay.line(/^replay: .* of click-booth, unit 1/)) ?? [];
+    const config = readFileSync(site.configFile, "utf8").replace(/port: \d+/, `port: ${port}`);
+    writeFileSync(site.configFile, config);
+    const tags = await runProgram(GATEWAY, ["tags", "--json", "--config", site.configFile]);
+    const rows = (JSON.parse(tags.out) as { tags: { tag: string; value: unknown; quality: string }[] }).tags;
+    expect(rows.find(({ tag }) => tag === "plc_serial")).toMatchObject({ value: "ABCD-123-123", quality: "good" });
+    expect(rows.filter(({ quality }) => quality !== "good")).toEqual([]);
+    replay.signal("SIGTERM");
+    expect(await replay.ended).toBe(0);
+  });
+
+  it("say what is wrong: no time, no file, a file that exists, a PLC that is away, a trace that is none", async () => {
+    const site = await plcSite();
+    const folder = temporaryFolder();
+    const record = (...more: readonly string[]) => site.gateway("record", "--config", site.configFile, ...more);
+    expect((await record("--for", "90", "--out", "x")).err).toContain("--for 90 is no time such as 90s");
+    expect((await record()).err).toContain("name the file with --out");
+    const there = await record("--out", site.configFile);
+    expect(there).toMatchObject({ code: 2, out: "" });
+    expect(there.err).toContain("there is such a file already");
+    await site.plc.offline();
+    const away = await record("--for", "1s", "--out", join(folder, "away.trace"));
+    expect(away.code).toBe(69);
+    expect(away.err).toContain("where the PLC allows one connection alone, stop the agent");
+    const none = await runProgram(SIMULATORS, ["replay", site.configFile]);
+    expect(none).toMatchObject({ code: 2, out: "" });
+    expect(none.err).toBe(`${site.configFile}:1: the line isn't JSON\n`);
+  });
+});

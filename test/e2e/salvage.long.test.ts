@@ -1,0 +1,83 @@
+import { closeSync, openSync, readdirSync, writeSync } from "node:fs";
+import { expect, it } from "vitest";
+import { storePath } from "../../src/store/open.ts";
+import { row, rows } from "../../simulators/service/db.ts";
+import { recordFault } from "../support/faults.ts";
+import { gatewayFigures, openSource, serviceFigures } from "../support/figures.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { virtualSite } from "../support/virtual-site.ts";
+
+const MINUTE = 60_000;
+const START = Date.UTC(2026, 2, 2, 14, 50);
+
+interface StreamAtService {
+  readonly stream_id: string;
+  readonly first_seq: number;
+  readonly acked_seq: number;
+  readonly predecessor_stream_id: string | null;
+  readonly predecessor_last_seq: number | null;
+  readonly conflicts_offered: number;
+}
+
+/** As a failing card leaves it: the file's header, its tables' list and its first pages are gone. */
+function spoil(folder: string, pages: number): void {
+  const file = openSync(storePath(folder), "r+");
+  writeSync(file, Buffer.alloc(pages * 4096), 0, pages * 4096, 0);
+  closeSync(file);
+}
+
+it("a store that lost its header is salvaged: what is left is delivered once, the rest declared, and a new stream goes on", async () => {
+  const folder = temporaryFolder();
+  const site = virtualSite({ folder, scenario: "busy-day", start: START, seed: 3 });
+  await site.start();
+  await site.clock.run(40 * MINUTE);
+  site.service.way.down = true;
+  await site.clock.run(20 * MINUTE);
+  await site.stop();
+  spoil(folder, 2);
+  const agent = await site.start();
+  site.service.way.down = false;
+  await site.clock.run(20 * MINUTE);
+  const { log } = agent.status().booths[0] ?? { log: null };
+  await site.stop();
+
+  const { db } = site.service;
+  const kept = rows<{ n: number }>(db, "SELECT count(*) AS n FROM records")[0]?.n ?? 0;
+  const [before, after, ...more] = rows<StreamAtService>(db, "SELECT * FROM streams ORDER BY id");
+  expect(more).toEqual([]);
+  expect(after).toMatchObject({
+    predecessor_stream_id: before?.stream_id,
+    predecessor_last_seq: (after?.first_seq ?? 0) - 1,
+  });
+  expect(before?.conflicts_offered).toBe(0);
+  const acked = after?.acked_seq ?? 0;
+  const stored = rows<{ seq: number }>(db, "SELECT seq FROM records ORDER BY seq").map(({ seq }) => seq);
+  const gaps = rows<{ from_seq: number; to_seq: number }>(db, "SELECT DISTINCT from_seq, to_seq FROM seq_gaps");
+  const isTold = (seq: number): boolean => gaps.some(({ from_seq, to_seq }) => seq >= from_seq && seq <= to_seq);
+  const lost = Array.from({ length: acked }, (_, i) => i + 1).filter((seq) => !stored.includes(seq) && !isTold(seq));
+  const doubled = stored.length - new Set(stored).size;
+  recordFault({
+    row: 6,
+    fault: "header gone",
+    injected: 1,
+    lost: lost.length,
+    doubled,
+    wrong: 0,
+    passed: lost.length + doubled === 0,
+  });
+  expect({ lost, doubled }).toEqual({ lost: [], doubled: 0 });
+  expect(acked).toBeGreaterThan((before?.acked_seq ?? 0) + 100);
+  expect(kept).toBeGreaterThan(2_000);
+  expect(log?.storage?.health.damaged_files).toEqual(["store.db.damaged-1"]);
+  expect(readdirSync(folder)).toContain("store.db.damaged-1");
+  expect(row(db, "SELECT 1 AS there FROM records WHERE kind = 'i' AND value LIKE '%store_damaged%'")).toEqual({
+    there: 1,
+  });
+
+  const { source, close } = openSource(folder, site.clock.wall());
+  const window = { start: site.clock.wall() - 18 * MINUTE, end: site.clock.wall() - 2 * MINUTE };
+  expect(serviceFigures(site.service, window).minutes).toEqual(gatewayFigures(source, window).minutes);
+  close();
+  expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
+  site.close();
+});
