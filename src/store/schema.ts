@@ -108,6 +108,15 @@ const STEPS: readonly string[] = [
      detail TEXT NOT NULL,
      PRIMARY KEY (stream_id, event)
    ) STRICT, WITHOUT ROWID;`,
+  // The fold's state once a day, as long as the log from there on is kept: a rebuild begins with the first of them.
+  `CREATE TABLE base (
+     stream_id TEXT NOT NULL,
+     seq INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     sum INTEGER NOT NULL,
+     packed BLOB NOT NULL,
+     PRIMARY KEY (stream_id, seq)
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** The schema this version writes and reads. */
