@@ -5,7 +5,8 @@ import { bridgeMs } from "../../src/core/derive/coverage.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
 import { createWriter, type Writer } from "../../src/store/writer.ts";
-import { script, stay } from "../support/booth.ts";
+import { script, stay, T0 } from "../support/booth.ts";
+import { clockedEntries } from "../support/clocked.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { changedBy, factRows, rebuild } from "../support/rebuild.ts";
 import { memoryFolder } from "../support/temporary.ts";
@@ -101,4 +102,46 @@ it("without a kept state it says so", () => {
   again.openStream("booth-1");
   expect(() => again.rebuilder.start(stream, false)).toThrow(/no state is kept/);
   again.close();
+});
+
+it("boots that were placed late are where they were placed, before the kept state and after it", () => {
+  const folder = memoryFolder();
+  const writer = open(folder);
+  const { stream } = writer.openStream("booth-1");
+  let take = 0;
+  const live = (boot: string, from: number, known: boolean): void => {
+    const entries = clockedEntries(
+      {
+        ...{
+          parameters: PLAIN,
+          boot,
+          length_ms: DAY / 2,
+          poll_ms: 10_000,
+          mode: (ms) => (ms % 7_200_000 < MINUTE ? 3 : 1),
+        },
+        wall: (ms) => (known ? T0 + from : 12_000) + ms,
+        kernel: () => known,
+        service: () => null,
+      },
+      take,
+    );
+    for (let at = 0; at < entries.length; at += 360) {
+      const chunk = entries.slice(at, at + 360);
+      take = chunk.at(-1)?.take ?? take;
+      const records = recordsOf(chunk, (group) => bridgeMs(PLAIN, group));
+      writer.ingest(stream, records, take);
+      writer.ack(stream, writer.info(stream).sendable_seq);
+    }
+  };
+  for (let day = 0; day < 8; day += 1) {
+    live(`${day.toString()} unsure`, 0, false);
+    live(`${day.toString()} sure`, day * DAY + DAY / 2, true);
+  }
+  expect(writer.info(stream).oldest_seq).toBeGreaterThan(1);
+  const before = { rows: factRows(folder), state: JSON.stringify(writer.state(stream)) };
+  const done = rebuild(writer, stream);
+  expect(done.from_seq).toBeGreaterThan(1);
+  expect(changedBy(done)).toBe(0);
+  expect({ rows: factRows(folder), state: JSON.stringify(writer.state(stream)) }).toEqual(before);
+  writer.close();
 });
