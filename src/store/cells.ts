@@ -1,7 +1,7 @@
 import type { Pages } from "./pages.ts";
 
 /** One row as the file holds it: a number beyond 2^53 doesn't occur in ours. */
-export type Cell = string | number | null;
+export type Cell = string | number | Buffer | null;
 
 /** Page types of tables WITHOUT ROWID and of indexes: inner pages hold rows too. */
 const INNER = 0x02;
@@ -94,8 +94,8 @@ function cellOf(type: number, bytes: Buffer): Cell | undefined {
   if (type === 8 || type === 9) return type - 8;
   if (type >= 1 && type <= 5) return bytes.readIntBE(0, bytes.length);
   if (type === 6) return Number(bytes.readBigInt64BE(0));
-  if (type >= 13 && type % 2 === 1) return bytes.toString("utf8");
-  return undefined;
+  if (type < 12) return undefined;
+  return type % 2 === 1 ? bytes.toString("utf8") : Buffer.from(bytes);
 }
 
 function varint(buffer: Buffer, at: number): { readonly value: number; readonly bytes: number } {

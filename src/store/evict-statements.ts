@@ -1,17 +1,18 @@
 import type { Database, Statement } from "better-sqlite3";
+import type { LogRow } from "./rows.ts";
 
 export interface OldRow {
   readonly first_seq: number;
   readonly last_seq: number;
   readonly t0: number;
-  /** Its text has the mark of a gap record in it; a value that looks like one may, too. */
+  /** It has the mark of a gap record; a text of old that looks like one may, too. */
   readonly has_gap: number;
 }
 
 /** What making room needs of the database. */
 export interface EvictStatements {
   readonly oldestRows: Statement<[{ stream: string; rows: number }], OldRow>;
-  readonly rowBody: Statement<[{ stream: string; seq: number }], { body: string }>;
+  readonly row: Statement<[{ stream: string; seq: number }], LogRow>;
   readonly dropRows: Statement<[{ stream: string; upTo: number }]>;
   readonly firstRow: Statement<[string], { first_seq: number; t0: number }>;
   readonly lastRow: Statement<[string], { t0: number }>;
@@ -26,10 +27,10 @@ export interface EvictStatements {
 export function prepareEvictStatements(db: Database): EvictStatements {
   return {
     oldestRows: db.prepare(
-      `SELECT first_seq, last_seq, t0, instr(body, '["g",') > 0 AS has_gap FROM log
+      `SELECT first_seq, last_seq, t0, instr(body, '["g",') > 0 OR substr(packed, 1, 1) = x'02' AS has_gap FROM log
        WHERE stream_id = @stream AND placed = 1 ORDER BY first_seq LIMIT @rows`,
     ),
-    rowBody: db.prepare(`SELECT body FROM log WHERE stream_id = @stream AND first_seq = @seq`),
+    row: db.prepare(`SELECT * FROM log WHERE stream_id = @stream AND first_seq = @seq`),
     dropRows: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq <= @upTo`),
     firstRow: db.prepare(`SELECT first_seq, t0 FROM log WHERE stream_id = ? ORDER BY first_seq LIMIT 1`),
     lastRow: db.prepare(`SELECT t0 FROM log WHERE stream_id = ? ORDER BY first_seq DESC LIMIT 1`),

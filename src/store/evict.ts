@@ -2,11 +2,12 @@ import type { EpochMs, Seq, StreamId } from "../core/types/units.ts";
 import type { StreamInfo } from "../ports.ts";
 import type { FileBudget } from "./budget.ts";
 import type { EvictStatements, OldRow } from "./evict-statements.ts";
+import { ifWhole, unpackLog, type LogRow } from "./rows.ts";
 
-/** Rows dropped between two looks at the file's size. */
-const ROWS_AT_A_TIME = 50;
+/** Rows dropped between two looks at the file's size; a chunk has some kilobytes. */
+const ROWS_AT_A_TIME = 8;
 /** One commit drops at most this many lots: it bounds how long it takes. */
-const LOTS_PER_COMMIT = 40;
+const LOTS_PER_COMMIT = 250;
 /** Rows go by age in lots of several hours: one by one they would double the blocks that each commit writes. */
 const AGE_LOT_MS = 6 * 3_600_000;
 /** Facts are what the years are told from. */
@@ -104,21 +105,16 @@ function noteGivenUp(making: Making, rows: readonly OldRow[]): void {
   const { sql, info } = making;
   for (const { first_seq, last_seq, has_gap } of rows) {
     if (last_seq <= info.acked_seq) continue;
-    const before = has_gap === 1 ? gapsIn(sql.rowBody.get({ stream: info.stream, seq: first_seq })?.body) : [];
+    const before = has_gap === 1 ? gapsIn(sql.row.get({ stream: info.stream, seq: first_seq })) : [];
     const from = Math.min(Math.max(first_seq, info.acked_seq + 1), ...before);
     making.from = Math.min(making.from ?? from, from);
   }
 }
 
-function gapsIn(body: string | undefined): number[] {
-  try {
-    // The first and sixth fields of a packed record are its kind and value.
-    const records = JSON.parse(body ?? "[]") as readonly (readonly unknown[])[];
-    return records.filter(([kind]) => kind === "g").map((fields) => (fields[5] as { from: number }).from);
-  } catch {
-    // A damaged row has no range to hand on; what it held is given up with it.
-    return [];
-  }
+/** A damaged row has no range to hand on; what it held is given up with it. */
+function gapsIn(row: LogRow | undefined): number[] {
+  const records = row === undefined ? [] : (ifWhole(unpackLog, row) ?? []);
+  return records.flatMap((record) => (record.kind === "g" ? [record.value.from] : []));
 }
 
 function drop({ sql, oldest }: Pick<Making, "sql" | "oldest">, stream: StreamId, last: OldRow): void {

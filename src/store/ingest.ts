@@ -1,6 +1,7 @@
 import { held, verdictOf } from "../core/derive/placing.ts";
 import type { EventRecord, Fact, GapRecord, LogRecord, Stored } from "../core/types/record.ts";
 import { addFacts } from "./add-facts.ts";
+import { closeRows } from "./closing.ts";
 import { foldOne, type Commit, type IngestTools } from "./commit.ts";
 import { makeRoom, type GivenUp, type Room } from "./evict.ts";
 import { placeWaiting } from "./placing.ts";
@@ -40,6 +41,7 @@ export function ingest(
     if (damaged.length > 0) tools.quarantine.declare(stream);
     addRows(sql, stream, commit);
     addFacts(sql, stream, { facts: commit.facts, version: tools.fold.version });
+    closeRows(sql, live, commit.newest);
     const saved = savedBy(live, commit);
     if (room.oldest.has(stream) || stateIsDue(live, commit)) {
       sql.saveState.run(stateRow(stream, saved.seq, live.fold));

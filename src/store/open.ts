@@ -5,7 +5,12 @@ import { migrate } from "./schema.ts";
 
 /** SQLite waits this long for a reader that holds a lock; the only writer never meets another writer. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Pages of WAL (4 KiB each) after which a commit checkpoints; the file is reused, not truncated, to spare flash. */
+/**
+ * Of new files. A commit changes few bytes in few pages: with 512 bytes a page the store of 60 tags at 1 Hz, committed every
+ * 10 s, made a device write 74 MB a day, with 1,024 105, with 2,048 114, with 4,096 158 (npm run bench store).
+ */
+const PAGE_BYTES = 512;
+/** Pages of WAL after which a commit checkpoints; the file is reused, not truncated, to spare flash. */
 const WAL_AUTOCHECKPOINT_PAGES = 1_000;
 
 export function storePath(dataDir: string): string {
@@ -18,6 +23,7 @@ export function storePath(dataDir: string): string {
  */
 export function openWriter(path: string): Database.Database {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+  db.pragma(`page_size = ${PAGE_BYTES.toString()}`);
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL");
   db.pragma("foreign_keys = ON");

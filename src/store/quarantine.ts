@@ -2,12 +2,12 @@ import type { Database } from "better-sqlite3";
 import type { StreamInfo } from "../ports.ts";
 import { StoreDamaged } from "./damage.ts";
 import type { GivenUp } from "./evict.ts";
-import { missingIn, type Span } from "./missing.ts";
+import { missingIn, runsOfSeqs, type Span } from "./missing.ts";
 import { prepareQuarantine, type QuarantineStatements } from "./quarantine-statements.ts";
 import { ifWhole, unpackFact, unpackLog, type FactRow, type LogRow } from "./rows.ts";
 
 /** Rows looked at in one step of a check. */
-const STEP_ROWS = 200;
+const STEP_ROWS = 24;
 
 export interface Quarantine {
   /**
@@ -171,7 +171,7 @@ function spansOf(info: StreamInfo, rows: readonly LogRow[], facts: readonly Fact
   const isOurs = (from: number, to: number): boolean => from <= to && to <= info.newest_seq;
   const damagedRows = rows.filter((row) => {
     const records = isOurs(row.first_seq, row.last_seq) ? ifWhole(unpackLog, row) : undefined;
-    for (const { seq } of records ?? []) spans.push([seq, seq]);
+    if (records !== undefined) spans.push(...runsOfSeqs(records.map(({ seq }) => seq)));
     return records === undefined;
   });
   const damagedFacts = facts.filter((row) => {

@@ -58,7 +58,7 @@ export function openReader(dataDir: string, fold: Fold): OpenReader {
       return kept.stages.within(window);
     },
     *log(stream, window) {
-      yield* logRows({ page: sql.logPage, stream, after: rowBefore(sql, stream, window.start) - 1 }, window);
+      yield* logRows({ page: sql.logPage, stream, from: rowBefore(sql, stream, window.start) }, window);
     },
     state(stream) {
       const row = sql.streamById.get(stream);
@@ -83,8 +83,9 @@ export const REPORT_SQL = {
   stagesAfter: `SELECT * FROM fact WHERE stream_id = @stream AND seq > @seq AND kind = 'm' AND replaced = 0
     ORDER BY seq LIMIT @rows`,
   rebuilds: `SELECT rebuilds FROM stream WHERE stream_id = ?`,
-  logPage: `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after AND placed = 1
-    ORDER BY first_seq LIMIT @rows`,
+  logPage: `SELECT * FROM log WHERE stream_id = @stream AND first_seq >= ifnull(
+      (SELECT max(first_seq) FROM log WHERE stream_id = @stream AND first_seq <= @from), 0)
+    AND placed = 1 ORDER BY first_seq LIMIT @rows`,
   rowAtOrBefore: `SELECT first_seq, t0 FROM log WHERE stream_id = @stream AND first_seq <= @seq AND placed = 1
     ORDER BY first_seq DESC LIMIT 1`,
 } as const;
@@ -94,7 +95,7 @@ function prepareReports(db: Database.Database) {
     facts: db.prepare<[{ stream: string; kind: string; start: number; end: number }], FactRow>(REPORT_SQL.facts),
     stagesAfter: db.prepare<[{ stream: string; seq: number; rows: number }], FactRow>(REPORT_SQL.stagesAfter),
     rebuilds: db.prepare<[string], { rebuilds: number }>(REPORT_SQL.rebuilds),
-    logPage: db.prepare<[{ stream: string; after: number; rows: number }], LogRow>(REPORT_SQL.logPage),
+    logPage: db.prepare<[{ stream: string; from: number; rows: number }], LogRow>(REPORT_SQL.logPage),
     rowAtOrBefore: db.prepare<[{ stream: string; seq: number }], { first_seq: number; t0: number }>(
       REPORT_SQL.rowAtOrBefore,
     ),
@@ -128,20 +129,25 @@ function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
 }
 
 interface LogScan {
-  readonly page: Database.Statement<[{ stream: string; after: number; rows: number }], LogRow>;
+  readonly page: Database.Statement<[{ stream: string; from: number; rows: number }], LogRow>;
   readonly stream: StreamId;
-  readonly after: number;
+  readonly from: number;
 }
 
-/** Rows stand in time order within a stream, so the scan ends at the first that begins after the window. */
+/**
+ * Rows stand in time order within a stream, so the scan ends at the first that begins after the window. Between two pages
+ * rows may have been put together in a chunk, so it goes on by seq.
+ */
 function* logRows(scan: LogScan, window: Window): Generator<Placed<LogRecord>> {
-  let after = scan.after;
+  let from = scan.from;
   for (;;) {
-    const rows = scan.page.all({ stream: scan.stream, after, rows: PAGE_ROWS });
+    const rows = scan.page.all({ stream: scan.stream, from, rows: PAGE_ROWS });
     for (const row of rows) {
       if (row.t0 >= window.end) return;
-      yield* (ifWhole(unpackLog, row) ?? []).filter(({ time }) => time >= window.start && time < window.end);
-      after = row.first_seq;
+      for (const record of ifWhole(unpackLog, row) ?? []) {
+        if (record.seq >= from && record.time >= window.start && record.time < window.end) yield record;
+      }
+      from = Math.max(from, row.last_seq + 1);
     }
     if (rows.length < PAGE_ROWS) return;
   }

@@ -14,8 +14,9 @@ import type { LiveStream } from "./streams.ts";
 
 /** One slice holds commits up for at most about this long. */
 const SLICE_MS = 15;
-/** Log rows fetched at a time. */
-const SLICE_ROWS = 25;
+/** Log rows fetched at a time, and records folded between two looks at the clock. */
+const SLICE_ROWS = 4;
+const SLICE_RECORDS = 200;
 /** An estimate from less than this says nothing. */
 const ESTIMATE_AFTER_MS = 200;
 
@@ -47,6 +48,8 @@ interface Job {
   records: number;
   last: LogRecord | null;
   readonly facts: Refolded[];
+  /** Fetched, not yet folded. */
+  ahead: Placed<LogRecord>[];
 }
 
 /**
@@ -116,7 +119,7 @@ function newJob(tools: RebuildTools, stream: StreamId, current: boolean): Job {
     throw new Error("the first records are gone: leave --current out, and it begins with the first kept state");
   }
   const awaited = current ? [] : [...tools.bases.after(stream, seq)];
-  const begun = { started: tools.now(), records: 0, last: null, facts: [], bases: [], awaited };
+  const begun = { started: tools.now(), records: 0, last: null, facts: [], bases: [], ahead: [], awaited };
   return { stream, today, current, places, from_seq: seq + 1, seq, state, ...begun };
 }
 
@@ -124,11 +127,13 @@ function newJob(tools: RebuildTools, stream: StreamId, current: boolean): Job {
 function foldSlice({ sql, fold, now, live }: RebuildTools, job: Job): boolean {
   const until = now() + SLICE_MS;
   for (;;) {
-    const rows = sql.logRowsFrom.all({ stream: job.stream, from: job.seq + 1, rows: SLICE_ROWS });
-    const records = rows.flatMap(unpackLog).filter(({ seq }) => seq > job.seq);
-    mustFollow(live(job.stream).info.oldest_seq, job);
-    for (const record of records) foldOne(fold, job, record);
-    if (records.length === 0) return true;
+    if (job.ahead.length === 0) {
+      const rows = sql.logRowsFrom.all({ stream: job.stream, from: job.seq + 1, rows: SLICE_ROWS });
+      job.ahead = rows.flatMap(unpackLog).filter(({ seq }) => seq > job.seq);
+      if (job.ahead.length === 0) return true;
+      mustFollow(live(job.stream).info.oldest_seq, job);
+    }
+    for (const record of job.ahead.splice(0, SLICE_RECORDS)) foldOne(fold, job, record);
     if (job.seq >= live(job.stream).info.newest_seq) return true;
     if (now() >= until) return false;
   }
@@ -229,7 +234,7 @@ function write(
   }
   addFacts(sql, stream, { facts: fresh, version: fold.version });
   for (const replaced of comparison.replaced) {
-    const row = sql.factsFrom.get({ stream, from: replaced, to: replaced });
+    const row = sql.factsFrom.get({ stream, from: replaced, to: replaced, rows: 1 });
     if (row !== undefined) sql.changeFact.run(changedFact(row, { replaced: 1 }));
   }
   return seq;

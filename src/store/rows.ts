@@ -1,9 +1,10 @@
 import { crc32 } from "node:zlib";
-import type { Quality } from "../core/types/booth.ts";
 import type { Fact, LogRecord, Placed } from "../core/types/record.ts";
 import type { EpochMs } from "../core/types/units.ts";
+import { packRecords, sourceOf, unpackRecords } from "./pack.ts";
+import { recordsOfText, textOf } from "./pack-text.ts";
 
-/** One row of table log: records of one commit with one boot and one clock offset. */
+/** One row of table log: records of one commit, or of a closed chunk of many, with one boot and one clock offset. */
 export interface LogRow {
   readonly stream_id: string;
   readonly first_seq: number;
@@ -12,11 +13,13 @@ export interface LogRow {
   readonly mono0: number;
   readonly t0: number;
   readonly crc: number;
+  /** As older versions wrote it; "" where `packed` holds the records. */
   readonly body: string;
   /** 0: its boot waits for a sync, and `t0` is provisional. */
   readonly placed: number;
   /** 1: the checksum is over the whole row; 0: over the body, as older versions wrote it. */
   readonly whole: number;
+  readonly packed: Buffer | null;
 }
 
 /** One row of table fact. */
@@ -51,43 +54,27 @@ export interface StateRow {
 /** A row whose checksum doesn't fit its content: bit rot or a torn write. */
 export class DamagedRow extends Error {}
 
-/** A packed record: seq and mono as distances from the row's, `at` and `source_at` as distances from mono + (t0 - mono0). */
-type Packed = readonly [
-  ...[kind: string, seq: number, mono: number, at: number, tag: string, value: unknown],
-  ...([] | [quality: Quality] | [quality: Quality, source_at: number]),
-];
-
 /** Packs records of one boot and one offset (time - mono equal for all) into a row. */
 export function packLog(stream: string, records: readonly Placed<LogRecord>[], placed: boolean): LogRow {
   const first = records[0];
   const last = records.at(-1);
   if (first === undefined || last === undefined) throw new Error("a log row holds at least one record");
-  const body = JSON.stringify(
-    records.map((record): Packed => {
-      const { kind, seq, mono, at, time, tag, value, quality } = record;
-      const packed = [kind, seq - first.seq, mono - first.mono, at - time, tag, value] as const;
-      if (record.kind === "r" && record.source_at !== undefined) return [...packed, quality, record.source_at - time];
-      return quality === "good" ? packed : [...packed, quality];
-    }),
+  const start = { first_seq: first.seq, boot: first.boot, mono0: first.mono, t0: first.time };
+  const row = { stream_id: stream, ...start, last_seq: last.seq, placed: placed ? 1 : 0, whole: 1 };
+  const isWhole = records.every(({ mono, at, time, ...more }) =>
+    [mono, at, time, sourceOf(more) ?? 0].every(Number.isSafeInteger),
   );
-  const row = {
-    stream_id: stream,
-    first_seq: first.seq,
-    last_seq: last.seq,
-    boot: first.boot,
-    mono0: first.mono,
-    t0: first.time,
-    body,
-    placed: placed ? 1 : 0,
-    whole: 1,
-  };
-  return { ...row, crc: crcOfLog(row) };
+  const held = isWhole ? { body: "", packed: packRecords(start, records) } : { body: textOf(records), packed: null };
+  return { ...row, ...held, crc: crcOfLog({ ...row, ...held }) };
 }
 
 function crcOfLog(row: Omit<LogRow, "crc">): number {
   if (row.whole === 0) return crc32(row.body);
   const { stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole } = row;
-  return crc32(row.body, crc32(JSON.stringify([stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole])));
+  return crc32(
+    row.packed ?? row.body,
+    crc32(JSON.stringify([stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole])),
+  );
 }
 
 function crcOfFact(row: Omit<FactRow, "crc">): number {
@@ -111,21 +98,7 @@ function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): num
 /** Unpacks a row; throws DamagedRow when its checksum is wrong. */
 export function unpackLog(row: LogRow): Placed<LogRecord>[] {
   if (crcOfLog(row) !== row.crc) throw new DamagedRow(`log row ${row.first_seq.toString()} doesn't fit its checksum`);
-  return (JSON.parse(row.body) as Packed[]).map(([kind, seq, mono, at, tag, value, quality, source]) => {
-    const time = row.t0 + mono;
-    const record = {
-      kind,
-      seq: row.first_seq + seq,
-      boot: row.boot,
-      mono: row.mono0 + mono,
-      at: at + time,
-      tag,
-      value,
-      ...(source === undefined ? {} : { source_at: source + time }),
-    };
-    // The row was packed from a LogRecord and its checksum holds, so its shape is the one that went in.
-    return { ...record, quality: quality ?? "good", time } as Placed<LogRecord>;
-  });
+  return row.packed === null ? recordsOfText(row) : unpackRecords(row, row.packed);
 }
 
 /** The instants by which windows find a fact: [start, end] of what it tells of. */

@@ -22,9 +22,9 @@ export interface FoundStream {
   readonly facts_upto: number;
 }
 
-/** What sort of value stands in each column: t text, i number, n a number or nothing. */
+/** What sort of value stands in each column: t text, i number, n a number or nothing, b bytes or nothing. */
 const SHAPES = {
-  log: "tiitiiitii",
+  log: "tiitiiitiib",
   fact: "titiiiitiiin",
   state: "tiiti",
   stream: "ttiiiiiiii",
@@ -45,16 +45,17 @@ function fits(cells: readonly Cell[], shape: string, least: number): boolean {
   if (cells.length < least || cells.length > shape.length) return false;
   return cells.every((cell, index) => {
     const sort = shape[index];
-    if (sort === "n" && cell === null) return true;
+    if (cell === null) return sort === "n" || sort === "b";
+    if (sort === "b") return Buffer.isBuffer(cell);
     return typeof cell === (sort === "t" ? "string" : "number");
   });
 }
 
 function logIn(cells: readonly Cell[]): Found | undefined {
   if (!fits(cells, SHAPES.log, 8)) return undefined;
-  const [stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed = 1, whole = 0] = cells;
+  const [stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed = 1, whole = 0, packed = null] = cells;
   // The shape has been checked.
-  const row = { stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole } as LogRow;
+  const row = { stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole, packed } as LogRow;
   return ifWhole(unpackLog, row) === undefined ? undefined : { table: "log", row };
 }
 

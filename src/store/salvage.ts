@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { rowsOfPage } from "./cells.ts";
+import { dropNested } from "./nested.ts";
 import { openWriter } from "./open.ts";
 import { openPages, type Pages } from "./pages.ts";
 import { settleStreams, type SalvagedStream } from "./salvage-streams.ts";
@@ -39,6 +40,7 @@ export function salvage(damaged: string, target: string, tools: SalvageTools): S
     const put = prepare(db);
     db.transaction(() => {
       for (const row of rowsIn(pages, tools)) gather(put, streamsFound, row);
+      dropNested(db);
     })();
     const streams = settleStreams(db, streamsFound, tools);
     db.pragma("wal_checkpoint(TRUNCATE)");
@@ -99,15 +101,16 @@ function isLater(row: FoundStream, known: FoundStream): boolean {
   return moved !== undefined && row[moved] > known[moved];
 }
 
-/** Of several images of a row the one that came later is kept: placed after waiting, replaced after standing. */
+/** Of several images of a row the one that came later is kept: placed after waiting, chunks after rows, replaced after standing. */
 function prepare(db: Database) {
   return {
     log: db.prepare<[object]>(
-      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole)
-       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body, @placed, @whole)
+      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole, packed)
+       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body, @placed, @whole, @packed)
        ON CONFLICT (stream_id, first_seq) DO UPDATE SET last_seq = excluded.last_seq, boot = excluded.boot,
        mono0 = excluded.mono0, t0 = excluded.t0, crc = excluded.crc, body = excluded.body, placed = excluded.placed,
-       whole = excluded.whole WHERE excluded.placed > placed`,
+       whole = excluded.whole, packed = excluded.packed
+       WHERE excluded.placed > placed OR (excluded.placed = placed AND excluded.last_seq > last_seq)`,
     ),
     fact: db.prepare<[object]>(
       `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, version, replaced, whole, prev)

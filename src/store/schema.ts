@@ -4,7 +4,7 @@ import type { Database } from "better-sqlite3";
 /**
  * The store's tables, as numbered steps forward. `user_version` is the number of the last step carried out.
  *
- * log: one row per run of records of one commit that share a boot and a clock offset, in time order, no index beside
+ * log: one row per run of records of one commit, or of a chunk of many, that share a boot and a clock offset, in time order, no index beside
  * the key: each further index would multiply the blocks that a commit writes. `t0` is the corrected time at `mono0`.
  * A row with placed = 0 is of a boot whose clock isn't synced yet: its `t0` is what that clock shows. The index is partial:
  * the usual row isn't in it.
@@ -108,6 +108,9 @@ const STEPS: readonly string[] = [
      detail TEXT NOT NULL,
      PRIMARY KEY (stream_id, event)
    ) STRICT, WITHOUT ROWID;`,
+  // Records packed by column, in the body's place. closed_seq: rows up to there have been put together in chunks.
+  `ALTER TABLE log ADD COLUMN packed BLOB;
+   ALTER TABLE stream ADD COLUMN closed_seq INTEGER NOT NULL DEFAULT 0;`,
   // The fold's state once a day, as long as the log from there on is kept: a rebuild begins with the first of them.
   `CREATE TABLE base (
      stream_id TEXT NOT NULL,

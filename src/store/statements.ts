@@ -1,4 +1,5 @@
 import type { Database, Statement } from "better-sqlite3";
+import { prepareClosing, type ClosingStatements } from "./closing-statements.ts";
 import type { FactRow, LogRow, StateRow } from "./rows.ts";
 import { addRowSum } from "./schema.ts";
 
@@ -14,7 +15,7 @@ export interface StreamRow {
 }
 
 /** Every statement of the writer, prepared once, named as a sentence. */
-export interface Statements {
+export interface Statements extends ClosingStatements {
   readonly streamOfBooth: Statement<[string], StreamRow>;
   readonly streamById: Statement<[string], StreamRow>;
   readonly addStream: Statement<[{ stream: string; booth: string; at: number }]>;
@@ -36,7 +37,7 @@ export interface Statements {
   readonly quarantined: Statement<[string], { from_seq: number; to_seq: number }>;
   readonly savedSeq: Statement<[string], { saved_seq: number }>;
   readonly logRowsFrom: Statement<[{ stream: string; from: number; rows: number }], LogRow>;
-  readonly factsFrom: Statement<[{ stream: string; from: number; to: number }], FactRow>;
+  readonly factsFrom: Statement<[{ stream: string; from: number; to: number; rows: number }], FactRow>;
   readonly standingFacts: Statement<[{ stream: string; from: number }], FactRow>;
   /** Version and mark, with the checksum that goes with them. */
   readonly changeFact: Statement<[FactRow]>;
@@ -76,6 +77,7 @@ export function prepareStatements(db: Database): Statements & Pick<ReadStatement
   addRowSum(db);
   return {
     ...prepareReadStatements(db),
+    ...prepareClosing(db),
     streamOfBooth: db.prepare(
       `SELECT ${STREAM_COLUMNS} FROM stream WHERE booth_id = ? ORDER BY created_at DESC LIMIT 1`,
     ),
@@ -91,8 +93,8 @@ export function prepareStatements(db: Database): Statements & Pick<ReadStatement
        sum = row_sum(stream_id, booth_id, @newest, @acked, @take, oldest_seq, facts_upto) WHERE stream_id = @stream`,
     ),
     addLogRow: db.prepare(
-      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole)
-       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body, @placed, @whole)`,
+      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole, packed)
+       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, @body, @placed, @whole, @packed)`,
     ),
     dropLogRow: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq = @seq`),
     firstWaitingRows: db.prepare(
@@ -133,6 +135,8 @@ export function prepareStatements(db: Database): Statements & Pick<ReadStatement
     dueEvents: db.prepare(`SELECT event, detail FROM due WHERE stream_id = ?`),
     dropDue: db.prepare(`DELETE FROM due WHERE stream_id = ?`),
     countRebuild: db.prepare(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = @stream`),
-    factsFrom: db.prepare(`SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq`),
+    factsFrom: db.prepare(
+      `SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq LIMIT @rows`,
+    ),
   };
 }

@@ -3,7 +3,7 @@ import type { LogRecord, Stored } from "../core/types/record.ts";
 import type { StreamInfo } from "../ports.ts";
 import type { Fold, FoldState } from "./fold-port.ts";
 import { ifWhole, unpackLog, unpackState } from "./rows.ts";
-import type { ReadStatements, StreamRow } from "./statements.ts";
+import type { ReadStatements, Statements, StreamRow } from "./statements.ts";
 
 /** What the fold makes of a stream. */
 interface Folded {
@@ -23,6 +23,8 @@ export interface LiveStream {
   shown: FoldState;
   /** Seq after which the saved state stands, and the mono of the record there; null before the first saving. */
   saved: { seq: number; mono: number; boot: string } | null;
+  /** Log rows up to this seq have been put together in chunks. */
+  closed: number;
 }
 
 /** Last seq that has its place in time: what comes after may not be sent yet. */
@@ -40,9 +42,14 @@ const FOLD_ROWS = 200;
 
 export type FoldStatements = Pick<ReadStatements, "savedState" | "logRowsFrom" | "bootPlaces">;
 
-export function loadStream(sql: FoldStatements, fold: Fold, row: StreamRow): LiveStream {
+export function loadStream(
+  sql: FoldStatements & Pick<Statements, "closedSeq">,
+  fold: Fold,
+  row: StreamRow,
+): LiveStream {
   const { fold: state, hold, shown } = foldOf(sql, fold, row);
-  return { info: infoOf(row), fold: state, hold, shown, saved: null };
+  const closed = sql.closedSeq.get(row.stream_id)?.closed_seq ?? 0;
+  return { info: infoOf(row), fold: state, hold, shown, saved: null, closed };
 }
 
 /** The state after the stream's newest record, as it is shown. */

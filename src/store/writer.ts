@@ -13,15 +13,14 @@ import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
 import { createBases } from "./bases.ts";
 import { createQuarantine, type Quarantine } from "./quarantine.ts";
+import { recordReader } from "./read.ts";
 import { createRebuilder, type Rebuilder } from "./rebuild.ts";
-import { ifWhole, stateRow, unpackFact, unpackLog } from "./rows.ts";
+import { stateRow } from "./rows.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 import { infoOf, loadStream, sendableSeq, type LiveStream } from "./streams.ts";
 
 /** Opening a stream checks what is already folded and sent for this long at most. */
 const CHECK_MS = 2_000;
-/** Log rows looked at for one read: bounds the memory of a single answer. */
-const READ_ROWS = 64;
 
 /** The store's synchronous half: what the worker thread runs, and a simulation runs inline. */
 export interface Writer {
@@ -61,6 +60,7 @@ export function createWriter(tools: WriterTools): Writer {
   const evict: EvictTools = { sql: prepareEvictStatements(db), file };
   const quarantine = createQuarantine(db);
   const bases = createBases(db);
+  const read = recordReader(sql, quarantine);
   const storage = (info: StreamInfo): StorageStatus => ({
     ...fillOf(evict, info),
     quarantined: quarantine.count(info.stream),
@@ -99,7 +99,7 @@ export function createWriter(tools: WriterTools): Writer {
         throw error;
       }
     },
-    read: (stream, from, limit) => read({ sql, quarantine }, live(stream).info, { from, limit }),
+    read: (stream, from, limit) => read(live(stream).info, { from, limit }),
     ack(stream, upTo) {
       const target = live(stream);
       const acked_seq = Math.min(Math.max(upTo, target.info.acked_seq), target.info.newest_seq);
@@ -196,37 +196,4 @@ function saveForNextStart(sql: Statements, { info, fold, hold }: LiveStream): vo
   sql.moveStream.run({ stream: info.stream, newest: info.newest_seq, acked: info.acked_seq, take: info.last_take });
   const seq = sendableSeq(info.newest_seq, hold);
   if (seq > 0) sql.saveState.run(stateRow(info.stream, seq, fold));
-}
-
-interface ReadTools {
-  readonly sql: Statements;
-  readonly quarantine: Quarantine;
-}
-
-/** The undamaged; calls back once where some are damaged. */
-function wholeOf<R, V>(rows: readonly R[], unpack: (row: R) => V, isDamaged: () => void): V[] {
-  const whole = rows.map((row) => ifWhole(unpack, row)).filter((value) => value !== undefined);
-  if (whole.length < rows.length) isDamaged();
-  return whole;
-}
-
-/** What waits for a sync is not given out: it has no time yet. */
-function read({ sql, quarantine }: ReadTools, info: StreamInfo, ask: { from: Seq; limit: number }): readonly Placed[] {
-  const rows = sql.logRowsFrom.all({ stream: info.stream, from: ask.from, rows: READ_ROWS });
-  const isDamaged = (): void => void quarantine.step(info, Math.max(ask.from, info.oldest_seq));
-  const log = wholeOf(rows, unpackLog, isDamaged)
-    .flat()
-    .filter(({ seq }) => seq >= ask.from && seq <= info.sendable_seq);
-  // Facts after the last log row read belong to a later answer, unless there is no later log row.
-  const to = rows.length === READ_ROWS ? (rows.at(-1)?.last_seq ?? 0) : info.newest_seq;
-  const facts = wholeOf(sql.factsFrom.all({ stream: info.stream, from: ask.from, to }), unpackFact, isDamaged);
-  const merged: Placed[] = [...log, ...facts];
-  const given = merged.sort((a, b) => a.seq - b.seq).slice(0, ask.limit);
-  // A damaged inner page hides whole rows: what neither eviction nor an earlier find explains is noted as missing.
-  const expected = (given.at(-1)?.seq ?? info.sendable_seq) - ask.from + 1;
-  if (ask.from >= info.oldest_seq && given.length < expected) isDamaged();
-  if (given.length === 0 && rows.length === READ_ROWS) {
-    throw new StoreDamaged(`the store is damaged: its rows are out of order at seq ${ask.from.toString()}`);
-  }
-  return given;
 }

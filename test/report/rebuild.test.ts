@@ -163,7 +163,10 @@ it("refuses where rows were damaged, and changes nothing", () => {
   const writer = writerIn(folder);
   const stream = ingestAll(writer, standardDay().entries, { parameters: PLAIN, sizes: [50] });
   writer.close();
-  plant(folder, `UPDATE log SET body = replace(body, '"mode",3', '"mode",8')`);
+  plant(
+    folder,
+    "UPDATE log SET packed = CAST(packed || x'00' AS BLOB) WHERE first_seq = (SELECT max(first_seq) FROM log)",
+  );
   const rows = factRows(folder);
   const again = writerIn(folder);
   again.openStream("booth-1");

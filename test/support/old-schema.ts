@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
 import { storePath } from "../../src/store/open.ts";
+import { textOf } from "../../src/store/pack-text.ts";
+import { unpackLog, type LogRow } from "../../src/store/rows.ts";
 import { migrate } from "../../src/store/schema.ts";
 
 type Cells = Record<string, unknown>;
@@ -30,6 +32,7 @@ export function setBackTo(folder: string, version: number): void {
 /** The row under the checksum that it had then. */
 function asOf(version: number, table: string, row: Cells): Cells {
   const body = String(row["body"]);
+  if (table === "log" && version < 6) return asText(version, row);
   const sum = (...names: string[]): number => crc32(JSON.stringify(names.map((name) => row[name])));
   if (table === "stream") return { ...row, sum: sum("stream_id", "booth_id", "newest_seq", "acked_seq", "last_take") };
   if (version < 4) return { ...row, whole: 0, crc: crc32(body) };
@@ -37,6 +40,17 @@ function asOf(version: number, table: string, row: Cells): Cells {
   const whole = { ...row, whole: 1 };
   const cells = ["stream_id", "seq", "kind", "start_ms", "end_ms", "time"].map((name) => row[name]);
   return { ...whole, crc: crc32(body, crc32(JSON.stringify([...cells, 1]))) };
+}
+
+/** Log rows were JSON texts. */
+function asText(version: number, row: Cells): Cells {
+  // A row of the log, as the database gave it.
+  const packed = row as unknown as LogRow;
+  const body = packed.packed === null ? packed.body : textOf(unpackLog(packed));
+  const { stream_id, first_seq, last_seq, boot, mono0, t0, placed } = packed;
+  const cells = [stream_id, first_seq, last_seq, boot, mono0, t0, placed, 1];
+  const sum = version < 4 ? undefined : crc32(JSON.stringify(cells));
+  return { ...row, packed: null, body, whole: version < 4 ? 0 : 1, crc: crc32(body, sum) };
 }
 
 function tablesOf(db: Database.Database): string[] {

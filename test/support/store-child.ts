@@ -12,7 +12,7 @@ import { BOOTH, entryOf, writerOf } from "./power/power-bed.ts";
 const STDOUT = 1;
 const GROUP = 10;
 /** Delivery stops for a while now and then, and has a backlog afterwards. */
-const OUTAGE = { every: 3_000, lasts: 800 };
+const OUTAGE = { every: 1_000, lasts: 200 };
 
 const [folder = "", runtime = ""] = process.argv.slice(2);
 const writer = writerOf(folder);
@@ -34,8 +34,10 @@ function commit(entries: readonly TakenEntry[]): void {
 
 function deliver(): void {
   const { acked_seq } = writer.info(stream);
-  const records = writer.read(stream, acked_seq + 1, 60);
-  const lines = records.flatMap((record) => (record.kind === "r" ? [`d ${record.seq} ${String(record.value)}\n`] : []));
+  const records = writer.read(stream, acked_seq + 1, 100);
+  const lines = records.flatMap((record) =>
+    record.tag === "number" ? [`d ${record.seq} ${Number(record.value)}\n`] : [],
+  );
   if (lines.length > 0) writeSync(STDOUT, lines.join(""));
   writer.ack(stream, records.at(-1)?.seq ?? acked_seq);
 }

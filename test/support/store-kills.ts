@@ -77,7 +77,7 @@ function countIn(folder: string, runtime: string, { cycles, heard }: { cycles: n
   const rows = db.prepare<[], LogRow>("SELECT * FROM log ORDER BY first_seq").all();
   const stream = db.prepare<[], { last_take: number; oldest_seq: number }>("SELECT * FROM stream").get();
   db.close();
-  const inLog = rows.flatMap((row) => unpackLog(row)).filter(({ kind }) => kind === "r");
+  const inLog = rows.flatMap((row) => unpackLog(row)).filter(({ tag }) => tag === "number");
   for (const { value, seq } of inLog) note(heard, Number(value), seq);
   const tail = openTail(runtime);
   const inTail = tail.leftover().filter(({ take }) => take > (stream?.last_take ?? 0));

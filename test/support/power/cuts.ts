@@ -152,7 +152,7 @@ function logFault(folder: string, promised: Mark, next: Mark): Fault | null {
     );
     if (!same) return { kind: "wrong", reason: `${JSON.stringify(found)} is neither the old nor the new` };
     const records = recordsIn(writer, stream, found);
-    const takes = records.filter(({ kind }) => kind === "r").map(({ value }) => Number(value));
+    const takes = records.filter(({ tag }) => tag === "number").map(({ value }) => Number(value));
     if (
       !records.every(({ seq }, index) => seq === found.oldest + index) ||
       records.length !== found.newest - found.oldest + 1

@@ -3,6 +3,7 @@ import { openStoreFile } from "../../../src/store/open.ts";
 import { createWriter, type Writer } from "../../../src/store/writer.ts";
 import { countingFold } from "../busy-log.ts";
 import { clockRecord, T0 } from "../records.ts";
+import { seededRandom } from "../virtual-site.ts";
 
 export const BOOTH = "booth-1";
 /** So small that rows are thinned all the time, and the write-ahead log begins anew after every few commits. */
@@ -33,12 +34,27 @@ export function writerOf(folder: string): Writer {
   });
 }
 
-/** A poll that found one changed tag, whose value is the number of the take. The first take is the clock's. */
+/** A poll that found two changed tags, of which the first's value is the number of the take. The first take is the clock's. */
 export function entryOf(stream: string, take: number): TakenEntry {
   if (take === 1) return { kind: "record", take, stream, record: clockRecord(0) };
   const mono = take * 1_000;
   const what = { boot: "b1", mono, at: T0 + mono, group: "fast", answered: true } as const;
-  return { kind: "poll", take, stream, ...what, changes: [["number", take, "good"]] };
+  return {
+    kind: "poll",
+    take,
+    stream,
+    ...what,
+    changes: [
+      ["number", take, "good"],
+      ["text", bulk(take), "good"],
+    ],
+  };
+}
+
+/** Text that can't be packed: the budget then holds about a thousand polls, so that some go all the time. */
+function bulk(take: number): string {
+  const random = seededRandom(take);
+  return Buffer.from(random.bytes(200)).toString("base64");
 }
 
 export function markOf(writer: Writer, provisioned: number): Mark {

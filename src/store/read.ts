@@ -1,0 +1,84 @@
+import type { LogRecord, Placed } from "../core/types/record.ts";
+import type { Seq } from "../core/types/units.ts";
+import type { StreamInfo } from "../ports.ts";
+import { StoreDamaged } from "./damage.ts";
+import type { Quarantine } from "./quarantine.ts";
+import { ifWhole, unpackFact, unpackLog, type LogRow } from "./rows.ts";
+import type { Statements } from "./statements.ts";
+
+/** Log rows looked at for one read, and how many are fetched at a time: a chunk alone holds more than most answers. */
+const READ_ROWS = 64;
+const PAGE_ROWS = 4;
+
+type Ask = { readonly from: Seq; readonly limit: number };
+
+/** What waits for a sync is not given out: it has no time yet. */
+export function recordReader(
+  sql: Statements,
+  quarantine: Quarantine,
+): (info: StreamInfo, ask: Ask) => readonly Placed[] {
+  const unpack = rememberingLast();
+  return (info, ask) => {
+    const { rows, isEnd } = rowsFor(sql, info, ask);
+    const isDamaged = (): void => void quarantine.step(info, Math.max(ask.from, info.oldest_seq));
+    const log = wholeOf(rows, unpack, isDamaged)
+      .flat()
+      .filter(({ seq }) => seq >= ask.from && seq <= info.sendable_seq);
+    // Facts after the last log row read belong to a later answer, unless there is no later log row.
+    const to = isEnd ? info.newest_seq : (rows.at(-1)?.last_seq ?? 0);
+    const facts = wholeOf(
+      sql.factsFrom.all({ stream: info.stream, from: ask.from, to, rows: ask.limit }),
+      unpackFact,
+      isDamaged,
+    );
+    const merged: Placed[] = [...log, ...facts];
+    const given = merged.sort((a, b) => a.seq - b.seq).slice(0, ask.limit);
+    // A damaged inner page hides whole rows: what neither eviction nor an earlier find explains is noted as missing.
+    const expected = (given.at(-1)?.seq ?? info.sendable_seq) - ask.from + 1;
+    if (ask.from >= info.oldest_seq && given.length < expected) isDamaged();
+    if (given.length === 0 && !isEnd) {
+      throw new StoreDamaged(`the store is damaged: its rows are out of order at seq ${ask.from.toString()}`);
+    }
+    return given;
+  };
+}
+
+/** Rows from the one that holds `from` on, until they have as many seqs as are asked for. */
+function rowsFor(sql: Statements, { stream }: StreamInfo, ask: Ask): { rows: readonly LogRow[]; isEnd: boolean } {
+  const rows: LogRow[] = [];
+  let [next, seqs] = [ask.from, 0];
+  while (seqs < ask.limit && rows.length < READ_ROWS) {
+    const page = sql.logRowsFrom.all({ stream, from: next, rows: PAGE_ROWS });
+    // The first page may begin with a row before `from`: what stood between was given up.
+    const fresh = page.filter(({ last_seq }) => last_seq >= next);
+    if (fresh.length === 0) return { rows, isEnd: page.length < PAGE_ROWS };
+    rows.push(...fresh);
+    for (const { first_seq, last_seq } of fresh) seqs += last_seq - Math.max(first_seq, next) + 1;
+    if (page.length < PAGE_ROWS) return { rows, isEnd: true };
+    next = Math.max(next, page.at(-1)?.last_seq ?? next) + 1;
+  }
+  return { rows, isEnd: false };
+}
+
+/** A chunk is asked for several times in turn, for one batch after the other. */
+function rememberingLast(): (row: LogRow) => Placed<LogRecord>[] {
+  let last: {
+    readonly stream: string;
+    readonly seq: number;
+    readonly crc: number;
+    readonly records: Placed<LogRecord>[];
+  } | null = null;
+  return (row) => {
+    if (last?.seq === row.first_seq && last.crc === row.crc && last.stream === row.stream_id) return last.records;
+    const records = unpackLog(row);
+    last = { stream: row.stream_id, seq: row.first_seq, crc: row.crc, records };
+    return records;
+  };
+}
+
+/** The undamaged; calls back once where some are damaged. */
+function wholeOf<R, V>(rows: readonly R[], unpack: (row: R) => V, isDamaged: () => void): V[] {
+  const whole = rows.map((row) => ifWhole(unpack, row)).filter((value) => value !== undefined);
+  if (whole.length < rows.length) isDamaged();
+  return whole;
+}

@@ -1,0 +1,89 @@
+import { fdatasyncSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { recordsOf } from "../../src/core/commit.ts";
+import type { TakenPoll } from "../../src/core/types/taken.ts";
+import { storePath } from "../../src/store/open.ts";
+import { packLog } from "../../src/store/rows.ts";
+import { PLAIN } from "../support/parameters.ts";
+import { writerIn } from "../support/store.ts";
+import { seededRandom } from "../support/virtual-site.ts";
+import { SIXTY_TAGS_T0, sixtyTags } from "./sixty-tags.ts";
+
+/**
+ * Stores the 60 tags of so many seconds, committed every so often, in one of three ways: `store`, ours, with a page size if
+ * one is named; `naive`, a row for each tag and second with an index; `file`, our packed rows appended to a file.
+ */
+const [way = "", folder = "", seconds = "0", every = "1", page_bytes = "0"] = process.argv.slice(2);
+const random = seededRandom(11);
+const poll = sixtyTags("s", () => random.next());
+
+/** Groups of polls as the agent commits them: at once where the mode changed. */
+function* groups(): Generator<TakenPoll[]> {
+  let group: TakenPoll[] = [];
+  for (let second = 0; second < Number(seconds); second += 1) {
+    const one = poll();
+    group.push(one);
+    if (group.length < Number(every) && !one.changes.some(([tag]) => tag === "mode")) continue;
+    yield group;
+    group = [];
+  }
+}
+
+function ours(): void {
+  if (page_bytes !== "0") {
+    const db = new Database(storePath(folder));
+    db.pragma(`page_size = ${page_bytes}`);
+    db.pragma("journal_mode = WAL");
+    db.close();
+  }
+  const writer = writerIn(folder);
+  const { stream } = writer.openStream("booth-1");
+  const stamp = { boot: "b1", mono: 0, at: SIXTY_TAGS_T0, tag: "", quality: "good" } as const;
+  const clock = { ...stamp, kind: "t", value: { wall: SIXTY_TAGS_T0, state: "synced" } } as const;
+  writer.ingest(stream, [clock, { ...stamp, kind: "p", value: PLAIN }], 1);
+  for (const group of groups()) {
+    const take = (group.at(-1)?.take ?? 0) + 1;
+    const { newest_seq } = writer.ingest(
+      stream,
+      recordsOf(group, () => 5_000),
+      take,
+    );
+    writer.ack(stream, newest_seq);
+  }
+  // Not closed: what a stop writes isn't what a day costs.
+}
+
+function naive(): void {
+  const db = new Database(storePath(folder));
+  db.pragma("journal_mode = WAL");
+  db.pragma("synchronous = FULL");
+  db.exec("CREATE TABLE reading (at TEXT, tag TEXT, value TEXT); CREATE INDEX by_tag ON reading (tag, at)");
+  const add = db.prepare("INSERT INTO reading (at, tag, value) VALUES (?, ?, ?)");
+  const last = new Map<string, string>();
+  for (const group of groups()) {
+    db.transaction(() => {
+      for (const { at, changes } of group) {
+        for (const [tag, value] of changes) last.set(tag, String(value));
+        for (const [tag, value] of last) add.run(new Date(at).toISOString(), tag, value);
+      }
+    })();
+  }
+}
+
+function file(): void {
+  const out = openSync(join(folder, "log"), "w");
+  let seq = 0;
+  for (const group of groups()) {
+    const records = recordsOf(group, () => 5_000).map((record) => ({
+      ...record,
+      seq: ++seq,
+      time: SIXTY_TAGS_T0 + record.mono,
+    }));
+    writeSync(out, packLog("s", records, true).packed ?? Buffer.alloc(0));
+    fdatasyncSync(out);
+  }
+}
+
+const ways: Readonly<Record<string, () => void>> = { store: ours, naive, file };
+ways[way]?.();
