@@ -3,7 +3,7 @@ import { filterMaintenanceHistory, filterMaintenances } from "../report/filters.
 import { validationIncidents } from "../report/incidents.ts";
 import { revisionHistory } from "../report/revisions.ts";
 import { history, historyPage, latestValues, latestValuesBefore } from "../report/values.ts";
-import type { Source } from "../report/source.ts";
+import { coverageOf, type FigureCoverage, type Source } from "../report/source.ts";
 import { envelopeOf } from "../wire/reports.ts";
 import {
   csvLine,
@@ -26,23 +26,28 @@ export const RECORD_FIGURES: Readonly<Record<string, (ask: BoothAsk) => Told>> =
   history({ source, query, clock }) {
     const tags = tagsParam(query, { needed: true });
     const paging = pagingParams(query, { allowAll: false });
-    const page = historyPage(source, windowParams(query, clock), { tags, ...paging });
-    return { body: historyBody(tags, page, paging) };
+    const window = windowParams(query, clock);
+    const page = historyPage(source, window, { tags, ...paging });
+    return { body: historyBody(tags, page, paging), coverage: () => coverageOf(source, window) };
   },
   latest_values_for: latest,
   latest_values_at: latest,
-  revision_history({ source }) {
+  revision_history({ source, clock }) {
     const { firmware_versions, program_versions } = revisionHistory(source);
-    return { body: revisionBody(firmware_versions, program_versions) };
+    const coverage = (): FigureCoverage => coverageOf(source, { start: 0, end: clock.now });
+    return { body: revisionBody(firmware_versions, program_versions), coverage };
   },
   filter_maintenances({ source, query, clock }) {
     const window = windowParams(query, clock);
     const item = filterMaintenancesItem(filterMaintenances(source, EVER), window, clock.now);
-    return { body: envelopeOf([item], pagingParams(query, { allowAll: false })) };
+    const coverage = (): FigureCoverage => coverageOf(source, window);
+    return { body: envelopeOf([item], pagingParams(query, { allowAll: false })), coverage };
   },
   filter_maintenance_history({ source, query, clock }) {
-    const removed = filterMaintenanceHistory(source, openWindowParams(query, clock.now));
-    return { body: envelopeOf(removed.map(maintenanceItem), pagingParams(query, { allowAll: false })) };
+    const window = openWindowParams(query, clock.now);
+    const removed = filterMaintenanceHistory(source, window);
+    const coverage = (): FigureCoverage => coverageOf(source, window);
+    return { body: envelopeOf(removed.map(maintenanceItem), pagingParams(query, { allowAll: false })), coverage };
   },
 };
 

@@ -1,5 +1,5 @@
 import type { StoreReader } from "../ports.ts";
-import type { Source } from "../report/source.ts";
+import type { FigureCoverage, Source } from "../report/source.ts";
 import type { Query } from "../wire/reports-query.ts";
 import type { LocalBooth } from "./local-booth.ts";
 
@@ -28,10 +28,10 @@ export interface BoothAsk {
   readonly clock: { readonly tz: string; readonly now: number };
 }
 
-/** `coverage`: what the figure stands on; added to the body where the query has `coverage=true`. */
+/** `coverage`: what the figure stands on; added to the body where the query has `coverage=true`, worked out then where it costs more. */
 export interface Told {
   readonly body: object;
-  readonly coverage?: Readonly<Record<"observed_ms" | "inferred_ms" | "missing_ms", number>>;
+  readonly coverage?: FigureCoverage | (() => FigureCoverage);
   readonly headers?: Readonly<Record<string, string>>;
 }
 

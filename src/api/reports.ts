@@ -61,8 +61,9 @@ function started(parts: Generator<string>): Iterable<string> {
 }
 
 function told({ body, coverage, headers }: Told, { query }: ReportRequest): ReportAnswer {
-  const whole =
-    coverage !== undefined && query["coverage"] === "true" ? { ...body, coverage: coverageBody(coverage) } : body;
+  const isAsked = coverage !== undefined && query["coverage"] === "true";
+  const stood = isAsked ? { coverage: coverageBody(typeof coverage === "function" ? coverage() : coverage) } : {};
+  const whole = { ...body, ...stood };
   return { status: 200, headers: { ...JSON_TYPE, ...headers }, body: `${JSON.stringify(whole)}\n` };
 }
 

@@ -1,6 +1,7 @@
 import { loadUsable } from "../config/usable.ts";
 import type { Profile } from "../core/types/profile.ts";
-import { EXPLAINABLE, type Evidence, type Explanation } from "../report/explain.ts";
+import type { Evidence } from "../report/evidence.ts";
+import { EXPLAINABLE, type Explanation } from "../report/explain.ts";
 import { configPath } from "./agent-client.ts";
 import { CommandError, EXIT, type Command } from "./command.ts";
 import { askReport, boothName, REPORT_NOTES, REPORT_OPTIONS, reportQuery } from "./report-options.ts";
@@ -71,7 +72,8 @@ export function explainText(explanation: Explanation, register: RegisterText): s
 }
 
 function amountText(amount: number, unit: Explanation["unit"]): string {
-  return unit === "ms" ? minutes(amount) : amount.toString();
+  if (unit === "ms") return minutes(amount);
+  return unit === "count" ? amount.toString() : `${(Math.round(amount * 10_000) / 10_000).toString()} ${unit}`;
 }
 
 function minutes(ms: number): string {

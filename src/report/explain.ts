@@ -2,44 +2,22 @@ import { bridgeMs } from "../core/derive/coverage.ts";
 import { tagWithRole } from "../core/derive/roles.ts";
 import { minStageMs } from "../core/derive/stages.ts";
 import { DERIVATION_VERSION } from "../core/derive/version.ts";
-import type { Quality, TagValue } from "../core/types/booth.ts";
-import type { Parameters, TagRole } from "../core/types/parameters.ts";
-import type { EpochMs, Seq, TagName } from "../core/types/units.ts";
 import type { BoothStage, Window } from "../ports.ts";
 import { cycleCount, cyclesIn } from "./cycles.ts";
-import { episodesIn, overuse } from "./filters.ts";
+import { evidenceAt, evidenceIn, roleTags, type Explained, type Part } from "./evidence.ts";
+import { RECORD_WAYS } from "./explain-records.ts";
 import { durationByMode, frequencyByMode } from "./modes.ts";
 import { epochsIn, msIn } from "./rules.ts";
 import { timeLineOf, type FigureCoverage, type Source, type TimeLine } from "./source.ts";
+import { utilization } from "./utilization.ts";
 
 /** Parts of one explanation; a longer one says how many it left out. */
 const MAX_PARTS = 500;
-/** A tag is logged at least this often while it is read. */
-const HEARTBEAT_MS = 3_600_000;
-
-/** A reading that a part rests on. The PLC's register follows from the tag's place in the profile. */
-export interface Evidence {
-  readonly seq: Seq;
-  readonly tag: TagName;
-  readonly value: TagValue;
-  readonly quality: Quality;
-  readonly at: EpochMs;
-}
-
-export interface Part {
-  readonly start: EpochMs;
-  readonly end: EpochMs;
-  /** What it is and why it counts, in words. */
-  readonly text: string;
-  /** What it adds to the figure, in the figure's unit. */
-  readonly amount: number;
-  readonly evidence: readonly Evidence[];
-}
 
 export interface Explanation {
   readonly figure: string;
   readonly window: Window;
-  readonly unit: "ms" | "count";
+  readonly unit: Explained["unit"];
   readonly value: Readonly<Record<string, number>>;
   readonly rules: readonly string[];
   readonly parts: readonly Part[];
@@ -47,19 +25,9 @@ export interface Explanation {
   readonly coverage: FigureCoverage;
 }
 
-type Explained = Pick<Explanation, "unit" | "value"> & {
-  readonly parts: readonly Part[];
-  readonly rules: readonly string[];
-};
-
 /** Figures that can be explained, each with its own way back to readings. */
 const WAYS: Readonly<Record<string, (source: Source, line: TimeLine) => Explained>> = {
-  duration_by_mode: (source, line) => ({
-    unit: "ms",
-    value: durationByMode(source, line.window).by_mode,
-    parts: stageParts(source, line, () => true),
-    rules: [],
-  }),
+  duration_by_mode: ofStages,
   frequency_by_mode: (source, line) => ({
     unit: "count",
     value: frequencyByMode(source, line.window).by_mode,
@@ -69,22 +37,14 @@ const WAYS: Readonly<Record<string, (source: Source, line: TimeLine) => Explaine
     ],
   }),
   runtime: (source, line) => inSet(source, line, "runtime"),
+  runtime_series: (source, line) => inSet(source, line, "runtime"),
   utilization: (source, line) => inSet(source, line, "in_use"),
+  utilization_stats: explainUse,
+  utilization_summary: ofStages,
+  utilization_timeline: ofStages,
+  recent_stages: ofStages,
   cycle_count: explainCycles,
-  overuse: (source, line) => {
-    const { overuse_ms, overuse_cycles, overuse_count } = overuse(source, line.window);
-    const parts = episodesIn(source, line.window).map(({ type, start, end }) => ({
-      start,
-      end,
-      text: `${type} in overuse`,
-      amount: Math.min(end, line.window.end) - Math.max(start, line.window.start),
-      evidence: [],
-    }));
-    const rules = [
-      "the booth's overuse is the time in use within the union of its filters' episodes: each minute once",
-    ];
-    return { unit: "ms", value: { overuse_ms, overuse_cycles, overuse_count }, parts, rules };
-  },
+  ...RECORD_WAYS,
 };
 
 export const EXPLAINABLE: readonly string[] = Object.keys(WAYS);
@@ -105,6 +65,21 @@ export function explain(source: Source, figure: string, window: Window): Explana
     left_out: Math.max(0, parts.length - MAX_PARTS),
     coverage: line.coverage,
   };
+}
+
+/** What all figures of a time line are made of. */
+function ofStages(source: Source, line: TimeLine): Explained {
+  const parts = stageParts(source, line, () => true);
+  const rules = ["stages tile the window: what none covers has no data, and the sum over all modes is the window"];
+  return { unit: "ms", value: durationByMode(source, line.window).by_mode, parts, rules };
+}
+
+function explainUse(source: Source, line: TimeLine): Explained {
+  const use = inSet(source, line, "in_use");
+  const { in_use_ms, working_ms, in_use_working_ms, overtime_ms } = utilization(source, line.window);
+  const rules = ["the percentage is the time in use within working hours over these; explain working_minutes has them"];
+  const value = { in_use_ms, working_ms, in_use_working_ms, overtime_ms };
+  return { ...use, value, rules: [...use.rules, ...rules] };
 }
 
 function inSet(source: Source, line: TimeLine, set: "runtime" | "in_use"): Explained {
@@ -148,7 +123,9 @@ function explainCycles(source: Source, line: TimeLine): Explained {
   const parts = cyclesIn(source, line).map(({ start, end, result, reason, counted, spray_ms, bake_ms }): Part => {
     const why = reason === "" ? "" : ` (${reason})`;
     const text = `${result}${why}: spray ${spray_ms.toString()} ms, bake ${bake_ms.toString()} ms`;
-    return { start, end, text, amount: counted ? 1 : 0, evidence: [] };
+    const tags = roleTags(line.state.parameters, "mode");
+    const evidence = [...evidenceAt(source, start, tags), ...evidenceAt(source, end, tags)];
+    return { start, end, text, amount: counted ? 1 : 0, evidence };
   });
   const rules = ["a cycle belongs to the window that contains its END; complete and complete_no_bake count"];
   return { unit: "count", value, parts, rules };
@@ -165,25 +142,4 @@ function commonRules({ state }: TimeLine): string[] {
     `a gap up to ${bridgeMs(parameters, group).toString()} ms continues the mode; a longer one only where counters prove it`,
     `a stage under ${minStageMs(parameters, group).toString()} ms is merged into its successor; fault and estop are kept`,
   ];
-}
-
-function roleTags(parameters: Parameters | null, role: TagRole): TagName[] {
-  const tags = Object.entries(parameters?.tags ?? {});
-  return tags.filter(([, tag]) => tag.role === role).map(([name]) => name);
-}
-
-/** The reading at the stage's start; where it began without one (the polls came back), the value that held by then. */
-function evidenceAt(source: Source, at: EpochMs, tags: readonly TagName[]): Evidence[] {
-  const exact = evidenceIn(source, { start: at, end: at + 1 }, tags);
-  if (exact.length > 0) return exact;
-  const before = evidenceIn(source, { start: at - HEARTBEAT_MS, end: at }, tags);
-  return tags.flatMap((tag) => before.findLast((one) => one.tag === tag) ?? []);
-}
-
-function evidenceIn(source: Source, window: Window, tags: readonly TagName[]): Evidence[] {
-  const found: Evidence[] = [];
-  for (const { kind, seq, tag, value, quality, time } of source.reader.log(source.stream, window)) {
-    if (kind === "r" && tags.includes(tag)) found.push({ seq, tag, value, quality, at: time });
-  }
-  return found;
 }

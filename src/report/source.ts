@@ -85,6 +85,13 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
   return { window, spans, coverage, state, tail };
 }
 
+/** Coverage of a window for what is told without one of its own: from the first known time on, where it is asked for "ever". */
+export function coverageOf(source: Source, { start, end }: Window): FigureCoverage {
+  const [first] = [...source.reader.stages(source.stream, { start: 0, end }), ...tailOf(stateOf(source), end).stages];
+  const from = start > 0 ? start : Math.min(first?.start ?? end, end);
+  return timeLineOf(source, { start: from, end }).coverage;
+}
+
 /** Uncertain time of the span up to `at`, pro rata, in whole milliseconds that add up over adjacent windows. */
 function share({ start, end, uncertain_ms }: BoothStage, at: EpochMs): Milliseconds {
   return end === start ? 0 : Math.floor((Math.min(uncertain_ms, end - start) * (at - start)) / (end - start));

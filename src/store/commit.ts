@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { Fact, LogRecord, Placed, Stored } from "../core/types/record.ts";
+import type { Bases } from "./bases.ts";
 import type { Fold } from "./fold-port.ts";
 import type { EvictTools } from "./evict.ts";
 import type { Quarantine } from "./quarantine.ts";
@@ -12,6 +13,7 @@ export interface IngestTools {
   readonly fold: Fold;
   readonly evict: EvictTools;
   readonly quarantine: Quarantine;
+  readonly bases: Bases;
 }
 
 /** What a commit has made so far. */

@@ -46,6 +46,7 @@ export function ingest(
     if (room.oldest.has(stream) || stateIsDue(live, commit)) {
       sql.saveState.run(stateRow(stream, saved.seq, live.fold));
       done.saved = saved.at;
+      keepBase(tools, live, commit);
     }
     sql.moveStream.run({ stream, newest: commit.newest, acked: live.info.acked_seq, take: input.lastTake });
   })();
@@ -53,6 +54,13 @@ export function ingest(
   live.info = { ...live.info, newest_seq: commit.newest, sendable_seq, last_take: input.lastTake };
   live.saved = done.saved ?? live.saved;
   return { facts: commit.facts, oldest: done.oldest };
+}
+
+/** Not while some wait for a sync: their facts are still to come, and stand after them. */
+function keepBase({ bases, fold }: IngestTools, live: LiveStream, { newest }: Commit): void {
+  const { stream, oldest_seq } = live.info;
+  if (live.hold.length > 0) return;
+  bases.keep(stream, { seq: newest, at: fold.timeOf(live.fold), state: live.fold }, oldest_seq);
 }
 
 /** What an ingest did. */

@@ -76,25 +76,28 @@ export function openReader(dataDir: string, fold: Fold): OpenReader {
 
 type Reports = ReturnType<typeof prepareReports>;
 
+/** What reports ask the store, each a search by an index or a key, never a scan. */
+export const REPORT_SQL = {
+  facts: `SELECT * FROM fact WHERE stream_id = @stream AND kind = @kind AND start_ms < @end AND end_ms >= @start
+    AND replaced = 0 ORDER BY start_ms, seq`,
+  stagesAfter: `SELECT * FROM fact WHERE stream_id = @stream AND seq > @seq AND kind = 'm' AND replaced = 0
+    ORDER BY seq LIMIT @rows`,
+  rebuilds: `SELECT rebuilds FROM stream WHERE stream_id = ?`,
+  logPage: `SELECT * FROM log WHERE stream_id = @stream AND first_seq >= ifnull(
+      (SELECT max(first_seq) FROM log WHERE stream_id = @stream AND first_seq <= @from), 0)
+    AND placed = 1 ORDER BY first_seq LIMIT @rows`,
+  rowAtOrBefore: `SELECT first_seq, t0 FROM log WHERE stream_id = @stream AND first_seq <= @seq AND placed = 1
+    ORDER BY first_seq DESC LIMIT 1`,
+} as const;
+
 function prepareReports(db: Database.Database) {
   return {
-    facts: db.prepare<[{ stream: string; kind: string; start: number; end: number }], FactRow>(
-      `SELECT * FROM fact WHERE stream_id = @stream AND kind = @kind AND start_ms < @end AND end_ms >= @start
-       AND replaced = 0 ORDER BY start_ms, seq`,
-    ),
-    stagesAfter: db.prepare<[{ stream: string; seq: number; rows: number }], FactRow>(
-      `SELECT * FROM fact WHERE stream_id = @stream AND seq > @seq AND kind = 'm' AND replaced = 0
-       ORDER BY seq LIMIT @rows`,
-    ),
-    rebuilds: db.prepare<[string], { rebuilds: number }>(`SELECT rebuilds FROM stream WHERE stream_id = ?`),
-    logPage: db.prepare<[{ stream: string; from: number; rows: number }], LogRow>(
-      `SELECT * FROM log WHERE stream_id = @stream AND first_seq >= ifnull(
-         (SELECT max(first_seq) FROM log WHERE stream_id = @stream AND first_seq <= @from), 0)
-       AND placed = 1 ORDER BY first_seq LIMIT @rows`,
-    ),
+    facts: db.prepare<[{ stream: string; kind: string; start: number; end: number }], FactRow>(REPORT_SQL.facts),
+    stagesAfter: db.prepare<[{ stream: string; seq: number; rows: number }], FactRow>(REPORT_SQL.stagesAfter),
+    rebuilds: db.prepare<[string], { rebuilds: number }>(REPORT_SQL.rebuilds),
+    logPage: db.prepare<[{ stream: string; from: number; rows: number }], LogRow>(REPORT_SQL.logPage),
     rowAtOrBefore: db.prepare<[{ stream: string; seq: number }], { first_seq: number; t0: number }>(
-      `SELECT first_seq, t0 FROM log WHERE stream_id = @stream AND first_seq <= @seq AND placed = 1
-       ORDER BY first_seq DESC LIMIT 1`,
+      REPORT_SQL.rowAtOrBefore,
     ),
   };
 }

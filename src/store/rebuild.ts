@@ -3,10 +3,12 @@ import type { Parameters } from "../core/types/parameters.ts";
 import type { Fact, LogRecord, Placed, Stored } from "../core/types/record.ts";
 import type { RebuildProgress } from "../core/types/rebuild.ts";
 import type { StreamId } from "../core/types/units.ts";
+import type { Base, Bases } from "./bases.ts";
 import type { Fold, FoldState } from "./fold-port.ts";
 import { compareFacts, type Comparison, type Refolded } from "./rebuild-compare.ts";
 import { addFacts } from "./add-facts.ts";
 import { changedFact, packLog, stateRow, unpackFact, unpackLog } from "./rows.ts";
+import { startOf } from "./rebuild-start.ts";
 import type { Statements } from "./statements.ts";
 import type { LiveStream } from "./streams.ts";
 
@@ -22,6 +24,7 @@ export interface RebuildTools {
   readonly db: Database;
   readonly sql: Statements;
   readonly fold: Fold;
+  readonly bases: Bases;
   /** Monotonic, ms. */
   readonly now: () => number;
   readonly live: (stream: StreamId) => LiveStream;
@@ -33,6 +36,9 @@ interface Job {
   readonly today: Parameters | null;
   readonly current: boolean;
   readonly from_seq: number;
+  /** Kept states on the way, to be made anew; those of old definitions would spoil the next rebuild. */
+  readonly awaited: Pick<Base, "seq" | "at">[];
+  readonly bases: Base[];
   readonly started: number;
   /** Boots that had been placed when it began. */
   readonly places: number;
@@ -94,11 +100,6 @@ export function createRebuilder(tools: RebuildTools): Rebuilder {
 function newJob(tools: RebuildTools, stream: StreamId, current: boolean): Job {
   const { info, fold, hold } = tools.live(stream);
   if (info.newest_seq === 0) throw new Error("the log is empty: there is nothing to rebuild from");
-  if (info.oldest_seq > 1) {
-    throw new Error(
-      `the log begins at ${info.oldest_seq.toString()} and no state is kept from there: it can't be rebuilt`,
-    );
-  }
   const damaged = tools.sql.quarantined.get(stream);
   if (damaged !== undefined) {
     // Folding what is left would withdraw facts that the missing records proved.
@@ -112,27 +113,14 @@ function newJob(tools: RebuildTools, stream: StreamId, current: boolean): Job {
   const today = current ? tools.fold.parametersIn(fold) : null;
   if (current && today === null) throw new Error("no parameters are in force yet: leave --current out");
   const places = tools.sql.bootPlaces.all(stream).length;
-  const start = {
-    started: tools.now(),
-    state: placedStart(tools, stream),
-    places,
-    seq: 0,
-    records: 0,
-    last: null,
-    facts: [],
-    ahead: [],
-  };
-  return { stream, today, current, from_seq: info.oldest_seq, ...start };
-}
-
-/** The state before the first record, knowing every boot's place in time. */
-function placedStart({ sql, fold }: RebuildTools, stream: StreamId): FoldState {
-  const places = sql.bootPlaces.all(stream).map(({ boot, offset_ms, uncertain }) => ({
-    boot,
-    offset: offset_ms,
-    uncertain: uncertain === 1,
-  }));
-  return fold.place(fold.empty(), places);
+  const { seq, state } = startOf(tools, stream, info.oldest_seq);
+  if (current && seq > 0) {
+    // Parameters are records too: those in force at the kept state came before it.
+    throw new Error("the first records are gone: leave --current out, and it begins with the first kept state");
+  }
+  const awaited = current ? [] : [...tools.bases.after(stream, seq)];
+  const begun = { started: tools.now(), records: 0, last: null, facts: [], bases: [], ahead: [], awaited };
+  return { stream, today, current, places, from_seq: seq + 1, seq, state, ...begun };
 }
 
 /** Folds for a slice of time; true: the newest log record has been folded. */
@@ -143,6 +131,7 @@ function foldSlice({ sql, fold, now, live }: RebuildTools, job: Job): boolean {
       const rows = sql.logRowsFrom.all({ stream: job.stream, from: job.seq + 1, rows: SLICE_ROWS });
       job.ahead = rows.flatMap(unpackLog).filter(({ seq }) => seq > job.seq);
       if (job.ahead.length === 0) return true;
+      mustFollow(live(job.stream).info.oldest_seq, job);
     }
     for (const record of job.ahead.splice(0, SLICE_RECORDS)) foldOne(fold, job, record);
     if (job.seq >= live(job.stream).info.newest_seq) return true;
@@ -150,7 +139,18 @@ function foldSlice({ sql, fold, now, live }: RebuildTools, job: Job): boolean {
   }
 }
 
+/** Rows that went by age or budget while it was under way, before they were folded. */
+function mustFollow(oldest_seq: number, { seq, from_seq }: Job): void {
+  if (oldest_seq > from_seq && oldest_seq > seq + 1) {
+    throw new Error("the oldest records left the log before they were folded: start it again");
+  }
+}
+
 function foldOne(fold: Fold, job: Job, placed: Placed<LogRecord>): void {
+  while ((job.awaited[0]?.seq ?? Infinity) < placed.seq) {
+    const base = job.awaited.shift();
+    if (base !== undefined) job.bases.push({ ...base, state: fold.copy(job.state) });
+  }
   const record = placed.kind === "p" && job.today !== null ? { ...placed, value: job.today } : placed;
   const out = fold.step(job.state, record);
   job.state = out.state;
@@ -176,6 +176,7 @@ function swap(tools: RebuildTools, job: Job): RebuildProgress {
   if (target.hold.length > 0 || sql.bootPlaces.all(job.stream).length !== job.places) {
     throw new Error("the clock was synchronised meanwhile, or waits for it: start it again");
   }
+  for (const base of job.awaited.splice(0)) job.bases.push({ ...base, state: fold.copy(job.state) });
   const rows = sql.standingFacts.all({ stream: job.stream, from: job.from_seq });
   const from_versions = [...new Set(rows.map(({ version }) => version))].sort((a, b) => a - b);
   const comparison = compareFacts(rows.map(unpackFact), job.facts);
@@ -189,6 +190,7 @@ function swap(tools: RebuildTools, job: Job): RebuildProgress {
       const { acked_seq, last_take } = target.info;
       sql.moveStream.run({ stream: job.stream, newest, acked: acked_seq, take: last_take });
       sql.saveState.run(stateRow(job.stream, newest, job.state));
+      if (!job.current) tools.bases.replaceAfter(job.stream, job.from_seq - 1, job.bases);
     })();
     target.info = { ...target.info, newest_seq: newest, sendable_seq: newest };
     target.fold = job.state;

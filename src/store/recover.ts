@@ -50,7 +50,7 @@ function openSound(dataDir: string): Database.Database {
   const db = openStoreFile(dataDir);
   try {
     mustLookAsMade(db);
-    for (const table of ["stream", "state", "boot", "origin", "fork", "quarantine", "due"]) {
+    for (const table of ["stream", "state", "boot", "origin", "fork", "quarantine", "due", "base"]) {
       const verdict = db.pragma(`quick_check('${table}')`, { simple: true });
       if (verdict !== "ok") throw new StoreDamaged(`the store is damaged: ${table}: ${String(verdict)}`);
     }

@@ -111,6 +111,15 @@ const STEPS: readonly string[] = [
   // Records packed by column, in the body's place. closed_seq: rows up to there have been put together in chunks.
   `ALTER TABLE log ADD COLUMN packed BLOB;
    ALTER TABLE stream ADD COLUMN closed_seq INTEGER NOT NULL DEFAULT 0;`,
+  // The fold's state once a day, as long as the log from there on is kept: a rebuild begins with the first of them.
+  `CREATE TABLE base (
+     stream_id TEXT NOT NULL,
+     seq INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     sum INTEGER NOT NULL,
+     packed BLOB NOT NULL,
+     PRIMARY KEY (stream_id, seq)
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** The schema this version writes and reads. */

@@ -26,6 +26,8 @@ export interface Statements extends ClosingStatements {
   readonly firstWaitingRows: Statement<[{ stream: string; rows: number }], LogRow>;
   readonly addBootPlace: Statement<[{ stream: string; boot: string; offset: number; uncertain: number }]>;
   readonly bootPlaces: Statement<[string], { boot: string; offset_ms: number; uncertain: number }>;
+  /** Boots with records after a seq. */
+  readonly bootsAfter: Statement<[{ stream: string; seq: number }], { boot: string }>;
   readonly addFact: Statement<[FactRow]>;
   readonly saveState: Statement<[StateRow]>;
   readonly savedState: Statement<[string], StateRow>;
@@ -104,6 +106,7 @@ export function prepareStatements(db: Database): Statements & Pick<ReadStatement
        ON CONFLICT (stream_id, boot) DO UPDATE
        SET offset_ms = excluded.offset_ms, uncertain = excluded.uncertain, sum = excluded.sum`,
     ),
+    bootsAfter: db.prepare(`SELECT DISTINCT boot FROM log WHERE stream_id = @stream AND last_seq > @seq`),
     damagedStream: db.prepare(
       `SELECT 1 FROM stream WHERE stream_id = ?
        AND sum <> row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)`,

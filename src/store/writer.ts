@@ -11,6 +11,7 @@ import { StoreDamaged } from "./damage.ts";
 import type { EvictTools } from "./evict.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
+import { createBases } from "./bases.ts";
 import { createQuarantine, type Quarantine } from "./quarantine.ts";
 import { recordReader } from "./read.ts";
 import { createRebuilder, type Rebuilder } from "./rebuild.ts";
@@ -58,6 +59,7 @@ export function createWriter(tools: WriterTools): Writer {
   const file = fileBudget(db, tools.budget ?? DEFAULT_BUDGET);
   const evict: EvictTools = { sql: prepareEvictStatements(db), file };
   const quarantine = createQuarantine(db);
+  const bases = createBases(db);
   const read = recordReader(sql, quarantine);
   const storage = (info: StreamInfo): StorageStatus => ({
     ...fillOf(evict, info),
@@ -85,7 +87,7 @@ export function createWriter(tools: WriterTools): Writer {
         return ingested(target, { facts: [], commit_ms: 0, storage: storage(target.info) });
       }
       try {
-        const { facts, oldest } = ingest({ db, sql, fold, evict, quarantine }, target, { records, lastTake });
+        const { facts, oldest } = ingest({ db, sql, fold, evict, quarantine, bases }, target, { records, lastTake });
         for (const [id, oldest_seq] of oldest) {
           const one = streams.get(id);
           if (one !== undefined) one.info = { ...one.info, oldest_seq };
@@ -108,7 +110,7 @@ export function createWriter(tools: WriterTools): Writer {
     info: (stream) => live(stream).info,
     state: (stream) => shownOf(live(stream)),
     check: createCheck(quarantine, () => sql.allStreams.all().map(({ stream_id }) => live(stream_id).info)),
-    rebuilder: createRebuilder({ db, sql, fold, now: tools.now, live }),
+    rebuilder: createRebuilder({ db, sql, fold, bases, now: tools.now, live }),
     close() {
       db.transaction(() => {
         for (const one of streams.values()) saveForNextStart(sql, one);

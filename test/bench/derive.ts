@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import type Database from "better-sqlite3";
 import { recordsOf } from "../../src/core/commit.ts";
+import type { Window } from "../../src/ports.ts";
 import { step } from "../../src/core/derive/fold.ts";
 import { emptyState } from "../../src/core/derive/state.ts";
 import type { LogRecord, Stored } from "../../src/core/types/record.ts";
@@ -15,7 +17,7 @@ import { durationByMode } from "../../src/report/modes.ts";
 import type { Source } from "../../src/report/source.ts";
 import { utilizationTimeline } from "../../src/report/timeline.ts";
 import { PARAMETERS, withFilters } from "../support/parameters.ts";
-import { script, stay } from "../support/booth.ts";
+import { commit, script, stay, type Script } from "../support/booth.ts";
 import { fillYear, STREAM, YEAR_END, YEAR_START } from "./derive-year.ts";
 import { median, type BenchOptions, type Family, type Figure } from "./figure.ts";
 
@@ -23,9 +25,15 @@ import { median, type BenchOptions, type Family, type Figure } from "./figure.ts
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
+const POLLS_PER_COMMIT = 10;
 
 /** Records of busy days: modes that alternate, a counter and a meter that go on, polls in between. */
 function busyRecords(days: number): Stored<LogRecord>[] {
+  const records = recordsOf(busyDays(days).entries, () => 15_000);
+  return records.map((record, index) => ({ ...record, seq: index + 1 }));
+}
+
+function busyDays(days: number): Script {
   const booth = script(PARAMETERS);
   let [cycles, meter] = [10, 1000];
   for (let turn = 0; turn < days * 480; turn += 1) {
@@ -36,8 +44,7 @@ function busyRecords(days: number): Stored<LogRecord>[] {
     });
     stay(booth, 2 * MINUTE_MS, { meter: (meter += 2), uptime: turn });
   }
-  const records = recordsOf(booth.entries, () => 15_000);
-  return records.map((record, index) => ({ ...record, seq: index + 1 }));
+  return booth;
 }
 
 function foldFigure({ quick }: BenchOptions): Figure {
@@ -64,6 +71,21 @@ function foldFigure({ quick }: BenchOptions): Figure {
   };
 }
 
+/** What one poll of a booth costs the fold, ten to a commit: its share of the coverage, and the readings that changed. */
+function pollFigure({ quick }: BenchOptions): Figure {
+  const { entries } = busyDays(quick ? 2 : 10);
+  const records = commit(entries, PARAMETERS, [POLLS_PER_COMMIT]);
+  const polls = entries.filter(({ kind }) => kind === "poll").length;
+  const round = (): number => {
+    let state = emptyState();
+    return (timed(() => records.forEach((record) => (state = step(state, record).state))) * 1000) / polls;
+  };
+  round();
+  const value = median(Array.from({ length: quick ? 3 : 7 }, round));
+  const at = { anchor: null, ratio: null, reached: value <= 100 };
+  return { name: "derive.us_per_poll", value, unit: "us", ...at, target: "microseconds: at most 100" };
+}
+
 /** What is held after a full collection. */
 function heldBytes(): number {
   setFlagsFromString("--expose-gc");
@@ -80,25 +102,45 @@ function timed(act: () => unknown): number {
   return (user + system) / 1000;
 }
 
-function asked(
-  name: string,
-  act: () => unknown,
-  { rounds, atMost }: { rounds: number; atMost: number | null },
-): Figure {
-  const value = median(Array.from({ length: rounds }, () => timed(act)));
-  const target = atMost === null ? "" : `at most ${atMost.toString()} ms`;
-  return {
-    name,
-    value,
-    unit: "ms",
-    anchor: null,
-    ratio: null,
-    target,
-    reached: atMost === null ? null : value <= atMost,
-  };
+interface Asking {
+  readonly rounds: number;
+  readonly atMost: number | null;
+  /** The same answered by SQL from the rows of table fact, in turn with ours. */
+  readonly bySql?: () => unknown;
 }
 
-function queryFigures(reader: OpenReader, { quick }: BenchOptions): Figure[] {
+function asked(name: string, act: () => unknown, { rounds, atMost, bySql }: Asking): Figure {
+  const [own, sql]: [number[], number[]] = [[], []];
+  for (let round = 0; round < rounds; round += 1) {
+    own.push(timed(act));
+    if (bySql !== undefined) sql.push(timed(bySql));
+  }
+  const value = median(own);
+  const anchor = bySql === undefined ? null : median(sql);
+  const target = atMost === null ? "" : `at most ${atMost.toString()} ms; anchor: SQL over the same rows`;
+  const reached = atMost === null ? null : value <= atMost;
+  return { name, value, unit: "ms", anchor, ratio: anchor === null ? null : value / anchor, target, reached };
+}
+
+/** The same questions as SQL, over a connection of their own. */
+function anchors(db: Database.Database): Record<"year" | "day" | "quarter", (window: Window) => unknown> {
+  const byMode = db.prepare(
+    `SELECT json_extract(body, '$[4].mode') AS mode, sum(min(end_ms, @end) - max(start_ms, @start)) AS ms FROM fact
+     WHERE stream_id = @stream AND kind = 'm' AND start_ms < @end AND end_ms > @start GROUP BY 1`,
+  );
+  const bySlot = db.prepare(
+    `SELECT json_extract(body, '$[4].mode') AS mode, max(start_ms, @start) / 60000 AS slot, sum(end_ms - start_ms) AS ms
+     FROM fact WHERE stream_id = @stream AND kind = 'm' AND start_ms < @end AND end_ms > @start GROUP BY 1, 2`,
+  );
+  const changes = db.prepare(
+    `SELECT json_extract(body, '$[4].maintenance') AS maintenance FROM fact
+     WHERE stream_id = @stream AND kind = 'f' AND start_ms < @end AND end_ms >= @start`,
+  );
+  const ask = (statement: Database.Statement) => (window: Window) => statement.all({ stream: STREAM, ...window });
+  return { year: ask(byMode), day: ask(bySlot), quarter: ask(changes) };
+}
+
+function queryFigures(reader: OpenReader, sql: ReturnType<typeof anchors>, { quick }: BenchOptions): Figure[] {
   const source: Source = { reader, stream: STREAM, now_ms: YEAR_END };
   const year = { start: YEAR_START, end: YEAR_END };
   const day = { start: YEAR_END - 100 * DAY_MS, end: YEAR_END - 99 * DAY_MS };
@@ -109,9 +151,15 @@ function queryFigures(reader: OpenReader, { quick }: BenchOptions): Figure[] {
   const memory = (heldBytes() - heap) / 1_048_576;
   return [
     { ...first, target: "the first of a thread: every stage is unpacked and checked once" },
-    asked("query.year_duration_by_mode_ms", () => durationByMode(source, year), { rounds, atMost: 10 }),
-    asked("query.day_timeline_1min_ms", () => utilizationTimeline(source, day, MINUTE_MS), { rounds, atMost: 10 }),
-    asked("query.quarter_filter_history_ms", () => filterMaintenanceHistory(source, quarter), { rounds, atMost: 10 }),
+    asked("query.year_duration_by_mode_ms", () => durationByMode(source, year), {
+      ...{ rounds, atMost: 10, bySql: () => sql.year(year) },
+    }),
+    asked("query.day_timeline_1min_ms", () => utilizationTimeline(source, day, MINUTE_MS), {
+      ...{ rounds, atMost: 10, bySql: () => sql.day(day) },
+    }),
+    asked("query.quarter_filter_history_ms", () => filterMaintenanceHistory(source, quarter), {
+      ...{ rounds, atMost: 10, bySql: () => sql.quarter(quarter) },
+    }),
     {
       name: "memory.year_of_stages_mb",
       value: memory,
@@ -129,10 +177,10 @@ function run(options: BenchOptions): Promise<readonly Figure[]> {
   try {
     const db = openStoreFile(folder);
     fillYear(db, withFilters({ exhaust_filter: { limits: { minutes: 6000 } } }));
-    db.close();
     const reader = openReader(folder, deriveFold);
-    const figures = [foldFigure(options), ...queryFigures(reader, options)];
+    const figures = [foldFigure(options), pollFigure(options), ...queryFigures(reader, anchors(db), options)];
     reader.close();
+    db.close();
     return Promise.resolve(figures);
   } finally {
     rmSync(folder, { recursive: true, force: true });

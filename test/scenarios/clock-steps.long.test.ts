@@ -44,6 +44,6 @@ it(`18: ${STEPS.toString()} steps of the wall clock by a day, an hour, a second,
     during: putAbout,
   });
   expect(played.expected.length).toBeGreaterThan(100);
-  tellFault("wall clock put about at 1,000 random points of two days, agent and all", STEPS, played);
+  tellFault("wall clock put about at 1,000 random points of two days, agent and all", { injected: STEPS }, played);
   played.close();
 });

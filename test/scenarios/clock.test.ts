@@ -27,6 +27,20 @@ it("18: a box that wakes in 1970 and is put right by NTP after 40 s: no figure k
       service.way.down = false;
     },
   });
-  tellFault("scenario 18: 1970 at boot, stepped 56 years by NTP after 40 s", 1, played);
+  tellFault("scenario 18: 1970 at boot, stepped 56 years by NTP after 40 s", { injected: 1 }, played);
+  played.close();
+});
+
+it("38: an uptime that passes 49.7 days in the middle of a cycle: no mono is too large for any part of the agent", async () => {
+  const played = await play({
+    number: 1,
+    name: "uptime of 49.7 days",
+    scenario: "standard-cycle",
+    start: MORNING,
+    hours: 2.5,
+    // A counter of 32 bits would wrap after three quarters of an hour.
+    uptime_ms: 2 ** 32 - 45 * 60_000,
+  });
+  tellFault("uptime passes 2^32 ms under a running agent", { row: 38, injected: 1 }, played);
   played.close();
 });

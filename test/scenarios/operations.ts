@@ -68,7 +68,7 @@ export function answersOf(
   ask: (operation: string, query: Question[1]) => Answer,
   asked: readonly Question[],
 ): string[] {
-  return asked.map(([operation, query]) => JSON.stringify(comparable(operation, ask(operation, query))));
+  return asked.map(([operation, query]) => ordered(comparable(operation, ask(operation, query))));
 }
 
 export function boxAnswers(source: Source, asked: readonly Question[]): string[] {

@@ -37,6 +37,7 @@ export interface PlayOptions {
   readonly start: number;
   readonly hours: number;
   readonly seed?: number;
+  readonly uptime_ms?: number;
   readonly profile?: Profile;
   readonly booth?: Partial<BoothConfig>;
   readonly facility?: Partial<Facility>;

@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import type { Scenario } from "../../simulators/plc/model/scenario.ts";
+import { busyDay } from "../../simulators/plc/scenarios/busy-day.ts";
 import { energy } from "../../src/report/energy.ts";
 import { filterMaintenanceHistory } from "../../src/report/filters.ts";
 import { revisionHistory } from "../../src/report/revisions.ts";
@@ -11,6 +13,8 @@ const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
 /** Meters count 0.01 therm and 0.1 kWh, are read every 10 s, and a cut hour is taken pro rata. */
 const GAS_THERM = 0.05;
 const ENERGY_KWH = 0.3;
+/** Versions are read with the slow group. */
+const SLOW_POLL_MS = 10_000;
 
 /** Counted twice, or counted too little, over all that the PLC counts. */
 function miscounted({ source, window, truth, figures }: Played): { doubled: number; lost: number } {
@@ -61,5 +65,35 @@ it("15: a program update is one entry, dated by its first reading", async () => 
   expect(late).toBeGreaterThanOrEqual(0);
   expect(late).toBeLessThanOrEqual(7_500);
   expect(last_firmware_update).toBeNull();
+  played.close();
+});
+
+/** The firmware is updated at noon, and put back in the afternoon: two entries more, of which the second is the old version. */
+const FIRMWARE: Scenario = {
+  ...busyDay,
+  name: "firmware-update",
+  on_day: {
+    0: [
+      { at: "11:55", steps: [{ kind: "identity", identity: { firmware_version: "3.42" } }] },
+      { at: "15:10", steps: [{ kind: "identity", identity: { firmware_version: "3.41" } }] },
+    ],
+  },
+};
+
+it("15: a firmware update, and the way back: an entry each, dated by its first reading", async () => {
+  const played = await play({ number: 15, scenario: FIRMWARE, start: BEFORE_WORK, hours: 11 });
+  const { truth, source } = played;
+  const { firmware_versions, program_versions } = revisionHistory(source);
+  const versions = firmware_versions.map(({ firmware_version }) => firmware_version);
+  const changes = truth.revisions.filter(({ initial }) => !initial);
+  const late = changes.map(({ at }, index) => (firmware_versions[index + 1]?.first_seen_at ?? NaN) - at);
+  const isDated = late.every((ms) => ms >= 0 && ms <= SLOW_POLL_MS);
+  const passed = versions.join() === "3.41,3.42,3.41" && isDated && program_versions.length === 1;
+  const count = { injected: 2, lost: Math.max(0, 3 - versions.length), doubled: Math.max(0, versions.length - 3) };
+  recordFault({ row: 20, fault: "firmware changed and put back", ...count, wrong: passed ? 0 : 1, passed });
+  expect(versions).toEqual(["3.41", "3.42", "3.41"]);
+  expect(late).toHaveLength(2);
+  expect(isDated).toBe(true);
+  expect(program_versions).toHaveLength(1);
   played.close();
 });

@@ -37,6 +37,8 @@ export interface VirtualSiteOptions {
   readonly seed?: number;
   /** Epoch ms at which story and clock begin. */
   readonly start: number;
+  /** Uptime of the box when it begins, ms; default 1,000 s. */
+  readonly uptime_ms?: number;
   readonly booth?: Partial<BoothConfig>;
   /** The booth has no serial number in its configuration. */
   readonly unnamed?: boolean;
@@ -85,7 +87,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
   const scenario = scenarioOf(options.scenario);
   const profile = options.profile ?? findProfile("click-booth");
   const { beside } = options;
-  const clock = beside?.clock ?? virtualClock({ wall: options.start, mono: 1_000_000 });
+  const clock = beside?.clock ?? virtualClock({ wall: options.start, mono: options.uptime_ms ?? 1_000_000 });
   const identity = { plc_serial: SERIAL };
   const booth =
     beside?.booth ?? boothFor({ profile, scenario, seed: options.seed ?? 1, start: options.start, identity });

@@ -8,9 +8,11 @@ import { chunkings, entriesOf, steppedWalks, WALK } from "../../support/streams.
 
 const SEED = seedOf("test/core/derive/hours");
 const HOUR_MS = 3_600_000;
-const tags = Object.fromEntries(Object.entries(WALK.tags).filter(([name]) => name !== "cycles"));
 /** Without a cycle counter: what an hour counts is derived. */
-const UNCOUNTED: Parameters = { ...WALK, tags };
+const UNCOUNTED: Parameters = {
+  ...WALK,
+  tags: Object.fromEntries(Object.entries(WALK.tags).filter(([, { role }]) => role !== "cycle_counter")),
+};
 
 function uncounted(entry: TakenEntry): TakenEntry {
   if (entry.kind !== "record" || entry.record.kind !== "p") return entry;

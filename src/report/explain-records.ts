@@ -1,0 +1,128 @@
+import { FILTER_TYPES, type FilterType } from "../core/types/booth.ts";
+import type { Parameters } from "../core/types/parameters.ts";
+import type { RevisionFact } from "../core/types/record.ts";
+import { lengthOf } from "../core/working-hours.ts";
+import { energy } from "./energy.ts";
+import { evidenceAt, evidenceIn, roleTags, type Explained, type Part } from "./evidence.ts";
+import { episodesIn, filterMaintenanceHistory, overuse } from "./filters.ts";
+import { validationIncidents } from "./incidents.ts";
+import { revisionHistory } from "./revisions.ts";
+import { epochsIn, workingTime } from "./rules.ts";
+import type { Source, TimeLine } from "./source.ts";
+
+type Way = (source: Source, line: TimeLine) => Explained;
+
+/** Figures that rest on records of their own: what counters, filters, versions and checks told. */
+export const RECORD_WAYS: Readonly<Record<string, Way>> = {
+  gas_usage: (source, line) => ofMeter(source, line, "gas"),
+  kwh_usage: (source, line) => ofMeter(source, line, "kwh"),
+  working_minutes: ofWorkingTime,
+  overuse: ofOveruse,
+  filter_maintenance_history: ofMaintenance,
+  revision_history: ofRevisions,
+  validation_incidents: ofIncidents,
+};
+
+function ofMeter(source: Source, line: TimeLine, role: "gas" | "kwh"): Explained {
+  const figures = energy(source, line.window);
+  const { parameters } = line.state;
+  const tags = roleTags(parameters, role);
+  const factor = parameters?.tags[tags[0] ?? ""]?.factor ?? 1;
+  const readings = evidenceIn(source, line.window, tags);
+  const parts = readings.map((one, index): Part => {
+    const before = readings[index - 1];
+    const amount = before === undefined ? 0 : (Number(one.value) - Number(before.value)) * factor;
+    return { start: one.at, end: one.at, text: `the meter showed ${String(one.value)}`, amount, evidence: [one] };
+  });
+  const rules = [
+    `the PLC's meter counts; each pair of its readings is a rise, a wrap, a reset or unexplained, by hours (factor ${factor.toString()})`,
+    "an hour that the window cuts is shared out by the readings in it, and pro rata once these have left the log",
+  ];
+  if (role === "gas") return { unit: "therm", value: { gas_therm: figures.gas_therm ?? 0 }, parts, rules };
+  return { unit: "kWh", value: { energy_kwh: figures.energy_kwh ?? 0 }, parts, rules };
+}
+
+function ofWorkingTime(_source: Source, { state, window }: TimeLine): Explained {
+  const shifts = workingTime(state, window);
+  const parts = shifts.map(({ start, end }): Part => {
+    return { start, end, text: "working hours", amount: end - start, evidence: [] };
+  });
+  const rules = epochsIn(state, window).flatMap(({ start, tz, working_hours }) =>
+    working_hours
+      .filter(({ enabled }) => enabled)
+      .map((shift) => `from ${start.toString()} on: ${shift.day} ${shift.start} to ${shift.stop}, ${tz}`),
+  );
+  return { unit: "ms", value: { working_ms: lengthOf(shifts) }, parts, rules };
+}
+
+function ofOveruse(source: Source, line: TimeLine): Explained {
+  const { overuse_ms, overuse_cycles, overuse_count } = overuse(source, line.window);
+  const parts = episodesIn(source, line.window).map(({ type, start, end }): Part => {
+    const amount = Math.min(end, line.window.end) - Math.max(start, line.window.start);
+    const evidence = evidenceAt(source, start, filterTags(line.state.parameters, type));
+    return { start, end, text: `${type} in overuse`, amount, evidence };
+  });
+  const rules = ["the booth's overuse is the time in use within the union of its filters' episodes: each minute once"];
+  return { unit: "ms", value: { overuse_ms, overuse_cycles, overuse_count }, parts, rules };
+}
+
+function ofMaintenance(source: Source, line: TimeLine): Explained {
+  const { parameters } = line.state;
+  const removed = filterMaintenanceHistory(source, line.window);
+  const parts = removed.map((record): Part => {
+    const { filter_type, installed_at, removed_at, service, booth_in_use_ms, cycles } = record;
+    const since = record.overuse_since === null ? "" : `, in overuse since ${record.overuse_since.toString()}`;
+    const use = `${booth_in_use_ms.toString()} ms in use, ${cycles.toString()} cycles`;
+    const evidence = evidenceAt(source, removed_at, filterTags(parameters, filter_type));
+    const text = `${filter_type} changed ${service.replace("_", " ")}: ${use}${since}`;
+    return { start: installed_at, end: removed_at, text, amount: 1, evidence };
+  });
+  const limits = FILTER_TYPES.flatMap((type) => {
+    const fitted = parameters?.filters[type];
+    return fitted === undefined ? [] : [`limits of the ${type}: ${JSON.stringify(fitted.limits)}`];
+  });
+  const rules = ["a filter's record is written at its removal; the reading named is the one that told of the change"];
+  return { unit: "count", value: { changes: removed.length }, parts, rules: [...rules, ...limits] };
+}
+
+function filterTags(parameters: Parameters | null, type: FilterType): string[] {
+  const roles = ["filter_minutes", "filter_reset"] as const;
+  return roles.flatMap((role) => roleTags(parameters, role, ({ filter }) => filter === type));
+}
+
+function ofRevisions(source: Source, line: TimeLine): Explained {
+  const { firmware_versions, program_versions } = revisionHistory(source);
+  const { start, end } = line.window;
+  const entries = [...firmware_versions, ...program_versions].filter(
+    ({ first_seen_at }) => first_seen_at >= start && first_seen_at < end,
+  );
+  const parts = entries.map((entry): Part => {
+    const tags = revisionTags(line.state.parameters, entry.item);
+    const found = entry.initial ? " (found at first contact)" : "";
+    const version = entry.firmware_version ?? `${entry.plc_program ?? ""} ${entry.plc_program_revision ?? ""}`.trim();
+    const at = entry.first_seen_at;
+    return {
+      ...{ start: at, end: at, amount: 1, evidence: evidenceAt(source, at, tags) },
+      text: `${entry.item} ${version}${found}`,
+    };
+  });
+  const rules = ["a new value is entered once it was read unchanged for 60 s, in two good reads, with its first one"];
+  return { unit: "count", value: { entries: entries.length }, parts, rules };
+}
+
+function revisionTags(parameters: Parameters | null, item: RevisionFact["value"]["item"]): string[] {
+  const roles =
+    item === "firmware" ? (["firmware_version"] as const) : (["plc_program", "plc_program_revision"] as const);
+  return roles.flatMap((role) => roleTags(parameters, role));
+}
+
+function ofIncidents(source: Source, line: TimeLine): Explained {
+  const incidents = validationIncidents(source, line.window);
+  const parts = incidents.map(({ check, tag_name, reason, logic, first_seen_at, resolved_at }): Part => {
+    const evidence = tag_name === "" ? [] : evidenceAt(source, first_seen_at, [tag_name]);
+    const text = `${check}${tag_name === "" ? "" : ` at ${tag_name}`}: ${reason} ${JSON.stringify(logic)}`;
+    return { start: first_seen_at, end: resolved_at ?? line.window.end, text, amount: 1, evidence };
+  });
+  const rules = ["one is open per check and tag; it is over after 10 good evaluations or 10 min"];
+  return { unit: "count", value: { incidents: incidents.length }, parts, rules };
+}

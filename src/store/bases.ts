@@ -1,0 +1,93 @@
+import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
+import type { Database, Statement } from "better-sqlite3";
+import type { EpochMs, Milliseconds, Seq, StreamId } from "../core/types/units.ts";
+import type { FoldState } from "./fold-port.ts";
+
+/** A kept state is some kilobytes: one a day, as long as the log after it is kept, costs less than a hundredth of a budget. */
+const EVERY_MS: Milliseconds = 86_400_000;
+
+/** The fold's state after the record with that seq, kept so that the log can be folded again from there. */
+export interface Base {
+  readonly seq: Seq;
+  /** Corrected time of that record. */
+  readonly at: EpochMs;
+  readonly state: FoldState;
+}
+
+/** Where in a stream a rebuild can begin, once its first records are gone. */
+export interface Bases {
+  /** Inside a commit's transaction: keeps the state where the last one kept is a day old. Those from before `oldest` go. */
+  keep(stream: StreamId, base: Base, oldest: Seq): void;
+  /** The first after which nothing is missing; undefined: there is none, or it is damaged or of another version. */
+  first(stream: StreamId, oldest: Seq, accepts: (state: FoldState) => boolean): Base | undefined;
+  /** Of those after a seq, in order, where they stand. */
+  after(stream: StreamId, seq: Seq): readonly Pick<Base, "seq" | "at">[];
+  /** Inside a transaction: puts these in the place of all after `seq`. */
+  replaceAfter(stream: StreamId, seq: Seq, bases: readonly Base[]): void;
+}
+
+interface BaseRow {
+  readonly stream: string;
+  readonly seq: number;
+  readonly at: number;
+  readonly sum: number;
+  readonly packed: Buffer;
+}
+
+interface BaseStatements {
+  readonly newest: Statement<[string], { at: number | null }>;
+  readonly from: Statement<[{ stream: string; seq: number }], BaseRow>;
+  readonly add: Statement<[BaseRow]>;
+  readonly dropBefore: Statement<[{ stream: string; seq: number }]>;
+  readonly dropAfter: Statement<[{ stream: string; seq: number }]>;
+}
+
+export function createBases(db: Database): Bases {
+  const sql = prepare(db);
+  return {
+    keep(stream, base, oldest) {
+      const newest = sql.newest.get(stream)?.at ?? null;
+      if (newest !== null && base.at - newest < EVERY_MS) return;
+      sql.dropBefore.run({ stream, seq: oldest - 1 });
+      sql.add.run(packBase(stream, base));
+    },
+    first(stream, oldest, accepts) {
+      const bases = sql.from.all({ stream, seq: oldest - 1 }).flatMap((row) => unpackBase(row) ?? []);
+      return bases.find(({ state }) => accepts(state));
+    },
+    after: (stream, seq) => sql.from.all({ stream, seq: seq + 1 }).map(({ seq: own, at }) => ({ seq: own, at })),
+    replaceAfter(stream, seq, bases) {
+      sql.dropAfter.run({ stream, seq });
+      for (const base of bases) sql.add.run(packBase(stream, base));
+    },
+  };
+}
+
+function prepare(db: Database): BaseStatements {
+  return {
+    newest: db.prepare(`SELECT max(at) AS at FROM base WHERE stream_id = ?`),
+    from: db.prepare(
+      `SELECT stream_id AS stream, seq, at, sum, packed FROM base WHERE stream_id = @stream AND seq >= @seq ORDER BY seq`,
+    ),
+    add: db.prepare(
+      `INSERT OR REPLACE INTO base (stream_id, seq, at, sum, packed) VALUES (@stream, @seq, @at, @sum, @packed)`,
+    ),
+    dropBefore: db.prepare(`DELETE FROM base WHERE stream_id = @stream AND seq < @seq`),
+    dropAfter: db.prepare(`DELETE FROM base WHERE stream_id = @stream AND seq > @seq`),
+  };
+}
+
+function packBase(stream: StreamId, { seq, at, state }: Base): BaseRow {
+  const packed = deflateRawSync(JSON.stringify(state));
+  return { stream, seq, at, packed, sum: sumOf({ stream, seq, at, packed }) };
+}
+
+function unpackBase(row: BaseRow): Base | undefined {
+  if (sumOf(row) !== row.sum) return undefined;
+  const { seq, at, packed } = row;
+  return { seq, at, state: JSON.parse(inflateRawSync(packed).toString()) as FoldState };
+}
+
+function sumOf({ stream, seq, at, packed }: Omit<BaseRow, "sum">): number {
+  return crc32(packed, crc32(JSON.stringify([stream, seq, at])));
+}
