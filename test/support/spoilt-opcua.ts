@@ -12,12 +12,18 @@ export interface SpoiltRuns {
   readonly right: readonly unknown[];
   readonly seed?: number;
   readonly mode?: "read" | "subscribe";
+  /** Where the machine is busy with other things, a short one ends runs before their spoilt answer has come. */
+  readonly deadline_ms?: number;
+  /** Called whenever a spoilt answer is on its way to the driver. */
+  readonly onSpoilt?: () => void;
 }
+
+const DEADLINE_MS = 250;
 
 /** Connects and reads `runs` times, one bit of one answer being wrong each time, or the rest of it missing. */
 export async function spoiltRuns(
   bed: OpcuaBed,
-  { runs, right, seed = 7, mode = "read" }: SpoiltRuns,
+  { runs, right, seed = 7, mode = "read", deadline_ms = DEADLINE_MS, onSpoilt }: SpoiltRuns,
 ): Promise<Endings> {
   const random = seededRandom(seed);
   const kinds = new Map<string, number>();
@@ -25,13 +31,17 @@ export async function spoiltRuns(
     let left = Math.floor(random.next() * 12);
     bed.gate.alter = (bytes) => {
       if (left-- !== 0) return bytes;
+      onSpoilt?.();
       const spoilt = Buffer.from(bytes);
       const at = Math.floor(random.next() * spoilt.length);
       spoilt[at] = (spoilt[at] ?? 0) ^ (1 << Math.floor(random.next() * 8));
       return random.next() < 0.1 ? spoilt.subarray(0, at) : spoilt;
     };
     const address = bed.address({ mode });
-    const driver = bed.make({ address, timeouts: { connect_ms: 250, answer_ms: 250, farewell_ms: 20 } });
+    const driver = bed.make({
+      address,
+      timeouts: { connect_ms: deadline_ms, answer_ms: deadline_ms, farewell_ms: 20 },
+    });
     const outcome = await driver
       .open(never)
       .then(() => driver.read("fast", never))
