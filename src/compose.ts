@@ -120,6 +120,13 @@ function terminalIo(): Io {
   };
 }
 
+const STATE_VIEW: AgentParts["view"] = {
+  summaryOf: (state, now) => summaryOf(state as DeriveState, now),
+  parametersIn: (state) => (state as DeriveState).parameters,
+  now: (state, at) => correctedNow(state as DeriveState | undefined, at),
+  syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
+};
+
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
 async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Promise<void> {
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
@@ -160,12 +167,7 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
       heartbeat_interval_ms: config.heartbeat_interval_ms,
       broker_url: config.service.mqtt_url ?? null,
       backlog_rate: config.service.backlog_records_per_s ?? null,
-      view: {
-        summaryOf: (state, now) => summaryOf(state as DeriveState, now),
-        parametersIn: (state) => (state as DeriveState).parameters,
-        now: (state, at) => correctedNow(state as DeriveState | undefined, at),
-        syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
-      },
+      view: STATE_VIEW,
       wireName: wireNameOf,
       secrets: { firstKey: () => key },
       api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),

@@ -228,6 +228,8 @@ export interface LinkAccount {
   readonly client_id: string;
   readonly username: string;
   readonly topic_prefix: string;
+  /** Whose word counts as delivered: the service's ack, or the broker's where the service gives none. */
+  readonly confirmed_by: "service" | "broker";
 }
 
 /** What became of one batch. `keep`: not known to be stored, send it again. */

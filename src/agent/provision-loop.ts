@@ -1,6 +1,7 @@
 import { labelOf } from "../core/stream-label.ts";
 import {
   isBound,
+  isPlain,
   stepOf,
   transition,
   VERIFY_WITHIN_MS,
@@ -151,7 +152,9 @@ async function waitOrChange(parts: ProvisionParts, row: ProvisioningRow, signal:
 async function keyFor(parts: ProvisionParts): Promise<string> {
   const { credential } = await parts.identity.gateway();
   const first = parts.secrets.firstKey();
-  return isBound(parts.board.row) || first === null ? (credential ?? "") : first;
+  // A service without generations gives the gateway no key of its own: the given one stays.
+  const isOwn = isBound(parts.board.row) && !isPlain(parts.board.row);
+  return isOwn || first === null ? (credential ?? "") : first;
 }
 
 async function lookUp(parts: ProvisionParts): Promise<void> {
@@ -176,6 +179,7 @@ async function claim(parts: ProvisionParts): Promise<void> {
     claim_id: row.claim.id,
     expected_generation: row.claim.expected_generation,
     intent: row.claim.intent,
+    is_plain: row.record?.generation === null,
     confirmed: row.confirmed,
   });
   await applyEvent(parts, { kind: "claimed", answer });
@@ -222,9 +226,17 @@ async function verify(parts: ProvisionParts, lasted_ms: Milliseconds, signal: Ab
   return parts.news.wait(signal, VERIFY_EVERY_MS);
 }
 
+/** A service without generations can only say that the record is complete. */
+async function missingAtPlain(parts: ProvisionParts): Promise<string> {
+  const answer = await parts.api.lookUp(await keyFor(parts), parts.board.row.serial ?? "");
+  if (answer.kind !== "ok") return "the service doesn't answer for this booth";
+  return answer.value.completion_status === "COMPLETE" ? "" : "the service doesn't show the booth as complete";
+}
+
 /** What verifying still misses; "" nothing. The service is asked only when the rest is there. */
 async function missingFor(parts: ProvisionParts): Promise<string> {
   const { row, info } = parts.board;
+  if (isPlain(row)) return missingAtPlain(parts);
   if (parts.service.link.kind === "down") return "the service link isn't up";
   if (info.acked_seq === 0) return "no batch was acked";
   const { gateway_id } = await parts.identity.gateway();

@@ -1,4 +1,5 @@
 import { fullJitter } from "../core/backoff.ts";
+import { isPlain } from "../core/provisioning.ts";
 import { connectivityOf } from "../core/reported.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { Reported, ServiceRecord } from "../core/types/service.ts";
@@ -37,7 +38,7 @@ export async function reportLoop(parts: ReportParts, signal: AbortSignal): Promi
   let saidAt = Number.NEGATIVE_INFINITY;
   let failures = 0;
   for (;;) {
-    const reported = parts.board.row.state === "active" ? reportedNow(parts) : null;
+    const reported = parts.board.row.state === "active" && !isPlain(parts.board.row) ? reportedNow(parts) : null;
     const content = JSON.stringify({ ...reported, seq: 0, sent_at: 0 });
     const isDue = reported !== null && (content !== said || parts.clock.mono() - saidAt >= AT_LEAST_EVERY_MS);
     if (!isDue) {

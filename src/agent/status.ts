@@ -1,5 +1,6 @@
 import { certificateStatus } from "../core/certificates.ts";
 import type { KnownCertificate } from "../core/certificates.ts";
+import { isPlain } from "../core/provisioning.ts";
 import { labelOf } from "../core/stream-label.ts";
 import type { AgentStatus, BoothStatus, DisabledBooth } from "../core/types/status.ts";
 import type { EpochMs, Milliseconds } from "../core/types/units.ts";
@@ -17,6 +18,7 @@ export interface StatusParts {
   readonly service_time: ServiceTime;
   readonly view: StateView;
   readonly service: ServiceBoard;
+  readonly broker_url: string | null;
   readonly boards: readonly BoothBoard[];
   readonly disabled?: readonly Omit<DisabledBooth, "since">[];
   readonly certificates?: () => readonly KnownCertificate[];
@@ -43,7 +45,7 @@ function clockStatusOf(offset_ms: Milliseconds | null): AgentStatus["clock"] {
   return { synced: offset_ms !== null, offset_ms };
 }
 
-function boothStatusOf(board: BoothBoard, { view, clock }: StatusParts): BoothStatus {
+function boothStatusOf(board: BoothBoard, { view, clock, broker_url }: StatusParts): BoothStatus {
   const { row, info } = board;
   const time = view.now(board.state, clock);
   return {
@@ -54,6 +56,7 @@ function boothStatusOf(board: BoothBoard, { view, clock }: StatusParts): BoothSt
       state: row.state,
       since: row.since,
       generation: row.generation,
+      delivery: isPlain(row) ? (broker_url === null ? "none" : "broker") : "service",
       booth_id: row.record?.booth_id ?? null,
       account: row.record?.account_name ?? null,
       facility: row.record?.facility_name ?? null,

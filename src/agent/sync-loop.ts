@@ -1,5 +1,5 @@
 import { fullJitter } from "../core/backoff.ts";
-import { speaksFor } from "../core/provisioning.ts";
+import { isPlain, speaksFor } from "../core/provisioning.ts";
 import { labelOf } from "../core/stream-label.ts";
 import type { Milliseconds, Seq, StreamId } from "../core/types/units.ts";
 import type {
@@ -9,6 +9,7 @@ import type {
   LinkSession,
   Logger,
   Random,
+  Secrets,
   ServiceLink,
   Store,
   StreamInfo,
@@ -27,6 +28,7 @@ export interface SyncParts {
   readonly store: Store;
   readonly identity: Identity;
   readonly link: ServiceLink;
+  readonly secrets: Secrets;
   readonly service: ServiceBoard;
   readonly booths: readonly BoothBoard[];
   readonly heartbeat_interval_ms: Milliseconds;
@@ -61,7 +63,10 @@ export async function syncLoop(parts: SyncParts, signal: AbortSignal): Promise<v
 /** One session from connect to its end; waits first until there is a booth to speak for. Throws the reason of the end. */
 async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => void): Promise<void> {
   const account = await accountOf(parts);
-  if (account === null) return parts.news.wait(signal);
+  if (account === null) {
+    await letGo(parts);
+    return parts.news.wait(signal);
+  }
   const started = parts.clock.mono();
   const session = await parts.link.connect(account, signal);
   try {
@@ -216,11 +221,21 @@ async function untilBindingsChange(
   while (keyOf(spokenFor(parts)) === before) await parts.news.wait(signal);
 }
 
+/** A service without generations, and no broker: nobody will ever ask for the readings, so they go by age as if they had been. */
+async function letGo(parts: SyncParts): Promise<void> {
+  for (const board of spokenFor(parts).filter(({ row }) => isPlain(row))) {
+    const { acked_seq } = await parts.store.ack(board.info.stream, board.info.sendable_seq);
+    board.info = { ...board.info, acked_seq };
+  }
+}
+
 async function accountOf(parts: SyncParts): Promise<LinkAccount | null> {
   const [bound] = spokenFor(parts);
   if (bound === undefined) return null;
   const mqtt = bound.row.record?.mqtt;
-  const { gateway_id, credential } = await parts.identity.gateway();
+  const own = await parts.identity.gateway();
+  const { gateway_id } = own;
+  const credential = isPlain(bound.row) ? parts.secrets.firstKey() : own.credential;
   const url = mqtt?.url ?? parts.broker_url;
   if (url === null || credential === null) return null;
   return {
@@ -230,6 +245,7 @@ async function accountOf(parts: SyncParts): Promise<LinkAccount | null> {
     client_id: mqtt?.client_id ?? gateway_id,
     username: mqtt?.username ?? gateway_id,
     topic_prefix: mqtt?.topic_prefix ?? `bg/v1/${gateway_id}`,
+    confirmed_by: isPlain(bound.row) ? "broker" : "service",
   };
 }
 

@@ -64,10 +64,23 @@ function boothLines(booth: BoothStatus, status: AgentStatus): string[] {
           `  filters   ${filtersText(now)}`,
           `  program   ${now.plc_program ?? "?"} ${now.plc_program_revision ?? "?"}, firmware ${now.firmware_version ?? "?"}`,
         ]),
-    `  log       ${log.newest_seq.toString()} records, ${log.acked_seq.toString()} acked, ${waiting.toString()} waiting; ${pending}`,
+    `  log       ${log.newest_seq.toString()} records, ${delivered(booth, waiting)}; ${pending}`,
     ...(log.storage === null ? [] : [`  storage   ${storageText(log.storage)}`]),
     ...(log.trouble === "" ? [] : [`  STORE     ${log.trouble}`]),
   ];
+}
+
+/** How far the log has come, and by whose word. */
+function delivered({ log, provisioning }: BoothStatus, waiting: number): string {
+  const acked = log.acked_seq.toString();
+  switch (provisioning.delivery) {
+    case "service":
+      return `${acked} acked, ${waiting.toString()} waiting`;
+    case "broker":
+      return `${acked} handed to the broker, not confirmed by the service, ${waiting.toString()} waiting`;
+    case "none":
+      return "kept here alone: this service takes no readings";
+  }
 }
 
 function filtersText(now: NonNullable<BoothStatus["now"]>): string {

@@ -7,6 +7,7 @@ import mqtt, { type MqttClient } from "mqtt";
 import { exchange, parseAck, settle, type Waiting } from "./acks.ts";
 import { batchOf, helloOf, stateOf, TOPICS, type HelloWire, type StateWire } from "../wire/telemetry.ts";
 import type {
+  BatchOutcome,
   BoothHeartbeat,
   Clock,
   HelloBooth,
@@ -189,6 +190,7 @@ async function sessionOf(parts: MqttLinkParts, { client, account, session }: Ope
       const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, parts.clock.wall());
       const body = await gzipAsync(JSON.stringify(wire));
       if (over) return { kind: "keep", reason: "the session is over" };
+      if (account.confirmed_by === "broker") return handedOver(publish(TOPICS.batch, body));
       return exchange({
         waiting,
         stream,
@@ -205,6 +207,16 @@ async function sessionOf(parts: MqttLinkParts, { client, account, session }: Ope
       client.end(true);
     },
   };
+}
+
+/** The broker's word is all there is. */
+async function handedOver(published: Promise<void>): Promise<BatchOutcome> {
+  try {
+    await published;
+    return { kind: "acked", rejected: [], held_seq: 0 };
+  } catch (error) {
+    return { kind: "keep", reason: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 function helloBoothOf(booth: HelloBooth): HelloWire["booths"][number] {

@@ -2,10 +2,18 @@ import { createHash } from "node:crypto";
 import pRetry from "p-retry";
 import type { Reported, ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
 import type { Clock, Random, ServiceApi, ServiceTime } from "../ports.ts";
+import { PLAIN_GENERATION } from "../core/provisioning-answers.ts";
 import { fullJitter } from "../core/backoff.ts";
-import { provisioningShape, type ClaimWire, type ReportedWire, type UpdateWire } from "../wire/provisioning.ts";
+import {
+  provisioningShape,
+  type ClaimWire,
+  type PlainClaimWire,
+  type ReportedWire,
+  type UpdateWire,
+} from "../wire/provisioning.ts";
 import { answerTime, isoTime } from "../wire/time.ts";
 import { answerOf, dateOf } from "./answer.ts";
+import { findPlain } from "./plain-level.ts";
 import type { HttpClient, HttpRequest } from "./http.ts";
 
 const PATH = "/api/booths_provisioning";
@@ -24,10 +32,20 @@ export interface ServiceApiParts {
 
 /** The provisioning endpoints over HTTP. */
 export function createServiceApi(parts: ServiceApiParts): ServiceApi {
-  const ask = (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => askFor(parts, request);
+  const ask = (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => askFor(parts, request, parseRecord);
   return {
-    lookUp: (key, serial) => ask({ method: "GET", path: `${PATH}/${encodeURIComponent(serial)}`, key }),
+    async lookUp(key, serial) {
+      const answer = await ask({ method: "GET", path: `${PATH}/${encodeURIComponent(serial)}`, key });
+      const isFull = answer.kind === "ok" && answer.value.generation !== null;
+      if (isFull || (answer.kind !== "ok" && answer.kind !== "not_found")) return answer;
+      const plain = await findPlain((path, parse) => askFor(parts, { method: "GET", path, key }, parse), serial);
+      if (answer.kind !== "ok" || plain.kind !== "ok") return plain;
+      const { completion_status, hw_configuration } = answer.value;
+      return { kind: "ok", value: { ...plain.value, completion_status, hw_configuration } };
+    },
     claim: (key, claim) => {
+      const plain: PlainClaimWire = { serial_number: claim.serial };
+      if (claim.is_plain) return ask({ method: "POST", path: PATH, key, body: plain });
       const body: ClaimWire = {
         serial_number: claim.serial,
         gateway: {
@@ -45,8 +63,9 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
     },
     update: (key, serial, change) => {
       const body: UpdateWire = {
-        gateway_id: change.gateway_id,
-        generation: change.generation,
+        ...(change.generation === PLAIN_GENERATION
+          ? {}
+          : { gateway_id: change.gateway_id, generation: change.generation }),
         ...(change.complete ? { completion_status: "COMPLETE" } : {}),
         ...(change.leaving === undefined ? {} : { status: change.leaving.to, reason: change.leaving.reason }),
         ...(change.reported === undefined ? {} : { reported: reportedOf(change.reported) }),
@@ -80,18 +99,22 @@ function parseRecord(body: unknown): ServiceRecord | null {
   return parsed.success ? parsed.data : null;
 }
 
+type Later = Extract<ServiceAnswer<never>, { kind: "keep" }>;
+
 /** Tells p-retry to try once more, and what to answer when it has tried often enough. */
 class TryAgain extends Error {
-  readonly answer: Extract<ServiceAnswer<ServiceRecord>, { kind: "keep" }>;
-  constructor(answer: Extract<ServiceAnswer<ServiceRecord>, { kind: "keep" }>) {
+  readonly answer: Later;
+  constructor(answer: Later) {
     super(answer.reason);
     this.answer = answer;
   }
 }
 
-async function askFor(parts: ServiceApiParts, request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> {
-  const once = async (): Promise<ServiceAnswer<ServiceRecord>> => {
-    const answer = await sendOnce(parts, request);
+type Parse<T> = (body: unknown) => T | null;
+
+async function askFor<T>(parts: ServiceApiParts, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
+  const once = async (): Promise<ServiceAnswer<T>> => {
+    const answer = await sendOnce(parts, request, parse);
     if (answer.kind === "keep" && answer.after_ms === null) throw new TryAgain(answer);
     return answer;
   };
@@ -110,13 +133,13 @@ async function askFor(parts: ServiceApiParts, request: HttpRequest): Promise<Ser
   }
 }
 
-async function sendOnce(parts: ServiceApiParts, request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> {
+async function sendOnce<T>(parts: ServiceApiParts, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
   try {
     const sent = parts.clock.mono();
     const answer = await parts.http.send(request);
     const time = dateOf(answer.headers["date"]);
     if (time !== null) parts.service_time.heard({ time, sent, received: parts.clock.mono() });
-    return answerOf(answer, parseRecord, parts.clock.wall());
+    return answerOf(answer, parse, parts.clock.wall());
   } catch (error) {
     return { kind: "keep", reason: `the service can't be reached: ${describe(error)}`, after_ms: null };
   }

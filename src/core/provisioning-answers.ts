@@ -9,6 +9,17 @@ const NOT_FOUND_RETRY_MS = 900_000;
 const DENIED_RETRY_MS = 900_000;
 const RETRY = { base_ms: 1_000, cap_ms: 300_000 };
 
+/** Stands for the generation at a service that knows none; real ones count from 1. */
+export const PLAIN_GENERATION = 0;
+
+/** Without generations an answer to a claim says little; what the look-up found stays known. */
+function knownOf(row: ProvisioningRow, said: ServiceRecord): ServiceRecord {
+  const { completion_status, hw_configuration } = said;
+  return said.generation === null && row.record !== null
+    ? { ...row.record, completion_status, hw_configuration }
+    : said;
+}
+
 /** What a transition may depend on besides row and event. */
 export interface Surroundings {
   readonly now: EpochMs;
@@ -120,8 +131,9 @@ export function claimed(
 ): ProvisioningRow {
   if (answer.kind === "keep") return retry(row, "claiming", { ...answer, around });
   if (answer.kind !== "ok") return refused(row, answer, around);
-  const { generation } = answer.value;
-  return move(row, around, { state: "claimed", record: answer.value, generation, last_seq: null, leaving: null });
+  const record = knownOf(row, answer.value);
+  const generation = record.generation ?? PLAIN_GENERATION;
+  return move(row, around, { state: "claimed", record, generation, last_seq: null, leaving: null });
 }
 
 export function configured(
@@ -131,7 +143,7 @@ export function configured(
 ): ProvisioningRow {
   if (answer.kind === "keep") return retry(row, "claimed", { ...answer, around });
   if (answer.kind !== "ok") return refused(row, answer, around);
-  return move(row, around, { state: "verifying", record: answer.value });
+  return move(row, around, { state: "verifying", record: knownOf(row, answer.value) });
 }
 
 /** The service's word on giving the booth up. Where it holds another binding, or none, the booth is given up already. */

@@ -1,4 +1,13 @@
-import { claimed, configured, left, lookedUp, move, toClaiming, type Surroundings } from "./provisioning-answers.ts";
+import {
+  claimed,
+  configured,
+  left,
+  lookedUp,
+  move,
+  PLAIN_GENERATION,
+  toClaiming,
+  type Surroundings,
+} from "./provisioning-answers.ts";
 import type { Confirmation, Leaving, ProvisioningRow, ProvisioningState, StreamLabel } from "./types/provisioning.ts";
 import type { ServiceAnswer, ServiceRecord } from "./types/service.ts";
 import type { EpochMs, Seq, Serial, StreamId } from "./types/units.ts";
@@ -83,6 +92,11 @@ export function isBound(row: ProvisioningRow): boolean {
   return row.generation !== null && ["claimed", "configuring", "verifying", "active"].includes(row.state);
 }
 
+/** Bound at a service that knows nothing of gateways: it confirms no reading, and there is no one to tell about devices. */
+export function isPlain(row: ProvisioningRow): boolean {
+  return row.generation === PLAIN_GENERATION;
+}
+
 /** Whether the stream is offered to the service: of a booth taken over by another gateway, what was recorded before. */
 export function speaksFor(row: ProvisioningRow, acked_seq: Seq): boolean {
   if (row.leaving?.reason === WRONG_SERIAL) return false;
@@ -157,9 +171,10 @@ function recordSeen(
   around: Surroundings,
 ): ProvisioningRow {
   const holder = record.gateway?.id ?? null;
+  if (record.generation === null) return isNews(row, record) ? { ...row, record } : row;
   const isOurs = holder === around.gateway_id && record.generation === row.generation;
   if (isOurs) return isNews(row, record) ? { ...row, record } : row;
-  const isLater = (record.generation ?? 0) > (row.generation ?? 0);
+  const isLater = record.generation > (row.generation ?? 0);
   if (isLater && holder !== null && holder !== around.gateway_id) {
     return move(row, around, {
       state: "suspended",

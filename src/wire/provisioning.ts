@@ -1,29 +1,6 @@
 import { z } from "zod";
-import { FILTER_TYPES, type WorkingHours } from "../core/types/booth.ts";
-
-const text = z.coerce.string();
-const optionalText = text.nullish().transform((value) => value ?? null);
-const optionalCount = z.coerce
-  .number()
-  .int()
-  .nonnegative()
-  .nullish()
-  .transform((value) => value ?? null);
-
-const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
-
-/** One shift; a shift that can't be read is left out rather than the whole record refused. */
-const shift = z.object({ day: z.enum(DAYS), enabled: z.boolean(), start: text, stop: text });
-
-const workingHours = z
-  .array(z.unknown())
-  .nullish()
-  .transform((list): WorkingHours[] =>
-    (list ?? []).flatMap((item) => {
-      const parsed = shift.safeParse(item);
-      return parsed.success ? [parsed.data] : [];
-    }),
-  );
+import { FILTER_TYPES } from "../core/types/booth.ts";
+import { optionalCount, optionalText, text, workingHours } from "./fields.ts";
 
 const limits = z.object({
   minutes: z.coerce.number().positive().optional(),
@@ -87,9 +64,13 @@ export interface ReportedWire {
   readonly sent_at: string;
 }
 
-/** Body of `POST /api/booths_provisioning`. */
-export interface ClaimWire {
+/** Body of `POST /api/booths_provisioning` at a service without generations [S]. */
+export interface PlainClaimWire {
   readonly serial_number: string;
+}
+
+/** Body of `POST /api/booths_provisioning`. */
+export interface ClaimWire extends PlainClaimWire {
   readonly gateway: {
     readonly id: string;
     readonly hardware_id: string;
@@ -104,8 +85,9 @@ export interface ClaimWire {
 
 /** Body of `PUT /api/booths_provisioning/{serial_number}`: only fields that the gateway owns. */
 export interface UpdateWire {
-  readonly gateway_id: string;
-  readonly generation: number;
+  /** With the generation; both absent at a service that knows none. */
+  readonly gateway_id?: string;
+  readonly generation?: number;
   readonly completion_status?: "COMPLETE";
   readonly status?: "released" | "decommissioned";
   /** With status: why; wrong_serial takes the stream off the booth. */

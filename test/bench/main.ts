@@ -10,6 +10,7 @@ import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
 import { planFamily } from "./plan.ts";
+import { storeFamily } from "./store.ts";
 import { serviceFamily } from "./service.ts";
 
 /**
@@ -24,6 +25,7 @@ const FAMILIES: readonly Family[] = [
   agentFamily,
   deriveFamily,
   serviceFamily,
+  storeFamily,
 ];
 const RESULTS = new URL("../results/", import.meta.url);
 

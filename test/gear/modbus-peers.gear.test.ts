@@ -1,4 +1,8 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -8,6 +12,7 @@ import type { ModbusAddress } from "../../src/core/types/config.ts";
 import type { FirstOf, ModbusPoint, ModbusTable, ModbusType } from "../../src/core/types/profile.ts";
 import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
 import { modbusLine } from "../../src/drivers/modbus/line.ts";
+import { until } from "../support/eventually.ts";
 import { makeGear, needGear } from "../support/gear.ts";
 import { never } from "../support/modbus-bed.ts";
 import { point, profileOf } from "../support/profiles.ts";
@@ -104,6 +109,35 @@ const serial = (path: string): ModbusAddress => ({
   serial: { path, baud_rate: 19_200, data_bits: 8, parity: "none", stop_bits: 1 },
 });
 
+/**
+ * RTU over TCP as a serial device server gives it: socat between a port and the line. One connection at a time: what the
+ * one before has left behind would take answers from the line.
+ */
+async function behindSocat(path: string): Promise<ModbusAddress> {
+  const port = await freePort();
+  gear.start("socat", [
+    `TCP-LISTEN:${port},bind=127.0.0.1,reuseaddr,fork,max-children=1,nodelay`,
+    `${path},raw,echo=0`,
+  ]);
+  await until(() => isOpen(port), "socat listens");
+  return { host: "127.0.0.1", port, framing: "rtu" };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Listening, by the kernel's own table: a trial connection would take the line from whoever comes next. */
+function isOpen(port: number): boolean {
+  const hex = port.toString(16).toUpperCase().padStart(4, "0");
+  return readFileSync("/proc/net/tcp", "utf8").includes(`0100007F:${hex} 00000000:0000 0A`);
+}
+
 describe("pymodbus", () => {
   const all = items().map((item) =>
     item.type === "string" ? { ...item, byte_order: ORDERS[0] ?? item.byte_order } : item,
@@ -124,27 +158,37 @@ describe("pymodbus", () => {
     await gear.peer("/usr/bin/python3", [script, "serial", far], image);
     await agrees(serial(near), all);
   });
+
+  test("says the same over RTU on a serial line behind socat's TCP port", async () => {
+    const { near, far } = await gear.ptyPair("pymodbus-socat");
+    await gear.peer("/usr/bin/python3", [script, "serial", far], image);
+    await agrees(await behindSocat(near), all);
+  });
 });
 
 describe("libmodbus", () => {
-  /** What libmodbus converts by itself: floats in four orders, integers high word first; the rest as plain registers. */
-  const all = items().filter(
-    ({ type, byte_order, word_order }) =>
-      type === "float32" ||
-      (byte_order === "high_first" &&
-        word_order === "high_first" &&
-        ["uint16", "int16", "uint32", "int32", "int64"].includes(type)),
-  );
+  const all = items();
   const LETTERS = {
     high_first: { high_first: "abcd", low_first: "cdab" },
     low_first: { high_first: "badc", low_first: "dcba" },
   };
-  const KINDS: Readonly<Partial<Record<ModbusType, string>>> = { uint32: "i32", int32: "i32", int64: "i64" };
-  const lines = all.map(({ type, value, address, byte_order, word_order }) =>
-    type === "float32"
-      ? `f32 ${LETTERS[byte_order][word_order]} ${address} ${value}`
-      : `${KINDS[type] ?? "u16"} ${address} ${value}`,
-  );
+  const OWN: Readonly<Partial<Record<ModbusType, string>>> = {
+    uint16: "u16",
+    int16: "u16",
+    uint32: "i32",
+    int32: "i32",
+    int64: "i64",
+  };
+  /** libmodbus converts floats in four orders and most integers high word first; the rest is encoded in C. */
+  const lines = all.map(({ type, value, address, byte_order, word_order }) => {
+    const order = LETTERS[byte_order][word_order];
+    const own = OWN[type];
+    if (type === "float32" || type === "float64") return `f${type.slice(5)} ${order} ${address} ${value}`;
+    if (type === "string") return `str ${address} ${value}`;
+    if (own !== undefined && order === "abcd") return `${own} ${address} ${value}`;
+    const width = pointWidth(point({ type }));
+    return `raw ${width} ${order} ${address} ${type.startsWith("bcd") ? "0x" : ""}${value}`;
+  });
   const bits = BITS.map((bit, address) => `bit ${address} ${bit}`);
   const image = `${[...lines, ...bits, "serve"].join("\n")}\n`;
   const program = join(gear.folder, "libmodbus_server");
@@ -165,5 +209,11 @@ describe("libmodbus", () => {
     const { near, far } = await gear.ptyPair("libmodbus");
     await gear.peer(program, ["serial", far], image);
     await agrees(serial(near), all);
+  });
+
+  test("says the same over RTU on a serial line behind socat's TCP port", async () => {
+    const { near, far } = await gear.ptyPair("libmodbus-socat");
+    await gear.peer(program, ["serial", far], image);
+    await agrees(await behindSocat(near), all);
   });
 });

@@ -79,6 +79,13 @@ export function forget(one: Script): void {
   for (const tag of Object.keys(one.values)) Reflect.deleteProperty(one.values, tag);
 }
 
+/** What came from there on, by index of the entries, was another boot of the box, whose mono began anew. */
+export function reboot({ entries }: Script, from: number): void {
+  for (const entry of entries.splice(from)) {
+    if (entry.kind === "poll") entries.push({ ...entry, boot: "boot-2", mono: entry.mono - MONO0 + 1000 });
+  }
+}
+
 export interface Folded {
   readonly state: DeriveState;
   readonly facts: FactDraft[];

@@ -10,7 +10,7 @@ import { memoryFolder } from "./temporary.ts";
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 export const BUDGET: StoreBudget = { max_bytes: 4_000_000, max_age_ms: 30 * DAY };
-export const FACT_EVERY = 50;
+export const FACT_EVERY = 200;
 
 export interface Bed {
   readonly folder: string;

@@ -72,13 +72,34 @@ const step: fc.Arbitrary<Happening> = fc.record({
   ms: fc.integer({ min: -7_200_000, max: 7_200_000 }),
 });
 
+function part(code: number, ...[min, max]: readonly [number, number]): fc.Arbitrary<Happening> {
+  const ms = fc.integer({ min, max });
+  return fc.record({ kind: fc.constant("mode" as const), code: fc.constant(code), ms });
+}
+
+/** One job as it usually goes, now and then without one of its parts, its spray and bake around what counts. */
+const job: fc.Arbitrary<Happening[]> = fc
+  .tuple(
+    part(3, 100_000, 400_000),
+    fc.option(part(4, 20_000, 100_000)),
+    fc.option(part(3, 20_000, 200_000)),
+    fc.option(part(5, 30_000, 90_000)),
+    fc.option(part(6, 280_000, 400_000)),
+    fc.option(part(8, 60_000, 200_000)),
+    fc.option(part(1, 100_000, 200_000)),
+  )
+  .map((parts) => parts.filter((one) => one !== null));
+
+function walksOf(single: fc.Arbitrary<Happening>): fc.Arbitrary<Happening[]> {
+  const one = single.map((happens) => [happens]);
+  const all = fc.oneof({ weight: 9, arbitrary: one }, { weight: 1, arbitrary: job });
+  return fc.array(all, { minLength: 1, maxLength: 18 }).map((parts) => parts.flat());
+}
+
 /** Walks on a clock that is always right. */
-export const walks = fc.array(happening, { minLength: 1, maxLength: 25 });
+export const walks = walksOf(happening);
 /** Walks in which the wall clock is also put forward and back. */
-export const steppedWalks = fc.array(fc.oneof({ weight: 8, arbitrary: happening }, { weight: 1, arbitrary: step }), {
-  minLength: 1,
-  maxLength: 25,
-});
+export const steppedWalks = walksOf(fc.oneof({ weight: 8, arbitrary: happening }, { weight: 1, arbitrary: step }));
 /** Sizes of the commits, in entries. */
 export const chunkings = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 6 });
 

@@ -48,6 +48,8 @@ export const SERIAL = "ABCD-123-123";
 
 /** Where the booth stands. */
 export interface Facility {
+  /** The service offers what the interface document states, and no more. */
+  readonly plain?: boolean;
   readonly tz: string;
   readonly working_hours?: readonly WorkingHours[];
 }
@@ -67,13 +69,18 @@ export function virtualService(clock: Clock, facility: Facility): VirtualService
 }
 
 function serviceOn(db: Db, clock: Clock, facility: Facility): VirtualService {
-  const service: Service = { db, now: () => clock.wall(), mqttUrl: () => "mqtt://virtual", plain: false };
+  const service: Service = {
+    db,
+    now: () => clock.wall(),
+    mqttUrl: () => "mqtt://virtual",
+    plain: facility.plain ?? false,
+  };
   const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20, passing: null, listener: null };
   const came: unknown[] = [];
   return {
     db,
     way,
-    facility: { working_hours: DEFAULT_HOURS, ...facility },
+    facility: { working_hours: DEFAULT_HOURS, plain: false, ...facility },
     came,
     forgetful: () => serviceOn(forgetfulCopy(db), clock, facility),
     http: {

@@ -66,7 +66,7 @@ function isEdge(state: DeriveState, { tag, value }: PendingReading): boolean {
 function counterReading(fold: Fold, reading: PendingReading, parameters: TagParameters): CounterReading {
   const value = Number(reading.value);
   const before = fold.state.counters[reading.tag];
-  const candidate = { tag: reading.tag, value, parameters, before, fell: false };
+  const candidate = { tag: reading.tag, value, parameters, before };
   const count = before === undefined ? null : countReading(fold.state, candidate, false);
   return { ...candidate, fell: before !== undefined && value < before.raw && count?.kind !== "wrap" };
 }
@@ -89,7 +89,7 @@ function elapsedMs({ clock }: DeriveState, before: CounterState): number {
   return before.boot === clock.boot ? clock.mono - before.mono : clock.now - before.at;
 }
 
-function countReading(state: DeriveState, reading: CounterReading, restarted: boolean): Count {
+function countReading(state: DeriveState, reading: Omit<CounterReading, "fell">, restarted: boolean): Count {
   const { parameters: tag, before, value } = reading;
   if (before === undefined || tag.counter === undefined || state.parameters === null)
     return { kind: "normal", delta: 0 };

@@ -13,5 +13,5 @@ export function pushStage(fold: Fold, bay: number, stage: ClosedStage): void {
 
 /** After no_data into the same mode there is no new start; into another one there is. */
 export function isNewStart(stage: OpenStage): boolean {
-  return stage.mode === "no_data" || stage.before === null || stage.before !== stage.mode;
+  return stage.before !== stage.mode;
 }

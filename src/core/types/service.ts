@@ -73,5 +73,7 @@ export interface Claim {
   readonly claim_id: string;
   readonly expected_generation: number;
   readonly intent: ClaimIntent;
+  /** The service knows nothing of gateways: it gets the serial number alone. */
+  readonly is_plain: boolean;
   readonly confirmed: { readonly by: string; readonly note: string };
 }

@@ -49,6 +49,8 @@ export interface BoothStatus {
     readonly state: ProvisioningState;
     readonly since: EpochMs;
     readonly generation: number | null;
+    /** Who confirms that readings have arrived; none: nobody takes any. */
+    readonly delivery: "service" | "broker" | "none";
     readonly booth_id: string | null;
     readonly account: string | null;
     readonly facility: string | null;

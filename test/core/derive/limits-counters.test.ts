@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { countOf, maxRateOf, type CountKind } from "../../../src/core/derive/counters.ts";
 import type { CounterParameters, TagParameters, TagRole } from "../../../src/core/types/parameters.ts";
-import { run, script, stay } from "../../support/booth.ts";
+import { fold, forget, poll, reboot, run, script, silence, stay, valuesOf } from "../../support/booth.ts";
 import { PARAMETERS, tag } from "../../support/parameters.ts";
 
 /** A row below each limit of counting, one at it, one above. */
@@ -105,5 +105,44 @@ describe("a booth's counter", () => {
     for (const meter of values) stay(booth, 30_000, { mode: 3, meter });
     stay(booth, 5000, { mode: 1 });
     expect(run(booth, parameters).state.counters["meter"]).toMatchObject({ total_steps: total, odd });
+  });
+});
+
+describe("a counter in the PLC's volatile memory that starts over", () => {
+  const counted = (retained: boolean) => ({
+    ...PARAMETERS,
+    tags: {
+      ...PARAMETERS.tags,
+      starts: tag("motor_starts", "", { counter: { step: 1, max_rate_per_h: 60, retained } }),
+    },
+  });
+
+  /** Whether the PLC is taken to have lost its memory. */
+  function isLoss(retained: boolean, gap: number, rebooted: boolean): boolean {
+    const parameters = counted(retained);
+    const booth = script(parameters);
+    stay(booth, 60_000, { mode: 1, starts: 499 });
+    poll(booth, { starts: 500 });
+    silence(booth, gap);
+    forget(booth);
+    const from = booth.entries.length;
+    stay(booth, 60_000, { mode: 1, starts: 0 });
+    if (rebooted) reboot(booth, from);
+    const { facts } = fold(booth.entries, parameters, [3]);
+    return valuesOf(facts, "i").some(({ check }) => check === "memory_loss");
+  }
+
+  it.each([
+    [false, 14_999, false, false],
+    [false, 15_000, false, false],
+    [false, 15_001, false, true],
+    [true, 15_001, false, false],
+    [false, 14_999, true, false],
+    [false, 15_000, true, false],
+    [false, 15_001, true, true],
+    [true, 15_001, true, false],
+  ])("retained %s, not read for %i ms, the box restarted meanwhile %s: a loss of memory %s", (...row) => {
+    const [retained, gap, rebooted, expected] = row;
+    expect(isLoss(retained, gap, rebooted)).toBe(expected);
   });
 });

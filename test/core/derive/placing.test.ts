@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
+import { knownTime } from "../../../src/core/derive/clock.ts";
 import { held, isWitnessed, placesOf, verdictOf, type Hold } from "../../../src/core/derive/placing.ts";
 import type { ClockRecord, LogRecord, Stored } from "../../../src/core/types/record.ts";
+import { fold, script, stay, T0 } from "../../support/booth.ts";
+import { PLAIN } from "../../support/parameters.ts";
 
 const WALL = 1_740_960_000_000;
 
@@ -83,4 +86,15 @@ test("the sync of a boot that has no record yet places all that wait, one after 
     WALL - 1000 - 100,
     WALL - 1000 + 800 - 50,
   ]);
+});
+
+test("time is known up to the last record, or as far as its boot's coverage proves", () => {
+  const booth = script(PLAIN);
+  stay(booth, 60_000, { mode: 3 });
+  const { state } = fold(booth.entries, PLAIN);
+  // The last poll came 1 ms before the end of the minute, in a record that stands at its beginning.
+  expect(state.clock.now).toBe(T0);
+  expect(knownTime(state)).toEqual({ boot: state.clock.boot, now: T0 + 59_999 });
+  const groups = Object.fromEntries(Object.entries(state.groups).map(([name, one]) => [name, { ...one, boot: "x" }]));
+  expect(knownTime({ ...state, groups })).toEqual({ boot: state.clock.boot, now: T0 });
 });

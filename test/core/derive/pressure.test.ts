@@ -126,3 +126,22 @@ describe("a limit reached while nothing is seen", () => {
     expect(last?.quality).toBe(flagged ? "uncertain" : "good");
   });
 });
+
+it.each([
+  [-1, 0, 1],
+  [0, 1, 0],
+  [1, 1, 0],
+])(
+  "a filter changed %i ms from a spray stage's end: %i stage(s) are the old one's, %i the new one's",
+  (by, old, fresh) => {
+    const booth = script(GIVEN);
+    stay(booth, MINUTE, { mode: 1, drop: 0, fan: 100 });
+    stay(booth, 10 * MINUTE, { mode: 3, drop: 60 });
+    const installed_at = T0 + booth.now + by;
+    stay(booth, MINUTE, { mode: 4 });
+    put(booth, { kind: "f", value: { filter: "exhaust_filter", source: "technician", installed_at, flagged: false } });
+    stay(booth, 2 * MINUTE, { mode: 1 });
+    const filter = fold(booth.entries, GIVEN, [6]).state.filters.exhaust_filter;
+    expect([filter?.former?.pressure.drops.length, filter?.current.pressure.drops.length]).toEqual([old, fresh]);
+  },
+);

@@ -1,9 +1,10 @@
 /*
- * A libmodbus server whose registers are encoded by libmodbus's own conversions.
+ * A libmodbus server whose registers are encoded by libmodbus's own conversions, or in C where it has none.
  *
  * usage: libmodbus_server tcp | serial PATH
  * Standard input, until a line "serve":
  *   u16 ADDRESS VALUE | i32 ADDRESS VALUE | i64 ADDRESS VALUE | f32 abcd|cdab|badc|dcba ADDRESS VALUE | bit ADDRESS 0|1
+ *   raw REGISTERS abcd|cdab|badc|dcba ADDRESS INTEGER | f64 abcd|cdab|badc|dcba ADDRESS VALUE | str ADDRESS TEXT
  * Prints "ready PORT" (0 for a serial line) and serves until it is killed.
  */
 #include <arpa/inet.h>
@@ -34,13 +35,40 @@ static void setFloat(modbus_mapping_t *map, const char *order, int address, floa
   }
 }
 
+/* abcd: high word and high byte first; cdab: low word first; badc: low byte first; dcba: both. */
+static void setBits(modbus_mapping_t *map, int width, const char *order, int address, uint64_t bits) {
+  int lowWordFirst = order[0] == 'c' || order[0] == 'd';
+  int lowByteFirst = order[0] == 'b' || order[0] == 'd';
+  for (int i = 0; i < width; i++) {
+    uint16_t word = (uint16_t)(bits >> (16 * (lowWordFirst ? i : width - 1 - i)));
+    map->tab_registers[address + i] = lowByteFirst ? (uint16_t)(word << 8 | word >> 8) : word;
+  }
+}
+
+static void setText(modbus_mapping_t *map, int address, const char *text) {
+  size_t length = strlen(text);
+  for (size_t i = 0; i < length; i += 2) {
+    uint8_t second = i + 1 < length ? (uint8_t)text[i + 1] : 0;
+    map->tab_registers[address + (int)(i / 2)] = (uint16_t)((uint8_t)text[i] << 8 | second);
+  }
+}
+
 static void readImage(modbus_mapping_t *map) {
-  char line[200], order[8];
-  int address;
+  char line[200], order[8], text[100];
+  int address, width;
+  double wide;
+  uint64_t bits;
   long long value;
   float real;
   while (fgets(line, sizeof line, stdin) != NULL && strncmp(line, "serve", 5) != 0) {
     if (sscanf(line, "f32 %7s %d %f", order, &address, &real) == 3) setFloat(map, order, address, real);
+    else if (sscanf(line, "raw %d %7s %d %99s", &width, order, &address, text) == 4) {
+      bits = text[0] == '-' ? (uint64_t)strtoll(text, NULL, 0) : strtoull(text, NULL, 0);
+      setBits(map, width, order, address, bits);
+    } else if (sscanf(line, "f64 %7s %d %lf", order, &address, &wide) == 3) {
+      memcpy(&bits, &wide, sizeof bits);
+      setBits(map, 4, order, address, bits);
+    } else if (sscanf(line, "str %d %99s", &address, text) == 2) setText(map, address, text);
     else if (sscanf(line, "u16 %d %lld", &address, &value) == 2) map->tab_registers[address] = (uint16_t)value;
     else if (sscanf(line, "i32 %d %lld", &address, &value) == 2) {
       MODBUS_SET_INT32_TO_INT16(map->tab_registers, address, (int32_t)value);

@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { storeCommand } from "../../../simulators/service/admin/actions.ts";
 import { row } from "../../../simulators/service/db.ts";
+import { evaluateAccount } from "../../../simulators/service/events/evaluate.ts";
 import { HttpError } from "../../../simulators/service/http/errors.ts";
 import type { Call } from "../../../simulators/service/http/operation.ts";
 import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
@@ -59,11 +60,34 @@ function hostileState(random: Random): unknown {
   return spoilt(random, { v: 1, online: true, session: "s", booths: random.next() < 0.5 ? booths : booths.reverse() });
 }
 
+const DEFINITION = { name: "e", category: "Other", evaluation_period: "daily", min_duration: 0, booth_ids: ["b1"] };
+
 const QUERIES = [
   {},
   { start: "2026-01-01 00:00:00Z", end: "2027-01-01 00:00:00Z", tags: TAGS.join(","), limit: "1000" },
   { includes: "cycle_count:utilization_times:energy_usage:bake_time:overuse_data", format: "csv", tags: "mode" },
 ];
+
+const WATCHERS: readonly (readonly [method: string, path: string, body: unknown])[] = [
+  ["PUT", "/api/alert_types", { name: "a", type: "time", base_tag: "mode", threshold: 1 }],
+  ["PUT", "/api/alert_types", { name: "b", type: "tag", base_tag: "mode" }],
+  ["PUT", "/api/alert_types", { name: "c", type: "tag_threshold", base_tag: "gas", extra_tag: "energy", threshold: 1 }],
+  [
+    "PUT",
+    "/api/alert_types",
+    { name: "d", type: "value_threshold", base_tag: "gas", threshold: 1, condition_over: 60 },
+  ],
+  ["POST", "/api/event_definitions", { ...DEFINITION, event_type: "tag", rules: [{ tag: "mode", op: ">", value: 2 }] }],
+];
+
+/** Alert types of each kind and an event definition, which look at whatever the gateway sends. */
+async function watch({ service, caller }: Bench): Promise<void> {
+  for (const [method, path, body] of WATCHERS) {
+    const operation = OPERATIONS.find((one) => one.method === method && one.path === path);
+    const at = { service, caller: caller("admin"), now: EPOCH - HOUR, params: {}, query: {}, headers: {}, body };
+    expect((await operation?.handle(at))?.status).toBeLessThan(300);
+  }
+}
 
 /** What anybody who looks at the booth gets told that isn't an answer or a refusal. */
 async function failures({ service, caller }: Bench): Promise<string[]> {
@@ -108,18 +132,22 @@ describe("whatever a gateway sends", () => {
 
   it("no report fails for it", async () => {
     const random = seededRandom(seed);
-    let taken = 0;
+    let [taken, alerts] = [0, 0];
     for (let round = 0; round < ROUNDS; round += 1) {
       const bench = boundBench();
+      await watch(bench);
       bench.ingest(batchOf(script(COUNTING).stage("spray", HOUR).stage("bake", HOUR).stage("off", HOUR).records()));
       const epoch = random.next() < 0.9 ? EPOCH : pick(random, [0, 1e15, 1e300, -1e300]);
       const ack = bench.ingest(batchOf(hostileRecords(random), { s0: 1000, epoch }));
       taken += ack.n - ack.reject.length;
       const payload = Buffer.from(JSON.stringify(hostileState(random)));
       takeUplink(bench.db, { gateway: "gw-1", topic: "state", payload, now: EPOCH + 5 * HOUR });
+      evaluateAccount(bench.db, "acc-demo-body-shop", EPOCH + 48 * HOUR);
+      alerts += row<{ n: number }>(bench.db, "SELECT count(*) AS n FROM alerts")?.n ?? 0;
       expect(await failures(bench)).toEqual([]);
     }
     expect(taken).toBeGreaterThan(ROUNDS * 10);
+    expect(alerts).toBeGreaterThan(0);
   });
 
   it("no message breaks the service, and none but a batch adds a record", () => {

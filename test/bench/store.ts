@@ -1,0 +1,102 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { deviceBytesPerDay } from "./device-bytes.ts";
+import { comparedFigure, notMeasured, type BenchOptions, type Family, type Figure } from "./figure.ts";
+import { BITS_PER_POLL, CHANGES_PER_POLL } from "./sixty-tags.ts";
+import { fillStore } from "./store-filled.ts";
+
+/** What storing 60 tags at 1 Hz costs: flash, bytes, a restart, a day's history. */
+
+const START = fileURLToPath(new URL("store-start.ts", import.meta.url));
+const POLLS_PER_DAY = 86_400;
+/** Commits measured, once the file and its write-ahead log have their usual size. */
+const COMMITS = { quick: 150, full: 720 };
+/** The naive schema writes so much that a few commits tell. */
+const NAIVE_COMMITS = 60;
+const TARGET_MB = { 1: null, 10: 100, 60: 20 } as const;
+
+function flashFigures(every_s: 1 | 10 | 60, commits: number): Figure[] {
+  const seconds = every_s * commits;
+  const ours = deviceBytesPerDay({ way: "store", seconds, every_s }) / 1e6;
+  const file = deviceBytesPerDay({ way: "file", seconds, every_s }) / 1e6;
+  const naive = deviceBytesPerDay({ way: "naive", seconds: every_s * NAIVE_COMMITS, every_s }) / 1e6;
+  const name = `store.mb_per_day_${every_s}s`;
+  const figure = comparedFigure({
+    name,
+    value: ours,
+    unit: "MB",
+    anchor: file,
+    atMost: 3,
+    of: "the same rows appended to a file with fdatasync",
+  });
+  const most = TARGET_MB[every_s];
+  const isReached = figure.reached === true && (most === null || ours <= most);
+  const target = most === null ? figure.target : `${figure.target}, and at most ${most} MB`;
+  return [
+    { ...figure, target, reached: isReached },
+    shown(`store.naive_mb_per_day_${every_s}s`, naive, "MB"),
+    shown(`store.file_mb_per_day_${every_s}s`, file, "MB"),
+  ];
+}
+
+/** Shown beside the others, nothing to reach. */
+function shown(name: string, value: number, unit: string): Figure {
+  return { name, value, unit, anchor: null, ratio: null, target: "", reached: null };
+}
+
+function atMost(name: string, [value, unit]: readonly [number, string], most: number): Figure {
+  const target = `at most ${most} ${unit}`;
+  return { name, value, unit, anchor: null, ratio: null, target, reached: value <= most };
+}
+
+interface Started {
+  readonly start: { readonly ms: number; readonly cpu_ms: number };
+  readonly history: { readonly ms: number; readonly cpu_ms: number };
+  readonly memory_mb: number;
+}
+
+function sizeFigures(days: number): Figure[] {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  try {
+    const { changes, packed_bytes, file_bytes } = fillStore(folder, days);
+    const told = execFileSync(process.execPath, [START, folder, days.toString()], { encoding: "utf8" });
+    // The program prints its own shape.
+    const { start, history, memory_mb } = JSON.parse(told) as Started;
+    const bound = BITS_PER_POLL / 8 / CHANGES_PER_POLL;
+    const bytes = packed_bytes / changes;
+    return [
+      {
+        name: "store.bytes_per_change",
+        value: bytes,
+        unit: "B",
+        anchor: bound,
+        ratio: bytes / bound,
+        target: "at most 1.2 B in closed chunks (anchor: the entropy)",
+        reached: bytes <= 1.2,
+      },
+      atMost("store.file_bytes_per_change", [file_bytes / changes, "B"], 1.3),
+      atMost("store.mb_for_30_days", [(file_bytes / days) * (30 / 1e6), "MB"], 64),
+      shown(`store.start_${days}_days_cpu_ms`, start.cpu_ms, "ms"),
+      atMost(`store.start_${days}_days_ms`, [start.ms, "ms"], 3_000),
+      atMost("query.history_day_cpu_ms", [history.cpu_ms, "ms"], 18),
+      shown("memory.store_mb", memory_mb, "MB"),
+    ];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
+  const commits = quick ? COMMITS.quick : COMMITS.full;
+  const hasCompiler = spawnSync("cc", ["--version"]).status === 0;
+  const flash = hasCompiler
+    ? ([1, 10, 60] as const).flatMap((every_s) => flashFigures(every_s, commits))
+    : [notMeasured("store.mb_per_day_10s", "MB", "there is no C compiler for the recorder of writes")];
+  const bound = shown("store.entropy_mb_per_day", (BITS_PER_POLL / 8) * (POLLS_PER_DAY / 1e6), "MB");
+  return Promise.resolve([...flash, bound, ...sizeFigures(quick ? 1 : 30)]);
+}
+
+export const storeFamily: Family = { name: "store", run };

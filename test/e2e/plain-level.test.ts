@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import { rows } from "../../simulators/service/db.ts";
+import { gatewayFigures, openSource } from "../support/figures.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { SERIAL } from "../support/virtual-service.ts";
+import { virtualSite } from "../support/virtual-site.ts";
+
+/** Mon 2026-03-02 07:50 in Denver. */
+const START = Date.UTC(2026, 2, 2, 14, 50);
+const MINUTE = 60_000;
+
+it("at a service that states no more than its interface: the booth is found, claimed and complete; readings stay here and go by age", async () => {
+  const folder = temporaryFolder();
+  const site = virtualSite({ folder, scenario: "busy-day", start: START, facility: { plain: true } });
+  const requests: string[] = [];
+  site.service.way.passing = (what, { method, path, body, headers }) => {
+    if (what === "request")
+      requests.push(`${method} ${path} ${JSON.stringify(body ?? null)} ${JSON.stringify(headers ?? null)}`);
+    return Promise.resolve();
+  };
+  const agent = await site.start();
+  const booth = () => agent.status().booths[0];
+  await site.clock.runUntil(() => booth()?.provisioning.state === "active", 10 * MINUTE);
+  expect(booth()).toMatchObject({
+    serial: SERIAL,
+    provisioning: { delivery: "none", booth_id: "b-1", facility: "Main Street", reason: "" },
+  });
+  await site.clock.run(40 * MINUTE);
+  const log = booth()?.log;
+  expect(log?.newest_seq).toBeGreaterThan(100);
+  expect(log?.acked_seq).toBe(log?.newest_seq);
+  expect(site.service.came).toEqual([]);
+  // What was asked names nothing of our own: no gateway, no stream, no generation, nothing reported.
+  const changing = requests.filter((text) => !text.startsWith("GET"));
+  expect(changing).toEqual([
+    `POST /api/booths_provisioning {"serial_number":"${SERIAL}"} null`,
+    `PUT /api/booths_provisioning/${SERIAL} {"completion_status":"COMPLETE"} null`,
+  ]);
+  expect(rows(site.service.db, "SELECT gateway_id, completion_status FROM provisionings")).toEqual([
+    { gateway_id: null, completion_status: "COMPLETE" },
+  ]);
+  await site.stop();
+  const { source, close } = openSource(folder, site.clock.wall());
+  const { minutes } = gatewayFigures(source, { start: START + MINUTE, end: START + 40 * MINUTE });
+  expect(minutes["No Data"] ?? 0).toBeLessThan(0.1);
+  close();
+  expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
+  site.close();
+});
+
+it("at such a service an unknown serial number is not found, and a network error is no unknown number", async () => {
+  const site = virtualSite({
+    folder: temporaryFolder(),
+    scenario: "busy-day",
+    start: START,
+    facility: { plain: true },
+    unnamed: true,
+  });
+  const agent = await site.start();
+  const state = (): string | undefined => agent.status().booths[0]?.provisioning.state;
+  await agent.enterSerial("booth-1", "WXYZ-999", { by: "alex", note: "" });
+  await site.clock.runUntil(() => state() === "not_found", MINUTE);
+  site.service.way.down = true;
+  await agent.enterSerial("booth-1", SERIAL, { by: "alex", note: "" });
+  await site.clock.runUntil(() => state() === "queued", 5 * MINUTE);
+  site.service.way.down = false;
+  await site.clock.runUntil(() => state() === "active", 30 * MINUTE);
+  site.close();
+});
