@@ -22,6 +22,7 @@ import { recordCommand } from "./cli/record.ts";
 import { releaseCommand } from "./cli/release.ts";
 import { runCommand } from "./cli/run.ts";
 import { schemasCommand } from "./cli/schemas.ts";
+import { storeCommand } from "./cli/store.ts";
 import { statusCommand } from "./cli/status.ts";
 import { tagsCommand } from "./cli/tags.ts";
 import { createHttpClient } from "./cloud/http.ts";
@@ -37,7 +38,9 @@ import type { BoothConfig } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
+import { holeKeepers } from "./drivers/modbus/hole-keeper.ts";
 import { modbusLinks } from "./drivers/modbus/links.ts";
+import { opcuaLibrary } from "./drivers/opcua/library.ts";
 import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
 import { driverTools } from "./drivers/tools.ts";
 import { ownLinkDriver } from "./drivers/own-link.ts";
@@ -48,6 +51,7 @@ import { systemRandom } from "./platform/random.ts";
 import { firstKey } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
+import { storeFiles } from "./store/files.ts";
 import { lockFolder } from "./store/lock.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
@@ -83,6 +87,7 @@ export async function main(argv: readonly string[]): Promise<void> {
       tagsCommand(tools),
       detectCommand(tools),
       probeCommand(tools),
+      storeCommand(storeFiles(() => Date.now())),
       recordCommand(tools),
       schemasCommand,
     ],
@@ -132,11 +137,13 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
   const key = firstKey(config.service, io.environment);
   const wall = (): EpochMs => clock.wall();
   const links: Links = {
-    modbus: modbusLinks(() => clock.mono()),
+    modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
+    keeperOf: await holeKeepers({ identity, log }, booths),
     pki: opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log }),
     wall,
     log,
   };
+  await loadDrivers(booths);
   const agent = await startAgent(
     {
       clock,
@@ -164,6 +171,7 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
       api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
       link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),
       booths: booths.map((booth) => setupOf(booth, links)),
+      certificates: () => links.pki.certificates(),
       disabled: refused.map(disabledOf),
     },
     io.signal,
@@ -207,6 +215,11 @@ function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentParts
   return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
 }
 
+/** Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it. */
+async function loadDrivers(booths: readonly ReadyBooth[]): Promise<void> {
+  if (booths.some(({ config }) => config.opcua !== undefined)) await opcuaLibrary();
+}
+
 function setupOf({ config: booth, profile }: ReadyBooth, links: Links): BoothSetup {
   return {
     config: booth,
@@ -220,6 +233,7 @@ function setupOf({ config: booth, profile }: ReadyBooth, links: Links): BoothSet
 /** What the links of several booths share. */
 interface Links {
   readonly modbus: ReturnType<typeof modbusLinks>;
+  readonly keeperOf: Awaited<ReturnType<typeof holeKeepers>>;
   readonly pki: OpcuaPki;
   readonly wall: () => EpochMs;
   readonly log: Logger;
@@ -228,10 +242,11 @@ interface Links {
 type Way = Pick<BoothSetup, "makeDriver" | "link" | "probe_ms" | "settle_ms" | "idle_close_ms">;
 
 /** A profile of another protocol than the booth's link costs this booth alone. */
-function wayTo(booth: BoothConfig, profile: Profile, { modbus, ...links }: Links): Way {
+function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, ...links }: Links): Way {
   if (booth.modbus !== undefined && profile.protocol === "modbus") {
     const { idle_close_ms } = profile.quirks;
-    return { ...modbus(booth.modbus, profile), ...(idle_close_ms === undefined ? {} : { idle_close_ms }) };
+    const way = modbus(booth.modbus, profile, keeperOf(booth.id));
+    return { ...way, ...(idle_close_ms === undefined ? {} : { idle_close_ms }) };
   }
   // A link of its own, by a name that no Modbus address has.
   const link = `booth ${booth.id}`;

@@ -85,6 +85,8 @@ export interface Driver {
 export interface Tail {
   /** Entries that an earlier process left behind, oldest first. */
   leftover(): readonly TakenEntry[];
+  /** Lines in its midst that can't be read, each an entry or more; absent: none can be. */
+  damaged?(): number;
   /** Returns once the entry is out of this process's hands. */
   append(entry: TakenEntry): void;
   /** Entries of the stream up to this take number are durable and may be dropped. */
@@ -194,6 +196,9 @@ export interface Identity {
   provisioning(booth: BoothId): Promise<unknown>;
   /** One transaction, durable and copied when it resolves. */
   setProvisioning(booth: BoothId, row: unknown): Promise<void>;
+  /** What drivers learned of the booth's device, as they wrote it; undefined: nothing yet. Losing it costs a request or two. */
+  learned(booth: BoothId): Promise<unknown>;
+  setLearned(booth: BoothId, what: unknown): Promise<void>;
 }
 
 /** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */

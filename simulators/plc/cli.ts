@@ -1,7 +1,9 @@
 import { parseArgs } from "node:util";
 import { clockFromNow, readClockFile, scaledClock } from "../clock.ts";
 import { findScenario, SCENARIOS } from "./scenarios/all.ts";
+import { startControl } from "./control.ts";
 import { startPlc } from "./start.ts";
+import type { Control } from "./control.ts";
 import type { Profile } from "../../src/core/types/profile.ts";
 import type { PlcOptions, RunningPlc } from "./start.ts";
 
@@ -39,6 +41,7 @@ Plays a paint booth behind a Modbus TCP server on 127.0.0.1 until Ctrl-C.
                       (default: now, so a daily one has the local day so far behind it)
   --serial TEXT       the serial number in the PLC
   --profile FILE      the register map (default: the CLICK-like booth)
+  --control-port N    HTTP on 127.0.0.1: GET, POST, DELETE /manners switches its manners, GET /counts
   --truth FILE        write what really happens as JSON lines
   --clock FILE        share the simulated time of a site instead of --speed
   --list              list the scenarios
@@ -63,6 +66,7 @@ function readOptions(argv: readonly string[]) {
         start: { type: "string" },
         serial: { type: "string" },
         profile: { type: "string" },
+        "control-port": { type: "string" },
         truth: { type: "string" },
         clock: { type: "string" },
         list: { type: "boolean", default: false },
@@ -184,6 +188,19 @@ function untilStopped(signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
+async function controlOf(options: Options, plc: RunningPlc, io: PlcIo): Promise<Control | null> {
+  const port = options["control-port"];
+  if (port === undefined) return null;
+  const wanted = numberOf("control-port", port, PORTS);
+  const control = await startControl(plc, wanted).catch(async (cause: unknown) => {
+    await plc.stop();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(`Port ${wanted} can't be had for --control-port: ${reason}`, { cause });
+  });
+  io.out(`plc: manners and counts at http://127.0.0.1:${control.port}`);
+  return control;
+}
+
 async function play(options: Options, io: PlcIo): Promise<void> {
   const chosen = await plcOptions(options, io);
   const plc = await startOrSay(chosen);
@@ -192,7 +209,9 @@ async function play(options: Options, io: PlcIo): Promise<void> {
   if (plc.opcua !== null) {
     io.out(`plc: OPC UA on ${plc.opcua.endpoint}, certificate SHA-256 ${plc.opcua.fingerprint()}`);
   }
+  const control = await controlOf(options, plc, io);
   await untilStopped(io.signal);
+  await control?.close();
   await plc.stop();
   io.out(`plc: stopped after ${plc.counts.requests} requests on ${plc.counts.connections} connections.`);
 }

@@ -18,6 +18,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
 
   --port N         HTTP port (default 8080; 0 = any free one)
   --mqtt-port N    MQTT port (default 1883; 0 = any)
+  --broker URL     use this MQTT broker in place of the embedded one; its password stands in $BROKER_PASSWORD
   --admin-port N   port for tests: oracle and faults (default: none)
   --data DIR       folder of the database (default ./data/service)
   --api-key KEY    first key, scope provision (with --serial)
@@ -31,6 +32,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
 const OPTIONS = {
   port: { type: "string", default: "8080" },
   "mqtt-port": { type: "string", default: "1883" },
+  broker: { type: "string" },
   "admin-port": { type: "string" },
   data: { type: "string", default: "./data/service" },
   "api-key": { type: "string" },
@@ -90,19 +92,29 @@ async function start(values: Values, io: CommandIo): Promise<RunningService> {
   const ports = { port: Number(values.port), mqttPort: Number(values["mqtt-port"]) };
   const adminPort = values["admin-port"];
   const admin = adminPort === undefined ? {} : { adminPort: Number(adminPort) };
-  const running = await startService({ dataDir: values.data, ...ports, ...admin, clock, plain: values.plain });
+  const password = process.env["BROKER_PASSWORD"];
+  const broker = values.broker === undefined ? {} : { broker: { url: values.broker, password } };
+  const options = { dataDir: values.data, ...ports, ...admin, ...broker, clock, plain: values.plain };
+  const running = await startService(options);
+  try {
+    await seed(running, values, { ...io, now: clock.wall() });
+    return running;
+  } catch (cause) {
+    await running.stop();
+    throw cause;
+  }
+}
+
+async function seed({ db }: RunningService, values: Values, io: CommandIo & { readonly now: number }): Promise<void> {
+  const { now, signal, show = (): void => undefined } = io;
   const { serial } = values;
   const [provisionKey, adminKey] = [values["api-key"], values["admin-key"]];
   const keys = {
     ...(provisionKey === undefined ? {} : { provisionKey }),
     ...(adminKey === undefined ? {} : { adminKey }),
   };
-  if (serial !== undefined) seedSite(running.db, { serial, ...keys, now: clock.wall() });
-  if (values.seed !== undefined) {
-    const show = io.show ?? ((): void => undefined);
-    io.err(await seedFullDemo(running.db, { now: clock.wall(), signal: io.signal, show }));
-  }
-  return running;
+  if (serial !== undefined) seedSite(db, { serial, ...keys, now });
+  if (values.seed !== undefined) io.err(await seedFullDemo(db, { now, signal, show }));
 }
 
 function checkPort(name: string, text: string | undefined): void {

@@ -11,7 +11,8 @@ import { startEvaluator } from "./events/evaluator.ts";
 import type { Service } from "./http/operation.ts";
 import { buildHttp } from "./http/server.ts";
 import { startBroker } from "./mqtt/broker.ts";
-import type { RunningBroker } from "./mqtt/broker.ts";
+import type { RunningBroker } from "./mqtt/deliver.ts";
+import { joinBroker } from "./mqtt/external.ts";
 import { OPERATIONS } from "./resources/table.ts";
 
 const HOST = "127.0.0.1";
@@ -22,6 +23,8 @@ export interface ServiceOptions {
   /** 0 = any free port. */
   readonly port: number;
   readonly mqttPort: number;
+  /** A broker that is there already, in place of one of our own. */
+  readonly broker?: { readonly url: string; readonly password?: string | undefined };
   /** Absent: no admin port. */
   readonly adminPort?: number;
   readonly clock: { wall(): number };
@@ -79,9 +82,12 @@ async function startParts(options: ServiceOptions, { db, started, stop }: Parts)
     plain: options.plain ?? false,
   };
   const { log } = options;
-  const broker = await startBroker({ service, faults, port: options.mqttPort, log });
+  const broker =
+    options.broker === undefined
+      ? await startBroker({ service, faults, port: options.mqttPort, log })
+      : await joinBroker({ service, faults, ...options.broker, log });
   started.push(broker.stop);
-  mqttUrl = `mqtt://${HOST}:${broker.port}`;
+  mqttUrl = broker.url;
   started.push(startEvaluator(service, log).stop);
   const url = await listen(buildHttp({ service, operations: OPERATIONS, faults, log }), {
     port: options.port,

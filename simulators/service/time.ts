@@ -15,6 +15,14 @@ export function parseTime(text: string): number | undefined {
   return same && back.getUTCMinutes() === minute && back.getUTCSeconds() === second ? time : undefined;
 }
 
+/** The last instant that the spellings have, and what a clock that was never set may show at least. */
+export const LAST_INSTANT = 253_402_300_799_999;
+export const FIRST_INSTANT = -86_400_000;
+
+export function isInstant(time: number): boolean {
+  return time >= FIRST_INSTANT && time <= LAST_INSTANT;
+}
+
 /** "2025-02-17 10:00:00Z", cut to the second. */
 export function formatTime(time: number): string {
   return `${new Date(Math.floor(time / 1000) * 1000).toISOString().slice(0, 19).replace("T", " ")}Z`;

@@ -1,4 +1,5 @@
 import { serialTagOf } from "../core/plc-identity.ts";
+import type { KnownCertificate } from "../core/certificates.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
@@ -24,6 +25,8 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly booths: readonly BoothSetup[];
   /** Configured booths that can't be run; told, and nothing else. */
   readonly disabled?: readonly Omit<DisabledBooth, "since">[];
+  /** Certificates that links depend on, for people to be told in time. */
+  readonly certificates?: () => readonly KnownCertificate[];
   readonly api: ServiceApi;
   readonly link: ServiceLink;
   readonly secrets: Secrets;

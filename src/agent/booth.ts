@@ -113,6 +113,7 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
   };
   const clock = openClock(parts, { board, intake, leftover });
   logParameters();
+  tellDamagedTail(tail, intake);
   return { setup, board, intake, committer, logParameters, ...clock };
 }
 
@@ -178,6 +179,15 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
     leftover,
   );
   return committer;
+}
+
+/** Readings that were taken and are in no log: whoever looks at this time must know. */
+function tellDamagedTail(tail: Tail, intake: Intake): void {
+  const damaged = tail.damaged?.() ?? 0;
+  if (damaged === 0) return;
+  const detail = `${damaged.toString()} entries of the tail file were damaged: polls taken before the last stop are missing`;
+  const value = { event: "tail_damaged", detail };
+  intake.record((when) => ({ kind: "e", ...when, tag: "", value, quality: "good" }));
 }
 
 function tellFacts(log: Logger, booth: BoothId, facts: readonly Fact[]): void {

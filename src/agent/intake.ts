@@ -5,7 +5,7 @@ import type { EventRecord, LogRecord } from "../core/types/record.ts";
 import type { Sample } from "../core/types/sample.ts";
 import type { Trouble } from "../core/types/status.ts";
 import type { TagName } from "../core/types/units.ts";
-import type { TakenEntry } from "../core/types/taken.ts";
+import type { TakenChange, TakenEntry } from "../core/types/taken.ts";
 import type { Clock, StreamInfo, Tail } from "../ports.ts";
 import { attribution, type IdentityParts } from "./attribution.ts";
 
@@ -94,7 +94,6 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
       const now = when();
       const { mono } = now;
       const parameters = parts.parameters();
-      const tags = parameters.tags;
       if (parameters !== rules.of) rules = { of: parameters, tags: logRules(parameters) };
       const before = filters.get(group) ?? EMPTY_FILTER;
       const { state, changes } = filterChanges(before, { mono, samples }, rules.tags);
@@ -107,11 +106,9 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         ...now,
         group,
         answered: true,
-        changes: changes.map(({ tag, value, quality, source_at }) =>
-          source_at === undefined ? ([tag, value, quality] as const) : ([tag, value, quality, source_at] as const),
-        ),
+        changes: changes.map(changeOf),
       };
-      hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(tags, tag)));
+      hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(parameters.tags, tag)));
       const looked = oddEvents(odd, { mono, samples });
       odd = looked.state;
       for (const value of looked.events) event(value, false);
@@ -122,6 +119,10 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
       hand({ kind: "record", take: ++take, stream, record: make(when()) }, true);
     },
   };
+}
+
+function changeOf({ tag, value, quality, source_at }: Sample): TakenChange {
+  return source_at === undefined ? [tag, value, quality] : [tag, value, quality, source_at];
 }
 
 function isUrgent(tags: Parameters["tags"], tag: TagName): boolean {

@@ -1,3 +1,5 @@
+import { certificateStatus } from "../core/certificates.ts";
+import type { KnownCertificate } from "../core/certificates.ts";
 import { labelOf } from "../core/stream-label.ts";
 import type { AgentStatus, BoothStatus, DisabledBooth } from "../core/types/status.ts";
 import type { EpochMs, Milliseconds } from "../core/types/units.ts";
@@ -17,6 +19,7 @@ export interface StatusParts {
   readonly service: ServiceBoard;
   readonly boards: readonly BoothBoard[];
   readonly disabled?: readonly Omit<DisabledBooth, "since">[];
+  readonly certificates?: () => readonly KnownCertificate[];
 }
 
 export function statusOf(parts: StatusParts): AgentStatus {
@@ -31,6 +34,7 @@ export function statusOf(parts: StatusParts): AgentStatus {
     service: { ...parts.service.link, url: parts.service_url },
     booths: parts.boards.map((board) => boothStatusOf(board, parts)),
     disabled: (parts.disabled ?? []).map((booth) => ({ ...booth, since: parts.started_at })),
+    certificates: (parts.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
     loss_window_ms: parts.commit_interval_ms,
   };
 }

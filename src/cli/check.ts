@@ -1,6 +1,7 @@
 import type { ConfigError } from "../config/config-error.ts";
 import { inspectConfig, type UsableConfig } from "../config/usable.ts";
 import { plcAddress } from "../core/plc-address.ts";
+import { addressTable } from "./address-table.ts";
 import { AGENT_OPTIONS, configPath } from "./agent-client.ts";
 import { EXIT, type Command } from "./command.ts";
 
@@ -8,7 +9,10 @@ export const checkCommand: Command = {
   name: "check",
   operands: "",
   summary: "read configuration and profiles and say what is wrong with them; needs no agent",
-  options: AGENT_OPTIONS,
+  options: {
+    ...AGENT_OPTIONS,
+    addresses: { value: "", text: "show what each Modbus tag's address was taken for, in every notation" },
+  },
   notes: [
     "A mistake is shown with file, line and column. Exit code 78: there is one. The agent leaves out a booth with a mistake",
     "and runs the others; it refuses a file with a mistake outside the booths.",
@@ -19,6 +23,7 @@ export const checkCommand: Command = {
     const errors = [...(usable.fatal === null ? [] : [usable.fatal]), ...usable.refused.map(({ error }) => error)];
     if (values["json"] === true) io.out(`${JSON.stringify(jsonOf(path, usable), null, 2)}\n`);
     else if (errors.length === 0) io.out(textOf(path, usable));
+    if (values["addresses"] === true && values["json"] !== true) io.out(addressesText(usable));
     for (const error of errors) io.err(`${error.full()}\n`);
     return Promise.resolve(errors.length === 0 ? EXIT.ok : EXIT.config);
   },
@@ -30,6 +35,16 @@ function textOf(path: string, usable: UsableConfig): string {
       `  ${one.booth}: ${one.profile}, ${one.tags.toString()} tags, PLC at ${one.plc}, serial ${one.serial ?? "to be entered on site"}`,
   );
   return [`${path} is in order: service ${usable.config.service.url}`, ...lines, ""].join("\n");
+}
+
+function addressesText({ booths }: UsableConfig): string {
+  return booths
+    .map(({ config: { id }, profile }) => {
+      const head = `\n${id}: ${profile.name} ${profile.version}`;
+      if (profile.protocol !== "modbus") return `${head}: variables of an OPC UA server have no such addresses\n`;
+      return `${head}\n${addressTable(profile.tags)}`;
+    })
+    .join("");
 }
 
 function jsonOf(path: string, usable: UsableConfig): unknown {

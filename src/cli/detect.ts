@@ -2,6 +2,8 @@ import { parseAddress, type TableAddress } from "../config/profile-address.ts";
 import { findProfile, SHIPPED_PROFILES } from "../config/profile.ts";
 import { candidateOf, DETECTABLE, NEAR, ordersFor, placesOf, rank, USUAL, widthOfType } from "../core/detect.ts";
 import type { Candidate, Clues, DetectableType, OrderPair, Place, Ranked } from "../core/detect.ts";
+import { modbusAddressText } from "../core/modbus-address.ts";
+import type { ModbusAddress } from "../core/types/config.ts";
 import type { ModbusProfile, ModbusTag } from "../core/types/profile.ts";
 import { AGENT_OPTIONS } from "./agent-client.ts";
 import { CommandError, EXIT, type Command, type Io, type Values } from "./command.ts";
@@ -23,6 +25,7 @@ export function detectCommand(tools: PlcTools): Command {
       ...AGENT_OPTIONS,
       host: { value: "HOST", text: "the PLC (default: the booth's of the configuration)" },
       port: { value: "PORT", text: `its Modbus TCP port (default the booth's, else ${MODBUS_PORT})` },
+      rtu: { value: "", text: "RTU frames over TCP at --host; a booth's own way, serial lines too, is known already" },
       unit: { value: "N", text: "its unit id (default the booth's or the profile's, else 1)" },
       booth: { value: "BOOTH", text: "whose profile has the tag, where the configuration has several booths" },
       profile: { value: "NAME", text: "take the tag from this shipped profile, without a configuration" },
@@ -49,7 +52,7 @@ export function detectCommand(tools: PlcTools): Command {
 }
 
 interface Wanted {
-  readonly device: { readonly host: string; readonly port: number };
+  readonly device: ModbusAddress;
   readonly unit: number;
   readonly places: readonly Place[];
   readonly types: readonly DetectableType[];
@@ -68,7 +71,8 @@ interface Subject {
   readonly tag: ModbusTag | null;
   readonly profile: ModbusProfile | null;
   readonly unit: number;
-  readonly device: { readonly host: string; readonly port: number } | null;
+  /** The booth's, where one is meant. */
+  readonly device: ModbusAddress | null;
 }
 
 function wantedOf(values: Values, operand: string | undefined): Wanted {
@@ -81,13 +85,11 @@ function wantedOf(values: Values, operand: string | undefined): Wanted {
       EXIT.usage,
     );
   }
-  const host = typeof values["host"] === "string" ? values["host"] : device?.host;
-  if (host === undefined) throw new CommandError("name the PLC with --host", EXIT.usage);
   const expect = numberOption(values, "expect");
   const min = tag?.point.min ?? tag?.between?.min;
   const max = tag?.point.max ?? tag?.between?.max;
   return {
-    device: { host, port: numberOption(values, "port", { min: 1, max: 65_535 }) ?? device?.port ?? MODBUS_PORT },
+    device: addressOf(values, device),
     unit: numberOption(values, "unit", { min: 0, max: 255 }) ?? unit,
     places: placesOf({ table, address }),
     types: typesOf(values, tag),
@@ -101,9 +103,20 @@ function wantedOf(values: Values, operand: string | undefined): Wanted {
   };
 }
 
+function addressOf(values: Values, device: ModbusAddress | null): ModbusAddress {
+  const port = numberOption(values, "port", { min: 1, max: 65_535 });
+  const named = device === null || "serial" in device ? null : device;
+  const host = typeof values["host"] === "string" ? values["host"] : named?.host;
+  const isAsked = values["host"] !== undefined || port !== undefined || values["rtu"] !== undefined;
+  if (device !== null && !isAsked) return device;
+  if (host === undefined) throw new CommandError("name the PLC with --host", EXIT.usage);
+  const framing = values["rtu"] === true ? "rtu" : named?.framing;
+  return { host, port: port ?? named?.port ?? MODBUS_PORT, ...(framing === undefined ? {} : { framing }) };
+}
+
 function subjectOf(values: Values, operand: string): Subject {
   const at = parseAddress(operand);
-  if ("table" in at) return { at, tag: null, profile: null, unit: 1, device: null };
+  if ("table" in at) return { at, tag: null, profile: null, ...boothDevice(values) };
   if (typeof values["profile"] === "string") {
     const profile = findProfile(values["profile"], [SHIPPED_PROFILES]);
     return { ...tagIn(profile, operand, at.message), device: null };
@@ -111,8 +124,15 @@ function subjectOf(values: Values, operand: string): Subject {
   const { booth, profile } = chosenBooth(values);
   const found = tagIn(profile, operand, at.message);
   const { modbus } = booth;
-  const device = modbus === undefined || "serial" in modbus ? null : { host: modbus.host, port: modbus.port };
-  return { ...found, unit: modbus?.unit_id ?? found.unit, device };
+  return { ...found, unit: modbus?.unit_id ?? found.unit, device: modbus ?? null };
+}
+
+/** Where an address is to be read: at the host that is named, else at the booth's device. */
+function boothDevice(values: Values): Pick<Subject, "unit" | "device"> {
+  if (typeof values["host"] === "string") return { unit: 1, device: null };
+  const { booth, profile } = chosenBooth(values);
+  const unit = profile.protocol === "modbus" ? profile.quirks.unit_id : 1;
+  return { unit: booth.modbus?.unit_id ?? unit, device: booth.modbus ?? null };
 }
 
 function tagIn(profile: ReturnType<typeof findProfile>, name: string, notAnAddress: string): Omit<Subject, "device"> {
@@ -153,7 +173,6 @@ function typesOf(values: Values, tag: ModbusTag | null): readonly DetectableType
 }
 
 async function readAll(wanted: Wanted, tools: PlcTools, io: Io): Promise<readonly Candidate[]> {
-  const { host, port } = wanted.device;
   const connection = tools.connect(wanted.device, TIMES);
   const stop = (): void => connection.close();
   io.signal.addEventListener("abort", stop, { once: true });
@@ -163,7 +182,7 @@ async function readAll(wanted: Wanted, tools: PlcTools, io: Io): Promise<readonl
     for (const place of wanted.places) candidates.push(...(await readPlace(connection, place, wanted)));
     return candidates;
   } catch (error) {
-    throw io.signal.aborted ? io.signal.reason : unreachable(error, `${host}:${port}`);
+    throw io.signal.aborted ? io.signal.reason : unreachable(error, modbusAddressText(wanted.device));
   } finally {
     io.signal.removeEventListener("abort", stop);
     connection.close();

@@ -1,6 +1,7 @@
-import type { AgentStatus, BoothStatus, DisabledBooth, LinkStatus, StorageStatus } from "../core/types/status.ts";
+import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth, LinkStatus } from "../core/types/status.ts";
 import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
 import { EXIT, type Command } from "./command.ts";
+import { storageText } from "./storage-text.ts";
 import { lasting } from "./text.ts";
 
 export const statusCommand: Command = {
@@ -25,7 +26,16 @@ export function statusText(status: AgentStatus): string {
   ];
   const booths = status.booths.flatMap((booth) => ["", ...boothLines(booth, status)]);
   const disabled = status.disabled.flatMap((booth) => ["", ...disabledLines(booth, status.at)]);
-  return `${[...head, ...booths, ...disabled].join("\n")}\n`;
+  const certificates = status.certificates.map(certificateLine);
+  return `${[...head, ...certificates, ...booths, ...disabled].join("\n")}\n`;
+}
+
+function certificateLine({ server, expires, state, advice }: CertificateStatus): string {
+  const whose = server === null ? "the gateway's OPC UA certificate" : `the certificate of ${server}`;
+  const day = new Date(expires).toISOString().slice(0, 10);
+  const ends =
+    state === "expired" ? `EXPIRED on ${day}` : state === "ends_soon" ? `ENDS SOON, on ${day}` : `ends on ${day}`;
+  return `keys      ${whose} ${ends}${advice === "" ? "" : `: ${advice}`}`;
 }
 
 function disabledLines({ booth, serial, since, reason, advice }: DisabledBooth, now: number): string[] {
@@ -58,13 +68,6 @@ function boothLines(booth: BoothStatus, status: AgentStatus): string[] {
     ...(log.storage === null ? [] : [`  storage   ${storageText(log.storage)}`]),
     ...(log.trouble === "" ? [] : [`  STORE     ${log.trouble}`]),
   ];
-}
-
-function storageText({ used_bytes, max_bytes, hours_to_full }: StorageStatus): string {
-  const mb = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
-  const left =
-    hours_to_full === null ? "" : `; without the service full in ${lasting(Math.round(hours_to_full * 3_600_000))}`;
-  return `${mb(used_bytes)} of ${mb(max_bytes)} MB used${left}`;
 }
 
 function filtersText(now: NonNullable<BoothStatus["now"]>): string {

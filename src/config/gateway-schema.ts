@@ -66,7 +66,9 @@ const opcuaSchema = z.strictObject({
   user_certificate_file: path.exactOptional().describe("Login by certificate, PEM."),
   user_key_file: path.exactOptional().describe("Its private key, PEM, mode 0600."),
   server_certificate_fingerprint: z.string().max(200).exactOptional().describe("SHA-256 of the server's certificate."),
-  server_certificate_file: path.exactOptional().describe("The server's certificate, PEM or DER."),
+  server_certificate_file: path
+    .exactOptional()
+    .describe("The server's certificate, or that of the authority that signed it; PEM or DER."),
 });
 
 export const boothSchema = z.strictObject({

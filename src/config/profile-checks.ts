@@ -39,6 +39,10 @@ export function checkTag(input: ProfileInput, tag: TagInput): readonly Fault[] {
   if (!wantsFilter && tag.filter !== undefined) faults.push(["filter", "only tags with a role filter_* have a filter"]);
   if (tag.min !== undefined && tag.max !== undefined && tag.min > tag.max) faults.push(["min", "min is above max"]);
   if (tag.counter !== undefined && !isNumeric(tag)) faults.push(["counter", `a ${tag.type} can't be a counter`]);
+  if (tag.deadband_percent !== undefined && (tag.counter !== undefined || !isNumeric(tag))) {
+    const what = tag.counter === undefined ? `a ${tag.type}` : "a counter";
+    faults.push(["deadband_percent", `${what} has no deadband in percent`]);
+  }
   if ((tag.min !== undefined || tag.max !== undefined) && !isNumeric(tag)) {
     faults.push([tag.min === undefined ? "max" : "min", `a ${tag.type} has no limits`]);
   }

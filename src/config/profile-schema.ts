@@ -156,7 +156,13 @@ const tagMeaning = {
   group: groupNameSchema,
   unit: z.string().max(20).default(""),
   factor: z.number().positive().default(1).describe("Value in the figure's unit = value x factor."),
-  deadband: z.number().min(0).default(0),
+  deadband: z.number().min(0).default(0).describe("A change up to it is not logged, in the tag's unit."),
+  deadband_percent: z
+    .number()
+    .positive()
+    .max(50)
+    .exactOptional()
+    .describe("The same in percent of the value logged last; the larger one holds. Not for counters."),
   heartbeat_ms: z.int().min(1000).max(86_400_000).default(DEFAULT_HEARTBEAT_MS),
   counter: counterSchema.exactOptional(),
 };

@@ -80,7 +80,8 @@ function given<T extends object, K extends keyof T>(tag: T, keys: readonly K[]):
 }
 
 function meaningOf(tag: TagInput): Omit<ModbusTag, "point"> {
-  const { name, label, role, filter, bay, unit, factor, group, deadband, heartbeat_ms, counter } = tag;
+  const { name, label, role, filter, bay, unit, factor, group, deadband, deadband_percent, heartbeat_ms, counter } =
+    tag;
   return {
     name,
     label: label ?? name,
@@ -91,6 +92,7 @@ function meaningOf(tag: TagInput): Omit<ModbusTag, "point"> {
     factor,
     group,
     deadband,
+    ...(deadband_percent === undefined ? {} : { deadband_percent }),
     heartbeat_ms,
     ...(counter === undefined ? {} : { counter }),
   };

@@ -17,7 +17,7 @@ export type FilterState = ReadonlyMap<TagName, Logged>;
 export const EMPTY_FILTER: FilterState = new Map();
 
 /** When a tag's sample goes to the log. */
-export type LogRule = Pick<TagParameters, "deadband" | "heartbeat_ms"> & {
+export type LogRule = Pick<TagParameters, "deadband" | "deadband_percent" | "heartbeat_ms"> & {
   /** A number that rises to this is logged at once: what begins with it begins at that reading, not a deadband later. */
   readonly mark?: number;
 };
@@ -30,10 +30,11 @@ const ROUNDING = 1e-9;
 /** The rules of all tags; a filter's own minutes have its limit for a mark, as overuse begins there. */
 export function logRules({ tags, filters }: Pick<Parameters, "tags" | "filters">): Readonly<Record<TagName, LogRule>> {
   const rules: Record<TagName, LogRule> = { ...tags };
-  for (const [name, { role, filter, factor, unit, deadband, heartbeat_ms }] of Object.entries(tags)) {
+  for (const [name, tag] of Object.entries(tags)) {
+    const { role, filter, factor, unit } = tag;
     const limit = role !== "filter_minutes" || filter === undefined ? undefined : filters[filter]?.limits.minutes;
     if (limit === undefined) continue;
-    rules[name] = { deadband, heartbeat_ms, mark: (limit * unitsPerHour(unit)) / 60 / factor };
+    rules[name] = { ...tag, mark: (limit * unitsPerHour(unit)) / 60 / factor };
   }
   return rules;
 }
@@ -68,10 +69,11 @@ function isDue(last: Logged, mono: Milliseconds, parameters: LogRule): boolean {
   return mono - last.mono >= parameters.heartbeat_ms;
 }
 
-function isChange(last: Logged, sample: Sample, { deadband, mark }: LogRule): boolean {
+function isChange(last: Logged, sample: Sample, { deadband, deadband_percent = 0, mark }: LogRule): boolean {
   if (sample.quality !== last.quality) return true;
   if (typeof sample.value !== "number" || typeof last.value !== "number") return sample.value !== last.value;
-  if (Math.abs(sample.value - last.value) > deadband) return true;
+  const band = Math.max(deadband, (Math.abs(last.value) * deadband_percent) / 100);
+  if (Math.abs(sample.value - last.value) > band) return true;
   return mark !== undefined && isAt(sample.value, mark) && !isAt(last.value, mark);
 }
 

@@ -39,7 +39,7 @@ export function unknownGroups(profile: Profile, booth: BoothConfig): readonly st
 
 /** A tag without what only acquisition needs: where it stands in the device, and what people call it. */
 function tagParameters(tag: ProfileTag): TagParameters {
-  const { role, filter, bay, unit, factor, group, deadband, heartbeat_ms, counter } = tag;
+  const { role, filter, bay, unit, factor, group, deadband, deadband_percent, heartbeat_ms, counter } = tag;
   return {
     ...(role === undefined ? {} : { role }),
     ...(filter === undefined ? {} : { filter }),
@@ -48,6 +48,7 @@ function tagParameters(tag: ProfileTag): TagParameters {
     factor,
     group,
     deadband,
+    ...(deadband_percent === undefined ? {} : { deadband_percent }),
     heartbeat_ms,
     ...(counter === undefined ? {} : { counter }),
   };

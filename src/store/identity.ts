@@ -10,12 +10,16 @@ export interface IdentityFile {
   setCredential(credential: string | null): void;
   provisioning(booth: BoothId): unknown;
   setProvisioning(booth: BoothId, row: unknown): void;
+  /** Of no worth beside the rest: not in the copy until something else is written. */
+  learned(booth: BoothId): unknown;
+  setLearned(booth: BoothId, what: unknown): void;
   close(): void;
 }
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS gateway (one INTEGER PRIMARY KEY CHECK (one = 1), gateway_id TEXT NOT NULL, credential TEXT) STRICT;
-  CREATE TABLE IF NOT EXISTS provisioning (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`;
+  CREATE TABLE IF NOT EXISTS provisioning (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS learned (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`;
 
 /**
  * Opens identity.db (mode 0600) of a data folder; where it is gone or damaged, its copy takes its place. The gateway id is made
@@ -33,6 +37,10 @@ export function openIdentity(dataDir: string, uuid: () => string): IdentityFile 
   const getRow = db.prepare<[string], { body: string }>(`SELECT body FROM provisioning WHERE booth_id = ?`);
   const putRow = db.prepare<[string, string]>(
     `INSERT INTO provisioning (booth_id, body) VALUES (?, ?) ON CONFLICT (booth_id) DO UPDATE SET body = excluded.body`,
+  );
+  const getLearned = db.prepare<[string], { body: string }>(`SELECT body FROM learned WHERE booth_id = ?`);
+  const putLearned = db.prepare<[string, string]>(
+    `INSERT INTO learned (booth_id, body) VALUES (?, ?) ON CONFLICT (booth_id) DO UPDATE SET body = excluded.body`,
   );
   const saveCopy = (): void => replaceCopy(db, path, copy);
   saveCopy();
@@ -53,6 +61,13 @@ export function openIdentity(dataDir: string, uuid: () => string): IdentityFile 
     setProvisioning(booth, row) {
       putRow.run(booth, JSON.stringify(row));
       saveCopy();
+    },
+    learned(booth) {
+      const row = getLearned.get(booth);
+      return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
+    },
+    setLearned(booth, what) {
+      putLearned.run(booth, JSON.stringify(what));
     },
     close: () => db.close(),
   };

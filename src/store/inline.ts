@@ -22,6 +22,8 @@ export function inlineIdentity(file: IdentityFile): Identity {
     setCredential: (credential) => attempt(() => file.setCredential(credential)),
     provisioning: (booth) => attempt(() => file.provisioning(booth)),
     setProvisioning: (booth, row) => attempt(() => file.setProvisioning(booth, row)),
+    learned: (booth) => attempt(() => file.learned(booth)),
+    setLearned: (booth, what) => attempt(() => file.setLearned(booth, what)),
   };
 }
 

@@ -5,7 +5,7 @@ import type { StorageHealth } from "../core/types/status.ts";
 import { BALLAST_BYTES, openBallast, type Ballast } from "./ballast.ts";
 import { storePath } from "./open.ts";
 import { openOrSalvage, recover, type Recovery } from "./recover.ts";
-import { damagedFiles, freshPath, putInPlace, syncFile } from "./replace.ts";
+import { damagedFiles, finishReplacing, freshPath, readyFresh } from "./replace.ts";
 import { createWriter, type Writer, type WriterTools } from "./writer.ts";
 
 /** How often it is looked whether the ballast can be made again. */
@@ -39,8 +39,9 @@ interface Kept {
   writer: Writer;
   /** Which file on the disk is open. */
   file: FileIds;
-  /** What must be done before the next call. */
-  before: "nothing" | "reopen" | "renew";
+  /** What must be done before the next call: the file opened anew, and then written anew. */
+  reopen: boolean;
+  renew: boolean;
   ballastAt: number;
 }
 
@@ -58,7 +59,12 @@ export function keepStore(tools: KeeperTools): KeptStore {
   });
   const opened = openOrSalvage(dataDir, tools);
   if (opened.recovery !== null) tools.salvaged?.(opened.recovery);
-  const kept: Kept = { ...serve(opened.db, tools, health), before: "nothing", ballastAt: Number.NEGATIVE_INFINITY };
+  const kept: Kept = {
+    ...serve(opened.db, tools, health),
+    reopen: false,
+    renew: false,
+    ballastAt: Number.NEGATIVE_INFINITY,
+  };
   const parts: Parts = { tools, kept, ballast, health };
   const call = <T>(act: (writer: Writer) => T): T => guarded(parts, () => act(kept.writer));
   return {
@@ -106,9 +112,8 @@ function guarded<T>(parts: Parts, act: () => T): T {
 /** What an earlier failure left to be done comes first: a call on a file that can't be relied on would be worth nothing. */
 function prepareCall(parts: Parts): void {
   const { kept, tools, ballast } = parts;
-  if (kept.before === "nothing" && isGone(kept, tools.dataDir)) kept.before = "renew";
-  if (kept.before === "reopen") reopen(parts);
-  if (kept.before === "renew") renew(parts);
+  if (kept.reopen) reopen(parts);
+  if (kept.renew || isGone(kept, tools.dataDir)) renew(parts);
   const now = tools.now();
   if (now - kept.ballastAt < BALLAST_EVERY_MS) return;
   kept.ballastAt = now;
@@ -125,12 +130,12 @@ function mend(parts: Parts, fault: StoreFault, detail: string): boolean {
       reopen(parts);
       return true;
     case "fsync":
-      kept.before = "renew";
+      kept.renew = true;
       return false;
     case "full":
       return ballast.release();
     case "refused":
-      if (kept.before === "nothing") kept.before = "reopen";
+      kept.reopen ||= !isGone(kept, tools.dataDir);
       return false;
     case "other":
       return false;
@@ -142,7 +147,7 @@ function reopen({ kept, tools, health }: Parts): void {
   const { db, recovery } = openOrSalvage(tools.dataDir, tools);
   if (recovery !== null) tools.salvaged?.(recovery);
   Object.assign(kept, serve(db, tools, health));
-  kept.before = "nothing";
+  kept.reopen = false;
 }
 
 /**
@@ -154,9 +159,12 @@ function renew(parts: Parts): void {
   const fresh = freshPath(tools.dataDir);
   rmSync(fresh, { force: true });
   kept.db.prepare("VACUUM INTO ?").run(fresh);
-  syncFile(fresh);
+  readyFresh(tools.dataDir);
+  const isForeign = isGone(kept, tools.dataDir);
+  kept.reopen = true;
   kept.db.close();
-  putInPlace(tools.dataDir, isGone(kept, tools.dataDir));
+  finishReplacing(tools.dataDir, isForeign);
+  kept.renew = false;
   reopen(parts);
 }
 

@@ -28,10 +28,19 @@ export interface Quarantine {
   count(stream: string): number;
 }
 
+/** What a look at some rows found wrong. */
+export interface Finding {
+  readonly stream: string;
+  readonly damaged_rows: number;
+  readonly damaged_facts: number;
+  readonly missing: number;
+}
+
 /**
- * `hidden`: what to do about rows that are missing where none is damaged. "note": nothing more can be found, as after a salvage.
+ * `hidden`: what to do about rows that are missing where none is damaged. "note": nothing more can be found, as after a salvage. A
+ * function only looks: it is told of every finding, and nothing is changed.
  */
-export function createQuarantine(db: Database, hidden: "throw" | "note" = "throw"): Quarantine {
+export function createQuarantine(db: Database, hidden: Tools["hidden"] = "throw"): Quarantine {
   const tools: Tools = { db, sql: prepareQuarantine(db), hidden };
   const { sql } = tools;
   const step = (info: StreamInfo, from: number): number | null => stepRows(tools, info, from);
@@ -56,7 +65,7 @@ export function createQuarantine(db: Database, hidden: "throw" | "note" = "throw
 interface Tools {
   readonly db: Database;
   readonly sql: QuarantineStatements;
-  readonly hidden: "throw" | "note";
+  readonly hidden: "throw" | "note" | ((finding: Finding) => void);
 }
 
 function stepRows(tools: Tools, info: StreamInfo, from: number): number | null {
@@ -75,6 +84,8 @@ function stepRows(tools: Tools, info: StreamInfo, from: number): number | null {
     return stepRows(tools, info, Math.max(info.oldest_seq, Math.min(from, first.first_seq) - 1));
   }
   const missing = missingIn(present.spans, [from, to]).flatMap((range) => unknown(tools, stream, range));
+  const seen = { rows: present.damagedRows.length, facts: present.damagedFacts.length, missing };
+  if (isOnlyLook(tools, stream, seen)) return isEnd ? null : to;
   const isHidden = missing.length > 0 && present.damagedRows.length + present.damagedFacts.length === 0;
   if (isHidden) foundHidden(tools, stream, missing);
   db.transaction(() => {
@@ -103,6 +114,8 @@ function stepFacts(tools: Tools, info: StreamInfo, from: number): number | null 
     }
     before = seq;
   }
+  const end = rows.length < STEP_ROWS ? null : (rows.at(-1)?.seq ?? from);
+  if (isOnlyLook(tools, stream, { rows: 0, facts: damaged.length, missing })) return end;
   if (missing.length > 0 && damaged.length === 0) foundHidden(tools, stream, missing);
   db.transaction(() => {
     for (const { seq } of damaged) {
@@ -112,7 +125,20 @@ function stepFacts(tools: Tools, info: StreamInfo, from: number): number | null 
     for (const range of missing) note(tools, stream, range);
   })();
   mendIndexes(tools, { stream, rows: [], facts: rows });
-  return rows.length < STEP_ROWS ? null : (rows.at(-1)?.seq ?? from);
+  return end;
+}
+
+function isOnlyLook(
+  { hidden }: Tools,
+  stream: string,
+  seen: { readonly rows: number; readonly facts: number; readonly missing: readonly Span[] },
+): boolean {
+  if (typeof hidden === "string") return false;
+  const missing = seen.missing.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+  if (seen.rows + seen.facts + missing > 0) {
+    hidden({ stream, damaged_rows: seen.rows, damaged_facts: seen.facts, missing });
+  }
+  return true;
 }
 
 function foundHidden({ hidden }: Tools, stream: string, missing: readonly Span[]): void {

@@ -19,6 +19,7 @@ export function recordReader(
 ): (info: StreamInfo, ask: Ask) => readonly Placed[] {
   const unpack = rememberingLast();
   return (info, ask) => {
+    if (ask.from > info.sendable_seq) return [];
     const { rows, isEnd } = rowsFor(sql, info, ask);
     const isDamaged = (): void => void quarantine.step(info, Math.max(ask.from, info.oldest_seq));
     const log = wholeOf(rows, unpack, isDamaged)

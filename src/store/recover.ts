@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 import { StoreDamaged } from "./damage.ts";
 import { openStoreFile, storePath } from "./open.ts";
-import { finishReplacing, freshPath, putInPlace } from "./replace.ts";
+import { finishReplacing, freshPath, readyFresh } from "./replace.ts";
 import { salvage, type Salvaged, type SalvageTools } from "./salvage.ts";
 import { readWal } from "./wal.ts";
 import { migrate, SCHEMA_VERSION } from "./schema.ts";
@@ -25,7 +25,7 @@ export interface OpenedStore {
  * the disk refuses, and where a newer agent wrote the file: it is then left alone.
  */
 export function openOrSalvage(dataDir: string, tools: SalvageTools): OpenedStore {
-  finishReplacing(dataDir);
+  finishReplacing(dataDir, true);
   try {
     if (readWal(storePath(dataDir)).isCut) {
       throw new StoreDamaged("the store is damaged: its write-ahead log breaks off before commits that it holds");
@@ -41,7 +41,8 @@ export function openOrSalvage(dataDir: string, tools: SalvageTools): OpenedStore
 /** Nobody has the file open. */
 export function recover(dataDir: string, tools: SalvageTools, reason: string): Recovery {
   const salvaged = salvage(storePath(dataDir), freshPath(dataDir), tools);
-  return { ...salvaged, reason, aside: putInPlace(dataDir, true) };
+  readyFresh(dataDir);
+  return { ...salvaged, reason, aside: finishReplacing(dataDir, true) };
 }
 
 function openSound(dataDir: string): Database.Database {

@@ -17,23 +17,27 @@ function readyPath(dataDir: string): string {
 }
 
 /**
- * Puts the file at freshPath, closed and without a write-ahead log, in the store's place. The old one is kept aside, with its
- * write-ahead log, or removed. A power cut leaves the old or the new. Returns what the old one is called now; null: there was
- * none, or it was removed.
+ * Makes the file at freshPath, closed and without a write-ahead log, the one that will be the store, once the disk has confirmed it.
+ * From here on the old one must not be written any more. Throws where the disk refuses; nothing has changed then.
  */
-export function putInPlace(dataDir: string, keepOld: boolean): string | null {
+export function readyFresh(dataDir: string): void {
   syncFile(freshPath(dataDir));
-  renameSync(freshPath(dataDir), readyPath(dataDir));
-  syncFile(dataDir);
-  return finish(dataDir, keepOld);
+  try {
+    renameSync(freshPath(dataDir), readyPath(dataDir));
+    syncFile(dataDir);
+  } catch (error) {
+    rmSync(readyPath(dataDir), { force: true });
+    throw error;
+  }
 }
 
-/** Ends what a crash or a power cut interrupted. */
-export function finishReplacing(dataDir: string): void {
-  if (existsSync(readyPath(dataDir))) finish(dataDir, true);
-}
-
-function finish(dataDir: string, keepOld: boolean): string | null {
+/**
+ * Puts the file made ready in the store's place; nothing where there is none, so that it also ends what a crash or a power cut
+ * interrupted. The old one, which nobody has open, is kept aside with its write-ahead log, or removed. Returns what it is called
+ * now; null: there was none, or it was removed.
+ */
+export function finishReplacing(dataDir: string, keepOld: boolean): string | null {
+  if (!existsSync(readyPath(dataDir))) return null;
   const path = storePath(dataDir);
   const aside = keepOld && existsSync(path) ? nextAside(dataDir) : null;
   for (const suffix of SUFFIXES) {

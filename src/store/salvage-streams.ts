@@ -89,7 +89,7 @@ function settle(db: Database, { row, last }: { row: FoundStream; last: number },
     ).run({ stream, from: renew_from });
   })();
   const missing = noteMissing(db, row);
-  const detail = `the store was damaged and has been salvaged into a new file: ${missing.toString()} records are missing`;
+  const detail = `the store was salvaged or imported into a new file: ${missing.toString()} records are missing`;
   db.prepare(`INSERT OR REPLACE INTO due (stream_id, event, detail) VALUES (?, 'store_damaged', ?)`).run(
     stream,
     detail,

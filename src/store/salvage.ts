@@ -31,24 +31,35 @@ const PROGRESS_PAGES = 256;
  * stream goes on under a new name, since nobody knows what the service was given under the lost seqs.
  */
 export function salvage(damaged: string, target: string, tools: SalvageTools): Salvaged {
-  for (const suffix of ["", "-wal", "-shm"]) rmSync(target + suffix, { force: true });
   const pages = openPages(damaged);
+  try {
+    return { pages: pages.images, ...storeOf(rowsIn(pages, tools), target, tools) };
+  } finally {
+    pages.close();
+  }
+}
+
+/** Makes a store of proven rows, wherever they come from, at `target`, which is replaced. Streams are settled as by a salvage. */
+export function storeOf(
+  found: Iterable<Found>,
+  target: string,
+  tools: Pick<SalvageTools, "wall">,
+): Omit<Salvaged, "pages"> {
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(target + suffix, { force: true });
   const db = openWriter(target);
   try {
     migrate(db);
     const streamsFound: Gathered = new Map();
     const put = prepare(db);
     db.transaction(() => {
-      for (const row of rowsIn(pages, tools)) gather(put, streamsFound, row);
+      for (const row of found) gather(put, streamsFound, row);
       dropNested(db);
     })();
     const streams = settleStreams(db, streamsFound, tools);
     db.pragma("wal_checkpoint(TRUNCATE)");
-    const counted = put.counts.get() ?? { log_rows: 0, facts: 0 };
-    return { pages: pages.images, ...counted, streams };
+    return { ...(put.counts.get() ?? { log_rows: 0, facts: 0 }), streams };
   } finally {
     db.close();
-    pages.close();
   }
 }
 

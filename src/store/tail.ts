@@ -6,17 +6,19 @@ import type { Tail } from "../ports.ts";
 
 /**
  * The tail file: one line per entry, "crc32 json". It lies on tmpfs: writing costs no flash and no wait, and what
- * write() has taken outlives the process. A line that a crash cut short fails its checksum and ends the reading.
+ * write() has taken outlives the process. A line that fails its checksum is left out: the last one was cut short by a crash, one in
+ * the midst is damage, and counted.
  */
 export function openTail(runtimeDir: string): Tail {
   mkdirSync(runtimeDir, { recursive: true, mode: 0o750 });
   const path = join(runtimeDir, "tail.jsonl");
-  const leftover = readEntries(path);
+  const { entries: leftover, damaged } = readEntries(path);
   let pending: TakenEntry[] = [...leftover];
   // Rewritten at once: a line cut short by a crash would make everything after it unreadable.
   let file = rewrite(path, pending);
   return {
     leftover: () => leftover,
+    damaged: () => damaged,
     append(entry) {
       pending.push(entry);
       writeSync(file, lineOf(entry));
@@ -46,15 +48,25 @@ function rewrite(path: string, entries: readonly TakenEntry[]): number {
   return file;
 }
 
-function readEntries(path: string): TakenEntry[] {
+function readEntries(path: string): { readonly entries: TakenEntry[]; readonly damaged: number } {
   const entries: TakenEntry[] = [];
-  for (const line of readIfThere(path).split("\n")) {
-    const body = line.slice(9);
-    if (line === "" || crc32(body).toString(16).padStart(8, "0") !== line.slice(0, 8)) break;
-    // The checksum holds, so the line is one that this agent wrote.
-    entries.push(JSON.parse(body) as TakenEntry);
+  let damaged = 0;
+  const lines = readIfThere(path).split("\n");
+  // Behind the last line's end nothing stands, or what a crash cut short.
+  lines.pop();
+  for (const line of lines) {
+    const entry = entryIn(line);
+    if (entry === undefined) damaged += 1;
+    else entries.push(entry);
   }
-  return entries;
+  return { entries, damaged };
+}
+
+function entryIn(line: string): TakenEntry | undefined {
+  const body = line.slice(9);
+  if (line[8] !== " " || crc32(body).toString(16).padStart(8, "0") !== line.slice(0, 8)) return undefined;
+  // The checksum holds, so the line is one that this agent wrote.
+  return JSON.parse(body) as TakenEntry;
 }
 
 function readIfThere(path: string): string {

@@ -76,6 +76,8 @@ export function openStoreThread(input: WorkerInput): {
       setCredential: (credential) => call("setCredential", credential),
       provisioning: (booth) => call("provisioning", booth),
       setProvisioning: (booth, row) => call("setProvisioning", booth, row),
+      learned: (booth) => call("learned", booth),
+      setLearned: (booth, what) => call("setLearned", booth, what),
     },
   };
 }

@@ -69,6 +69,10 @@ function methodsOf(input: WorkerInput): Methods {
     setProvisioning: (booth: string, row: unknown) => {
       identity.setProvisioning(booth, row);
     },
+    learned: (booth: string) => identity.learned(booth),
+    setLearned: (booth: string, what: unknown) => {
+      identity.setLearned(booth, what);
+    },
     close: () => {
       isClosed = true;
       writer.close();

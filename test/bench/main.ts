@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { arch, cpus, platform } from "node:os";
 
 import type { Family, Figure } from "./figure.ts";
+import { agentFamily } from "./agent.ts";
 import { deriveFamily } from "./derive.ts";
 import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
@@ -21,6 +22,7 @@ const FAMILIES: readonly Family[] = [
   fleetFamily,
   planFamily,
   memoryFamily,
+  agentFamily,
   deriveFamily,
   serviceFamily,
   storeFamily,

@@ -1,29 +1,20 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { stringify } from "yaml";
 
-import { askAgent } from "../../src/cli/agent-client.ts";
 import { findProfile } from "../../src/config/profile.ts";
-import type { AgentStatus } from "../../src/core/types/status.ts";
 import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { startOpcuaServer } from "../../simulators/plc/opcua/server.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { boothFor, startPlc } from "../../simulators/plc/start.ts";
 import type { BenchOptions, Family, Figure } from "./figure.ts";
+import { PASSWORD, withAgent } from "./running-agent.ts";
 
 /**
  * Resident memory of the real agent, its store's thread included, with one booth that is polled. No service answers. Beside
  * it what Node with one idle thread takes: most of that is the program itself, mapped from its file.
  */
-
-const GATEWAY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-const PASSWORD = "of-the-bench";
-const STARTS_WITHIN_MS = 60_000;
 
 /** Node with a thread that does nothing. */
 const IDLE = `new (require("node:worker_threads").Worker)("setInterval(() => undefined, 1000)", { eval: true });`;
@@ -59,38 +50,11 @@ async function agentMemory(booth: object, settle_ms: number): Promise<Memory> {
 }
 
 /** @param booth its profile and link as the configuration has them */
-async function memoryAfter(booth: object, settle_ms: number): Promise<Memory> {
-  const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  const runtime_dir = join(folder, "run");
-  mkdirSync(runtime_dir);
-  writeFileSync(join(folder, "password"), PASSWORD, { mode: 0o600 });
-  const service = { url: "http://127.0.0.1:9" };
-  const config = { data_dir: folder, runtime_dir, log_level: "error", service, booths: [{ id: "booth-1", ...booth }] };
-  writeFileSync(join(folder, "gateway.yaml"), stringify(config));
-  const agent = spawn(process.execPath, [GATEWAY, "run", "--config", join(folder, "gateway.yaml")], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const ended = once(agent, "exit");
-  try {
-    await polling(join(runtime_dir, "agent.sock"));
+function memoryAfter(booth: object, settle_ms: number): Promise<Memory> {
+  return withAgent([booth], async (pid) => {
     await sleep(settle_ms);
-    return memoryOf(agent.pid ?? 0);
-  } finally {
-    agent.kill("SIGTERM");
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-async function polling(socket: string): Promise<void> {
-  const deadline = performance.now() + STARTS_WITHIN_MS;
-  while (performance.now() < deadline) {
-    await sleep(200);
-    // The agent answers its own shape.
-    const status = (await askAgent(socket, { method: "GET", path: "/status" }).catch(() => null)) as AgentStatus | null;
-    if (status?.booths[0]?.plc.kind === "up") return;
-  }
-  throw new Error("the agent reads nothing");
+    return memoryOf(pid);
+  });
 }
 
 async function modbusServer() {

@@ -138,9 +138,10 @@ function reportPaths(db: Db, start: number): string[] {
   );
 }
 
-/** How SQLite carries out every statement that the report needed. */
-function plansOf(db: Db): string[] {
-  return usedStatements(db).flatMap((sql) => {
+/** How SQLite carries out every statement that the report needed, beyond those used before. */
+function plansOf(db: Db, before: readonly string[]): string[] {
+  const used = usedStatements(db).filter((sql) => !before.includes(sql));
+  return used.flatMap((sql) => {
     const marks = Array.from({ length: sql.split("?").length - 1 }, () => null);
     const steps = db.prepare<null[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...marks);
     return [`  ${sql.replaceAll(/\s+/g, " ").slice(0, 150)}`, ...steps.map(({ detail }) => `      ${detail}`)];
@@ -183,8 +184,9 @@ async function reportFigures(
   const [heaviest] = costs.sort((a, b) => b.cpu_ms - a.cpu_ms);
   if (heaviest === undefined) throw new Error("no report");
   const again = await open();
+  const before = usedStatements(again.db);
   await ask(again.url, heaviest.path);
-  const plan = plansOf(again.db);
+  const plan = plansOf(again.db, before);
   await again.stop();
   const name = heaviest.path.replace(/\?.*/, "");
   process.stdout.write(`heaviest report: ${name}\n${plan.join("\n")}\n`);

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { MANY_PROCESSES_MS } from "../support/processes.ts";
 import { plcSite } from "../support/plc-site.ts";
@@ -29,6 +30,31 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     expect(JSON.parse(found.out)).toMatchObject({
       finding: { point: { address: `holding:${address}`, type: "uint32", word_order: "low_first" } },
     });
+  });
+
+  it("reads RTU over TCP too, as the booth's configuration has it or by --rtu", async () => {
+    const site = await plcSite({ start: START, rtuPort: 0 });
+    const port = String(site.plc.rtu?.port);
+    const named = await site.gateway(
+      "detect",
+      "air_temperature",
+      "--profile",
+      "click-booth",
+      ...["--host", "127.0.0.1"],
+      "--port",
+      port,
+      "--rtu",
+    );
+    expect(named).toMatchObject({ code: 0, err: "" });
+    const text = readFileSync(site.configFile, "utf8").replace(/port: \d+/, `port: ${port}\n      framing: rtu`);
+    writeFileSync(site.configFile, text);
+    const point = site.profile.tags.find(({ name }) => name === "air_temperature")?.point.address ?? 0;
+    for (const subject of ["air_temperature", `holding:${point}`]) {
+      const { code, out } = await site.gateway("detect", subject, "--config", site.configFile, "--type", "float32");
+      expect(code).toBe(0);
+      expect(out).toContain(`in the profile: { address: "holding:${point}", type: float32, word_order: low_first }`);
+    }
+    expect(site.plc.rtu?.counts).toMatchObject({ writes: 0, malformed: 0 });
   });
 
   it("says that nothing fits, with 1, that nobody answers, with 69, and what is wrong with the call, with 2", async () => {

@@ -123,6 +123,18 @@ describe("profiles", () => {
     ["a name that is taken", "name: minutes", "name: mode", /the name "mode" is taken \(first used by tags\[0\]\)/],
     ["no mode tag", "role: mode, ", "", /12:1: tags: no tag has the role mode/],
     ["two mode tags", "role: filter_minutes, filter: exhaust_filter", "role: mode", /a second mode tag for bay 0/],
+    [
+      "a percent of text",
+      "type: uint16",
+      "type: string, length: 2, deadband_percent: 5",
+      /a string has no deadband in percent/,
+    ],
+    [
+      "a percent of a counter",
+      "type: uint32",
+      "type: uint32, deadband_percent: 5, counter: { step: 1, retained: true }",
+      /a counter has no deadband in percent/,
+    ],
     ["a filter role without a filter", "filter: exhaust_filter, ", "", /needs a filter/],
     ["a filter without its role", "role: filter_minutes", "role: gas", /only tags with a role filter_/],
     ["a point in a declared hole", "400002", "400250", /lies in the declared hole 200\.\.300/],

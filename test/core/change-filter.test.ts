@@ -10,11 +10,11 @@ import { minutesTag } from "../support/parameters.ts";
 const TAGS = { t: { deadband: 1, heartbeat_ms: 1000 } };
 
 /** Which of the values, polled every `every` ms, reach the log. */
-function logged(values: readonly TagValue[], every = 1): TagValue[] {
+function logged(values: readonly TagValue[], every = 1, tags: Parameters<typeof filterChanges>[2] = TAGS): TagValue[] {
   let state: FilterState = EMPTY_FILTER;
   return values.flatMap((value, i) => {
     const quality = value === null ? "bad" : "good";
-    const result = filterChanges(state, { mono: i * every, samples: [{ tag: "t", value, quality }] }, TAGS);
+    const result = filterChanges(state, { mono: i * every, samples: [{ tag: "t", value, quality }] }, tags);
     state = result.state;
     return result.changes.map((change) => change.value);
   });
@@ -23,6 +23,21 @@ function logged(values: readonly TagValue[], every = 1): TagValue[] {
 describe("change filter", () => {
   test("numbers: beyond the deadband from the last LOGGED value, so drift can't hide", () => {
     expect(logged([10, 11, 10.5, 11.1, 12, 12.2])).toEqual([10, 11.1, 12.2]);
+  });
+
+  test.each([
+    {
+      name: "percent of what was logged last",
+      deadband: 0,
+      values: [100, 110, 110.1, 100, 99, 99.1],
+      expected: [100, 110.1, 99],
+    },
+    { name: "percent of a negative value", deadband: 0, values: [-100, -90, -89.9], expected: [-100, -89.9] },
+    { name: "percent of 0 is nothing: every change", deadband: 0, values: [0, 0.01], expected: [0, 0.01] },
+    { name: "near 0 the absolute one holds", deadband: 1, values: [0, 1, 1.1, 2.1, 2.2], expected: [0, 1.1, 2.2] },
+    { name: "far from it the percent", deadband: 1, values: [100, 105, 110.5], expected: [100, 110.5] },
+  ])("a deadband of 10 %: $name", ({ deadband, values, expected }) => {
+    expect(logged(values, 1, { t: { deadband, deadband_percent: 10, heartbeat_ms: 1000 } })).toEqual(expected);
   });
 
   test.each([

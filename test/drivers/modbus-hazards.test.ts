@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
 import { modbusLine } from "../../src/drivers/modbus/line.ts";
@@ -90,6 +90,57 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
     plc.memory = () => 7;
     expect(values(await next.read("g", never))).toEqual([7]);
     expect(plc.accepted()).toBe(2);
+  });
+});
+
+describe("what modbus-serial alone would take for an answer", () => {
+  test.each([0, 255, 256])("an answer that comes on the next connection, %i requests too late", async (more) => {
+    const { plc } = bed();
+    const line = modbusLine({ host: "127.0.0.1", port: plc.port });
+    const profile = profileOf(registers(1));
+    const connect = async (answer_ms: number) => {
+      const driver = modbusDriver({ line, profile, timeouts: { connect_ms: ANSWER_MS, answer_ms } });
+      onTestFinished(() => driver.close());
+      await driver.open(never);
+      return driver;
+    };
+    plc.script = () => "silence";
+    const first = await connect(SHORT_MS);
+    expect((await failure(first.read("g", never))).kind).toBe("timeout");
+    const [given_up] = plc.requests;
+    if (given_up === undefined) throw new Error("no request came");
+    plc.script = (_, answer) =>
+      plc.requests.length < 2 + more ? undefined : [frame(given_up, [3, 2, 0xde, 0xad]), answer];
+    const next = await connect(ANSWER_MS);
+    const read: unknown[] = [];
+    const reading = (async () => {
+      for (;;) read.push(...values(await next.read("g", never)));
+    })();
+    expect((await failure(reading)).kind).toBe("malformed");
+    expect(read).toEqual(Array.from({ length: more }, () => pattern(3, 0)));
+  });
+
+  test("one bad length field costs its own read alone: the next connection reads right", async () => {
+    const { driverFor, plc } = bed();
+    plc.script = (_, answer) => {
+      plc.script = null;
+      const spoilt = Buffer.from(answer);
+      spoilt.writeUInt16BE(spoilt.readUInt16BE(4) + 40, 4);
+      return [spoilt];
+    };
+    const points = registers(3);
+    const first = await driverFor(points);
+    expect((await failure(first.read("g", never))).kind).toBe("malformed");
+    const next = await driverFor(points);
+    const right = points.map(({ address }) => pattern(3, address));
+    for (let i = 0; i < 50; i++) expect(values(await next.read("g", never))).toEqual(right);
+  });
+
+  test("ten registers where a hundred were asked for", async () => {
+    const { driverFor, plc } = bed();
+    const driver = await driverFor(registers(100));
+    plc.script = (request) => [frame(request, [3, 20, ...Array.from({ length: 20 }, () => 1)])];
+    expect((await failure(driver.read("g", never))).kind).toBe("malformed");
   });
 });
 

@@ -40,7 +40,7 @@ async function served(framing: "tcp" | "rtu", units: ReadonlyMap<number, Device>
       ? await startRtuTcp({ ...time, deviceOf }, 0)
       : await startModbusServer({ ...time, deviceOf, device: unit(0), link: () => "up" }, 0);
   ends.push(() => server.close());
-  const wayTo = modbusLinks(() => performance.now());
+  const wayTo = modbusLinks(() => ({ mono: performance.now(), wall: Date.now() }));
   const way = (unit_id: number, answer_timeout_ms = 3000): (() => Driver) => {
     const address = { host: "127.0.0.1", port: server.port, framing };
     const { makeDriver } = wayTo({ ...address, unit_id, answer_timeout_ms }, profileOf(registers(3)));

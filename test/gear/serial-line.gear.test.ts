@@ -70,7 +70,7 @@ interface Reader {
 }
 
 function reader(it: Bench, path: string): Reader {
-  const wayTo = modbusLinks(() => performance.now());
+  const wayTo = modbusLinks(() => ({ mono: performance.now(), wall: Date.now() }));
   const profile = profileOf(registers(REGISTERS));
   const address: ModbusAddress = {
     serial: { path, baud_rate: 19_200, data_bits: 8, parity: "even", stop_bits: 1 },
@@ -179,7 +179,7 @@ describe("row 17: a serial line", () => {
 
 describe("a serial port", () => {
   const open = (path: string): Driver =>
-    modbusLinks(() => performance.now())(
+    modbusLinks(() => ({ mono: performance.now(), wall: Date.now() }))(
       { serial: { path, baud_rate: 9600, data_bits: 8, parity: "none", stop_bits: 1 } },
       profileOf(registers(1)),
     ).makeDriver();

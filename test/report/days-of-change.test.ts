@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { toWall } from "../../simulators/service/zone.ts";
 import { emptyState } from "../../src/core/derive/state.ts";
+import { dayOf, isKnownZone, weekdayOf, zoneOffsetMs } from "../../src/core/time-zone.ts";
 import type { WorkingHours } from "../../src/core/types/booth.ts";
-import { utilizationFrequency } from "../../src/report/cycle-days.ts";
 import { runtimeSeries } from "../../src/report/runtime.ts";
 import type { Source } from "../../src/report/source.ts";
 import { utilizationTimeline } from "../../src/report/timeline.ts";
@@ -24,7 +25,7 @@ const daily = ([start, stop]: Shift): WorkingHours[] =>
 /** The first shift holds from the beginning of time, each further one from its instant on. */
 interface Life {
   readonly tz: string;
-  /** In spray from there for 4 h; a cycle that counts ends with it. */
+  /** In spray from there for 4 h. */
   readonly start: number;
   readonly end: number;
   readonly shifts: readonly (readonly [from: number, shift: Shift])[];
@@ -34,13 +35,10 @@ function sourceOf({ tz, start, end, shifts }: Life): Source {
   const base = { boot: "b", mono: 0, at: start, tag: "", quality: "good" } as const;
   const stage = { bay: 0, mode: "spray", start, end: start + 4 * HOUR, end_reason: "changed", is_new_start: true };
   const idle = { ...stage, mode: "idle", start: stage.end, end };
-  const length = { spray_ms: 4 * HOUR, bake_ms: 0 };
-  const cycle = { bay: 0, start, end: stage.end, result: "complete_no_bake", counted: true, reason: "", gap: false };
   const certain = { uncertain_ms: 0, uncertainty_ms: 0, raw: "3" };
   const facts = [
     { kind: "m", ...base, value: { ...stage, ...certain } },
     { kind: "m", ...base, value: { ...idle, ...certain } },
-    { kind: "c", ...base, value: { ...cycle, ...length } },
   ] as never[];
   const rules = shifts.map(([from, shift]) => ({
     from,
@@ -140,9 +138,11 @@ describe.each(DAYS)("$tz, the local day from $from", ({ tz, from, to, minutes, e
     );
   });
 
-  it(`a cycle that ends 4 h after midnight ends in hour ${hour.toString()} of the week`, () => {
-    const { counts } = utilizationFrequency(life(["00:00", "06:00"]), window);
-    expect(counts.flatMap((count, at) => (count === 0 ? [] : [[at, count]]))).toEqual([[hour, 1]]);
+  it(`4 h after its midnight it is hour ${hour.toString()} of the week, by both sides' clocks`, () => {
+    const at = window.start + 4 * HOUR;
+    const local = at + zoneOffsetMs(tz, at);
+    expect(weekdayOf(dayOf(tz, at)) * 24 + Math.floor((local % (24 * HOUR)) / HOUR)).toBe(hour);
+    expect(toWall(isKnownZone(tz) ? tz : "UTC", at)).toBe(local);
   });
 });
 
@@ -150,6 +150,10 @@ describe.each(DAYS)("$tz, the local day from $from", ({ tz, from, to, minutes, e
 describe("working hours that change on a day of change", () => {
   const DAY: Shift = ["08:00", "16:00"];
   const LATE: Shift = ["12:00", "20:00"];
+  const NIGHT: Shift = ["22:00", "06:00"];
+  const SHORT: Shift = ["22:00", "02:00"];
+  const EVENING: Shift = ["22:00", "01:00"];
+  const LONG: Shift = ["22:00", "04:00"];
   it.each<[string, number, string, [Shift, Shift], number]>([
     // 08:00 to 11:00 by the first shift, 12:00 to 20:00 by the second.
     ["Denver in spring, at 11:00", 0, "2026-03-08T17:00:00Z", [DAY, LATE], 660],
@@ -157,6 +161,7 @@ describe("working hours that change on a day of change", () => {
     ["Berlin in spring, at 11:00", 2, "2026-03-29T09:00:00Z", [DAY, LATE], 660],
     ["Berlin in autumn, at 14:00: not a minute twice", 3, "2026-10-25T13:00:00Z", [DAY, LATE], 720],
     ["Lord Howe in autumn, at 11:00", 4, "2026-04-05T00:30:00Z", [DAY, LATE], 660],
+    ["Lord Howe in spring, at 11:00", 5, "2026-10-04T00:00:00Z", [DAY, LATE], 660],
     ["Kolkata, at 11:00", 6, "2026-03-08T05:30:00Z", [DAY, LATE], 660],
     ["no zone, at 11:00", 7, "2026-03-08T11:00:00Z", [DAY, LATE], 660],
     // 00:00 to 02:00 (then 03:00), and 22:00 to 24:00.
@@ -181,6 +186,16 @@ describe("working hours that change on a day of change", () => {
       // 00:00 to 01:00; from 01:30 summer time to 04:00 winter time 3.5 h; 22:00 to 24:00.
       60 + 210 + 120,
     ],
+    ["Berlin, cut short at the jump", 2, "2026-03-29T01:00:00Z", [NIGHT, SHORT], 120 + 120],
+    // From 02:30 summer time to 04:00 winter time.
+    ["Berlin, longer in the hour that comes twice", 3, "2026-10-25T00:30:00Z", [EVENING, LONG], 60 + 150 + 120],
+    // 02:00 is reached half an hour after the clock was put back from it.
+    ["Lord Howe, cut short where the clock goes back", 4, "2026-04-04T15:00:00Z", [NIGHT, SHORT], 120 + 30 + 120],
+    // 02:00 doesn't exist: the first instant after the jump.
+    ["Lord Howe, cut short at the jump", 5, "2026-10-03T15:30:00Z", [NIGHT, SHORT], 120 + 120],
+    ["Kolkata, cut short at 02:00", 6, "2026-03-07T20:30:00Z", [NIGHT, SHORT], 120 + 120],
+    ["Kolkata, longer at 00:30", 6, "2026-03-07T19:00:00Z", [EVENING, LONG], 30 + 210 + 120],
+    ["no zone, cut short at 02:00", 7, "2026-03-08T02:00:00Z", [NIGHT, SHORT], 120 + 120],
   ])("%s", (...[, index, at, [first, second], working]) => {
     const day = DAYS[index];
     const window = { start: Date.parse(day?.from ?? ""), end: Date.parse(day?.to ?? "") };

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { boxAnswer } from "../support/figures.ts";
 import type { Parameters } from "../../src/core/types/parameters.ts";
 import { localBuckets } from "../../src/report/buckets.ts";
-import { medianCycles, utilizationFrequency } from "../../src/report/cycle-days.ts";
 import { explain } from "../../src/report/explain.ts";
 import { validationIncidents } from "../../src/report/incidents.ts";
 import { runtime } from "../../src/report/modes.ts";
@@ -121,41 +120,14 @@ it("the hours that the service first tells held before it told them", () => {
   expect(utilization(sourceOf(booth, PLAIN), { start: T0, end: T0 + HOUR }).working_ms).toBe(HOUR);
 });
 
-function cyclesOver(days: number): Source {
-  const parameters = {
-    ...PLAIN,
-    working_hours: [{ day: "monday", enabled: true, start: "08:00:00", stop: "12:00:00" }] as const,
-  };
-  const booth = script(parameters);
-  for (let day = 0; day < days; day += 1) {
-    const rounds = day === 0 ? 2 : 1;
-    for (let round = 0; round < rounds; round += 1) {
-      stay(booth, 10 * MINUTE, { mode: 3 });
-      stay(booth, 30 * MINUTE, { mode: 6 });
-      stay(booth, 20 * MINUTE, { mode: 1 });
-    }
-    stay(booth, DAY - rounds * HOUR, { mode: 1 });
-  }
-  return sourceOf(booth, parameters);
-}
-
-it("cycles by hour of the week, and their median over days with working hours", () => {
-  const source = cyclesOver(8);
-  const window = { start: T0, end: T0 + 8 * DAY };
-  const { counts } = utilizationFrequency(source, window);
-  expect(counts.flatMap((count, hour) => (count === 0 ? [] : [[hour, count]])).slice(0, 3)).toEqual([
-    [0, 2],
-    [1, 1],
-    [24, 1],
-  ]);
-  // Two Mondays, with 2 cycles and 1.
-  expect(medianCycles(source, window)).toMatchObject({ median_cycles: 1.5, days: 2 });
-  expect(medianCycles(source, { start: T0 + DAY, end: T0 + 2 * DAY }).median_cycles).toBeNull();
-  expect(
-    recentStages(source, window)
-      .stages.slice(-3)
-      .map(({ mode }) => mode),
-  ).toEqual(["idle", "bake", "spray"]);
+it("recent stages, newest first", () => {
+  const booth = script(PLAIN);
+  stay(booth, 10 * MINUTE, { mode: 3 });
+  stay(booth, 30 * MINUTE, { mode: 6 });
+  stay(booth, 20 * MINUTE, { mode: 1 });
+  const { stages } = recentStages(sourceOf(booth, PLAIN), { start: T0, end: T0 + DAY });
+  expect(stages.map(({ mode }) => mode)).toEqual(["idle", "bake", "spray"]);
+  expect(stages.at(-1)).toMatchObject({ mode: "spray", start: T0, end: T0 + 10 * MINUTE });
 });
 
 it("an incident is told once, as it stands now", () => {

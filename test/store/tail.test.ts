@@ -1,9 +1,9 @@
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { openTail } from "../../src/store/tail.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { memoryFolder, temporaryFolder } from "../support/temporary.ts";
 
 const poll = (take: number, stream = "s1"): TakenEntry => ({
   kind: "poll",
@@ -25,6 +25,31 @@ it("a tail gives back what no commit holds, in order", () => {
   tail.committed("s1", 2);
   // Not closed: the process is gone.
   expect(openTail(folder).leftover()).toEqual([poll(3), poll(1, "s2")]);
+});
+
+it("a flipped bit costs the entry it hits and no other, gives no wrong one, and is counted", () => {
+  const folder = memoryFolder();
+  const file = join(folder, "tail.jsonl");
+  const whole = Array.from({ length: 6 }, (_, index) => poll(index + 1));
+  const tail = openTail(folder);
+  for (const entry of whole) tail.append(entry);
+  const bytes = readFileSync(file);
+  const texts = new Set(whole.map((entry) => JSON.stringify(entry)));
+  const wrong: string[] = [];
+  for (let at = 0; at < bytes.length; at += 1) {
+    const spoilt = Buffer.from(bytes);
+    spoilt[at] = (spoilt[at] ?? 0) ^ (1 << (at % 8));
+    writeFileSync(file, spoilt);
+    const again = openTail(folder);
+    const left = again.leftover();
+    again.close();
+    const missing = whole.length - left.length;
+    // The very last byte ends a line: without it the line is one that a crash cut short.
+    const told = (again.damaged?.() ?? 0) > 0 || at === bytes.length - 1;
+    const strange = left.filter((entry) => !texts.has(JSON.stringify(entry)));
+    if (strange.length > 0 || missing > 2 || (missing > 0 && !told)) wrong.push(`byte ${at.toString()}`);
+  }
+  expect(wrong).toEqual([]);
 });
 
 it("a line cut short by a crash ends the tail, and what is appended later is read", () => {

@@ -42,7 +42,7 @@ const BODIES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
   "PUT /api/booths_provisioning/{serial_number}": {
     completion_status: "COMPLETE",
-    gateway_id: "gw-1",
+    gateway_id: "gw-OWN-1",
     generation: 1,
     credential_sha256: "1".repeat(64),
     reported: { seq: 2, last_firmware_update: "2025-01-01 00:00:00Z", plc: { address: "a" } },

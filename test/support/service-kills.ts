@@ -107,7 +107,8 @@ async function deliverUntilDeath(child: ChildProcess, url: string, at: Delivery 
   return [...under_way];
 }
 
-function prepare(dataDir: string): void {
+/** A database whose one booth gateway gw-1 holds. */
+export function prepareService(dataDir: string): void {
   const db = openDb(dataDir);
   seedSite(db, { serial: "ABCD1234", provisionKey: "prov" });
   const service = { db, now: () => EPOCH, mqttUrl: () => "", plain: false };
@@ -129,7 +130,7 @@ function startChild(dataDir: string): ChildProcess {
 
 /** Kills the service so often with SIGKILL while it takes batches over MQTT; then counts what it holds. */
 export async function killService(dataDir: string, kills: number, random: Random): Promise<ServiceKills> {
-  prepare(dataDir);
+  prepareService(dataDir);
   const at: Delivery = { acked: new Set(), published: new Set() };
   const counts = { kills, under_way: 0, committed_unacked: 0, missing: 0, torn: 0 };
   let next = startChild(dataDir);

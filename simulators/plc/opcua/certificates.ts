@@ -13,6 +13,8 @@ export interface ServerPki {
   readonly users: OPCUACertificateManager;
   readonly certificateFile: string;
   readonly privateKeyFile: string;
+  /** The certificate of the authority that signed it; where it signed itself, its own. */
+  readonly authorityFile: string;
   /** SHA-256 of the certificate, lower-case hex. */
   readonly fingerprint: string;
   dispose(): Promise<void>;
@@ -26,6 +28,11 @@ export interface PkiWishes {
   /** Days from now until the certificate ends; below 0: it is over. */
   readonly certificate_days: number;
   readonly uri: string;
+  /** Signed by an authority of its own instead of by itself. */
+  readonly ca_signed: boolean;
+  /** The names in it. */
+  readonly dns: readonly string[];
+  readonly ip: readonly string[];
 }
 
 const DAY_MS = 86_400_000;
@@ -45,20 +52,16 @@ export async function makeServerPki(wishes: PkiWishes): Promise<ServerPki> {
   await Promise.all([manager.initialize(), users.initialize()]);
   const key: unknown = await crypto_utils.generatePrivateKey(2048);
   const { privPem } = await crypto_utils.privateKeyToPEM(key);
-  const { cert } = await crypto_utils.createSelfSignedCertificate({
-    privateKey: key as never,
-    subject: "CN=Booth PLC",
-    applicationUri: wishes.uri,
-    dns: ["localhost"],
-    ip: ["127.0.0.1"],
-    notBefore: new Date(Date.now() - BEGAN_DAYS_BEFORE * DAY_MS),
-    validity: BEGAN_DAYS_BEFORE + wishes.certificate_days,
-    purpose: crypto_utils.CertificatePurpose.ForApplication,
-  });
+  const names = { applicationUri: wishes.uri, dns: [...wishes.dns], ip: [...wishes.ip] };
+  const validity = BEGAN_DAYS_BEFORE + wishes.certificate_days;
+  const rules = { ...names, validity, notBefore: new Date(Date.now() - BEGAN_DAYS_BEFORE * DAY_MS) };
+  const { cert, authority } = wishes.ca_signed ? await signed(key, rules) : await selfSigned(key, rules);
   const certificateFile = join(dir, "server.pem");
   const privateKeyFile = join(dir, "server.key");
   mkdirSync(dir, { recursive: true });
+  const authorityFile = join(dir, "authority.pem");
   writeFileSync(certificateFile, cert);
+  writeFileSync(authorityFile, authority);
   writeFileSync(privateKeyFile, privPem, { mode: 0o600 });
   const fingerprint = createHash("sha256").update(new X509Certificate(cert).raw).digest("hex");
   return {
@@ -67,10 +70,50 @@ export async function makeServerPki(wishes: PkiWishes): Promise<ServerPki> {
     users,
     certificateFile,
     privateKeyFile,
+    authorityFile,
     fingerprint,
     dispose: async () => {
       await Promise.all([manager.dispose(), users.dispose()]);
       rmSync(dir, { recursive: true, force: true });
     },
   };
+}
+
+interface Rules {
+  readonly applicationUri: string;
+  readonly dns: string[];
+  readonly ip: string[];
+  readonly notBefore: Date;
+  readonly validity: number;
+}
+
+interface Made {
+  readonly cert: string;
+  readonly authority: string;
+}
+
+const SUBJECT = "CN=Booth PLC";
+const { ForApplication, ForCertificateAuthority } = crypto_utils.CertificatePurpose;
+
+async function selfSigned(key: unknown, rules: Rules): Promise<Made> {
+  const made = { privateKey: key as never, subject: SUBJECT, purpose: ForApplication, ...rules };
+  const { cert } = await crypto_utils.createSelfSignedCertificate(made);
+  return { cert, authority: cert };
+}
+
+async function signed(key: unknown, rules: Rules): Promise<Made> {
+  const authorityKey: unknown = await crypto_utils.generatePrivateKey(2048);
+  const { notBefore, validity } = rules;
+  const { cert: authority } = await crypto_utils.createSelfSignedCertificate({
+    ...{ privateKey: authorityKey as never, subject: "CN=Plant authority", notBefore, validity: validity + 1 },
+    purpose: ForCertificateAuthority,
+  });
+  const request = { privateKey: key as never, subject: SUBJECT, purpose: ForApplication, ...rules };
+  const { csr } = await crypto_utils.createCertificateSigningRequest(request);
+  const { publicKey, subjectName } = new crypto_utils.x509.X509Certificate(authority);
+  const { cert } = await crypto_utils.createCertificateFromCsr({
+    ...{ csr, issuerName: subjectName, issuerPublicKey: publicKey, signingKey: authorityKey as never },
+    ...{ signingAlgorithm: { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" } as never, purpose: ForApplication, ...rules },
+  });
+  return { cert, authority };
 }

@@ -36,6 +36,10 @@ export interface OpcuaManners {
   new_certificate: boolean;
   /** Days until a new certificate ends; below 0: it is over already. */
   certificate_days: number;
+  /** A new certificate is signed by an authority of its own. */
+  ca_signed: boolean;
+  /** What a new certificate is made out to. */
+  certificate_ip: string;
   allow_anonymous: boolean;
   bad_tags: readonly string[];
 }
@@ -53,6 +57,8 @@ export function goodOpcuaManners(): OpcuaManners {
     trust_users: true,
     new_certificate: false,
     certificate_days: 3650,
+    ca_signed: false,
+    certificate_ip: "127.0.0.1",
     allow_anonymous: false,
     bad_tags: [],
   };
@@ -75,6 +81,8 @@ export interface RunningOpcua {
   /** SHA-256 of the present certificate, lower-case hex. */
   fingerprint(): string;
   certificateFile(): string;
+  /** Of the authority that signed the present certificate. */
+  authorityFile(): string;
   readonly manners: OpcuaManners;
   /** Sessions that are open now. */
   sessions(): number;
@@ -103,7 +111,7 @@ export async function startOpcuaServer(options: OpcuaServerOptions): Promise<Run
   setLogLevel(LogLevel.Emergency);
   const manners: OpcuaManners = { ...goodOpcuaManners(), ...options.manners };
   const logins: { user: string; password: string }[] = [];
-  let pki = await makeServerPki({ ...manners, uri: URI });
+  let pki = await makeServerPki(wishesOf(manners));
   let server: OPCUAServer | null = null;
   let port = options.port;
   const start = async (): Promise<void> => {
@@ -121,6 +129,7 @@ export async function startOpcuaServer(options: OpcuaServerOptions): Promise<Run
     endpoint: `opc.tcp://127.0.0.1:${port}`,
     fingerprint: () => pki.fingerprint,
     certificateFile: () => pki.certificateFile,
+    authorityFile: () => pki.authorityFile,
     manners,
     logins,
     sessions: () => server?.engine.currentSessionCount ?? 0,
@@ -130,7 +139,7 @@ export async function startOpcuaServer(options: OpcuaServerOptions): Promise<Run
       await stopServer();
       if (manners.new_certificate) {
         await pki.dispose();
-        pki = await makeServerPki({ ...manners, uri: URI });
+        pki = await makeServerPki(wishesOf(manners));
         manners.new_certificate = false;
       }
       await start();
@@ -140,6 +149,10 @@ export async function startOpcuaServer(options: OpcuaServerOptions): Promise<Run
       await pki.dispose();
     },
   };
+}
+
+function wishesOf(manners: OpcuaManners): Parameters<typeof makeServerPki>[0] {
+  return { ...manners, uri: URI, dns: ["localhost"], ip: [manners.certificate_ip] };
 }
 
 interface Parts {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { driftShape } from "./drift.ts";
 
 const faultShape = z.object({
   /** "GET /api/booths/:id" as in the operations' table, "*" for all; or `topic`. */
@@ -9,6 +10,12 @@ const faultShape = z.object({
   when: z.enum(["before", "after"]).default("before"),
   status: z.int().min(200).max(599).optional(),
   delay_ms: z.number().nonnegative().max(600_000).optional(),
+  /** The Date header is off by so much. */
+  date_skew_ms: z.number().optional(),
+  /** The service kills itself as kill -9 does: before the request or batch is carried out, or after its commit. */
+  kill: z.boolean().default(false),
+  /** The answer departs from its contract; goes with when: "after". */
+  drift: driftShape.optional(),
   /** The connection is cut instead of an answer. */
   reset: z.boolean().default(false),
   /** The answer stops in the middle. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Service } from "../http/operation.ts";
 import { outbox } from "../mail.ts";
-import type { RunningBroker } from "../mqtt/broker.ts";
+import type { RunningBroker } from "../mqtt/deliver.ts";
 import { bumpGeneration, revokeKeys, storeCommand } from "./actions.ts";
 import type { FaultPlan } from "./faults.ts";
 import { oracle } from "./oracle.ts";

@@ -22,7 +22,8 @@ export function historyOf(booth: Booth, nth: number, window: Span): Offered[] {
   const out: Offered[] = [];
   const add = (kind: string, tag: string, at: { time: number; value: unknown }): void => {
     const { time, value } = at;
-    const base = { kind, tag, boot: `demo-${nth}`, mono: time - window.start, time, quality: "good", fault: undefined };
+    const quality = value === null ? "bad" : "good";
+    const base = { kind, tag, boot: `demo-${nth}`, mono: time - window.start, time, quality, fault: undefined };
     out.push({ ...base, seq: out.length + 1, value: canonical(value) });
   };
   add("p", "", { time: window.start, value: demoParameters(booth.scenario.tz) });
@@ -94,7 +95,9 @@ function polls(booth: Booth, seen: Span): Poll[] {
   return [...clock, ...events].filter(({ time }) => time < seen.end).sort((a, b) => a.time - b.time);
 }
 
+/** A sensor's NaN is no value. */
 function rounded(value: unknown, step: number): unknown {
   if (typeof value !== "number" || step === 0) return value;
+  if (!Number.isFinite(value)) return null;
   return Math.round(Math.round(value / step) * step * 100) / 100;
 }

@@ -5,6 +5,8 @@ import { makeNotifications, sendDueMails } from "./notify.ts";
 
 /** Real time between two rounds: what comes in meanwhile is looked at together. */
 const ROUND_MS = 5000;
+/** A round over long histories is followed by a rest so many times as long: at most a tenth of the time goes into rounds. */
+const REST = 9;
 
 /** Evaluates in the background, a booth a turn, so that requests and records get theirs; `stop` ends it after its turn. */
 export function startEvaluator(service: Service, log?: (line: string) => void): { stop: () => Promise<void> } {
@@ -20,7 +22,9 @@ export function startEvaluator(service: Service, log?: (line: string) => void): 
 
 async function rounds(service: Service, signal: AbortSignal, log?: (line: string) => void): Promise<void> {
   let failed = "";
-  while (await waited(signal)) {
+  let rest_ms = ROUND_MS;
+  while (await waited(rest_ms, signal)) {
+    const begun = performance.now();
     try {
       await round(service, signal);
       failed = "";
@@ -29,11 +33,12 @@ async function rounds(service: Service, signal: AbortSignal, log?: (line: string
       if (text !== failed) log?.(`evaluation failed: ${text}`);
       failed = text;
     }
+    rest_ms = Math.max(ROUND_MS, REST * (performance.now() - begun));
   }
 }
 
-async function waited(signal: AbortSignal): Promise<boolean> {
-  return sleep(ROUND_MS, true, { signal, ref: false }).catch(() => false);
+async function waited(ms: number, signal: AbortSignal): Promise<boolean> {
+  return sleep(ms, true, { signal, ref: false }).catch(() => false);
 }
 
 async function round({ db, now }: Service, signal: AbortSignal): Promise<void> {

@@ -32,6 +32,7 @@ interface Computed {
   readonly restarts: Restarts;
   readonly timelines: readonly Timeline[];
   readonly revisions: Revisions;
+  /** Of which runs and cycles are made. */
   readonly sets: ModeSets;
   readonly plc_cycles: readonly Booking[] | undefined;
   readonly gas: readonly Booking[];
@@ -42,7 +43,6 @@ interface Computed {
 export interface BoothFigures {
   readonly now: number;
   readonly log: BoothLog;
-  readonly sets: ModeSets;
   readonly stages: readonly Stage[];
   readonly cycles: readonly Cycle[];
   /** Bookings of the PLC's cycle counter, which is authoritative where there is one. */
@@ -77,12 +77,12 @@ function figuresAt({ log, restarts, timelines, sets, ...rest }: Computed, now: n
     bays.flatMap(({ bay, stages: own }) => cyclesOf(bay, own, sets)).sort((a, b) => a.end - b.end),
   );
   const first = stages[0]?.start ?? now;
-  const inputNow = once((): FilterInput => ({ log, stages, cycles: cyclesNow(), sets, restarts, first }));
+  const inputNow = once((): FilterInput => ({ log, stages, cycles: cyclesNow(), restarts, first }));
   const installationsNow = once(() => (stages.length === 0 ? [] : findInstallations(inputNow())));
   const maintenanceNow = once(() => maintenanceOf(inputNow(), installationsNow()));
   const { plc_cycles, gas, kwh, revisions } = rest;
   return {
-    ...{ now, log, sets, stages, plc_cycles, gas, kwh, revisions },
+    ...{ now, log, stages, plc_cycles, gas, kwh, revisions },
     get cycles() {
       return cyclesNow();
     },

@@ -93,5 +93,5 @@ function placed(log: BoothLog, name: string, sample: Sample): FilterChange {
   const silence = sinceLastPoll(log.covers.get(group) ?? [], sample.time) ?? 0;
   if (silence <= bridgeMs(parameters, group)) return reset(sample.time, false);
   const used = Number(sample.value) * MINUTE_MS;
-  return reset(used <= silence ? sample.time - used : sample.time, true);
+  return reset(used >= 0 && used <= silence ? sample.time - used : sample.time, true);
 }

@@ -1,5 +1,5 @@
 import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
-import type { FilterLimits, FilterType, ModeSets } from "../../../src/core/types/booth.ts";
+import type { FilterLimits, FilterType } from "../../../src/core/types/booth.ts";
 import type { Maintenance } from "../../../src/core/types/record.ts";
 import type { Cycle } from "./cycles.ts";
 import { changesOf } from "./filter-changes.ts";
@@ -9,6 +9,7 @@ import type { Installed, Usage } from "./filter-usage.ts";
 import type { Stage } from "./stage.ts";
 import { parametersAt } from "./log.ts";
 import type { BoothLog } from "./log.ts";
+import { timeIn } from "./mode-sets.ts";
 import { overuseOf } from "./overuse.ts";
 import { stagePressures } from "./pressure.ts";
 import type { Restarts } from "./restarts.ts";
@@ -34,7 +35,6 @@ export interface FilterInput {
   readonly log: BoothLog;
   readonly stages: readonly Stage[];
   readonly cycles: readonly Cycle[];
-  readonly sets: ModeSets;
   readonly restarts: Restarts;
   /** The booth's first good reading. */
   readonly first: number;
@@ -51,7 +51,7 @@ export function findInstallations(input: FilterInput): Installation[] {
 function installationsOf(input: FilterInput, type: FilterType): Installation[] {
   const { log, stages, cycles, restarts, first } = input;
   const changes = changesOf(log, type);
-  const inUse = spansIn(stages, input.sets.in_use);
+  const inUse = timeIn(input, "in_use");
   const pressures = stagePressures(log, type, spansIn(stages, ["spray"]));
   const known = (changes[0]?.installed_at ?? Infinity) <= first;
   const starts = known ? changes : [{ installed_at: first, source: "assumed" as const, flagged: true }, ...changes];
@@ -67,7 +67,7 @@ function installationsOf(input: FilterInput, type: FilterType): Installation[] {
 
 /** What is known of each filter that was removed. */
 export function maintenanceOf(input: FilterInput, installations: readonly Installation[]): Maintenance[] {
-  const inUse = spansIn(input.stages, input.sets.in_use);
+  const inUse = timeIn(input, "in_use");
   const sprays = spansIn(input.stages, ["spray"]);
   return installations.flatMap((filter) => {
     const { removed_at, installed_at } = filter;
@@ -113,7 +113,7 @@ export interface BoothOveruse {
 
 export function allOveruse(input: FilterInput, installations: readonly Installation[]): BoothOveruse {
   const episodes = installations.flatMap((filter) => filter.overuse);
-  const in_use = intersection(spansIn(input.stages, input.sets.in_use), union(episodes));
+  const in_use = intersection(timeIn(input, "in_use"), union(episodes));
   const cycles = input.cycles.filter((cycle) => cycle.counted && endsIn(episodes, cycle));
   return { in_use, cycles, episodes };
 }

@@ -6,9 +6,10 @@ import type { BoothFigures } from "./booth.ts";
 import { booked } from "./counters.ts";
 import { boothOveruse } from "./filters.ts";
 import { firstAfter } from "./search.ts";
+import { timeIn } from "./mode-sets.ts";
 import { intersection, length } from "./span.ts";
 import type { Span } from "./span.ts";
-import { msByMode, msWithin, spansIn } from "./window.ts";
+import { msByMode, msWithin } from "./window.ts";
 
 /** The facility's time: tz by IANA name, shifts in local wall-clock time. */
 export interface Calendar {
@@ -29,12 +30,12 @@ export function cycleCount(figures: BoothFigures, window: Span): number {
 
 /** Time in the runtime set. */
 export function runtimeMs(figures: BoothFigures, window: Span): number {
-  return msWithin(spansIn(figures.stages, figures.sets.runtime), window);
+  return msWithin(timeIn(figures, "runtime"), window);
 }
 
 /** The shape of utilization_stats; energy in therm and kWh to 4 decimals. */
 export function utilization(figures: BoothFigures, calendar: Calendar, window: Span): Record<string, number | null> {
-  const inUse = spansIn(figures.stages, figures.sets.in_use);
+  const inUse = timeIn(figures, "in_use");
   const working = workingTime(calendar, window);
   const used = msWithin(inUse, window);
   const usedInHours = length(intersection(working, inUse));

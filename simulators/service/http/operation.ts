@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { Db } from "../db.ts";
 import type { Caller, Scope } from "../keys.ts";
 
@@ -35,6 +36,8 @@ export interface Operation {
   /** With :name for path parameters; fixed paths win over parameters. */
   readonly path: string;
   readonly scopes?: readonly Scope[];
+  /** Of the JSON body, where there is one; the handler reads it by this very schema. */
+  readonly body?: z.ZodType;
   /** Sent with every answer of success. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Throws an HttpError, or rejects with one, for anything but success. Promises are for what takes long alone: passwords. */

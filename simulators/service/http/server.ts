@@ -1,13 +1,14 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import Fastify from "fastify";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Fault, FaultPlan } from "../admin/faults.ts";
+import { drifted } from "../admin/drift.ts";
+import type { FaultPlan } from "../admin/faults.ts";
 import { callerOf } from "../keys.ts";
 import type { Caller } from "../keys.ts";
 import { openApi } from "../resources/openapi.ts";
 import { HttpError } from "./errors.ts";
 import { LIMITS, readJson } from "./limits.ts";
 import type { Answer, Operation, Service } from "./operation.ts";
+import { strike } from "./strike.ts";
 
 export interface HttpOptions {
   readonly service: Service;
@@ -61,7 +62,7 @@ export function buildHttp({ service, operations, faults, log }: HttpOptions): Fa
         return reply
           .code(answer.status)
           .headers({ ...operation.headers, ...answer.headers })
-          .send(answer.body);
+          .send(after?.drift === undefined ? answer.body : drifted(answer.body, after.drift));
       },
     });
   }
@@ -106,28 +107,4 @@ function failureOf(error: FastifyError | HttpError): { status: number; text: str
   if (error instanceof HttpError) return { status: error.status, text: error.message };
   const status = error.statusCode ?? 500;
   return { status, text: status < 500 ? error.message : "internal error" };
-}
-
-/** Carries a fault out; false: it only delayed, the request goes on. */
-async function strike(fault: Fault, reply: FastifyReply, body?: unknown): Promise<boolean> {
-  if (fault.delay_ms !== undefined) await sleep(fault.delay_ms);
-  if (fault.reset) {
-    reply.hijack();
-    reply.raw.destroy();
-    return true;
-  }
-  if (fault.truncate) {
-    const text = JSON.stringify(body ?? { error: "cut" });
-    reply.hijack();
-    reply.raw.writeHead(fault.status ?? 200, {
-      "content-type": "application/json",
-      "content-length": Buffer.byteLength(text),
-    });
-    reply.raw.write(text.slice(0, text.length >> 1), () => reply.raw.destroy());
-    return true;
-  }
-  if (fault.status === undefined) return false;
-  if (fault.retry_after !== undefined) void reply.header("retry-after", fault.retry_after);
-  await reply.code(fault.status).send({ error: "planned fault" });
-  return true;
 }

@@ -59,9 +59,9 @@ export function parseBatch(input: unknown): Batch | { readonly error: string } {
     const dt = columns.dt[i] ?? NaN;
     const quality = qualities.get(i) ?? "good";
     const base = { seq: columns.s0 + i, kind, tag: tag ?? "", boot: columns.boot, mono: columns.mono0 + dt, quality };
-    const fault =
-      tag === undefined ? "unknown tag index" : faultOfRecord({ kind, tag, quality, value: columns.val[i] });
-    return { ...base, time: columns.t0 + dt, ...encoded(columns.val[i], fault) };
+    const [time, value] = [columns.t0 + dt, columns.val[i]];
+    const fault = tag === undefined ? "unknown tag index" : faultOfRecord({ time, kind, tag, quality, value });
+    return { ...base, time, ...encoded(value, fault) };
   });
   return { gateway: columns.gw, generation: columns.gen, stream: columns.st, first: columns.s0, records };
 }

@@ -4,7 +4,7 @@ import { parseBatch } from "./batch.ts";
 import type { Batch, Offered } from "./batch.ts";
 import { contentLine, rangeHash } from "./canonical.ts";
 import type { Content } from "./canonical.ts";
-import { nameId } from "./names.ts";
+import { nameNumbers } from "./names.ts";
 import { advance, findStream, predecessorOf, settleFirstSeq } from "./streams.ts";
 import type { StreamRow } from "./streams.ts";
 
@@ -84,6 +84,7 @@ function takeBatch(db: Db, stream: StreamRow, { batch, nowMs }: Taking): Ack {
   const last = batch.first + batch.records.length - 1;
   const held = new Map(storedRange(db, stream, [batch.first, last]).map((record) => [record.seq, contentLine(record)]));
   const reject: { seq: number; reason: string }[] = [];
+  const numberOf = nameNumbers(db);
   let conflict: number | null = null;
   let inserted = 0;
   let duplicates = 0;
@@ -99,7 +100,7 @@ function takeBatch(db: Db, stream: StreamRow, { batch, nowMs }: Taking): Ack {
       reject.push({ seq: record.seq, reason: fault });
       insertGap(db, stream, { from: record.seq, to: record.seq, reason: fault, rejected: 1 });
     } else {
-      insertRecord(db, stream, { record, nowMs });
+      insertRecord(db, stream, { record, nowMs, numberOf });
       inserted += 1;
     }
   }
@@ -116,7 +117,13 @@ function suspension(stream: StreamRow, record: Offered): string | undefined {
   return stream.superseded_at !== null && record.time >= stream.superseded_at ? "recorded after the swap" : undefined;
 }
 
-function insertRecord(db: Db, stream: StreamRow, { record, nowMs }: { record: Offered; nowMs: number }): void {
+interface Inserting {
+  readonly record: Offered;
+  readonly nowMs: number;
+  readonly numberOf: (name: string) => number;
+}
+
+function insertRecord(db: Db, stream: StreamRow, { record, nowMs, numberOf }: Inserting): void {
   run(
     db,
     "INSERT INTO records (gateway_id, stream_no, seq, kind, tag, boot, mono, time, value, quality, received_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -124,8 +131,8 @@ function insertRecord(db: Db, stream: StreamRow, { record, nowMs }: { record: Of
     stream.id,
     record.seq,
     record.kind,
-    nameId(db, record.tag),
-    nameId(db, record.boot),
+    numberOf(record.tag),
+    numberOf(record.boot),
     record.mono,
     record.time,
     record.value,
@@ -143,7 +150,8 @@ function insertRecord(db: Db, stream: StreamRow, { record, nowMs }: { record: Of
 
 /** Stores records of a stream that holds none yet, unseen: for histories made here. To be called inside a transaction. */
 export function storeHistory(db: Db, stream: StreamRow, records: readonly Offered[]): void {
-  for (const record of records) insertRecord(db, stream, { record, nowMs: record.time });
+  const numberOf = nameNumbers(db);
+  for (const record of records) insertRecord(db, stream, { record, nowMs: record.time, numberOf });
   run(db, "UPDATE streams SET version = version + 1 WHERE id = ?", stream.id);
 }
 

@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
+import { FIRST_INSTANT, isInstant, LAST_INSTANT } from "../time.ts";
 
 const QUALITIES = ["good", "uncertain", "bad"];
 const anyObject = z.looseObject({});
-const milliseconds = z.number();
+const milliseconds = z.number().min(-LAST_INSTANT).max(LAST_INSTANT);
+const instant = z.number().min(FIRST_INSTANT).max(LAST_INSTANT);
 
 /** What figures rely on, by kind; claims (m c d v i) and evidence (e) are kept as they come. */
 const shapes: Readonly<Record<string, z.ZodType>> = {
@@ -29,7 +31,7 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
   f: z.looseObject({
     filter: z.enum(FILTER_TYPES),
     source: z.enum(["plc_reset", "technician", "service", "assumed"]),
-    installed_at: milliseconds,
+    installed_at: instant,
   }),
   x: z.looseObject({ seq: z.int().positive() }),
   g: z.looseObject({ from: z.int().positive(), to: z.int().positive(), reason: z.string() }),
@@ -43,12 +45,14 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
 
 /** Why a record can't be taken, in a few words; undefined where it can. */
 export function faultOfRecord(record: {
+  time: number;
   kind: string;
   tag: string;
   quality: string;
   value: unknown;
 }): string | undefined {
-  const { kind, tag, quality, value } = record;
+  const { time, kind, tag, quality, value } = record;
+  if (!isInstant(time)) return "its time is no instant";
   if (!QUALITIES.includes(quality)) return "unknown quality";
   if (kind === "r") return faultOfReading(tag, quality, value);
   const shape = shapes[kind];

@@ -1,31 +1,23 @@
 import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Aedes } from "aedes";
-import type { AedesPublishPacket, AuthenticateError, Client } from "aedes";
+import type { AuthenticateError, Client } from "aedes";
 import type { FaultPlan } from "../admin/faults.ts";
 import type { Service } from "../http/operation.ts";
 import { callerOfKey } from "../keys.ts";
-import { takeUplink } from "./uplink.ts";
+import { deliver, UP } from "./deliver.ts";
+import type { RunningBroker } from "./deliver.ts";
 
-const UP = /^bg\/v1\/([^/]+)\/up\/(state|hello|batch|result|digest)$/;
 /** Return code of CONNACK for a wrong user name or password (MQTT 3.1.1, 3.2.2.3). */
 const BAD_CREDENTIALS = 4;
+
+const HOST = "127.0.0.1";
 
 export interface BrokerOptions {
   readonly service: Service;
   readonly faults: FaultPlan;
   readonly port: number;
   readonly log?: ((line: string) => void) | undefined;
-}
-
-export interface RunningBroker {
-  readonly port: number;
-  /** Publishes on a gateway's down/ topic, QoS 1. */
-  readonly send: (gateway: string, topic: "ack" | "cmd", message: unknown) => void;
-  /** Cuts a gateway's sessions. */
-  readonly disconnect: (gateway: string) => void;
-  readonly stop: () => Promise<void>;
 }
 
 /** An MQTT 3.1.1 broker on loopback: who connects is a gateway with its credential, and sees its own prefix alone. */
@@ -66,13 +58,13 @@ export async function startBroker({ service, faults, port, log }: BrokerOptions)
     await new Promise<void>((resolve) => broker.close(resolve));
     await closed;
   };
-  return { port: (server.address() as AddressInfo).port, send, disconnect, stop };
+  return { url: `mqtt://${HOST}:${(server.address() as AddressInfo).port}`, send, disconnect, stop };
 }
 
 function listening(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, "127.0.0.1", () => {
+    server.listen(port, HOST, () => {
       server.off("error", reject);
       resolve();
     });
@@ -107,29 +99,4 @@ function guard(broker: Aedes, service: Service, gatewayOf: Map<Client, string>):
     const own = subscription.topic.startsWith(`bg/v1/${gatewayOf.get(client) ?? "?"}/down/`);
     done(null, own ? subscription : null);
   };
-}
-
-interface Delivering extends Pick<RunningBroker, "send" | "disconnect"> {
-  readonly service: Service;
-  readonly faults: FaultPlan;
-}
-
-/** A published packet as an uplink message; what isn't one (the broker's own, an ack going down) is passed over. */
-async function deliver(packet: AedesPublishPacket, { service, faults, send, disconnect }: Delivering): Promise<void> {
-  const [, gateway, topic] = UP.exec(packet.topic) ?? [];
-  if (gateway === undefined || topic === undefined) return;
-  const before = faults.onTopic(`up/${topic}`, "before");
-  if (before?.delay_ms !== undefined) await sleep(before.delay_ms);
-  if (before?.reset) {
-    disconnect(gateway);
-    return;
-  }
-  const payload = Buffer.from(packet.payload);
-  const ack = takeUplink(service.db, { gateway, topic, payload, now: service.now() });
-  const after = faults.onTopic(`up/${topic}`, "after");
-  if (after?.reset) disconnect(gateway);
-  const onAck = ack === undefined ? undefined : faults.onTopic("down/ack", "before");
-  if (onAck?.delay_ms !== undefined) await sleep(onAck.delay_ms);
-  const lost = [before, after, onAck].some((fault) => fault?.lose_ack);
-  if (ack !== undefined && !lost) send(gateway, "ack", ack);
 }

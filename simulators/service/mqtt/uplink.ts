@@ -31,7 +31,7 @@ export function takeUplink(db: Db, { gateway, topic, payload, now }: Uplink): Ac
   if (message === undefined) return undefined;
   if (topic === "state") takeState(db, { gateway, now, message });
   else if (topic === "hello") takeHello(db, { id: gateway, nowMs: now }, message);
-  else if (topic === "result") takeResult(db, message);
+  else if (topic === "result") takeResult(db, { gateway, message });
   if (["hello", "result", "digest"].includes(topic)) keep(db, { gateway, topic, now, message });
   return undefined;
 }
@@ -62,10 +62,12 @@ function takeState(db: Db, { gateway, now, message }: Message): void {
   }
 }
 
-function takeResult(db: Db, message: Readonly<Record<string, unknown>>): void {
+/** A result is good for a command to that very gateway. */
+function takeResult(db: Db, { gateway, message }: Omit<Message, "now">): void {
   const { cmd_id, state } = message;
   if (typeof cmd_id !== "string" || typeof state !== "string") return;
-  run(db, "UPDATE commands SET state = ?, result = ? WHERE id = ?", state, JSON.stringify(message), cmd_id);
+  const sql = "UPDATE commands SET state = ?, result = ? WHERE id = ? AND gateway_id = ?";
+  run(db, sql, state, JSON.stringify(message), cmd_id, gateway);
 }
 
 function keep(db: Db, { gateway, topic, now, message }: Message & { topic: string }): void {

@@ -20,10 +20,10 @@ const updateShape = createShape.partial();
 /** Accounts: a caller sees its own, and those made under it are new customers with a default region. */
 export const accounts: readonly Operation[] = [
   { method: "GET", path: "/api/accounts", handle: list },
-  { method: "POST", path: "/api/accounts", handle: create },
+  { method: "POST", path: "/api/accounts", body: createShape, handle: create },
   { method: "GET", path: "/api/accounts/entities_summary", handle: summary },
   { method: "GET", path: "/api/accounts/:id", handle: (call) => ok(shape(call.service.db, own(call))) },
-  { method: "PUT", path: "/api/accounts/:id", handle: update },
+  { method: "PUT", path: "/api/accounts/:id", body: updateShape, handle: update },
 ];
 
 interface AccountRow {

@@ -8,12 +8,6 @@ import { listAnswer } from "../http/list.ts";
 import { ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 
-/** Alert types of the account. PUT takes one: with an `id` it changes that one, without it makes one. */
-export const alertTypes: readonly Operation[] = [
-  { method: "GET", path: "/api/alert_types", handle: list },
-  { method: "PUT", path: "/api/alert_types", handle: put },
-];
-
 const text = z.string().max(128);
 const shape = z.object({
   name: z.string().trim().min(1).max(200),
@@ -26,6 +20,15 @@ const shape = z.object({
   severity: text.nullable().default(null),
   enabled: z.boolean().default(true),
 });
+
+/** Of one that exists, what isn't given stays. */
+const changeShape = z.union([shape.partial().extend({ id: text.min(1) }), shape]);
+
+/** Alert types of the account. PUT takes one: with an `id` it changes that one, without it makes one. */
+export const alertTypes: readonly Operation[] = [
+  { method: "GET", path: "/api/alert_types", handle: list },
+  { method: "PUT", path: "/api/alert_types", body: changeShape, handle: put },
+];
 
 type AlertTypeFields = z.output<typeof shape> & { readonly id: string };
 
@@ -47,7 +50,8 @@ function list(call: Call): Answer {
 }
 
 function put(call: Call): Answer {
-  const { id } = parseBody(z.looseObject({ id: z.string().max(100).optional() }), call.body);
+  const given = parseBody(changeShape, call.body);
+  const id = "id" in given ? given.id : undefined;
   const [before] = id === undefined ? [] : typesOf(call, id);
   if (id !== undefined && before === undefined) throw notFound("alert type");
   const type = parseBody(shape, { ...before, ...(call.body as object) });

@@ -18,7 +18,7 @@ const shape = z.looseObject({
 /** Keys of the account: the key itself is answered once, by POST; only its hash is stored. */
 export const apiKeys: readonly Operation[] = [
   { method: "GET", path: "/api/api_keys", handle: list },
-  { method: "POST", path: "/api/api_keys", handle: create },
+  { method: "POST", path: "/api/api_keys", body: shape, handle: create },
   { method: "DELETE", path: "/api/api_keys/:id", handle: revoke },
 ];
 

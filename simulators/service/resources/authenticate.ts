@@ -15,7 +15,9 @@ const bodyShape = z.union([
 ]);
 
 /** POST /api/authenticate: an API key, or e-mail and password, for a session token, to be sent as "Bearer <token>". */
-export const authenticate: readonly Operation[] = [{ method: "POST", path: "/api/authenticate", handle: signIn }];
+export const authenticate: readonly Operation[] = [
+  { method: "POST", path: "/api/authenticate", body: bodyShape, handle: signIn },
+];
 
 async function signIn(call: Call): Promise<Answer> {
   const body = parseBody(bodyShape, call.body);

@@ -3,7 +3,7 @@ import { runtimeMs } from "../figures/summary.ts";
 import type { Call } from "../http/operation.ts";
 import { currentProvisioning, latestReported } from "../provisioning/rows.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
-import { formatTime, minutes, parseTime } from "../time.ts";
+import { formatTime, isInstant, minutes, parseTime } from "../time.ts";
 import { figuresOf } from "./common.ts";
 import { connectivityOf } from "./connectivity.ts";
 
@@ -71,5 +71,5 @@ function textOf(value: unknown): string | null {
 
 function timeOf(value: unknown): string | null {
   const time = typeof value === "number" ? value : typeof value === "string" ? parseTime(value) : undefined;
-  return time === undefined ? null : formatTime(time);
+  return time === undefined || !isInstant(time) ? null : formatTime(time);
 }

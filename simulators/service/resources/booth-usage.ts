@@ -1,8 +1,11 @@
+import { MODES_BY_PRIORITY } from "../../../src/core/types/booth.ts";
+import type { Mode } from "../../../src/core/types/booth.ts";
 import type { BoothFigures } from "../figures/booth.ts";
 import { dayBuckets, evenBuckets, hourBuckets } from "../figures/buckets.ts";
+import { timeIn } from "../figures/mode-sets.ts";
 import { runtimeMs } from "../figures/summary.ts";
 import type { Span } from "../figures/span.ts";
-import { msByMode } from "../figures/window.ts";
+import { msByMode, msWithin } from "../figures/window.ts";
 import { badRequest } from "../http/errors.ts";
 import { ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
@@ -10,6 +13,7 @@ import { envelope, pagingParams, windowParams } from "../http/query.ts";
 import { formatTime, minutes } from "../time.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
 import { MODE_NAMES } from "./mode-names.ts";
+import { periodOf } from "./runtime.ts";
 
 /** How a booth's time was spent: by interval, by day, in sum, and stage by stage. */
 export const boothUsage: readonly Operation[] = [
@@ -25,23 +29,41 @@ function asked(call: Call): { figures: BoothFigures; window: Span; tz: string } 
   return { figures: figuresOf(call, booth), window: windowParams(call.query, { tz, now: call.now }), tz };
 }
 
+/** By hour or local day, of `start` and `end` or of the last `length` units; `states` names modes to count instead of the runtime set. */
 function runtimeSeries(call: Call): Answer {
-  const { figures, window, tz } = asked(call);
+  const { figures, tz, ...asOf } = asked(call);
   const unit = call.query["unit"] ?? "day";
   if (unit !== "day" && unit !== "hour") throw badRequest("unit is neither hour nor day");
+  const window = call.query["length"] === undefined ? asOf.window : periodOf(call, tz);
+  const states = statesParam(call);
   const buckets = unit === "day" ? dayBuckets(window, tz) : hourBuckets(window, tz);
-  const items = buckets.map((span) => ({ time: formatTime(span.start), value: minutes(runtimeMs(figures, span)) }));
+  const items = buckets.map((span) => {
+    const ms = states === undefined ? runtimeMs(figures, span) : inModes(msByMode(figures.stages, span), states);
+    return { time: formatTime(span.start), value: minutes(ms) };
+  });
   return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
 }
 
+function inModes(sums: ReturnType<typeof msByMode>, modes: readonly Mode[]): number {
+  return modes.reduce((sum, mode) => sum + (sums.get(mode) ?? 0), 0);
+}
+
+/** Modes by their names as they are shown, comma-separated; undefined: not asked for. */
+function statesParam(call: Call): Mode[] | undefined {
+  const names = (call.query["states"] ?? "").split(",").filter((name) => name !== "");
+  if (names.length === 0) return undefined;
+  const modes = new Set(names.map((name) => MODES_BY_PRIORITY.find((mode) => MODE_NAMES[mode] === name)));
+  if (modes.has(undefined)) throw badRequest("states names no mode that is known");
+  return [...modes].filter((mode) => mode !== undefined);
+}
+
 /** Minutes of a window: `idle` is the time without data, `all_active_modes` the rest. */
-export function usageOf(figures: Pick<BoothFigures, "stages" | "sets">, window: Span): Record<string, unknown> {
+export function usageOf(figures: Pick<BoothFigures, "stages" | "log">, window: Span): Record<string, unknown> {
   const sums = msByMode(figures.stages, window);
   const idle = sums.get("no_data") ?? 0;
-  const inUse = figures.sets.in_use.reduce((sum, mode) => sum + (sums.get(mode) ?? 0), 0);
   return {
     all_active_modes: minutes(window.end - window.start - idle),
-    in_use: minutes(inUse),
+    in_use: minutes(msWithin(timeIn(figures, "in_use"), window)),
     idle: minutes(idle),
     bake: minutes(sums.get("bake") ?? 0),
     modes: modesOf(sums),

@@ -5,14 +5,14 @@ import { provision } from "../provisioning/provision.ts";
 import { provisioningRecord, provisioningTag } from "../provisioning/record.ts";
 import { boothBySerial, currentProvisioning, serialOf } from "../provisioning/rows.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
-import { updateShape } from "../provisioning/shapes.ts";
+import { claimShape, updateShape } from "../provisioning/shapes.ts";
 import { updateProvisioning } from "../provisioning/update.ts";
 
 /** Binding of booths to gateways. At plain level there is no record before the first POST. */
 export const boothsProvisioning: readonly Operation[] = [
-  { method: "POST", path: "/api/booths_provisioning", handle: create },
+  { method: "POST", path: "/api/booths_provisioning", body: claimShape, handle: create },
   { method: "GET", path: "/api/booths_provisioning/:serial_number", handle: (call) => read(call, boothOf(call)) },
-  { method: "PUT", path: "/api/booths_provisioning/:serial_number", handle: update },
+  { method: "PUT", path: "/api/booths_provisioning/:serial_number", body: updateShape, handle: update },
 ];
 
 function create({ service, caller, now, body, headers }: Call): Answer {

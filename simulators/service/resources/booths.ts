@@ -10,13 +10,6 @@ import type { BoothRow } from "../provisioning/rows.ts";
 import { BOOTH_FIELDS, boothFields } from "./booth-fields.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
 
-/** GET /api/booths and /api/booths/{id}. `search`: part of serial number or name; unknown `includes` are ignored. */
-export const booths: readonly Operation[] = [
-  { method: "GET", path: "/api/booths", handle: list },
-  { method: "PUT", path: "/api/booths/:id", handle: update },
-  { method: "GET", path: "/api/booths/:id", handle: (call) => ok(boothFields(call, boothOf(call))) },
-];
-
 const SIZES = [
   "bay_count",
   "brand_name",
@@ -29,6 +22,13 @@ const SIZES = [
 ] as const;
 const size = z.union([z.string().max(100), z.number().transform(String), z.null()]).optional();
 const sizesShape = z.looseObject(Object.fromEntries(SIZES.map((name) => [name, size])));
+
+/** GET /api/booths and /api/booths/{id}. `search`: part of serial number or name; unknown `includes` are ignored. */
+export const booths: readonly Operation[] = [
+  { method: "GET", path: "/api/booths", handle: list },
+  { method: "PUT", path: "/api/booths/:id", body: sizesShape, handle: update },
+  { method: "GET", path: "/api/booths/:id", handle: (call) => ok(boothFields(call, boothOf(call))) },
+];
 
 function list(call: Call): Answer {
   const sql = "SELECT * FROM booths WHERE account_id = ? ORDER BY serial_number";

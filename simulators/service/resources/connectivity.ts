@@ -28,7 +28,7 @@ interface HeartbeatBooth {
 function isActive(gateway: GatewayRow, serial: string): boolean {
   const state = JSON.parse(gateway.state ?? "{}") as { booths?: readonly HeartbeatBooth[] };
   const mine = Array.isArray(state.booths)
-    ? (state.booths as readonly HeartbeatBooth[]).find((booth) => booth.serial === serial)
+    ? (state.booths as readonly (HeartbeatBooth | null)[]).find((booth) => booth?.serial === serial)
     : undefined;
   const mode = typeof mine?.mode === "string" ? mine.mode.toLowerCase() : "off";
   return isUp(mine?.link) && !["off", "idle", "no_data", "no data"].includes(mode);

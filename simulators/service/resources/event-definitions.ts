@@ -13,15 +13,6 @@ import { created, NO_CONTENT, ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { formatTime } from "../time.ts";
 
-/** Event definitions of the account. One that names no booths looks at all of them. */
-export const eventDefinitions: readonly Operation[] = [
-  { method: "GET", path: "/api/event_definitions", handle: list },
-  { method: "POST", path: "/api/event_definitions", handle: create },
-  { method: "GET", path: "/api/event_definitions/:id", handle: (call) => ok(shape(definitionOf(call))) },
-  { method: "PUT", path: "/api/event_definitions/:id", handle: update },
-  { method: "DELETE", path: "/api/event_definitions/:id", handle: remove },
-];
-
 const value = z.union([z.string().max(200), z.number(), z.boolean()]);
 const rule = z.strictObject({
   tag: z.string().min(1).max(128),
@@ -46,6 +37,15 @@ const changeShape = z
   })
   .partial();
 const createShape = changeShape.required({ name: true, rules: true });
+
+/** Event definitions of the account. One that names no booths looks at all of them. */
+export const eventDefinitions: readonly Operation[] = [
+  { method: "GET", path: "/api/event_definitions", handle: list },
+  { method: "POST", path: "/api/event_definitions", body: createShape, handle: create },
+  { method: "GET", path: "/api/event_definitions/:id", handle: (call) => ok(shape(definitionOf(call))) },
+  { method: "PUT", path: "/api/event_definitions/:id", body: changeShape, handle: update },
+  { method: "DELETE", path: "/api/event_definitions/:id", handle: remove },
+];
 
 const DEFAULTS: Omit<DefinitionFields, "name" | "rules"> = {
   description: null,

@@ -14,14 +14,6 @@ import { zoneExists } from "../zone.ts";
 import { facilityFigures, INCLUDED_FIELDS } from "./facility-includes.ts";
 import { regionsOf } from "./regions.ts";
 
-/** Facilities of the account; `tz` is required on create and update, and must exist. A list has what `includes` asks for. */
-export const facilities: readonly Operation[] = [
-  { method: "GET", path: "/api/facilities", handle: list },
-  { method: "POST", path: "/api/facilities", handle: create },
-  { method: "GET", path: "/api/facilities/:id", handle: (call) => ok(facilityOf(call)) },
-  { method: "PUT", path: "/api/facilities/:id", handle: update },
-];
-
 const TEXTS = "address_line_1 address_line_2 city state zipcode climate_control square_ft store_number type".split(" ");
 
 type FacilityRow = Readonly<Record<string, unknown>> & {
@@ -70,6 +62,16 @@ const shape = z.looseObject({
   longitude: z.number().min(-180).max(180).nullish(),
 });
 
+const createShape = shape.required({ name: true });
+
+/** Facilities of the account; `tz` is required on create and update, and must exist. A list has what `includes` asks for. */
+export const facilities: readonly Operation[] = [
+  { method: "GET", path: "/api/facilities", handle: list },
+  { method: "POST", path: "/api/facilities", body: createShape, handle: create },
+  { method: "GET", path: "/api/facilities/:id", handle: (call) => ok(facilityOf(call)) },
+  { method: "PUT", path: "/api/facilities/:id", body: shape, handle: update },
+];
+
 type FacilityFields = Readonly<Record<string, unknown>>;
 
 function facilitiesOf(call: Call): FacilityFields[] {
@@ -104,7 +106,7 @@ function list(call: Call): Answer {
 }
 
 function create(call: Call): Answer {
-  const body = parseBody(shape.required({ name: true }), call.body);
+  const body = parseBody(createShape, call.body);
   const id = randomUUID();
   const region = body.region_id ?? regionsOf(call.service.db, call.caller.account_id)[0]?.id ?? "";
   inTransaction(call.service.db, () => {

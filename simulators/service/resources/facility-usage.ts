@@ -1,6 +1,7 @@
 import { evenBuckets } from "../figures/buckets.ts";
 import type { Span } from "../figures/span.ts";
-import { msByMode } from "../figures/window.ts";
+import { timeIn } from "../figures/mode-sets.ts";
+import { msByMode, msWithin } from "../figures/window.ts";
 import { ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { envelope, pagingParams } from "../http/query.ts";
@@ -40,9 +41,9 @@ function sumsOf(fleet: readonly FleetBooth[], span?: Span): { sums: Map<string, 
   const sums = new Map<string, number>();
   let used = 0;
   for (const { figures, window } of fleet) {
+    used += msWithin(timeIn(figures, "in_use"), span ?? window);
     for (const [mode, ms] of msByMode(figures.stages, span ?? window)) {
       sums.set(MODE_NAMES[mode], (sums.get(MODE_NAMES[mode]) ?? 0) + ms);
-      if (figures.sets.in_use.includes(mode)) used += ms;
     }
   }
   return { sums, used };

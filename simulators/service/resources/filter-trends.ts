@@ -2,7 +2,8 @@ import { dayBuckets } from "../figures/buckets.ts";
 import { allOveruse, overuseIn } from "../figures/filters.ts";
 import type { Span } from "../figures/span.ts";
 import { cycleCount } from "../figures/summary.ts";
-import { msWithin, spansIn } from "../figures/window.ts";
+import { timeIn } from "../figures/mode-sets.ts";
+import { msWithin } from "../figures/window.ts";
 import { ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { envelope, pagingParams } from "../http/query.ts";
@@ -50,7 +51,7 @@ function timeline(call: Call): Answer {
     fleetOf(call),
     ({ region_id }, period) => ({ period, region_id }),
     ({ figures }) => {
-      const inUse = spansIn(figures.stages, figures.sets.in_use);
+      const inUse = timeIn(figures, "in_use");
       const overused = allOveruse(figures.filter_input, figures.installations);
       return (day) => {
         const over = overuseIn(overused, day);

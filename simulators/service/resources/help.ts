@@ -11,7 +11,7 @@ const shape = z.looseObject({
 });
 
 /** POST /api/help: a request for help is kept. */
-export const help: readonly Operation[] = [{ method: "POST", path: "/api/help", handle: ask }];
+export const help: readonly Operation[] = [{ method: "POST", path: "/api/help", body: shape, handle: ask }];
 
 function ask(call: Call): Answer {
   const { subject, message } = parseBody(shape, call.body);

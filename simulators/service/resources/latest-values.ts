@@ -15,9 +15,12 @@ function answer(call: Call): Answer {
   const booth = boothOf(call);
   const tags = tagsParam(call.query);
   const end = timeParam(call.query, "before") ?? call.now + 1;
-  const data: Record<string, unknown> = {};
+  const last = new Map<string, unknown>();
   for (const { tag, time, value } of readings(call.service.db, booth.id, { tags, window: { start: 0, end } })) {
-    data[tag] = { name: tag, system_time: formatTime(time), value: String(value) };
+    last.set(tag, { name: tag, system_time: formatTime(time), value: String(value) });
   }
-  return ok({ data });
+  // In the order asked for, whichever was read first.
+  return ok({
+    data: Object.fromEntries(tags.flatMap((tag) => (last.has(tag) ? [[tag, last.get(tag)] as const] : []))),
+  });
 }

@@ -10,11 +10,13 @@ import { ok } from "../http/operation.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { formatOptional, formatTime, minutes } from "../time.ts";
 
+const markShape = z.looseObject({ seen_in_app: z.boolean() });
+
 /** Notifications of the calling user: who signed in, or who made the key. A key that nobody made has none. */
 export const notifications: readonly Operation[] = [
   { method: "GET", path: "/api/notifications", handle: list },
   { method: "POST", path: "/api/notifications/mark_all_as_read", handle: markAll },
-  { method: "PATCH", path: "/api/notifications/:id", handle: mark },
+  { method: "PATCH", path: "/api/notifications/:id", body: markShape, handle: mark },
   { method: "GET", path: "/api/notifications/:id/detail", handle: detail },
 ];
 
@@ -77,7 +79,7 @@ function list(call: Call): Answer {
 
 function mark(call: Call): Answer {
   const { id, seen_in_app } = own(call);
-  const { seen_in_app: seen } = parseBody(z.looseObject({ seen_in_app: z.boolean() }), call.body);
+  const { seen_in_app: seen } = parseBody(markShape, call.body);
   if (seen !== (seen_in_app === 1)) {
     const sql = "UPDATE notifications SET seen_in_app = ?, updated_at = ? WHERE id = ?";
     run(call.service.db, sql, seen ? 1 : 0, call.now, id);

@@ -7,10 +7,16 @@ const ERROR = { type: "object", required: ["error"], properties: { error: { type
 
 /** The OpenAPI document of what is built; `x-operations` says of how many. */
 export function openApi(operations: readonly Operation[]): Record<string, unknown> {
-  const built = new Set(operations.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`));
+  const built = new Map(
+    operations.map(({ method, path, body }) => [`${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`, body]),
+  );
   const shown = CONTRACT.filter(({ method, path }) => built.has(`${method} ${path}`));
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const row of shown) (paths[row.path] ??= {})[row.method.toLowerCase()] = operationObject(row);
+  for (const row of shown)
+    (paths[row.path] ??= {})[row.method.toLowerCase()] = {
+      ...operationObject(row),
+      ...requestBody(built.get(`${row.method} ${row.path}`)),
+    };
   return {
     openapi: "3.1.0",
     info: { title: "Booth Monitoring Service (reference)", version: "1" },
@@ -30,6 +36,12 @@ function operationObject({ path, scopes, is_deprecated, query, ...exchange }: Co
     parameters: [...inPath, ...query.map((name) => parameter(name, "query"))],
     responses: { [exchange.status]: success(exchange), "4XX": failure },
   };
+}
+
+function requestBody(body: z.ZodType | undefined): Record<string, unknown> {
+  if (body === undefined) return {};
+  const schema = z.toJSONSchema(body, { io: "input", unrepresentable: "any" });
+  return { requestBody: { required: true, content: { "application/json": { schema } } } };
 }
 
 function parameter(name: string | undefined, place: "path" | "query"): Record<string, unknown> {

@@ -13,13 +13,15 @@ const changeShape = z.union([
   z.looseObject({ current_password: z.string().max(200), new_password: password }),
 ]);
 
+const verifyShape = z.looseObject({ token: z.string().min(1).max(200) });
+
 /**
  * POST change_password: with an invitation's `token` (single use), or a signed-in user's `current_password`; 204. POST
  * login/verify: whose unused token this is. A token or password that isn't good is 401.
  */
 export const passwords: readonly Operation[] = [
-  { method: "POST", path: "/api/users/change_password", handle: change },
-  { method: "POST", path: "/api/login/verify", handle: verify },
+  { method: "POST", path: "/api/users/change_password", body: changeShape, handle: change },
+  { method: "POST", path: "/api/login/verify", body: verifyShape, handle: verify },
 ];
 
 async function change(call: Call): Promise<Answer> {
@@ -50,7 +52,7 @@ function signedIn(call: Call): UserRow | undefined {
 }
 
 function verify(call: Call): Answer {
-  const { token } = parseBody(z.looseObject({ token: z.string().min(1).max(200) }), call.body);
+  const { token } = parseBody(verifyShape, call.body);
   const user = userOfToken(call.service.db, token, call.now);
   if (user === undefined || user.account_id !== call.caller.account_id) {
     throw new HttpError(401, "the token is not valid");

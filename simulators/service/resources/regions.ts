@@ -10,11 +10,13 @@ import type { Answer, Call, Operation } from "../http/operation.ts";
 
 const shape = z.looseObject({ name: z.string().trim().min(1).max(200), is_default: z.boolean().optional() });
 
+const changeShape = shape.partial();
+
 /** Regions of an account. One is the default; it and one in use can't be deleted (409). */
 export const regions: readonly Operation[] = [
   { method: "GET", path: "/api/accounts/:account_id/regions", handle: list },
-  { method: "POST", path: "/api/accounts/:account_id/regions", handle: create },
-  { method: "PUT", path: "/api/accounts/:account_id/regions/:id", handle: update },
+  { method: "POST", path: "/api/accounts/:account_id/regions", body: shape, handle: create },
+  { method: "PUT", path: "/api/accounts/:account_id/regions/:id", body: changeShape, handle: update },
   { method: "DELETE", path: "/api/accounts/:account_id/regions/:id", handle: remove },
 ];
 
@@ -67,7 +69,7 @@ function create(call: Call): Answer {
 
 function update(call: Call): Answer {
   const region = regionOf(call);
-  const body = parseBody(shape.partial(), call.body);
+  const body = parseBody(changeShape, call.body);
   if (body.is_default === false && region.is_default) throw new HttpError(409, "one region must be the default");
   inTransaction(call.service.db, () => {
     run(call.service.db, "UPDATE regions SET name = ? WHERE id = ?", body.name ?? region.name, region.id);

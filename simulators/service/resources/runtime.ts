@@ -23,7 +23,7 @@ function answer(call: Call): Answer {
 }
 
 /** `start` and `end`; or the last `length` `unit`s up to now; default the local day so far. */
-function periodOf(call: Call, tz: string): Span {
+export function periodOf(call: Call, tz: string): Span {
   const unit = call.query["unit"];
   if (unit === undefined || timeParam(call.query, "start") !== undefined)
     return windowParams(call.query, { tz, now: call.now });
@@ -33,7 +33,8 @@ function periodOf(call: Call, tz: string): Span {
   if (each === undefined) throw badRequest("unit is none of hour, day, week, month");
   if (!Number.isInteger(length) || length < 1 || length > MAX_LENGTH)
     throw badRequest("length is not a number from 1 to 1000");
-  return { start: call.now - each * length, end: call.now };
+  const end = Math.floor(call.now / 1000) * 1000;
+  return { start: end - each * length, end };
 }
 
 /** A length of time in days, seconds and microseconds, all of one sign; months are never used. */

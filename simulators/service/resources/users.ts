@@ -24,9 +24,9 @@ const changeShape = z.looseObject({
 /** Users of the account. A new one is invited at once; an invitation can be changed or sent again until it is accepted. */
 export const users: readonly Operation[] = [
   { method: "GET", path: "/api/users", handle: list },
-  { method: "POST", path: "/api/users", handle: create },
-  { method: "PUT", path: "/api/users/:id", handle: (call) => ok(change(call, userOf(call))) },
-  { method: "PUT", path: "/api/users/:id/update_invitation", handle: updateInvitation },
+  { method: "POST", path: "/api/users", body: shape, handle: create },
+  { method: "PUT", path: "/api/users/:id", body: changeShape, handle: (call) => ok(change(call, userOf(call))) },
+  { method: "PUT", path: "/api/users/:id/update_invitation", body: changeShape, handle: updateInvitation },
   { method: "POST", path: "/api/users/:id/resend_invitation", handle: resendInvitation },
 ];
 

@@ -9,7 +9,7 @@ const GAP_MS: Milliseconds = 300_000;
 const LOOK_BACK_MS: Milliseconds = 8 * 24 * 3_600_000;
 
 /** Whether the bay hasn't been seen for over 5 min of working hours up to now. */
-export function gapIsWrong(state: DeriveState, { tag, open, live, good_until }: BayState): boolean {
+function gapIsWrong(state: DeriveState, { tag, open, live, good_until }: BayState): boolean {
   const { clock, parameters } = state;
   if (live || open === null || parameters === null || clock.now - good_until <= GAP_MS) return false;
   // The same silence gets no shorter.

@@ -54,7 +54,7 @@ export interface OpcuaAddress {
   readonly user_key_file?: string;
   /** SHA-256 of the server's certificate, 64 lower-case hex digits. */
   readonly server_certificate_fingerprint?: string;
-  /** The server's certificate, PEM or DER. */
+  /** The server's certificate, or that of the authority that signed it and the host's name in it, PEM or DER. */
   readonly server_certificate_file?: string;
 }
 

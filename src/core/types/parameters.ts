@@ -49,6 +49,8 @@ export interface TagParameters {
   /** The poll group that reads it. */
   readonly group: string;
   readonly deadband: number;
+  /** Of the value that was logged last; where both are given, the larger deadband holds. Not for counters. */
+  readonly deadband_percent?: number;
   readonly heartbeat_ms: Milliseconds;
   readonly counter?: CounterParameters;
   /** What a good reading can be, in the tag's unit, both ends included; outside of it is the incident `between`. */

@@ -91,6 +91,17 @@ export interface DisabledBooth {
   readonly advice: string;
 }
 
+/** A certificate of the OPC UA links. */
+export interface CertificateStatus {
+  /** null: the gateway's own; else the server's address. */
+  readonly server: string | null;
+  readonly expires: EpochMs;
+  /** ends_soon: within 30 days. */
+  readonly state: "valid" | "ends_soon" | "expired";
+  /** "" while it is valid. */
+  readonly advice: string;
+}
+
 /** `booth-gateway status --json`: everything, without a secret. */
 export interface AgentStatus {
   readonly agent_version: string;
@@ -103,6 +114,8 @@ export interface AgentStatus {
   readonly service: LinkStatus & { readonly url: string };
   readonly booths: readonly BoothStatus[];
   readonly disabled: readonly DisabledBooth[];
+  /** Of the OPC UA links; empty where there is none. A server's is known from its first connection on. */
+  readonly certificates: readonly CertificateStatus[];
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */
   readonly loss_window_ms: Milliseconds;
 }

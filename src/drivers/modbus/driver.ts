@@ -57,6 +57,8 @@ export interface DeviceMemory {
   /** Ranges the device has refused, beside those of the profile. */
   holes: HoleMemory;
   witness: Witness;
+  /** Told when the holes are others than before. */
+  readonly holesChanged?: () => void;
 }
 
 export function emptyMemory(): DeviceMemory {
@@ -71,7 +73,7 @@ const REFUSED_RETRY_READS = 20;
 const MAX_SPLITS_PER_READ = 40;
 
 export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
-  const { profile, line, timeouts = {}, memory = emptyMemory() } = options;
+  const { profile, line, timeouts = {}, memory = emptyMemory(), mono = () => performance.now() } = options;
   const { quirks } = profile;
   const unitId = options.unitId ?? quirks.unit_id;
   const answer_ms = timeouts.answer_ms ?? line.answer_ms;
@@ -86,23 +88,23 @@ export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
   const plans = new Map<string, GroupPlan>();
   /** Groups of which the device refused every point in the last read: splitting their blocks again would only cost. */
   const barren = new Set<string>();
-  const mono = options.mono ?? (() => performance.now());
-  let reading = false;
+  const alone = oneAtATime();
 
   const planOf = (group: string): GroupPlan => {
     const known = plans.get(group);
     if (known !== undefined) return known;
     const learned = holesNow(memory.holes);
-    const holes = uniteHoles(quirks.holes, learned);
     const round_trip_registers = options.roundTripRegisters ?? line.round_trip_registers;
-    const plan = planGroup(profile, group, { options: { ...quirks, holes, round_trip_registers }, learned });
+    const cost = { ...quirks, holes: uniteHoles(quirks.holes, learned), round_trip_registers };
+    const plan = planGroup(profile, group, { options: cost, learned });
     plans.set(group, plan);
     return plan;
   };
   const remember = (holes: HoleMemory): void => {
-    // What one group has shown may concern the blocks of all.
-    if (holes !== memory.holes) plans.clear();
+    if (holes === memory.holes) return;
     memory.holes = holes;
+    memory.holesChanged?.();
+    plans.clear(); // what one group has shown may concern the blocks of all
   };
   const readGroup = async (group: string): Promise<readonly Sample[]> => {
     remember(expireHoles(memory.holes, mono(), options.hole_ttl_ms ?? HOLE_TTL_MS));
@@ -129,20 +131,25 @@ export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
         await session.open();
         if (quirks.connect_delay_ms > 0) await session.pause(quirks.connect_delay_ms);
       }),
-    read: async (group, signal) => {
-      // A second caller's mistake must not cost the first one its connection.
-      if (reading) throw new LinkError("config", "a read is already under way");
-      reading = true;
-      try {
-        return await endOnAbort(session, signal, () => readGroup(group));
-      } finally {
-        reading = false;
-      }
-    },
+    read: (group, signal) => alone(() => endOnAbort(session, signal, () => readGroup(group))),
     close: () => {
       session.end(new LinkError("closed", "closed by the gateway"));
       return Promise.resolve();
     },
+  };
+}
+
+/** A second caller's mistake must not cost the first one its connection. */
+function oneAtATime(): <T>(act: () => Promise<T>) => Promise<T> {
+  let busy = false;
+  return async (act) => {
+    if (busy) throw new LinkError("config", "a read is already under way");
+    busy = true;
+    try {
+      return await act();
+    } finally {
+      busy = false;
+    }
   };
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { LinkError } from "../../core/link-error.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
 import { crc16 } from "./crc16.ts";
@@ -38,8 +39,11 @@ const CRC_BYTES = 2;
 /** A line of its own: no other driver may be at work on it. */
 export function modbusExchange(line: ModbusLine, times: ExchangeTimes): Exchange {
   const pipe = exchangePipe(line, times);
-  const ask = async (unit: number, pdu: readonly number[]): Promise<Buffer> =>
-    (await pipe.ask([unit, ...pdu])).subarray(1);
+  const ask = async (unit: number, pdu: readonly number[]): Promise<Buffer> => {
+    // Devices on a line see by a silence where a request begins.
+    if (line.silence_ms > 0) await delay(line.silence_ms);
+    return (await pipe.ask([unit, ...pdu])).subarray(1);
+  };
   return {
     open: () => pipe.open(),
     registers: async (unit, { table, address, count }) => {

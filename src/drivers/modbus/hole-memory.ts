@@ -1,5 +1,5 @@
 import type { Holes } from "../../core/plan.ts";
-import { forgetRange } from "../../core/plan-split.ts";
+import { addHole, forgetRange } from "../../core/plan-split.ts";
 import type { ModbusTable, ModbusTag } from "../../core/types/profile.ts";
 import type { Sample } from "../../core/types/sample.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
@@ -13,7 +13,7 @@ interface VersionHoles {
   readonly learned_at: ReadonlyMap<string, Milliseconds>;
 }
 
-/** Address ranges that a device has refused, for each of its firmware versions. Lasts as long as the agent runs. Pure. */
+/** Address ranges that a device has refused, for each of its firmware versions. Pure. */
 export interface HoleMemory {
   /** The version that the device shows; "": none was read yet. */
   readonly firmware: string;
@@ -64,6 +64,34 @@ export function underFirmware(memory: HoleMemory, firmware: string | null): Hole
   return withVersion({ firmware, versions }, firmware, known);
 }
 
+/** One learned hole of one version. */
+export interface LearnedRange {
+  readonly firmware: string;
+  readonly table: ModbusTable;
+  readonly range: readonly [number, number];
+  /** On the monotonic clock; below 0 where it was learned before the boot. */
+  readonly learned_at: Milliseconds;
+}
+
+/** Everything that is remembered, one by one. */
+export function rangesIn(memory: HoleMemory): readonly LearnedRange[] {
+  return [...memory.versions].flatMap(([firmware, { holes, learned_at }]) =>
+    rangesOf(holes).map(({ table, range, key }) => ({ firmware, table, range, learned_at: learned_at.get(key) ?? 0 })),
+  );
+}
+
+/** The memory in which those ranges stand. */
+export function holesFrom(firmware: string, ranges: readonly LearnedRange[]): HoleMemory {
+  const versions = new Map(
+    [...Map.groupBy(ranges, (one) => one.firmware)].slice(-MAX_VERSIONS).map(([version, own]) => {
+      const holes = own.reduce<Holes>((all, { table, range }) => addHole(all, table, range), {});
+      const learned_at = new Map(own.map(({ table, range, learned_at: at }) => [keyOf(table, range), at]));
+      return [version, { holes, learned_at }] as const;
+    }),
+  );
+  return { firmware, versions };
+}
+
 /** The firmware version that a poll showed; null: none. */
 export function firmwareIn(tags: readonly ModbusTag[], samples: readonly Sample[]): string | null {
   const tag = tags.find(({ role }) => role === "firmware_version");
@@ -86,8 +114,12 @@ function rangesOf(
   holes: Holes,
 ): readonly { readonly table: ModbusTable; readonly range: readonly [number, number]; readonly key: string }[] {
   return Object.entries(holes).flatMap(([table, ranges]) =>
-    ranges.map((range) => ({ table: table as ModbusTable, range, key: `${table} ${range[0]} ${range[1]}` })),
+    ranges.map((range) => ({ table: table as ModbusTable, range, key: keyOf(table as ModbusTable, range) })),
   );
+}
+
+function keyOf(table: ModbusTable, range: readonly [number, number]): string {
+  return `${table} ${range[0]} ${range[1]}`;
 }
 
 function keysOf(holes: Holes): readonly string[] {

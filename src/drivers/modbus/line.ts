@@ -51,9 +51,10 @@ export function modbusLine(address: ModbusAddress, options: LineOptions = {}): M
   const wire = options.openWire ?? openWireOf(address);
   const openWire = sharedWire(wire);
   if (!("serial" in address) && address.framing !== "rtu") {
+    const numbers = { last: 0 };
     return {
       openWire,
-      makeFraming: mbapFraming,
+      makeFraming: () => mbapFraming(numbers),
       silence_ms: 0,
       answer_ms: TCP_ANSWER_MS,
       round_trip_registers: TCP_ROUND_TRIP_REGISTERS,

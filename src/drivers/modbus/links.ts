@@ -4,7 +4,8 @@ import type { ModbusProfile } from "../../core/types/profile.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
 import type { Driver } from "../../ports.ts";
 import { LATE_ANSWERS } from "./asker.ts";
-import { emptyMemory, modbusDriver } from "./driver.ts";
+import { emptyMemory, modbusDriver, type DeviceMemory } from "./driver.ts";
+import { keptHoles, restoredHoles, type Instant, type KeptHoles } from "./kept-holes.ts";
 import { modbusLine } from "./line.ts";
 import type { ModbusLine } from "./line.ts";
 
@@ -23,13 +24,22 @@ export interface ModbusWay {
 /** What a device that is away may cost those behind the same Modbus TCP gateway. */
 const SHARED_ANSWER_MS = 800;
 
+/** Where what was learned of a device outlives the agent. */
+export interface HoleKeeper {
+  /** What `keep` was given last; anything else is left aside. */
+  readonly kept: unknown;
+  keep(holes: KeptHoles): void;
+}
+
 /**
  * Gives the booths of one agent their ways; every physical link is made once.
- * @param mono the agent's clock, by which counters' rates are measured
+ * @param now the agent's clock, by which counters' rates and the age of holes are measured
  */
-export function modbusLinks(mono: () => Milliseconds): (config: ModbusConfig, profile: ModbusProfile) => ModbusWay {
+export function modbusLinks(
+  now: () => Instant,
+): (config: ModbusConfig, profile: ModbusProfile, keeper?: HoleKeeper) => ModbusWay {
   const lines = new Map<string, { readonly line: ModbusLine; users: number }>();
-  return (config, profile) => {
+  return (config, profile, keeper) => {
     const link = modbusAddressText(config);
     const shared = lines.get(link) ?? { line: modbusLine(config), users: 0 };
     shared.users++;
@@ -38,7 +48,8 @@ export function modbusLinks(mono: () => Milliseconds): (config: ModbusConfig, pr
     // Asked for when every booth is known.
     const answer_ms = (): Milliseconds =>
       config.answer_timeout_ms ?? (shared.users > 1 ? Math.min(SHARED_ANSWER_MS, line.answer_ms) : line.answer_ms);
-    const memory = emptyMemory();
+    const device = [link, config.unit_id ?? profile.quirks.unit_id, profile.name, profile.version].join(" ");
+    const memory = keeper === undefined ? emptyMemory() : memoryKept(keeper, device, now);
     return {
       link,
       probe_ms: answer_ms,
@@ -48,10 +59,19 @@ export function modbusLinks(mono: () => Milliseconds): (config: ModbusConfig, pr
           line,
           profile,
           memory,
-          mono,
+          mono: () => now().mono,
           timeouts: { answer_ms: answer_ms() },
           ...(config.unit_id === undefined ? {} : { unitId: config.unit_id }),
         }),
     };
   };
+}
+
+function memoryKept(keeper: HoleKeeper, device: string, now: () => Instant): DeviceMemory {
+  const memory: DeviceMemory = {
+    ...emptyMemory(),
+    holes: restoredHoles(keeper.kept, device, now()),
+    holesChanged: () => keeper.keep(keptHoles(memory.holes, device, now())),
+  };
+  return memory;
 }

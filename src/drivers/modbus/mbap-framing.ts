@@ -7,23 +7,30 @@ import type { Expected } from "./mbap.ts";
 const CRC_BYTES = 2;
 const MAX_TRANSACTION = 0xffff;
 
-/** Modbus TCP: collects the one answer that is awaited; anything else is a LinkError "malformed". Bounded by one frame. */
-export function mbapFraming(): Framing {
+/** The number of the last request that went to a device, over whichever connection. */
+export interface Numbers {
+  last: number;
+}
+
+/**
+ * Modbus TCP: collects the one answer that is awaited; anything else is a LinkError "malformed". Bounded by one frame.
+ * @param numbers goes on over connections: a gateway that gives a new one the answer meant for the old one is found out
+ */
+export function mbapFraming(numbers: Numbers = { last: 0 }): Framing {
   const frame = Buffer.alloc(MAX_FRAME_BYTES + CRC_BYTES);
   let size = 0;
-  let transaction = 0;
   let expected: Expected | null = null;
   return {
     get awaiting() {
       return expected !== null;
     },
     request(request) {
-      const next = (transaction % MAX_TRANSACTION) + 1;
+      const next = (numbers.last % MAX_TRANSACTION) + 1;
       expected = expectedAnswer(request, next);
       if (expected === null) return null;
-      transaction = next;
+      numbers.last = next;
       size = 0;
-      return frameRequest(request, transaction);
+      return frameRequest(request, next);
     },
     take(bytes, count) {
       if (expected === null) return new LinkError("malformed", `${count} bytes that nobody asked for`);

@@ -34,7 +34,12 @@ export async function connectSession(connecting: Connecting): Promise<Session> {
     return openSession(opcua, channel, { address, own: null, serverCertificate: null, idle_ms });
   }
   const offers = await discover(opcua, address.endpoint, newChannel({ policy: "None" }));
-  const server = judgeServer(offers, { policy: address.security_policy, pinned: pinnedBy(address), now });
+  const server = judgeServer(offers, {
+    policy: address.security_policy,
+    pinned: pinnedBy(address),
+    host: hostOf(address),
+    now,
+  });
   if (server instanceof LinkError) throw server;
   pki.noteServer(address.endpoint, fingerprintOf(server.der), server.expires);
   const own = await pki.own(opcua);
@@ -61,8 +66,17 @@ async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promi
 /** What a technician trusts; null: nothing yet. */
 function pinnedBy(address: OpcuaAddress): Pin | null {
   const { server_certificate_fingerprint, server_certificate_file: file } = address;
-  if (file !== undefined) return { fingerprint: fingerprintOf(readCertificateFile(file).raw), file };
+  if (file !== undefined) {
+    const certificate = readCertificateFile(file);
+    const fingerprint = fingerprintOf(certificate.raw);
+    return { fingerprint, file, ...(certificate.ca ? { authority: certificate } : {}) };
+  }
   return server_certificate_fingerprint === undefined ? null : { fingerprint: server_certificate_fingerprint };
+}
+
+/** As certificates spell it: an IPv6 address without its brackets. */
+function hostOf({ endpoint }: OpcuaAddress): string {
+  return new URL(endpoint).hostname.replace(/^\[|\]$/g, "");
 }
 
 /** Servers that don't trust a client often just hang up: whoever reads the reason needs to know what to look for. */

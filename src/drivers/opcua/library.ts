@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import type * as NodeOpcua from "node-opcua-client";
 
-/** node-opcua-client costs 60 MB and most of a second: it is loaded when the first OPC UA link opens, and only then. */
+/** node-opcua-client costs 60 MB and most of a second: it is loaded before the first OPC UA link opens, and only where there is one. */
 export type Opcua = typeof NodeOpcua;
 
 export type SecureChannel = InstanceType<Opcua["ClientSecureChannelLayer"]>;

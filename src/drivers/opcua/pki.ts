@@ -3,6 +3,7 @@ import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, ren
 import { hostname } from "node:os";
 import { join } from "node:path";
 
+import type { KnownCertificate } from "../../core/certificates.ts";
 import { LinkError } from "../../core/link-error.ts";
 import type { EpochMs, Milliseconds } from "../../core/types/units.ts";
 import type { Logger } from "../../ports.ts";
@@ -23,7 +24,9 @@ export interface OpcuaPki {
   own(opcua: Opcua): Promise<OwnIdentity>;
   /** When the certificate ends that is in use or would be; null: none has been made yet. Doesn't load the library. */
   ownExpiry(): EpochMs | null;
-  /** Says once per certificate that a server's is about to expire. */
+  /** The own one, where there is one, and those of the servers that were connected to. Doesn't load the library. */
+  certificates(): readonly KnownCertificate[];
+  /** Remembers when a server's certificate ends, and says once per certificate that it is about to. */
   noteServer(endpoint: string, fingerprint: string, expires: EpochMs): void;
 }
 
@@ -45,6 +48,8 @@ const EARLIEST: EpochMs = Date.UTC(2026, 0, 1);
 
 export function opcuaPki(options: PkiOptions): OpcuaPki {
   const said = new Set<string>();
+  /** As many as are configured: when the certificate of each ends. */
+  const servers = new Map<string, EpochMs>();
   const sayOnce = (key: string, fields: Readonly<Record<string, unknown>>, text: string): void => {
     if (said.has(key)) return;
     said.add(key);
@@ -83,7 +88,13 @@ export function opcuaPki(options: PkiOptions): OpcuaPki {
       });
     },
     ownExpiry: () => readOwn(options.dir)?.certificate.validToDate.getTime() ?? null,
+    certificates: () => {
+      const own = readOwn(options.dir);
+      const ours = own === null ? [] : [{ server: null, expires: own.certificate.validToDate.getTime() }];
+      return [...ours, ...[...servers].map(([server, expires]) => ({ server, expires }))];
+    },
     noteServer: (endpoint, fingerprint, expires) => {
+      servers.set(endpoint, expires);
       if (expires - now() > RENEW_BEFORE_MS) return;
       const until = new Date(expires).toISOString().slice(0, 10);
       const text = `the certificate of the OPC UA server at ${endpoint} ends on ${until}: renew it and pin the new one`;

@@ -1,4 +1,5 @@
 import type { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
 
 import { LinkError } from "../../core/link-error.ts";
 import type { OpcuaPolicy } from "../../core/types/config.ts";
@@ -22,6 +23,8 @@ export interface Pin {
   readonly fingerprint: string;
   /** Where it was given as a file. */
   readonly file?: string;
+  /** The file's certificate where it is an authority's: servers that it has signed directly are trusted too. */
+  readonly authority?: X509Certificate;
 }
 
 const MIN_RSA_BITS = 2048;
@@ -33,7 +36,7 @@ const MIN_RSA_BITS = 2048;
  */
 export function judgeServer(
   offers: readonly Offer[],
-  wanted: { readonly policy: OpcuaPolicy; readonly pinned: Pin | null; readonly now: EpochMs },
+  wanted: { readonly policy: OpcuaPolicy; readonly pinned: Pin | null; readonly host: string; readonly now: EpochMs },
 ): Trusted | LinkError {
   const offer = offers.find(({ policy }) => policy === wanted.policy);
   if (offer === undefined) return notOffered(offers, wanted.policy);
@@ -41,7 +44,11 @@ export function judgeServer(
   if (certificate === null) return new LinkError("config", "the server shows no certificate that can be read");
   const actual = fingerprintOf(certificate.raw);
   if (wanted.pinned === null) return unknown(actual, certificate);
-  if (wanted.pinned.fingerprint !== actual) return changed(actual, wanted.pinned);
+  if (wanted.pinned.fingerprint !== actual) {
+    const { authority } = wanted.pinned;
+    const refusal = authority === undefined ? changed(actual, wanted.pinned) : unsigned(certificate, authority, wanted);
+    if (refusal !== null) return refusal;
+  }
   const expires = certificate.validToDate.getTime();
   if (expires <= wanted.now) {
     const since = certificate.validToDate.toISOString().slice(0, 10);
@@ -57,6 +64,25 @@ export function judgeServer(
     );
   }
   return { der: certificate.raw, expires };
+}
+
+/** An authority signs many devices, so the name counts as well; null: nothing speaks against it. */
+function unsigned(
+  certificate: X509Certificate,
+  authority: X509Certificate,
+  { host, now }: { readonly host: string; readonly now: EpochMs },
+): LinkError | null {
+  const { subject, validToDate } = authority;
+  const name = subject.replace(/\s+/g, " ").slice(0, 100);
+  if (!certificate.checkIssued(authority) || !certificate.verify(authority.publicKey)) {
+    return new LinkError("config", `the server's certificate is neither the one in the file nor signed by ${name}`);
+  }
+  if (validToDate.getTime() <= now) {
+    return new LinkError("config", `the authority ${name} expired on ${validToDate.toISOString().slice(0, 10)}`);
+  }
+  if (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) return null;
+  const names = (certificate.subjectAltName ?? "no name").slice(0, 200);
+  return new LinkError("config", `the server's certificate is signed by ${name}, but for ${names}, not for ${host}`);
 }
 
 function readCertificate(bytes: Buffer | null): X509Certificate | null {

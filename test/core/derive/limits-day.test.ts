@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { cyclesDiffer, timeDiffers } from "../../../src/core/derive/day-checks.ts";
 import type { Parameters } from "../../../src/core/types/parameters.ts";
-import { fold, forget, poll, script, silence, stay, T0, valuesOf, type Script } from "../../support/booth.ts";
+import { fold, forget, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../../support/booth.ts";
 import { minutesTag, withFilters } from "../../support/parameters.ts";
 
 /** What the PLC counted over a local day against what was derived: a row below each limit, one at it, one above. */
@@ -112,6 +112,48 @@ describe("the comparison of a day", () => {
     stay(booth, DAY, {});
     heartbeat(booth);
     expect(mismatches(booth)).toEqual([]);
+  });
+});
+
+describe("what is compared", () => {
+  it("is each day's own: a day of use is nothing against the next one", () => {
+    const booth = script(FILTERED);
+    stay(booth, HOUR, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
+    stay(booth, HOUR, { mode: 3, meter: 160, exhaust: 160 });
+    stay(booth, DAY, { mode: 1, cycles: 11 });
+    heartbeat(booth);
+    stay(booth, DAY);
+    heartbeat(booth);
+    expect(mismatches(booth)).toEqual([]);
+  });
+
+  it("isn't a filter that was changed, or fitted, on the way", () => {
+    const later = withFilters(
+      { ...FILTERED.filters, pre_filter: { limits: { minutes: 5000 } } },
+      { exhaust: minutesTag("exhaust_filter"), pre: minutesTag("pre_filter") },
+    );
+    const booth = script(FILTERED);
+    stay(booth, 8 * HOUR, { mode: 1, cycles: 10, meter: 100, exhaust: 400, pre: 0 });
+    put(booth, { kind: "p", value: later });
+    heartbeat(booth);
+    stay(booth, 8 * HOUR, { exhaust: 0 });
+    stay(booth, 10 * HOUR);
+    heartbeat(booth);
+    expect(mismatches(booth)).toEqual([]);
+  });
+
+  it("is told in minutes and in words", () => {
+    const booth = script(FILTERED);
+    stay(booth, HOUR, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
+    stay(booth, HOUR, { mode: 3, meter: 130.5, exhaust: 120 });
+    stay(booth, DAY, { mode: 1, cycles: 14 });
+    heartbeat(booth);
+    const told = valuesOf(fold(booth.entries, FILTERED).facts, "i").filter(({ check }) => check.endsWith("mismatch"));
+    expect(told.map(({ tag_name, logic, reason }) => [tag_name, logic["plc"], logic["derived"], reason])).toEqual([
+      ["cycles", 4, 1, "over the day the PLC counted 4, 1 were derived"],
+      ["meter", 30.5, 60, "over the day the PLC counted 30.5, 60 were derived"],
+      ["exhaust_filter", 20, 60, "over the day the PLC counted 20, 60 were derived"],
+    ]);
   });
 });
 

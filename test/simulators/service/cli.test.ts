@@ -39,6 +39,7 @@ describe("booth-sim service", () => {
   it("says in one sentence what is wrong", async () => {
     expect(await runCommand(["--port", "x"])).toMatchObject({ code: 2, err: ["--port is not a port (see --help)"] });
     expect((await runCommand(["--nonsense"])).code).toBe(2);
+    expect(await runCommand(["--seed", "x"])).toMatchObject({ code: 2, err: ['there is no seed "x" (see --help)'] });
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", () => resolve()));
     const { port } = taken.address() as AddressInfo;
@@ -55,6 +56,21 @@ describe("booth-sim service", () => {
       code: 1,
       err: [`The folder ${join(file, "x")} can't be written; choose another with --data.`],
     });
+  });
+
+  it("ends at once when it is stopped while it seeds the demo", async () => {
+    const stopping = new AbortController();
+    const shown: string[] = [];
+    const [out, err]: [string[], string[]] = [[], []];
+    const show = (text: string): void => {
+      shown.push(text);
+      stopping.abort(new Error("stopped"));
+    };
+    const io = { out: (line: string) => out.push(line), err: (line: string) => err.push(line), show };
+    const argv = [...free, "--data", folder, "--seed", "demo"];
+    expect(await serviceCommand(argv, { ...io, signal: stopping.signal })).toBe(1);
+    expect([out, err, shown.length]).toEqual([[], ["The service can't start: stopped."], 1]);
+    expect(shown[0]).toMatch(/^\[=> {23}\] 1 of 50 booths, [\d,]+ records$/);
   });
 
   it("runs by the clock of a file", async () => {

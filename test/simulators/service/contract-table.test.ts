@@ -27,4 +27,20 @@ describe("the table of operations", () => {
     expect(listed).toHaveLength(75);
     expect(OPERATIONS).toHaveLength(75);
   });
+
+  it("says in the document what each body is to be", () => {
+    const document = openApi(OPERATIONS) as { paths: Record<string, Record<string, { requestBody?: object }>> };
+    const without = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { requestBody }]) =>
+        method !== "get" && method !== "delete" && requestBody === undefined ? [`${method} ${path}`] : [],
+      ),
+    );
+    expect(without.sort()).toEqual([
+      "post /api/notifications/mark_all_as_read",
+      "post /api/users/{id}/resend_invitation",
+    ]);
+    expect(document.paths["/api/facilities"]?.["post"]?.requestBody).toMatchObject({
+      content: { "application/json": { schema: { required: ["tz", "name"] } } },
+    });
+  });
 });

@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
@@ -99,6 +99,36 @@ describe("a server that is pinned", () => {
     expect(server_certificate_fingerprint).toHaveLength(64);
     const none = { ...rest, server_certificate_file: join(bed().dir, "none.pem") };
     expect((await failure(bed().make({ address: none }).open(never))).message).toContain("none.pem");
+  });
+
+  test("by the certificate of the authority that signed it", async () => {
+    const { again, server, make, address } = bed();
+    await again({ new_certificate: true, ca_signed: true });
+    const { server_certificate_fingerprint, ...rest } = address();
+    expect(server_certificate_fingerprint).toHaveLength(64);
+    const byAuthority = { ...rest, server_certificate_file: server.authorityFile() };
+    const driver = make({ address: byAuthority });
+    await driver.open(never);
+    expect((await driver.read("slow", never)).length).toBeGreaterThan(5);
+    await driver.close();
+    server.logins.splice(0);
+    const kept = join(bed().dir, "authority.pem");
+    copyFileSync(server.authorityFile(), kept);
+    await again({ new_certificate: true, ca_signed: true });
+    // Of the same name, by another key.
+    const other = await refusal({ ...byAuthority, server_certificate_file: kept });
+    expect(other.message).toContain("neither the one in the file nor signed by CN=Plant authority");
+    await again({ new_certificate: true, ca_signed: true, certificate_ip: "192.0.2.9" });
+    const another = await failure(
+      make({ address: { ...rest, server_certificate_file: server.authorityFile() } }).open(never),
+    );
+    expect(another.message).toMatch(/signed by CN=Plant authority, but for .*192\.0\.2\.9.*, not for 127\.0\.0\.1/);
+    await again({ new_certificate: true, ca_signed: true, certificate_ip: "127.0.0.1", certificate_days: -1 });
+    const expired = await failure(
+      make({ address: { ...rest, server_certificate_file: server.authorityFile() } }).open(never),
+    );
+    expect(expired.message).toContain("expired on");
+    nothingSecretWentOut();
   });
 
   for (const security_policy of ["Basic256Sha256", "Aes128_Sha256_RsaOaep", "Aes256_Sha256_RsaPss"] as const) {

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FaultPlan } from "../admin/faults.ts";
+import type { Service } from "../http/operation.ts";
+import { takeUplink } from "./uplink.ts";
+
+/** A gateway's topics that go up; the group is whose and which. */
+export const UP = /^bg\/v1\/([^/]+)\/up\/(state|hello|batch|result|digest)$/;
+
+/** Where messages come from and go to: the broker of our own, or another's. */
+export interface RunningBroker {
+  /** As told to gateways. */
+  readonly url: string;
+  /** Publishes on a gateway's down/ topic, QoS 1. */
+  readonly send: (gateway: string, topic: "ack" | "cmd", message: unknown) => void;
+  /** Cuts a gateway's sessions, where the broker is our own. */
+  readonly disconnect: (gateway: string) => void;
+  readonly stop: () => Promise<void>;
+}
+
+export interface Delivering extends Pick<RunningBroker, "send" | "disconnect"> {
+  readonly service: Service;
+  readonly faults: FaultPlan;
+}
+
+export interface Published {
+  readonly topic: string;
+  readonly payload: string | Buffer;
+}
+
+/** A published packet as an uplink message; what isn't one (the broker's own, an ack going down) is passed over. */
+export async function deliver(packet: Published, { service, faults, send, disconnect }: Delivering): Promise<void> {
+  const [, gateway, topic] = UP.exec(packet.topic) ?? [];
+  if (gateway === undefined || topic === undefined) return;
+  const before = faults.onTopic(`up/${topic}`, "before");
+  if (before?.delay_ms !== undefined) await sleep(before.delay_ms);
+  if (before?.kill) process.kill(process.pid, "SIGKILL");
+  if (before?.reset) {
+    disconnect(gateway);
+    return;
+  }
+  const payload = Buffer.from(packet.payload);
+  const ack = takeUplink(service.db, { gateway, topic, payload, now: service.now() });
+  const after = faults.onTopic(`up/${topic}`, "after");
+  if (after?.kill) process.kill(process.pid, "SIGKILL");
+  if (after?.reset) disconnect(gateway);
+  const onAck = ack === undefined ? undefined : faults.onTopic("down/ack", "before");
+  if (onAck?.delay_ms !== undefined) await sleep(onAck.delay_ms);
+  const lost = [before, after, onAck].some((fault) => fault?.lose_ack);
+  if (ack !== undefined && !lost) send(gateway, "ack", ack);
+}

@@ -1,0 +1,121 @@
+import type { StoreCheck, StoreFiles, StoreMade, StoreProgress } from "../core/types/store-files.ts";
+import { loadUsable } from "../config/usable.ts";
+import { AGENT_OPTIONS, configPath } from "./agent-client.ts";
+import { CommandError, EXIT, type Command, type Io } from "./command.ts";
+
+/** Between two lines of progress. */
+const TELL_EVERY_MS = 500;
+
+type Action = "check" | "salvage" | "export" | "import" | "backup";
+const ACTIONS: readonly Action[] = ["check", "salvage", "export", "import", "backup"];
+const WITH_FILE: readonly Action[] = ["export", "import", "backup"];
+
+/** `booth-gateway store ACTION [FILE]`: the store as a whole. */
+export function storeCommand(files: StoreFiles): Command {
+  return {
+    name: "store",
+    operands: "ACTION FILE",
+    summary: "the store as a whole: check, salvage, export, import, backup",
+    options: {
+      ...AGENT_OPTIONS,
+      "data-dir": { value: "DIR", text: "the data folder, instead of the configuration's" },
+    },
+    notes: [
+      "check         looks through everything, changing nothing; exit code 1 where something is wrong",
+      "salvage       puts all that can be read into a new file; the old one is kept aside",
+      "export FILE   every row as JSON lines, for another box or another program",
+      "import FILE   makes an export or a backup this box's store; the present one is kept aside",
+      "backup FILE   a copy of the store's file",
+      "check, export and backup may be run while the agent runs; salvage and import refuse then.",
+      "After salvage and import records go to the service as a new stream that names its predecessor.",
+      "Keys and provisioning are no part of it: a box that takes another one's place is provisioned.",
+    ],
+    async run({ values, operands, io }) {
+      const [word, file] = operands;
+      const action = ACTIONS.find((one) => one === word);
+      if (action === undefined) throw new CommandError(`say what to do: ${ACTIONS.join(", ")}`, EXIT.usage);
+      if (WITH_FILE.includes(action) !== (file !== undefined)) {
+        throw new CommandError(
+          `${action} ${file === undefined ? "needs the name of a file" : "takes no file"}`,
+          EXIT.usage,
+        );
+      }
+      const given = values["data-dir"];
+      const dataDir = typeof given === "string" ? given : loadUsable(configPath(values)).config.data_dir;
+      const done = await carryOut({ files, dataDir, file: file ?? "" }, action, teller(io));
+      io.out(values["json"] === true ? `${JSON.stringify(done.result, null, 2)}\n` : done.text);
+      return done.sound ? EXIT.ok : EXIT.failed;
+    },
+  };
+}
+
+interface Work {
+  readonly files: StoreFiles;
+  readonly dataDir: string;
+  readonly file: string;
+}
+
+interface Done {
+  readonly result: unknown;
+  readonly text: string;
+  readonly sound: boolean;
+}
+
+async function carryOut({ files, dataDir, file }: Work, action: Action, progress: StoreProgress): Promise<Done> {
+  switch (action) {
+    case "check": {
+      const result = files.check(dataDir, progress);
+      return { result, text: checkText(result), sound: result.sound };
+    }
+    case "salvage": {
+      const result = files.salvage(dataDir, progress);
+      return { result, text: madeText(result), sound: true };
+    }
+    case "import": {
+      const result = files.import(dataDir, file, progress);
+      return { result, text: madeText(result), sound: true };
+    }
+    case "export":
+    case "backup": {
+      const result = await files[action](dataDir, file, progress);
+      return { result, text: `${result.file}: ${megabytes(result.bytes)}\n`, sound: true };
+    }
+  }
+}
+
+/** Lines on standard error, not more than people can read. */
+function teller(io: Io): StoreProgress {
+  let told = performance.now();
+  return (done, of) => {
+    if (performance.now() - told < TELL_EVERY_MS) return;
+    told = performance.now();
+    io.err(`${done.toString()} of ${of.toString()}\n`);
+  };
+}
+
+function checkText({ file, bytes, sound, problems, streams }: StoreCheck): string {
+  const lines = streams.flatMap((one) => [
+    `${one.booth}   stream ${one.stream}`,
+    `  records     ${one.oldest_seq.toString()} to ${one.newest_seq.toString()}, acked up to ${one.acked_seq.toString()}`,
+    `  damaged     ${one.damaged_rows.toString()} rows, ${one.damaged_facts.toString()} facts; ${one.missing.toString()} records missing`,
+    `  quarantine  ${one.quarantined.toString()} records known to be gone`,
+  ]);
+  const verdict = sound
+    ? "sound"
+    : 'NOT SOUND: the agent mends it at its next start, or now: stop it and run "booth-gateway store salvage"';
+  return `${[`${file}, ${megabytes(bytes)}: ${verdict}`, ...problems.map((problem) => `  ${problem}`), ...lines].join("\n")}\n`;
+}
+
+function madeText({ log_rows, facts, streams, aside }: StoreMade): string {
+  const head = `${log_rows.toString()} rows and ${facts.toString()} facts are in the new store`;
+  const lines = streams.map(
+    ({ booth, stream, newest_seq, missing }) =>
+      `  ${booth}   stream ${stream} up to ${newest_seq.toString()}, ${missing.toString()} records missing`,
+  );
+  const before = aside === null ? [] : [`the store before is kept as ${aside}`];
+  return `${[head, ...lines, ...before].join("\n")}\n`;
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

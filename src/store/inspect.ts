@@ -1,0 +1,72 @@
+import { statSync } from "node:fs";
+import Database from "better-sqlite3";
+import type { StoreCheck, StoreProgress } from "../core/types/store-files.ts";
+import type { StreamInfo } from "../ports.ts";
+import { createCheck } from "./check.ts";
+import { storePath } from "./open.ts";
+import { createQuarantine, type Finding } from "./quarantine.ts";
+import { addRowSum } from "./schema.ts";
+import { prepareReadStatements } from "./statements.ts";
+import { infoOf } from "./streams.ts";
+import { readWal } from "./wal.ts";
+
+/** Looks through a store without changing anything, also while the agent runs. Throws where there is none, or it can't be read. */
+export function inspectStore(dataDir: string, progress: StoreProgress): StoreCheck {
+  const file = storePath(dataDir);
+  const bytes = statSync(file).size;
+  const found: Finding[] = [];
+  const problems = readWal(file).isCut ? ["the write-ahead log breaks off before commits that it holds"] : [];
+  const streams: StoreCheck["streams"][number][] = [];
+  let db: Database.Database | null = null;
+  try {
+    db = new Database(file, { readonly: true, fileMustExist: true });
+    look(db, { found, problems, streams, progress });
+  } catch (error) {
+    problems.push(error instanceof Error ? error.message : String(error));
+  } finally {
+    db?.close();
+  }
+  const all = streams.map((stream) => ({ ...stream, ...sumOf(found.filter((one) => one.stream === stream.stream)) }));
+  return { file, bytes, sound: problems.length === 0 && found.length === 0, problems, streams: all };
+}
+
+interface Looking {
+  readonly found: Finding[];
+  readonly problems: string[];
+  readonly streams: StoreCheck["streams"][number][];
+  readonly progress: StoreProgress;
+}
+
+function look(db: Database.Database, { found, problems, streams, progress }: Looking): void {
+  addRowSum(db);
+  const verdicts = db.prepare<[], { quick_check: string }>("PRAGMA quick_check(20)").all();
+  for (const { quick_check } of verdicts) if (quick_check !== "ok") problems.push(quick_check);
+  const quarantine = createQuarantine(db, (finding) => void found.push(finding));
+  const infos: StreamInfo[] = prepareReadStatements(db).allStreams.all().map(infoOf);
+  for (const info of infos) {
+    const none = { damaged_rows: 0, damaged_facts: 0, missing: 0 };
+    const { stream, booth, oldest_seq, newest_seq, acked_seq } = info;
+    const quarantined = quarantine.count(stream);
+    streams.push({ stream, booth, oldest_seq, newest_seq, acked_seq, ...none, quarantined });
+  }
+  const of = infos.reduce((sum, { oldest_seq, newest_seq }) => sum + newest_seq - oldest_seq + 1, 0);
+  let done = 0;
+  for (const info of infos) {
+    const check = createCheck(
+      quarantine,
+      () => [info],
+      (from) => progress(done + from - info.oldest_seq, of),
+    );
+    while (check());
+    done += info.newest_seq - info.oldest_seq + 1;
+  }
+}
+
+function sumOf(found: readonly Finding[]): Pick<Finding, "damaged_rows" | "damaged_facts" | "missing"> {
+  const sum = (pick: (finding: Finding) => number): number => found.reduce((total, one) => total + pick(one), 0);
+  return {
+    damaged_rows: sum((one) => one.damaged_rows),
+    damaged_facts: sum((one) => one.damaged_facts),
+    missing: sum((one) => one.missing),
+  };
+}

@@ -1,0 +1,138 @@
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { findProfile } from "../../src/config/profile.ts";
+import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
+import { findScenario } from "../../simulators/plc/scenarios/all.ts";
+import { startPlc } from "../../simulators/plc/start.ts";
+import { percentile } from "./figure.ts";
+import type { BenchOptions, Family, Figure } from "./figure.ts";
+import { cpuSeconds, withAgent } from "./running-agent.ts";
+
+/**
+ * The real agent with 8 and with 64 booths at 1 Hz: its CPU, everything from poll to commit included, and how late polls
+ * begin, as the PLC sees it: the requests' arrival in this process, which also plays the PLCs.
+ */
+
+const INTERVAL_MS = 1000;
+/** Requests of one poll come close together; polls come a second apart. */
+const PAUSE_MS = 400;
+const SETTLE_MS = 8_000;
+
+/** One PLC's address: passes on to the device and notes when requests came. */
+interface Tap {
+  readonly port: number;
+  readonly arrivals: number[];
+  close(): void;
+}
+
+async function tap(target: number): Promise<Tap> {
+  const arrivals: number[] = [];
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((near) => {
+    const far = connect({ host: "127.0.0.1", port: target, noDelay: true });
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on("error", () => socket.destroy());
+      socket.on("close", () => {
+        near.destroy();
+        far.destroy();
+      });
+    }
+    near.setNoDelay(true);
+    near.on("data", () => void arrivals.push(performance.now()));
+    near.pipe(far);
+    far.pipe(near);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const close = (): void => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  };
+  return { port: (server.address() as AddressInfo).port, arrivals, close };
+}
+
+/** How much later than the beat of its own earliest poll each poll began. */
+function latenesses(arrivals: readonly number[]): readonly number[] {
+  const begins = arrivals.filter((at, i) => i === 0 || at - (arrivals[i - 1] ?? 0) > PAUSE_MS);
+  const first = begins[0] ?? 0;
+  const offsets = begins.map((at) => at - first - Math.round((at - first) / INTERVAL_MS) * INTERVAL_MS);
+  const earliest = Math.min(...offsets);
+  return offsets.map((offset) => offset - earliest);
+}
+
+interface Measured {
+  readonly cpu_percent: number;
+  readonly late: readonly number[];
+  readonly requests_per_cycle: number;
+}
+
+async function measure(size: number, { target, seconds }: { target: number; seconds: number }): Promise<Measured> {
+  const taps = await Promise.all(Array.from({ length: size }, () => tap(target)));
+  const every = { poll_interval_ms: INTERVAL_MS };
+  const booths = taps.map(({ port }) => ({
+    profile: "click-booth",
+    modbus: { host: "127.0.0.1", port },
+    poll: { fast: every, slow: every },
+  }));
+  try {
+    return await withAgent(booths, async (pid) => {
+      await sleep(SETTLE_MS);
+      for (const { arrivals } of taps) arrivals.splice(0);
+      const [before, start] = [cpuSeconds(pid), performance.now()];
+      await sleep(seconds * 1000);
+      const elapsed_s = (performance.now() - start) / 1000;
+      const cpu_percent = (100 * (cpuSeconds(pid) - before)) / elapsed_s;
+      const requests = taps.reduce((sum, { arrivals }) => sum + arrivals.length, 0);
+      const late = taps.flatMap(({ arrivals }) => latenesses(arrivals));
+      return { cpu_percent, late, requests_per_cycle: requests / late.length };
+    });
+  } finally {
+    for (const each of taps) each.close();
+  }
+}
+
+function figuresOf(size: number, limit: number, measured: Measured): readonly Figure[] {
+  const { cpu_percent, late, requests_per_cycle } = measured;
+  const p99 = percentile(late, 99);
+  const requests = `${requests_per_cycle.toFixed(1)} requests a poll`;
+  return [
+    {
+      name: `agent.fleet${size}_cpu_percent`,
+      value: cpu_percent,
+      unit: "% of a core",
+      anchor: null,
+      ratio: null,
+      target: `at most ${limit} %; ${requests}, from reading to commit`,
+      reached: cpu_percent <= limit,
+    },
+    {
+      name: size === 8 ? "poll.lateness_p99_ms" : `poll.agent${size}_lateness_p99_ms`,
+      value: p99,
+      unit: "ms",
+      anchor: percentile(late, 50),
+      ratio: null,
+      target: "at most 5 ms; anchor: the median",
+      reached: p99 <= 5,
+    },
+  ];
+}
+
+async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
+  const profile = findProfile("click-booth");
+  const scenario = findScenario("standard-cycle");
+  if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("nothing to play");
+  const clock = scaledClock(clockFromNow(1, Date.now()));
+  const device = await startPlc({ profile, scenario, seed: 1, clock, port: 0 });
+  const options = { target: device.port, seconds: quick ? 10 : 60 };
+  try {
+    return [...figuresOf(8, 0.5, await measure(8, options)), ...figuresOf(64, 2, await measure(64, options))];
+  } finally {
+    await device.stop();
+  }
+}
+
+export const agentFamily: Family = { name: "agent", run };

@@ -1,0 +1,59 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { stringify } from "yaml";
+
+import { askAgent } from "../../src/cli/agent-client.ts";
+import type { AgentStatus } from "../../src/core/types/status.ts";
+
+/** The real agent as a process of its own, with these booths; no service answers. */
+
+const GATEWAY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+export const PASSWORD = "of-the-bench";
+const STARTS_WITHIN_MS = 60_000;
+
+/** Runs `act` while every booth is polled, then ends the agent. */
+export async function withAgent<T>(booths: readonly object[], act: (pid: number) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  const runtime_dir = join(folder, "run");
+  mkdirSync(runtime_dir);
+  writeFileSync(join(folder, "password"), PASSWORD, { mode: 0o600 });
+  const numbered = booths.map((booth, i) => ({ id: `booth-${i + 1}`, ...booth }));
+  const service = { url: "http://127.0.0.1:9" };
+  const config = { data_dir: folder, runtime_dir, log_level: "error", service, booths: numbered };
+  writeFileSync(join(folder, "gateway.yaml"), stringify(config, { aliasDuplicateObjects: false }));
+  const agent = spawn(process.execPath, [GATEWAY, "run", "--config", join(folder, "gateway.yaml")], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const ended = once(agent, "exit");
+  try {
+    await polling(join(runtime_dir, "agent.sock"));
+    return await act(agent.pid ?? 0);
+  } finally {
+    agent.kill("SIGTERM");
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function polling(socket: string): Promise<void> {
+  const deadline = performance.now() + STARTS_WITHIN_MS;
+  while (performance.now() < deadline) {
+    await sleep(200);
+    // The agent answers its own shape.
+    const status = (await askAgent(socket, { method: "GET", path: "/status" }).catch(() => null)) as AgentStatus | null;
+    if (status?.booths.every(({ plc }) => plc.kind === "up") === true) return;
+  }
+  throw new Error("the agent doesn't read every booth");
+}
+
+/** CPU that a process, with its threads, has used so far. */
+export function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  // utime and stime in ticks, of which Linux tells programs that there are 100 a second, whatever its own clock.
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
