@@ -13,9 +13,9 @@ import { fillStore } from "./store-filled.ts";
 const START = fileURLToPath(new URL("store-start.ts", import.meta.url));
 const POLLS_PER_DAY = 86_400;
 /** Commits measured, once the file and its write-ahead log have their usual size. */
-const COMMITS = { quick: 150, full: 720 };
+const COMMITS = { quick: 60, full: 720 };
 /** The naive schema writes so much that a few commits tell. */
-const NAIVE_COMMITS = 60;
+const NAIVE_COMMITS = 30;
 const TARGET_MB = { 1: null, 10: 100, 60: 20 } as const;
 
 function flashFigures(every_s: 1 | 10 | 60, commits: number): Figure[] {

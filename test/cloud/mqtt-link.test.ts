@@ -3,8 +3,14 @@ import { createServiceTime } from "../../src/agent/service-time.ts";
 import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 
-const account = { gateway_id: "g", credential: "secret", client_id: "g", username: "g", confirmed_by: "service" as const,
-  topic_prefix: "bg/v1/g" };
+const account = {
+  gateway_id: "g",
+  credential: "secret",
+  client_id: "g",
+  username: "g",
+  confirmed_by: "service" as const,
+  topic_prefix: "bg/v1/g",
+};
 
 it.each(["mqtt://broker.example:1883", "ws://10.0.0.1/mqtt", "http://127.0.0.1.example"])(
   "never sends the credential to %s: no TLS, and not this machine",
