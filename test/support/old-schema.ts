@@ -33,11 +33,7 @@ export function setBackTo(folder: string, version: number): void {
 function asOf(version: number, table: string, row: Cells): Cells {
   const body = String(row["body"]);
   if (table === "log" && version < 6) return asText(version, row);
-<<<<<<< HEAD
   if (version >= 5) return row;
-=======
-  if (version > 4) return row;
->>>>>>> power
   const sum = (...names: string[]): number => crc32(JSON.stringify(names.map((name) => row[name])));
   if (table === "stream") return { ...row, sum: sum("stream_id", "booth_id", "newest_seq", "acked_seq", "last_take") };
   if (version < 4) return { ...row, whole: 0, crc: crc32(body) };
