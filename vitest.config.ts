@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 
 /**
- * Tests named *.gear.test.ts need Debian packages or root, *.long.test.ts half a minute each: both run in .ci/run after these.
+ * Tests named *.gear.test.ts need Debian packages or root, *.long.test.ts up to a minute each: both run in .ci/run after these.
  * *.nightly.test.ts take longer still.
  */
 export default defineConfig({

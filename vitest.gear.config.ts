@@ -2,10 +2,9 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.gear.test.ts", "test/**/*.long.test.ts"],
+    include: ["test/**/*.gear.test.ts"],
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    globalSetup: ["test/scenarios/table.ts"],
     pool: "forks",
     maxWorkers: 1,
   },

@@ -15,7 +15,9 @@ export function followReader(dataDir: string, fold: Fold): FollowingReader {
   let open: { readonly reader: OpenReader; readonly file: number } | null = null;
   return {
     snapshot(act) {
-      const file = statSync(storePath(dataDir)).ino;
+      const path = storePath(dataDir);
+      const file = statSync(path, { throwIfNoEntry: false })?.ino;
+      if (file === undefined) throw new Error(`can't open ${path}: there is no such file`);
       if (open?.file !== file) {
         open?.reader.close();
         open = { reader: openReader(dataDir, fold), file };
