@@ -112,11 +112,15 @@ function controlOf(
   provisioning: (id: BoothId) => ProvisionParts,
 ): Omit<AgentControl, "status"> {
   return {
-    async enterSerial(id, serial, confirmed) {
-      await applyEvent(provisioning(id), { kind: "serial_entered", serial, confirmed });
+    async enterSerial(id, serial, said) {
+      const booth = provisioning(id);
+      const confirmed = said === null ? null : { ...said, plc_serial: booth.board.shows_serial };
+      await applyEvent(booth, { kind: "serial_entered", serial, confirmed });
     },
-    async confirm(id, confirmation) {
-      await applyEvent(provisioning(id), { kind: "confirmed", confirmation, claim_id: random.uuid() });
+    async confirm(id, said) {
+      const booth = provisioning(id);
+      const confirmation = { ...said, plc_serial: booth.board.shows_serial };
+      await applyEvent(booth, { kind: "confirmed", confirmation, claim_id: random.uuid() });
     },
     async leave(id, leaving) {
       const booth = provisioning(id);

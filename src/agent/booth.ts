@@ -3,7 +3,7 @@ import type { Parameters } from "../core/types/parameters.ts";
 import type { Profile } from "../core/types/profile.ts";
 import { clockText, startWatch, watchClock, type ClockReading, type ClockWatch } from "../core/clock-watch.ts";
 import { factText } from "../core/fact-text.ts";
-import { serialTagOf } from "../core/plc-identity.ts";
+import { expectedSerial, serialTagOf } from "../core/plc-identity.ts";
 import { emptyRow } from "../core/provisioning.ts";
 import { withService } from "../core/service-parameters.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
@@ -91,7 +91,7 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
     board.pending = committer.pending();
   };
   const serial = serialTagOf(setup.profile);
-  const expected = (): Serial | null => board.row.serial ?? setup.config.serial ?? null;
+  const expected = (): Serial | null => expectedSerial(board.row, setup.config.serial ?? null);
   const intake = createIntake(
     {
       clock: parts.clock,

@@ -54,6 +54,10 @@ export const provisionCommand: Command = {
       body: { serial_number: serial, ...booth, ...confirm },
     });
     const last = await follow({ socket, booth: booth.booth, by, replace, quiet: values["json"] === true }, io);
+    const shown = last.plc.shows_serial;
+    if (shown !== null && shown !== last.serial) {
+      io.err(`  note: the PLC calls itself ${shown}; that is taken for this booth's PLC from now on\n`);
+    }
     if (values["json"] === true) io.out(`${JSON.stringify(last, null, 2)}\n`);
     return last.provisioning.state === "active" || last.provisioning.state === "queued" ? EXIT.ok : EXIT.failed;
   },

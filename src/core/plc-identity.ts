@@ -1,4 +1,5 @@
 import { normaliseSerial } from "./serial.ts";
+import type { ProvisioningRow } from "./types/provisioning.ts";
 import type { Profile } from "./types/profile.ts";
 import type { EventRecord } from "./types/record.ts";
 import type { Sample } from "./types/sample.ts";
@@ -24,6 +25,18 @@ export function serialTagOf(profile: Profile): { readonly tag: TagName; readonly
   if (profile.kind === "device") return null;
   const found = (profile.tags as readonly Profile["tags"][number][]).find(({ role }) => role === "plc_serial");
   return found === undefined ? null : { tag: found.name, group: found.group };
+}
+
+/**
+ * The number that this booth's PLC shows. Whoever confirmed the booth saw what the PLC calls itself, and that holds, a controller's
+ * own number or the booth's; where it said nothing, the booth's serial number. null: nobody has confirmed a booth yet.
+ */
+export function expectedSerial(
+  row: Pick<ProvisioningRow, "serial" | "confirmed">,
+  configured: Serial | null,
+): Serial | null {
+  if (row.serial === null) return configured;
+  return row.confirmed === null ? null : (row.confirmed.plc_serial ?? row.serial);
 }
 
 export interface Shown {
@@ -59,7 +72,7 @@ function foreignTrouble(shown: Serial, expected: Serial): Trouble {
   return {
     reason: `the PLC shows serial number ${shown}, this booth is ${expected}: what it says is not counted for this booth`,
     advice:
-      "check that cable and address lead to this booth's own PLC; if they do, correct the serial number, the one entered here or the one in the PLC",
+      "check that cable and address lead to this booth's own PLC; if they do, confirm the booth again (booth-gateway provision), or correct the number in the PLC",
   };
 }
 

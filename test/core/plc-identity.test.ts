@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { identityIn, serialTagOf, UNKNOWN_PLC, type PlcIdentity } from "../../src/core/plc-identity.ts";
+import { expectedSerial, identityIn, serialTagOf, UNKNOWN_PLC, type PlcIdentity } from "../../src/core/plc-identity.ts";
 import type { Sample } from "../../src/core/types/sample.ts";
 import { clickBooth } from "../support/profiles.ts";
 
@@ -16,6 +16,19 @@ function look(samples: readonly Sample[], of: { state?: PlcIdentity; mono?: numb
   const { state = UNKNOWN_PLC, mono = 0, expected = "ABCD-123" } = of;
   return identityIn(state, { mono, samples, tag: "serial", expected });
 }
+
+it.each([
+  ["nobody has entered a number: the configuration's", { serial: null, confirmed: null }, "CONF-1"],
+  ["entered, and not confirmed yet", { serial: "ABCD-123", confirmed: null }, null],
+  ["confirmed while the PLC said nothing", { serial: "ABCD-123", confirmed: { by: "", note: "" } }, "ABCD-123"],
+  [
+    "confirmed beside a controller's own number",
+    { serial: "ABCD-123", confirmed: { by: "", note: "", plc_serial: "HW-99" } },
+    "HW-99",
+  ],
+])("the number expected: %s", (_what, row, expected) => {
+  expect(expectedSerial(row, "CONF-1")).toBe(expected);
+});
 
 it.each([
   ["the booth's own", sample("ABCD-123"), false],

@@ -1,6 +1,5 @@
 import { cpSync, rmSync } from "node:fs";
 import { expect, it } from "vitest";
-import { findProfile } from "../../src/config/profile.ts";
 import type { Agent } from "../../src/agent/agent.ts";
 import type { BoothStatus } from "../../src/core/types/status.ts";
 import { row, rows, run } from "../../simulators/service/db.ts";
@@ -173,17 +172,13 @@ it("an older copy of the store put back: what the service has stays, what differ
   site.close();
 });
 
-it("a mistyped serial number: everything since the start goes to the right booth, and nothing stays at the wrong one", async () => {
-  const named = findProfile("click-booth");
-  if (named.protocol !== "modbus") throw new Error("click-booth isn't a Modbus profile any more");
-  const profile = { ...named, tags: named.tags.filter(({ role }) => role !== "plc_serial") };
+it("a mistyped serial number, confirmed although the PLC shows another: everything since the start goes to the right booth, and nothing stays at the wrong one", async () => {
   const site = virtualSite({
     folder: temporaryFolder(),
     scenario: "busy-day",
     start: START,
     seed: 4,
     unnamed: true,
-    profile,
   });
   run(
     site.service.db,

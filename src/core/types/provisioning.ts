@@ -26,6 +26,8 @@ export interface Confirmation {
   readonly note: string;
   /** Also where another gateway holds the booth: this one takes its place. Absent: no. */
   readonly replace?: boolean | undefined;
+  /** What the PLC called itself then: a number of its own, which needn't be the booth's. Absent or null: it had said nothing. */
+  readonly plc_serial?: Serial | null | undefined;
 }
 
 /** Under which name the log goes to the service, from which seq on. The log itself has one name for ever. */
