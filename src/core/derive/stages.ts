@@ -96,9 +96,12 @@ function isKept(mode: Mode): boolean {
   return mode === "fault" || mode === "estop" || mode === "no_data";
 }
 
-/** The end of a stage before a gap or a restart wasn't seen: it is kept however short it looks. */
+/**
+ * The end of a stage before a gap or a restart wasn't seen: it is kept however short it looks. So is one whose time counts
+ * already, as after a gap in which the wall clock was put back, so that no corrected time passed.
+ */
 function mergesAway(open: OpenStage, entry: Entry, least: Milliseconds): boolean {
-  if (isKept(open.mode)) return false;
+  if (isKept(open.mode) || open.entered) return false;
   const length = entry.at - open.start;
   return entry.mode === "no_data" || entry.reason === "restart" ? length === 0 : length < least;
 }

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { expect, it } from "vitest";
 import type { DeriveState } from "../../../../src/core/derive/state.ts";
 import { tailOf } from "../../../../src/core/derive/tail.ts";
 import type { LogRecord, Stored } from "../../../../src/core/types/record.ts";
@@ -129,6 +130,21 @@ function stepped(by: (record: Extract<Stored<LogRecord>, { kind: "t" }>) => numb
       : record,
   );
 }
+
+it("an instant before a gap in which the wall clock was put back is booked to the mode it is told in", () => {
+  const life: Happening[] = [
+    { kind: "mode", code: 0, ms: 100 },
+    { kind: "step", ms: -120_000 },
+    { kind: "bad", ms: 120_000 },
+    { kind: "mode", code: 3, ms: 1999 },
+    { kind: "gap", ms: 3_000_000, power: false, retries: false },
+    { kind: "mode", code: 0, ms: 1_300_000 },
+    { kind: "mode", code: 1, ms: 100_000 },
+  ];
+  const { facts } = rightFold(logOf(life));
+  expect(valuesOf(facts, "d")).toHaveLength(1);
+  expect(hoursAreStages(rightFold, life)).toBe(true);
+});
 
 const LAWS = [
   law({
