@@ -65,8 +65,12 @@ function table(figures: readonly Figure[]): string {
 
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
 const figures: Figure[] = [];
-for (const family of FAMILIES.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
+const chosen = FAMILIES.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+for (const [index, family] of chosen.entries()) {
+  const started = performance.now();
+  process.stderr.write(`${(index + 1).toString()} of ${chosen.length.toString()}: ${family.name} ... `);
   figures.push(...(await family.run({ quick: process.argv.includes("--quick") })));
+  process.stderr.write(`${((performance.now() - started) / 1000).toFixed(0)} s\n`);
 }
 const machine = `${platform()} ${arch()}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}`;
 const result = { machine, node: process.version, commit: commit(), figures };
