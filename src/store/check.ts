@@ -26,6 +26,7 @@ export function createCheck(
     if (next !== null) at = { ...now, from: next <= now.from ? now.from + 1 : next };
     else if (now.part === "rows") at = { ...now, part: "facts", from: 1 };
     else {
+      quarantine.readIndex(info.stream);
       const following = all[index + 1];
       at = following === undefined ? null : begin(following);
     }

@@ -9,6 +9,7 @@ export interface QuarantineStatements {
   readonly factBefore: Statement<[{ stream: string; seq: number }], { seq: number }>;
   readonly factsUpTo: Statement<[string], { facts_upto: number }>;
   readonly indexed: Statement<[{ stream: string; kind: string; start_ms: number; end_ms: number; seq: number }]>;
+  readonly throughIndex: Statement<[string], { rows: number }>;
   readonly waitingIn: Statement<[{ stream: string; first: number; last: number }], { rows: number }>;
   readonly dropRow: Statement<[{ stream: string; seq: number }]>;
   readonly dropFact: Statement<[{ stream: string; seq: number }]>;
@@ -35,6 +36,10 @@ export function prepareQuarantine(db: Database): QuarantineStatements {
     indexed: db.prepare(
       `SELECT 1 FROM fact INDEXED BY fact_by_time WHERE stream_id = @stream AND kind = @kind AND start_ms = @start_ms
        AND end_ms = @end_ms AND seq = @seq`,
+    ),
+    throughIndex: db.prepare(
+      `SELECT count(*) AS rows, sum(start_ms), sum(end_ms), sum(seq), sum(length(kind)) FROM fact INDEXED BY fact_by_time
+       WHERE stream_id = ?`,
     ),
     waitingIn: db.prepare(
       `SELECT count(*) AS rows FROM log INDEXED BY log_waiting

@@ -68,20 +68,25 @@ export function packLog(stream: string, records: readonly Placed<LogRecord>[], p
   return { ...row, ...held, crc: crcOfLog({ ...row, ...held }) };
 }
 
+/** NaN, which fits no row, where a flipped bit made something else than text or bytes of a body. */
+function crcOf(body: unknown, start = 0): number {
+  return typeof body === "string" || body instanceof Uint8Array ? crc32(body, start) : NaN;
+}
+
 function crcOfLog(row: Omit<LogRow, "crc">): number {
-  if (row.whole === 0) return crc32(row.body);
+  if (row.whole === 0) return crcOf(row.body);
   const { stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole } = row;
-  return crc32(
+  return crcOf(
     row.packed ?? row.body,
     crc32(JSON.stringify([stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole])),
   );
 }
 
 function crcOfFact(row: Omit<FactRow, "crc">): number {
-  if (row.whole === 0) return crc32(row.body);
+  if (row.whole === 0) return crcOf(row.body);
   const { stream_id, seq, kind, start_ms, end_ms, time, whole, version, replaced, prev } = row;
   const cells = [stream_id, seq, kind, start_ms, end_ms, time, whole];
-  return crc32(row.body, crc32(JSON.stringify(whole === 1 ? cells : [...cells, version, replaced, prev])));
+  return crcOf(row.body, crc32(JSON.stringify(whole === 1 ? cells : [...cells, version, replaced, prev])));
 }
 
 /** The row with another version or mark, under a checksum of its own. Throws DamagedRow where the present one is wrong. */
@@ -92,7 +97,7 @@ export function changedFact(row: FactRow, change: Partial<Pick<FactRow, "version
 }
 
 function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): number {
-  return whole === 0 ? crc32(body) : crc32(body, crc32(JSON.stringify([stream_id, seq, whole])));
+  return whole === 0 ? crcOf(body) : crcOf(body, crc32(JSON.stringify([stream_id, seq, whole])));
 }
 
 /** Unpacks a row; throws DamagedRow when its checksum is wrong. */
