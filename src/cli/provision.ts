@@ -1,13 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { normaliseSerial } from "../core/serial.ts";
-import type { AgentStatus, BoothStatus } from "../core/types/status.ts";
+import type { BoothStatus } from "../core/types/status.ts";
 import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
 import { CommandError, EXIT, type Command, type Io } from "./command.ts";
+import { LOOK_EVERY_MS, lookAtBooth, mustAgree, PATIENCE_MS } from "./one-booth.ts";
 import { lasting } from "./text.ts";
-
-const LOOK_EVERY_MS = 250;
-/** Whoever waits longer is told that they needn't. */
-const PATIENCE_MS = 120_000;
 
 /** States in which waiting in front of the screen brings nothing. */
 const SETTLED = new Set([
@@ -54,12 +51,13 @@ export const provisionCommand: Command = {
       body: { serial_number: serial, ...booth, ...confirm },
     });
     const last = await follow({ socket, booth: booth.booth, by, replace, quiet: values["json"] === true }, io);
+    const isDone = last.provisioning.state === "active" || last.provisioning.state === "queued";
     const shown = last.plc.shows_serial;
-    if (shown !== null && shown !== last.serial) {
+    if (isDone && shown !== null && shown !== last.serial) {
       io.err(`  note: the PLC calls itself ${shown}; that is taken for this booth's PLC from now on\n`);
     }
     if (values["json"] === true) io.out(`${JSON.stringify(last, null, 2)}\n`);
-    return last.provisioning.state === "active" || last.provisioning.state === "queued" ? EXIT.ok : EXIT.failed;
+    return isDone ? EXIT.ok : EXIT.failed;
   },
 };
 
@@ -77,7 +75,7 @@ async function follow(ask: Following, io: Io): Promise<BoothStatus> {
   let shown = "";
   let replaced = false;
   for (;;) {
-    const booth = await lookAt(ask);
+    const booth = await lookAtBooth(ask.socket, ask.booth);
     const { state, reason, advice } = booth.provisioning;
     if (state !== shown && !ask.quiet) {
       const why = [reason, advice].filter((text) => text !== "").join("; ");
@@ -110,29 +108,25 @@ async function confirm(ask: Following, booth: BoothStatus, io: Io): Promise<void
     `  PLC       program ${booth.now?.plc_program ?? "?"} ${booth.now?.plc_program_revision ?? "?"}, firmware ${booth.now?.firmware_version ?? "?"}`,
   ];
   io.err(`${card.join("\n")}\n`);
-  const said = await io.ask("Is this the booth beside this box? [y/N] ");
-  if (said === null) throw new CommandError("nobody to ask: compare the card above and run it again with --yes");
-  if (!/^y(es)?$/i.test(said.trim()))
-    throw new CommandError("not confirmed; run it again with the right serial number");
+  await mustAgree(io, {
+    question: "Is this the booth beside this box?",
+    nobody: "compare the card above and run it again with --yes",
+    no: "not confirmed; run it again with the right serial number",
+  });
   await sayConfirmed(ask, { note: "confirmed at the prompt", replace: ask.replace });
 }
 
 /** Another gateway holds the booth: whoever types here says that this one takes its place. */
 async function replace(ask: Following, io: Io): Promise<void> {
-  const said = await io.ask("Does this gateway take the place of the other one? What that one recorded stays. [y/N] ");
-  if (said === null) throw new CommandError("nobody to ask: run it again with --replace --yes");
-  if (!/^y(es)?$/i.test(said.trim())) throw new CommandError("the booth stays with the other gateway");
+  await mustAgree(io, {
+    question: "Does this gateway take the place of the other one? What that one recorded stays.",
+    nobody: "run it again with --replace --yes",
+    no: "the booth stays with the other gateway",
+  });
   await sayConfirmed(ask, { note: "takes the other gateway's place, confirmed at the prompt", replace: true });
 }
 
 async function sayConfirmed(ask: Following, said: { note: string; replace: boolean }): Promise<void> {
   const body = { by: ask.by, ...said, ...(ask.booth === undefined ? {} : { booth: ask.booth }) };
   await askAgent(ask.socket, { method: "POST", path: "/confirm", body });
-}
-
-async function lookAt(ask: Following): Promise<BoothStatus> {
-  const status = (await askAgent(ask.socket, { method: "GET", path: "/status" })) as AgentStatus;
-  const booth = status.booths.find((one) => ask.booth === undefined || one.booth === ask.booth);
-  if (booth === undefined) throw new CommandError("the agent serves no such booth");
-  return booth;
 }

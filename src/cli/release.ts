@@ -1,12 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { AgentStatus, BoothStatus } from "../core/types/status.ts";
+import type { BoothStatus } from "../core/types/status.ts";
 import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
 import { CommandError, EXIT, type Command, type Io } from "./command.ts";
+import { LOOK_EVERY_MS, lookAtBooth, mustAgree, PATIENCE_MS } from "./one-booth.ts";
 import { lasting } from "./text.ts";
-
-const LOOK_EVERY_MS = 250;
-/** Whoever waits longer is told that they needn't. */
-const PATIENCE_MS = 120_000;
 
 export const releaseCommand: Command = {
   name: "release",
@@ -29,7 +26,7 @@ export const releaseCommand: Command = {
   async run({ values, io }) {
     const socket = socketPath(values, io);
     const booth = typeof values["booth"] === "string" ? { booth: values["booth"] } : {};
-    const before = await lookAt(socket, booth.booth);
+    const before = await lookAtBooth(socket, booth.booth);
     if (values["yes"] !== true) await ask(before, io);
     const to = values["decommission"] === true ? "decommissioned" : "released";
     const body = { ...booth, to, wrong_serial: values["wrong-serial"] === true };
@@ -43,9 +40,8 @@ export const releaseCommand: Command = {
 
 async function ask({ booth, serial, provisioning }: BoothStatus, io: Io): Promise<void> {
   const what = `${serial ?? "no serial number"}, ${[provisioning.account, provisioning.facility].filter(Boolean).join(", ")}`;
-  const said = await io.ask(`Give ${booth} (${what}) up? [y/N] `);
-  if (said === null) throw new CommandError("nobody to ask: run it again with --yes");
-  if (!/^y(es)?$/i.test(said.trim())) throw new CommandError("nothing was changed");
+  const question = `Give ${booth} (${what}) up?`;
+  await mustAgree(io, { question, nobody: "run it again with --yes", no: "nothing was changed" });
 }
 
 interface Following {
@@ -59,7 +55,7 @@ async function follow({ socket, booth, to, quiet }: Following, io: Io): Promise<
   const started = performance.now();
   let shown = "";
   for (;;) {
-    const now = await lookAt(socket, booth);
+    const now = await lookAtBooth(socket, booth);
     const waiting = (now.log.newest_seq - now.log.acked_seq).toString();
     const text = now.provisioning.state === to ? to : now.provisioning.reason || `${waiting} records to deliver first`;
     if (text !== shown && !quiet) io.out(`  ${lasting(performance.now() - started).padStart(8)}  ${text}\n`);
@@ -70,11 +66,4 @@ async function follow({ socket, booth, to, quiet }: Following, io: Io): Promise<
     }
     await delay(LOOK_EVERY_MS, undefined, { signal: io.signal });
   }
-}
-
-async function lookAt(socket: string, named: string | undefined): Promise<BoothStatus> {
-  const status = (await askAgent(socket, { method: "GET", path: "/status" })) as AgentStatus;
-  const booth = status.booths.find((one) => named === undefined || one.booth === named);
-  if (booth === undefined) throw new CommandError("the agent serves no such booth");
-  return booth;
 }
