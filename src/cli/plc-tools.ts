@@ -3,23 +3,12 @@ import { findProfile } from "../config/profile.ts";
 import { adviceFor } from "../core/advice.ts";
 import { LinkError } from "../core/link-error.ts";
 import type { BoothConfig, Config, ModbusAddress } from "../core/types/config.ts";
-import type { ModbusTable, Profile } from "../core/types/profile.ts";
+import type { Profile } from "../core/types/profile.ts";
+import type { WireExchange } from "../core/types/wire-exchange.ts";
 import type { Milliseconds } from "../core/types/units.ts";
 import type { Driver } from "../ports.ts";
 import { configPath } from "./agent-client.ts";
 import { CommandError, EXIT, type Values } from "./command.ts";
-
-/** One request to a Modbus device and what came back. */
-export interface WireExchange {
-  readonly unit: number;
-  readonly table: ModbusTable;
-  readonly address: number;
-  readonly count: number;
-  /** Registers, or bits as 0 and 1; null: an exception. */
-  readonly words: readonly number[] | null;
-  /** The exception's code; null: none. */
-  readonly exception: number | null;
-}
 
 /** Sees every answer, in the order they come. */
 export type OnExchange = (exchange: WireExchange) => void;

@@ -6,7 +6,8 @@ import type { ModbusPoint, ProfileTag } from "../core/types/profile.ts";
 import type { Driver, Sample } from "../ports.ts";
 import { AGENT_OPTIONS } from "./agent-client.ts";
 import { EXIT, type Command, type Io } from "./command.ts";
-import { chosenBooth, unreachable, type ChosenBooth, type PlcTools, type WireExchange } from "./plc-tools.ts";
+import type { WireExchange } from "../core/types/wire-exchange.ts";
+import { chosenBooth, unreachable, type ChosenBooth, type PlcTools } from "./plc-tools.ts";
 import { tableText } from "./report-options.ts";
 import { lasting } from "./text.ts";
 

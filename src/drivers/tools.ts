@@ -7,7 +7,8 @@ import type { Driver, Logger } from "../ports.ts";
 import { modbusDriver } from "./modbus/driver.ts";
 import { modbusExchange, type Exchange, type ExchangeTimes } from "./modbus/exchange.ts";
 import { modbusLine } from "./modbus/line.ts";
-import { tappedLine, tappedRead, type Tap, type TappedRead } from "./modbus/tapped.ts";
+import type { WireExchange } from "../core/types/wire-exchange.ts";
+import { tappedLine, tappedRead, type Tap } from "./modbus/tapped.ts";
 import { greetsOpcua } from "./opcua/greet.ts";
 import { opcuaPki } from "./opcua/pki.ts";
 import { ownLinkDriver } from "./own-link.ts";
@@ -15,7 +16,7 @@ import { ownLinkDriver } from "./own-link.ts";
 export interface WatchedOptions {
   readonly config: Pick<Config, "data_dir">;
   /** Modbus only: every sound answer before it is decoded. */
-  readonly onExchange?: (read: TappedRead) => void;
+  readonly onExchange?: (read: WireExchange) => void;
   /** Modbus only: requests and sound answers as bytes. */
   readonly tap?: Tap;
 }

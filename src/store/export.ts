@@ -3,6 +3,7 @@ import Database from "better-sqlite3";
 import type { StoreCopy, StoreProgress } from "../core/types/store-files.ts";
 import type { Cell } from "./cells.ts";
 import { storePath } from "./open.ts";
+import { headOf } from "./pages.ts";
 import { foundIn, type Found } from "./salvage-rows.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
 
@@ -76,14 +77,7 @@ function* chunksOf(lines: Iterable<string>): Generator<string> {
 
 /** Whether a file says of itself that it is an export. */
 export function isExport(file: string): boolean {
-  const head = Buffer.alloc(64);
-  const input = openSync(file, "r");
-  try {
-    readSync(input, head, 0, head.length, 0);
-  } finally {
-    closeSync(input);
-  }
-  return head.toString("latin1").startsWith(`{"format":"${FORMAT}"`);
+  return headOf(file, 64).toString("latin1").startsWith(`{"format":"${FORMAT}"`);
 }
 
 /** The rows of an export. Throws where a row doesn't fit its checksum, or the file isn't whole. */

@@ -5,8 +5,8 @@ import { byteSink, byteSource, type ByteSink, type ByteSource } from "./bytes.ts
 import { codeOf, putValue, takeValue, wayFor, wayOf, type Last, type ValueSource, type Way } from "./columns.ts";
 
 /** The first byte of what is packed: its format, and whether a gap record is in it. */
-export const PLAIN = 1;
-export const WITH_GAPS = 2;
+const PLAIN = 1;
+const WITH_GAPS = 2;
 
 const QUALITIES: readonly Quality[] = ["good", "uncertain", "bad"];
 /** Much more than any row holds: what a damaged length may not exceed. */

@@ -44,15 +44,20 @@ export function openPages(path: string, page_bytes: number): Pages {
   };
 }
 
-/** The size that the file's header names; undefined: the header is gone, or names none. */
-export function saidPageSize(path: string): number | undefined {
-  const head = Buffer.alloc(18);
+/** The first bytes of a file, zeros where it has none. */
+export function headOf(path: string, bytes: number): Buffer {
+  const head = Buffer.alloc(bytes);
   const file = openSync(path, "r");
   try {
     readSync(file, head, 0, head.length, 0);
   } finally {
     closeSync(file);
   }
-  const said = head.readUInt16BE(16);
+  return head;
+}
+
+/** The size that the file's header names; undefined: the header is gone, or names none. */
+export function saidPageSize(path: string): number | undefined {
+  const said = headOf(path, 18).readUInt16BE(16);
   return PAGE_SIZES.find((size) => size === (said === 1 ? 65_536 : said));
 }

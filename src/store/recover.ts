@@ -110,9 +110,3 @@ function isDamageAtOpen(error: unknown): boolean {
   if (error instanceof StoreDamaged) return true;
   return error instanceof Database.SqliteError && !NOT_THE_FILE.test(error.code);
 }
-
-/** While it is in use: SQLite, or our own check, found the file wrong. */
-export function isDamage(error: unknown): boolean {
-  if (error instanceof StoreDamaged) return true;
-  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/.test(error.code);
-}

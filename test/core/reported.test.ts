@@ -7,7 +7,7 @@ import { run, script, stay, T0 } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";
 
 const MINUTE = 60_000;
-const PLC = { state: "up" } as unknown as LinkStatus;
+const PLC: LinkStatus = { kind: "up", since: T0 };
 
 function summary(mode: number): BoothSummary {
   const booth = script(PLAIN);

@@ -4,6 +4,7 @@ import type { Milliseconds } from "../../core/types/units.ts";
 import { crc16 } from "./crc16.ts";
 import { identify, type DeviceObject } from "./identify.ts";
 import type { ModbusLine } from "./line.ts";
+import { oneAtATime, overdue } from "./one-at-a-time.ts";
 import type { Wire } from "./wire.ts";
 
 /** How a unit took one read. */
@@ -57,12 +58,6 @@ export function modbusExchange(line: ModbusLine, times: ExchangeTimes): Exchange
   };
 }
 
-interface Pending {
-  readonly resolve: (answer: Buffer) => void;
-  readonly reject: (error: LinkError) => void;
-  readonly timer: NodeJS.Timeout;
-}
-
 interface Pipe {
   open(): Promise<void>;
   /** Sends unit and PDU, gives the answer's. */
@@ -74,45 +69,23 @@ interface Pipe {
 function exchangePipe(line: ModbusLine, times: ExchangeTimes): Pipe {
   const framing = line.makeFraming();
   let wire: Wire | null = null;
-  let pending: Pending | null = null;
-  let ended: LinkError | null = null;
-
-  const take = (): Pending | null => {
-    const taken = pending;
-    pending = null;
-    clearTimeout(taken?.timer);
-    return taken;
-  };
-  const end = (error: LinkError): void => {
-    if (ended !== null) return;
-    ended = error;
-    wire?.destroy(framing.awaiting);
-    take()?.reject(error);
-  };
-  const begin = (what: string, ms: Milliseconds, act: () => void): Promise<Buffer> =>
-    new Promise((resolve, reject) => {
-      if (ended !== null || pending !== null) {
-        reject(ended ?? new LinkError("config", "a request is already under way"));
-        return;
-      }
-      const late = (): void => end(new LinkError("timeout", `no ${what} within ${ms} ms`));
-      pending = { resolve, reject, timer: setTimeout(late, ms) };
-      act();
-    });
-  const connected = (): void => take()?.resolve(Buffer.alloc(0));
+  const { begin, done, end } = oneAtATime<Buffer>(() => wire?.destroy(framing.awaiting));
+  const timely = (what: string, ms: Milliseconds, act: () => void): Promise<Buffer> =>
+    begin(ms, () => end(overdue(what, ms)), act);
+  const connected = (): void => done(Buffer.alloc(0));
   const data = (bytes: Buffer, count: number): void => {
     const outcome = framing.take(bytes, count);
     if (outcome instanceof LinkError) end(outcome);
     // The framing uses its buffer again.
-    else if (outcome !== null) take()?.resolve(Buffer.from(outcome.subarray(0, outcome.length - CRC_BYTES)));
+    else if (outcome !== null) done(Buffer.from(outcome.subarray(0, outcome.length - CRC_BYTES)));
   };
   return {
     end,
     open: async () => {
-      await begin("connection", times.connect_ms, () => (wire = line.openWire({ connected, data, down: end })));
+      await timely("connection", times.connect_ms, () => (wire = line.openWire({ connected, data, down: end })));
     },
     ask: (request) =>
-      begin("answer", times.answer_ms, () => {
+      timely("answer", times.answer_ms, () => {
         const bytes = framing.request(withCrc(request));
         if (bytes === null) end(new LinkError("config", "only reads may be sent"));
         else wire?.write(bytes);

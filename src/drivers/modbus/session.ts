@@ -5,6 +5,7 @@ import type { BlockData } from "../../core/decode.ts";
 import type { Block } from "../../core/plan.ts";
 import type { ModbusTable } from "../../core/types/profile.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
+import { oneAtATime, overdue } from "./one-at-a-time.ts";
 import type { MakePort } from "./port.ts";
 
 /** What a device said to one request: data, or a Modbus exception. */
@@ -34,12 +35,6 @@ export interface Session {
   end(error: LinkError): void;
 }
 
-interface Pending {
-  readonly resolve: (answer: BlockAnswer | null) => void;
-  readonly reject: (error: LinkError) => void;
-  readonly timer: NodeJS.Timeout;
-}
-
 /** What we use of modbus-serial: four ways to read, none to write. */
 type SendRead = (...request: [unit: number, address: number, count: number, next: Callback]) => void;
 type Reader = Readonly<Record<"writeFC1" | "writeFC2" | "writeFC3" | "writeFC4", SendRead>>;
@@ -53,62 +48,38 @@ const SEND: Readonly<Record<ModbusTable, keyof Reader>> = {
 };
 
 export function modbusSession(options: SessionOptions): Session {
-  let pending: Pending | null = null;
-  let ended: LinkError | null = null;
-
-  const take = (): Pending | null => {
-    const taken = pending;
-    pending = null;
-    clearTimeout(taken?.timer);
-    return taken;
-  };
-  const end = (error: LinkError): void => {
-    if (ended !== null) return;
-    ended = error;
-    port.destroy();
-    take()?.reject(error);
-  };
-  /** One thing at a time: rejects at once where it can't be begun; `late` says what happens when its time is over. */
-  const begin = (ms: Milliseconds, late: () => void, act: () => void): Promise<BlockAnswer | null> =>
-    new Promise((resolve, reject) => {
-      if (ended !== null || pending !== null) {
-        reject(ended ?? new LinkError("config", "a request is already under way"));
-        return;
-      }
-      pending = { resolve, reject, timer: setTimeout(late, ms) };
-      act();
-    });
-  const overdue = (what: string, ms: Milliseconds) => (): void =>
-    end(new LinkError("timeout", `no ${what} within ${ms} ms`));
+  const line = oneAtATime<BlockAnswer | null>(() => port.destroy());
+  const { begin, done, end } = line;
+  const late = (what: string, ms: Milliseconds) => (): void => end(overdue(what, ms));
   const port = options.makePort(end);
   const client = new modbus.default(port);
   const reader = client as unknown as Reader;
 
   return {
     end,
-    alive: () => ended === null && port.isOpen,
+    alive: () => !line.hasEnded() && port.isOpen,
     open: async () => {
       const connected = (error?: LinkError): void => {
-        if (error === undefined) take()?.resolve(null);
+        if (error === undefined) done(null);
         else end(error);
       };
-      await begin(options.connect_ms, overdue("connection", options.connect_ms), () => client.open(connected));
+      await begin(options.connect_ms, late("connection", options.connect_ms), () => client.open(connected));
     },
     pause: async (ms) => {
       await begin(
         ms,
-        () => take()?.resolve(null),
+        () => done(null),
         () => undefined,
       );
     },
     read: async (block) => {
-      if (ended === null && !port.isOpen) throw new LinkError("closed", "the connection is not open");
+      if (!line.hasEnded() && !port.isOpen) throw new LinkError("closed", "the connection is not open");
       const answered: Callback = (error, result) => {
         const answer = answerOf(block, error, result);
         if (answer instanceof LinkError) end(answer);
-        else take()?.resolve(answer);
+        else done(answer);
       };
-      const answer = await begin(options.answer_ms, overdue("answer", options.answer_ms), () => {
+      const answer = await begin(options.answer_ms, late("answer", options.answer_ms), () => {
         try {
           reader[SEND[block.table]](options.unitId, block.address, block.count, answered);
         } catch (cause) {

@@ -1,18 +1,8 @@
 import { isBitTable } from "../../core/profile.ts";
 import type { ModbusTable } from "../../core/types/profile.ts";
+import type { WireExchange } from "../../core/types/wire-exchange.ts";
 import type { Framing } from "./framing.ts";
 import type { ModbusLine } from "./line.ts";
-
-/** One read and what the device said to it. */
-export interface TappedRead {
-  readonly unit: number;
-  readonly table: ModbusTable;
-  readonly address: number;
-  readonly count: number;
-  /** Registers, or bits as 0 and 1; null: an exception. */
-  readonly words: readonly number[] | null;
-  readonly exception: number | null;
-}
 
 /** Sees requests as they are sent and answers that were found sound: unit id and PDU. The buffers may be kept. */
 export interface Tap {
@@ -59,7 +49,7 @@ function withoutCrc(frame: Buffer): Buffer {
  * What a sound answer says; null: it isn't one to a read.
  * @param request unit id and PDU, as `answer`
  */
-export function tappedRead(request: Buffer, answer: Buffer): TappedRead | null {
+export function tappedRead(request: Buffer, answer: Buffer): WireExchange | null {
   const table = TABLES[request.readUInt8(1)];
   if (table === undefined) return null;
   const count = request.readUInt16BE(4);
