@@ -3,6 +3,7 @@
  * passes the real thing in.
  */
 import type { StageSpan } from "./core/derive/tail.ts";
+import type { EntryAnswer, FilterChange } from "./core/types/entry.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
 import type { RebuildProgress } from "./core/types/rebuild.ts";
 import type { Confirmation, Leaving, StreamLabel } from "./core/types/provisioning.ts";
@@ -294,4 +295,8 @@ export interface AgentControl {
   confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
   /** Gives the booth up, once what was recorded so far is delivered; at once where the serial was wrong. Rejects for an unknown booth. */
   leave(booth: BoothId, leaving: Pick<Leaving, "to" | "reason">): Promise<void>;
+  /** A filter was changed, somebody says. Idempotent by the change's id. Rejects for an unknown booth, and when the agent stops. */
+  changeFilter(booth: BoothId, change: FilterChange): Promise<EntryAnswer>;
+  /** Withdraws an entry, within 24 h. Idempotent. Rejects as changeFilter does. */
+  undoFilter(booth: BoothId, entry: Pick<FilterChange, "id" | "by">): Promise<EntryAnswer>;
 }

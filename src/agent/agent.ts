@@ -10,6 +10,7 @@ import { clockLoop } from "./clock-loop.ts";
 import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
 import type { LinkBoothParts } from "./link-parts.ts";
+import { changeFilter, undoFilter, type EntryParts } from "./filter-entries.ts";
 import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
 import { reportLoop } from "./report-loop.ts";
@@ -102,15 +103,21 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   ];
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();
+  const entries = entriesOf(find, { ...parts, news, signal: both });
   const statusNow = { ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) };
-  return { ...controlOf(parts, (id) => provisioning(find(id))), status: () => statusOf(statusNow), finished };
+  return {
+    ...controlOf(parts, (id) => provisioning(find(id))),
+    ...entries,
+    status: () => statusOf(statusNow),
+    finished,
+  };
 }
 
 /** What people ask of a booth's provisioning enters as events. */
 function controlOf(
   { random }: AgentParts,
   provisioning: (id: BoothId) => ProvisionParts,
-): Omit<AgentControl, "status"> {
+): Pick<AgentControl, "enterSerial" | "confirm" | "leave"> {
   return {
     async enterSerial(id, serial, said) {
       const booth = provisioning(id);
@@ -127,6 +134,14 @@ function controlOf(
       const last_seq = booth.board.info.newest_seq;
       await applyEvent(booth, { kind: "leave", leaving: { ...leaving, last_seq } });
     },
+  };
+}
+
+/** What people say of a booth's filters goes into its log. */
+function entriesOf(find: (id: BoothId) => Booth, parts: EntryParts): Pick<AgentControl, "changeFilter" | "undoFilter"> {
+  return {
+    changeFilter: async (id, change) => changeFilter(find(id), change, parts),
+    undoFilter: async (id, entry) => undoFilter(find(id), entry, parts),
   };
 }
 

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { dirname } from "node:path";
 import type { AgentControl, Rebuilds } from "../ports.ts";
+import { routeFilters } from "./filter-routes.ts";
 import { routeRebuild } from "./rebuild-route.ts";
 import { sendReport, type AskReport } from "./report-route.ts";
 import { routeOf, type LocalAnswer } from "./routes.ts";
@@ -70,6 +71,7 @@ async function outcomeOf(request: IncomingMessage, url: URL, services: Services)
   if (body === null) return { status: 413, body: { error: `the body is over ${MAX_BODY_BYTES.toString()} bytes` } };
   const call = { method: request.method ?? "GET", path: url.pathname, body };
   if (call.path === "/rebuild") return routeRebuild(call, url.searchParams, services);
+  if (call.path.startsWith("/filters/")) return routeFilters(call, services.control);
   return routeOf(call, services.control);
 }
 
