@@ -20,7 +20,7 @@ it.each(["mqtt://broker.example:1883", "ws://10.0.0.1/mqtt", "http://127.0.0.1.e
       service_time: createServiceTime(),
       agentVersion: "0",
     });
-    await expect(link.connect({ ...account, url }, new AbortController().signal)).rejects.toThrow(
+    await expect(link.connect({ ...account, url, ws_url: null }, new AbortController().signal)).rejects.toThrow(
       "without TLS nothing is sent",
     );
   },
