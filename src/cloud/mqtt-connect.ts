@@ -17,7 +17,7 @@ const ALL_IN_FLIGHT = 65_535;
 export interface MqttDialParts {
   readonly ca?: string;
   /** Asked at each connect. */
-  readonly client_certificate?: () => ClientCertificate;
+  readonly client_certificate?: () => ClientCertificate | undefined;
   readonly connect_timeout_ms?: Milliseconds;
 }
 

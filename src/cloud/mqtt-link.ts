@@ -5,14 +5,15 @@ import { gzip } from "node:zlib";
 import { ServiceLinkError } from "../core/service-link-error.ts";
 import type { Milliseconds } from "../core/types/units.ts";
 import type { KnownCertificate } from "../core/certificates.ts";
-import type { BatchOutcome, LinkAccount, LinkSession, ServiceLink } from "../ports.ts";
+import type { BatchOutcome, LinkAccount, LinkSession, Logger, ServiceLink } from "../ports.ts";
 import { batchOf, TOPICS } from "../wire/telemetry.ts";
 import type { AckedBatch } from "./ack-outcome.ts";
+import { certificateNews } from "./certificate-news.ts";
 import { exchange, parseAck, settle, type Waiting } from "./acks.ts";
 import { heartbeatText, helloText, type SayingParts } from "./messages.ts";
 import { createDialler, typedError, type Dialled, type MqttDialParts } from "./mqtt-connect.ts";
 import { brokerRefusal, publishOnce } from "./mqtt-publish.ts";
-import { endOfCertificate } from "./tls.ts";
+import { endOfCertificate, type ClientCertificate } from "./tls.ts";
 import { slots, turns } from "./turns.ts";
 
 /** Time for the last words of a session. */
@@ -24,6 +25,7 @@ const AROUND_PAYLOAD_BYTES = 512;
 const gzipAsync = promisify(gzip);
 
 export interface MqttLinkParts extends MqttDialParts, SayingParts {
+  readonly log: Logger;
   /** From a batch's sending to the service's ack. Default 15 s. */
   readonly ack_deadline_ms?: Milliseconds;
 }
@@ -35,12 +37,24 @@ export interface MqttLink extends ServiceLink {
 
 /**
  * Telemetry over MQTT. mqtt.js is used as a bare client: its reconnection, its queue and its store are off, since the log in
- * SQLite is the queue and the sync loop owns the retry. PUBACK proves nothing; only down/ack does.
+ * SQLite is the queue and the sync loop owns the retry. PUBACK proves nothing; only down/ack does. Throws where the client
+ * certificate that is configured can't be read.
  */
 export function createMqttLink(parts: MqttLinkParts): MqttLink {
-  const dial = createDialler(parts);
-  let server: KnownCertificate | null = null;
+  const known: { own: KnownCertificate | null; server: KnownCertificate | null } = { own: null, server: null };
+  const shown = (): ClientCertificate | undefined => {
+    const certificate = parts.client_certificate?.();
+    if (certificate !== undefined)
+      known.own = { link: "service", server: null, expires: endOfCertificate(certificate.cert) };
+    return certificate;
+  };
+  shown();
+  const dial = createDialler({ ...parts, client_certificate: shown });
+  const certificates = (): readonly KnownCertificate[] =>
+    [known.own, known.server].filter((certificate) => certificate !== null);
+  const sayWhatEnds = certificateNews(parts, certificates);
   return {
+    certificates,
     async connect(account, signal) {
       const session = randomUUID();
       const since = parts.clock.wall();
@@ -52,15 +66,8 @@ export function createMqttLink(parts: MqttLinkParts): MqttLink {
       } as const;
       const dialled = await dial({ account, will, signal });
       const { url, certificate_ends } = dialled;
-      if (certificate_ends !== null) server = { link: "service", server: url, expires: certificate_ends };
-      return sessionOf(parts, { ...dialled, account, session });
-    },
-    certificates() {
-      const own = parts.client_certificate?.().cert;
-      return [
-        ...(own === undefined ? [] : [{ link: "service", server: null, expires: endOfCertificate(own) } as const]),
-        ...(server === null ? [] : [server]),
-      ];
+      if (certificate_ends !== null) known.server = { link: "service", server: url, expires: certificate_ends };
+      return sessionOf({ ...parts, sayWhatEnds }, { ...dialled, account, session });
     },
   };
 }
@@ -77,7 +84,10 @@ interface Living {
   over: ServiceLinkError | null;
 }
 
-async function sessionOf(parts: MqttLinkParts, open: Open): Promise<LinkSession> {
+async function sessionOf(
+  parts: MqttLinkParts & { readonly sayWhatEnds: () => void },
+  open: Open,
+): Promise<LinkSession> {
   const { client, account, session, url } = open;
   const since = parts.clock.wall();
   const living = watchSession(parts, open);
@@ -100,7 +110,10 @@ async function sessionOf(parts: MqttLinkParts, open: Open): Promise<LinkSession>
     closed: living.closed,
     window: () => living.window,
     hello: (booths) => publish(TOPICS.hello, helloText(session, booths)),
-    heartbeat: (booths) => publish(TOPICS.state, heartbeatText(parts, { session, since, online: true, booths }), true),
+    heartbeat(booths) {
+      parts.sayWhatEnds();
+      return publish(TOPICS.state, heartbeatText(parts, { session, since, online: true, booths }), true);
+    },
     send: batchSender(parts, { open, living, publish }),
     async close() {
       const last = heartbeatText(parts, { session, since, online: false, booths: [] });

@@ -15,14 +15,8 @@ export interface ClientCertificate {
 }
 
 /** Reads the files anew each time, so that a renewed certificate is used from the next session on. Throws as reading does. */
-export function clientCertificateIn(files: {
-  readonly certificate_file: string;
-  readonly key_file: string;
-}): () => ClientCertificate {
-  return () => ({
-    cert: readFileSync(files.certificate_file, "utf8"),
-    key: readFileSync(files.key_file, "utf8"),
-  });
+export function clientCertificateIn(certificate_file: string, key_file: string): () => ClientCertificate {
+  return () => ({ cert: readFileSync(certificate_file, "utf8"), key: readFileSync(key_file, "utf8") });
 }
 
 /** When a certificate ends. Throws where the text holds none. */
