@@ -26,15 +26,16 @@ import { storeCommand } from "./cli/store.ts";
 import { statusCommand } from "./cli/status.ts";
 import { tagsCommand } from "./cli/tags.ts";
 import { createHttpClient } from "./cloud/http.ts";
-import { createMqttLink } from "./cloud/mqtt-link.ts";
+import { createMqttLink, type MqttLinkParts } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
+import { clientCertificateIn } from "./cloud/tls.ts";
 import type { ReadyBooth, RefusedBooth, UsableConfig } from "./config/usable.ts";
 import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
 import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
 import { budgetOf } from "./core/storage.ts";
 import { plcAddress } from "./core/plc-address.ts";
-import type { BoothConfig } from "./core/types/config.ts";
+import type { BoothConfig, ServiceConfig } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
@@ -48,7 +49,7 @@ import { clockFromFile, systemClock } from "./platform/clock.ts";
 import { createLogger, STDERR } from "./platform/logger.ts";
 import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
-import { firstKey } from "./platform/secrets.ts";
+import { firstKey, ownFile } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
 import { storeFiles } from "./store/files.ts";
@@ -133,14 +134,15 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
   const random = systemRandom();
   const log = createLogger(config.log_level);
   const notify = systemdNotify(io.environment);
+  const service_time = createServiceTime();
   const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
   const http = createHttpClient({ baseUrl: config.service.url, ...ca });
+  const mqtt = createMqttLink({ clock, service_time, log, agentVersion: VERSION, ...ca, ...clientOf(config.service) });
   const lock = lockFolder(config.data_dir);
   const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
-  const service_time = createServiceTime();
   const key = firstKey(config.service, io.environment);
   const wall = (): EpochMs => clock.wall();
   const links: Links = {
@@ -171,9 +173,9 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
       wireName: wireNameOf,
       secrets: { firstKey: () => key },
       api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
-      link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),
+      link: mqtt,
       booths: booths.map((booth) => setupOf(booth, links)),
-      certificates: () => links.pki.certificates(),
+      certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
       disabled: refused.map(disabledOf),
     },
     io.signal,
@@ -193,6 +195,15 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
     tail.close();
     lock.release();
   }
+}
+
+/** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */
+function clientOf({
+  client_certificate_file,
+  client_key_file,
+}: ServiceConfig): Pick<MqttLinkParts, "client_certificate"> {
+  if (client_certificate_file === undefined || client_key_file === undefined) return {};
+  return { client_certificate: clientCertificateIn(client_certificate_file, ownFile(client_key_file)) };
 }
 
 async function serveUntilFinished(

@@ -70,6 +70,7 @@ function boothStatusOf(board: BoothBoard, { view, clock, broker_url }: StatusPar
       taken: board.taken,
       newest_seq: info.newest_seq,
       acked_seq: info.acked_seq,
+      refused: board.refused,
       pending: board.pending,
       last_commit_at: board.last_commit_at,
       commit_ms: board.commit_ms,

@@ -103,6 +103,10 @@ const serviceSchema = z.strictObject({
     .regex(/^[A-Za-z0-9_.-]{1,255}$/, "a systemd credential's name is letters, digits, dots, dashes and _")
     .exactOptional()
     .describe("systemd credential that holds the first key."),
+  client_certificate_file: path
+    .exactOptional()
+    .describe("Shown to a broker that asks for a certificate, PEM; read anew at each connection."),
+  client_key_file: path.exactOptional().describe("Its private key, PEM, mode 0600."),
   mqtt_url: z.string().max(2000).exactOptional().describe("Broker, where the service's records name none."),
   backlog_records_per_s: z
     .number()
