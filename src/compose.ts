@@ -4,7 +4,8 @@ import { createInterface } from "node:readline/promises";
 import { startAgent, type Agent, type AgentParts } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
 import { createServiceTime } from "./agent/service-time.ts";
-import { serveSocket, type MoreServices } from "./api/server.ts";
+import { serveSocket } from "./api/server.ts";
+import type { ReportRequest } from "./api/report-request.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
 import { checkCommand } from "./cli/check.ts";
 import { CommandError, EXIT, type Io } from "./cli/command.ts";
@@ -29,6 +30,7 @@ import { createHttpClient } from "./cloud/http.ts";
 import { createMqttLink, type MqttLinkParts } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
 import { clientCertificateIn } from "./cloud/tls.ts";
+import { openPage, type PageParts } from "./compose-page.ts";
 import type { ReadyBooth, RefusedBooth, UsableConfig } from "./config/usable.ts";
 import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
 import type { DeriveState } from "./core/derive/state.ts";
@@ -47,6 +49,7 @@ import { driverTools } from "./drivers/tools.ts";
 import { ownLinkDriver } from "./drivers/own-link.ts";
 import { clockFromFile, systemClock } from "./platform/clock.ts";
 import { createLogger, STDERR } from "./platform/logger.ts";
+import { rememberingLog } from "./platform/log-ring.ts";
 import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
 import { firstKey, ownFile } from "./platform/secrets.ts";
@@ -132,7 +135,7 @@ const STATE_VIEW: AgentParts["view"] = {
 async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Promise<void> {
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
   const random = systemRandom();
-  const log = createLogger(config.log_level);
+  const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
   const notify = systemdNotify(io.environment);
   const service_time = createServiceTime();
   const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
@@ -182,11 +185,8 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
   );
   try {
     const socket = join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME);
-    await serveUntilFinished(
-      agent,
-      { socket, services: { reports: (request) => reports.ask(request), rebuilds } },
-      log,
-    );
+    const more = { reports: (request: ReportRequest) => reports.ask(request), rebuilds, log: lines };
+    await serveUntilFinished(agent, { socket, config, clock, log, more });
   } finally {
     notify.stopping();
     http.close();
@@ -208,16 +208,17 @@ function clientOf({
 
 async function serveUntilFinished(
   agent: Agent,
-  { socket, services }: { readonly socket: string; readonly services: MoreServices },
-  log: Logger,
+  { socket, ...parts }: PageParts & { readonly socket: string },
 ): Promise<void> {
-  const server = await serveSocket(socket, agent, services);
+  const { log } = parts;
+  const page = await openPage(agent, parts);
+  const server = await serveSocket(socket, agent, page.services);
   log.info({ event: "started", socket, version: VERSION }, `agent ${VERSION} is running`);
   try {
     await agent.finished;
     log.info({ event: "stopped" }, "agent has stopped; everything read is committed");
   } finally {
-    server.closeAllConnections();
+    page.close();
     server.close();
   }
 }

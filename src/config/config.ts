@@ -32,13 +32,15 @@ export function loadConfig(path: string): Config {
 export function configFrom(input: GatewayInput, file: string): Config {
   const folder = dirname(resolve(file));
   const { ca_file, api_key_file, client_certificate_file, client_key_file, ...service } = input.service;
-  const { clock_file, profile_dirs, ...rest } = input;
+  const { clock_file, profile_dirs, page, ...rest } = input;
+  const { pin_file, ...ports } = page;
   const absolute = (path: string): string => resolve(folder, path);
   return {
     ...rest,
     data_dir: absolute(input.data_dir),
     runtime_dir: absolute(input.runtime_dir),
     profile_dirs: profile_dirs?.map(absolute) ?? [SHIPPED_PROFILES],
+    page: { ...ports, ...(pin_file === undefined ? {} : { pin_file: absolute(pin_file) }) },
     ...(clock_file === undefined ? {} : { clock_file: absolute(clock_file) }),
     service: {
       ...service,

@@ -60,8 +60,16 @@ export interface BoothStatus {
     /** Who confirms that readings have arrived; none: nobody takes any. */
     readonly delivery: "service" | "broker" | "none";
     readonly booth_id: string | null;
+    readonly account_id: string | null;
     readonly account: string | null;
+    readonly facility_id: string | null;
     readonly facility: string | null;
+    readonly hw_configuration: string | null;
+    /** As the service spells it. */
+    readonly created_at: string | null;
+    /** Of the booth, as the service has it. */
+    readonly brand: string | null;
+    readonly model: string | null;
     readonly reason: string;
     readonly advice: string;
   };
@@ -72,6 +80,8 @@ export interface BoothStatus {
   };
   /** Corrected time of this status: what the booth's records go by, whatever the wall clock shows. */
   readonly time: EpochMs;
+  /** Zone of the booth's local days, by its IANA name. */
+  readonly tz: string;
   readonly now: BoothSummary | null;
   readonly log: {
     readonly taken: number;
