@@ -2,15 +2,9 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { loadUsable } from "../config/usable.ts";
 import { CommandError, EXIT, type Io, type Values } from "./command.ts";
+import { DEFAULT_CONFIG } from "./table/shared.ts";
 
-export const DEFAULT_CONFIG = "/etc/booth-gateway/gateway.yaml";
 const TIMEOUT_MS = 10_000;
-
-/** Options of every command that talks to the agent. */
-export const AGENT_OPTIONS = {
-  config: { value: "FILE", text: `the agent's configuration (default ${DEFAULT_CONFIG})` },
-  json: { value: "", text: "print one JSON document" },
-} as const;
 
 export const SOCKET_NAME = "agent.sock";
 

@@ -1,20 +1,6 @@
 import { parseTime } from "../wire/time.ts";
-import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
+import { askAgent, socketPath } from "./agent-client.ts";
 import { CommandError, EXIT, type Io, type Values } from "./command.ts";
-
-/** Options of every command that asks for a report. */
-export const REPORT_OPTIONS = {
-  ...AGENT_OPTIONS,
-  booth: { value: "BOOTH", text: "which booth, where this gateway serves several" },
-  from: {
-    value: "TIME",
-    text: 'start, e.g. 2026-03-02T15:00:00Z or "2026-03-02 15:00:00" (UTC); default the local day',
-  },
-  to: { value: "TIME", text: "end; default now" },
-} as const;
-
-/** Notes that belong to them. */
-export const REPORT_NOTES = ["Times are UTC. Without --from it is the booth's local day so far."];
 
 /** One --from or --to as the query wants it. Throws a CommandError where it is no time. */
 function timeOption(values: Values, name: "from" | "to"): string | undefined {

@@ -1,21 +1,15 @@
 import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth, LinkStatus } from "../core/types/status.ts";
-import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
-import { EXIT, type Command } from "./command.ts";
+import { askAgent, socketPath } from "./agent-client.ts";
+import { EXIT, type Run } from "./command.ts";
+import { print } from "./print.ts";
 import { storageText } from "./storage-text.ts";
 import { lasting } from "./text.ts";
 
-export const statusCommand: Command = {
-  name: "status",
-  operands: "",
-  summary: "what the agent is doing: booths, links, log, provisioning",
-  options: AGENT_OPTIONS,
-  notes: ["Every link and booth has a state, since when, the reason, and what to do about it."],
-  async run({ values, io }) {
-    // The agent answers its own shape.
-    const status = (await askAgent(socketPath(values, io), { method: "GET", path: "/status" })) as AgentStatus;
-    io.out(values["json"] === true ? `${JSON.stringify(status, null, 2)}\n` : statusText(status));
-    return EXIT.ok;
-  },
+export const statusCommand: Run = async ({ values, io }) => {
+  // The agent answers its own shape.
+  const status = (await askAgent(socketPath(values, io), { method: "GET", path: "/status" })) as AgentStatus;
+  print({ values, io }, status, statusText);
+  return EXIT.ok;
 };
 
 /** For people: one block per booth. */
