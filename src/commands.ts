@@ -21,6 +21,7 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
     return runCommand(runAgent);
   },
   status: async () => (await import("./cli/status.ts")).statusCommand,
+  backlog: async () => (await import("./cli/backlog.ts")).backlogCommand,
   provision: async () => (await import("./cli/provision.ts")).provisionCommand,
   release: async () => (await import("./cli/release.ts")).releaseCommand,
   decommission: async () => (await import("./cli/release.ts")).decommissionCommand,

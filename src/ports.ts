@@ -6,7 +6,7 @@ import type { StageSpan } from "./core/derive/tail.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
 import type { RebuildProgress } from "./core/types/rebuild.ts";
 import type { Confirmation, Leaving, StreamLabel } from "./core/types/provisioning.ts";
-import type { AgentStatus, StorageStatus } from "./core/types/status.ts";
+import type { AgentStatus, BacklogStatus, StorageStatus } from "./core/types/status.ts";
 import type { Claim, Reported, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
 import type { Sample } from "./core/types/sample.ts";
 import type { TakenEntry } from "./core/types/taken.ts";
@@ -292,6 +292,8 @@ export interface AgentControl {
   enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
   /** The confirm card was compared. Rejects for an unknown booth. */
   confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
+  /** What waits for the service, by booth. */
+  backlog(): Promise<readonly BacklogStatus[]>;
   /** Gives the booth up, once what was recorded so far is delivered; at once where the serial was wrong. Rejects for an unknown booth. */
   leave(booth: BoothId, leaving: Pick<Leaving, "to" | "reason">): Promise<void>;
 }

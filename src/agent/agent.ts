@@ -4,6 +4,7 @@ import type { Mode } from "../core/types/booth.ts";
 import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
 import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
+import { backlogOf } from "./backlog.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
@@ -103,14 +104,19 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();
   const statusNow = { ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) };
-  return { ...controlOf(parts, (id) => provisioning(find(id))), status: () => statusOf(statusNow), finished };
+  return {
+    ...controlOf(parts, (id) => provisioning(find(id))),
+    status: () => statusOf(statusNow),
+    backlog: () => Promise.all(booths.map(({ board }) => backlogOf(board, parts.store))),
+    finished,
+  };
 }
 
 /** What people ask of a booth's provisioning enters as events. */
 function controlOf(
   { random }: AgentParts,
   provisioning: (id: BoothId) => ProvisionParts,
-): Omit<AgentControl, "status"> {
+): Omit<AgentControl, "status" | "backlog"> {
   return {
     async enterSerial(id, serial, said) {
       const booth = provisioning(id);

@@ -19,6 +19,8 @@ export async function routeOf(request: LocalRequest, control: AgentControl): Pro
   switch (`${request.method} ${request.path}`) {
     case "GET /status":
       return { status: 200, body: control.status() };
+    case "GET /backlog":
+      return { status: 200, body: await control.backlog() };
     case "POST /api/booths_provisioning":
       return enterSerial(request.body, control);
     case "POST /confirm":

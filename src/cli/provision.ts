@@ -19,7 +19,7 @@ const SETTLED = new Set([
 ]);
 
 export const provisionCommand: Run = async ({ values, operands, io }) => {
-  const socket = socketPath(values, io);
+  const socket = await socketPath(values, io);
   const serial = normaliseSerial(operands[0] ?? (await io.ask("Serial number on the booth's nameplate: ")) ?? "");
   if (serial === null)
     throw new CommandError("give the serial number: letters, digits and single dashes, like ABCD-123-123", EXIT.usage);

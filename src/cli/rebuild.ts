@@ -13,7 +13,7 @@ type Done = Extract<RebuildProgress, { kind: "done" }>;
 
 /** `booth-gateway rebuild`: all facts anew from the log. */
 export const rebuildCommand: Run = async ({ values, io }) => {
-  const socket = socketPath(values, io);
+  const socket = await socketPath(values, io);
   const booth = await boothName(values, io);
   const body = { booth, current: values["current"] === true };
   // The agent answers its own shape.

@@ -118,7 +118,7 @@ function newFile(path: string): number {
 
 async function agentRuns(values: Values, io: Io): Promise<boolean> {
   const call = { method: "GET", path: "/status" } as const;
-  return askAgent(socketPath(values, io), call).then(
+  return askAgent(await socketPath(values, io), call).then(
     () => true,
     () => false,
   );

@@ -9,7 +9,7 @@ export const releaseCommand: Run = (call) => leave(call, "released");
 export const decommissionCommand: Run = (call) => leave(call, "decommissioned");
 
 async function leave({ values, io }: Call, to: "released" | "decommissioned"): Promise<number> {
-  const socket = socketPath(values, io);
+  const socket = await socketPath(values, io);
   const booth = typeof values["booth"] === "string" ? { booth: values["booth"] } : {};
   const before = await lookAtBooth(socket, booth.booth);
   if (values["yes"] !== true) await ask(before, io);

@@ -24,7 +24,7 @@ export function reportQuery(values: Values, more: Readonly<Record<string, string
 /** The booth that is meant: the one named, else the only one there is. */
 export async function boothName(values: Values, io: Io): Promise<string> {
   if (typeof values["booth"] === "string") return values["booth"];
-  const answer = await askAgent(socketPath(values, io), { method: "GET", path: "/status" });
+  const answer = await askAgent(await socketPath(values, io), { method: "GET", path: "/status" });
   // The agent answers its own shape.
   const { booths } = answer as { booths: readonly { booth: string }[] };
   const [only, ...others] = booths.map(({ booth }) => booth);
@@ -43,7 +43,7 @@ export async function askReport<T>(
   const booth = await boothName(ask.values, ask.io);
   const path = `/api/booths/${encodeURIComponent(booth)}/${operation}?${query.toString()}`;
   // The box answers the shape of the operation.
-  return (await askAgent(socketPath(ask.values, ask.io), { method: "GET", path })) as T;
+  return (await askAgent(await socketPath(ask.values, ask.io), { method: "GET", path })) as T;
 }
 
 /** Rows of cells as aligned columns; numbers to the right. */

@@ -30,6 +30,16 @@ export const AGENT_TABLE = [
     examples: ["status", "status --watch"],
   },
   {
+    name: "backlog",
+    summary: "what waits for the service: how much, since when, how fast it goes, when it is done",
+    operands: [],
+    options: { ...AGENT, ...WATCH },
+    notes: [
+      "The rate is measured over a second, with --watch over the last half minute; records that come meanwhile are taken into account.",
+    ],
+    examples: ["backlog", "backlog --watch"],
+  },
+  {
     name: "provision",
     summary: "bind a booth to this gateway by the serial number on its nameplate",
     operands: [{ name: "SERIAL", text: "as on the nameplate; asked for where it is left out", optional: true }],
