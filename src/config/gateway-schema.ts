@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { OPCUA_POLICIES } from "../core/types/config.ts";
+import { DEFAULT_RUNTIME_DIR } from "./runtime-dir.ts";
 import { groupNameSchema, groupSchema, limitsSchema, modeSetsSchema, profileNameSchema } from "./common-schema.ts";
 
 /** A gateway is a small box: more booths than this belong on a second one. */
@@ -145,7 +146,7 @@ const pageSchema = z.strictObject({
 
 export const gatewaySchema = z.strictObject({
   data_dir: path.default("/var/lib/booth-gateway"),
-  runtime_dir: path.default("/run/booth-gateway"),
+  runtime_dir: path.default(DEFAULT_RUNTIME_DIR),
   profile_dirs: z
     .array(path)
     .min(1)

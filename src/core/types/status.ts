@@ -99,6 +99,18 @@ export interface BoothStatus {
   };
 }
 
+/** How much of a booth's log the service hasn't confirmed. */
+export interface BacklogStatus {
+  readonly booth: BoothId;
+  readonly newest_seq: Seq;
+  /** Everything after it waits. */
+  readonly acked_seq: Seq;
+  /** Corrected time of the oldest record that waits and may be sent; null: there is none. */
+  readonly oldest_at: EpochMs | null;
+  /** As in StorageStatus. */
+  readonly hours_to_full: number | null;
+}
+
 /** A booth that the agent runs without, because what is configured for it can't work. It is looked at again at the next start. */
 export interface DisabledBooth {
   readonly booth: BoothId;
