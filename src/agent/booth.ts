@@ -18,6 +18,7 @@ import type { Bell } from "./bell.ts";
 import { linkDown, type BoothBoard } from "./board.ts";
 import { createCommitter, type Committer } from "./committer.ts";
 import { createIntake, type Intake } from "./intake.ts";
+import { createPollWatch, type PollWatch } from "./poll-watch.ts";
 
 /** A booth as configured, with what its profile and the box's file make of it. */
 export interface BoothSetup {
@@ -71,6 +72,7 @@ export interface Booth {
   readonly board: BoothBoard;
   readonly intake: Intake;
   readonly committer: Committer;
+  readonly watch: PollWatch;
   /** Logs the parameters now in force where they differ from the last logged ones. */
   logParameters(): void;
   /** Those that are logged now. */
@@ -125,7 +127,8 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
   const clock = openClock(parts, { board, intake, leftover });
   logParameters();
   tellDamagedTail(tail, intake);
-  return { setup, board, intake, committer, logParameters, parameters: parametersNow, ...clock };
+  const watch = createPollWatch(setup.profile);
+  return { setup, board, intake, committer, watch, logParameters, parameters: parametersNow, ...clock };
 }
 
 async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoard> {
@@ -139,6 +142,7 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     turn: Promise.resolve(),
     look_again: false,
     in_session: false,
+    refused: await parts.store.refused(info.stream),
     plc: linkDown(parts.clock.wall(), "not connected yet"),
     shows_serial: null,
     info,
@@ -146,6 +150,7 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     summary: null,
     offsets: {},
     taken: 0,
+    commits: 0,
     pending: 0,
     last_commit_at: null,
     commit_ms: null,
@@ -182,6 +187,7 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
         board.offsets = kept(board.offsets, parts.view.counterOffsets(state));
         board.summary = parts.view.summaryOf(state, parts.view.now(state, clock));
         board.pending = committer.pending();
+        board.commits += 1;
         board.last_commit_at = clock.wall();
         board.commit_ms = result.commit_ms;
         tellFacts(parts.log, board.booth, result.facts);

@@ -2,7 +2,8 @@ import { FILTER_TYPES } from "../core/types/booth.ts";
 import type { EntryAnswer } from "../core/types/entry.ts";
 import type { AgentControl } from "../ports.ts";
 import { localFilterChangeShape, localFilterUndoShape } from "../wire/local.ts";
-import { bad, boothOf, jsonOf, type LocalAnswer, type LocalRequest } from "./routes.ts";
+import { jsonOf } from "./json-body.ts";
+import { bad, boothOf, type LocalAnswer, type LocalRequest } from "./routes.ts";
 
 const MINUTE_MS = 60_000;
 const UNNAMED = "name the booth: this gateway serves several, or none of that name";

@@ -27,6 +27,7 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
     ...cyclesOf(state, nowMs),
     run_open: state.bays.some(({ run }) => run !== null),
     filter_entries: entriesOf(state, nowMs),
+    open_incidents: Object.keys(state.incidents).length,
     filters: filtersOf(state),
     firmware_version: firmware.entered?.version ?? null,
     last_firmware_update: updatedAt(firmware),

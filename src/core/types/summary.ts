@@ -25,6 +25,8 @@ export interface BoothSummary {
   readonly run_open: boolean;
   /** People's entries of filter changes, oldest first. */
   readonly filter_entries: readonly FilterEntry[];
+  /** Validation incidents that aren't resolved. */
+  readonly open_incidents: number;
   readonly filters: Readonly<Partial<Record<FilterType, FilterSummary>>>;
   readonly firmware_version: string | null;
   /** When the present one was first seen; null while only the one found at first contact is known. */
