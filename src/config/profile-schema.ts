@@ -36,6 +36,7 @@ const ROLES: Readonly<Record<TagRole, true>> = {
   burner_on: true,
   door_open: true,
   motor_starts: true,
+  plc_clock: true,
 };
 const MODBUS_TYPES: Readonly<Record<ModbusType, true>> = {
   bool: true,

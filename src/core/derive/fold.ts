@@ -17,6 +17,7 @@ import { applyParameters } from "./parameters.ts";
 import { samplePressures } from "./pressure.ts";
 import { judgeReadings } from "./readings.ts";
 import { checkDwell } from "./stage-checks.ts";
+import { checkPlcClocks, checkSourceTime } from "./source-clock.ts";
 import { finishRevisions, passRevisionTime } from "./revisions.ts";
 import type { BayState, DeriveState, FactDraft, Fold } from "./state.ts";
 
@@ -65,7 +66,7 @@ function apply(fold: Fold): void {
   const { state, record } = fold;
   switch (record.kind) {
     case "r":
-      takeReading(state, record);
+      takeReading(fold, record);
       break;
     case "h":
       cover(state, record);
@@ -93,7 +94,10 @@ function apply(fold: Fold): void {
   }
 }
 
-function takeReading(state: DeriveState, { tag, value, quality }: Reading): void {
+function takeReading(fold: Fold, reading: Reading): void {
+  const { state } = fold;
+  const { tag, value, quality } = reading;
+  checkSourceTime(fold, reading);
   const latest = state.latest[tag];
   if (quality !== "bad" || latest === undefined) state.latest[tag] = { value, at: state.clock.now, quality };
   else latest.quality = quality;
@@ -117,6 +121,7 @@ function finish(fold: Fold): void {
   for (const bay of state.bays) finishBay(fold, bay);
   if (pending.length > 0) {
     checkReadings(fold, parameters);
+    checkPlcClocks(fold, parameters);
     samplePressures(fold, parameters);
     checkCross(fold);
   }

@@ -24,7 +24,9 @@ export type TagRole =
   | "burner_modulation"
   | "burner_on"
   | "door_open"
-  | "motor_starts";
+  | "motor_starts"
+  /** The PLC's own clock: epoch seconds, or ms where the unit says so. */
+  | "plc_clock";
 
 /** How a counter behaves: one step's size in the tag's unit, where it wraps, and how fast it can really grow. */
 export interface CounterParameters {
