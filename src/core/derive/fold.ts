@@ -12,6 +12,7 @@ import { checkReadings, stillWrong } from "./checks.ts";
 import { passDay } from "./day-checks.ts";
 import { checkGap } from "./gap-check.ts";
 import { pass, passIncidentTime, report, reportEvent } from "./incidents.ts";
+import { checkModeConflict, passModeConflict } from "./mode-conflict.ts";
 import { modeOf, rawMode } from "./modes.ts";
 import { applyParameters } from "./parameters.ts";
 import { samplePressures } from "./pressure.ts";
@@ -57,6 +58,7 @@ function advance(fold: Fold, instant: Instant): void {
     passTime(fold, bay, { was, instant });
     if (!bay.live) checkGap(fold, bay);
     checkDwell(fold, bay);
+    passModeConflict(fold, bay, instant.jump_ms);
   }
   passConflicts(fold, instant.jump_ms);
   finishTime(fold);
@@ -139,6 +141,7 @@ function finishBay(fold: Fold, bay: BayState): void {
   }
   const raw = reading.quality === "bad" || reading.value === null ? null : rawMode(reading.value);
   finishInstant(fold, bay, raw);
+  if (raw !== null) checkModeConflict(fold, bay, raw);
   if (raw !== null && parameters !== null && modeOf(parameters, raw) === "unknown") {
     const reason = `the profile doesn't map the mode code ${raw}`;
     report(fold, { tag_name: bay.tag, check: "unmapped", logic: { op: "mapped" }, reason, severity: "warning" });
