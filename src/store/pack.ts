@@ -103,6 +103,18 @@ export function unpackRecords({ first_seq, boot, mono0, t0 }: Start, packed: Buf
   return records;
 }
 
+/** The kinds of the records that were packed, without unpacking them; null where the bytes are damaged. */
+export function kindsIn(packed: Buffer): readonly string[] | null {
+  try {
+    const head = inflateRawSync(byteSource(packed.subarray(1)).block(), { maxOutputLength: LARGEST_BYTES });
+    const [, , names] = JSON.parse(head.toString()) as Head;
+    return names.map(([kind]) => kind);
+  } catch (error) {
+    if (error instanceof Error) return null;
+    throw error;
+  }
+}
+
 type Head = readonly [
   count: number,
   usual: number,
