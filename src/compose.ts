@@ -3,19 +3,22 @@ import { join } from "node:path";
 import { startAgent, type Agent, type AgentParts } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
 import { createServiceTime } from "./agent/service-time.ts";
-import { serveSocket, type MoreServices } from "./api/server.ts";
+import { serveSocket } from "./api/server.ts";
+import type { ReportRequest } from "./api/report-request.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
 import type { Io } from "./cli/command.ts";
 import { createHttpClient } from "./cloud/http.ts";
-import { createMqttLink } from "./cloud/mqtt-link.ts";
+import { createMqttLink, type MqttLinkParts } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
+import { clientCertificateIn } from "./cloud/tls.ts";
+import { openPage, type PageParts } from "./compose-page.ts";
 import type { ReadyBooth, RefusedBooth, UsableConfig } from "./config/usable.ts";
 import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
 import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
 import { budgetOf } from "./core/storage.ts";
 import { plcAddress } from "./core/plc-address.ts";
-import type { BoothConfig } from "./core/types/config.ts";
+import type { BoothConfig, ServiceConfig } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
@@ -26,9 +29,10 @@ import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
 import { ownLinkDriver } from "./drivers/own-link.ts";
 import { clockFromFile, systemClock } from "./platform/clock.ts";
 import { createLogger } from "./platform/logger.ts";
+import { rememberingLog } from "./platform/log-ring.ts";
 import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
-import { firstKey } from "./platform/secrets.ts";
+import { firstKey, ownFile } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
 import { lockFolder } from "./store/lock.ts";
@@ -54,16 +58,17 @@ const STATE_VIEW: AgentParts["view"] = {
 export async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Promise<void> {
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
   const random = systemRandom();
-  const log = createLogger(config.log_level);
+  const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
   const notify = systemdNotify(io.environment);
+  const service_time = createServiceTime();
   const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
   const http = createHttpClient({ baseUrl: config.service.url, ...ca });
+  const mqtt = createMqttLink({ clock, service_time, log, agentVersion: VERSION, ...ca, ...clientOf(config.service) });
   const lock = lockFolder(config.data_dir);
   const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
-  const service_time = createServiceTime();
   const key = firstKey(config.service, io.environment);
   const wall = (): EpochMs => clock.wall();
   const links: Links = {
@@ -94,20 +99,17 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
       wireName: wireNameOf,
       secrets: { firstKey: () => key },
       api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
-      link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),
+      link: mqtt,
       booths: booths.map((booth) => setupOf(booth, links)),
-      certificates: () => links.pki.certificates(),
+      certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
       disabled: refused.map(disabledOf),
     },
     io.signal,
   );
   try {
     const socket = join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME);
-    await serveUntilFinished(
-      agent,
-      { socket, services: { reports: (request) => reports.ask(request), rebuilds } },
-      log,
-    );
+    const more = { reports: (request: ReportRequest) => reports.ask(request), rebuilds, log: lines };
+    await serveUntilFinished(agent, { socket, config, clock, log, more });
   } finally {
     notify.stopping();
     http.close();
@@ -118,18 +120,28 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   }
 }
 
+/** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */
+function clientOf({
+  client_certificate_file,
+  client_key_file,
+}: ServiceConfig): Pick<MqttLinkParts, "client_certificate"> {
+  if (client_certificate_file === undefined || client_key_file === undefined) return {};
+  return { client_certificate: clientCertificateIn(client_certificate_file, ownFile(client_key_file)) };
+}
+
 async function serveUntilFinished(
   agent: Agent,
-  { socket, services }: { readonly socket: string; readonly services: MoreServices },
-  log: Logger,
+  { socket, ...parts }: PageParts & { readonly socket: string },
 ): Promise<void> {
-  const server = await serveSocket(socket, agent, services);
+  const { log } = parts;
+  const page = await openPage(agent, parts);
+  const server = await serveSocket(socket, agent, page.services);
   log.info({ event: "started", socket, version: VERSION }, `agent ${VERSION} is running`);
   try {
     await agent.finished;
     log.info({ event: "stopped" }, "agent has stopped; everything read is committed");
   } finally {
-    server.closeAllConnections();
+    page.close();
     server.close();
   }
 }

@@ -32,8 +32,9 @@ export function statusText(status: AgentStatus, style: Style = PLAIN): string {
   return `${[...head, ...clock, ...certificates, ...booths, ...disabled].join("\n")}\n`;
 }
 
-function certificateLine({ server, expires, state, advice }: CertificateStatus): string {
-  const whose = server === null ? "the gateway's OPC UA certificate" : `the certificate of ${server}`;
+function certificateLine({ link, server, expires, state, advice }: CertificateStatus): string {
+  const own = link === "opcua" ? "OPC UA" : "client";
+  const whose = server === null ? `the gateway's ${own} certificate` : `the certificate of ${server}`;
   const day = new Date(expires).toISOString().slice(0, 10);
   const ends =
     state === "expired" ? `EXPIRED on ${day}` : state === "ends_soon" ? `ENDS SOON, on ${day}` : `ends on ${day}`;
@@ -67,9 +68,19 @@ function boothLines(booth: BoothStatus, status: AgentStatus, style: Style): stri
           `  program   ${now.plc_program ?? "?"} ${now.plc_program_revision ?? "?"}, firmware ${now.firmware_version ?? "?"}`,
         ]),
     `  log       ${log.newest_seq.toString()} records, ${delivered(booth, waiting)}; ${pending}`,
+    ...refusedLines(log.refused),
     ...(log.storage === null ? [] : [`  storage   ${storageText(log.storage)}`]),
     ...(log.trouble === "" ? [] : [`  ${style.bad("STORE")}     ${log.trouble}`]),
   ];
+}
+
+function refusedLines({ count, newest }: BoothStatus["log"]["refused"]): string[] {
+  if (newest === null) return [];
+  const records =
+    count === 1
+      ? "1 record that the service will never take is"
+      : `${count.toString()} records that the service will never take are`;
+  return [`  REFUSED   ${records} kept aside; the newest, ${newest.seq.toString()}: ${newest.reason}`];
 }
 
 /** How far the log has come, and by whose word. */

@@ -185,9 +185,9 @@ describe("the agent's own word", () => {
       { booth: "booth-2", serial: null, since: NOW, file: "f", line: 1, reason: "wrong", advice: "correct it" },
     ],
     certificates: [
-      { server: null, expires: NOW + DAY, state: "ends_soon", advice: "renew" },
-      { server: "plc", expires: NOW - DAY, state: "expired", advice: "renew that" },
-      { server: "other", expires: NOW + 900 * DAY, state: "valid", advice: "" },
+      { link: "opcua", server: null, expires: NOW + DAY, state: "ends_soon", advice: "renew" },
+      { link: "opcua", server: "plc", expires: NOW - DAY, state: "expired", advice: "renew that" },
+      { link: "service", server: "other", expires: NOW + 900 * DAY, state: "valid", advice: "" },
     ],
     loss_window_ms: 10_000,
   };

@@ -12,8 +12,9 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
     clockFinding(status),
     ...status.booths.flatMap((booth) => boothFindings(booth, status.at)),
     linkFinding("service link", status.service, status.at),
-    ...status.certificates.map(({ server, expires, state, advice }) => {
-      const what = server === null ? "own OPC UA certificate" : `certificate of ${server}`;
+    ...status.certificates.map(({ link, server, expires, state, advice }) => {
+      const own = link === "opcua" ? "own OPC UA certificate" : "client certificate";
+      const what = server === null ? own : `certificate of ${server}`;
       const said = `${state.replace("_", " ")}, ends on ${new Date(expires).toISOString().slice(0, 10)}`;
       if (state === "valid") return ok(what, said);
       return state === "expired" ? bad(what, said, advice) : warn(what, said, advice);
@@ -42,6 +43,7 @@ function boothFindings(booth: BoothStatus, now: number): Finding[] {
     linkFinding(`PLC of ${booth.booth}`, plc, now),
     ...(log.trouble === "" ? [] : [bad(`store of ${booth.booth}`, log.trouble, "see disk and store above")]),
     ...(log.storage === null ? [] : [storageFinding(booth.booth, log.storage)]),
+    ...refusedFindings(booth),
     provisioning.state === "active"
       ? ok(`binding of ${booth.booth}`, `active as ${booth.serial ?? "?"}`)
       : warn(
@@ -50,6 +52,13 @@ function boothFindings(booth: BoothStatus, now: number): Finding[] {
           provisioning.advice === "" ? '"booth-gateway status" shows how it goes on' : provisioning.advice,
         ),
   ];
+}
+
+function refusedFindings({ booth, log }: BoothStatus): Finding[] {
+  const { count, newest } = log.refused;
+  if (newest === null) return [];
+  const said = `${count.toString()} kept aside; the newest, ${newest.seq.toString()}: ${newest.reason}`;
+  return [warn(`refused records of ${booth}`, said, "tell whoever runs the service: it will never take these records")];
 }
 
 function storageFinding(booth: string, storage: NonNullable<BoothStatus["log"]["storage"]>): Finding {

@@ -30,7 +30,7 @@ export function examineFiles(configFile: string, config: Config): readonly Findi
   return [...findings, skipped("first key", given)];
 }
 
-function guardedFiles(configFile: string, { data_dir, service, booths }: Config): readonly Guarded[] {
+function guardedFiles(configFile: string, { data_dir, service, page, booths }: Config): readonly Guarded[] {
   const secret = (what: string, path: string | undefined): Guarded[] =>
     path === undefined ? [] : [{ what, path, forbidden: OTHERS, mode: "600" }];
   return [
@@ -44,6 +44,8 @@ function guardedFiles(configFile: string, { data_dir, service, booths }: Config)
       mayLack: true as const,
     })),
     ...secret("first key", service.api_key_file),
+    ...secret("client certificate's key", service.client_key_file),
+    ...secret("PIN of the page", page.pin_file),
     ...booths.flatMap(({ id, opcua }) => [
       ...secret(`OPC UA password of ${id}`, opcua?.password_file),
       ...secret(`OPC UA key of ${id}`, opcua?.user_key_file),
