@@ -6,9 +6,10 @@ import type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount, Refusal, Te
 import type { StageSpan } from "./core/derive/tail.ts";
 import type { ServiceLinkError } from "./core/service-link-error.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
+import type { BoothCounts, LiveReading } from "./core/types/live.ts";
 import type { RebuildProgress } from "./core/types/rebuild.ts";
 import type { Confirmation, Leaving } from "./core/types/provisioning.ts";
-import type { AgentStatus, RefusedRecords, StorageStatus } from "./core/types/status.ts";
+import type { AgentStatus, BacklogStatus, RefusedRecords, StorageStatus } from "./core/types/status.ts";
 import type { Claim, Reported, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
 import type { Sample } from "./core/types/sample.ts";
 import type { TakenEntry } from "./core/types/taken.ts";
@@ -256,10 +257,15 @@ export interface ServiceLink {
 /** What people can ask of the running agent. */
 export interface AgentControl {
   status(): AgentStatus;
+  /** What each tag of the booth said last, taken and perhaps not yet durable. Throws for an unknown booth. */
+  readings(booth: BoothId): readonly LiveReading[];
+  counts(): readonly BoothCounts[];
   /** A serial number as typed and normalised; confirmed where somebody vouches for it at once. Rejects for an unknown booth. */
   enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
   /** The confirm card was compared. Rejects for an unknown booth. */
   confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
+  /** What waits for the service, by booth. */
+  backlog(): Promise<readonly BacklogStatus[]>;
   /** Gives the booth up, once what was recorded so far is delivered; at once where the serial was wrong. Rejects for an unknown booth. */
   leave(booth: BoothId, leaving: Pick<Leaving, "to" | "reason">): Promise<void>;
 }

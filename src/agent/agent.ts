@@ -1,9 +1,11 @@
 import { serialTagOf } from "../core/plc-identity.ts";
 import type { KnownCertificate } from "../core/certificates.ts";
 import type { Mode } from "../core/types/booth.ts";
+import type { BoothCounts } from "../core/types/live.ts";
 import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
 import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
+import { backlogOf } from "./backlog.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
@@ -103,14 +105,26 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();
   const statusNow = { ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) };
-  return { ...controlOf(parts, (id) => provisioning(find(id))), status: () => statusOf(statusNow), finished };
+  return {
+    ...controlOf(parts, (id) => provisioning(find(id))),
+    status: () => statusOf(statusNow),
+    readings: (id) => find(id).watch.readings(parts.clock.mono()),
+    counts: () => booths.map(countsOf),
+    backlog: () => Promise.all(booths.map(({ board }) => backlogOf(board, parts.store))),
+    finished,
+  };
+}
+
+function countsOf({ board, watch }: Booth): BoothCounts {
+  const open_incidents = board.summary?.open_incidents ?? 0;
+  return { booth: board.booth, ...watch.counts(), commits: board.commits, open_incidents };
 }
 
 /** What people ask of a booth's provisioning enters as events. */
 function controlOf(
   { random }: AgentParts,
   provisioning: (id: BoothId) => ProvisionParts,
-): Omit<AgentControl, "status"> {
+): Omit<AgentControl, "status" | "readings" | "counts" | "backlog"> {
   return {
     async enterSerial(id, serial, said) {
       const booth = provisioning(id);
@@ -139,7 +153,7 @@ function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
 }
 
 function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {
-  const { setup, board, intake } = booth;
+  const { setup, board, intake, watch } = booth;
   const serial = serialTagOf(setup.profile);
   return {
     ...setup,
@@ -147,6 +161,7 @@ function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothPar
     booth: setup.config.id,
     groups: setup.parameters.groups,
     intake,
+    watch,
     status: () => board.plc,
     setStatus: (status) => {
       board.plc = status;

@@ -28,6 +28,8 @@ export interface BoothBoard {
   state: unknown;
   summary: BoothSummary | null;
   taken: number;
+  /** Since the start. */
+  commits: number;
   pending: number;
   last_commit_at: EpochMs | null;
   commit_ms: Milliseconds | null;

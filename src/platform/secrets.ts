@@ -16,7 +16,12 @@ export function firstKey(
   if (service.api_key_credential !== undefined && folder !== undefined) {
     return readSecret(join(folder, service.api_key_credential));
   }
-  return service.api_key_file === undefined ? null : readSecret(ownFile(service.api_key_file));
+  return service.api_key_file === undefined ? null : readOwnSecret(service.api_key_file);
+}
+
+/** A file that only its owner can read. Throws, naming the file and what to do, where it can't be used. */
+export function readOwnSecret(path: string): string {
+  return readSecret(ownFile(path));
 }
 
 /** The path of a file that only its owner can read. Throws, naming it and what to do, where others can. */
@@ -28,6 +33,6 @@ export function ownFile(path: string): string {
 
 function readSecret(path: string): string {
   const text = readFileSync(path, "utf8").slice(0, MAX_SECRET_BYTES).trim();
-  if (text === "") throw new Error(`${path} is empty: put the API key into it`);
+  if (text === "") throw new Error(`${path} is empty: put the secret into it`);
   return text;
 }

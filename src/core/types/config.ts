@@ -99,6 +99,14 @@ export interface ServiceConfig {
   readonly backlog_records_per_s?: number;
 }
 
+/** Where people find the page; 0: any free port. */
+export interface PageConfig {
+  readonly port: number;
+  readonly lan_port: number;
+  /** A PIN set beforehand, mode 0600; absent: the page opens on the network by command alone. */
+  readonly pin_file?: string;
+}
+
 /** The whole configuration file, defaults filled in. */
 export interface Config {
   readonly data_dir: string;
@@ -110,6 +118,7 @@ export interface Config {
   /** Simulation only: the wall clock is read from this file instead of from the system. */
   readonly clock_file?: string;
   readonly store: StoreConfig;
+  readonly page: PageConfig;
   readonly service: ServiceConfig;
   readonly booths: readonly BoothConfig[];
 }

@@ -10,7 +10,10 @@ export interface ServiceRecord {
   /** Counts the bindings of the booth; null: the service knows no generations. */
   readonly generation: number | null;
   readonly booth_id: string | null;
+  /** Absent in a record that was stored by an older version. */
+  readonly account_id?: string | null | undefined;
   readonly account_name: string | null;
+  readonly created_at?: string | null | undefined;
   readonly facility_id: string | null;
   readonly facility_name: string | null;
   readonly tz: string | null;

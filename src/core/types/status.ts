@@ -60,8 +60,16 @@ export interface BoothStatus {
     /** Who confirms that readings have arrived; none: nobody takes any. */
     readonly delivery: "service" | "broker" | "none";
     readonly booth_id: string | null;
+    readonly account_id: string | null;
     readonly account: string | null;
+    readonly facility_id: string | null;
     readonly facility: string | null;
+    readonly hw_configuration: string | null;
+    /** As the service spells it. */
+    readonly created_at: string | null;
+    /** Of the booth, as the service has it. */
+    readonly brand: string | null;
+    readonly model: string | null;
     readonly reason: string;
     readonly advice: string;
   };
@@ -72,6 +80,8 @@ export interface BoothStatus {
   };
   /** Corrected time of this status: what the booth's records go by, whatever the wall clock shows. */
   readonly time: EpochMs;
+  /** Zone of the booth's local days, by its IANA name. */
+  readonly tz: string;
   readonly now: BoothSummary | null;
   readonly log: {
     readonly taken: number;
@@ -87,6 +97,18 @@ export interface BoothStatus {
     /** null: before the first commit. */
     readonly storage: StorageStatus | null;
   };
+}
+
+/** How much of a booth's log the service hasn't confirmed. */
+export interface BacklogStatus {
+  readonly booth: BoothId;
+  readonly newest_seq: Seq;
+  /** Everything after it waits. */
+  readonly acked_seq: Seq;
+  /** Corrected time of the oldest record that waits and may be sent; null: there is none. */
+  readonly oldest_at: EpochMs | null;
+  /** As in StorageStatus. */
+  readonly hours_to_full: number | null;
 }
 
 /** A booth that the agent runs without, because what is configured for it can't work. It is looked at again at the next start. */
@@ -123,7 +145,11 @@ export interface AgentStatus {
   readonly boot: string;
   /** Not synced: nobody vouched for the time yet, so what is shown is unsure and nothing is sent. offset_ms: true time minus the box's wall clock. */
   readonly clock: { readonly synced: boolean; readonly offset_ms: Milliseconds | null };
-  readonly service: LinkStatus & { readonly url: string };
+  readonly service: LinkStatus & {
+    readonly url: string;
+    /** Where readings go: as the service's record names it, else the configuration; null: neither does. */
+    readonly broker_url: string | null;
+  };
   readonly booths: readonly BoothStatus[];
   readonly disabled: readonly DisabledBooth[];
   /** Of the OPC UA links and of the service's. A server's is known from its first connection on. */
