@@ -135,8 +135,8 @@ export function impatientLink(): MqttLink {
     service_time: createServiceTime(),
     agentVersion: "0",
     log: silentLog,
-    connect_timeout_ms: 100,
-    ack_deadline_ms: 50,
+    connect_timeout_ms: 1_500,
+    ack_deadline_ms: 500,
   });
 }
 
