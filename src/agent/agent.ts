@@ -5,6 +5,7 @@ import type { BoothCounts } from "../core/types/live.ts";
 import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
 import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
+import { backlogOf } from "./backlog.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
@@ -109,6 +110,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     status: () => statusOf(statusNow),
     readings: (id) => find(id).watch.readings(parts.clock.mono()),
     counts: () => booths.map(countsOf),
+    backlog: () => Promise.all(booths.map(({ board }) => backlogOf(board, parts.store))),
     finished,
   };
 }
@@ -122,7 +124,7 @@ function countsOf({ board, watch }: Booth): BoothCounts {
 function controlOf(
   { random }: AgentParts,
   provisioning: (id: BoothId) => ProvisionParts,
-): Omit<AgentControl, "status" | "readings" | "counts"> {
+): Omit<AgentControl, "status" | "readings" | "counts" | "backlog"> {
   return {
     async enterSerial(id, serial, said) {
       const booth = provisioning(id);

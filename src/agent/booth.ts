@@ -131,6 +131,7 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     turn: Promise.resolve(),
     look_again: false,
     in_session: false,
+    refused: await parts.store.refused(info.stream),
     plc: linkDown(parts.clock.wall(), "not connected yet"),
     shows_serial: null,
     info,

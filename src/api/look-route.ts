@@ -16,6 +16,8 @@ export async function routeLook(
   switch (path) {
     case "/status":
       return { status: 200, body: control.status() };
+    case "/backlog":
+      return { status: 200, body: await control.backlog() };
     case "/healthz":
       return health(services);
     case "/metrics":

@@ -1,3 +1,4 @@
+import type { PageState } from "../core/types/page.ts";
 import type { AgentControl, Rebuilds } from "../ports.ts";
 import type { Desk } from "./desk.ts";
 import type { AskReport } from "./report-route.ts";
@@ -13,24 +14,6 @@ export interface LogLine {
 export interface HelpBox {
   /** Returns its id. */
   store(report: string): Promise<string>;
-}
-
-/** What is known of the page's listeners. */
-export interface PageState {
-  /** On this machine; null: it couldn't be opened, `trouble` says why. */
-  readonly url: string | null;
-  readonly trouble: string;
-  /** On the network, while it is open there. */
-  readonly lan: LanState | null;
-  /** How long the PIN in force still holds; null: there is none. */
-  readonly pin_for_ms: number | null;
-}
-
-export interface LanState {
-  readonly urls: readonly string[];
-  /** SHA-256 of the certificate that browsers are shown, in pairs. */
-  readonly fingerprint: string;
-  readonly for_ms: number;
 }
 
 /** Opens and closes what people outside of the socket's group may use. */

@@ -31,7 +31,7 @@ export function loadConfig(path: string): Config {
 /** Pure; `input` has passed the checks. */
 export function configFrom(input: GatewayInput, file: string): Config {
   const folder = dirname(resolve(file));
-  const { ca_file, api_key_file, ...service } = input.service;
+  const { ca_file, api_key_file, client_certificate_file, client_key_file, ...service } = input.service;
   const { clock_file, profile_dirs, page, ...rest } = input;
   const { pin_file, ...ports } = page;
   const absolute = (path: string): string => resolve(folder, path);
@@ -47,6 +47,8 @@ export function configFrom(input: GatewayInput, file: string): Config {
       url: service.url.replace(/\/+$/, ""),
       ...(ca_file === undefined ? {} : { ca_file: absolute(ca_file) }),
       ...(api_key_file === undefined ? {} : { api_key_file: absolute(api_key_file) }),
+      ...(client_certificate_file === undefined ? {} : { client_certificate_file: absolute(client_certificate_file) }),
+      ...(client_key_file === undefined ? {} : { client_key_file: absolute(client_key_file) }),
     },
     booths: input.booths.map((booth) => boothOf(booth, absolute)),
   };

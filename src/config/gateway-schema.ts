@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { OPCUA_POLICIES } from "../core/types/config.ts";
+import { DEFAULT_RUNTIME_DIR } from "./runtime-dir.ts";
 import { groupNameSchema, groupSchema, limitsSchema, modeSetsSchema, profileNameSchema } from "./common-schema.ts";
 
 /** A gateway is a small box: more booths than this belong on a second one. */
@@ -103,6 +104,10 @@ const serviceSchema = z.strictObject({
     .regex(/^[A-Za-z0-9_.-]{1,255}$/, "a systemd credential's name is letters, digits, dots, dashes and _")
     .exactOptional()
     .describe("systemd credential that holds the first key."),
+  client_certificate_file: path
+    .exactOptional()
+    .describe("Shown to a broker that asks for a certificate, PEM; read anew at each connection."),
+  client_key_file: path.exactOptional().describe("Its private key, PEM, mode 0600."),
   mqtt_url: z.string().max(2000).exactOptional().describe("Broker, where the service's records name none."),
   backlog_records_per_s: z
     .number()
@@ -141,7 +146,7 @@ const pageSchema = z.strictObject({
 
 export const gatewaySchema = z.strictObject({
   data_dir: path.default("/var/lib/booth-gateway"),
-  runtime_dir: path.default("/run/booth-gateway"),
+  runtime_dir: path.default(DEFAULT_RUNTIME_DIR),
   profile_dirs: z
     .array(path)
     .min(1)

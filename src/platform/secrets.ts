@@ -21,11 +21,14 @@ export function firstKey(
 
 /** A file that only its owner can read. Throws, naming the file and what to do, where it can't be used. */
 export function readOwnSecret(path: string): string {
+  return readSecret(ownFile(path));
+}
+
+/** The path of a file that only its owner can read. Throws, naming it and what to do, where others can. */
+export function ownFile(path: string): string {
   const mode = statSync(path).mode & 0o777;
-  if ((mode & 0o077) !== 0) {
-    throw new Error(`${path} can be read by others (mode ${mode.toString(8)}): chmod 600 ${path}`);
-  }
-  return readSecret(path);
+  if ((mode & 0o077) === 0) return path;
+  throw new Error(`${path} can be read by others (mode ${mode.toString(8)}): chmod 600 ${path}`);
 }
 
 function readSecret(path: string): string {

@@ -34,7 +34,13 @@ export const provisioningShape = z.object({
     .nullish()
     .transform((value) => value ?? null),
   mqtt: z
-    .object({ url: optionalText, client_id: optionalText, username: optionalText, topic_prefix: optionalText })
+    .object({
+      url: optionalText,
+      ws_url: optionalText,
+      client_id: optionalText,
+      username: optionalText,
+      topic_prefix: optionalText,
+    })
     .nullish()
     .transform((value) => value ?? null),
   config: z

@@ -90,6 +90,9 @@ export interface ServiceConfig {
   /** First key (scope provision): a file with mode 0600, or a systemd credential of that name. */
   readonly api_key_file?: string;
   readonly api_key_credential?: string;
+  /** What this box shows to a broker that asks for a certificate, PEM, and its key; both or none. */
+  readonly client_certificate_file?: string;
+  readonly client_key_file?: string;
   /** Broker for readings where the service's records name none; mqtt and ws only on loopback. */
   readonly mqtt_url?: string;
   /** Records a second at most of what waited during an outage, for uplinks that others share; absent: as fast as it goes. */

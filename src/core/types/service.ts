@@ -23,6 +23,8 @@ export interface ServiceRecord {
   readonly gateway: { readonly id: string | null; readonly last_seen_at: string | null } | null;
   readonly mqtt: {
     readonly url: string | null;
+    /** The same broker over WebSocket. Absent in a row stored by an earlier version. */
+    readonly ws_url?: string | null;
     readonly client_id: string | null;
     readonly username: string | null;
     readonly topic_prefix: string | null;

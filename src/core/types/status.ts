@@ -41,6 +41,14 @@ export interface StorageHealth {
   readonly damaged_files: readonly string[];
 }
 
+/** Records that the service will never take. They stay here with its reason, and hold nothing else up. */
+export interface RefusedRecords {
+  /** Of those kept: the newest thousand. */
+  readonly count: number;
+  /** null: none. */
+  readonly newest: { readonly seq: Seq; readonly at: EpochMs; readonly reason: string } | null;
+}
+
 export interface BoothStatus {
   readonly booth: BoothId;
   readonly serial: Serial | null;
@@ -79,6 +87,7 @@ export interface BoothStatus {
     readonly taken: number;
     readonly newest_seq: Seq;
     readonly acked_seq: Seq;
+    readonly refused: RefusedRecords;
     /** Taken, and in no commit yet. */
     readonly pending: number;
     readonly last_commit_at: EpochMs | null;
@@ -88,6 +97,18 @@ export interface BoothStatus {
     /** null: before the first commit. */
     readonly storage: StorageStatus | null;
   };
+}
+
+/** How much of a booth's log the service hasn't confirmed. */
+export interface BacklogStatus {
+  readonly booth: BoothId;
+  readonly newest_seq: Seq;
+  /** Everything after it waits. */
+  readonly acked_seq: Seq;
+  /** Corrected time of the oldest record that waits and may be sent; null: there is none. */
+  readonly oldest_at: EpochMs | null;
+  /** As in StorageStatus. */
+  readonly hours_to_full: number | null;
 }
 
 /** A booth that the agent runs without, because what is configured for it can't work. It is looked at again at the next start. */
@@ -103,8 +124,9 @@ export interface DisabledBooth {
   readonly advice: string;
 }
 
-/** A certificate of the OPC UA links. */
+/** A certificate that a link depends on. */
 export interface CertificateStatus {
+  readonly link: "opcua" | "service";
   /** null: the gateway's own; else the server's address. */
   readonly server: string | null;
   readonly expires: EpochMs;
@@ -126,7 +148,7 @@ export interface AgentStatus {
   readonly service: LinkStatus & { readonly url: string };
   readonly booths: readonly BoothStatus[];
   readonly disabled: readonly DisabledBooth[];
-  /** Of the OPC UA links; empty where there is none. A server's is known from its first connection on. */
+  /** Of the OPC UA links and of the service's. A server's is known from its first connection on. */
   readonly certificates: readonly CertificateStatus[];
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */
   readonly loss_window_ms: Milliseconds;
