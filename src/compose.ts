@@ -7,6 +7,7 @@ import { serveSocket } from "./api/server.ts";
 import type { ReportRequest } from "./api/report-request.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
 import type { Io } from "./cli/command.ts";
+import { createBoothFields } from "./cloud/booth-fields.ts";
 import { createHttpClient } from "./cloud/http.ts";
 import { createMqttLink, type MqttLinkParts } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
@@ -14,6 +15,7 @@ import { clientCertificateIn } from "./cloud/tls.ts";
 import { openPage, type PageParts } from "./compose-page.ts";
 import type { ReadyBooth, RefusedBooth, UsableConfig } from "./config/usable.ts";
 import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
+import { counterOffsets, entriesOf, seqOfEntry } from "./core/derive/entries.ts";
 import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
 import { budgetOf } from "./core/storage.ts";
@@ -52,6 +54,9 @@ const STATE_VIEW: AgentParts["view"] = {
   parametersIn: (state) => (state as DeriveState).parameters,
   now: (state, at) => correctedNow(state as DeriveState | undefined, at),
   syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
+  entriesOf: (state, at) => entriesOf(state as DeriveState, correctedNow(state as DeriveState, at)),
+  seqOfEntry: (state, id) => seqOfEntry(state as DeriveState, id),
+  counterOffsets: (state) => counterOffsets(state as DeriveState),
 };
 
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
@@ -108,7 +113,12 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   );
   try {
     const socket = join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME);
-    const more = { reports: (request: ReportRequest) => reports.ask(request), rebuilds, log: lines };
+    const more = {
+      reports: (request: ReportRequest) => reports.ask(request),
+      rebuilds,
+      log: lines,
+      fields: createBoothFields({ http, clock, key: async () => (await identity.gateway()).credential ?? key }),
+    };
     await serveUntilFinished(agent, { socket, config, clock, log, more });
   } finally {
     notify.stopping();

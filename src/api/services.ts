@@ -1,4 +1,6 @@
 import type { PageState } from "../core/types/page.ts";
+import type { ServiceAnswer } from "../core/types/service.ts";
+import type { BoothFieldValues } from "../wire/booth-fields.ts";
 import type { AgentControl, Rebuilds } from "../ports.ts";
 import type { Desk } from "./desk.ts";
 import type { AskReport } from "./report-route.ts";
@@ -14,6 +16,12 @@ export interface LogLine {
 export interface HelpBox {
   /** Returns its id. */
   store(report: string): Promise<string>;
+}
+
+/** Size and brand of a booth at the service. Never rejects for what the service does. */
+export interface BoothFieldsDesk {
+  read(booth_id: string): Promise<ServiceAnswer<BoothFieldValues>>;
+  write(booth_id: string, fields: Readonly<Record<string, string>>): Promise<ServiceAnswer<BoothFieldValues>>;
 }
 
 /** Opens and closes what people outside of the socket's group may use. */
@@ -36,6 +44,7 @@ export interface MoreServices {
   readonly desk?: Desk;
   readonly door?: PageDoor;
   readonly help?: HelpBox;
+  readonly fields?: BoothFieldsDesk;
   /** Newest last. */
   readonly log?: () => readonly LogLine[];
 }

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { boothOnce, openPage, runningAgent } from "../support/box-http.ts";
+import { ask, boothOnce, openPage, runningAgent } from "../support/box-http.ts";
 import { enterPin, openBrowser, openTab, PHONE, screenshot } from "../support/browser.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 
@@ -43,6 +43,19 @@ it("a booth is set up by its serial number: PIN, card, ticks, active; its size i
   expect(await page.locator("ol.steps li.done").count()).toBe(7);
   expect(await page.locator("ol.steps time").count()).toBeGreaterThan(2);
   await screenshot(page, "setup-active");
+
+  await page.getByRole("button", { name: "Read them" }).click();
+  const width = page.getByLabel("Width, ft");
+  await width.fill("14.25");
+  await page.getByRole("button", { name: "Save at the service" }).click();
+  const question = page.getByRole("dialog", { name: "Change these at the service?" });
+  expect(await question.innerText()).toContain("Width, ft: 13.5 → 14.25");
+  await screenshot(page, "setup-size", { whole: false });
+  await question.getByRole("button", { name: "Save at the service" }).click();
+  await page.getByText("Saved, and read back.").waitFor();
+  const id = (await site.status())?.booths[0]?.provisioning.booth_id ?? "";
+  const { body } = await ask(`${site.service.url}/api/booths/${id}`, { key: site.adminKey });
+  expect(body).toMatchObject({ width: "14.25", model_number: "SB-24" });
   expect(faults).toEqual([]);
 });
 

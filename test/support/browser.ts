@@ -52,13 +52,13 @@ export async function screenshot(page: Page, name: string, { whole = true } = {}
 /** What axe finds serious or worse, each with the place. */
 export async function seriousFaults(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
-  const { violations } = (await page.evaluate("axe.run()")) as {
+  const { violations } = await page.evaluate<{
     readonly violations: readonly {
       readonly id: string;
       readonly impact: string | null;
       readonly nodes: readonly { readonly target: readonly string[] }[];
     }[];
-  };
+  }>("axe.run()");
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
