@@ -82,4 +82,19 @@ export const AGENT_TABLE = [
     examples: ["decommission --booth booth-1"],
     exits: { 0: "given up, or under way", 1: "refused, with the reason" },
   },
+  {
+    name: "page",
+    summary: "a PIN for the technician's page; with --for, the page on the network for phones and laptops",
+    operands: [],
+    options: {
+      ...AGENT,
+      for: { value: "TIME", text: "open it on the network, over HTTPS, for so long: 30m, 2h, up to 12h" },
+      close: { value: "", text: "close it, and end every session" },
+    },
+    notes: [
+      "Without --for the page is reached from this machine alone. Each call makes a new PIN; it holds for 30 minutes, or TIME.",
+      "A browser warns of the certificate, which this box has made itself: compare the fingerprint, then go on.",
+    ],
+    examples: ["page", "page --for 30m"],
+  },
 ] as const satisfies readonly CommandSpec[];
