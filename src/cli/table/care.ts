@@ -30,6 +30,19 @@ export const CARE_TABLE = [
     exits: { 0: "nothing is broken", 1: "something is; what to do is told" },
   },
   {
+    name: "support-bundle",
+    summary: "put what whoever helps from afar needs into one file, without a secret",
+    operands: [],
+    options: {
+      ...AGENT,
+      out: { value: "FILE", text: "the bundle (default booth-gateway-support-TIME.tar.gz here); never overwrites" },
+    },
+    notes: [
+      "Status, counts, readings, newest log lines, configuration, and what doctor says. Only what stands on a list of allowed fields: no key, password, PIN or customer's name. It says what it contains. Works without an agent too.",
+    ],
+    examples: ["support-bundle", "support-bundle --out /media/usb/booth.tar.gz"],
+  },
+  {
     name: "store",
     summary: "the store as a whole: check, salvage, export, import, backup",
     operands: [
