@@ -108,9 +108,9 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   return {
     ...controlOf(parts, (id) => provisioning(find(id))),
     status: () => statusOf(statusNow),
-    backlog: () => Promise.all(booths.map(({ board }) => backlogOf(board, parts.store))),
     readings: (id) => find(id).watch.readings(parts.clock.mono()),
     counts: () => booths.map(countsOf),
+    backlog: () => Promise.all(booths.map(({ board }) => backlogOf(board, parts.store))),
     finished,
   };
 }
@@ -124,7 +124,7 @@ function countsOf({ board, watch }: Booth): BoothCounts {
 function controlOf(
   { random }: AgentParts,
   provisioning: (id: BoothId) => ProvisionParts,
-): Omit<AgentControl, "status" | "backlog" | "readings" | "counts"> {
+): Omit<AgentControl, "status" | "readings" | "counts" | "backlog"> {
   return {
     async enterSerial(id, serial, said) {
       const booth = provisioning(id);
