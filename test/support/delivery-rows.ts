@@ -6,7 +6,7 @@ import { hashOf } from "../../src/wire/hash.ts";
 import { deliveryBed, type DeliveryBed, type DeliveryBedOptions, type Delivered } from "./delivery-bed.ts";
 import { recordFault } from "./faults.ts";
 import { clickBooth } from "./profiles.ts";
-import { seededRandom } from "./virtual-site.ts";
+import { seededRandom } from "./seeded-random.ts";
 
 /** A broker under test, as the bed needs it. */
 export interface RowBroker {
