@@ -40,6 +40,7 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   tags: async () => (await import("./cli/tags.ts")).tagsCommand(await plcTools()),
   record: async () => (await import("./cli/record.ts")).recordCommand(await plcTools()),
   check: async () => (await import("./cli/check.ts")).checkCommand,
+  config: async () => (await import("./cli/config.ts")).configCommand,
   doctor: async () => (await import("./cli/doctor.ts")).doctorCommand(await doctorParts()),
   "support-bundle": async () => (await import("./cli/support-bundle.ts")).supportBundleCommand(await doctorParts()),
   store: async () => (await import("./cli/store.ts")).storeCommand(await storeTools()),
