@@ -64,8 +64,9 @@ function additionTo(node: unknown, { text, path, value }: Wanted): Change {
   const entry = `${key}: ${inFlow(nested)}`;
   const [start, end] = rangeOf(node);
   if (node.flow === true) {
-    const at = end - 1;
-    return { from: at, to: at, text: node.items.length === 0 ? ` ${entry} ` : `, ${entry} ` };
+    const last = node.items.at(-1);
+    const at = last === undefined ? end - 1 : rangeOf(last.value ?? last.key)[1];
+    return { from: at, to: at, text: last === undefined ? ` ${entry} ` : `, ${entry}` };
   }
   const at = endOfLine(text, endOf(node));
   const indent = " ".repeat(start - (text.lastIndexOf("\n", start - 1) + 1));

@@ -51,7 +51,7 @@ describe("one setting changed in a file", () => {
     [
       "booths[0].modbus.unit_id",
       "7",
-      ["    modbus: { host: plc, port: 502 } ->     modbus: { host: plc, port: 502 , unit_id: 7 }"],
+      ["    modbus: { host: plc, port: 502 } ->     modbus: { host: plc, port: 502, unit_id: 7 }"],
     ],
     ["booths[1].modbus.port", "5020", ['+ after "      host: 192.0.2.1":       port: 5020']],
     ["booths[0].tz", "America/Denver", ['+ after "      fast: { poll_interval_ms: 1000 }":     tz: America/Denver']],
