@@ -1,5 +1,5 @@
 import type { CommandSpec } from "../command.ts";
-import { AGENT, BOOTH, CONFIG, WATCH, YES } from "./shared.ts";
+import { AGENT, BOOTH, BY, CONFIG, WATCH, YES } from "./shared.ts";
 
 const LEAVING_NOTES = [
   "What was recorded is delivered first; without a network it waits for that, and may be left alone.",
@@ -48,7 +48,7 @@ export const AGENT_TABLE = [
       ...BOOTH,
       yes: { value: "", text: "confirm without asking that this box stands beside that booth" },
       replace: { value: "", text: "take the place of the gateway that holds the booth, if that one is broken or gone" },
-      by: { value: "NAME", text: "who does this (default: the user's name)" },
+      ...BY,
     },
     notes: [
       "It may be run again at any time, also without a network: the serial number is then queued and the readings are kept.",
