@@ -7,6 +7,7 @@ import { serveSocket } from "./api/server.ts";
 import type { ReportRequest } from "./api/report-request.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
 import type { Io } from "./cli/command.ts";
+import { createBoothFields } from "./cloud/booth-fields.ts";
 import { createHttpClient } from "./cloud/http.ts";
 import { createMqttLink, type MqttLinkParts } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
@@ -112,7 +113,12 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   );
   try {
     const socket = join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME);
-    const more = { reports: (request: ReportRequest) => reports.ask(request), rebuilds, log: lines };
+    const more = {
+      reports: (request: ReportRequest) => reports.ask(request),
+      rebuilds,
+      log: lines,
+      fields: createBoothFields({ http, clock, key: async () => (await identity.gateway()).credential ?? key }),
+    };
     await serveUntilFinished(agent, { socket, config, clock, log, more });
   } finally {
     notify.stopping();

@@ -33,12 +33,17 @@ export function statusOf(parts: StatusParts): AgentStatus {
     started_at: parts.started_at,
     boot: parts.clock.boot,
     clock: clockStatusOf(parts.service_time.offset()),
-    service: { ...parts.service.link, url: parts.service_url },
+    service: { ...parts.service.link, url: parts.service_url, broker_url: brokerOf(parts) },
     booths: parts.boards.map((board) => boothStatusOf(board, parts)),
     disabled: (parts.disabled ?? []).map((booth) => ({ ...booth, since: parts.started_at })),
     certificates: (parts.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
     loss_window_ms: parts.commit_interval_ms,
   };
+}
+
+function brokerOf({ boards, broker_url }: StatusParts): string | null {
+  const named = boards.map(({ row }) => row.record?.mqtt?.url ?? null).find((url) => url !== null);
+  return named ?? broker_url;
 }
 
 function clockStatusOf(offset_ms: Milliseconds | null): AgentStatus["clock"] {
@@ -72,7 +77,7 @@ function boothStatusOf(board: BoothBoard, { view, clock, broker_url }: StatusPar
     plc: { ...board.plc, address: board.address, shows_serial: board.shows_serial },
     time,
     tz: (board.state === undefined ? null : view.parametersIn(board.state)?.tz) ?? "UTC",
-    now: board.state === undefined ? null : view.summaryOf(board.state, time),
+    now: summaryNow(board, view, time),
     log: {
       taken: board.taken,
       newest_seq: info.newest_seq,
@@ -85,4 +90,14 @@ function boothStatusOf(board: BoothBoard, { view, clock, broker_url }: StatusPar
       storage: board.storage,
     },
   };
+}
+
+/**
+ * What the fold says now. Between two commits polls go on that it hasn't seen yet; as a change of mode is committed at once,
+ * none of them brought one, and what the last commit said still holds.
+ */
+function summaryNow(board: BoothBoard, view: StateView, time: EpochMs): BoothStatus["now"] {
+  const isRead = board.plc.kind === "up" && board.pending > 0;
+  if (isRead && board.summary !== null) return board.summary;
+  return board.state === undefined ? null : view.summaryOf(board.state, time);
 }

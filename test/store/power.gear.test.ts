@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { recordFault } from "../support/faults.ts";
 import { cutPower, type Cuts } from "../support/power/cuts.ts";
 import { memoryFolder } from "../support/temporary.ts";
-import { seededRandom } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 
 /** Makes somewhat more than 10,000 writes and syncs, while rows are thinned, acks move and the agent restarts once. */
 const COMMITS = 330;

@@ -4,7 +4,7 @@ import { openOrSalvage } from "../../../src/store/recover.ts";
 import { createWriter, type Writer } from "../../../src/store/writer.ts";
 import { countingFold } from "../busy-log.ts";
 import { clockRecord, T0 } from "../records.ts";
-import { seededRandom } from "../virtual-site.ts";
+import { seededRandom } from "../seeded-random.ts";
 
 export const BOOTH = "booth-1";
 /** So small that rows are thinned all the time, and the write-ahead log begins anew after every few commits. */
