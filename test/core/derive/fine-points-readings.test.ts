@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { placesOf } from "../../../src/core/derive/placing.ts";
 import type { Parameters } from "../../../src/core/types/parameters.ts";
-import { fold, forget, put, run, script, silence, stageTexts, stay, T0, valuesOf } from "../../support/booth.ts";
+import { fold, forget, poll, put, run, script, silence, stageTexts, stay, T0, valuesOf } from "../../support/booth.ts";
 import { minutesTag, PARAMETERS, PLAIN, tag, withFilters } from "../../support/parameters.ts";
 
 /** Worked examples of readings, meters, modes and pressure: each one found a planted fault that the other tests let pass. */
@@ -59,6 +59,23 @@ describe("new parameters", () => {
     stay(booth, 10 * MINUTE);
     stay(booth, MINUTE, { mode: 0 });
     expect(stageTexts(run(booth, PLAIN).facts)).toEqual([`spray 0-${(20 * MINUTE).toString()}`]);
+  });
+
+  it("that come right after a reading of the same instant don't take it back", () => {
+    const booth = script(PLAIN);
+    stay(booth, 10 * MINUTE, { mode: 3 });
+    poll(booth, { mode: 4 });
+    put(booth, { kind: "p", value: { ...PLAIN, tz: "America/Denver" } });
+    const polled = booth.entries.length - 1;
+    booth.now += 1;
+    stay(booth, 10 * MINUTE);
+    stay(booth, MINUTE, { mode: 0 });
+    stay(booth, MINUTE, { mode: 1 });
+    // The reading's commit ends before the parameters: within one they would come first.
+    expect(stageTexts(fold(booth.entries, PLAIN, [polled, 1, 10, 1000]).facts)).toEqual([
+      `spray 0-${(10 * MINUTE).toString()}`,
+      `flash ${(10 * MINUTE).toString()}-${(20 * MINUTE + 1).toString()}`,
+    ]);
   });
 
   it("may give the code that holds another mode, from then on", () => {
