@@ -190,3 +190,72 @@ describe("counters that fall", () => {
     expect(valuesOf(run(booth, PARAMETERS).facts, "i").filter(({ check }) => check === "memory_loss")).toEqual([]);
   });
 });
+
+describe("what a counter's reading books", () => {
+  it("cycles of the PLC's counter belong to the hour that shows them", () => {
+    const booth = script(PARAMETERS);
+    stay(booth, 30 * MINUTE, { mode: 3, cycles: 5 });
+    stay(booth, HOUR, { cycles: 7 });
+    stay(booth, 2 * HOUR, { cycles: 8 });
+    stay(booth, MINUTE, { mode: 0 });
+    expect(valuesOf(run(booth, PARAMETERS).facts, "d").map(({ cycles }) => cycles)).toEqual([2, 1, 0]);
+  });
+
+  it.each([
+    [8, 0],
+    [5, 0],
+    [400, 1],
+  ])("from 5 to %i: %i incident(s)", (cycles, count) => {
+    const booth = script(PARAMETERS);
+    stay(booth, 30 * MINUTE, { mode: 3, cycles: 5 });
+    forget(booth);
+    stay(booth, HOUR, { mode: 3, cycles });
+    stay(booth, MINUTE, { mode: 0 });
+    const found = valuesOf(run(booth, PARAMETERS).facts, "i").filter(({ check }) => check === "monotonic");
+    expect(found.filter(({ resolved_at }) => resolved_at === null)).toHaveLength(count);
+  });
+
+  it.each([
+    ["h", 1, 1.5, 90],
+    ["h", 0.1, 15, 90],
+    ["min", 1, 90, 90],
+    ["s", 1, 5400, 90],
+  ])("filter minutes in %s with factor %f: %f is %f min", (...[unit, factor, value, minutes]) => {
+    const counter = { step: 0.1, retained: true };
+    const parameters = withFilters(
+      { exhaust_filter: { limits: { minutes: 1000 } } },
+      { used: tag("filter_minutes", unit, { filter: "exhaust_filter", factor, counter }) },
+    );
+    const booth = script(parameters);
+    stay(booth, MINUTE, { mode: 1, used: value });
+    stay(booth, MINUTE, { mode: 0 });
+    expect(run(booth, parameters).state.filters.exhaust_filter?.current.plc?.value).toBeCloseTo(minutes, 9);
+  });
+});
+
+describe("rules of reports", () => {
+  it("are kept with the instant at which they changed; of one instant the last ones", () => {
+    const booth = script(PLAIN);
+    stay(booth, HOUR, { mode: 1 });
+    put(booth, { kind: "p", value: { ...PLAIN, bay_count: 2 } });
+    stay(booth, HOUR);
+    for (const tz of ["Europe/Berlin", "America/Denver"]) put(booth, { kind: "p", value: { ...PLAIN, tz } });
+    stay(booth, HOUR);
+    const rules = run(booth, PLAIN).state.rules ?? [];
+    expect(rules.map(({ from, tz }) => [(from - T0) / HOUR, tz]).slice(1)).toEqual([[2, "America/Denver"]]);
+  });
+
+  it.each([
+    [63, 64],
+    [64, 64],
+    [65, 64],
+  ])("after %i changes %i are kept", (changes, kept) => {
+    const booth = script(PLAIN);
+    stay(booth, MINUTE, { mode: 1 });
+    for (let change = 0; change < changes; change += 1) {
+      put(booth, { kind: "p", value: { ...PLAIN, tz: change % 2 === 0 ? "Europe/Berlin" : "UTC" } });
+      stay(booth, MINUTE);
+    }
+    expect(run(booth, PLAIN).state.rules).toHaveLength(kept);
+  });
+});
