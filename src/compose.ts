@@ -51,6 +51,7 @@ import { systemRandom } from "./platform/random.ts";
 import { firstKey } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
+import { recordHash } from "./wire/hash.ts";
 import { storeFiles } from "./store/files.ts";
 import { lockFolder } from "./store/lock.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
@@ -169,6 +170,7 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
       backlog_rate: config.service.backlog_records_per_s ?? null,
       view: STATE_VIEW,
       wireName: wireNameOf,
+      makeHash: recordHash,
       secrets: { firstKey: () => key },
       api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
       link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),

@@ -3,11 +3,13 @@
  * passes the real thing in.
  */
 import type { StageSpan } from "./core/derive/tail.ts";
-import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
+import type { Fact, LogRecord, Placed, Stored, StreamRecord } from "./core/types/record.ts";
 import type { RebuildProgress } from "./core/types/rebuild.ts";
-import type { Confirmation, Leaving, StreamLabel } from "./core/types/provisioning.ts";
+import type { Confirmation, Leaving } from "./core/types/provisioning.ts";
 import type { AgentStatus, StorageStatus } from "./core/types/status.ts";
 import type { Claim, Reported, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
+import type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount } from "./core/types/session.ts";
+import type { HeardCommand, UpMessage } from "./core/types/command.ts";
 import type { Sample } from "./core/types/sample.ts";
 import type { TakenEntry } from "./core/types/taken.ts";
 import type { BoothId, BootId, EpochMs, Milliseconds, Seq, Serial, StreamId, TakeNumber } from "./core/types/units.ts";
@@ -199,6 +201,12 @@ export interface Identity {
   /** What drivers learned of the booth's device, as they wrote it; undefined: nothing yet. Losing it costs a request or two. */
   learned(booth: BoothId): Promise<unknown>;
   setLearned(booth: BoothId, what: unknown): Promise<void>;
+  /** Small things that outlive the process, each under a name; undefined: nothing yet. */
+  kept(name: string): Promise<unknown>;
+  /** One transaction, durable and copied when it resolves. */
+  keep(name: string, what: unknown): Promise<void>;
+  /** Another credential takes the present one's place, and what is kept under the name changes with it, or neither does. */
+  promote(credential: string, name: string, what: unknown): Promise<void>;
 }
 
 /** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
@@ -214,57 +222,21 @@ export interface ServiceApi {
       readonly generation: number;
       readonly complete: boolean;
       readonly reported?: Reported;
+      /** Takes the present one's place: its SHA-256 alone is told. */
+      readonly credential?: string;
       /** Ends the binding. */
       readonly leaving?: Pick<Leaving, "to" | "reason">;
     },
   ): Promise<ServiceAnswer<ServiceRecord>>;
 }
 
-export interface LinkAccount {
-  readonly gateway_id: string;
-  readonly credential: string;
-  /** mqtt:// on loopback, mqtts:// or wss:// else. */
-  readonly url: string;
-  readonly client_id: string;
-  readonly username: string;
-  readonly topic_prefix: string;
-  /** Whose word counts as delivered: the service's ack, or the broker's where the service gives none. */
-  readonly confirmed_by: "service" | "broker";
-}
+export type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount } from "./core/types/session.ts";
 
-/** What became of one batch. `keep`: not known to be stored, send it again. */
-export type BatchOutcome =
-  | {
-      readonly kind: "acked";
-      readonly rejected: readonly { readonly seq: Seq; readonly reason: string }[];
-      /** The service has the stream without a hole up to here, which may be more than is known of here. */
-      readonly held_seq: Seq;
-    }
-  | { readonly kind: "conflict"; readonly seq: Seq }
-  | { readonly kind: "keep"; readonly reason: string };
-
-export interface HelloBooth {
-  readonly stream: StreamId;
-  readonly serial: string;
-  readonly generation: number;
-  readonly oldest_seq: Seq;
-  readonly newest_seq: Seq;
-  readonly predecessor: StreamLabel["predecessor"];
-  readonly config_revision: number;
-}
-
-export interface BoothHeartbeat {
-  readonly stream: StreamId;
-  readonly serial: string;
-  readonly generation: number;
-  readonly firmware_version: string | null;
-  readonly plc_program: string | null;
-  readonly plc_program_revision: string | null;
-  readonly link: "up" | "down";
-  readonly mode: string;
-  readonly waiting_records: number;
-  /** Until records must be given up if none of them is acked; null: not known yet. */
-  readonly hours_to_full: number | null;
+/** The hash of consecutive records, as acks and digests carry it, made as they are read. */
+export interface RecordHash {
+  add(records: readonly StreamRecord[]): void;
+  /** Lower-case hex. Ends it. */
+  hex(): string;
 }
 
 /** One connected session. It never reconnects by itself; when `closed` resolves, it is over. */
@@ -277,6 +249,10 @@ export interface LinkSession {
   send(stream: StreamId, generation: number, records: readonly Placed[]): Promise<BatchOutcome>;
   /** Batches that the service lets be under way. */
   window(): number;
+  /** Gives each command of the service to `take`, those first that came before. To be called once. */
+  commands(take: (heard: HeardCommand) => void): void;
+  /** Resolves once the broker has it; rejects with the session's end. */
+  say(message: UpMessage): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -3,7 +3,10 @@ import type { KnownCertificate } from "../core/certificates.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
-import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
+import type { AgentControl, LinkSession, Notify, RecordHash, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
+import { carryOut } from "./commands/carry-out.ts";
+import { createDesk, type CommandDesk } from "./commands/desk.ts";
+import { createRotation, type KeyRotation } from "./commands/rotation.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
@@ -34,6 +37,7 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   /** What the cloud side hears of the service's clock. */
   readonly service_time: HeardTime;
   readonly wireName: (mode: Mode) => string;
+  readonly makeHash: () => RecordHash;
 }
 
 export interface Agent extends AgentControl {
@@ -67,6 +71,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
       throw new Error(`no booth ${id} is configured here: ${booths.map(({ board }) => board.booth).join(", ")}`);
     return booth;
   };
+  const { desk, rotation } = commandsOf({ ...parts, service, news }, () => booths.map(provisioning));
   for (const booth of booths) await preseed(provisioning(booth), booth);
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
@@ -81,7 +86,8 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     ),
   );
   const delivering = [
-    syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), rename, news }, both),
+    syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), rename, news, desk, rotation }, both),
+    desk.run(both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
     ...booths.map((booth) =>
       reportLoop(
@@ -104,6 +110,18 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   parts.notify.ready();
   const statusNow = { ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) };
   return { ...controlOf(parts, (id) => provisioning(find(id))), status: () => statusOf(statusNow), finished };
+}
+
+/** The service's commands, and the key that it may have renewed. */
+function commandsOf(
+  parts: AgentParts & Pick<ProvisionParts, "service" | "news">,
+  booths: () => readonly ProvisionParts[],
+): { readonly desk: CommandDesk; readonly rotation: KeyRotation } {
+  const rotation = createRotation(parts, booths);
+  const session = (): LinkSession | null => desk.session();
+  const carry = carryOut({ ...parts, rotation, booths: booths(), session, backfilled: () => undefined });
+  const desk: CommandDesk = createDesk({ ...parts, carryOut: carry });
+  return { desk, rotation };
 }
 
 /** What people ask of a booth's provisioning enters as events. */
@@ -139,7 +157,15 @@ function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
 }
 
 function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {
-  const { setup, board, intake } = booth;
+  const { setup, board } = booth;
+  const intake: Booth["intake"] = {
+    ...booth.intake,
+    answered(group, samples) {
+      const trouble = booth.intake.answered(group, samples);
+      if (trouble === null) board.answered += 1;
+      return trouble;
+    },
+  };
   const serial = serialTagOf(setup.profile);
   return {
     ...setup,

@@ -18,6 +18,8 @@ export interface BoothBoard {
   in_session: boolean;
   /** link loop */
   plc: LinkStatus;
+  /** link loop: polls that the booth's own PLC answered since the agent's start */
+  answered: number;
   /** link loop: the serial number that the PLC shows */
   shows_serial: Serial | null;
   /** committer, and sync for acked_seq */

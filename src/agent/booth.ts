@@ -129,6 +129,7 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     look_again: false,
     in_session: false,
     plc: linkDown(parts.clock.wall(), "not connected yet"),
+    answered: 0,
     shows_serial: null,
     info,
     state: await parts.store.state(info.stream),

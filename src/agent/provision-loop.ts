@@ -38,6 +38,10 @@ export interface ProvisionParts {
   readonly news: Bell;
 }
 
+export function newCredential(random: Random): string {
+  return Buffer.from(random.bytes(CREDENTIAL_BYTES)).toString("base64url");
+}
+
 /** Drives one booth's provisioning: looks at the row, takes the one step it asks for, stores what came of it. */
 export async function provisionLoop(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
   // What the last process knew may be old; a booth that isn't bound yet gets its record by the steps themselves.
@@ -149,7 +153,7 @@ async function waitOrChange(parts: ProvisionParts, row: ProvisioningRow, signal:
 }
 
 /** The gateway's own credential where the service knows it already, else the first key. */
-async function keyFor(parts: ProvisionParts): Promise<string> {
+export async function keyFor(parts: ProvisionParts): Promise<string> {
   const { credential } = await parts.identity.gateway();
   const first = parts.secrets.firstKey();
   // A service without generations gives the gateway no key of its own: the given one stays.
@@ -167,7 +171,7 @@ async function claim(parts: ProvisionParts): Promise<void> {
   const { row, info } = parts.board;
   const { gateway_id, credential } = await parts.identity.gateway();
   if (credential === null) {
-    await parts.identity.setCredential(Buffer.from(parts.random.bytes(CREDENTIAL_BYTES)).toString("base64url"));
+    await parts.identity.setCredential(newCredential(parts.random));
     return;
   }
   if (row.claim === null || row.confirmed === null) throw new Error("a claim without id or confirmation");
@@ -213,7 +217,9 @@ async function leave(parts: ProvisionParts, signal: AbortSignal): Promise<void> 
   const from_seq = isWrong ? info.oldest_seq : info.acked_seq + 1;
   const name = { from_seq, stream: info.stream, id: parts.random.uuid() };
   await applyEvent(parts, { kind: "left", answer, name });
-  if ([board, ...parts.others].every((one) => one.row.generation === null)) await parts.identity.setCredential(null);
+  const isLast = [board, ...parts.others].every((one) => one.row.generation === null);
+  // A booth that is to be bound next is claimed with the gateway's own key: there may be no other any more.
+  if (isLast && leaving.then === undefined) await parts.identity.setCredential(null);
 }
 
 /** Active only when the session is up, a batch has been acked, and the service names us. */

@@ -16,6 +16,8 @@ import type {
 } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
 import { stillDown, type BoothBoard, type ServiceBoard } from "./board.ts";
+import type { CommandDesk } from "./commands/desk.ts";
+import type { KeyRotation } from "./commands/rotation.ts";
 import { heartbeatOf, helloOf } from "./hello.ts";
 import { pump } from "./pump.ts";
 
@@ -38,6 +40,9 @@ export interface SyncParts {
   readonly backlog_rate: number | null;
   /** The service holds other records than ours from that seq on: the log goes on under another name there. */
   readonly rename: (board: BoothBoard, from: Seq) => Promise<void>;
+  /** Takes the service's commands, and answers them, while a session stands. */
+  readonly desk: Pick<CommandDesk, "setSession">;
+  readonly rotation: Pick<KeyRotation, "candidate" | "connected" | "refused">;
   /** Rings after each commit, each provisioning step, each change of a link. */
   readonly news: Bell;
 }
@@ -68,7 +73,7 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => v
     return parts.news.wait(signal);
   }
   const started = parts.clock.mono();
-  const session = await parts.link.connect(account, signal);
+  const session = await connect(parts, account, signal);
   try {
     const booths = spokenFor(parts);
     for (const board of booths) {
@@ -76,12 +81,31 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => v
       await renewName(parts, board);
     }
     await session.hello(booths.map(helloOf));
+    parts.desk.setSession(session);
     serviceIsUp(parts, { url: account.url, took_ms: parts.clock.mono() - started });
     await runSession(parts, { session, booths, proven }, signal);
   } finally {
+    parts.desk.setSession(null);
     await session.close();
     for (const board of parts.booths) board.in_session = false;
     parts.news.ring();
+  }
+}
+
+/** A new key is tried before the one in force, and takes its place once it has opened a session. */
+async function connect(parts: SyncParts, account: LinkAccount, signal: AbortSignal): Promise<LinkSession> {
+  const { rotation, link } = parts;
+  const candidate = rotation.candidate();
+  if (candidate === null) return link.connect(account, signal);
+  try {
+    const session = await link.connect({ ...account, credential: candidate }, signal);
+    await rotation.connected(candidate);
+    return session;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    parts.log.warn({ event: "new_key_refused", reason }, `the new key opened no session: ${reason}`);
+    rotation.refused();
+    return link.connect(account, signal);
   }
 }
 
@@ -218,7 +242,7 @@ async function untilBindingsChange(
       )
       .join();
   const before = keyOf(booths);
-  while (keyOf(spokenFor(parts)) === before) await parts.news.wait(signal);
+  while (keyOf(spokenFor(parts)) === before && parts.rotation.candidate() === null) await parts.news.wait(signal);
 }
 
 /** A service without generations, and no broker: nobody will ever ask for the readings, so they go by age as if they had been. */

@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import mqtt, { type MqttClient } from "mqtt";
+import { commandSide } from "./commands.ts";
 import { exchange, parseAck, settle, type Waiting } from "./acks.ts";
 import { batchOf, helloOf, stateOf, TOPICS, type HelloWire, type StateWire } from "../wire/telemetry.ts";
 import type {
@@ -168,6 +169,7 @@ async function sessionOf(parts: MqttLinkParts, { client, account, session }: Ope
     });
   });
   client.on("message", (topic, payload) => {
+    if (topic === `${account.topic_prefix}/${TOPICS.command}`) commands.came(payload);
     if (topic !== `${account.topic_prefix}/${TOPICS.ack}`) return;
     const ack = parseAck(payload);
     if (ack === null) return;
@@ -179,9 +181,12 @@ async function sessionOf(parts: MqttLinkParts, { client, account, session }: Ope
   ended.catch(() => undefined);
   const publish = (topic: string, payload: string | Buffer, retain = false): Promise<void> =>
     Promise.race([publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain }), ended]);
+  const commands = commandSide(publish);
   await client.subscribeAsync(`${account.topic_prefix}/down/#`, { qos: 1 });
   return {
     closed,
+    commands: (take) => commands.commands(take),
+    say: (message) => commands.say(message),
     window: () => window,
     hello: (booths) => publish(TOPICS.hello, JSON.stringify(helloOf(session, booths.map(helloBoothOf)))),
     heartbeat: (booths) =>

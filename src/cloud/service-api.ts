@@ -52,7 +52,7 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
           id: claim.gateway_id,
           hardware_id: parts.hardwareId,
           agent_version: parts.agentVersion,
-          credential_sha256: createHash("sha256").update(claim.credential).digest("hex"),
+          credential_sha256: sha256(claim.credential),
         },
         stream_id: claim.stream,
         intent: claim.intent,
@@ -67,12 +67,17 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
           ? {}
           : { gateway_id: change.gateway_id, generation: change.generation }),
         ...(change.complete ? { completion_status: "COMPLETE" } : {}),
+        ...(change.credential === undefined ? {} : { credential_sha256: sha256(change.credential) }),
         ...(change.leaving === undefined ? {} : { status: change.leaving.to, reason: change.leaving.reason }),
         ...(change.reported === undefined ? {} : { reported: reportedOf(change.reported) }),
       };
       return ask({ method: "PUT", path: `${PATH}/${encodeURIComponent(serial)}`, key, body });
     },
   };
+}
+
+function sha256(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
 }
 
 /** What was never read stays out: a null would wipe what the service knows. A null date says "not since we look". */

@@ -92,6 +92,8 @@ export interface UpdateWire {
   readonly status?: "released" | "decommissioned";
   /** With status: why; wrong_serial takes the stream off the booth. */
   readonly reason?: string;
+  /** Of the gateway's next credential, lower-case hex. */
+  readonly credential_sha256?: string;
   readonly reported?: ReportedWire;
 }
 

@@ -14,6 +14,7 @@ import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { wireNameOf } from "../../src/core/wire-names.ts";
 import type { Clock, Driver, Logger, Random, ServiceLink, Tail, ServiceTime } from "../../src/ports.ts";
 import { summaryOf } from "../../src/report/summary.ts";
+import { recordHash } from "../../src/wire/hash.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
 import { inlineIdentity, inlineStore } from "../../src/store/inline.ts";
@@ -156,6 +157,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
           syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
         },
         wireName: wireNameOf,
+        makeHash: recordHash,
         secrets: { firstKey: () => PROVISION_KEY },
         api: createServiceApi({ http, clock: own, random, service_time, agentVersion: "0.0.0", hardwareId: "virtual" }),
         link,

@@ -39,7 +39,7 @@ export async function deliver(packet: Published, { service, faults, send, discon
     return;
   }
   const payload = Buffer.from(packet.payload);
-  const ack = takeUplink(service.db, { gateway, topic, payload, now: service.now() });
+  const { ack, commands = [] } = takeUplink(service.db, { gateway, topic, payload, now: service.now() });
   const after = faults.onTopic(`up/${topic}`, "after");
   if (after?.kill) process.kill(process.pid, "SIGKILL");
   if (after?.reset) disconnect(gateway);
@@ -47,4 +47,5 @@ export async function deliver(packet: Published, { service, faults, send, discon
   if (onAck?.delay_ms !== undefined) await sleep(onAck.delay_ms);
   const lost = [before, after, onAck].some((fault) => fault?.lose_ack);
   if (ack !== undefined && !lost) send(gateway, "ack", ack);
+  for (const command of commands) send(gateway, "cmd", command);
 }

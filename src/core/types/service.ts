@@ -30,6 +30,8 @@ export interface ServiceRecord {
       Partial<Record<FilterType, { readonly limits?: FilterLimits | undefined } | null | undefined>>
     >;
   } | null;
+  /** Paths of what the answer has and can't be read: it departs from the contract. Absent: none. */
+  readonly unread?: readonly string[] | undefined;
 }
 
 /** How a claim is meant; a take-over ends the binding of the gateway that holds the booth. */
