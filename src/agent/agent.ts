@@ -5,6 +5,7 @@ import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
 import type { AgentControl, LinkSession, Notify, RecordHash, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
 import { carryOut } from "./commands/carry-out.ts";
+import { configLoop } from "./commands/config-changed.ts";
 import { createDesk, type CommandDesk } from "./commands/desk.ts";
 import { createRotation, type KeyRotation } from "./commands/rotation.ts";
 import { createBell } from "./bell.ts";
@@ -89,6 +90,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), rename, news, desk, rotation }, both),
     desk.run(both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
+    ...booths.map((booth) => configLoop(provisioning(booth), both)),
     ...booths.map((booth) =>
       reportLoop(
         {

@@ -127,6 +127,8 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     row: { ...emptyRow(parts.clock.wall()), ...row },
     turn: Promise.resolve(),
     look_again: false,
+    offered_revision: null,
+    trial_turn: Promise.resolve(),
     in_session: false,
     plc: linkDown(parts.clock.wall(), "not connected yet"),
     answered: 0,

@@ -9,6 +9,8 @@ import {
   type ProvisioningEvent,
 } from "../core/provisioning.ts";
 import type { Milliseconds } from "../core/types/units.ts";
+import { offeredRevision } from "../core/config-trial.ts";
+import type { ServiceRecord } from "../core/types/service.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { Clock, Identity, Logger, Random, Secrets, ServiceApi, Store } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
@@ -116,12 +118,21 @@ async function applyInTurn(parts: ProvisionParts, event: ProvisioningEvent): Pro
   const { board, clock, random } = parts;
   const { gateway_id } = await parts.identity.gateway();
   const before = board.row;
+  if (event.kind === "record_seen") offer(parts, event.record);
   const row = transition(before, event, { now: clock.wall(), gateway_id, random: () => random.next() });
   if (row === before) return;
   await parts.identity.setProvisioning(board.booth, row);
   board.row = row;
   tell(parts, before, row);
   parts.news.ring();
+}
+
+/** A changed configuration is tried before it counts, whichever answer brought it. */
+function offer({ board, news }: ProvisionParts, record: ServiceRecord): void {
+  const offered = isBound(board.row) ? offeredRevision(board.row, record) : null;
+  if (offered === null || offered === board.offered_revision) return;
+  board.offered_revision = offered;
+  news.ring();
 }
 
 function tell(parts: ProvisionParts, before: ProvisioningRow, row: ProvisioningRow): void {

@@ -36,13 +36,34 @@ export function configTrial(row: ProvisioningRow, event: TrialEvent): Provisioni
   }
 }
 
-/** The service's record as it counts here: a configuration that was refused stays out until there is another one. */
-export function withoutRefused(row: ProvisioningRow, record: ServiceRecord): ServiceRecord {
+/**
+ * The service's record as it counts here. Another revision of the configuration stays out until it was tried, one that was
+ * refused with all that came with it, and a time zone that there isn't.
+ */
+export function sifted(row: ProvisioningRow, record: ServiceRecord): ServiceRecord {
   const known = row.record;
-  if (known === null || row.refused_revision === null || record.config?.revision !== row.refused_revision) {
-    return record;
+  if (known === null) return record;
+  const { tz, working_hours } = known;
+  if (row.refused_revision !== null && revisionOf(record) === row.refused_revision) {
+    return { ...record, config: known.config, tz, working_hours };
   }
-  return { ...record, config: known.config, tz: known.tz, working_hours: known.working_hours };
+  const place = record.tz !== null && !isKnownZone(record.tz) ? { tz, working_hours } : {};
+  return { ...record, ...place, ...(isOther(known, record) ? { config: known.config } : {}) };
+}
+
+/** The revision that the record offers and that was neither tried nor refused yet; null: none. */
+export function offeredRevision(row: ProvisioningRow, record: ServiceRecord): number | null {
+  const revision = revisionOf(record);
+  const isNew = row.record !== null && isOther(row.record, record) && revision !== row.refused_revision;
+  return isNew ? revision : null;
+}
+
+function revisionOf({ config }: ServiceRecord): number | null {
+  return config?.revision ?? null;
+}
+
+function isOther(known: ServiceRecord, record: ServiceRecord): boolean {
+  return revisionOf(known) !== null && revisionOf(record) !== null && revisionOf(known) !== revisionOf(record);
 }
 
 /** What is wrong with the configuration that a record brings, in words; empty: nothing. `unread`: what it has and can't be read. */

@@ -8,7 +8,7 @@ import {
   toClaiming,
   type Surroundings,
 } from "./provisioning-answers.ts";
-import { configTrial, withoutRefused } from "./config-trial.ts";
+import { configTrial, sifted } from "./config-trial.ts";
 import type { Confirmation, Leaving, ProvisioningRow, ProvisioningState, StreamLabel } from "./types/provisioning.ts";
 import type { ServiceAnswer, ServiceRecord } from "./types/service.ts";
 import type { EpochMs, Seq, Serial, StreamId } from "./types/units.ts";
@@ -182,7 +182,7 @@ function recordSeen(
   { record, newest_seq }: Extract<ProvisioningEvent, { kind: "record_seen" }>,
   around: Surroundings,
 ): ProvisioningRow {
-  return boundAs(row, { record: withoutRefused(row, record), newest_seq }, around);
+  return boundAs(row, { record: sifted(row, record), newest_seq }, around);
 }
 
 function boundAs(

@@ -1,28 +1,10 @@
-import { expect, it, onTestFinished } from "vitest";
-import type { Agent } from "../../src/agent/agent.ts";
+import { expect, it } from "vitest";
 import type { Command } from "../../simulators/service/commands.ts";
 import { row, rows, run } from "../../simulators/service/db.ts";
+import { activeSite, MINUTE, START } from "../support/active-site.ts";
 import { answersTo, gatewayOf, order, settled } from "../support/orders.ts";
-import { temporaryFolder } from "../support/temporary.ts";
 import { SERIAL } from "../support/virtual-service.ts";
-import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
-
-/** Mon 2026-03-02 07:50 in Denver: the day's first cycles follow. */
-const START = Date.UTC(2026, 2, 2, 14, 50);
-const MINUTE = 60_000;
-
-async function activeSite(seed = 1): Promise<{ site: VirtualSite; agent: Agent; stream: string }> {
-  const site = virtualSite({ folder: temporaryFolder(), scenario: "busy-day", start: START, seed });
-  onTestFinished(() => {
-    expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
-    site.close();
-  });
-  const agent = await site.start();
-  const booth = () => agent.status().booths[0];
-  await site.clock.runUntil(() => booth()?.provisioning.state === "active", 10 * MINUTE);
-  await site.clock.run(15 * MINUTE);
-  return { site, agent, stream: booth()?.stream ?? "" };
-}
+import type { VirtualSite } from "../support/virtual-site.ts";
 
 const storedSeqs = ({ service }: VirtualSite): number[] =>
   rows<{ seq: number }>(service.db, "SELECT seq FROM records ORDER BY seq").map(({ seq }) => seq);

@@ -6,16 +6,49 @@ import { applyEvent, keyFor, type ProvisionParts } from "../provision-loop.ts";
 import { CommandFailure, type CommandCall } from "./desk.ts";
 
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
+/** What a configuration has that came without an order. */
+const TRIAL_MS = 300_000;
 /** How often a trial looks for its proofs. */
 const LOOK_EVERY_MS = 2_000;
 
 type Outcome = Readonly<Record<string, unknown>>;
 
+/** Tries what the service's record offers, whoever saw it there; runs until aborted. */
+export async function configLoop(parts: ProvisionParts, signal: AbortSignal): Promise<never> {
+  const { board } = parts;
+  for (;;) {
+    const revision = board.offered_revision;
+    if (revision === null) {
+      await parts.news.wait(signal);
+      continue;
+    }
+    const order = { type: "config_changed" as const, serial: board.row.serial ?? "", revision, within_ms: TRIAL_MS };
+    const call = { id: "", order, expires_at: parts.clock.wall() + TRIAL_MS, resumed: false };
+    await changeConfig(parts, call, signal).catch((error: unknown) => {
+      if (!(error instanceof CommandFailure)) throw error;
+      const text = `${board.booth}: the service's configuration ${revision.toString()} isn't taken: ${error.message}`;
+      parts.log.warn({ event: "config_refused", booth: board.booth, revision }, text);
+    });
+    if (board.offered_revision === revision) board.offered_revision = null;
+  }
+}
+
+/** One trial of a booth at a time. */
+export function changeConfig(
+  parts: ProvisionParts,
+  call: CommandCall<"config_changed">,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const turn = parts.board.trial_turn.then(() => tryConfig(parts, call, signal));
+  parts.board.trial_turn = turn.catch(() => undefined);
+  return turn;
+}
+
 /**
  * Takes the service's changed configuration over on trial: it counts at once, and stays only if a read of the PLC and a contact
  * with the service succeed under it in time; else what was in force before is so again, by itself.
  */
-export async function changeConfig(
+async function tryConfig(
   parts: ProvisionParts,
   { order, resumed, expires_at }: CommandCall<"config_changed">,
   signal: AbortSignal,
@@ -42,7 +75,6 @@ export async function changeConfig(
   }
   await applyEvent(parts, { kind: "config_refused", revision });
   const text = `rolled back: ${missing} within ${Math.round(order.within_ms / 1000).toString()} s of the change`;
-  parts.log.warn({ event: "config_rolled_back", booth: board.booth, revision }, `${board.booth}: ${text}`);
   throw new CommandFailure(text);
 }
 
