@@ -25,7 +25,7 @@ import { schemasCommand } from "./cli/schemas.ts";
 import { storeCommand } from "./cli/store.ts";
 import { statusCommand } from "./cli/status.ts";
 import { tagsCommand } from "./cli/tags.ts";
-import { createHttpClient } from "./cloud/http.ts";
+import { createHttpClient, type HttpClient } from "./cloud/http.ts";
 import { createMqttLink } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
 import type { ReadyBooth, RefusedBooth, UsableConfig } from "./config/usable.ts";
@@ -34,7 +34,7 @@ import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
 import { budgetOf } from "./core/storage.ts";
 import { plcAddress } from "./core/plc-address.ts";
-import type { BoothConfig } from "./core/types/config.ts";
+import type { BoothConfig, ServiceConfig } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
@@ -48,7 +48,8 @@ import { clockFromFile, systemClock } from "./platform/clock.ts";
 import { createLogger, STDERR } from "./platform/logger.ts";
 import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
-import { firstKey } from "./platform/secrets.ts";
+import { openSealer } from "./platform/seal.ts";
+import { openSecrets } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
 import { recordHash } from "./wire/hash.ts";
@@ -134,15 +135,14 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
   const random = systemRandom();
   const log = createLogger(config.log_level);
   const notify = systemdNotify(io.environment);
-  const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
-  const http = createHttpClient({ baseUrl: config.service.url, ...ca });
+  const { http, ...ca } = wayToService(config.service);
   const lock = lockFolder(config.data_dir);
   const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
   const service_time = createServiceTime();
-  const key = firstKey(config.service, io.environment);
+  const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
   const wall = (): EpochMs => clock.wall();
   const links: Links = {
     modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
@@ -171,8 +171,12 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
       view: STATE_VIEW,
       wireName: wireNameOf,
       makeHash: recordHash,
-      secrets: { firstKey: () => key },
-      api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
+      secrets,
+      sealer,
+      api: createServiceApi({
+        ...{ http, clock, random, service_time, sealer },
+        ...{ agentVersion: VERSION, hardwareId: gateway_id },
+      }),
       link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),
       booths: booths.map((booth) => setupOf(booth, links)),
       certificates: () => links.pki.certificates(),
@@ -195,6 +199,11 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
     tail.close();
     lock.release();
   }
+}
+
+function wayToService({ url, ca_file }: ServiceConfig): { readonly http: HttpClient; readonly ca?: string } {
+  const ca = ca_file === undefined ? {} : { ca: readFileSync(ca_file, "utf8") };
+  return { http: createHttpClient({ baseUrl: url, ...ca }), ...ca };
 }
 
 async function serveUntilFinished(

@@ -7,7 +7,7 @@ import type { Fact, LogRecord, Placed, Stored, StreamRecord } from "./core/types
 import type { RebuildProgress } from "./core/types/rebuild.ts";
 import type { Confirmation, Leaving } from "./core/types/provisioning.ts";
 import type { AgentStatus, StorageStatus } from "./core/types/status.ts";
-import type { Claim, Reported, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
+import type { Claim, Reported, SealedSecret, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
 import type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount } from "./core/types/session.ts";
 import type { HeardCommand, UpMessage } from "./core/types/command.ts";
 import type { Sample } from "./core/types/sample.ts";
@@ -54,6 +54,16 @@ export interface Logger {
 export interface Secrets {
   /** The key that a first claim is made with; null where none was given. */
   firstKey(): string | null;
+  /** The gateway has a key of its own now. Returns what somebody has to do by hand for that; null: nothing, it is gone. */
+  wipeFirstKey(): string | null;
+}
+
+/** Keeps secrets of others on this machine's disk. */
+export interface Sealer {
+  /** Another text each time. Never log what goes in. */
+  seal(plain: string): SealedSecret;
+  /** null: it wasn't sealed here, or is damaged. */
+  open(secret: SealedSecret): string | null;
 }
 
 /** Tells the service manager: ready, alive, what we are doing, stopping. */
@@ -266,6 +276,8 @@ export interface AgentControl {
   status(): AgentStatus;
   /** A serial number as typed and normalised; confirmed where somebody vouches for it at once. Rejects for an unknown booth. */
   enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
+  /** The key that a first claim is made with, typed on the spot: kept sealed until the gateway has its own. */
+  giveKey(key: string): Promise<void>;
   /** The confirm card was compared. Rejects for an unknown booth. */
   confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
   /** Gives the booth up, once what was recorded so far is delivered; at once where the serial was wrong. Rejects for an unknown booth. */

@@ -3,7 +3,16 @@ import type { KnownCertificate } from "../core/certificates.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
-import type { AgentControl, LinkSession, Notify, RecordHash, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
+import type {
+  AgentControl,
+  LinkSession,
+  Notify,
+  RecordHash,
+  Sealer,
+  Secrets,
+  ServiceApi,
+  ServiceLink,
+} from "../ports.ts";
 import { carryOut } from "./commands/carry-out.ts";
 import { configLoop } from "./commands/config-changed.ts";
 import { createDesk, type CommandDesk } from "./commands/desk.ts";
@@ -14,6 +23,7 @@ import { clockLoop } from "./clock-loop.ts";
 import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
 import type { LinkBoothParts } from "./link-parts.ts";
+import { giveFirstKey } from "./first-key.ts";
 import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
 import { reportLoop } from "./report-loop.ts";
@@ -34,6 +44,7 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly api: ServiceApi;
   readonly link: ServiceLink;
   readonly secrets: Secrets;
+  readonly sealer: Sealer;
   readonly notify: Notify;
   /** What the cloud side hears of the service's clock. */
   readonly service_time: HeardTime;
@@ -127,10 +138,7 @@ function commandsOf(
 }
 
 /** What people ask of a booth's provisioning enters as events. */
-function controlOf(
-  { random }: AgentParts,
-  provisioning: (id: BoothId) => ProvisionParts,
-): Omit<AgentControl, "status"> {
+function controlOf(parts: AgentParts, provisioning: (id: BoothId) => ProvisionParts): Omit<AgentControl, "status"> {
   return {
     async enterSerial(id, serial, said) {
       const booth = provisioning(id);
@@ -140,8 +148,9 @@ function controlOf(
     async confirm(id, said) {
       const booth = provisioning(id);
       const confirmation = { ...said, plc_serial: booth.board.shows_serial };
-      await applyEvent(booth, { kind: "confirmed", confirmation, claim_id: random.uuid() });
+      await applyEvent(booth, { kind: "confirmed", confirmation, claim_id: parts.random.uuid() });
     },
+    giveKey: (key) => giveFirstKey(parts, key),
     async leave(id, leaving) {
       const booth = provisioning(id);
       const last_seq = booth.board.info.newest_seq;

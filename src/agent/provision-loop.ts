@@ -12,7 +12,8 @@ import type { Milliseconds } from "../core/types/units.ts";
 import { offeredRevision } from "../core/config-trial.ts";
 import type { ServiceRecord } from "../core/types/service.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
-import type { Clock, Identity, Logger, Random, Secrets, ServiceApi, Store } from "../ports.ts";
+import { firstKeyOf, wipeFirstKey } from "./first-key.ts";
+import type { Clock, Identity, Logger, Random, Sealer, Secrets, ServiceApi, Store } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
 import type { BoothBoard, ServiceBoard } from "./board.ts";
 
@@ -31,6 +32,7 @@ export interface ProvisionParts {
   readonly log: Logger;
   readonly identity: Identity;
   readonly secrets: Secrets;
+  readonly sealer: Sealer;
   readonly api: ServiceApi;
   readonly service: ServiceBoard;
   readonly board: BoothBoard;
@@ -166,7 +168,7 @@ async function waitOrChange(parts: ProvisionParts, row: ProvisioningRow, signal:
 /** The gateway's own credential where the service knows it already, else the first key. */
 export async function keyFor(parts: ProvisionParts): Promise<string> {
   const { credential } = await parts.identity.gateway();
-  const first = parts.secrets.firstKey();
+  const first = await firstKeyOf(parts);
   // A service without generations gives the gateway no key of its own: the given one stays.
   const isOwn = isBound(parts.board.row) && !isPlain(parts.board.row);
   return isOwn || first === null ? (credential ?? "") : first;
@@ -236,11 +238,23 @@ async function leave(parts: ProvisionParts, signal: AbortSignal): Promise<void> 
 /** Active only when the session is up, a batch has been acked, and the service names us. */
 async function verify(parts: ProvisionParts, lasted_ms: Milliseconds, signal: AbortSignal): Promise<void> {
   const missing = await missingFor(parts);
-  if (missing === "") return applyEvent(parts, { kind: "verified" });
+  if (missing === "") {
+    await applyEvent(parts, { kind: "verified" });
+    await letFirstKeyGo(parts);
+    return;
+  }
   if (lasted_ms > VERIFY_WITHIN_MS) {
     return applyEvent(parts, { kind: "not_verified", reason: `not verified within 15 min: ${missing}` });
   }
   return parts.news.wait(signal, VERIFY_EVERY_MS);
+}
+
+/** Bound, the gateway has a key of its own, which opens further booths of the account too. */
+async function letFirstKeyGo(parts: ProvisionParts): Promise<void> {
+  const { board, log } = parts;
+  if (board.row.state !== "active" || isPlain(board.row)) return;
+  const byHand = await wipeFirstKey(parts);
+  if (byHand !== null) log.warn({ event: "first_key_left", booth: board.booth }, byHand);
 }
 
 /** A service without generations can only say that the record is complete. */

@@ -7,30 +7,29 @@ import type {
   Identity,
   LinkAccount,
   LinkSession,
-  Logger,
   Random,
+  Sealer,
   Secrets,
-  ServiceLink,
   Store,
   StreamInfo,
 } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
 import { stillDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import type { CommandDesk } from "./commands/desk.ts";
-import type { KeyRotation } from "./commands/rotation.ts";
+import { connectWithKey, type ConnectParts } from "./connect.ts";
+import { firstKeyOf } from "./first-key.ts";
 import { heartbeatOf, helloOf } from "./hello.ts";
 import { pump } from "./pump.ts";
 
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
 
-export interface SyncParts {
+export interface SyncParts extends ConnectParts {
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Logger;
   readonly store: Store;
   readonly identity: Identity;
-  readonly link: ServiceLink;
   readonly secrets: Secrets;
+  readonly sealer: Sealer;
   readonly service: ServiceBoard;
   readonly booths: readonly BoothBoard[];
   readonly heartbeat_interval_ms: Milliseconds;
@@ -42,7 +41,6 @@ export interface SyncParts {
   readonly rename: (board: BoothBoard, from: Seq) => Promise<void>;
   /** Takes the service's commands, and answers them, while a session stands. */
   readonly desk: Pick<CommandDesk, "setSession">;
-  readonly rotation: Pick<KeyRotation, "candidate" | "connected" | "refused">;
   /** Rings after each commit, each provisioning step, each change of a link. */
   readonly news: Bell;
 }
@@ -73,7 +71,7 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => v
     return parts.news.wait(signal);
   }
   const started = parts.clock.mono();
-  const session = await connect(parts, account, signal);
+  const session = await connectWithKey(parts, account, signal);
   try {
     const booths = spokenFor(parts);
     for (const board of booths) {
@@ -89,23 +87,6 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => v
     await session.close();
     for (const board of parts.booths) board.in_session = false;
     parts.news.ring();
-  }
-}
-
-/** A new key is tried before the one in force, and takes its place once it has opened a session. */
-async function connect(parts: SyncParts, account: LinkAccount, signal: AbortSignal): Promise<LinkSession> {
-  const { rotation, link } = parts;
-  const candidate = rotation.candidate();
-  if (candidate === null) return link.connect(account, signal);
-  try {
-    const session = await link.connect({ ...account, credential: candidate }, signal);
-    await rotation.connected(candidate);
-    return session;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    parts.log.warn({ event: "new_key_refused", reason }, `the new key opened no session: ${reason}`);
-    rotation.refused();
-    return link.connect(account, signal);
   }
 }
 
@@ -259,7 +240,7 @@ async function accountOf(parts: SyncParts): Promise<LinkAccount | null> {
   const mqtt = bound.row.record?.mqtt;
   const own = await parts.identity.gateway();
   const { gateway_id } = own;
-  const credential = isPlain(bound.row) ? parts.secrets.firstKey() : own.credential;
+  const credential = isPlain(bound.row) ? await firstKeyOf(parts) : own.credential;
   const url = mqtt?.url ?? parts.broker_url;
   if (url === null || credential === null) return null;
   return {

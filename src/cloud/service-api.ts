@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import pRetry from "p-retry";
-import type { Reported, ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
-import type { Clock, Random, ServiceApi, ServiceTime } from "../ports.ts";
+import type { Reported, SealedSecret, ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
+import type { Clock, Random, Sealer, ServiceApi, ServiceTime } from "../ports.ts";
 import { PLAIN_GENERATION } from "../core/provisioning-answers.ts";
 import { fullJitter } from "../core/backoff.ts";
 import {
@@ -26,12 +26,14 @@ export interface ServiceApiParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly service_time: ServiceTime;
+  readonly sealer: Sealer;
   readonly agentVersion: string;
   readonly hardwareId: string;
 }
 
 /** The provisioning endpoints over HTTP. */
 export function createServiceApi(parts: ServiceApiParts): ServiceApi {
+  const parseRecord = recordParser(parts.sealer);
   const ask = (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => askFor(parts, request, parseRecord);
   return {
     async lookUp(key, serial) {
@@ -99,9 +101,16 @@ function reportedOf(reported: Reported): ReportedWire {
   };
 }
 
-function parseRecord(body: unknown): ServiceRecord | null {
-  const parsed = provisioningShape.safeParse(body);
-  return parsed.success ? parsed.data : null;
+/** The PLC's passwords are sealed before anybody else sees the record. */
+function recordParser(sealer: Sealer): (body: unknown) => ServiceRecord | null {
+  const seal = (plain: string | null): SealedSecret | null => (plain === null ? null : sealer.seal(plain));
+  return (body) => {
+    const parsed = provisioningShape.safeParse(body);
+    if (!parsed.success) return null;
+    const { old_password, new_password, ...record } = parsed.data;
+    if (old_password === null && new_password === null) return record;
+    return { ...record, plc_passwords: { old: seal(old_password), new: seal(new_password) } };
+  };
 }
 
 type Later = Extract<ServiceAnswer<never>, { kind: "keep" }>;

@@ -227,8 +227,11 @@ function renamed(row: ProvisioningRow, { from_seq, stream, id }: NewName): Strea
   return { id, from_seq, predecessor };
 }
 
-/** Saying something else than what we hold; when we were last seen is no news. */
+/** Saying something else than what we hold; when we were last seen is no news, and a password sealed anew neither. */
 function isNews(row: ProvisioningRow, record: ServiceRecord): boolean {
-  const said = (one: ServiceRecord | null): string => JSON.stringify({ ...one, gateway: null });
+  const said = (one: ServiceRecord | null): string => {
+    const { old, new: next } = one?.plc_passwords ?? { old: null, new: null };
+    return JSON.stringify({ ...one, gateway: null, plc_passwords: [old?.mark, next?.mark] });
+  };
   return said(record) !== said(row.record);
 }

@@ -17,6 +17,8 @@ export const provisioningShape = z.object({
   serial_number: text,
   completion_status: text.catch("IN PROGRESS"),
   hw_configuration: optionalText,
+  old_password: optionalText,
+  new_password: optionalText,
   status: z.enum(["unprovisioned", "provisioned", "released", "decommissioned"]).optional(),
   generation: optionalCount,
   booth_id: optionalText,
