@@ -3,6 +3,8 @@
 // still reads it and can say so: the database addon ends Node 20 without a word.
 "use strict";
 const NEEDED = 24;
+/** Where no service manager gives a folder; null: nothing is kept. */
+const OWN_CACHE = `${__dirname}/../node_modules/.cache/booth-gateway`;
 if (Number(process.versions.node.split(".")[0]) < NEEDED) {
   process.stderr.write(
     `booth-gateway needs Node ${NEEDED} and was started with ${process.version}: start it by npm or npx in its folder, ` +
@@ -11,7 +13,7 @@ if (Number(process.versions.node.split(".")[0]) < NEEDED) {
   process.exit(69);
 }
 keepMemorySmall();
-void import("./compose.ts").then(({ main }) => main(process.argv.slice(2)));
+void import("./commands.ts").then(({ main }) => main(process.argv.slice(2)));
 
 /** Both must come before any other module is loaded; threads inherit them. Together a quarter of the resident memory. */
 function keepMemorySmall() {
@@ -19,7 +21,8 @@ function keepMemorySmall() {
   process.getBuiltinModule("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
   // Compiled code without types is kept on disk, so that from the second start on nothing loads the type stripper, a
   // WebAssembly module, in each thread. Not in the temporary folder, where others could put code for us to run.
-  const folder = process.env.CACHE_DIRECTORY ?? `${__dirname}/../node_modules/.cache/booth-gateway`;
+  const folder = process.env.CACHE_DIRECTORY ?? OWN_CACHE;
+  if (folder === null) return;
   process.env.NODE_COMPILE_CACHE ??= folder;
   process.getBuiltinModule("node:module").enableCompileCache(process.env.NODE_COMPILE_CACHE);
 }

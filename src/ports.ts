@@ -2,14 +2,17 @@
  * What the agent needs of the world, as types only. Whoever composes it (src/main.ts, or a test under virtual time)
  * passes the real thing in.
  */
+import type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount, Refusal, Terms } from "./core/types/delivery.ts";
 import type { StageSpan } from "./core/derive/tail.ts";
-import type { Fact, LogRecord, Placed, Stored, StreamRecord } from "./core/types/record.ts";
-import type { RebuildProgress } from "./core/types/rebuild.ts";
-import type { Confirmation, Leaving } from "./core/types/provisioning.ts";
-import type { AgentStatus, StorageStatus } from "./core/types/status.ts";
-import type { Claim, Reported, SealedSecret, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
-import type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount } from "./core/types/session.ts";
+import type { EntryAnswer, FilterChange } from "./core/types/entry.ts";
 import type { HeardCommand, UpMessage } from "./core/types/command.ts";
+import type { ServiceLinkError } from "./core/service-link-error.ts";
+import type { Fact, LogRecord, Placed, Stored, StreamRecord } from "./core/types/record.ts";
+import type { BoothCounts, LiveReading } from "./core/types/live.ts";
+import type { RebuildProgress } from "./core/types/rebuild.ts";
+import type { BindingChange, Confirmation, Leaving } from "./core/types/provisioning.ts";
+import type { AgentStatus, BacklogStatus, RefusedRecords, StorageStatus } from "./core/types/status.ts";
+import type { Claim, SealedSecret, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
 import type { Sample } from "./core/types/sample.ts";
 import type { TakenEntry } from "./core/types/taken.ts";
 import type { BoothId, BootId, EpochMs, Milliseconds, Seq, Serial, StreamId, TakeNumber } from "./core/types/units.ts";
@@ -147,10 +150,19 @@ export interface Store {
   /** Records from seq on up to sendable_seq, in seq order, at most `limit`; facts among them. A hole was given up. */
   read(stream: StreamId, from: Seq, limit: number): Promise<readonly Placed[]>;
   /**
+   * The first parameter and clock records from seq on up to `end`, without those that wait for a sync, and up to where was
+   * looked: a call looks at some hundred rows at most.
+   */
+  terms(stream: StreamId, from: Seq, end: Seq): Promise<Terms>;
+  /**
    * Moves the acked cursor forward; never back. The one call that is not durable at once: it rides with the next
    * commit, or the next close, because a lost ack costs a resend and each commit costs flash.
    */
   ack(stream: StreamId, upTo: Seq): Promise<StreamInfo>;
+  /** The service will never take those records: they are kept aside with its reasons. Durable when it resolves; again: no change. */
+  setAside(stream: StreamId, refusals: readonly Refusal[]): Promise<RefusedRecords>;
+  /** What was set aside of the stream. */
+  refused(stream: StreamId): Promise<RefusedRecords>;
   /** Sets the acked cursor back before `from`: those records go again, to whoever they belong to. Durable when it resolves. */
   resend(stream: StreamId, from: Seq): Promise<StreamInfo>;
   info(stream: StreamId): Promise<StreamInfo>;
@@ -224,23 +236,10 @@ export interface ServiceApi {
   lookUp(key: string, serial: string): Promise<ServiceAnswer<ServiceRecord>>;
   /** Safe to repeat with the same claim id, after whatever. */
   claim(key: string, claim: Claim): Promise<ServiceAnswer<ServiceRecord>>;
-  update(
-    key: string,
-    serial: string,
-    change: {
-      readonly gateway_id: string;
-      readonly generation: number;
-      readonly complete: boolean;
-      readonly reported?: Reported;
-      /** Takes the present one's place: its SHA-256 alone is told. */
-      readonly credential?: string;
-      /** Ends the binding. */
-      readonly leaving?: Pick<Leaving, "to" | "reason">;
-    },
-  ): Promise<ServiceAnswer<ServiceRecord>>;
+  update(key: string, serial: string, change: BindingChange): Promise<ServiceAnswer<ServiceRecord>>;
 }
 
-export type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount } from "./core/types/session.ts";
+export type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount, Refusal, Terms } from "./core/types/delivery.ts";
 
 /** The hash of consecutive records, as acks and digests carry it, made as they are read. */
 export interface RecordHash {
@@ -251,8 +250,10 @@ export interface RecordHash {
 
 /** One connected session. It never reconnects by itself; when `closed` resolves, it is over. */
 export interface LinkSession {
+  /** Where the broker was reached. */
+  readonly url: string;
   /** Resolves, with the reason, when the session has ended for whatever cause. */
-  readonly closed: Promise<string>;
+  readonly closed: Promise<ServiceLinkError>;
   hello(booths: readonly HelloBooth[]): Promise<void>;
   heartbeat(booths: readonly BoothHeartbeat[]): Promise<void>;
   /** Consecutive records of one boot and one clock offset. Resolves with the service's own ack, never with the broker's. */
@@ -267,19 +268,28 @@ export interface LinkSession {
 }
 
 export interface ServiceLink {
-  /** Connects once; rejects with an Error that says why in words. */
+  /** Connects once, looking the broker's name up anew; rejects with a ServiceLinkError. */
   connect(account: LinkAccount, signal: AbortSignal): Promise<LinkSession>;
 }
 
 /** What people can ask of the running agent. */
 export interface AgentControl {
   status(): AgentStatus;
+  /** What each tag of the booth said last, taken and perhaps not yet durable. Throws for an unknown booth. */
+  readings(booth: BoothId): readonly LiveReading[];
+  counts(): readonly BoothCounts[];
   /** A serial number as typed and normalised; confirmed where somebody vouches for it at once. Rejects for an unknown booth. */
   enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
   /** The key that a first claim is made with, typed on the spot: kept sealed until the gateway has its own. */
   giveKey(key: string): Promise<void>;
   /** The confirm card was compared. Rejects for an unknown booth. */
   confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
+  /** What waits for the service, by booth. */
+  backlog(): Promise<readonly BacklogStatus[]>;
   /** Gives the booth up, once what was recorded so far is delivered; at once where the serial was wrong. Rejects for an unknown booth. */
   leave(booth: BoothId, leaving: Pick<Leaving, "to" | "reason">): Promise<void>;
+  /** A filter was changed, somebody says. Idempotent by the change's id. Rejects for an unknown booth, and when the agent stops. */
+  changeFilter(booth: BoothId, change: FilterChange): Promise<EntryAnswer>;
+  /** Withdraws an entry, within 24 h. Idempotent. Rejects as changeFilter does. */
+  undoFilter(booth: BoothId, entry: Pick<FilterChange, "id" | "by">): Promise<EntryAnswer>;
 }

@@ -1,6 +1,7 @@
 import { serialTagOf } from "../core/plc-identity.ts";
 import type { KnownCertificate } from "../core/certificates.ts";
 import type { Mode } from "../core/types/booth.ts";
+import type { BoothCounts } from "../core/types/live.ts";
 import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
 import type {
@@ -17,6 +18,7 @@ import { carryOut } from "./commands/carry-out.ts";
 import { configLoop } from "./commands/config-changed.ts";
 import { createDesk, type CommandDesk } from "./commands/desk.ts";
 import { createRotation, type KeyRotation } from "./commands/rotation.ts";
+import { backlogOf } from "./backlog.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
@@ -24,6 +26,7 @@ import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
 import type { LinkBoothParts } from "./link-parts.ts";
 import { giveFirstKey } from "./first-key.ts";
+import { changeFilter, undoFilter, type EntryParts } from "./filter-entries.ts";
 import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
 import { reportLoop } from "./report-loop.ts";
@@ -77,12 +80,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     const name = { from_seq, stream: info.stream, id: parts.random.uuid() };
     return applyEvent(provisioning(find(booth)), { kind: "renamed", name });
   };
-  const find = (id: BoothId): Booth => {
-    const booth = booths.find(({ board }) => board.booth === id);
-    if (booth === undefined)
-      throw new Error(`no booth ${id} is configured here: ${booths.map(({ board }) => board.booth).join(", ")}`);
-    return booth;
-  };
+  const find = (id: BoothId): Booth => boothIn(booths, id);
   const { desk, rotation } = commandsOf({ ...parts, service, news }, () => booths.map(provisioning));
   for (const booth of booths) await preseed(provisioning(booth), booth);
   const ending = new AbortController();
@@ -122,7 +120,27 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();
   const statusNow = { ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) };
-  return { ...controlOf(parts, (id) => provisioning(find(id))), status: () => statusOf(statusNow), finished };
+  return {
+    ...controlOf(parts, (id) => provisioning(find(id))),
+    ...entriesOf(find, { ...parts, news, signal: both }),
+    status: () => statusOf(statusNow),
+    readings: (id) => find(id).watch.readings(parts.clock.mono()),
+    counts: () => booths.map(countsOf),
+    backlog: () => Promise.all(booths.map(({ board }) => backlogOf(board, parts.store))),
+    finished,
+  };
+}
+
+function boothIn(booths: readonly Booth[], id: BoothId): Booth {
+  const booth = booths.find(({ board }) => board.booth === id);
+  if (booth === undefined)
+    throw new Error(`no booth ${id} is configured here: ${booths.map(({ board }) => board.booth).join(", ")}`);
+  return booth;
+}
+
+function countsOf({ board, watch }: Booth): BoothCounts {
+  const open_incidents = board.summary?.open_incidents ?? 0;
+  return { booth: board.booth, ...watch.counts(), commits: board.commits, open_incidents };
 }
 
 /** The service's commands, and the key that it may have renewed. */
@@ -138,7 +156,10 @@ function commandsOf(
 }
 
 /** What people ask of a booth's provisioning enters as events. */
-function controlOf(parts: AgentParts, provisioning: (id: BoothId) => ProvisionParts): Omit<AgentControl, "status"> {
+function controlOf(
+  parts: AgentParts,
+  provisioning: (id: BoothId) => ProvisionParts,
+): Pick<AgentControl, "enterSerial" | "confirm" | "leave" | "giveKey"> {
   return {
     async enterSerial(id, serial, said) {
       const booth = provisioning(id);
@@ -159,6 +180,14 @@ function controlOf(parts: AgentParts, provisioning: (id: BoothId) => ProvisionPa
   };
 }
 
+/** What people say of a booth's filters goes into its log. */
+function entriesOf(find: (id: BoothId) => Booth, parts: EntryParts): Pick<AgentControl, "changeFilter" | "undoFilter"> {
+  return {
+    changeFilter: async (id, change) => changeFilter(find(id), change, parts),
+    undoFilter: async (id, entry) => undoFilter(find(id), entry, parts),
+  };
+}
+
 function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
   for (const { booth, file, line, reason, advice } of disabled) {
     const text = `${booth} is disabled: ${reason}; ${advice}`;
@@ -168,7 +197,7 @@ function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
 }
 
 function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {
-  const { setup, board } = booth;
+  const { setup, board, watch } = booth;
   const intake: Booth["intake"] = {
     ...booth.intake,
     answered(group, samples) {
@@ -184,6 +213,7 @@ function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothPar
     booth: setup.config.id,
     groups: setup.parameters.groups,
     intake,
+    watch,
     status: () => board.plc,
     setStatus: (status) => {
       board.plc = status;

@@ -1,5 +1,6 @@
+import type { CounterOffsets } from "../core/change-filter.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
-import type { LinkStatus, StorageStatus } from "../core/types/status.ts";
+import type { LinkStatus, RefusedRecords, StorageStatus } from "../core/types/status.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
 import type { BoothId, EpochMs, Milliseconds, Serial } from "../core/types/units.ts";
 import type { StreamInfo } from "../ports.ts";
@@ -20,6 +21,8 @@ export interface BoothBoard {
   trial_turn: Promise<unknown>;
   /** sync loop: a session speaks for the booth, and acks may still come. */
   in_session: boolean;
+  /** sync loop: what the service will never take */
+  refused: RefusedRecords;
   /** link loop */
   plc: LinkStatus;
   /** link loop: polls that the booth's own PLC answered since the agent's start */
@@ -31,7 +34,11 @@ export interface BoothBoard {
   /** committer: the fold's state and what it says */
   state: unknown;
   summary: BoothSummary | null;
+  /** What filters' counters don't show; another object only when it changed. */
+  offsets: CounterOffsets;
   taken: number;
+  /** Since the start. */
+  commits: number;
   pending: number;
   last_commit_at: EpochMs | null;
   commit_ms: Milliseconds | null;

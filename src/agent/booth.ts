@@ -1,6 +1,8 @@
 import type { BoothConfig } from "../core/types/config.ts";
+import type { FilterEntry } from "../core/types/entry.ts";
 import type { Parameters } from "../core/types/parameters.ts";
 import type { Profile } from "../core/types/profile.ts";
+import type { CounterOffsets } from "../core/change-filter.ts";
 import { clockText, startWatch, watchClock, type ClockReading, type ClockWatch } from "../core/clock-watch.ts";
 import { factText } from "../core/fact-text.ts";
 import { expectedSerial, serialTagOf } from "../core/plc-identity.ts";
@@ -9,13 +11,14 @@ import { withService } from "../core/service-parameters.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
 import type { ClockRecord, Fact } from "../core/types/record.ts";
-import type { BoothId, BootId, EpochMs, Milliseconds, Serial } from "../core/types/units.ts";
+import type { BoothId, BootId, EpochMs, Milliseconds, Seq, Serial } from "../core/types/units.ts";
 import type { TakenEntry } from "../core/types/taken.ts";
 import type { Clock, Driver, Identity, Logger, Random, Store, Tail } from "../ports.ts";
 import type { Bell } from "./bell.ts";
 import { linkDown, type BoothBoard } from "./board.ts";
 import { createCommitter, type Committer } from "./committer.ts";
 import { createIntake, type Intake } from "./intake.ts";
+import { createPollWatch, type PollWatch } from "./poll-watch.ts";
 
 /** A booth as configured, with what its profile and the box's file make of it. */
 export interface BoothSetup {
@@ -43,6 +46,12 @@ export interface StateView {
   syncedOffset(state: unknown, boot: BootId): Milliseconds | null;
   /** The parameters in force in the fold; null: none yet. */
   parametersIn(state: unknown): Parameters | null;
+  /** People's entries and what became of them. */
+  entriesOf(state: unknown, clock: Clock): readonly FilterEntry[];
+  /** Seq of an entry's record. */
+  seqOfEntry(state: unknown, id: string): Seq | undefined;
+  /** Minutes by which filters' usage exceeds what their counters show. */
+  counterOffsets(state: unknown): CounterOffsets;
 }
 
 export interface BoothParts {
@@ -63,8 +72,11 @@ export interface Booth {
   readonly board: BoothBoard;
   readonly intake: Intake;
   readonly committer: Committer;
+  readonly watch: PollWatch;
   /** Logs the parameters now in force where they differ from the last logged ones. */
   logParameters(): void;
+  /** Those that are logged now. */
+  parameters(): Parameters;
   /** Logs what a look at the clocks brought. Returns it in words; null: nothing. */
   watchClock(reading: ClockReading): string | null;
   clockWatch(): ClockWatch;
@@ -98,6 +110,7 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
       tail,
       stream: info,
       parameters: parametersNow,
+      offsets: () => board.offsets,
       identity: serial === null ? null : { tag: serial.tag, expected, shown: (text) => (board.shows_serial = text) },
       taken,
       isFull: () => committer.isFull(),
@@ -114,7 +127,8 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
   const clock = openClock(parts, { board, intake, leftover });
   logParameters();
   tellDamagedTail(tail, intake);
-  return { setup, board, intake, committer, logParameters, ...clock };
+  const watch = createPollWatch(setup.profile);
+  return { setup, board, intake, committer, watch, logParameters, parameters: parametersNow, ...clock };
 }
 
 async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoard> {
@@ -130,13 +144,16 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     offered_revision: null,
     trial_turn: Promise.resolve(),
     in_session: false,
+    refused: await parts.store.refused(info.stream),
     plc: linkDown(parts.clock.wall(), "not connected yet"),
     answered: 0,
     shows_serial: null,
     info,
     state: await parts.store.state(info.stream),
     summary: null,
+    offsets: {},
     taken: 0,
+    commits: 0,
     pending: 0,
     last_commit_at: null,
     commit_ms: null,
@@ -170,8 +187,10 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
         };
         board.storage = result.storage;
         board.state = state;
+        board.offsets = kept(board.offsets, parts.view.counterOffsets(state));
         board.summary = parts.view.summaryOf(state, parts.view.now(state, clock));
         board.pending = committer.pending();
+        board.commits += 1;
         board.last_commit_at = clock.wall();
         board.commit_ms = result.commit_ms;
         tellFacts(parts.log, board.booth, result.facts);
@@ -182,6 +201,11 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
     leftover,
   );
   return committer;
+}
+
+/** The object before where nothing changed, so that others see by it that nothing did. */
+function kept(before: CounterOffsets, after: CounterOffsets): CounterOffsets {
+  return JSON.stringify(before) === JSON.stringify(after) ? before : after;
 }
 
 /** Readings that were taken and are in no log: whoever looks at this time must know. */

@@ -27,7 +27,9 @@ export async function linkLoop(parts: LinkParts, signal: AbortSignal): Promise<v
       if (turn === undefined || booth === undefined) throw new LinkError("config", "no booth has a poll group");
       const wait = turn.at - clock.mono();
       if (wait > 0) await clock.sleep(wait, signal).catch(() => undefined);
-      if (!isOver(signal)) await take(booths, booth, { group: turn.group, signal });
+      if (isOver(signal)) break;
+      if (turn.group !== null) parts.booths[turn.booth]?.watch?.began(Math.max(0, clock.mono() - turn.at));
+      await take(booths, booth, { group: turn.group, signal });
     }
   } finally {
     await Promise.all(booths.map((booth) => booth.close()));

@@ -42,18 +42,24 @@ export function openSecrets(
 }
 
 function readOwn(path: string): string | null {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) return null;
-  const mode = stat.mode & 0o777;
-  if ((mode & 0o077) !== 0) {
-    throw new Error(`${path} can be read by others (mode ${mode.toString(8)}): chmod 600 ${path}`);
-  }
-  return readSecret(path);
+  return statSync(path, { throwIfNoEntry: false }) === undefined ? null : readOwnSecret(path);
+}
+
+/** A file that only its owner can read. Throws, naming the file and what to do, where it can't be used. */
+export function readOwnSecret(path: string): string {
+  return readSecret(ownFile(path));
+}
+
+/** The path of a file that only its owner can read. Throws, naming it and what to do, where others can. */
+export function ownFile(path: string): string {
+  const mode = statSync(path).mode & 0o777;
+  if ((mode & 0o077) === 0) return path;
+  throw new Error(`${path} can be read by others (mode ${mode.toString(8)}): chmod 600 ${path}`);
 }
 
 function readSecret(path: string): string {
   const text = readFileSync(path, "utf8").slice(0, MAX_SECRET_BYTES).trim();
-  if (text === "") throw new Error(`${path} is empty: put the API key into it`);
+  if (text === "") throw new Error(`${path} is empty: put the secret into it`);
   return text;
 }
 

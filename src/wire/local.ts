@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FILTER_TYPES } from "../core/types/booth.ts";
 
 const confirmation = z.strictObject({
   by: z.string().min(1).max(100),
@@ -26,8 +27,50 @@ export const localReleaseShape = z.strictObject({
   wrong_serial: z.boolean().default(false),
 });
 
+/** `POST /filters/changed` at the box: a filter was changed. */
+export const localFilterChangeShape = z.strictObject({
+  booth: z.string().max(60).optional(),
+  /** Made by whoever asks; the same again is the same entry. */
+  id: z.string().min(8).max(64),
+  filter: z.enum(FILTER_TYPES),
+  minutes_ago: z.number().min(0).default(0),
+  by: z.string().max(100).default(""),
+});
+
+/** `POST /filters/undo` at the box: that entry is withdrawn. */
+export const localFilterUndoShape = localFilterChangeShape.pick({ booth: true, id: true, by: true });
+
 /** `POST /rebuild` at the box. `current`: with today's parameters. */
 export const localRebuildShape = z.strictObject({
   booth: z.string().max(60).optional(),
   current: z.boolean().default(false),
+});
+
+/** `PUT /api/booths_provisioning/{serial_number}` at the box: of the service's fields those that a technician may set here. */
+export const localUpdateShape = z.strictObject({
+  status: z.enum(["released", "decommissioned"]),
+  /** "wrong_serial": the number was mistyped, what was sent goes back. */
+  reason: z.string().max(200).optional(),
+});
+
+/** `POST /api/help` at the box. */
+export const localHelpShape = z.strictObject({
+  subject: z.string().min(1).max(200),
+  message: z.string().max(4_000).default(""),
+});
+
+/** `POST /api/authenticate` at the box: the PIN that `booth-gateway page` printed. */
+export const localAuthenticateShape = z.strictObject({ api_key: z.string().min(1).max(100) });
+
+const MINUTE_MS = 60_000;
+
+/** `POST /page` over the socket: a new PIN for `for_ms`; `lan`: and the page on the network for as long. `close`: neither any more. */
+export const localPageShape = z.strictObject({
+  for_ms: z
+    .int()
+    .min(MINUTE_MS)
+    .max(720 * MINUTE_MS)
+    .default(30 * MINUTE_MS),
+  lan: z.boolean().default(false),
+  close: z.boolean().default(false),
 });

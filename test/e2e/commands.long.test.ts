@@ -19,7 +19,7 @@ it("backfill: the records named are sent again and nothing else; the same comman
   const command = order(site, "backfill", { serial: SERIAL, stream_id: stream, ranges: [[20, 39]] });
   expect(await settled(site, command.id, MINUTE)).toMatchObject({
     state: "done",
-    result: { records: 20, missing: 0, conflicts: 0 },
+    result: { records: 20, missing: 0, refused: 0 },
   });
   expect(storedSeqs(site).slice(0, before.length)).toEqual(before);
   const backwards = batchesSince(site, came).filter(({ s0 }) => s0 < 40);

@@ -11,10 +11,7 @@ function unitWithProgram(): string {
   const folder = mkdtempSync(join(tmpdir(), "bg-unit-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "booth-gateway.service");
-  writeFileSync(
-    path,
-    readFileSync(UNIT, "utf8").replace("/opt/booth-gateway/node_modules/.bin/node", process.execPath),
-  );
+  writeFileSync(path, readFileSync(UNIT, "utf8").replace("/usr/lib/booth-gateway/booth-gateway", process.execPath));
   return path;
 }
 

@@ -1,7 +1,8 @@
 import Database from "better-sqlite3";
 import { commandSide, type CommandSide } from "../../src/cloud/commands.ts";
-import { hashOf } from "../../src/wire/hash.ts";
-import { batchOf } from "../../src/wire/telemetry.ts";
+import { outcomeOf } from "../../src/cloud/ack-outcome.ts";
+import { ServiceLinkError } from "../../src/core/service-link-error.ts";
+import { ackShape, batchOf } from "../../src/wire/telemetry.ts";
 import type { WorkingHours } from "../../src/core/types/booth.ts";
 import type { HttpAnswer, HttpClient, HttpRequest } from "../../src/cloud/http.ts";
 import type { BatchOutcome, Clock, LinkSession, ServiceLink, ServiceTime } from "../../src/ports.ts";
@@ -186,9 +187,10 @@ function linkTo({ db, clock, way, came, sessions, order }: LinkParts): ServiceLi
   return {
     async connect(account, signal): Promise<LinkSession> {
       await clock.sleep(way.latency_ms, signal);
-      if (way.down) throw new Error("no route to the broker");
+      if (way.down) throw new ServiceLinkError("unreachable", "no route to the broker");
       const caller = callerOfKey(db, account.credential, clock.wall());
-      if (caller?.gateway_id !== account.gateway_id) throw new Error("the broker refuses the key");
+      if (caller?.gateway_id !== account.gateway_id)
+        throw new ServiceLinkError("credential", "the broker refuses the key");
       const side = commandSide(async (topic, payload) => {
         await pass();
         if (way.down) throw new Error("the connection to the broker is gone");
@@ -199,13 +201,14 @@ function linkTo({ db, clock, way, came, sessions, order }: LinkParts): ServiceLi
         for (const command of takeMessage(db, { gateway, topic, now: clock.wall(), message })) order(gateway, command);
       };
       sessions.set(account.gateway_id, side);
-      let end: (reason: string) => void = () => undefined;
-      const closed = new Promise<string>((resolve) => (end = resolve));
+      let end: (reason: ServiceLinkError) => void = () => undefined;
+      const closed = new Promise<ServiceLinkError>((resolve) => (end = resolve));
       const pass = async (): Promise<void> => {
         await clock.sleep(way.latency_ms);
-        if (way.down) end("the connection to the broker is gone");
+        if (way.down) end(new ServiceLinkError("closed", "the connection to the broker is gone"));
       };
       return {
+        url: account.url,
         closed,
         window: () => 4,
         async hello(booths) {
@@ -231,10 +234,10 @@ function linkTo({ db, clock, way, came, sessions, order }: LinkParts): ServiceLi
             return { kind: "keep", reason: "no ack in time" };
           }
           way.listener?.heard({ time: ack.server_time, sent, received: clock.mono() });
-          if (ack.conflict !== null) return { kind: "conflict", seq: ack.conflict };
-          if (ack.n !== records.length || ack.hash !== hashOf(records))
-            return { kind: "keep", reason: `refused: ${JSON.stringify(ack)}` };
-          return { kind: "acked", rejected: ack.reject, held_seq: ack.acked_seq };
+          const outcome = outcomeOf(ackShape.parse(JSON.parse(JSON.stringify(ack))), { stream, records }, true);
+          return outcome === null || outcome.kind === "unclear"
+            ? { kind: "keep", reason: `no answer to it: ${JSON.stringify(ack)}` }
+            : outcome;
         },
         close: () => {
           if (sessions.get(account.gateway_id) === side) sessions.delete(account.gateway_id);

@@ -3,16 +3,14 @@ import type { HttpClient } from "../../src/cloud/http.ts";
 import { createServiceApi } from "../../src/cloud/service-api.ts";
 import { findProfile } from "../../src/config/profile.ts";
 import { createServiceTime } from "../../src/agent/service-time.ts";
-import { correctedNow, syncedOffset } from "../../src/core/derive/clock.ts";
-import type { DeriveState } from "../../src/core/derive/state.ts";
 import { parametersOf } from "../../src/core/parameters.ts";
 import type { BoothConfig } from "../../src/core/types/config.ts";
 import type { Profile } from "../../src/core/types/profile.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
-import { wireNameOf } from "../../src/core/wire-names.ts";
-import type { Clock, Driver, Random, ServiceLink, ServiceTime } from "../../src/ports.ts";
 import { openSealer } from "../../src/platform/seal.ts";
 import { recordHash } from "../../src/wire/hash.ts";
+import { wireNameOf } from "../../src/core/wire-names.ts";
+import type { AgentControl, Clock, Driver, ServiceLink, ServiceTime } from "../../src/ports.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
 import { inlineIdentity, inlineStore } from "../../src/store/inline.ts";
@@ -22,6 +20,8 @@ import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/plc/virtual-driver.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
+import { seededRandom } from "./seeded-random.ts";
+import { STATE_VIEW } from "./state-view.ts";
 import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
 import { collectingLogger, memoryTail, mortalClock, nowAndThen, typedDriver } from "./virtual-parts.ts";
 import { PROVISION_KEY, SERIAL, virtualService, type Facility, type VirtualService } from "./virtual-service.ts";
@@ -63,6 +63,8 @@ export interface VirtualSite {
   readonly lines: readonly string[];
   /** Starts an agent on what the last one left behind. */
   start(): Promise<Agent>;
+  /** What people ask of the agent that runs. */
+  control(): AgentControl;
   /** SIGTERM: what was read is committed. */
   stop(): Promise<void>;
   /** kill -9: nothing more of the present agent is carried out; store and tail stay as they are. */
@@ -149,12 +151,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         heartbeat_interval_ms: 60_000,
         broker_url: null,
         backlog_rate: options.backlog_rate ?? null,
-        view: {
-          summaryOf: nowAndThen(options.summary_interval_ms ?? 0),
-          parametersIn: (state) => (state as DeriveState).parameters,
-          now: (state, at) => correctedNow(state as DeriveState | undefined, at),
-          syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
-        },
+        view: { ...STATE_VIEW, summaryOf: nowAndThen(options.summary_interval_ms ?? 0) },
         wireName: wireNameOf,
         makeHash: recordHash,
         secrets: { firstKey: () => PROVISION_KEY, wipeFirstKey: () => null },
@@ -199,6 +196,10 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     service,
     lines,
     start,
+    control() {
+      if (process === null) throw new Error("no agent runs");
+      return process.agent;
+    },
     kill,
     cutPower() {
       kill();
@@ -228,19 +229,4 @@ function scenarioOf(given: string | Scenario): Scenario {
   const scenario = findScenario(given);
   if (scenario === undefined) throw new Error(`no scenario ${given}`);
   return scenario;
-}
-
-/** mulberry32: the same story for the same seed. */
-export function seededRandom(seed: number): Random {
-  let state = seed >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = state;
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const bytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, () => Math.floor(next() * 256));
-  const hex = (count: number): string => Buffer.from(bytes(count)).toString("hex");
-  return { next, bytes, uuid: () => `${hex(4)}-${hex(2)}-4${hex(2).slice(1)}-8${hex(2).slice(1)}-${hex(6)}` };
 }

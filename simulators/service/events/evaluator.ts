@@ -25,14 +25,9 @@ async function rounds(service: Service, signal: AbortSignal, log?: (line: string
   let rest_ms = ROUND_MS;
   while (await waited(rest_ms, signal)) {
     const begun = performance.now();
-    try {
-      await round(service, signal);
-      failed = "";
-    } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      if (text !== failed) log?.(`evaluation failed: ${text}`);
-      failed = text;
-    }
+    const text = (await evaluateRound(service, signal)).join("; ");
+    if (text !== "" && text !== failed) log?.(`evaluation failed: ${text}`);
+    failed = text;
     rest_ms = Math.max(ROUND_MS, REST * (performance.now() - begun));
   }
 }
@@ -41,11 +36,24 @@ async function waited(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal, ref: false }).catch(() => false);
 }
 
-async function round({ db, now }: Service, signal: AbortSignal): Promise<void> {
+/** Looks at each watched booth once, then makes and sends what is due. What failed, a line each; the rest is done all the same. */
+export async function evaluateRound({ db, now }: Pick<Service, "db" | "now">, signal: AbortSignal): Promise<string[]> {
+  const failures: string[] = [];
+  const attempt = (what: string, act: () => unknown): unknown => {
+    try {
+      return act();
+    } catch (error) {
+      failures.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      return false;
+    }
+  };
   for (const booth of watchedBooths(db)) {
-    if (evaluateBooth(db, booth, now())) await turn();
-    if (signal.aborted) return;
+    if (attempt(`booth ${booth.id}`, () => evaluateBooth(db, booth, now())) === true) await turn();
+    if (signal.aborted) return failures;
   }
-  makeNotifications(db, now());
-  sendDueMails(db, now());
+  attempt("notifications", () => {
+    makeNotifications(db, now());
+    sendDueMails(db, now());
+  });
+  return failures;
 }

@@ -31,8 +31,8 @@ export interface Resent {
   readonly batches: number;
   /** Of what was asked for: neither here any more. */
   readonly missing: number;
-  /** Seqs under which the service keeps other content all the same. */
-  readonly conflicts: number;
+  /** Batches that the service doesn't take: it keeps other content, or refuses a record for good. */
+  readonly refused: number;
 }
 
 /**
@@ -41,18 +41,18 @@ export interface Resent {
  */
 export async function resend(parts: ResendParts, order: Resend, signal: AbortSignal): Promise<Resent> {
   const limits = limitsOf(order);
-  let sum: Resent = { records: 0, batches: 0, missing: 0, conflicts: 0 };
+  let sum: Resent = { records: 0, batches: 0, missing: 0, refused: 0 };
   for (const range of order.ranges) {
     const wanted = range.to - range.from + 1;
     const before = sum.records;
     const within = { from: Math.max(range.from, limits.from), to: Math.min(range.to, limits.to) };
     for await (const batch of batchesOf(parts.store, order.board.info.stream, within)) {
-      const conflict = await send(parts, { ...order, batch }, signal);
+      const isRefused = await send(parts, { ...order, batch }, signal);
       sum = {
         records: sum.records + batch.length,
         batches: sum.batches + 1,
         missing: sum.missing,
-        conflicts: sum.conflicts + (conflict ? 1 : 0),
+        refused: sum.refused + (isRefused ? 1 : 0),
       };
     }
     sum = { ...sum, missing: sum.missing + wanted - (sum.records - before) };
@@ -83,7 +83,7 @@ interface Sending extends Resend {
   readonly batch: readonly Placed[];
 }
 
-/** Whether the service refused it for other content of its own. */
+/** Whether the service doesn't take it. */
 async function send(parts: ResendParts, { board, stream, batch }: Sending, signal: AbortSignal): Promise<boolean> {
   for (;;) {
     signal.throwIfAborted();
@@ -100,6 +100,6 @@ async function send(parts: ResendParts, { board, stream, batch }: Sending, signa
     }
     if (parts.backlog_rate !== null)
       await parts.clock.sleep(Math.ceil((batch.length / parts.backlog_rate) * 1000), signal);
-    return outcome.kind === "conflict";
+    return outcome.kind !== "acked";
   }
 }

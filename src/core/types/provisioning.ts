@@ -1,4 +1,4 @@
-import type { ClaimIntent, ServiceRecord } from "./service.ts";
+import type { ClaimIntent, Reported, ServiceRecord } from "./service.ts";
 import type { EpochMs, Seq, Serial } from "./units.ts";
 
 /** Main path in order, then the side states. Polling and buffering run in every one of them. */
@@ -84,4 +84,16 @@ export interface ProvisioningRow {
   readonly trial: ConfigTrial | null;
   /** The service's configuration of that revision was tried, or looked at, and not taken; null: none. */
   readonly refused_revision: number | null;
+}
+
+/** What a gateway tells the service of a binding that it holds; what is absent stays as it is. */
+export interface BindingChange {
+  readonly gateway_id: string;
+  readonly generation: number;
+  readonly complete: boolean;
+  readonly reported?: Reported;
+  /** Takes the present credential's place: its SHA-256 alone is told. */
+  readonly credential?: string;
+  /** Ends the binding. */
+  readonly leaving?: Pick<Leaving, "to" | "reason">;
 }

@@ -1,0 +1,92 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmodSync, cpSync, lstatSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Architecture } from "./node-binary.ts";
+import { filesBelow } from "./tree.ts";
+
+export interface DebParts {
+  readonly root: string;
+  /** What layOut made. */
+  readonly stage: string;
+  readonly architecture: Architecture;
+  readonly version: string;
+  readonly made_at: Date;
+  /** Packed in a second instead of most of a minute, and 10 MB larger: for tests. */
+  readonly quick: boolean;
+  /** The file to write. */
+  readonly file: string;
+}
+
+/** Makes the .deb of a laid-out tree. Same tree, same time given: same bytes. */
+export function makeDeb({ root, stage, architecture, version, made_at, quick, file }: DebParts): void {
+  const control = join(stage, "DEBIAN");
+  const files = filesBelow(stage);
+  mkdirSync(control);
+  const bytes = files.reduce((sum, name) => sum + lstatSync(join(stage, name)).size, 0);
+  writeFileSync(
+    join(control, "control"),
+    controlText({ architecture, version, installed_kb: Math.ceil(bytes / 1024) }),
+  );
+  const sums = files.map(
+    (name) =>
+      `${createHash("md5")
+        .update(readFileSync(join(stage, name)))
+        .digest("hex")}  ${name}\n`,
+  );
+  writeFileSync(join(control, "md5sums"), sums.join(""));
+  const scripts = join(root, "systemd/package/scripts");
+  for (const name of readdirSync(scripts)) {
+    cpSync(join(scripts, name), join(control, name));
+    chmodSync(join(control, name), 0o755);
+  }
+  execFileSync("chmod", ["-R", "u=rwX,go=rX", stage]);
+  const packing = quick ? ["-Zzstd", "-z3"] : ["-Zxz", "-z6"];
+  execFileSync("dpkg-deb", ["--root-owner-group", ...packing, "--build", stage, file], {
+    env: { ...process.env, SOURCE_DATE_EPOCH: String(Math.floor(made_at.getTime() / 1000)) },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+}
+
+function controlText(of: {
+  readonly architecture: Architecture;
+  readonly version: string;
+  readonly installed_kb: number;
+}): string {
+  return `Package: booth-gateway
+Version: ${of.version}
+Architecture: ${of.architecture}
+Maintainer: booth-gateway maintainers <booth-gateway@localhost>
+Section: net
+Priority: optional
+Installed-Size: ${of.installed_kb}
+Depends: libc6 (>= 2.28), libstdc++6 (>= 9), systemd (>= 247)
+Description: edge gateway agent for paint and spray booths
+ Polls the booth's PLC over Modbus or OPC UA, keeps every reading, derives the
+ booth's figures, and delivers them exactly once to the monitoring service.
+ .
+ Brings its own Node.js; nothing is fetched when it is installed.
+`;
+}
+
+/** Checksums beside the packages, and with a key a detached signature of them that gpgv can check. */
+export function sumUp(folder: string, files: readonly string[], key: string | null): void {
+  const lines = files.map(
+    (file) => `${createHash("sha256").update(readFileSync(file)).digest("hex")}  ${basename(file)}\n`,
+  );
+  const sums = join(folder, "SHA256SUMS");
+  writeFileSync(sums, lines.join(""));
+  if (key !== null) {
+    execFileSync("gpg", [
+      "--batch",
+      "--yes",
+      "--local-user",
+      key,
+      "--armor",
+      "--detach-sign",
+      "--output",
+      `${sums}.asc`,
+      sums,
+    ]);
+  }
+}

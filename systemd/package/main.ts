@@ -1,0 +1,87 @@
+#!/usr/bin/env node
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { bundleAgent } from "./bundle.ts";
+import { makeDeb, sumUp } from "./deb.ts";
+import { ARCHITECTURES, type Architecture } from "./node-binary.ts";
+import { layOut } from "./tree.ts";
+
+/**
+ * `npm run package`: the Debian packages, checksums beside them. The same commit gives the same bytes: all times in them are
+ * SOURCE_DATE_EPOCH, else that of the commit.
+ */
+const HELP = `npm run package -- [options]
+  --arch NAME       amd64 or arm64; may be given twice (default: both)
+  --out DIR         where the packages go (default: dist)
+  --version TEXT    instead of package.json's
+  --sign-key KEY    gpg's name of the key that signs the checksums
+  --quick           packs fast and large, for tests
+`;
+
+const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+
+function ownVersion(): string {
+  // Our own file.
+  return (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }).version;
+}
+
+function madeAt(): Date {
+  const given = process.env["SOURCE_DATE_EPOCH"];
+  const seconds = given ?? execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: root, encoding: "utf8" });
+  return new Date(Number(seconds) * 1000);
+}
+
+function architectureOf(name: string): Architecture {
+  if (!(name in ARCHITECTURES)) throw new Error(`${name} is not among ${Object.keys(ARCHITECTURES).join(", ")}`);
+  // Just looked up.
+  return name as Architecture;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      arch: { type: "string", multiple: true, default: Object.keys(ARCHITECTURES) },
+      out: { type: "string", default: join(root, "dist") },
+      version: { type: "string", default: ownVersion() },
+      "sign-key": { type: "string" },
+      quick: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const { version, quick } = values;
+  const out = resolve(values.out);
+  mkdirSync(out, { recursive: true });
+  const made_at = madeAt();
+  const bundle = await bundleAgent(root);
+  const files = values.arch.map(architectureOf).map((architecture) => {
+    const stage = mkdtempSync(join(tmpdir(), "booth-gateway-package-"));
+    try {
+      const file = join(out, `booth-gateway_${version}_${architecture}.deb`);
+      layOut({
+        root,
+        stage,
+        architecture,
+        version,
+        made_at,
+        cache: join(root, "node_modules/.cache/booth-gateway-node"),
+        bundle,
+      });
+      makeDeb({ root, stage, architecture, version, made_at, quick, file });
+      process.stdout.write(`${file}\n`);
+      return file;
+    } finally {
+      rmSync(stage, { recursive: true, force: true });
+    }
+  });
+  sumUp(out, files, values["sign-key"] ?? null);
+}
+
+await main();

@@ -1,0 +1,118 @@
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { gzipSync } from "node:zlib";
+import { EXTERNAL, launcherText, type Bundle } from "./bundle.ts";
+import { ARCHITECTURES, copyStripped, nodePackage, type Architecture } from "./node-binary.ts";
+import { closureOf, copyPackages, licencesOf } from "./packages.ts";
+import { sbomText } from "./sbom.ts";
+
+const HOME = "usr/lib/booth-gateway";
+const UNITS = "usr/lib/systemd/system";
+const DOC = "usr/share/doc/booth-gateway";
+
+export interface TreeParts {
+  /** Of the repository. */
+  readonly root: string;
+  /** Empty; becomes the root of the file system that the package brings. */
+  readonly stage: string;
+  readonly architecture: Architecture;
+  readonly version: string;
+  readonly made_at: Date;
+  /** Where what npm fetches is kept. */
+  readonly cache: string;
+  readonly bundle: Bundle;
+}
+
+/**
+ * Lays out what the package installs. Everything that runs stands in one folder, named by version and content; only the
+ * launcher names that folder. It is the last file that dpkg puts in place, so a power cut leaves the old agent or the new.
+ */
+export function layOut(parts: TreeParts): void {
+  const { root, stage, version } = parts;
+  const unnamed = join(stage, HOME, "unnamed");
+  layOutAgent(parts, unnamed);
+  const folder = join(HOME, `${version}-${contentHash(unnamed)}`);
+  renameSync(unnamed, join(stage, folder));
+  put(join(stage, HOME, "booth-gateway"), launcherText(root, `/${folder}`), 0o755);
+  mkdirSync(join(stage, "usr/bin"), { recursive: true });
+  symlinkSync("../lib/booth-gateway/booth-gateway", join(stage, "usr/bin/booth-gateway"));
+  layOutSystem(parts);
+  layOutTexts(parts);
+}
+
+function layOutAgent({ root, architecture, cache, version, bundle }: TreeParts, folder: string): void {
+  for (const { name, text } of bundle.files) put(join(folder, "agent", name), text);
+  put(join(folder, "package.json"), `${JSON.stringify({ name: "booth-gateway", version, type: "module" })}\n`);
+  cpSync(join(root, "config/profiles"), join(folder, "profiles"), { recursive: true });
+  copyPackages(closureOf(root, EXTERNAL), { from: root, to: folder, prebuild: ARCHITECTURES[architecture].prebuild });
+  const node = join(nodePackage(root, architecture, cache), "bin/node");
+  if (!copyStripped(architecture, node, join(folder, "bin/node"))) {
+    process.stderr.write(
+      `${ARCHITECTURES[architecture].strip} isn't installed: Node goes in as it came, 18 MB larger\n`,
+    );
+  }
+}
+
+function layOutSystem({ root, stage }: TreeParts): void {
+  const from = join(root, "systemd");
+  for (const name of readdirSync(from)) {
+    if (/\.(?:service|timer)$/.test(name)) put(join(stage, UNITS, name), readFileSync(join(from, name)));
+  }
+  put(join(stage, "usr/lib/sysusers.d/booth-gateway.conf"), readFileSync(join(from, "booth-gateway.sysusers")));
+  put(join(stage, "usr/lib/tmpfiles.d/booth-gateway.conf"), readFileSync(join(from, "booth-gateway.tmpfiles")));
+  for (const name of readdirSync(join(from, "drop-ins"))) {
+    put(join(stage, "usr/share/booth-gateway/drop-ins", name), readFileSync(join(from, "drop-ins", name)));
+  }
+}
+
+function layOutTexts({ root, stage, made_at, bundle, architecture, cache, version }: TreeParts): void {
+  const shared = join(stage, "usr/share/booth-gateway");
+  const example = readFileSync(join(root, "config/gateway.example.yaml"), "utf8");
+  put(join(shared, "gateway.yaml"), example.replace("$schema=schemas/", "$schema=/usr/share/booth-gateway/schemas/"));
+  for (const name of readdirSync(join(root, "config/schemas"))) {
+    put(join(shared, "schemas", name), readFileSync(join(root, "config/schemas", name)));
+  }
+  for (const name of readdirSync(join(root, "docs")).filter((one) => one.endsWith(".md"))) {
+    put(join(stage, DOC, name), readFileSync(join(root, "docs", name)));
+  }
+  const packages = [...bundle.packages, ...closureOf(root, EXTERNAL), nodePackage(root, architecture, cache)];
+  put(
+    join(stage, DOC, "copyright"),
+    `${readFileSync(join(root, "LICENSE"), "utf8").trim()}\n\n\nSoftware of others within\n\n${licencesOf(packages)}`,
+  );
+  put(join(stage, DOC, "sbom.cdx.json"), sbomText(root, made_at));
+  put(
+    join(stage, DOC, "changelog.gz"),
+    gzipSync(`booth-gateway (${version})\n\n  * See the repository's history.\n\n`, { level: 9 }),
+  );
+}
+
+function put(path: string, content: string | Uint8Array, mode = 0o644): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+  chmodSync(path, mode);
+}
+
+/** Files below a folder, as paths from there, in the order of their names. */
+export function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+function contentHash(folder: string): string {
+  const hash = createHash("sha256");
+  for (const name of filesBelow(folder)) hash.update(`${name}\0`).update(readFileSync(join(folder, name)));
+  return hash.digest("hex").slice(0, 8);
+}
