@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startAgent, type Agent, type AgentParts } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
+import { firstKeyOf } from "./agent/first-key.ts";
 import { createServiceTime } from "./agent/service-time.ts";
 import { serveSocket } from "./api/server.ts";
 import type { ReportRequest } from "./api/report-request.ts";
@@ -34,9 +35,11 @@ import { createLogger } from "./platform/logger.ts";
 import { rememberingLog } from "./platform/log-ring.ts";
 import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
-import { firstKey, ownFile } from "./platform/secrets.ts";
+import { openSealer } from "./platform/seal.ts";
+import { openSecrets, ownFile } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
+import { recordHash } from "./wire/hash.ts";
 import { lockFolder } from "./store/lock.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
@@ -74,7 +77,7 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
-  const key = firstKey(config.service, io.environment);
+  const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
   const wall = (): EpochMs => clock.wall();
   const links: Links = {
     modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
@@ -102,8 +105,13 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
       backlog_rate: config.service.backlog_records_per_s ?? null,
       view: STATE_VIEW,
       wireName: wireNameOf,
-      secrets: { firstKey: () => key },
-      api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
+      makeHash: recordHash,
+      secrets,
+      sealer,
+      api: createServiceApi({
+        ...{ http, clock, random, service_time, sealer },
+        ...{ agentVersion: VERSION, hardwareId: gateway_id },
+      }),
       link: mqtt,
       booths: booths.map((booth) => setupOf(booth, links)),
       certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
@@ -117,7 +125,10 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
       reports: (request: ReportRequest) => reports.ask(request),
       rebuilds,
       log: lines,
-      fields: createBoothFields({ http, clock, key: async () => (await identity.gateway()).credential ?? key }),
+      fields: createBoothFields({
+        ...{ http, clock },
+        key: async () => (await identity.gateway()).credential ?? firstKeyOf({ identity, secrets, sealer }),
+      }),
     };
     await serveUntilFinished(agent, { socket, config, clock, log, more });
   } finally {
