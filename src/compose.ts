@@ -37,7 +37,7 @@ import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
 import { openSealer } from "./platform/seal.ts";
 import { openSecrets, ownFile } from "./platform/secrets.ts";
-import type { Logger } from "./ports.ts";
+import type { Clock, Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
 import { recordHash } from "./wire/hash.ts";
 import { lockFolder } from "./store/lock.ts";
@@ -62,6 +62,22 @@ const STATE_VIEW: AgentParts["view"] = {
   counterOffsets: (state) => counterOffsets(state as DeriveState),
 };
 
+function linksOf({
+  clock,
+  log,
+  dir,
+  keeperOf,
+}: Pick<Links, "log" | "keeperOf"> & { clock: Clock; dir: string }): Links {
+  const wall = (): EpochMs => clock.wall();
+  return {
+    modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
+    keeperOf,
+    pki: opcuaPki({ dir: join(dir, "opcua"), wall, log }),
+    wall,
+    log,
+  };
+}
+
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
 export async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Promise<void> {
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
@@ -69,23 +85,14 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
   const notify = systemdNotify(io.environment);
   const service_time = createServiceTime();
-  const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
-  const http = createHttpClient({ baseUrl: config.service.url, ...ca });
-  const mqtt = createMqttLink({ clock, service_time, log, agentVersion: VERSION, ...ca, ...clientOf(config.service) });
+  const { http, mqtt } = waysTo(config.service, { clock, service_time, log });
   const lock = lockFolder(config.data_dir);
   const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
   const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
-  const wall = (): EpochMs => clock.wall();
-  const links: Links = {
-    modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
-    keeperOf: await holeKeepers({ identity, log }, booths),
-    pki: opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log }),
-    wall,
-    log,
-  };
+  const links = linksOf({ clock, log, dir: config.data_dir, keeperOf: await holeKeepers({ identity, log }, booths) });
   await loadDrivers(booths);
   const agent = await startAgent(
     {
@@ -121,14 +128,12 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   );
   try {
     const socket = join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME);
+    const key = async () => (await identity.gateway()).credential ?? firstKeyOf({ identity, secrets, sealer });
     const more = {
       reports: (request: ReportRequest) => reports.ask(request),
       rebuilds,
       log: lines,
-      fields: createBoothFields({
-        ...{ http, clock },
-        key: async () => (await identity.gateway()).credential ?? firstKeyOf({ identity, secrets, sealer }),
-      }),
+      fields: createBoothFields({ http, clock, key }),
     };
     await serveUntilFinished(agent, { socket, config, clock, log, more });
   } finally {
@@ -139,6 +144,15 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
     tail.close();
     lock.release();
   }
+}
+
+/** The service by HTTP and by its broker. Throws where a file of certificates or keys can't be used. */
+function waysTo(service: ServiceConfig, parts: Omit<MqttLinkParts, "agentVersion">) {
+  const ca = service.ca_file === undefined ? {} : { ca: readFileSync(service.ca_file, "utf8") };
+  return {
+    http: createHttpClient({ baseUrl: service.url, ...ca }),
+    mqtt: createMqttLink({ ...parts, agentVersion: VERSION, ...ca, ...clientOf(service) }),
+  };
 }
 
 /** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */
