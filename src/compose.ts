@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startAgent, type Agent, type AgentParts } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
+import { patientIdentity } from "./agent/patient-identity.ts";
 import { createServiceTime } from "./agent/service-time.ts";
 import { serveSocket } from "./api/server.ts";
 import type { ReportRequest } from "./api/report-request.ts";
@@ -35,7 +36,6 @@ import { systemRandom } from "./platform/random.ts";
 import { firstKey, ownFile } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
-import { lockFolder } from "./store/lock.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
 import { openStoreThread } from "./store/thread.ts";
@@ -64,11 +64,14 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
   const http = createHttpClient({ baseUrl: config.service.url, ...ca });
   const mqtt = createMqttLink({ clock, service_time, log, agentVersion: VERSION, ...ca, ...clientOf(config.service) });
-  const lock = lockFolder(config.data_dir);
-  const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
+  const standbyDir = join(config.runtime_dir, "standby");
+  const thread = openStoreThread({ dataDir: config.data_dir, standbyDir, budget: budgetOf(config.store) });
+  const { store, rebuilds } = thread;
+  const identity = patientIdentity({ identity: thread.identity, clock, log }, io.signal);
+  // The answer says that the folder is ours: only then may the tail be touched, which another agent may be writing.
+  const { gateway_id } = await identity.gateway();
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
-  const { gateway_id } = await identity.gateway();
   const key = firstKey(config.service, io.environment);
   const wall = (): EpochMs => clock.wall();
   const links: Links = {
@@ -116,7 +119,6 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
     await reports.close();
     await store.close();
     tail.close();
-    lock.release();
   }
 }
 

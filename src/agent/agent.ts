@@ -69,7 +69,6 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
       throw new Error(`no booth ${id} is configured here: ${booths.map(({ board }) => board.booth).join(", ")}`);
     return booth;
   };
-  for (const booth of booths) await preseed(provisioning(booth), booth);
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const acquiring = [...Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id).values()].map((sharing) =>
@@ -83,6 +82,8 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     ),
   );
   const delivering = [
+    // Not waited for: a disk that refuses the row mustn't keep the polls back.
+    ...booths.map((booth) => preseed(provisioning(booth), booth)),
     syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), rename, news }, both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
     ...booths.map((booth) =>
