@@ -20,7 +20,7 @@ export interface Names {
 /** Opens a data folder. Throws FolderInUse; else as keepStore and openIdentity do, and then nothing is left open. */
 export function openFolder(dataDir: string, budget: StoreBudget, names: Names): OpenedFolder {
   const lock = lockFolder(dataDir);
-  const opened: (() => void)[] = [lock.release];
+  const opened = [(): void => lock.release()];
   const closeAll = (): void => {
     for (const close of opened.toReversed()) close();
   };
@@ -34,7 +34,12 @@ export function openFolder(dataDir: string, budget: StoreBudget, names: Names): 
       identity.close();
       lock.release();
     };
-    return { store, identity, close };
+    const openStream: KeptStore["openStream"] = (booth) => {
+      const info = store.openStream(booth);
+      identity.noteOrigin({ stream: info.stream, booth, created_at: Date.now() });
+      return info;
+    };
+    return { store: { ...store, openStream }, identity, close };
   } catch (error) {
     closeAll();
     throw error;

@@ -146,6 +146,7 @@ function identityOver(now: () => IdentityFile, real: () => IdentityFile): Identi
     setProvisioning: (booth, row) => real().setProvisioning(booth, row),
     learned: (booth) => now().learned(booth),
     setLearned: (booth, what) => real().setLearned(booth, what),
+    noteOrigin: (origin) => real().noteOrigin(origin),
     close: () => now().close(),
   };
 }
