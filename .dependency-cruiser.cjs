@@ -34,7 +34,11 @@ module.exports = {
     allow(own("src/cli"), [report, wire, ports, config, core, own("src/cli")], []),
     allow(config, [core, config], ["zod", "yaml"]),
     allow(own("src/platform"), [core, ports, own("src/platform")], ["pino"]),
-    allow("^src/(main\\.(ts|cjs)|commands\\.ts|compose(-page)?\\.ts|(reports|certificate)-worker\\.ts)$", [own("src")], []),
+    allow(
+      "^src/(main\\.(ts|cjs)|commands\\.ts|compose(-page)?\\.ts|(reports|certificate)-worker\\.ts)$",
+      [own("src")],
+      [],
+    ),
     {
       from: { path: "^simulators/" },
       to: {

@@ -4,14 +4,17 @@ import { dispatch } from "./cli/dispatch.ts";
 import type { PlcTools } from "./cli/plc-tools.ts";
 import type { Program } from "./cli/program.ts";
 import { GROUPS, type CommandName } from "./cli/table/all.ts";
+import type { StoreFiles } from "./core/types/store-files.ts";
 import { terminalIo } from "./cli/terminal.ts";
 
 /** The command line. Sets the process's exit code; never rejects. */
 export async function main(argv: readonly string[]): Promise<void> {
-  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
-    version: string;
-  };
-  process.exitCode = await dispatch({ ...PROGRAM, version }, argv, terminalIo());
+  process.exitCode = await dispatch({ ...PROGRAM, version: version() }, argv, terminalIo());
+}
+
+function version(): string {
+  const file = new URL("../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
 /** Each command with the way to its code: a command loads what it needs itself, which keeps `status` quick on a small box. */
@@ -36,13 +39,11 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   tags: async () => (await import("./cli/tags.ts")).tagsCommand(await plcTools()),
   record: async () => (await import("./cli/record.ts")).recordCommand(await plcTools()),
   check: async () => (await import("./cli/check.ts")).checkCommand,
-  store: async () => {
-    const [{ storeCommand }, { storeFiles }] = await Promise.all([
-      import("./cli/store.ts"),
-      import("./store/files.ts"),
-    ]);
-    return storeCommand(storeFiles(() => Date.now()));
+  doctor: async () => {
+    const [{ doctorCommand }, files] = await Promise.all([import("./cli/doctor.ts"), storeTools()]);
+    return doctorCommand({ tools: await plcTools(), files, version: version() });
   },
+  store: async () => (await import("./cli/store.ts")).storeCommand(await storeTools()),
   schemas: async () => (await import("./cli/schemas.ts")).schemasCommand,
   completion: async () => (await import("./cli/completion.ts")).completionCommand(PROGRAM),
   manual: async () => (await import("./cli/manual.ts")).manualCommand(PROGRAM),
@@ -56,6 +57,11 @@ export const PROGRAM: Omit<Program, "version"> = {
   // The table and this record have the same names: the compiler sees to that.
   runOf: (name) => RUNS[name as CommandName](),
 };
+
+async function storeTools(): Promise<StoreFiles> {
+  const { storeFiles } = await import("./store/files.ts");
+  return storeFiles(() => Date.now());
+}
 
 async function plcTools(): Promise<PlcTools> {
   const [{ driverTools }, { createLogger, STDERR }] = await Promise.all([

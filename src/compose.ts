@@ -15,6 +15,7 @@ import { clientCertificateIn } from "./cloud/tls.ts";
 import { openPage, type PageParts } from "./compose-page.ts";
 import type { ReadyBooth, RefusedBooth, UsableConfig } from "./config/usable.ts";
 import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
+import { counterOffsets, entriesOf, seqOfEntry } from "./core/derive/entries.ts";
 import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
 import { budgetOf } from "./core/storage.ts";
@@ -52,6 +53,9 @@ const STATE_VIEW: AgentParts["view"] = {
   parametersIn: (state) => (state as DeriveState).parameters,
   now: (state, at) => correctedNow(state as DeriveState | undefined, at),
   syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
+  entriesOf: (state, at) => entriesOf(state as DeriveState, correctedNow(state as DeriveState, at)),
+  seqOfEntry: (state, id) => seqOfEntry(state as DeriveState, id),
+  counterOffsets: (state) => counterOffsets(state as DeriveState),
 };
 
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */

@@ -4,6 +4,7 @@
  */
 import type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount, Refusal, Terms } from "./core/types/delivery.ts";
 import type { StageSpan } from "./core/derive/tail.ts";
+import type { EntryAnswer, FilterChange } from "./core/types/entry.ts";
 import type { ServiceLinkError } from "./core/service-link-error.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
 import type { BoothCounts, LiveReading } from "./core/types/live.ts";
@@ -268,4 +269,8 @@ export interface AgentControl {
   backlog(): Promise<readonly BacklogStatus[]>;
   /** Gives the booth up, once what was recorded so far is delivered; at once where the serial was wrong. Rejects for an unknown booth. */
   leave(booth: BoothId, leaving: Pick<Leaving, "to" | "reason">): Promise<void>;
+  /** A filter was changed, somebody says. Idempotent by the change's id. Rejects for an unknown booth, and when the agent stops. */
+  changeFilter(booth: BoothId, change: FilterChange): Promise<EntryAnswer>;
+  /** Withdraws an entry, within 24 h. Idempotent. Rejects as changeFilter does. */
+  undoFilter(booth: BoothId, entry: Pick<FilterChange, "id" | "by">): Promise<EntryAnswer>;
 }

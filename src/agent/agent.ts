@@ -12,6 +12,7 @@ import { clockLoop } from "./clock-loop.ts";
 import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
 import type { LinkBoothParts } from "./link-parts.ts";
+import { changeFilter, undoFilter, type EntryParts } from "./filter-entries.ts";
 import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
 import { reportLoop } from "./report-loop.ts";
@@ -63,12 +64,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     const name = { from_seq, stream: info.stream, id: parts.random.uuid() };
     return applyEvent(provisioning(find(booth)), { kind: "renamed", name });
   };
-  const find = (id: BoothId): Booth => {
-    const booth = booths.find(({ board }) => board.booth === id);
-    if (booth === undefined)
-      throw new Error(`no booth ${id} is configured here: ${booths.map(({ board }) => board.booth).join(", ")}`);
-    return booth;
-  };
+  const find = (id: BoothId): Booth => boothIn(booths, id);
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const acquiring = [...Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id).values()].map((sharing) =>
@@ -108,12 +104,20 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   const statusNow = { ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) };
   return {
     ...controlOf(parts, (id) => provisioning(find(id))),
+    ...entriesOf(find, { ...parts, news, signal: both }),
     status: () => statusOf(statusNow),
     readings: (id) => find(id).watch.readings(parts.clock.mono()),
     counts: () => booths.map(countsOf),
     backlog: () => Promise.all(booths.map(({ board }) => backlogOf(board, parts.store))),
     finished,
   };
+}
+
+function boothIn(booths: readonly Booth[], id: BoothId): Booth {
+  const booth = booths.find(({ board }) => board.booth === id);
+  if (booth === undefined)
+    throw new Error(`no booth ${id} is configured here: ${booths.map(({ board }) => board.booth).join(", ")}`);
+  return booth;
 }
 
 function countsOf({ board, watch }: Booth): BoothCounts {
@@ -125,7 +129,7 @@ function countsOf({ board, watch }: Booth): BoothCounts {
 function controlOf(
   { random }: AgentParts,
   provisioning: (id: BoothId) => ProvisionParts,
-): Omit<AgentControl, "status" | "readings" | "counts" | "backlog"> {
+): Pick<AgentControl, "enterSerial" | "confirm" | "leave"> {
   return {
     async enterSerial(id, serial, said) {
       const booth = provisioning(id);
@@ -142,6 +146,14 @@ function controlOf(
       const last_seq = booth.board.info.newest_seq;
       await applyEvent(booth, { kind: "leave", leaving: { ...leaving, last_seq } });
     },
+  };
+}
+
+/** What people say of a booth's filters goes into its log. */
+function entriesOf(find: (id: BoothId) => Booth, parts: EntryParts): Pick<AgentControl, "changeFilter" | "undoFilter"> {
+  return {
+    changeFilter: async (id, change) => changeFilter(find(id), change, parts),
+    undoFilter: async (id, entry) => undoFilter(find(id), entry, parts),
   };
 }
 

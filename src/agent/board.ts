@@ -1,3 +1,4 @@
+import type { CounterOffsets } from "../core/change-filter.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { LinkStatus, RefusedRecords, StorageStatus } from "../core/types/status.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
@@ -27,6 +28,8 @@ export interface BoothBoard {
   /** committer: the fold's state and what it says */
   state: unknown;
   summary: BoothSummary | null;
+  /** What filters' counters don't show; another object only when it changed. */
+  offsets: CounterOffsets;
   taken: number;
   /** Since the start. */
   commits: number;

@@ -33,12 +33,17 @@ export function statusOf(parts: StatusParts): AgentStatus {
     started_at: parts.started_at,
     boot: parts.clock.boot,
     clock: clockStatusOf(parts.service_time.offset()),
-    service: { ...parts.service.link, url: parts.service_url },
+    service: { ...parts.service.link, url: parts.service_url, broker_url: brokerOf(parts) },
     booths: parts.boards.map((board) => boothStatusOf(board, parts)),
     disabled: (parts.disabled ?? []).map((booth) => ({ ...booth, since: parts.started_at })),
     certificates: (parts.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
     loss_window_ms: parts.commit_interval_ms,
   };
+}
+
+function brokerOf({ boards, broker_url }: StatusParts): string | null {
+  const named = boards.map(({ row }) => row.record?.mqtt?.url ?? null).find((url) => url !== null);
+  return named ?? broker_url;
 }
 
 function clockStatusOf(offset_ms: Milliseconds | null): AgentStatus["clock"] {

@@ -7,6 +7,7 @@ import type { LiveFeed } from "./live.ts";
 import { routeLook } from "./look-route.ts";
 import { isPageFile, PAGE_HEADERS, sendPageFile } from "./page-files.ts";
 import { routePage } from "./page-route.ts";
+import { routeFilters } from "./filter-routes.ts";
 import { routeRebuild } from "./rebuild-route.ts";
 import { sendReport } from "./report-route.ts";
 import { routeOf, type LocalAnswer } from "./routes.ts";
@@ -103,6 +104,7 @@ async function outcomeOf({ request, services, entrance }: Call, url: URL, method
   if (body === null) return TOO_LARGE;
   const { pathname: path, searchParams } = url;
   const call = { method, path, body };
+  if (path.startsWith("/filters/")) return routeFilters(call, services.control);
   if (path === "/rebuild") return routeRebuild(call, searchParams, services);
   // Who may open the door decides who gets the PIN.
   if (path === "/page" && entrance.way === "socket") return routePage(call, services);

@@ -54,14 +54,23 @@ async function carryOut(
 function explain(error: unknown, name: string, io: Io): number {
   if (error instanceof ConfigError) {
     io.err(`${error.message}\n`);
-    return EXIT.config;
+    return codeOf(error.cause) === "EACCES" ? EXIT.rights : EXIT.config;
   }
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof CommandError) {
     io.err(`${name}: ${message}${error.exit === EXIT.usage ? `; ${name} --help says more` : ""}\n`);
     return error.exit;
   }
+  if (["EACCES", "EPERM"].includes(codeOf(error))) {
+    io.err(`${name}: you have no right to do that (${message}): use sudo\n`);
+    return EXIT.rights;
+  }
   io.err(`${name}: ${message}\n`);
   if (error instanceof Error && io.environment["BOOTH_GATEWAY_TRACE"] !== undefined) io.err(`${error.stack ?? ""}\n`);
   return EXIT.failed;
+}
+
+/** The system's name of what went wrong; "" where it wasn't the system. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

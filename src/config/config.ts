@@ -9,7 +9,7 @@ import { opcuaOf } from "./gateway-opcua.ts";
 import { gatewaySchema } from "./gateway-schema.ts";
 import type { BoothInput, GatewayInput, ModbusInput } from "./gateway-schema.ts";
 import { SHIPPED_PROFILES } from "./profile.ts";
-import { openYaml, readSource } from "./yaml-source.ts";
+import { NO_CONFIG_HINT, openYaml, readSource } from "./yaml-source.ts";
 
 /**
  * The gateway's configuration with defaults filled in, paths absolute (relative ones count from the file's folder),
@@ -25,7 +25,7 @@ export function parseConfig(text: string, file: string): Config {
 
 /** Reads and checks the file. Throws ConfigError. */
 export function loadConfig(path: string): Config {
-  return parseConfig(readSource(path), path);
+  return parseConfig(readSource(path, NO_CONFIG_HINT), path);
 }
 
 /** Pure; `input` has passed the checks. */

@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { openYaml, readSource } from "./yaml-source.ts";
+import { NO_CONFIG_HINT, openYaml, readSource } from "./yaml-source.ts";
 
 export const DEFAULT_RUNTIME_DIR = "/run/booth-gateway";
 
@@ -8,7 +8,7 @@ export const DEFAULT_RUNTIME_DIR = "/run/booth-gateway";
  * keep anybody from asking an agent that runs. Throws ConfigError where the file can't be read.
  */
 export function runtimeDirOf(file: string): string {
-  const { data } = openYaml(readSource(file), file);
+  const { data } = openYaml(readSource(file, NO_CONFIG_HINT), file);
   const given: unknown = typeof data === "object" && data !== null ? Reflect.get(data, "runtime_dir") : undefined;
   return resolve(dirname(resolve(file)), typeof given === "string" ? given : DEFAULT_RUNTIME_DIR);
 }

@@ -1,3 +1,4 @@
+import { entriesOf } from "../core/derive/entries.ts";
 import type { Installation } from "../core/derive/installation.ts";
 import type { BayState, DeriveState, RevisionState } from "../core/derive/state.ts";
 import { tagWithRole } from "../core/derive/roles.ts";
@@ -25,6 +26,7 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
     raw: raws.length === 0 ? null : raws.join("/"),
     ...cyclesOf(state, nowMs),
     run_open: state.bays.some(({ run }) => run !== null),
+    filter_entries: entriesOf(state, nowMs),
     open_incidents: Object.keys(state.incidents).length,
     filters: filtersOf(state),
     firmware_version: firmware.entered?.version ?? null,

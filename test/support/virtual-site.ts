@@ -3,7 +3,6 @@ import type { HttpClient } from "../../src/cloud/http.ts";
 import { createServiceApi } from "../../src/cloud/service-api.ts";
 import { findProfile } from "../../src/config/profile.ts";
 import { createServiceTime } from "../../src/agent/service-time.ts";
-import { correctedNow, syncedOffset } from "../../src/core/derive/clock.ts";
 import type { DeriveState } from "../../src/core/derive/state.ts";
 import { LinkError, type LinkErrorKind } from "../../src/core/link-error.ts";
 import { parametersOf } from "../../src/core/parameters.ts";
@@ -12,7 +11,7 @@ import type { Profile } from "../../src/core/types/profile.ts";
 import type { BoothSummary } from "../../src/core/types/summary.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { wireNameOf } from "../../src/core/wire-names.ts";
-import type { Clock, Driver, Logger, ServiceLink, Tail, ServiceTime } from "../../src/ports.ts";
+import type { AgentControl, Clock, Driver, Logger, ServiceLink, Tail, ServiceTime } from "../../src/ports.ts";
 import { summaryOf } from "../../src/report/summary.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
@@ -24,6 +23,7 @@ import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/p
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import { seededRandom } from "./seeded-random.ts";
+import { STATE_VIEW } from "./state-view.ts";
 import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
 import { PROVISION_KEY, SERIAL, virtualService, type Facility, type VirtualService } from "./virtual-service.ts";
 
@@ -64,6 +64,8 @@ export interface VirtualSite {
   readonly lines: readonly string[];
   /** Starts an agent on what the last one left behind. */
   start(): Promise<Agent>;
+  /** What people ask of the agent that runs. */
+  control(): AgentControl;
   /** SIGTERM: what was read is committed. */
   stop(): Promise<void>;
   /** kill -9: nothing more of the present agent is carried out; store and tail stay as they are. */
@@ -150,12 +152,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         heartbeat_interval_ms: 60_000,
         broker_url: null,
         backlog_rate: options.backlog_rate ?? null,
-        view: {
-          summaryOf: nowAndThen(options.summary_interval_ms ?? 0),
-          parametersIn: (state) => (state as DeriveState).parameters,
-          now: (state, at) => correctedNow(state as DeriveState | undefined, at),
-          syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
-        },
+        view: { ...STATE_VIEW, summaryOf: nowAndThen(options.summary_interval_ms ?? 0) },
         wireName: wireNameOf,
         secrets: { firstKey: () => PROVISION_KEY },
         api: createServiceApi({ http, clock: own, random, service_time, agentVersion: "0.0.0", hardwareId: "virtual" }),
@@ -195,6 +192,10 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     service,
     lines,
     start,
+    control() {
+      if (process === null) throw new Error("no agent runs");
+      return process.agent;
+    },
     kill,
     cutPower() {
       kill();

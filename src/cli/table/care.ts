@@ -18,6 +18,18 @@ export const CARE_TABLE = [
     exits: { 78: "there is a mistake" },
   },
   {
+    name: "doctor",
+    summary: "run every check there is, and end with what to do, in order",
+    operands: [],
+    options: AGENT,
+    notes: [
+      "Configuration, profiles, rights of files, disk, store, systemd unit, agent, clock, PLCs, service, broker, certificates, versions. It changes nothing.",
+      "PLCs are asked only where no agent runs, which holds their connections. As root it sees more than as a member of the group.",
+    ],
+    examples: ["doctor"],
+    exits: { 0: "nothing is broken", 1: "something is; what to do is told" },
+  },
+  {
     name: "store",
     summary: "the store as a whole: check, salvage, export, import, backup",
     operands: [

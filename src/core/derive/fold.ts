@@ -1,10 +1,10 @@
 import type { LogRecord, Reading, Stored } from "../types/record.ts";
 import type { EpochMs } from "../types/units.ts";
-import { enterService, undoService } from "./changes.ts";
 import type { Instant } from "./clock.ts";
 import { checkStep, moveClock, placeOf, reclock } from "./clock.ts";
 import { cover } from "./coverage.ts";
 import { checkCross, passConflicts } from "./cross-checks.ts";
+import { takeEntry, undoEntry } from "./entries.ts";
 import { reportRemovals } from "./filters.ts";
 import { finishInstant, passTime } from "./gaps.ts";
 import { writeHours } from "./hours.ts";
@@ -80,10 +80,10 @@ function apply(fold: Fold): void {
       applyParameters(fold, record.value);
       break;
     case "f":
-      enterService(fold, record, record.seq);
+      takeEntry(fold, record);
       break;
     case "x":
-      undoService(fold, record);
+      undoEntry(fold, record);
       break;
     case "e":
       reportEvent(fold, record);

@@ -128,8 +128,9 @@ export function absorb(earlier: Installation, later: Installation): void {
     earlier.overuse_cycles += later.cycles;
   }
   const [before, since] = [usedMinutes(earlier), usedMinutes(later)];
-  if (earlier.plc !== null && later.plc !== null && before !== null && since !== null) {
-    earlier.plc = { offset: before + since - later.plc.value, value: later.plc.value };
+  if (earlier.plc !== null && before !== null && since !== null) {
+    const { value } = later.plc ?? earlier.plc;
+    earlier.plc = { offset: before + since - value, value };
   }
   earlier.pressure.drops = [...earlier.pressure.drops, ...later.pressure.drops].slice(-3);
   earlier.removed_at = null;

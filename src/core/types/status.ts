@@ -145,7 +145,11 @@ export interface AgentStatus {
   readonly boot: string;
   /** Not synced: nobody vouched for the time yet, so what is shown is unsure and nothing is sent. offset_ms: true time minus the box's wall clock. */
   readonly clock: { readonly synced: boolean; readonly offset_ms: Milliseconds | null };
-  readonly service: LinkStatus & { readonly url: string };
+  readonly service: LinkStatus & {
+    readonly url: string;
+    /** Where readings go: as the service's record names it, else the configuration; null: neither does. */
+    readonly broker_url: string | null;
+  };
   readonly booths: readonly BoothStatus[];
   readonly disabled: readonly DisabledBooth[];
   /** Of the OPC UA links and of the service's. A server's is known from its first connection on. */

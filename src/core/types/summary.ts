@@ -1,4 +1,5 @@
 import type { FilterType, Mode } from "./booth.ts";
+import type { FilterEntry } from "./entry.ts";
 import type { EpochMs } from "./units.ts";
 
 export interface FilterSummary {
@@ -22,6 +23,8 @@ export interface BoothSummary {
   /** The PLC's own counter; null: it has none. */
   readonly cycles_total: number | null;
   readonly run_open: boolean;
+  /** People's entries of filter changes, oldest first. */
+  readonly filter_entries: readonly FilterEntry[];
   /** Validation incidents that aren't resolved. */
   readonly open_incidents: number;
   readonly filters: Readonly<Partial<Record<FilterType, FilterSummary>>>;
