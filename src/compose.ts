@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { startAgent, type Agent, type AgentParts } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
 import { firstKeyOf } from "./agent/first-key.ts";
+import { patientIdentity } from "./agent/patient-identity.ts";
 import { createServiceTime } from "./agent/service-time.ts";
 import { serveSocket } from "./api/server.ts";
 import type { ReportRequest } from "./api/report-request.ts";
@@ -40,7 +41,6 @@ import { openSecrets, ownFile } from "./platform/secrets.ts";
 import type { Clock, Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
 import { recordHash } from "./wire/hash.ts";
-import { lockFolder } from "./store/lock.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
 import { openStoreThread } from "./store/thread.ts";
@@ -86,11 +86,14 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   const notify = systemdNotify(io.environment);
   const service_time = createServiceTime();
   const { http, mqtt } = waysTo(config.service, { clock, service_time, log });
-  const lock = lockFolder(config.data_dir);
-  const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
+  const standbyDir = join(config.runtime_dir, "standby");
+  const thread = openStoreThread({ dataDir: config.data_dir, standbyDir, budget: budgetOf(config.store) });
+  const { store, rebuilds } = thread;
+  const identity = patientIdentity({ identity: thread.identity, clock, log }, io.signal);
+  // The answer says that the folder is ours: only then may the tail be touched, which another agent may be writing.
+  const { gateway_id } = await identity.gateway();
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
-  const { gateway_id } = await identity.gateway();
   const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
   const links = linksOf({ clock, log, dir: config.data_dir, keeperOf: await holeKeepers({ identity, log }, booths) });
   await loadDrivers(booths);
@@ -142,7 +145,6 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
     await reports.close();
     await store.close();
     tail.close();
-    lock.release();
   }
 }
 

@@ -82,7 +82,6 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   };
   const find = (id: BoothId): Booth => boothIn(booths, id);
   const { desk, rotation } = commandsOf({ ...parts, service, news }, () => booths.map(provisioning));
-  for (const booth of booths) await preseed(provisioning(booth), booth);
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const acquiring = [...Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id).values()].map((sharing) =>
@@ -96,6 +95,8 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     ),
   );
   const delivering = [
+    // Not waited for: a disk that refuses the row mustn't keep the polls back.
+    ...booths.map((booth) => preseed(provisioning(booth), booth)),
     syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), rename, news, desk, rotation }, both),
     desk.run(both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
