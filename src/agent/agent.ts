@@ -12,11 +12,13 @@ import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth
 import type { LinkBoothParts } from "./link-parts.ts";
 import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
+import { createPulse } from "./pulse.ts";
 import { reportLoop } from "./report-loop.ts";
 import { statusOf } from "./status.ts";
 import { syncLoop } from "./sync-loop.ts";
+import { watchdogLoop } from "./watchdog-loop.ts";
 
-export interface AgentParts extends Omit<BoothParts, "news"> {
+export interface AgentParts extends Omit<BoothParts, "news" | "pulse"> {
   readonly version: string;
   readonly service_url: string;
   readonly heartbeat_interval_ms: Milliseconds;
@@ -44,12 +46,13 @@ export interface Agent extends AgentControl {
 /** Starts every loop; they end when the signal aborts. */
 export async function startAgent(parts: AgentParts, signal: AbortSignal): Promise<Agent> {
   const news = createBell(parts.clock);
+  const pulse = createPulse(parts.clock);
   const service: ServiceBoard = { link: linkDown(parts.clock.wall(), "not connected yet") };
   const { gateway_id } = await parts.identity.gateway();
   const started_at = parts.clock.wall();
   tellDisabled(parts);
   const booths: Booth[] = [];
-  for (const setup of parts.booths) booths.push(await openBooth({ ...parts, news }, setup));
+  for (const setup of parts.booths) booths.push(await openBooth({ ...parts, news, pulse }, setup));
   const provisioning = (booth: Booth): ProvisionParts => ({
     ...parts,
     service,
@@ -68,12 +71,14 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     return booth;
   };
   for (const booth of booths) await preseed(provisioning(booth), booth);
+  const boards = booths.map(({ board }) => board);
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const acquiring = [...Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id).values()].map((sharing) =>
     linkLoop(
       {
         ...parts,
+        turned: pulse.loop(`poll of ${sharing.map(({ setup }) => setup.config.id).join(" and ")}`),
         probe_ms: () => Math.max(...sharing.map(({ setup }) => setup.probe_ms?.() ?? 0)),
         booths: sharing.map((booth) => onLink(booth, news)),
       },
@@ -81,7 +86,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     ),
   );
   const delivering = [
-    syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), rename, news }, both),
+    syncLoop({ ...parts, service, booths: boards, rename, news, turned: pulse.loop("sync") }, both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
     ...booths.map((booth) =>
       reportLoop(
@@ -99,10 +104,11 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     ),
     ...booths.map((booth) => followService(booth, { news, signal: both })),
     clockLoop({ ...parts, booths }, both),
+    watchdogLoop({ ...parts, pulse, service, boards }, both),
   ];
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();
-  const statusNow = { ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) };
+  const statusNow = { ...parts, gateway_id, started_at, service, boards };
   return { ...controlOf(parts, (id) => provisioning(find(id))), status: () => statusOf(statusNow), finished };
 }
 

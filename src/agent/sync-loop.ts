@@ -17,6 +17,7 @@ import type {
 import { isOver, type Bell } from "./bell.ts";
 import { stillDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { heartbeatOf, helloOf } from "./hello.ts";
+import { TURN_MS, type Turned } from "./pulse.ts";
 import { pump } from "./pump.ts";
 
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
@@ -40,6 +41,8 @@ export interface SyncParts {
   readonly rename: (board: BoothBoard, from: Seq) => Promise<void>;
   /** Rings after each commit, each provisioning step, each change of a link. */
   readonly news: Bell;
+  /** Absent: nobody watches over the loop. */
+  readonly turned?: Turned;
 }
 
 /** Owns the session with the service: connects, sends every bound booth's stream, and begins anew after any failure. */
@@ -49,12 +52,14 @@ export async function syncLoop(parts: SyncParts, signal: AbortSignal): Promise<v
     attempt = 0;
   };
   while (!isOver(signal)) {
+    parts.turned?.(TURN_MS);
     try {
       await oneSession(parts, signal, proven);
     } catch (error) {
       if (isOver(signal)) break;
       const wait = fullJitter(attempt, RETRY, () => parts.random.next());
       serviceIsDown(parts, { error, attempt: ++attempt, wait });
+      parts.turned?.(wait + TURN_MS);
       await parts.clock.sleep(wait, signal).catch(() => undefined);
     }
   }
@@ -65,6 +70,7 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => v
   const account = await accountOf(parts);
   if (account === null) {
     await letGo(parts);
+    parts.turned?.(Number.POSITIVE_INFINITY);
     return parts.news.wait(signal);
   }
   const started = parts.clock.mono();
@@ -194,6 +200,7 @@ async function heartbeats(parts: SyncParts, { session, booths }: Running, signal
     const now = booths.map(heartbeatOf);
     const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0, hours_to_full: 0 })));
     const due = parts.heartbeat_interval_ms - (parts.clock.mono() - saidAt);
+    parts.turned?.(Math.max(0, due) + TURN_MS);
     if (text !== said || due <= 0) {
       said = text;
       saidAt = parts.clock.mono();
