@@ -34,7 +34,11 @@ module.exports = {
     allow(own("src/cli"), [report, wire, ports, config, core, own("src/cli")], []),
     allow(config, [core, config], ["zod", "yaml"]),
     allow(own("src/platform"), [core, ports, own("src/platform")], ["pino"]),
-    allow("^src/(main\\.(ts|cjs)|compose\\.ts|reports-worker\\.ts)$", [own("src")], []),
+    allow(
+      "^src/(main\\.(ts|cjs)|commands\\.ts|compose(-page)?\\.ts|(reports|certificate)-worker\\.ts)$",
+      [own("src")],
+      [],
+    ),
     {
       from: { path: "^simulators/" },
       to: {
@@ -48,7 +52,7 @@ module.exports = {
     ...["wire", "drivers", "store", "cloud", "agent", "api", "cli", "config", "platform"].map((name) =>
       nodeCore(own(`src/${name}`)),
     ),
-    nodeCore("^src/(main|compose|reports-worker)\\.(ts|cjs)$"),
+    nodeCore("^src/(main|commands|compose(-page)?|(reports|certificate)-worker)\\.(ts|cjs)$"),
     nodeCore("^simulators/"),
   ],
   options: {

@@ -1,40 +1,24 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline/promises";
 import { startAgent, type Agent, type AgentParts } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
 import { createServiceTime } from "./agent/service-time.ts";
-import { serveSocket, type MoreServices } from "./api/server.ts";
+import { serveSocket } from "./api/server.ts";
+import type { ReportRequest } from "./api/report-request.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
-import { checkCommand } from "./cli/check.ts";
-import { CommandError, EXIT, type Io } from "./cli/command.ts";
-import { detectCommand } from "./cli/detect.ts";
-import { dispatch } from "./cli/dispatch.ts";
-import { durationsCommand } from "./cli/durations.ts";
-import { explainCommand } from "./cli/explain.ts";
-import { filtersCommand } from "./cli/filters.ts";
-import { historyCommand } from "./cli/history.ts";
-import { rebuildCommand } from "./cli/rebuild.ts";
-import { planCommand } from "./cli/plan.ts";
-import { probeCommand } from "./cli/probe.ts";
-import { provisionCommand } from "./cli/provision.ts";
-import { recordCommand } from "./cli/record.ts";
-import { releaseCommand } from "./cli/release.ts";
-import { runCommand } from "./cli/run.ts";
-import { schemasCommand } from "./cli/schemas.ts";
-import { storeCommand } from "./cli/store.ts";
-import { statusCommand } from "./cli/status.ts";
-import { tagsCommand } from "./cli/tags.ts";
+import type { Io } from "./cli/command.ts";
 import { createHttpClient } from "./cloud/http.ts";
-import { createMqttLink } from "./cloud/mqtt-link.ts";
+import { createMqttLink, type MqttLinkParts } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
+import { clientCertificateIn } from "./cloud/tls.ts";
+import { openPage, type PageParts } from "./compose-page.ts";
 import type { ReadyBooth, RefusedBooth, UsableConfig } from "./config/usable.ts";
 import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
 import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
 import { budgetOf } from "./core/storage.ts";
 import { plcAddress } from "./core/plc-address.ts";
-import type { BoothConfig } from "./core/types/config.ts";
+import type { BoothConfig, ServiceConfig } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
@@ -42,16 +26,15 @@ import { holeKeepers } from "./drivers/modbus/hole-keeper.ts";
 import { modbusLinks } from "./drivers/modbus/links.ts";
 import { opcuaLibrary } from "./drivers/opcua/library.ts";
 import { opcuaPki, type OpcuaPki } from "./drivers/opcua/pki.ts";
-import { driverTools } from "./drivers/tools.ts";
 import { ownLinkDriver } from "./drivers/own-link.ts";
 import { clockFromFile, systemClock } from "./platform/clock.ts";
-import { createLogger, STDERR } from "./platform/logger.ts";
+import { createLogger } from "./platform/logger.ts";
+import { rememberingLog } from "./platform/log-ring.ts";
 import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
-import { firstKey } from "./platform/secrets.ts";
+import { firstKey, ownFile } from "./platform/secrets.ts";
 import type { Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
-import { storeFiles } from "./store/files.ts";
 import { lockFolder } from "./store/lock.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
@@ -64,62 +47,6 @@ function versionOf(file: URL): string {
   return version;
 }
 
-/** The command line. Sets the process's exit code; never rejects. */
-export async function main(argv: readonly string[]): Promise<void> {
-  const io = terminalIo();
-  const tools = driverTools({ wall: () => Date.now(), log: createLogger("error", STDERR) });
-  const program = {
-    name: "booth-gateway",
-    summary: "edge gateway agent for paint and spray booths",
-    version: VERSION,
-    commands: [
-      runCommand(runAgent),
-      provisionCommand,
-      releaseCommand,
-      statusCommand,
-      durationsCommand,
-      historyCommand,
-      filtersCommand,
-      explainCommand,
-      rebuildCommand,
-      checkCommand,
-      planCommand(tools),
-      tagsCommand(tools),
-      detectCommand(tools),
-      probeCommand(tools),
-      storeCommand(storeFiles(() => Date.now())),
-      recordCommand(tools),
-      schemasCommand,
-    ],
-  };
-  process.exitCode = await dispatch(program, argv, io);
-}
-
-function terminalIo(): Io {
-  const stopping = new AbortController();
-  const stop = (): void => stopping.abort(new CommandError("stopped", EXIT.ok));
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
-  // Started by another program over a channel: without that program nobody would ever stop us.
-  if (process.connected) process.once("disconnect", stop);
-  return {
-    out: (text) => void process.stdout.write(text),
-    err: (text) => void process.stderr.write(text),
-    isTerminal: process.stdout.isTTY,
-    ask: async (question) => {
-      if (!process.stdin.isTTY) return null;
-      const lines = createInterface({ input: process.stdin, output: process.stderr });
-      try {
-        return await lines.question(question);
-      } finally {
-        lines.close();
-      }
-    },
-    environment: process.env,
-    signal: stopping.signal,
-  };
-}
-
 const STATE_VIEW: AgentParts["view"] = {
   summaryOf: (state, now) => summaryOf(state as DeriveState, now),
   parametersIn: (state) => (state as DeriveState).parameters,
@@ -128,19 +55,20 @@ const STATE_VIEW: AgentParts["view"] = {
 };
 
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
-async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Promise<void> {
+export async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Promise<void> {
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
   const random = systemRandom();
-  const log = createLogger(config.log_level);
+  const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
   const notify = systemdNotify(io.environment);
+  const service_time = createServiceTime();
   const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
   const http = createHttpClient({ baseUrl: config.service.url, ...ca });
+  const mqtt = createMqttLink({ clock, service_time, log, agentVersion: VERSION, ...ca, ...clientOf(config.service) });
   const lock = lockFolder(config.data_dir);
   const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
   const { gateway_id } = await identity.gateway();
-  const service_time = createServiceTime();
   const key = firstKey(config.service, io.environment);
   const wall = (): EpochMs => clock.wall();
   const links: Links = {
@@ -171,20 +99,17 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
       wireName: wireNameOf,
       secrets: { firstKey: () => key },
       api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
-      link: createMqttLink({ clock, service_time, agentVersion: VERSION, ...ca }),
+      link: mqtt,
       booths: booths.map((booth) => setupOf(booth, links)),
-      certificates: () => links.pki.certificates(),
+      certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
       disabled: refused.map(disabledOf),
     },
     io.signal,
   );
   try {
     const socket = join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME);
-    await serveUntilFinished(
-      agent,
-      { socket, services: { reports: (request) => reports.ask(request), rebuilds } },
-      log,
-    );
+    const more = { reports: (request: ReportRequest) => reports.ask(request), rebuilds, log: lines };
+    await serveUntilFinished(agent, { socket, config, clock, log, more });
   } finally {
     notify.stopping();
     http.close();
@@ -195,18 +120,28 @@ async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Prom
   }
 }
 
+/** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */
+function clientOf({
+  client_certificate_file,
+  client_key_file,
+}: ServiceConfig): Pick<MqttLinkParts, "client_certificate"> {
+  if (client_certificate_file === undefined || client_key_file === undefined) return {};
+  return { client_certificate: clientCertificateIn(client_certificate_file, ownFile(client_key_file)) };
+}
+
 async function serveUntilFinished(
   agent: Agent,
-  { socket, services }: { readonly socket: string; readonly services: MoreServices },
-  log: Logger,
+  { socket, ...parts }: PageParts & { readonly socket: string },
 ): Promise<void> {
-  const server = await serveSocket(socket, agent, services);
+  const { log } = parts;
+  const page = await openPage(agent, parts);
+  const server = await serveSocket(socket, agent, page.services);
   log.info({ event: "started", socket, version: VERSION }, `agent ${VERSION} is running`);
   try {
     await agent.finished;
     log.info({ event: "stopped" }, "agent has stopped; everything read is committed");
   } finally {
-    server.closeAllConnections();
+    page.close();
     server.close();
   }
 }

@@ -2,11 +2,14 @@
  * What the agent needs of the world, as types only. Whoever composes it (src/main.ts, or a test under virtual time)
  * passes the real thing in.
  */
+import type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount, Refusal, Terms } from "./core/types/delivery.ts";
 import type { StageSpan } from "./core/derive/tail.ts";
+import type { ServiceLinkError } from "./core/service-link-error.ts";
 import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
+import type { BoothCounts, LiveReading } from "./core/types/live.ts";
 import type { RebuildProgress } from "./core/types/rebuild.ts";
-import type { Confirmation, Leaving, StreamLabel } from "./core/types/provisioning.ts";
-import type { AgentStatus, StorageStatus } from "./core/types/status.ts";
+import type { Confirmation, Leaving } from "./core/types/provisioning.ts";
+import type { AgentStatus, BacklogStatus, RefusedRecords, StorageStatus } from "./core/types/status.ts";
 import type { Claim, Reported, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
 import type { Sample } from "./core/types/sample.ts";
 import type { TakenEntry } from "./core/types/taken.ts";
@@ -138,10 +141,19 @@ export interface Store {
   /** Records from seq on up to sendable_seq, in seq order, at most `limit`; facts among them. A hole was given up. */
   read(stream: StreamId, from: Seq, limit: number): Promise<readonly Placed[]>;
   /**
+   * The first parameter and clock records from seq on up to `end`, without those that wait for a sync, and up to where was
+   * looked: a call looks at some hundred rows at most.
+   */
+  terms(stream: StreamId, from: Seq, end: Seq): Promise<Terms>;
+  /**
    * Moves the acked cursor forward; never back. The one call that is not durable at once: it rides with the next
    * commit, or the next close, because a lost ack costs a resend and each commit costs flash.
    */
   ack(stream: StreamId, upTo: Seq): Promise<StreamInfo>;
+  /** The service will never take those records: they are kept aside with its reasons. Durable when it resolves; again: no change. */
+  setAside(stream: StreamId, refusals: readonly Refusal[]): Promise<RefusedRecords>;
+  /** What was set aside of the stream. */
+  refused(stream: StreamId): Promise<RefusedRecords>;
   /** Sets the acked cursor back before `from`: those records go again, to whoever they belong to. Durable when it resolves. */
   resend(stream: StreamId, from: Seq): Promise<StreamInfo>;
   info(stream: StreamId): Promise<StreamInfo>;
@@ -223,57 +235,14 @@ export interface ServiceApi {
   ): Promise<ServiceAnswer<ServiceRecord>>;
 }
 
-export interface LinkAccount {
-  readonly gateway_id: string;
-  readonly credential: string;
-  /** mqtt:// on loopback, mqtts:// or wss:// else. */
-  readonly url: string;
-  readonly client_id: string;
-  readonly username: string;
-  readonly topic_prefix: string;
-  /** Whose word counts as delivered: the service's ack, or the broker's where the service gives none. */
-  readonly confirmed_by: "service" | "broker";
-}
-
-/** What became of one batch. `keep`: not known to be stored, send it again. */
-export type BatchOutcome =
-  | {
-      readonly kind: "acked";
-      readonly rejected: readonly { readonly seq: Seq; readonly reason: string }[];
-      /** The service has the stream without a hole up to here, which may be more than is known of here. */
-      readonly held_seq: Seq;
-    }
-  | { readonly kind: "conflict"; readonly seq: Seq }
-  | { readonly kind: "keep"; readonly reason: string };
-
-export interface HelloBooth {
-  readonly stream: StreamId;
-  readonly serial: string;
-  readonly generation: number;
-  readonly oldest_seq: Seq;
-  readonly newest_seq: Seq;
-  readonly predecessor: StreamLabel["predecessor"];
-  readonly config_revision: number;
-}
-
-export interface BoothHeartbeat {
-  readonly stream: StreamId;
-  readonly serial: string;
-  readonly generation: number;
-  readonly firmware_version: string | null;
-  readonly plc_program: string | null;
-  readonly plc_program_revision: string | null;
-  readonly link: "up" | "down";
-  readonly mode: string;
-  readonly waiting_records: number;
-  /** Until records must be given up if none of them is acked; null: not known yet. */
-  readonly hours_to_full: number | null;
-}
+export type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount, Refusal, Terms } from "./core/types/delivery.ts";
 
 /** One connected session. It never reconnects by itself; when `closed` resolves, it is over. */
 export interface LinkSession {
+  /** Where the broker was reached. */
+  readonly url: string;
   /** Resolves, with the reason, when the session has ended for whatever cause. */
-  readonly closed: Promise<string>;
+  readonly closed: Promise<ServiceLinkError>;
   hello(booths: readonly HelloBooth[]): Promise<void>;
   heartbeat(booths: readonly BoothHeartbeat[]): Promise<void>;
   /** Consecutive records of one boot and one clock offset. Resolves with the service's own ack, never with the broker's. */
@@ -284,17 +253,22 @@ export interface LinkSession {
 }
 
 export interface ServiceLink {
-  /** Connects once; rejects with an Error that says why in words. */
+  /** Connects once, looking the broker's name up anew; rejects with a ServiceLinkError. */
   connect(account: LinkAccount, signal: AbortSignal): Promise<LinkSession>;
 }
 
 /** What people can ask of the running agent. */
 export interface AgentControl {
   status(): AgentStatus;
+  /** What each tag of the booth said last, taken and perhaps not yet durable. Throws for an unknown booth. */
+  readings(booth: BoothId): readonly LiveReading[];
+  counts(): readonly BoothCounts[];
   /** A serial number as typed and normalised; confirmed where somebody vouches for it at once. Rejects for an unknown booth. */
   enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
   /** The confirm card was compared. Rejects for an unknown booth. */
   confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
+  /** What waits for the service, by booth. */
+  backlog(): Promise<readonly BacklogStatus[]>;
   /** Gives the booth up, once what was recorded so far is delivered; at once where the serial was wrong. Rejects for an unknown booth. */
   leave(booth: BoothId, leaving: Pick<Leaving, "to" | "reason">): Promise<void>;
 }

@@ -15,7 +15,8 @@ agent between them. Stopped and started again it goes on where it was.
   --speed N         simulated seconds per second, 1 to 1000 (default ${DEFAULTS.speed})
   --scenario NAME   the booth's story (default ${DEFAULTS.scenario}); --list shows all
   --data DIR        where everything is kept (default ./${DEFAULTS.data})
-  --port N          first of four ports: service HTTP, MQTT, PLC, service admin (default ${DEFAULTS.port}); 0: any free ones
+  --port N          first of five ports: service HTTP, MQTT, PLC, service admin, the gateway's page
+                    (default ${DEFAULTS.port}); 0: any free ones
   --seed N          same seed, same story (default ${DEFAULTS.seed})
   --list            list the scenarios
   --help            this text
@@ -73,7 +74,7 @@ function readOptions(argv: readonly string[]) {
 async function play(options: Options, io: SiteIo): Promise<void> {
   const speed = numberOf("speed", options.speed, { min: 1, max: 1000 });
   const scenario = scenarioOf(options.scenario);
-  const first = numberOf("port", options.port, { min: 0, max: 65_532, whole: true });
+  const first = numberOf("port", options.port, { min: 0, max: 65_531, whole: true });
   const seed = numberOf("seed", options.seed, { min: 0, max: Number.MAX_SAFE_INTEGER, whole: true });
   const folder = openFolder(options.data);
   const screen = createScreen({ out: io.out, tz: scenario.tz });
@@ -90,7 +91,7 @@ async function play(options: Options, io: SiteIo): Promise<void> {
 
 function portsFrom(first: number): SitePorts {
   const port = (index: number): number => (first === 0 ? 0 : first + index);
-  return { http: port(0), mqtt: port(1), modbus: port(2), admin: port(3) };
+  return { http: port(0), mqtt: port(1), modbus: port(2), admin: port(3), page: port(4) };
 }
 
 function scenarioOf(name: string): Scenario {

@@ -5,6 +5,7 @@ export interface GatewayConfigInput {
   readonly folder: SiteFolder;
   readonly serviceUrl: string;
   readonly modbusPort: number;
+  readonly pagePort: number;
   readonly serial: string;
   readonly tz: string;
   readonly speed: number;
@@ -23,11 +24,20 @@ function pollAt(speed: number): Record<"fast" | "slow", { poll_interval_ms: numb
 }
 
 /** The configuration that the site's agent starts with: an ordinary one, but for the clock. */
-export function gatewayConfig({ folder, serviceUrl, modbusPort, serial, tz, speed }: GatewayConfigInput): string {
+export function gatewayConfig({
+  folder,
+  serviceUrl,
+  modbusPort,
+  pagePort,
+  serial,
+  tz,
+  speed,
+}: GatewayConfigInput): string {
   const config = {
     data_dir: folder.gateway,
     runtime_dir: folder.runtime,
     clock_file: folder.clockFile,
+    page: { port: pagePort, lan_port: 0 },
     service: { url: serviceUrl, api_key_file: folder.keyFile },
     booths: [
       {

@@ -26,6 +26,7 @@ export interface SitePorts {
   readonly mqtt: number;
   readonly modbus: number;
   readonly admin: number;
+  readonly page: number;
 }
 
 export interface SiteOptions {
@@ -132,6 +133,7 @@ function writeConfig({ options, memory, service, plc }: Site): void {
       folder,
       serviceUrl: service.url,
       modbusPort: plc.port,
+      pagePort: options.ports.page,
       serial: memory.serial,
       tz: options.scenario.tz,
       speed: options.speed,

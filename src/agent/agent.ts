@@ -1,9 +1,11 @@
 import { serialTagOf } from "../core/plc-identity.ts";
 import type { KnownCertificate } from "../core/certificates.ts";
 import type { Mode } from "../core/types/booth.ts";
+import type { BoothCounts } from "../core/types/live.ts";
 import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
 import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
+import { backlogOf } from "./backlog.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
@@ -53,25 +55,20 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   tellDisabled(parts);
   const booths: Booth[] = [];
   for (const setup of parts.booths) booths.push(await openBooth({ ...parts, news, pulse }, setup));
+  const boards = booths.map(({ board }) => board);
   const provisioning = (booth: Booth): ProvisionParts => ({
     ...parts,
     service,
     board: booth.board,
-    others: booths.map(({ board }) => board).filter((board) => board !== booth.board),
+    others: boards.filter((board) => board !== booth.board),
     news,
   });
   const rename = ({ booth, info }: BoothBoard, from_seq: Seq): Promise<void> => {
     const name = { from_seq, stream: info.stream, id: parts.random.uuid() };
     return applyEvent(provisioning(find(booth)), { kind: "renamed", name });
   };
-  const find = (id: BoothId): Booth => {
-    const booth = booths.find(({ board }) => board.booth === id);
-    if (booth === undefined)
-      throw new Error(`no booth ${id} is configured here: ${booths.map(({ board }) => board.booth).join(", ")}`);
-    return booth;
-  };
+  const find = (id: BoothId): Booth => boothIn(booths, id);
   for (const booth of booths) await preseed(provisioning(booth), booth);
-  const boards = booths.map(({ board }) => board);
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const acquiring = [...Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id).values()].map((sharing) =>
@@ -109,14 +106,32 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();
   const statusNow = { ...parts, gateway_id, started_at, service, boards };
-  return { ...controlOf(parts, (id) => provisioning(find(id))), status: () => statusOf(statusNow), finished };
+  return {
+    ...controlOf(parts, (id) => provisioning(find(id))),
+    status: () => statusOf(statusNow),
+    readings: (id) => find(id).watch.readings(parts.clock.mono()),
+    counts: () => booths.map(countsOf),
+    backlog: () => Promise.all(booths.map(({ board }) => backlogOf(board, parts.store))),
+    finished,
+  };
+}
+
+function boothIn(booths: readonly Booth[], id: BoothId): Booth {
+  const booth = booths.find(({ board }) => board.booth === id);
+  if (booth !== undefined) return booth;
+  throw new Error(`no booth ${id} is configured here: ${booths.map(({ board }) => board.booth).join(", ")}`);
+}
+
+function countsOf({ board, watch }: Booth): BoothCounts {
+  const open_incidents = board.summary?.open_incidents ?? 0;
+  return { booth: board.booth, ...watch.counts(), commits: board.commits, open_incidents };
 }
 
 /** What people ask of a booth's provisioning enters as events. */
 function controlOf(
   { random }: AgentParts,
   provisioning: (id: BoothId) => ProvisionParts,
-): Omit<AgentControl, "status"> {
+): Omit<AgentControl, "status" | "readings" | "counts" | "backlog"> {
   return {
     async enterSerial(id, serial, said) {
       const booth = provisioning(id);
@@ -145,7 +160,7 @@ function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
 }
 
 function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {
-  const { setup, board, intake } = booth;
+  const { setup, board, intake, watch } = booth;
   const serial = serialTagOf(setup.profile);
   return {
     ...setup,
@@ -153,6 +168,7 @@ function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothPar
     booth: setup.config.id,
     groups: setup.parameters.groups,
     intake,
+    watch,
     status: () => board.plc,
     setStatus: (status) => {
       board.plc = status;

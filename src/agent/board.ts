@@ -1,5 +1,5 @@
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
-import type { LinkStatus, StorageStatus } from "../core/types/status.ts";
+import type { LinkStatus, RefusedRecords, StorageStatus } from "../core/types/status.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
 import type { BoothId, EpochMs, Milliseconds, Serial } from "../core/types/units.ts";
 import type { StreamInfo } from "../ports.ts";
@@ -16,6 +16,8 @@ export interface BoothBoard {
   look_again: boolean;
   /** sync loop: a session speaks for the booth, and acks may still come. */
   in_session: boolean;
+  /** sync loop: what the service will never take */
+  refused: RefusedRecords;
   /** link loop */
   plc: LinkStatus;
   /** link loop: the serial number that the PLC shows */
@@ -26,6 +28,8 @@ export interface BoothBoard {
   state: unknown;
   summary: BoothSummary | null;
   taken: number;
+  /** Since the start. */
+  commits: number;
   pending: number;
   last_commit_at: EpochMs | null;
   commit_ms: Milliseconds | null;

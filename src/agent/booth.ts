@@ -16,6 +16,7 @@ import type { Bell } from "./bell.ts";
 import { linkDown, type BoothBoard } from "./board.ts";
 import { createCommitter, type Committer } from "./committer.ts";
 import { createIntake, type Intake } from "./intake.ts";
+import { createPollWatch, type PollWatch } from "./poll-watch.ts";
 import type { Pulse } from "./pulse.ts";
 
 /** A booth as configured, with what its profile and the box's file make of it. */
@@ -65,6 +66,7 @@ export interface Booth {
   readonly board: BoothBoard;
   readonly intake: Intake;
   readonly committer: Committer;
+  readonly watch: PollWatch;
   /** Logs the parameters now in force where they differ from the last logged ones. */
   logParameters(): void;
   /** Logs what a look at the clocks brought. Returns it in words; null: nothing. */
@@ -116,7 +118,8 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
   const clock = openClock(parts, { board, intake, leftover });
   logParameters();
   tellDamagedTail(tail, intake);
-  return { setup, board, intake, committer, logParameters, ...clock };
+  const watch = createPollWatch(setup.profile);
+  return { setup, board, intake, committer, watch, logParameters, ...clock };
 }
 
 async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoard> {
@@ -130,12 +133,14 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     turn: Promise.resolve(),
     look_again: false,
     in_session: false,
+    refused: await parts.store.refused(info.stream),
     plc: linkDown(parts.clock.wall(), "not connected yet"),
     shows_serial: null,
     info,
     state: await parts.store.state(info.stream),
     summary: null,
     taken: 0,
+    commits: 0,
     pending: 0,
     last_commit_at: null,
     commit_ms: null,
@@ -172,6 +177,7 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
         board.state = state;
         board.summary = parts.view.summaryOf(state, parts.view.now(state, clock));
         board.pending = committer.pending();
+        board.commits += 1;
         board.last_commit_at = clock.wall();
         board.commit_ms = result.commit_ms;
         tellFacts(parts.log, board.booth, result.facts);

@@ -1,4 +1,5 @@
 import { cutBatches } from "../core/batches.ts";
+import type { LaneName } from "../core/lanes.ts";
 import type { Placed } from "../core/types/record.ts";
 import type { Seq } from "../core/types/units.ts";
 import type { Store, StreamInfo } from "../ports.ts";
@@ -6,13 +7,43 @@ import type { Store, StreamInfo } from "../ports.ts";
 /** Records read from the store at a time: two batches' worth, so that the window can be filled from one read. */
 const READ_LIMIT = 1_000;
 
-/** Reads one lane of a log batch by batch. */
-export interface LaneReader {
-  /** The batch behind `after`, of records up to `end` at most. Rejects where the store has none, though it should. */
-  next(after: Seq, end: Seq): Promise<readonly Placed[]>;
+/** What of a lane goes next. */
+export interface LaneBatch {
+  readonly batch: readonly Placed[];
+  /** The seqs that it stands for; those before its first record were given up. */
+  readonly from: Seq;
+  readonly to: Seq;
 }
 
-export function laneReader({ store, info }: { readonly store: Store; readonly info: () => StreamInfo }): LaneReader {
+/** Reads one lane of a log batch by batch. */
+export interface LaneReader {
+  /** The batch behind `after`, of records up to `end` at most; without any record: nothing of the lane up to `to`. */
+  next(after: Seq, end: Seq): Promise<LaneBatch>;
+}
+
+interface ReaderParts {
+  readonly store: Store;
+  readonly info: () => StreamInfo;
+}
+
+export function laneReaders(parts: ReaderParts): Readonly<Record<LaneName, LaneReader>> {
+  return { terms: termsReader(parts), live: logReader(parts), backlog: logReader(parts) };
+}
+
+/** Parameters and clocks alone. */
+function termsReader({ store, info }: ReaderParts): LaneReader {
+  return {
+    async next(after, end) {
+      const { records, looked_to } = await store.terms(info().stream, after + 1, end);
+      const [batch = []] = cutBatches(records);
+      const [first, last] = [batch[0], batch.at(-1)];
+      return { batch, from: first?.seq ?? after + 1, to: last?.seq ?? looked_to };
+    },
+  };
+}
+
+/** Everything. Rejects where the store has no record behind `after`, though it should. */
+function logReader({ store, info }: ReaderParts): LaneReader {
   let ready: (readonly Placed[])[] = [];
   return {
     async next(after, end) {
@@ -23,9 +54,10 @@ export function laneReader({ store, info }: { readonly store: Store; readonly in
       }
       // Another name of the log may begin where this one was read beyond.
       const batch = (ready.shift() ?? []).filter(({ seq }) => seq <= end);
-      if (batch.length === 0)
+      const last = batch.at(-1);
+      if (last === undefined)
         throw new Error(`the store has no record from seq ${(after + 1).toString()} on, though it should`);
-      return batch;
+      return { batch, from: after + 1, to: last.seq };
     },
   };
 }

@@ -63,12 +63,14 @@ export function linkBooth(tools: LinkTools, parts: LinkBoothParts): LinkBooth {
   };
   const failed = (error: LinkError, wait: Milliseconds): void => {
     life.attempt++;
+    parts.watch?.failed();
     life.retry_at = clock.mono() + wait;
     tellDown(tools, parts, { error, attempt: life.attempt, wait });
   };
   const answered = (group: string, samples: readonly Sample[]): void => {
     const mono = clock.mono();
     const foreign = parts.intake.answered(group, samples);
+    parts.watch?.answered(group, samples, mono);
     life.attempt = 0;
     life.retry_at = null;
     life.refusals = withPoll(life.refusals, group, samples);

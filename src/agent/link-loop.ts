@@ -31,7 +31,9 @@ export async function linkLoop(parts: LinkParts, signal: AbortSignal): Promise<v
       const wait = turn.at - clock.mono();
       parts.turned?.(Math.max(0, wait) + TURN_MS);
       if (wait > 0) await clock.sleep(wait, signal).catch(() => undefined);
-      if (!isOver(signal)) await take(booths, booth, { group: turn.group, signal });
+      if (isOver(signal)) break;
+      if (turn.group !== null) parts.booths[turn.booth]?.watch?.began(Math.max(0, clock.mono() - turn.at));
+      await take(booths, booth, { group: turn.group, signal });
     }
   } finally {
     await Promise.all(booths.map((booth) => booth.close()));

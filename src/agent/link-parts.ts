@@ -3,6 +3,7 @@ import type { LinkStatus } from "../core/types/status.ts";
 import type { Milliseconds } from "../core/types/units.ts";
 import type { Clock, Driver, Logger, Random } from "../ports.ts";
 import type { Intake } from "./intake.ts";
+import type { PollWatch } from "./poll-watch.ts";
 
 export interface LinkTools {
   readonly clock: Clock;
@@ -21,6 +22,8 @@ export interface LinkBoothParts {
   readonly identity_group?: string;
   readonly status: () => LinkStatus;
   readonly setStatus: (status: LinkStatus) => void;
+  /** Whoever shows polls to people; absent: nobody does. */
+  readonly watch?: PollWatch;
   /** After a failure the device is left alone for so long, beside the back-off. */
   readonly settle_ms?: () => Milliseconds;
   /** The device closes connections that rest for so long. */

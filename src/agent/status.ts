@@ -33,12 +33,17 @@ export function statusOf(parts: StatusParts): AgentStatus {
     started_at: parts.started_at,
     boot: parts.clock.boot,
     clock: clockStatusOf(parts.service_time.offset()),
-    service: { ...parts.service.link, url: parts.service_url },
+    service: { ...parts.service.link, url: parts.service_url, broker_url: brokerOf(parts) },
     booths: parts.boards.map((board) => boothStatusOf(board, parts)),
     disabled: (parts.disabled ?? []).map((booth) => ({ ...booth, since: parts.started_at })),
     certificates: (parts.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
     loss_window_ms: parts.commit_interval_ms,
   };
+}
+
+function brokerOf({ boards, broker_url }: StatusParts): string | null {
+  const named = boards.map(({ row }) => row.record?.mqtt?.url ?? null).find((url) => url !== null);
+  return named ?? broker_url;
 }
 
 function clockStatusOf(offset_ms: Milliseconds | null): AgentStatus["clock"] {
@@ -58,18 +63,26 @@ function boothStatusOf(board: BoothBoard, { view, clock, broker_url }: StatusPar
       generation: row.generation,
       delivery: isPlain(row) ? (broker_url === null ? "none" : "broker") : "service",
       booth_id: row.record?.booth_id ?? null,
+      account_id: row.record?.account_id ?? null,
       account: row.record?.account_name ?? null,
+      facility_id: row.record?.facility_id ?? null,
+      hw_configuration: row.record?.hw_configuration ?? null,
+      created_at: row.record?.created_at ?? null,
       facility: row.record?.facility_name ?? null,
+      brand: row.record?.brand_name ?? null,
+      model: row.record?.model_number ?? null,
       reason: row.reason,
       advice: row.advice,
     },
     plc: { ...board.plc, address: board.address, shows_serial: board.shows_serial },
     time,
+    tz: (board.state === undefined ? null : view.parametersIn(board.state)?.tz) ?? "UTC",
     now: board.state === undefined ? null : view.summaryOf(board.state, time),
     log: {
       taken: board.taken,
       newest_seq: info.newest_seq,
       acked_seq: info.acked_seq,
+      refused: board.refused,
       pending: board.pending,
       last_commit_at: board.last_commit_at,
       commit_ms: board.commit_ms,

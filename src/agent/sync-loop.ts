@@ -1,36 +1,33 @@
 import { fullJitter } from "../core/backoff.ts";
 import { isPlain, speaksFor } from "../core/provisioning.ts";
+import { ServiceLinkError } from "../core/service-link-error.ts";
+import { retryAfter, type EndedSession } from "../core/session-retry.ts";
 import { labelOf } from "../core/stream-label.ts";
 import type { Milliseconds, Seq, StreamId } from "../core/types/units.ts";
 import type {
-  Clock,
   Identity,
   LinkAccount,
   LinkSession,
-  Logger,
   Random,
+  Refusal,
   Secrets,
   ServiceLink,
   Store,
   StreamInfo,
 } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
-import { stillDown, type BoothBoard, type ServiceBoard } from "./board.ts";
+import type { BoothBoard } from "./board.ts";
 import { heartbeatOf, helloOf } from "./hello.ts";
 import { TURN_MS, type Turned } from "./pulse.ts";
 import { pump } from "./pump.ts";
+import { serviceIsDown, serviceIsUp, type ServiceNews } from "./service-news.ts";
 
-const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
-
-export interface SyncParts {
-  readonly clock: Clock;
+export interface SyncParts extends ServiceNews {
   readonly random: Random;
-  readonly log: Logger;
   readonly store: Store;
   readonly identity: Identity;
   readonly link: ServiceLink;
   readonly secrets: Secrets;
-  readonly service: ServiceBoard;
   readonly booths: readonly BoothBoard[];
   readonly heartbeat_interval_ms: Milliseconds;
   /** Where the service's record names no broker. */
@@ -45,28 +42,49 @@ export interface SyncParts {
   readonly turned?: Turned;
 }
 
+/** What is known of the sessions of late. */
+interface Tries {
+  /** Sessions that failed in a row. */
+  attempt: number;
+  /** Mono at which the present session began; null: it hasn't. */
+  began: Milliseconds | null;
+  /** Something was acked in it. */
+  proven: boolean;
+}
+
 /** Owns the session with the service: connects, sends every bound booth's stream, and begins anew after any failure. */
 export async function syncLoop(parts: SyncParts, signal: AbortSignal): Promise<void> {
-  let attempt = 0;
-  const proven = (): void => {
-    attempt = 0;
-  };
+  const tries: Tries = { attempt: 0, began: null, proven: false };
   while (!isOver(signal)) {
     parts.turned?.(TURN_MS);
     try {
-      await oneSession(parts, signal, proven);
+      await oneSession(parts, signal, tries);
     } catch (error) {
       if (isOver(signal)) break;
-      const wait = fullJitter(attempt, RETRY, () => parts.random.next());
-      serviceIsDown(parts, { error, attempt: ++attempt, wait });
+      const failure = asLinkError(error);
+      const { backoff, attempt } = retryAfter(endedSession(parts, tries, failure));
+      const wait = fullJitter(attempt, backoff, () => parts.random.next());
+      tries.attempt = attempt + 1;
+      serviceIsDown(parts, { error: failure, attempt: tries.attempt, wait });
       parts.turned?.(wait + TURN_MS);
       await parts.clock.sleep(wait, signal).catch(() => undefined);
     }
   }
 }
 
+function asLinkError(error: unknown): ServiceLinkError {
+  if (error instanceof ServiceLinkError) return error;
+  return new ServiceLinkError("closed", error instanceof Error ? error.message : String(error), error);
+}
+
+function endedSession({ clock }: SyncParts, tries: Tries, { fault }: ServiceLinkError): EndedSession {
+  const lasted_ms = tries.began === null ? 0 : clock.mono() - tries.began;
+  return { attempt: tries.attempt, proven: tries.proven, lasted_ms, fault };
+}
+
 /** One session from connect to its end; waits first until there is a booth to speak for. Throws the reason of the end. */
-async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => void): Promise<void> {
+async function oneSession(parts: SyncParts, signal: AbortSignal, tries: Tries): Promise<void> {
+  Object.assign(tries, { began: null, proven: false });
   const account = await accountOf(parts);
   if (account === null) {
     await letGo(parts);
@@ -75,6 +93,7 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => v
   }
   const started = parts.clock.mono();
   const session = await parts.link.connect(account, signal);
+  tries.began = parts.clock.mono();
   try {
     const booths = spokenFor(parts);
     for (const board of booths) {
@@ -82,7 +101,10 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, proven: () => v
       await renewName(parts, board);
     }
     await session.hello(booths.map(helloOf));
-    serviceIsUp(parts, { url: account.url, took_ms: parts.clock.mono() - started });
+    serviceIsUp(parts, { url: session.url, took_ms: tries.began - started });
+    const proven = (): void => {
+      tries.proven = true;
+    };
     await runSession(parts, { session, booths, proven }, signal);
   } finally {
     await session.close();
@@ -111,7 +133,6 @@ async function runSession(parts: SyncParts, { session, booths, proven }: Session
         clock: parts.clock,
         store: parts.store,
         backlog_rate: parts.backlog_rate,
-        log: parts.log,
         session,
         generation: board.row.generation ?? 0,
         news: parts.news,
@@ -121,16 +142,13 @@ async function runSession(parts: SyncParts, { session, booths, proven }: Session
           proven();
           acked(parts, board, info.acked_seq);
         },
-        refused: () => {
-          board.look_again = true;
-          parts.news.ring();
-        },
+        refused: (refusals) => setAside(parts, board, refusals),
         conflict: (seq) => parts.rename(board, seq),
       },
       both,
     );
   });
-  const closed = session.closed.then((reason) => Promise.reject(new Error(reason)));
+  const closed = session.closed.then((reason) => Promise.reject(reason));
   const work = [
     closed,
     heartbeats(parts, { session, booths }, both),
@@ -155,6 +173,18 @@ function acked(parts: SyncParts, board: BoothBoard, acked_seq: number): void {
     );
   }
   board.info = { ...board.info, acked_seq: Math.max(board.info.acked_seq, acked_seq) };
+  parts.news.ring();
+}
+
+/** What the service will never take is kept here, told of, and holds nothing up. */
+async function setAside(parts: SyncParts, board: BoothBoard, refusals: readonly Refusal[]): Promise<void> {
+  board.refused = await parts.store.setAside(board.info.stream, refusals);
+  const { seq = 0, reason = "" } = refusals[0] ?? {};
+  const more = refusals.length === 1 ? "" : ` and ${(refusals.length - 1).toString()} more`;
+  const text = `${board.booth}: the service will never take record ${seq.toString()}${more}: ${reason}; kept aside`;
+  parts.log.error({ event: "refused", booth: board.booth, seq, records: refusals.length, reason }, text);
+  // Its record of the booth may say why.
+  board.look_again = true;
   parts.news.ring();
 }
 
@@ -249,33 +279,10 @@ async function accountOf(parts: SyncParts): Promise<LinkAccount | null> {
     gateway_id,
     credential,
     url,
+    ws_url: mqtt?.ws_url ?? null,
     client_id: mqtt?.client_id ?? gateway_id,
     username: mqtt?.username ?? gateway_id,
     topic_prefix: mqtt?.topic_prefix ?? `bg/v1/${gateway_id}`,
     confirmed_by: isPlain(bound.row) ? "broker" : "service",
   };
-}
-
-function serviceIsUp(parts: SyncParts, session: { url: string; took_ms: number }): void {
-  parts.service.link = { kind: "up", since: parts.clock.wall() };
-  parts.log.info({ event: "service_up", ...session }, `service link is up at ${session.url}`);
-  parts.news.ring();
-}
-
-function serviceIsDown(parts: SyncParts, failure: { error: unknown; attempt: number; wait: number }): void {
-  const reason = failure.error instanceof Error ? failure.error.message : String(failure.error);
-  const now = parts.clock.wall();
-  const before = parts.service.link;
-  parts.service.link = stillDown(before, {
-    kind: "down",
-    since: now,
-    reason,
-    advice: "nothing to do: readings are kept and sent when the link is back",
-    attempt: failure.attempt,
-    next_try_at: now + failure.wait,
-  });
-  if (before.kind === "up" || before.reason !== reason) {
-    parts.log.warn({ event: "service_down", reason }, `service link is down: ${reason}`);
-  }
-  parts.news.ring();
 }

@@ -1,7 +1,8 @@
 import { localRebuildShape } from "../wire/local.ts";
 
 import type { AgentControl, Rebuilds } from "../ports.ts";
-import { bad, boothOf, jsonOf, type LocalAnswer, type LocalRequest } from "./routes.ts";
+import { jsonOf } from "./json-body.ts";
+import { bad, boothOf, type LocalAnswer, type LocalRequest } from "./routes.ts";
 
 /** POST /rebuild starts a rebuild (202, or 409 with the reason), GET /rebuild tells how the last one stands. */
 export async function routeRebuild(

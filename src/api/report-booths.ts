@@ -7,11 +7,21 @@ import { stateOf, type Source } from "../report/source.ts";
 import { utilization } from "../report/utilization.ts";
 import { minutesOf } from "../wire/minutes.ts";
 import { envelopeOf, utilizationBody } from "../wire/reports.ts";
+import { selected } from "../wire/list-query.ts";
 import { boothBody, filterOptionsBody, latestUpdateItem, statusSummaryBody } from "../wire/reports-fleet.ts";
 import { pagingParams, windowParams } from "../wire/reports-query.ts";
 import { zoneOf } from "../report/rules.ts";
 import type { LocalBooth } from "./local-booth.ts";
 import type { ReportRequest } from "./report-request.ts";
+
+const UPDATE_NAMES =
+  "booth_id serial_number last_reading_at last_received_at connectivity_status firmware_version plc_program_revision".split(
+    " ",
+  );
+const BOOTH_NAMES =
+  "id external_id serial_number name status account_id account_name facility_id created_at bay_count brand_name burner_size height length model_number motor_size width plc_program plc_program_revision firmware_version last_firmware_update last_program_update connectivity_status last_active_mode last_updated_at total_runtime".split(
+    " ",
+  );
 
 type SourceOf = (stream: string) => Source;
 
@@ -20,7 +30,11 @@ export const FLEET: Readonly<Record<string, (request: ReportRequest, sourceOf: S
   "/api/booths": listOf,
   "/api/booths/latest_updates": (request, sourceOf) =>
     envelopeOf(
-      request.booths.map((booth) => latestUpdateItem(booth, lastReadingAt(sourceOf(booth.stream)))),
+      selected(
+        request.booths.map((booth) => latestUpdateItem(booth, lastReadingAt(sourceOf(booth.stream)))),
+        request.query,
+        UPDATE_NAMES,
+      ),
       pagingParams(request.query, { allowAll: true }),
     ),
   "/api/booths/booth_status_summary": ({ booths }) => statusSummaryBody(booths),
@@ -28,7 +42,7 @@ export const FLEET: Readonly<Record<string, (request: ReportRequest, sourceOf: S
 };
 
 /** The booth and all that it ever ran. */
-export function boothAnswer(booth: LocalBooth, source: Source): object {
+export function boothAnswer(booth: LocalBooth, source: Source): ReturnType<typeof boothBody> {
   return boothBody(booth, runtime(source, { start: 0, end: source.now_ms }).runtime_ms);
 }
 
@@ -38,11 +52,13 @@ function listOf(request: ReportRequest, sourceOf: SourceOf): object {
   const found = request.booths.filter(
     ({ serial, booth }) => (serial ?? "").includes(search) || booth.toUpperCase().includes(search),
   );
-  const page = envelopeOf(found, pagingParams(request.query, { allowAll: true }));
-  const data = page.data.map((booth) => {
-    const source = sourceOf(booth.stream);
-    return { ...boothAnswer(booth, source), ...included(source, request, includes) };
-  });
+  const answers = found.map((booth) => ({ booth, ...boothAnswer(booth, sourceOf(booth.stream)) }));
+  const chosen = selected(answers, request.query, BOOTH_NAMES);
+  const page = envelopeOf(chosen, pagingParams(request.query, { allowAll: true }));
+  const data = page.data.map(({ booth, ...answer }) => ({
+    ...answer,
+    ...included(sourceOf(booth.stream), request, includes),
+  }));
   return { ...page, data };
 }
 

@@ -4,6 +4,7 @@ import { validationIncidents } from "../report/incidents.ts";
 import { revisionHistory } from "../report/revisions.ts";
 import { history, historyPage, latestValues, latestValuesBefore } from "../report/values.ts";
 import { coverageOf, type FigureCoverage, type Source } from "../report/source.ts";
+import { selected } from "../wire/list-query.ts";
 import { envelopeOf } from "../wire/reports.ts";
 import {
   csvLine,
@@ -19,6 +20,7 @@ import { openWindowParams, pagingParams, tagsParam, timeParam, windowParams } fr
 import type { BoothAsk, ReportRequest, Told } from "./report-request.ts";
 import { findBooth } from "./local-booth.ts";
 
+const INCIDENT_NAMES = "id booth_id tag_name reason first_seen_at last_seen_at resolved_at severity".split(" ");
 const EVER: Window = { start: 0, end: Number.MAX_SAFE_INTEGER };
 
 /** Operations on what a booth's records say, by the last part of their path. */
@@ -76,5 +78,5 @@ export function incidentsBody(request: ReportRequest, sourceOf: (stream: string)
   const items = booths.flatMap(({ stream, booth_id }) =>
     validationIncidents(sourceOf(stream), window).map((incident) => incidentItem(booth_id, incident)),
   );
-  return envelopeOf(items, pagingParams(query, { allowAll: true }));
+  return envelopeOf(selected(items, query, INCIDENT_NAMES), pagingParams(query, { allowAll: true }));
 }

@@ -4,6 +4,7 @@ import { stateOf, type Source } from "../report/source.ts";
 import { coverageBody } from "../wire/reports.ts";
 import { provisioningBody } from "../wire/reports-fleet.ts";
 import { QueryError } from "../wire/reports-query.ts";
+import { decoded } from "./decoded.ts";
 import { EXPLAIN } from "./explain.ts";
 import { findBooth } from "./local-booth.ts";
 import { boothAnswer, FLEET } from "./report-booths.ts";
@@ -73,13 +74,4 @@ function failed(status: number, error: string): ReportAnswer {
 
 function serviceOnly(path: string): ReportAnswer {
   return failed(501, `the box doesn't serve ${path}: ask the service`);
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    // Not a percent-encoding: taken as it is, it names nothing.
-    return part;
-  }
 }

@@ -1,7 +1,12 @@
 import { WRONG_SERIAL } from "../core/provisioning.ts";
 import { normaliseSerial } from "../core/serial.ts";
 import type { AgentControl } from "../ports.ts";
-import { localClaimShape, localConfirmShape, localReleaseShape } from "../wire/local.ts";
+import { decoded } from "./decoded.ts";
+import { jsonOf } from "./json-body.ts";
+import { localClaimShape, localConfirmShape, localReleaseShape, localUpdateShape } from "../wire/local.ts";
+import { operationOf } from "../wire/operations.ts";
+import { provisioningBody } from "../wire/reports-fleet.ts";
+import { findBooth, localBooths } from "./local-booth.ts";
 
 export interface LocalRequest {
   readonly method: string;
@@ -11,14 +16,14 @@ export interface LocalRequest {
 
 export interface LocalAnswer {
   readonly status: number;
+  /** A string goes as it is, anything else as JSON. */
   readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** What the agent's socket answers; errors are `{error}` as at the service. */
 export async function routeOf(request: LocalRequest, control: AgentControl): Promise<LocalAnswer> {
   switch (`${request.method} ${request.path}`) {
-    case "GET /status":
-      return { status: 200, body: control.status() };
     case "POST /api/booths_provisioning":
       return enterSerial(request.body, control);
     case "POST /confirm":
@@ -26,6 +31,7 @@ export async function routeOf(request: LocalRequest, control: AgentControl): Pro
     case "POST /release":
       return release(request.body, control);
     default:
+      if (operationOf(request.method, request.path)?.method === "PUT") return giveUp(request, control);
       return { status: 404, body: { error: `there is no ${request.method} ${request.path} here` } };
   }
 }
@@ -47,7 +53,7 @@ async function enterSerial(text: string, control: AgentControl): Promise<LocalAn
     };
   }
   await control.enterSerial(booth, serial, parsed.data.confirm ?? null);
-  return { status: 202, body: { booth, serial_number: serial } };
+  return { status: 202, body: recordOf(control, booth) };
 }
 
 async function confirm(text: string, control: AgentControl): Promise<LocalAnswer> {
@@ -70,6 +76,24 @@ async function release(text: string, control: AgentControl): Promise<LocalAnswer
   return { status: 202, body: { booth } };
 }
 
+/** As the service's own operation takes it: the booth is given up by its serial number. */
+async function giveUp({ path, body }: LocalRequest, control: AgentControl): Promise<LocalAnswer> {
+  const parsed = localUpdateShape.safeParse(jsonOf(body));
+  if (!parsed.success) return bad("status is released or decommissioned; the other fields are the service's");
+  const serial = normaliseSerial(decoded(path.split("/").at(-1) ?? ""));
+  const found = control.status().booths.find((one) => one.serial !== null && one.serial === serial);
+  if (found === undefined) return { status: 404, body: { error: "no booth of this box has that serial number" } };
+  const { status: to, reason = "given up on the spot" } = parsed.data;
+  await control.leave(found.booth, { to, reason });
+  return { status: 202, body: recordOf(control, found.booth) };
+}
+
+/** The record in the service's shape, as far as the box knows it. */
+function recordOf(control: AgentControl, booth: string): unknown {
+  const found = findBooth(localBooths(control.status()), booth);
+  return found === undefined ? null : provisioningBody(found);
+}
+
 /** The serial number that the booth is bound under, where it is another one. */
 function boundElsewhere(control: AgentControl, booth: string, serial: string): string | null {
   const now = control.status().booths.find((one) => one.booth === booth);
@@ -86,13 +110,4 @@ export function boothOf(control: AgentControl, named: string | undefined): strin
 
 export function bad(error: string): LocalAnswer {
   return { status: 400, body: { error } };
-}
-
-export function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // Not JSON is an expected input: the shape refuses undefined.
-    return undefined;
-  }
 }

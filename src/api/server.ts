@@ -1,30 +1,47 @@
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createPlain, type Server, type ServerOptions } from "node:http";
+import { createServer as createTls } from "node:https";
+import type { ListenOptions } from "node:net";
 import { dirname } from "node:path";
-import type { AgentControl, Rebuilds } from "../ports.ts";
-import { routeRebuild } from "./rebuild-route.ts";
-import { sendReport, type AskReport } from "./report-route.ts";
-import { routeOf, type LocalAnswer } from "./routes.ts";
+import type { Socket } from "node:net";
+import type { AgentControl } from "../ports.ts";
+import { handlerOf, type Entrance } from "./handler.ts";
+import { createLiveFeed } from "./live.ts";
+import { createRate } from "./rate.ts";
+import type { MoreServices, Services } from "./services.ts";
 
-const MAX_BODY_BYTES = 16_384;
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
+const KEEP_ALIVE_MS = 10_000;
+const MAX_HEADER_BYTES = 8_192;
+/** Connections at once; each costs memory before it has said who it is. */
+const MAX_CONNECTIONS = 100;
 /** sun_path of Linux holds 108 bytes with its end. */
 const MAX_SOCKET_PATH = 107;
+/** From this machine: one that asks in a loop must not take the processor from the polls. */
+const LOOPBACK_RATE = { per_s: 500, burst: 1_000 };
+const LAN_RATE = { per_s: 20, burst: 150 };
 
-/** What the socket serves beside the agent itself; what is absent answers 501. */
-export interface MoreServices {
-  readonly reports?: AskReport;
-  readonly rebuilds?: Rebuilds;
+const OPTIONS: ServerOptions = {
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  maxHeaderSize: MAX_HEADER_BYTES,
+};
+
+/** A running listener. */
+export interface Listener {
+  /** 0: a unix socket. */
+  readonly port: number;
+  /** Ends every connection, event streams too. */
+  close(): void;
 }
-
-type Services = MoreServices & { readonly control: AgentControl };
 
 /**
  * The agent's socket: who may open it (its group) may ask anything, no key needed. Rejects where the path is too long for a
  * socket, or the folder can't be written.
  */
-export async function serveSocket(path: string, control: AgentControl, more: MoreServices = {}): Promise<Server> {
+export async function serveSocket(path: string, control: AgentControl, more: MoreServices = {}): Promise<Listener> {
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH) {
     throw new Error(
       `${path} is too long for a socket (${MAX_SOCKET_PATH.toString()} bytes at most): set runtime_dir to a shorter path`,
@@ -32,55 +49,81 @@ export async function serveSocket(path: string, control: AgentControl, more: Mor
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
   rmSync(path, { force: true });
-  const server = createServer(
-    { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
-    (request, response) => {
-      void answer(request, response, { ...more, control });
-    },
-  );
+  const entrance = { way: "socket", own_names: noNames, allow: () => true } as const;
+  const listener = await serve({ ...more, control }, { entrance, listen: { path } });
+  chmodSync(path, 0o660);
+  return listener;
+}
+
+/** The page and the local API for this machine alone. Rejects where the port is taken. */
+export function serveLoopback(port: number, services: Services): Promise<Listener> {
+  const entrance = { way: "loopback", own_names: noNames, allow: rateOf(LOOPBACK_RATE) } as const;
+  return serve(services, { entrance, listen: { host: "127.0.0.1", port } });
+}
+
+export interface LanOptions {
+  readonly port: number;
+  readonly key: string;
+  readonly cert: string;
+  readonly own_names: () => ReadonlySet<string>;
+}
+
+/** The same on every network of the box, encrypted. Rejects where the port is taken. */
+export function serveLan({ port, key, cert, own_names }: LanOptions, services: Services): Promise<Listener> {
+  const entrance = { way: "lan", own_names, allow: rateOf(LAN_RATE) } as const;
+  return serve(services, { entrance, listen: { port }, tls: { key, cert } });
+}
+
+interface Serving {
+  readonly entrance: Omit<Entrance, "feed">;
+  readonly listen: ListenOptions;
+  readonly tls?: { readonly key: string; readonly cert: string };
+}
+
+async function serve(services: Services, { entrance, listen, tls }: Serving): Promise<Listener> {
+  const feed = createLiveFeed(services.control);
+  const handler = handlerOf(services, { ...entrance, feed });
+  const server =
+    tls === undefined
+      ? createPlain(OPTIONS, handler)
+      : createTls({ ...OPTIONS, ...tls, minVersion: "TLSv1.2" }, handler);
+  server.maxConnections = MAX_CONNECTIONS;
+  server.on("clientError", refuse);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(path, resolve);
+    server.listen(listen, resolve);
   });
-  chmodSync(path, 0o660);
-  return server;
+  return { port: portOf(server), close: () => close(server, feed) };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, services: Services): Promise<void> {
-  const { control, reports } = services;
-  const url = new URL(request.url ?? "/", "http://agent");
-  const isReport = request.method === "GET" && url.pathname.startsWith("/api/");
-  try {
-    if (isReport && reports !== undefined) await sendReport(response, url, { control, ask: reports });
-    else send(response, await outcomeOf(request, url, services));
-  } catch (error) {
-    // Half an answer can't be taken back: the connection ends, and its reader sees that it is not whole.
-    if (response.headersSent) response.destroy();
-    else send(response, { status: 500, body: { error: error instanceof Error ? error.message : String(error) } });
+function close(server: Pick<Server, "closeAllConnections" | "close">, feed: { close(): void }): void {
+  feed.close();
+  server.close();
+  server.closeAllConnections();
+}
+
+function portOf(server: Pick<Server, "address">): number {
+  const address = server.address();
+  return address === null || typeof address === "string" ? 0 : address.port;
+}
+
+/** What isn't HTTP, or too much of it, gets an answer of the usual shape. */
+function refuse(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
   }
+  const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  const body = `${JSON.stringify({ error: "that request can't be read" })}\n`;
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length.toString()}\r\nConnection: close\r\n\r\n${body}`,
+  );
 }
 
-function send(response: ServerResponse, { status, body }: LocalAnswer): void {
-  response.writeHead(status, { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-store" });
-  response.end(`${JSON.stringify(body)}\n`);
+function noNames(): ReadonlySet<string> {
+  return new Set();
 }
 
-async function outcomeOf(request: IncomingMessage, url: URL, services: Services): Promise<LocalAnswer> {
-  const body = await readBody(request);
-  if (body === null) return { status: 413, body: { error: `the body is over ${MAX_BODY_BYTES.toString()} bytes` } };
-  const call = { method: request.method ?? "GET", path: url.pathname, body };
-  if (call.path === "/rebuild") return routeRebuild(call, url.searchParams, services);
-  return routeOf(call, services.control);
-}
-
-/** The body as text; null where it is too large. */
-async function readBody(request: IncomingMessage): Promise<string | null> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+function rateOf(limit: typeof LAN_RATE): (address: string) => boolean {
+  return createRate(limit, () => performance.now());
 }

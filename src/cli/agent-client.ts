@@ -1,23 +1,22 @@
+import { existsSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
-import { loadUsable } from "../config/usable.ts";
 import { CommandError, EXIT, type Io, type Values } from "./command.ts";
+import { DEFAULT_CONFIG } from "./table/shared.ts";
 
-export const DEFAULT_CONFIG = "/etc/booth-gateway/gateway.yaml";
 const TIMEOUT_MS = 10_000;
 
-/** Options of every command that talks to the agent. */
-export const AGENT_OPTIONS = {
-  config: { value: "FILE", text: `the agent's configuration (default ${DEFAULT_CONFIG})` },
-  json: { value: "", text: "print one JSON document" },
-} as const;
-
 export const SOCKET_NAME = "agent.sock";
+const USUAL_SOCKET = "/run/booth-gateway/agent.sock";
 
-/** Where the agent's socket is: $RUNTIME_DIRECTORY, else runtime_dir of the configuration. */
-export function socketPath(values: Values, io: Io): string {
-  const runtime = io.environment["RUNTIME_DIRECTORY"] ?? loadUsable(configPath(values)).config.runtime_dir;
-  return join(runtime, SOCKET_NAME);
+/** Where the agent's socket is: $RUNTIME_DIRECTORY, else where the package puts it, else runtime_dir of the configuration. */
+export async function socketPath(values: Values, io: Io): Promise<string> {
+  const given = io.environment["RUNTIME_DIRECTORY"];
+  if (given !== undefined) return join(given, SOCKET_NAME);
+  if (values["config"] === undefined && existsSync(USUAL_SOCKET)) return USUAL_SOCKET;
+  // The YAML parser costs as much as all the rest of a command that asks the agent.
+  const { runtimeDirOf } = await import("../config/runtime-dir.ts");
+  return join(runtimeDirOf(configPath(values)), SOCKET_NAME);
 }
 
 export function configPath(values: Values): string {
@@ -43,8 +42,8 @@ function unavailable(socket: string, error: unknown): CommandError {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "EACCES") {
     return new CommandError(
-      `no right to open ${socket}: join the group that owns it, or use sudo`,
-      EXIT.unavailable,
+      `no right to open the agent's socket ${socket}: use sudo, or join the group that owns it ("usermod -aG booth-gateway USER", then log in anew)`,
+      EXIT.rights,
       error,
     );
   }

@@ -2,31 +2,18 @@ import type { ConfigError } from "../config/config-error.ts";
 import { inspectConfig, type UsableConfig } from "../config/usable.ts";
 import { plcAddress } from "../core/plc-address.ts";
 import { addressTable } from "./address-table.ts";
-import { AGENT_OPTIONS, configPath } from "./agent-client.ts";
-import { EXIT, type Command } from "./command.ts";
+import { configPath } from "./agent-client.ts";
+import { EXIT, type Run } from "./command.ts";
 
-export const checkCommand: Command = {
-  name: "check",
-  operands: "",
-  summary: "read configuration and profiles and say what is wrong with them; needs no agent",
-  options: {
-    ...AGENT_OPTIONS,
-    addresses: { value: "", text: "show what each Modbus tag's address was taken for, in every notation" },
-  },
-  notes: [
-    "A mistake is shown with file, line and column. Exit code 78: there is one. The agent leaves out a booth with a mistake",
-    "and runs the others; it refuses a file with a mistake outside the booths.",
-  ],
-  run({ values, io }) {
-    const path = configPath(values);
-    const usable = inspectConfig(path);
-    const errors = [...(usable.fatal === null ? [] : [usable.fatal]), ...usable.refused.map(({ error }) => error)];
-    if (values["json"] === true) io.out(`${JSON.stringify(jsonOf(path, usable), null, 2)}\n`);
-    else if (errors.length === 0) io.out(textOf(path, usable));
-    if (values["addresses"] === true && values["json"] !== true) io.out(addressesText(usable));
-    for (const error of errors) io.err(`${error.full()}\n`);
-    return Promise.resolve(errors.length === 0 ? EXIT.ok : EXIT.config);
-  },
+export const checkCommand: Run = ({ values, io }) => {
+  const path = configPath(values);
+  const usable = inspectConfig(path);
+  const errors = [...(usable.fatal === null ? [] : [usable.fatal]), ...usable.refused.map(({ error }) => error)];
+  if (values["json"] === true) io.out(`${JSON.stringify(jsonOf(path, usable), null, 2)}\n`);
+  else if (errors.length === 0) io.out(textOf(path, usable));
+  if (values["addresses"] === true && values["json"] !== true) io.out(addressesText(usable));
+  for (const error of errors) io.err(`${error.full()}\n`);
+  return Promise.resolve(errors.length === 0 ? EXIT.ok : EXIT.config);
 };
 
 function textOf(path: string, usable: UsableConfig): string {

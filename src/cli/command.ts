@@ -1,10 +1,12 @@
-import type { ParseArgsOptionsConfig } from "node:util";
-
 /** Where a command talks to people: standard output for what was asked, standard error for everything else. */
 export interface Io {
   out(text: string): void;
   err(text: string): void;
   readonly isTerminal: boolean;
+  /** Standard output is a terminal, and NO_COLOR isn't set. */
+  readonly colours: boolean;
+  /** One line on standard error, written over by the next and taken away by ""; unseen where that is no terminal. */
+  progress(text: string): void;
   /** Asks on the terminal; null where there is none. */
   ask(question: string): Promise<string | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -12,38 +14,67 @@ export interface Io {
   readonly signal: AbortSignal;
 }
 
-/** Option values as node:util's parseArgs gives them. */
+/** Option values: a text, true for a switch, undefined where it wasn't given. */
 export type Values = Readonly<Record<string, string | boolean | undefined>>;
 
-export interface Command {
-  readonly name: string;
-  /** What follows the name, e.g. "[SERIAL]". */
-  readonly operands: string;
-  readonly summary: string;
-  /** Each option with the word for its value ("" for a switch) and a sentence. */
-  readonly options: Readonly<Record<string, { readonly value: string; readonly text: string }>>;
-  /** Further lines of the command's help. */
-  readonly notes: readonly string[];
-  run(input: { readonly values: Values; readonly operands: readonly string[]; readonly io: Io }): Promise<number>;
+export interface Call {
+  readonly values: Values;
+  readonly operands: readonly string[];
+  readonly io: Io;
 }
 
-/** Exit codes of every command, as documented in --help. */
+/** Does what the command says and answers its exit code; throws a CommandError or ConfigError where it can't. */
+export type Run = (call: Call) => Promise<number>;
+
+/** A word after the command's name. */
+export interface OperandSpec {
+  /** As the usage shows it, e.g. SERIAL. */
+  readonly name: string;
+  readonly text: string;
+  readonly optional?: true;
+  /** The words that are allowed; absent: any. */
+  readonly choices?: Readonly<Record<string, string>>;
+}
+
+export interface OptionSpec {
+  /** The word for its value; "" for a switch. FILE and DIR are completed as such. */
+  readonly value: string;
+  readonly text: string;
+}
+
+/** All that help, manual page, completion and parser know of a command. */
+export interface CommandSpec {
+  readonly name: string;
+  readonly summary: string;
+  readonly operands: readonly OperandSpec[];
+  readonly options: Readonly<Record<string, OptionSpec>>;
+  /** Further sentences of the command's help. */
+  readonly notes: readonly string[];
+  readonly examples: readonly string[];
+  /** What an exit code means here, where that is more than EXIT_MEANINGS says. */
+  readonly exits?: Readonly<Record<number, string>>;
+}
+
+/** Exit codes of every command; 69, 77 and 78 as in sysexits.h. */
 export const EXIT = {
   ok: 0,
   failed: 1,
   usage: 2,
   unavailable: 69,
+  rights: 77,
   config: 78,
 } as const;
 
-export function parseOptions(command: Command): ParseArgsOptionsConfig {
-  const own = Object.entries(command.options).map(
-    ([name, option]) => [name, { type: option.value === "" ? "boolean" : "string" }] as const,
-  );
-  return { help: { type: "boolean", short: "h" }, ...Object.fromEntries(own) };
-}
+export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
+  [EXIT.ok]: "done",
+  [EXIT.failed]: "failed, or something is wrong",
+  [EXIT.usage]: "wrong usage",
+  [EXIT.unavailable]: "agent, PLC or service doesn't answer",
+  [EXIT.rights]: "no right to do that",
+  [EXIT.config]: "configuration error",
+};
 
-/** A failure that a person can act on: one sentence, and the exit code. */
+/** A failure that a person can act on: one sentence that says what to do, and the exit code. */
 export class CommandError extends Error {
   readonly exit: number;
   constructor(message: string, exit: number = EXIT.failed, cause?: unknown) {

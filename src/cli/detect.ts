@@ -1,53 +1,28 @@
 import { parseAddress, type TableAddress } from "../config/profile-address.ts";
 import { findProfile, SHIPPED_PROFILES } from "../config/profile.ts";
-import { candidateOf, DETECTABLE, NEAR, ordersFor, placesOf, rank, USUAL, widthOfType } from "../core/detect.ts";
+import { candidateOf, DETECTABLE, ordersFor, placesOf, rank, widthOfType } from "../core/detect.ts";
 import type { Candidate, Clues, DetectableType, OrderPair, Place, Ranked } from "../core/detect.ts";
 import { modbusAddressText } from "../core/modbus-address.ts";
 import type { ModbusAddress } from "../core/types/config.ts";
 import type { ModbusProfile, ModbusTag } from "../core/types/profile.ts";
-import { AGENT_OPTIONS } from "./agent-client.ts";
-import { CommandError, EXIT, type Command, type Io, type Values } from "./command.ts";
+import { CommandError, EXIT, type Io, type Run, type Values } from "./command.ts";
 import { candidatesText, findingOf, findingText } from "./detect-text.ts";
+import { print } from "./print.ts";
+import { MODBUS_PORT, USUAL_TYPES } from "./table/plc.ts";
 import { chosenBooth, numberOption, unreachable, type PlcTools, type ToolConnection } from "./plc-tools.ts";
 
 const TIMES = { connect_ms: 2500, answer_ms: 2000 } as const;
-const MODBUS_PORT = 502;
-/** Tried for an address of which nobody says the type. */
-const USUAL_TYPES: readonly DetectableType[] = ["float32", "uint32", "int32", "uint16", "int16"];
 
 /** `booth-gateway detect`: which address, type and order a manual means. */
-export function detectCommand(tools: PlcTools): Command {
-  return {
-    name: "detect",
-    operands: "TAG|ADDRESS",
-    summary: "read a value in all address bases and orders side by side and mark what fits; needs no agent",
-    options: {
-      ...AGENT_OPTIONS,
-      host: { value: "HOST", text: "the PLC (default: the booth's of the configuration)" },
-      port: { value: "PORT", text: `its Modbus TCP port (default the booth's, else ${MODBUS_PORT})` },
-      rtu: { value: "", text: "RTU frames over TCP at --host; a booth's own way, serial lines too, is known already" },
-      unit: { value: "N", text: "its unit id (default the booth's or the profile's, else 1)" },
-      booth: { value: "BOOTH", text: "whose profile has the tag, where the configuration has several booths" },
-      profile: { value: "NAME", text: "take the tag from this shipped profile, without a configuration" },
-      type: { value: "TYPE,...", text: `types to try (default the tag's, else ${USUAL_TYPES.join(",")})` },
-      expect: { value: "VALUE", text: "what the machine's own display shows now, in the tag's unit" },
-    },
-    notes: [
-      "ADDRESS is written as in a profile: 400001, 40001, 4x0001, holding:0, input:0x10.",
-      `With --expect the nearest value is marked, up to ${NEAR * 100} % off. Without it: registers not all zero, a value within the`,
-      `tag's min and max (else ${USUAL.least} to ${USUAL.most}); floats before integers, wide ones before narrow ones.`,
-      "Example: booth-gateway detect holding:28672 --host 192.0.2.10 --type float32 --expect 22.5",
-    ],
-    async run({ values, operands, io }) {
-      const wanted = wantedOf(values, operands[0]);
-      const candidates = await readAll(wanted, tools, io);
-      const ranked = rank(candidates, wanted.clues);
-      const finding = findingOf(ranked);
-      if (values["json"] === true) {
-        io.out(`${JSON.stringify({ device: wanted.device, finding, ranked: ranked.map(plain) }, null, 2)}\n`);
-      } else io.out(`${candidatesText(candidates, finding)}${findingText(finding, wanted.clues)}`);
-      return finding.best === null ? EXIT.failed : EXIT.ok;
-    },
+export function detectCommand(tools: PlcTools): Run {
+  return async ({ values, operands, io }) => {
+    const wanted = wantedOf(values, operands[0] ?? "");
+    const candidates = await readAll(wanted, tools, io);
+    const ranked = rank(candidates, wanted.clues);
+    const finding = findingOf(ranked);
+    const text = (): string => `${candidatesText(candidates, finding)}${findingText(finding, wanted.clues)}`;
+    print({ values, io }, { device: wanted.device, finding, ranked: ranked.map(plain) }, text);
+    return finding.best === null ? EXIT.failed : EXIT.ok;
   };
 }
 
@@ -75,8 +50,7 @@ interface Subject {
   readonly device: ModbusAddress | null;
 }
 
-function wantedOf(values: Values, operand: string | undefined): Wanted {
-  if (operand === undefined) throw new CommandError("name a tag or an address", EXIT.usage);
+function wantedOf(values: Values, operand: string): Wanted {
   const { at, tag, profile, unit, device } = subjectOf(values, operand);
   const { table, address } = at;
   if (table !== "holding" && table !== "input") {

@@ -1,115 +1,76 @@
-import { parseArgs } from "node:util";
 import { ConfigError } from "../config/config-error.ts";
-import { CommandError, EXIT, parseOptions, type Command, type Io, type Values } from "./command.ts";
-
-export interface Program {
-  readonly name: string;
-  readonly summary: string;
-  readonly version: string;
-  readonly commands: readonly Command[];
-}
+import { CommandError, EXIT, type CommandSpec, type Io } from "./command.ts";
+import { helpOf, overview } from "./help.ts";
+import { meant, parseCommand } from "./parse.ts";
+import { commandsOf, type Program } from "./program.ts";
 
 /** Finds the command, parses its options, runs it; every failure becomes a sentence on standard error and an exit code. */
 export async function dispatch(program: Program, argv: readonly string[], io: Io): Promise<number> {
   const [name, ...rest] = argv;
-  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-    const command = program.commands.find((one) => one.name === rest[0]);
-    io.out(name === "help" && command !== undefined ? helpOf(program, command) : overview(program));
-    return name === undefined ? EXIT.usage : EXIT.ok;
+  if (name === undefined) {
+    io.out(overview(program));
+    return EXIT.usage;
   }
+  if (name === "--help" || name === "-h" || name === "help") return help(program, rest[0], io);
   if (name === "--version") {
     io.out(`${program.version}\n`);
     return EXIT.ok;
   }
-  const command = program.commands.find((one) => one.name === name);
-  if (command === undefined) {
-    io.err(`${program.name}: there is no command "${name}"; ${program.name} --help lists them\n`);
-    return EXIT.usage;
-  }
-  return runCommand(program, { command, argv: rest }, io);
+  const command = commandsOf(program).find((one) => one.name === name);
+  return command === undefined ? unknown(program, name, io) : carryOut(program, { command, argv: rest }, io);
 }
 
-async function runCommand(
+function help(program: Program, name: string | undefined, io: Io): number {
+  const command = commandsOf(program).find((one) => one.name === name);
+  if (command === undefined && name !== undefined) return unknown(program, name, io);
+  io.out(command === undefined ? overview(program) : helpOf(program, command));
+  return EXIT.ok;
+}
+
+function unknown(program: Program, name: string, io: Io): number {
+  const names = commandsOf(program).map((one) => one.name);
+  io.err(`${program.name}: there is no command "${name}"${meant(name, names)}; ${program.name} --help lists them\n`);
+  return EXIT.usage;
+}
+
+async function carryOut(
   program: Program,
-  call: { command: Command; argv: readonly string[] },
+  { command, argv }: { readonly command: CommandSpec; readonly argv: readonly string[] },
   io: Io,
 ): Promise<number> {
-  const { command } = call;
-  const parsed = parse(command, call.argv);
-  if (typeof parsed === "string") {
-    io.err(`${program.name} ${command.name}: ${parsed}; ${program.name} ${command.name} --help says more\n`);
-    return EXIT.usage;
-  }
-  if (parsed.values["help"] === true) {
-    io.out(helpOf(program, command));
-    return EXIT.ok;
-  }
+  const name = `${program.name} ${command.name}`;
   try {
-    return await command.run({ ...parsed, io });
+    const parsed = parseCommand(command, argv);
+    if (parsed.values["help"] === true) return help(program, command.name, io);
+    const run = await program.runOf(command.name);
+    return await run({ ...parsed, io });
   } catch (error) {
+    io.progress("");
     if (io.signal.aborted && error === io.signal.reason) return EXIT.ok;
-    return explain(error, `${program.name} ${command.name}`, io);
+    return explain(error, name, io);
   }
 }
 
 function explain(error: unknown, name: string, io: Io): number {
   if (error instanceof ConfigError) {
     io.err(`${error.message}\n`);
-    return EXIT.config;
+    return codeOf(error.cause) === "EACCES" ? EXIT.rights : EXIT.config;
   }
   const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof CommandError) {
+    io.err(`${name}: ${message}${error.exit === EXIT.usage ? `; ${name} --help says more` : ""}\n`);
+    return error.exit;
+  }
+  if (["EACCES", "EPERM"].includes(codeOf(error))) {
+    io.err(`${name}: you have no right to do that (${message}): use sudo\n`);
+    return EXIT.rights;
+  }
   io.err(`${name}: ${message}\n`);
-  if (error instanceof CommandError) return error.exit;
   if (error instanceof Error && io.environment["BOOTH_GATEWAY_TRACE"] !== undefined) io.err(`${error.stack ?? ""}\n`);
   return EXIT.failed;
 }
 
-function parse(command: Command, argv: readonly string[]): { values: Values; operands: readonly string[] } | string {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...argv],
-      options: parseOptions(command),
-      allowPositionals: true,
-      strict: true,
-    });
-    const allowed = command.operands === "" ? 0 : command.operands.split(" ").length;
-    if (positionals.length > allowed) return `"${positionals[allowed] ?? ""}" is one word too many`;
-    // Every option of ours is a single string or a switch.
-    return { values: values as Values, operands: positionals };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return (message.split(". ")[0] ?? message).replace(/\.$/, "");
-  }
-}
-
-function overview(program: Program): string {
-  const width = Math.max(...program.commands.map(({ name }) => name.length)) + 2;
-  return [
-    `${program.name} ${program.version}: ${program.summary}`,
-    "",
-    `Usage: ${program.name} COMMAND [options]`,
-    "",
-    ...program.commands.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
-    "",
-    `${program.name} COMMAND --help tells a command's options.`,
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, 69 not running or unsuitable, 78 configuration error.",
-    "",
-  ].join("\n");
-}
-
-function helpOf(program: Program, command: Command): string {
-  const options = Object.entries({ ...command.options, help: { value: "", text: "show this" } }).map(
-    ([name, option]) => [`--${name}${option.value === "" ? "" : ` ${option.value}`}`, option.text] as const,
-  );
-  const width = Math.max(...options.map(([name]) => name.length)) + 2;
-  const operands = command.operands === "" ? "" : ` ${command.operands}`;
-  return [
-    `${program.name} ${command.name}: ${command.summary}`,
-    "",
-    `Usage: ${program.name} ${command.name}${operands} [options]`,
-    "",
-    ...options.map(([name, text]) => `  ${name.padEnd(width)}${text}`),
-    ...(command.notes.length === 0 ? [] : ["", ...command.notes]),
-    "",
-  ].join("\n");
+/** The system's name of what went wrong; "" where it wasn't the system. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

@@ -1,5 +1,6 @@
-import { EXIT, type Command } from "./command.ts";
-import { askReport, REPORT_NOTES, REPORT_OPTIONS, reportQuery, tableText } from "./report-options.ts";
+import { EXIT, type Run } from "./command.ts";
+import { print } from "./print.ts";
+import { askReport, reportQuery, tableText } from "./report-options.ts";
 
 interface Durations {
   readonly start: string;
@@ -13,21 +14,14 @@ interface Frequencies {
 }
 
 /** `booth-gateway durations`: time by mode, with how much of it was seen. */
-export const durationsCommand: Command = {
-  name: "durations",
-  operands: "",
-  summary: "time by mode and how often each began, over a window",
-  options: REPORT_OPTIONS,
-  notes: [...REPORT_NOTES, "Minutes by mode add up to the window; what nobody saw is No Data."],
-  async run({ values, io }) {
-    const query = reportQuery(values, { coverage: "true" });
-    const durations = await askReport<Durations>({ values, io }, "duration_by_mode", query);
-    const { modes } = await askReport<Frequencies>({ values, io }, "frequency_by_mode", query);
-    const starts = new Map(modes.map(({ mode, count }) => [mode, count]));
-    const whole = { ...durations, modes: durations.modes.map((one) => ({ ...one, count: starts.get(one.mode) ?? 0 })) };
-    io.out(values["json"] === true ? `${JSON.stringify(whole, null, 2)}\n` : durationsText(whole));
-    return EXIT.ok;
-  },
+export const durationsCommand: Run = async ({ values, io }) => {
+  const query = reportQuery(values, { coverage: "true" });
+  const durations = await askReport<Durations>({ values, io }, "duration_by_mode", query);
+  const { modes } = await askReport<Frequencies>({ values, io }, "frequency_by_mode", query);
+  const starts = new Map(modes.map(({ mode, count }) => [mode, count]));
+  const whole = { ...durations, modes: durations.modes.map((one) => ({ ...one, count: starts.get(one.mode) ?? 0 })) };
+  print({ values, io }, whole, durationsText);
+  return EXIT.ok;
 };
 
 export function durationsText(

@@ -1,37 +1,30 @@
 import { loadUsable } from "../config/usable.ts";
 import type { Profile } from "../core/types/profile.ts";
 import type { Evidence } from "../report/evidence.ts";
-import { EXPLAINABLE, type Explanation } from "../report/explain.ts";
+import type { Explanation } from "../report/explain.ts";
 import { configPath } from "./agent-client.ts";
-import { CommandError, EXIT, type Command } from "./command.ts";
-import { askReport, boothName, REPORT_NOTES, REPORT_OPTIONS, reportQuery } from "./report-options.ts";
+import { EXIT, type Run } from "./command.ts";
+import { print } from "./print.ts";
+import { askReport, boothName, reportQuery } from "./report-options.ts";
 
 /** Names a tag's register and what it held. */
 type RegisterText = (evidence: Evidence) => string;
 
 /** `booth-gateway explain FIGURE`: from a number back to registers. */
-export const explainCommand: Command = {
-  name: "explain",
-  operands: "FIGURE",
-  summary: "where a figure comes from: stages, readings, registers, and the rules that applied",
-  options: REPORT_OPTIONS,
-  notes: [...REPORT_NOTES, `Figures: ${EXPLAINABLE.join(", ")}.`],
-  async run({ values, operands, io }) {
-    const [figure] = operands;
-    if (figure === undefined) throw new CommandError(`name the figure: ${EXPLAINABLE.join(", ")}`, EXIT.usage);
-    const booth = await boothName(values, io);
-    const asked = { values: { ...values, booth }, io };
-    const explanation = await askReport<Explanation>(asked, "explain", reportQuery(values, { figure }));
-    const configured = loadUsable(configPath(values)).booths.find(({ config }) => config.id === booth);
-    const register = configured === undefined ? noRegister : registerIn(configured.profile);
-    const parts = explanation.parts.map((part) => ({
-      ...part,
-      evidence: part.evidence.map((one) => ({ ...one, register: register(one) })),
-    }));
-    const whole = { ...explanation, parts };
-    io.out(values["json"] === true ? `${JSON.stringify(whole, null, 2)}\n` : explainText(explanation, register));
-    return EXIT.ok;
-  },
+export const explainCommand: Run = async ({ values, operands, io }) => {
+  const [figure = ""] = operands;
+  const booth = await boothName(values, io);
+  const asked = { values: { ...values, booth }, io };
+  const explanation = await askReport<Explanation>(asked, "explain", reportQuery(values, { figure }));
+  const configured = loadUsable(configPath(values)).booths.find(({ config }) => config.id === booth);
+  const register = configured === undefined ? noRegister : registerIn(configured.profile);
+  const parts = explanation.parts.map((part) => ({
+    ...part,
+    evidence: part.evidence.map((one) => ({ ...one, register: register(one) })),
+  }));
+  const whole = { ...explanation, parts };
+  print(asked, whole, () => explainText(explanation, register));
+  return EXIT.ok;
 };
 
 const noRegister: RegisterText = () => "";

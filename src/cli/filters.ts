@@ -1,5 +1,6 @@
-import { EXIT, type Command } from "./command.ts";
-import { askReport, REPORT_NOTES, REPORT_OPTIONS, reportQuery, tableText } from "./report-options.ts";
+import { EXIT, type Run } from "./command.ts";
+import { print } from "./print.ts";
+import { askReport, reportQuery, tableText } from "./report-options.ts";
 
 interface Interval {
   readonly start: string;
@@ -22,21 +23,14 @@ interface Removed {
 }
 
 /** `booth-gateway filters`: what is in, and what was taken out. */
-export const filtersCommand: Command = {
-  name: "filters",
-  operands: "",
-  summary: "filters that are in, and those removed over a window",
-  options: REPORT_OPTIONS,
-  notes: [...REPORT_NOTES, "Days; overuse is time past the limit, until the filter is replaced."],
-  async run({ values, io }) {
-    const query = reportQuery(values);
-    const ask = { values, io };
-    const { data } = await askReport<Maintenances>(ask, "filter_maintenances", query);
-    const history = await askReport<{ readonly data: readonly Removed[] }>(ask, "filter_maintenance_history", query);
-    const whole = { filters: data[0] ?? {}, removed: history.data };
-    io.out(values["json"] === true ? `${JSON.stringify(whole, null, 2)}\n` : filtersText(whole));
-    return EXIT.ok;
-  },
+export const filtersCommand: Run = async ({ values, io }) => {
+  const query = reportQuery(values);
+  const ask = { values, io };
+  const { data } = await askReport<Maintenances>(ask, "filter_maintenances", query);
+  const history = await askReport<{ readonly data: readonly Removed[] }>(ask, "filter_maintenance_history", query);
+  const whole = { filters: data[0] ?? {}, removed: history.data };
+  print(ask, whole, filtersText);
+  return EXIT.ok;
 };
 
 export function filtersText({

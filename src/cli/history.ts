@@ -1,5 +1,6 @@
-import { CommandError, EXIT, type Command } from "./command.ts";
-import { askReport, REPORT_NOTES, REPORT_OPTIONS, reportQuery, tableText } from "./report-options.ts";
+import { EXIT, type Run } from "./command.ts";
+import { print } from "./print.ts";
+import { askReport, reportQuery, tableText } from "./report-options.ts";
 
 interface Page {
   readonly data: Readonly<Record<string, readonly { readonly value: unknown; readonly system_time: string }[]>>;
@@ -9,26 +10,14 @@ interface Page {
 }
 
 /** `booth-gateway history TAGS`: what the named tags read. */
-export const historyCommand: Command = {
-  name: "history",
-  operands: "TAGS",
-  summary: "readings of tags over a window; several tags with commas between",
-  options: {
-    ...REPORT_OPTIONS,
-    page: { value: "N", text: "page, from 1" },
-    limit: { value: "N", text: "readings on a page, at most 1000 (default 50)" },
-  },
-  notes: [...REPORT_NOTES, "A reading is logged when its value changes, and with each heartbeat."],
-  async run({ values, operands, io }) {
-    const [tags] = operands;
-    if (tags === undefined) throw new CommandError("name the tags, e.g. mode,cycle_count", EXIT.usage);
-    const more = Object.fromEntries(
-      ["page", "limit"].flatMap((name) => (typeof values[name] === "string" ? [[name, values[name]]] : [])),
-    );
-    const page = await askReport<Page>({ values, io }, "history", reportQuery(values, { tags, ...more }));
-    io.out(values["json"] === true ? `${JSON.stringify(page, null, 2)}\n` : historyText(page));
-    return EXIT.ok;
-  },
+export const historyCommand: Run = async ({ values, operands, io }) => {
+  const [tags = ""] = operands;
+  const more = Object.fromEntries(
+    ["page", "limit"].flatMap((name) => (typeof values[name] === "string" ? [[name, values[name]]] : [])),
+  );
+  const page = await askReport<Page>({ values, io }, "history", reportQuery(values, { tags, ...more }));
+  print({ values, io }, page, historyText);
+  return EXIT.ok;
 };
 
 export function historyText({ data, page, pages, total }: Page): string {

@@ -2,45 +2,26 @@ import { plcAddress } from "../core/plc-address.ts";
 import { byteTime, summariseGroup, type GroupSummary, type LinkCost } from "../core/plan-summary.ts";
 import { tagsOfGroup } from "../core/profile.ts";
 import type { ModbusProfile, Profile } from "../core/types/profile.ts";
-import { AGENT_OPTIONS } from "./agent-client.ts";
-import { CommandError, EXIT, type Command, type Io } from "./command.ts";
+import { CommandError, EXIT, type Io, type Run } from "./command.ts";
 import { chosenBooths, numberOption, unreachable, type ChosenBooth, type PlcTools } from "./plc-tools.ts";
+import { print } from "./print.ts";
 import { tableText } from "./report-options.ts";
+import { ASSUMED_ROUND_TRIP_MS } from "./table/plc.ts";
 import { lasting } from "./text.ts";
 
-/** A PLC on the same switch, answering in its next scan. */
-const ASSUMED_ROUND_TRIP_MS = 5;
 /** Reads of a group whose median is taken. */
 const MEASURED_READS = 5;
 
 /** `booth-gateway plan`: what the agent will ask each PLC for. */
-export function planCommand(tools: PlcTools): Command {
-  return {
-    name: "plan",
-    operands: "",
-    summary: "the requests of each poll group, and how long a poll takes; needs no agent",
-    options: {
-      ...AGENT_OPTIONS,
-      booth: { value: "BOOTH", text: "this booth alone" },
-      "round-trip": {
-        value: "MS",
-        text: `time of one request, as probe shows it (default ${ASSUMED_ROUND_TRIP_MS}, assumed)`,
-      },
-      measure: { value: "", text: "read each group from the PLC and show how long it really takes" },
-    },
-    notes: [
-      "Registers that no tag uses are read where one request with them is cheaper than two without.",
-      "Example: booth-gateway plan --config gateway.yaml --booth booth-1 --round-trip 12",
-    ],
-    async run({ values, io }) {
-      const round_trip_ms = numberOption(values, "round-trip", { min: 0, max: 60_000 });
-      const plans = chosenBooths(values).map((chosen) => planOf(chosen, tools, round_trip_ms));
-      const measured = values["measure"] === true ? await measureAll(plans, tools, io) : new Map<string, number>();
-      const whole = plans.map((plan) => withMeasured(plan, measured));
-      if (values["json"] === true) io.out(`${JSON.stringify({ booths: whole.map(({ json }) => json) }, null, 2)}\n`);
-      else io.out(whole.map(({ text }) => text).join("\n"));
-      return EXIT.ok;
-    },
+export function planCommand(tools: PlcTools): Run {
+  return async ({ values, io }) => {
+    const round_trip_ms = numberOption(values, "round-trip", { min: 0, max: 60_000 });
+    const plans = chosenBooths(values).map((chosen) => planOf(chosen, tools, round_trip_ms));
+    const measured = values["measure"] === true ? await measureAll(plans, tools, io) : new Map<string, number>();
+    const whole = plans.map((plan) => withMeasured(plan, measured));
+    const text = (): string => whole.map((one) => one.text).join("\n");
+    print({ values, io }, { booths: whole.map(({ json }) => json) }, text);
+    return EXIT.ok;
   };
 }
 

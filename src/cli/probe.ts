@@ -1,40 +1,22 @@
 import { LinkError } from "../core/link-error.ts";
-import { AGENT_OPTIONS } from "./agent-client.ts";
-import { CommandError, EXIT, type Command, type Io, type Values } from "./command.ts";
+import { CommandError, EXIT, type Io, type Run, type Values } from "./command.ts";
 import type { PlcTools } from "./plc-tools.ts";
 import { probeModbus, type ProbeFinding } from "./probe-modbus.ts";
 import { probeText } from "./probe-text.ts";
+import { print } from "./print.ts";
+import { MODBUS_PORT, OPCUA_PORT, USUAL_UNITS } from "./table/plc.ts";
 
-const MODBUS_PORT = 502;
-const OPCUA_PORT = 4840;
 /** Quick, or it isn't one for a booth. */
 const OPCUA_GREETING_MS = 1000;
-/** What PLCs are set to, and what small gateways number their devices with. */
-const USUAL_UNITS = [1, 0, 255, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 /** A unit that is silent costs a second. */
 const MOST_UNITS = 32;
 
 /** `booth-gateway probe`: who answers there, and how. */
-export function probeCommand(tools: PlcTools): Command {
-  return {
-    name: "probe",
-    operands: "HOST[:PORT]",
-    summary: "find out what answers at an address: protocol, unit ids, identification, connections, speed",
-    options: {
-      json: AGENT_OPTIONS.json,
-      units: { value: "N,...", text: `unit ids to try (default ${USUAL_UNITS.join(",")})` },
-    },
-    notes: [
-      `Modbus TCP is tried at PORT (default ${MODBUS_PORT}), OPC UA at ${OPCUA_PORT}. It only reads: one register, the identification (43/14).`,
-      "It opens up to four connections for a moment; where an HMI needs its own, don't do this in the middle of a cycle.",
-      "Exit code 69: neither protocol answers.",
-      "Example: booth-gateway probe 192.0.2.10",
-    ],
-    async run({ values, operands, io }) {
-      const finding = await probe(targetOf(operands[0]), unitsOf(values), { tools, io });
-      io.out(values["json"] === true ? `${JSON.stringify(finding, null, 2)}\n` : probeText(finding));
-      return finding.modbus.kind === "modbus" || finding.opcua ? EXIT.ok : EXIT.unavailable;
-    },
+export function probeCommand(tools: PlcTools): Run {
+  return async ({ values, operands, io }) => {
+    const finding = await probe(targetOf(operands[0] ?? ""), unitsOf(values), { tools, io });
+    print({ values, io }, finding, probeText);
+    return finding.modbus.kind === "modbus" || finding.opcua ? EXIT.ok : EXIT.unavailable;
   };
 }
 
@@ -53,8 +35,7 @@ async function probe(
 }
 
 /** host, host:port, [v6]:port or a bare v6 address. */
-function targetOf(operand: string | undefined): { readonly host: string; readonly port: number } {
-  if (operand === undefined) throw new CommandError("name the host, e.g. 192.0.2.10 or 192.0.2.10:502", EXIT.usage);
+function targetOf(operand: string): { readonly host: string; readonly port: number } {
   const [, bracketed, named, digits] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/i.exec(operand) ?? [];
   const isBareV6 = /^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(operand);
   const host = bracketed ?? named ?? (isBareV6 ? operand : undefined);

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { normaliseSerial } from "../core/serial.ts";
 import type { BoothStatus } from "../core/types/status.ts";
-import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
-import { CommandError, EXIT, type Command, type Io } from "./command.ts";
+import { askAgent, socketPath } from "./agent-client.ts";
+import { CommandError, EXIT, type Io, type Run } from "./command.ts";
 import { LOOK_EVERY_MS, lookAtBooth, mustAgree, PATIENCE_MS } from "./one-booth.ts";
 import { lasting } from "./text.ts";
 
@@ -18,47 +18,28 @@ const SETTLED = new Set([
   "decommissioned",
 ]);
 
-export const provisionCommand: Command = {
-  name: "provision",
-  operands: "[SERIAL]",
-  summary: "bind a booth to this gateway by the serial number on its nameplate",
-  options: {
-    ...AGENT_OPTIONS,
-    booth: { value: "ID", text: "which booth of the configuration, where there are several" },
-    yes: { value: "", text: "confirm without asking that this box stands beside that booth" },
-    replace: { value: "", text: "take the place of the gateway that holds the booth, if that one is broken or gone" },
-    by: { value: "NAME", text: "who does this (default: the user's name)" },
-  },
-  notes: [
-    "It may be run again at any time, also without a network: the serial number is then queued and the readings are kept.",
-    "Exit code 0: active or queued; 1: refused, with the reason.",
-  ],
-  async run({ values, operands, io }) {
-    const socket = socketPath(values, io);
-    const serial = normaliseSerial(operands[0] ?? (await io.ask("Serial number on the booth's nameplate: ")) ?? "");
-    if (serial === null)
-      throw new CommandError(
-        "give the serial number: letters, digits and single dashes, like ABCD-123-123",
-        EXIT.usage,
-      );
-    const booth = typeof values["booth"] === "string" ? { booth: values["booth"] } : {};
-    const by = typeof values["by"] === "string" ? values["by"] : (io.environment["USER"] ?? "technician");
-    const replace = values["replace"] === true;
-    const confirm = values["yes"] === true ? { confirm: { by, note: "confirmed by --yes", replace } } : {};
-    await askAgent(socket, {
-      method: "POST",
-      path: "/api/booths_provisioning",
-      body: { serial_number: serial, ...booth, ...confirm },
-    });
-    const last = await follow({ socket, booth: booth.booth, by, replace, quiet: values["json"] === true }, io);
-    const isDone = last.provisioning.state === "active" || last.provisioning.state === "queued";
-    const shown = last.plc.shows_serial;
-    if (isDone && shown !== null && shown !== last.serial) {
-      io.err(`  note: the PLC calls itself ${shown}; that is taken for this booth's PLC from now on\n`);
-    }
-    if (values["json"] === true) io.out(`${JSON.stringify(last, null, 2)}\n`);
-    return isDone ? EXIT.ok : EXIT.failed;
-  },
+export const provisionCommand: Run = async ({ values, operands, io }) => {
+  const socket = await socketPath(values, io);
+  const serial = normaliseSerial(operands[0] ?? (await io.ask("Serial number on the booth's nameplate: ")) ?? "");
+  if (serial === null)
+    throw new CommandError("give the serial number: letters, digits and single dashes, like ABCD-123-123", EXIT.usage);
+  const booth = typeof values["booth"] === "string" ? { booth: values["booth"] } : {};
+  const by = typeof values["by"] === "string" ? values["by"] : (io.environment["USER"] ?? "technician");
+  const replace = values["replace"] === true;
+  const confirm = values["yes"] === true ? { confirm: { by, note: "confirmed by --yes", replace } } : {};
+  await askAgent(socket, {
+    method: "POST",
+    path: "/api/booths_provisioning",
+    body: { serial_number: serial, ...booth, ...confirm },
+  });
+  const last = await follow({ socket, booth: booth.booth, by, replace, quiet: values["json"] === true }, io);
+  const isDone = last.provisioning.state === "active" || last.provisioning.state === "queued";
+  const shown = last.plc.shows_serial;
+  if (isDone && shown !== null && shown !== last.serial) {
+    io.err(`  note: the PLC calls itself ${shown}; that is taken for this booth's PLC from now on\n`);
+  }
+  if (values["json"] === true) io.out(`${JSON.stringify(last, null, 2)}\n`);
+  return isDone ? EXIT.ok : EXIT.failed;
 };
 
 interface Following {

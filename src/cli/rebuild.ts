@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { RebuildProgress } from "../core/types/rebuild.ts";
-import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
-import { CommandError, EXIT, type Command, type Io } from "./command.ts";
+import { askAgent, socketPath } from "./agent-client.ts";
+import { CommandError, EXIT, type Run } from "./command.ts";
+import { print } from "./print.ts";
 import { boothName, tableText } from "./report-options.ts";
 import { lasting } from "./text.ts";
 
@@ -11,40 +12,23 @@ const LOOK_EVERY_MS = 500;
 type Done = Extract<RebuildProgress, { kind: "done" }>;
 
 /** `booth-gateway rebuild`: all facts anew from the log. */
-export const rebuildCommand: Command = {
-  name: "rebuild",
-  operands: "",
-  summary: "derive all facts anew from the oldest kept record on, and say what changed",
-  options: {
-    ...AGENT_OPTIONS,
-    booth: { value: "BOOTH", text: "which booth, where this gateway serves several" },
-    current: { value: "", text: "with today's parameters instead of those in force then" },
-  },
-  notes: [
-    "The agent goes on meanwhile; the results come in force at once, at the end, or not at all.",
-    "What was delivered is not altered: a changed fact is a new record that names the one it replaces.",
-  ],
-  async run({ values, io }) {
-    const socket = socketPath(values, io);
-    const booth = await boothName(values, io);
-    const body = { booth, current: values["current"] === true };
-    // The agent answers its own shape.
-    let progress = (await askAgent(socket, { method: "POST", path: "/rebuild", body })) as RebuildProgress;
-    while (progress.kind === "running") {
-      io.err(`${progressText(progress)}\n`);
-      await delay(LOOK_EVERY_MS, undefined, { signal: io.signal });
-      const path = `/rebuild?booth=${encodeURIComponent(booth)}`;
-      progress = (await askAgent(socket, { method: "GET", path })) as RebuildProgress;
-    }
-    return finish(progress, values["json"] === true, io);
-  },
-};
-
-function finish(progress: Exclude<RebuildProgress, { kind: "running" }>, json: boolean, io: Io): number {
+export const rebuildCommand: Run = async ({ values, io }) => {
+  const socket = await socketPath(values, io);
+  const booth = await boothName(values, io);
+  const body = { booth, current: values["current"] === true };
+  // The agent answers its own shape.
+  let progress = (await askAgent(socket, { method: "POST", path: "/rebuild", body })) as RebuildProgress;
+  while (progress.kind === "running") {
+    io.progress(progressText(progress));
+    await delay(LOOK_EVERY_MS, undefined, { signal: io.signal });
+    const path = `/rebuild?booth=${encodeURIComponent(booth)}`;
+    progress = (await askAgent(socket, { method: "GET", path })) as RebuildProgress;
+  }
+  io.progress("");
   if (progress.kind === "failed") throw new CommandError(`nothing was changed: ${progress.reason}`);
-  io.out(json ? `${JSON.stringify(progress, null, 2)}\n` : doneText(progress));
+  print({ values, io }, progress, doneText);
   return EXIT.ok;
-}
+};
 
 export function progressText(progress: Extract<RebuildProgress, { kind: "running" }>): string {
   const { folded_seq, newest_seq, left_ms } = progress;

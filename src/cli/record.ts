@@ -7,53 +7,35 @@ import type { ModbusConfig } from "../core/types/config.ts";
 import type { ModbusProfile } from "../core/types/profile.ts";
 import { TRACE_VERSION, type TraceHeader, type TraceLine } from "../core/types/trace.ts";
 import type { Milliseconds } from "../core/types/units.ts";
-import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
-import { CommandError, EXIT, type Command, type Io, type Values } from "./command.ts";
+import { askAgent, socketPath } from "./agent-client.ts";
+import { CommandError, EXIT, type Io, type Run, type Values } from "./command.ts";
 import { chosenBooth, unreachable, type ChosenBooth, type PlcTools } from "./plc-tools.ts";
+import { print } from "./print.ts";
+import { ONE_CONNECTION, RECORD_FOR } from "./table/plc.ts";
 import { recordSession, type RecordedCounts } from "./record-session.ts";
 
-const DEFAULT_FOR = "60s";
 const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1000, m: 60_000, h: 3_600_000 };
 const LONGEST_MS = 24 * 3_600_000;
 const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
 /** A small PLC frees a connection's place some time after its end. */
 const REOPEN_PAUSE_MS = 300;
-const ONE_CONNECTION =
-  'where the PLC allows one connection alone, stop the agent for the recording: "systemctl stop booth-gateway"';
 
 /** `booth-gateway record`: a session with the PLC as a file that `booth-sim replay` plays. */
-export function recordCommand(tools: PlcTools): Command {
-  return {
-    name: "record",
-    operands: "",
-    summary: "record a session with the booth's PLC, byte for byte, to play it again elsewhere; needs no agent",
-    options: {
-      config: AGENT_OPTIONS.config,
-      booth: { value: "BOOTH", text: "which booth, where the configuration has several" },
-      for: { value: "TIME", text: `how long, e.g. 90s, 10m, 2h (default ${DEFAULT_FOR})` },
-      out: { value: "FILE", text: "the trace; a file that exists is not overwritten" },
-    },
-    notes: [
-      `It only reads, over a connection of its own: ${ONE_CONNECTION}.`,
-      "The trace holds requests, answers, silences and what the device says it is; no address, no key, no password.",
-      "Ctrl-C ends it early; what was recorded until then is whole. Modbus only.",
-      "Example: booth-gateway record --config gateway.yaml --for 10m --out booth.trace",
-      "         booth-sim replay booth.trace",
-    ],
-    async run({ values, io }) {
-      const for_ms = timeOf(values["for"] ?? DEFAULT_FOR);
-      const { out } = values;
-      if (typeof out !== "string") throw new CommandError("name the file with --out", EXIT.usage);
-      const chosen = modbusBooth(chosenBooth(values));
-      if (await agentRuns(values, io)) io.err(`the agent is running; ${ONE_CONNECTION}\n`);
-      const counts = await record(chosen, { out, for_ms }, { tools, io });
-      if (counts.answers === 0 && counts.trouble !== null) {
-        const told = unreachable(counts.trouble, plcAddress(chosen.booth)) as Error;
-        throw new CommandError(`${told.message}. ${ONE_CONNECTION}`, EXIT.unavailable, told);
-      }
-      io.out(`${out}: ${countsText(counts)}\n`);
-      return EXIT.ok;
-    },
+export function recordCommand(tools: PlcTools): Run {
+  return async ({ values, io }) => {
+    const for_ms = timeOf(values["for"] ?? RECORD_FOR);
+    const { out } = values;
+    if (typeof out !== "string") throw new CommandError("name the file with --out", EXIT.usage);
+    const chosen = modbusBooth(chosenBooth(values));
+    if (await agentRuns(values, io)) io.err(`the agent is running; ${ONE_CONNECTION}\n`);
+    const counts = await record(chosen, { out, for_ms }, { tools, io });
+    if (counts.answers === 0 && counts.trouble !== null) {
+      const told = unreachable(counts.trouble, plcAddress(chosen.booth)) as Error;
+      throw new CommandError(`${told.message}. ${ONE_CONNECTION}`, EXIT.unavailable, told);
+    }
+    const { answers, silences, failures } = counts;
+    print({ values, io }, { file: out, answers, silences, failures }, () => `${out}: ${countsText(counts)}\n`);
+    return EXIT.ok;
   };
 }
 
@@ -136,7 +118,7 @@ function newFile(path: string): number {
 
 async function agentRuns(values: Values, io: Io): Promise<boolean> {
   const call = { method: "GET", path: "/status" } as const;
-  return askAgent(socketPath(values, io), call).then(
+  return askAgent(await socketPath(values, io), call).then(
     () => true,
     () => false,
   );

@@ -1,20 +1,6 @@
 import { parseTime } from "../wire/time.ts";
-import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
+import { askAgent, socketPath } from "./agent-client.ts";
 import { CommandError, EXIT, type Io, type Values } from "./command.ts";
-
-/** Options of every command that asks for a report. */
-export const REPORT_OPTIONS = {
-  ...AGENT_OPTIONS,
-  booth: { value: "BOOTH", text: "which booth, where this gateway serves several" },
-  from: {
-    value: "TIME",
-    text: 'start, e.g. 2026-03-02T15:00:00Z or "2026-03-02 15:00:00" (UTC); default the local day',
-  },
-  to: { value: "TIME", text: "end; default now" },
-} as const;
-
-/** Notes that belong to them. */
-export const REPORT_NOTES = ["Times are UTC. Without --from it is the booth's local day so far."];
 
 /** One --from or --to as the query wants it. Throws a CommandError where it is no time. */
 function timeOption(values: Values, name: "from" | "to"): string | undefined {
@@ -38,7 +24,7 @@ export function reportQuery(values: Values, more: Readonly<Record<string, string
 /** The booth that is meant: the one named, else the only one there is. */
 export async function boothName(values: Values, io: Io): Promise<string> {
   if (typeof values["booth"] === "string") return values["booth"];
-  const answer = await askAgent(socketPath(values, io), { method: "GET", path: "/status" });
+  const answer = await askAgent(await socketPath(values, io), { method: "GET", path: "/status" });
   // The agent answers its own shape.
   const { booths } = answer as { booths: readonly { booth: string }[] };
   const [only, ...others] = booths.map(({ booth }) => booth);
@@ -57,7 +43,7 @@ export async function askReport<T>(
   const booth = await boothName(ask.values, ask.io);
   const path = `/api/booths/${encodeURIComponent(booth)}/${operation}?${query.toString()}`;
   // The box answers the shape of the operation.
-  return (await askAgent(socketPath(ask.values, ask.io), { method: "GET", path })) as T;
+  return (await askAgent(await socketPath(ask.values, ask.io), { method: "GET", path })) as T;
 }
 
 /** Rows of cells as aligned columns; numbers to the right. */

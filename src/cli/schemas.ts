@@ -1,16 +1,9 @@
 import { writeSchemas } from "../config/schemas.ts";
-import { CommandError, EXIT, type Command } from "./command.ts";
+import { EXIT, type Run } from "./command.ts";
+import { print } from "./print.ts";
 
-export const schemasCommand: Command = {
-  name: "schemas",
-  operands: "FOLDER",
-  summary: "write the JSON Schemas of configuration and profiles, for editors",
-  options: {},
-  notes: [],
-  run({ operands, io }) {
-    const [folder] = operands;
-    if (folder === undefined) throw new CommandError("name the folder to write to", EXIT.usage);
-    io.out(`${writeSchemas(folder).join("\n")}\n`);
-    return Promise.resolve(EXIT.ok);
-  },
+export const schemasCommand: Run = ({ values, operands, io }) => {
+  const [folder = ""] = operands;
+  print({ values, io }, { files: writeSchemas(folder) }, ({ files }) => `${files.join("\n")}\n`);
+  return Promise.resolve(EXIT.ok);
 };

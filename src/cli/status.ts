@@ -1,61 +1,64 @@
-import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth, LinkStatus } from "../core/types/status.ts";
-import { AGENT_OPTIONS, askAgent, socketPath } from "./agent-client.ts";
-import { EXIT, type Command } from "./command.ts";
+import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth } from "../core/types/status.ts";
+import { askAgent, socketPath } from "./agent-client.ts";
+import type { Run } from "./command.ts";
+import { linkText, sayings } from "./link-text.ts";
+import { show } from "./show.ts";
 import { storageText } from "./storage-text.ts";
+import { PLAIN, styleOf, type Style } from "./style.ts";
 import { lasting } from "./text.ts";
 
-export const statusCommand: Command = {
-  name: "status",
-  operands: "",
-  summary: "what the agent is doing: booths, links, log, provisioning",
-  options: AGENT_OPTIONS,
-  notes: ["Every link and booth has a state, since when, the reason, and what to do about it."],
-  async run({ values, io }) {
+const CLOCK =
+  "NOT SYNCHRONISED: nobody has vouched for the time since the box started, and nothing is sent until then; it comes with the service or a time server";
+
+export const statusCommand: Run = async ({ values, io }) => {
+  const socket = await socketPath(values, io);
+  return show({ values, io }, async () => {
     // The agent answers its own shape.
-    const status = (await askAgent(socketPath(values, io), { method: "GET", path: "/status" })) as AgentStatus;
-    io.out(values["json"] === true ? `${JSON.stringify(status, null, 2)}\n` : statusText(status));
-    return EXIT.ok;
-  },
+    const status = (await askAgent(socket, { method: "GET", path: "/status" })) as AgentStatus;
+    return { answer: status, text: statusText(status, styleOf(io)) };
+  });
 };
 
 /** For people: one block per booth. */
-export function statusText(status: AgentStatus): string {
+export function statusText(status: AgentStatus, style: Style = PLAIN): string {
   const head = [
     `gateway   ${status.gateway_id}, agent ${status.agent_version}, running for ${lasting(status.at - status.started_at)}`,
-    `service   ${status.service.url}: ${linkText(status.service, status.at)}`,
+    `service   ${status.service.url}: ${linkText(status.service, status.at, style)}`,
   ];
-  const booths = status.booths.flatMap((booth) => ["", ...boothLines(booth, status)]);
-  const disabled = status.disabled.flatMap((booth) => ["", ...disabledLines(booth, status.at)]);
+  const clock = status.clock.synced ? [] : [`clock     ${style.warn(CLOCK)}`];
+  const booths = status.booths.flatMap((booth) => ["", ...boothLines(booth, status, style)]);
+  const disabled = status.disabled.flatMap((booth) => ["", ...disabledLines(booth, status.at, style)]);
   const certificates = status.certificates.map(certificateLine);
-  return `${[...head, ...certificates, ...booths, ...disabled].join("\n")}\n`;
+  return `${[...head, ...clock, ...certificates, ...booths, ...disabled].join("\n")}\n`;
 }
 
-function certificateLine({ server, expires, state, advice }: CertificateStatus): string {
-  const whose = server === null ? "the gateway's OPC UA certificate" : `the certificate of ${server}`;
+function certificateLine({ link, server, expires, state, advice }: CertificateStatus): string {
+  const own = link === "opcua" ? "OPC UA" : "client";
+  const whose = server === null ? `the gateway's ${own} certificate` : `the certificate of ${server}`;
   const day = new Date(expires).toISOString().slice(0, 10);
   const ends =
     state === "expired" ? `EXPIRED on ${day}` : state === "ends_soon" ? `ENDS SOON, on ${day}` : `ends on ${day}`;
   return `keys      ${whose} ${ends}${advice === "" ? "" : `: ${advice}`}`;
 }
 
-function disabledLines({ booth, serial, since, reason, advice }: DisabledBooth, now: number): string[] {
+function disabledLines({ booth, serial, since, reason, advice }: DisabledBooth, now: number, style: Style): string[] {
   return [
     `${booth}   serial ${serial ?? "not entered"}`,
-    `  DISABLED  for ${lasting(now - since)}: ${reason}`,
+    `  ${style.bad("DISABLED")}  for ${lasting(now - since)}: ${reason}`,
     `  advice    ${advice}`,
   ];
 }
 
-function boothLines(booth: BoothStatus, status: AgentStatus): string[] {
+function boothLines(booth: BoothStatus, status: AgentStatus, style: Style): string[] {
   const { now, log, provisioning } = booth;
   const bound = [provisioning.account, provisioning.facility].filter((name) => name !== null).join(", ");
-  const why = [provisioning.reason, provisioning.advice].filter((text) => text !== "").join("; ");
+  const why = sayings(provisioning.reason, provisioning.advice);
   const waiting = log.newest_seq - log.acked_seq;
   const pending = `${log.pending.toString()} polls not yet committed (at most ${lasting(status.loss_window_ms)} of readings are lost at a power cut, none at a crash)`;
   return [
     `${booth.booth}   serial ${booth.serial ?? "not entered"}`,
     `  bound     ${provisioning.state.replaceAll("_", " ")}${bound === "" ? "" : ` (${bound})`}${why === "" ? "" : `: ${why}`}`,
-    `  PLC       ${booth.plc.address}: ${linkText(booth.plc, status.at)}`,
+    `  PLC       ${booth.plc.address}: ${linkText(booth.plc, status.at, style)}`,
     ...(now === null
       ? []
       : [
@@ -65,9 +68,19 @@ function boothLines(booth: BoothStatus, status: AgentStatus): string[] {
           `  program   ${now.plc_program ?? "?"} ${now.plc_program_revision ?? "?"}, firmware ${now.firmware_version ?? "?"}`,
         ]),
     `  log       ${log.newest_seq.toString()} records, ${delivered(booth, waiting)}; ${pending}`,
+    ...refusedLines(log.refused),
     ...(log.storage === null ? [] : [`  storage   ${storageText(log.storage)}`]),
-    ...(log.trouble === "" ? [] : [`  STORE     ${log.trouble}`]),
+    ...(log.trouble === "" ? [] : [`  ${style.bad("STORE")}     ${log.trouble}`]),
   ];
+}
+
+function refusedLines({ count, newest }: BoothStatus["log"]["refused"]): string[] {
+  if (newest === null) return [];
+  const records =
+    count === 1
+      ? "1 record that the service will never take is"
+      : `${count.toString()} records that the service will never take are`;
+  return [`  REFUSED   ${records} kept aside; the newest, ${newest.seq.toString()}: ${newest.reason}`];
 }
 
 /** How far the log has come, and by whose word. */
@@ -89,12 +102,4 @@ function filtersText(now: NonNullable<BoothStatus["now"]>): string {
     return `${type.replace("_filter", "")} ${used}${filter.overuse_since === null ? "" : " OVERUSED"}`;
   });
   return texts.length === 0 ? "none known" : texts.join(", ");
-}
-
-function linkText(link: LinkStatus, now: number): string {
-  if (link.kind === "up") return `up for ${lasting(now - link.since)}`;
-  if (link.kind === "degraded") return `DEGRADED for ${lasting(now - link.since)}: ${link.reason}; ${link.advice}`;
-  const next = link.next_try_at === null ? "" : `, next try in ${lasting(Math.max(0, link.next_try_at - now))}`;
-  const advice = link.advice === "" ? "" : `; ${link.advice}`;
-  return `DOWN for ${lasting(now - link.since)}: ${link.reason}${advice}${next}`;
 }

@@ -1,51 +1,31 @@
 import type { StoreCheck, StoreFiles, StoreMade, StoreProgress } from "../core/types/store-files.ts";
 import { loadUsable } from "../config/usable.ts";
-import { AGENT_OPTIONS, configPath } from "./agent-client.ts";
-import { CommandError, EXIT, type Command, type Io } from "./command.ts";
-
-/** Between two lines of progress. */
-const TELL_EVERY_MS = 500;
+import { configPath } from "./agent-client.ts";
+import { CommandError, EXIT, type Io, type Run } from "./command.ts";
+import { print } from "./print.ts";
 
 type Action = "check" | "salvage" | "export" | "import" | "backup";
 const ACTIONS: readonly Action[] = ["check", "salvage", "export", "import", "backup"];
 const WITH_FILE: readonly Action[] = ["export", "import", "backup"];
 
 /** `booth-gateway store ACTION [FILE]`: the store as a whole. */
-export function storeCommand(files: StoreFiles): Command {
-  return {
-    name: "store",
-    operands: "ACTION FILE",
-    summary: "the store as a whole: check, salvage, export, import, backup",
-    options: {
-      ...AGENT_OPTIONS,
-      "data-dir": { value: "DIR", text: "the data folder, instead of the configuration's" },
-    },
-    notes: [
-      "check         looks through everything, changing nothing; exit code 1 where something is wrong",
-      "salvage       puts all that can be read into a new file; the old one is kept aside",
-      "export FILE   every row as JSON lines, for another box or another program",
-      "import FILE   makes an export or a backup this box's store; the present one is kept aside",
-      "backup FILE   a copy of the store's file",
-      "check, export and backup may be run while the agent runs; salvage and import refuse then.",
-      "After salvage and import records go to the service as a new stream that names its predecessor.",
-      "Keys and provisioning are no part of it: a box that takes another one's place is provisioned.",
-    ],
-    async run({ values, operands, io }) {
-      const [word, file] = operands;
-      const action = ACTIONS.find((one) => one === word);
-      if (action === undefined) throw new CommandError(`say what to do: ${ACTIONS.join(", ")}`, EXIT.usage);
-      if (WITH_FILE.includes(action) !== (file !== undefined)) {
-        throw new CommandError(
-          `${action} ${file === undefined ? "needs the name of a file" : "takes no file"}`,
-          EXIT.usage,
-        );
-      }
-      const given = values["data-dir"];
-      const dataDir = typeof given === "string" ? given : loadUsable(configPath(values)).config.data_dir;
-      const done = await carryOut({ files, dataDir, file: file ?? "" }, action, teller(io));
-      io.out(values["json"] === true ? `${JSON.stringify(done.result, null, 2)}\n` : done.text);
-      return done.sound ? EXIT.ok : EXIT.failed;
-    },
+export function storeCommand(files: StoreFiles): Run {
+  return async ({ values, operands, io }) => {
+    const [word, file] = operands;
+    const action = ACTIONS.find((one) => one === word);
+    if (action === undefined) throw new CommandError(`say what to do: ${ACTIONS.join(", ")}`, EXIT.usage);
+    if (WITH_FILE.includes(action) !== (file !== undefined)) {
+      throw new CommandError(
+        `${action} ${file === undefined ? "needs the name of a file" : "takes no file"}`,
+        EXIT.usage,
+      );
+    }
+    const given = values["data-dir"];
+    const dataDir = typeof given === "string" ? given : loadUsable(configPath(values)).config.data_dir;
+    const done = await carryOut({ files, dataDir, file: file ?? "" }, action, teller(io));
+    io.progress("");
+    print({ values, io }, done.result, () => done.text);
+    return done.sound ? EXIT.ok : EXIT.failed;
   };
 }
 
@@ -83,14 +63,8 @@ async function carryOut({ files, dataDir, file }: Work, action: Action, progress
   }
 }
 
-/** Lines on standard error, not more than people can read. */
 function teller(io: Io): StoreProgress {
-  let told = performance.now();
-  return (done, of) => {
-    if (performance.now() - told < TELL_EVERY_MS) return;
-    told = performance.now();
-    io.err(`${done.toString()} of ${of.toString()}\n`);
-  };
+  return (done, of) => io.progress(`${done.toString()} of ${of.toString()}`);
 }
 
 function checkText({ file, bytes, sound, problems, streams }: StoreCheck): string {

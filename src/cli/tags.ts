@@ -4,50 +4,35 @@ import { plcAddress } from "../core/plc-address.ts";
 import { isBitTable, pointWidth, tagsOfGroup } from "../core/profile.ts";
 import type { ModbusPoint, ProfileTag } from "../core/types/profile.ts";
 import type { Driver, Sample } from "../ports.ts";
-import { AGENT_OPTIONS } from "./agent-client.ts";
-import { EXIT, type Command, type Io } from "./command.ts";
+import type { Io, Run } from "./command.ts";
 import type { WireExchange } from "../core/types/wire-exchange.ts";
 import { chosenBooth, unreachable, type ChosenBooth, type PlcTools } from "./plc-tools.ts";
 import { tableText } from "./report-options.ts";
+import { show } from "./show.ts";
 import { lasting } from "./text.ts";
 
-const REDRAW_MS = 1000;
-/** Cursor home, and everything below it away. */
-const CLEAR = "\u001b[H\u001b[J";
-
 /** `booth-gateway tags`: what the PLC says now, tag by tag. */
-export function tagsCommand(tools: PlcTools): Command {
-  return {
-    name: "tags",
-    operands: "",
-    summary: "read the booth's PLC and show every tag: raw registers, value, quality; needs no agent",
-    options: {
-      ...AGENT_OPTIONS,
-      booth: { value: "BOOTH", text: "which booth, where the configuration has several" },
-      once: { value: "", text: "one table, then end; so it is also where the output is no terminal" },
-    },
-    notes: [
-      "It only reads, over a connection of its own: where the PLC allows one alone, stop the agent first.",
-      "On a terminal the table is drawn anew each second, groups read at their poll interval; Ctrl-C ends it.",
-      "Example: booth-gateway tags --config gateway.yaml --booth booth-1 --once",
-    ],
-    async run({ values, io }) {
-      const chosen = chosenBooth(values);
-      const watch = tagWatch(chosen, tools);
-      try {
-        if (values["once"] === true || values["json"] === true || !io.isTerminal) {
-          await watch.read(io).catch((error: unknown) => {
-            throw io.signal.aborted ? io.signal.reason : unreachable(error, plcAddress(chosen.booth));
-          });
-          const rows = watch.rows();
-          io.out(values["json"] === true ? `${JSON.stringify(jsonOf(chosen, rows), null, 2)}\n` : watch.text(rows));
-          return EXIT.ok;
-        }
-        return await live(watch, tools, io);
-      } finally {
-        await watch.close();
-      }
-    },
+export function tagsCommand(tools: PlcTools): Run {
+  return async ({ values, io }) => {
+    const chosen = chosenBooth(values);
+    const watch = tagWatch(chosen, tools);
+    try {
+      const isLive = values["watch"] === true;
+      return await show({ values, io }, async () => {
+        const trouble = await watch.read(io).then(
+          () => "",
+          (error: unknown) => {
+            if (io.signal.aborted) throw io.signal.reason;
+            if (isLive && error instanceof LinkError) return `DOWN: ${error.message}; ${adviceFor(error.kind)}\n`;
+            throw unreachable(error, plcAddress(chosen.booth));
+          },
+        );
+        const rows = watch.rows();
+        return { answer: jsonOf(chosen, rows), text: `${watch.text(rows)}${trouble}` };
+      });
+    } finally {
+      await watch.close();
+    }
   };
 }
 
@@ -68,21 +53,6 @@ interface TagWatch {
   rows(): readonly TagRow[];
   text(rows: readonly TagRow[]): string;
   close(): Promise<void>;
-}
-
-async function live(watch: TagWatch, tools: PlcTools, io: Io): Promise<number> {
-  for (;;) {
-    const trouble = await watch.read(io).then(
-      () => "",
-      (error: unknown) => {
-        io.signal.throwIfAborted();
-        if (error instanceof LinkError) return `DOWN: ${error.message}; ${adviceFor(error.kind)}\n`;
-        throw error;
-      },
-    );
-    io.out(`${CLEAR}${watch.text(watch.rows())}${trouble}Ctrl-C ends it.\n`);
-    await tools.sleep(REDRAW_MS, io.signal);
-  }
 }
 
 function tagWatch(chosen: ChosenBooth, tools: PlcTools): TagWatch {

@@ -1,20 +1,15 @@
 import type { Placed } from "../core/types/record.ts";
-import type { BatchOutcome, Clock, ServiceTime } from "../ports.ts";
-import { hashOf } from "../wire/hash.ts";
+import type { Clock, ServiceTime } from "../ports.ts";
 import { ackShape, type AckWire } from "../wire/telemetry.ts";
-
-/** The service acks after its own commit; without an ack in this time the batch is sent again in a new session. */
-const ACK_DEADLINE_MS = 15_000;
+import { outcomeOf, type AckedBatch } from "./ack-outcome.ts";
 
 /** A batch under way. */
 export interface Waiting {
   readonly stream: string;
-  readonly s0: number;
-  readonly n: number;
   readonly records: readonly Placed[];
   /** Mono at which it was handed to the broker. */
   readonly sent: number;
-  readonly settle: (outcome: BatchOutcome) => void;
+  readonly settle: (outcome: AckedBatch) => void;
 }
 
 export interface Exchange {
@@ -22,17 +17,18 @@ export interface Exchange {
   readonly stream: string;
   readonly records: readonly Placed[];
   readonly sent: number;
-  readonly publish: () => Promise<void>;
+  /** The service acks after its own commit; without an ack in this time the batch is sent again in a new session. */
+  readonly deadline_ms: number;
+  /** Resolves with the broker's own refusal of the batch, or null. */
+  readonly publish: () => Promise<AckedBatch | null>;
 }
 
 /** Publishes and waits for the ack that names this very batch. */
-export function exchange({ waiting, stream, records, sent, publish }: Exchange): Promise<BatchOutcome> {
+export function exchange({ waiting, stream, records, sent, deadline_ms, publish }: Exchange): Promise<AckedBatch> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => entry.settle({ kind: "keep", reason: "no ack in time" }), ACK_DEADLINE_MS);
+    const timer = setTimeout(() => entry.settle({ kind: "keep", reason: "no ack in time" }), deadline_ms);
     const entry: Waiting = {
       stream,
-      s0: records[0]?.seq ?? 0,
-      n: records.length,
       records,
       sent,
       settle(outcome) {
@@ -42,8 +38,12 @@ export function exchange({ waiting, stream, records, sent, publish }: Exchange):
       },
     };
     waiting.add(entry);
-    publish().catch((error: unknown) =>
-      entry.settle({ kind: "keep", reason: error instanceof Error ? error.message : String(error) }),
+    publish().then(
+      (refusal) => {
+        if (refusal !== null) entry.settle(refusal);
+      },
+      (error: unknown) =>
+        entry.settle({ kind: "keep", reason: error instanceof Error ? error.message : String(error) }),
     );
   });
 }
@@ -64,23 +64,13 @@ export function settle(
   waiting: ReadonlySet<Waiting>,
   ack: AckWire,
 ): void {
-  for (const entry of waiting) {
-    if (ack.error !== "" && (ack.st === entry.stream || ack.st === "")) {
-      entry.settle({ kind: "keep", reason: `the service took nothing: ${ack.error}` });
-    } else if (entry.stream === ack.st && entry.s0 === ack.s0 && entry.n === ack.n) {
-      if (ack.server_time !== null) {
-        parts.service_time.heard({ time: ack.server_time, sent: entry.sent, received: parts.clock.mono() });
-      }
-      entry.settle(outcomeOf(entry, ack));
+  const alone = waiting.size === 1;
+  for (const entry of [...waiting]) {
+    const outcome = outcomeOf(ack, entry, alone);
+    if (outcome === null) continue;
+    if (ack.error === "" && ack.server_time !== null) {
+      parts.service_time.heard({ time: ack.server_time, sent: entry.sent, received: parts.clock.mono() });
     }
+    entry.settle(outcome);
   }
-}
-
-function outcomeOf(entry: Waiting, ack: AckWire): BatchOutcome {
-  if (ack.conflict !== null) return { kind: "conflict", seq: ack.conflict };
-  const rejected = new Set(ack.reject.map(({ seq }) => seq));
-  const stored = entry.records.filter(({ seq }) => !rejected.has(seq));
-  return ack.hash === hashOf(stored)
-    ? { kind: "acked", rejected: ack.reject, held_seq: ack.acked_seq }
-    : { kind: "keep", reason: "the service's ack has another hash than what was sent" };
 }

@@ -1,239 +1,216 @@
 import { randomUUID } from "node:crypto";
-import { withPublicRoots } from "./tls.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import mqtt, { type MqttClient } from "mqtt";
+import { ServiceLinkError } from "../core/service-link-error.ts";
+import type { Milliseconds } from "../core/types/units.ts";
+import type { KnownCertificate } from "../core/certificates.ts";
+import type { BatchOutcome, LinkAccount, LinkSession, Logger, ServiceLink } from "../ports.ts";
+import { batchOf, TOPICS } from "../wire/telemetry.ts";
+import type { AckedBatch } from "./ack-outcome.ts";
+import { certificateNews } from "./certificate-news.ts";
 import { exchange, parseAck, settle, type Waiting } from "./acks.ts";
-import { batchOf, helloOf, stateOf, TOPICS, type HelloWire, type StateWire } from "../wire/telemetry.ts";
-import type {
-  BatchOutcome,
-  BoothHeartbeat,
-  Clock,
-  HelloBooth,
-  LinkAccount,
-  LinkSession,
-  ServiceLink,
-  ServiceTime,
-} from "../ports.ts";
+import { heartbeatText, helloText, type SayingParts } from "./messages.ts";
+import { createDialler, typedError, type Dialled, type MqttDialParts } from "./mqtt-connect.ts";
+import { brokerRefusal, publishOnce } from "./mqtt-publish.ts";
+import { endOfCertificate, type ClientCertificate } from "./tls.ts";
+import { slots, turns } from "./turns.ts";
 
-const CONNECT_TIMEOUT_MS = 10_000;
-const KEEPALIVE_S = 30;
-/** A publish that the broker doesn't confirm: the session is dead, whatever TCP says. */
-const PUBLISH_DEADLINE_MS = 15_000;
 /** Time for the last words of a session. */
 const CLOSE_WITHIN_MS = 1_000;
+const ACK_DEADLINE_MS: Milliseconds = 15_000;
 const MAX_WINDOW = 4;
+/** What an MQTT packet has around its payload, topic and properties included, at most. */
+const AROUND_PAYLOAD_BYTES = 512;
 const gzipAsync = promisify(gzip);
 
-export interface MqttLinkParts {
-  readonly clock: Clock;
-  readonly agentVersion: string;
-  readonly service_time: ServiceTime;
-  readonly ca?: string;
+export interface MqttLinkParts extends MqttDialParts, SayingParts {
+  readonly log: Logger;
+  /** From a batch's sending to the service's ack. Default 15 s. */
+  readonly ack_deadline_ms?: Milliseconds;
+}
+
+export interface MqttLink extends ServiceLink {
+  /** Ours, where we have one, and the broker's of the session before. */
+  certificates(): readonly KnownCertificate[];
 }
 
 /**
  * Telemetry over MQTT. mqtt.js is used as a bare client: its reconnection, its queue and its store are off, since the log in
- * SQLite is the queue and the sync loop owns the retry. PUBACK proves nothing; only down/ack does.
+ * SQLite is the queue and the sync loop owns the retry. PUBACK proves nothing; only down/ack does. Throws where the client
+ * certificate that is configured can't be read.
  */
-export function createMqttLink(parts: MqttLinkParts): ServiceLink {
-  let version: ProtocolVersion = 5;
+export function createMqttLink(parts: MqttLinkParts): MqttLink {
+  const known: { own: KnownCertificate | null; server: KnownCertificate | null } = { own: null, server: null };
+  const shown = (): ClientCertificate | undefined => {
+    const certificate = parts.client_certificate?.();
+    if (certificate !== undefined)
+      known.own = { link: "service", server: null, expires: endOfCertificate(certificate.cert) };
+    return certificate;
+  };
+  shown();
+  const dial = createDialler({ ...parts, client_certificate: shown });
+  const certificates = (): readonly KnownCertificate[] =>
+    [known.own, known.server].filter((certificate) => certificate !== null);
+  const sayWhatEnds = certificateNews(parts, certificates);
   return {
+    certificates,
     async connect(account, signal) {
-      refuseOpen(account.url);
       const session = randomUUID();
-      const dial = { account, session, signal };
-      const client = await connectOnce(parts, { ...dial, version }).catch((error: unknown) => {
-        if (version === 4 || !isVersionRefused(error)) throw error;
-        version = 4;
-        return connectOnce(parts, { ...dial, version });
-      });
-      return sessionOf(parts, { client, account, session });
+      const since = parts.clock.wall();
+      const will = {
+        topic: `${account.topic_prefix}/${TOPICS.state}`,
+        payload: Buffer.from(heartbeatText(parts, { session, since, online: false, booths: [] })),
+        qos: 1,
+        retain: true,
+      } as const;
+      const dialled = await dial({ account, will, signal });
+      const { url, certificate_ends } = dialled;
+      if (certificate_ends !== null) known.server = { link: "service", server: url, expires: certificate_ends };
+      return sessionOf({ ...parts, sayWhatEnds }, { ...dialled, account, session });
     },
   };
 }
 
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-
-/** The broker's address comes from the service: without TLS the credential goes to this machine alone. */
-function refuseOpen(url: string): void {
-  const { protocol, hostname } = new URL(url);
-  if (["mqtts:", "wss:"].includes(protocol) || LOOPBACK.test(hostname)) return;
-  throw new Error(`the service names ${protocol}//${hostname} as its broker: without TLS nothing is sent there`);
-}
-
-/** MQTT 5, or 3.1.1 for brokers that know no other. */
-type ProtocolVersion = 4 | 5;
-
-/** How brokers of 3.1.1 and of 5 say that they don't speak the version asked for. */
-const VERSION_REFUSED = new Set([1, 132]);
-
-function isVersionRefused(error: unknown): boolean {
-  return error instanceof Error && "code" in error && typeof error.code === "number" && VERSION_REFUSED.has(error.code);
-}
-
-interface Dial {
-  readonly account: LinkAccount;
-  readonly session: string;
-  readonly signal: AbortSignal;
-  readonly version: ProtocolVersion;
-}
-
-async function connectOnce(parts: MqttLinkParts, { account, session, signal, version }: Dial): Promise<MqttClient> {
-  const client = mqtt.connect(account.url, {
-    clientId: account.client_id,
-    username: account.username,
-    password: account.credential,
-    protocolVersion: version,
-    clean: true,
-    keepalive: KEEPALIVE_S,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    reconnectPeriod: 0,
-    queueQoSZero: false,
-    resubscribe: false,
-    rejectUnauthorized: true,
-    ...(parts.ca === undefined ? {} : { ca: withPublicRoots(parts.ca) }),
-    will: {
-      topic: `${account.topic_prefix}/${TOPICS.state}`,
-      payload: Buffer.from(
-        JSON.stringify(heartbeatOf(parts, { session, since: parts.clock.wall(), online: false, booths: [] })),
-      ),
-      qos: 1,
-      retain: true,
-    },
-  });
-  const stop = (): void => void client.end(true);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    await new Promise<void>((resolve, reject) => {
-      client.once("connect", () => resolve());
-      client.once("error", reject);
-      client.once("close", () => reject(new Error("the broker closed the connection, or can't be reached")));
-    });
-  } catch (error) {
-    client.end(true);
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-  return client;
-}
-
-interface Beat {
-  readonly session: string;
-  readonly since: number;
-  readonly online: boolean;
-  readonly booths: readonly BoothHeartbeat[];
-}
-
-function heartbeatOf(parts: MqttLinkParts, beat: Beat): StateWire {
-  return stateOf({
-    online: beat.online,
-    session: beat.session,
-    since: beat.since,
-    agent_version: parts.agentVersion,
-    clock: { offset_ms: parts.service_time.offset(), synced: parts.service_time.offset() !== null },
-    links: { service: beat.online ? "up" : "down" },
-    booths: beat.booths.map(({ stream, waiting_records, hours_to_full, ...booth }) => ({
-      stream_id: stream,
-      ...booth,
-      backlog: { records: waiting_records, oldest_time: null, hours_to_full },
-    })),
-  });
-}
-
-interface Open {
-  readonly client: MqttClient;
+interface Open extends Dialled {
   readonly account: LinkAccount;
   readonly session: string;
 }
 
-async function sessionOf(parts: MqttLinkParts, { client, account, session }: Open): Promise<LinkSession> {
-  const waiting = new Set<Waiting>();
+interface Living {
+  readonly waiting: Set<Waiting>;
+  readonly closed: Promise<ServiceLinkError>;
+  window: number;
+  over: ServiceLinkError | null;
+}
+
+async function sessionOf(
+  parts: MqttLinkParts & { readonly sayWhatEnds: () => void },
+  open: Open,
+): Promise<LinkSession> {
+  const { client, account, session, url } = open;
   const since = parts.clock.wall();
-  let window = 1;
-  let over = false;
-  const closed = new Promise<string>((resolve) => {
-    const end = (reason: string) => (): void => {
-      over = true;
-      for (const entry of waiting) entry.settle({ kind: "keep", reason });
-      resolve(reason);
-    };
-    client.on("close", end("the connection to the broker is gone"));
-    client.on("disconnect", end("the broker ended the session"));
-    client.on("error", (error: Error) => {
-      end(error.message)();
-      client.end(true);
-    });
-  });
-  client.on("message", (topic, payload) => {
-    if (topic !== `${account.topic_prefix}/${TOPICS.ack}`) return;
-    const ack = parseAck(payload);
-    if (ack === null) return;
-    window = Math.min(MAX_WINDOW, Math.max(1, ack.window));
-    settle(parts, waiting, ack);
-  });
+  const living = watchSession(parts, open);
   // mqtt.js never settles a publish of a connection that is gone: whoever waits for one learns of the end here.
-  const ended = closed.then((reason) => Promise.reject(new Error(reason)));
+  const ended = living.closed.then((reason) => Promise.reject(reason));
   ended.catch(() => undefined);
+  const slot = slots(open.receive_maximum);
   const publish = (topic: string, payload: string | Buffer, retain = false): Promise<void> =>
-    Promise.race([publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain }), ended]);
-  await client.subscribeAsync(`${account.topic_prefix}/down/#`, { qos: 1 });
-  return {
-    closed,
-    window: () => window,
-    hello: (booths) => publish(TOPICS.hello, JSON.stringify(helloOf(session, booths.map(helloBoothOf)))),
-    heartbeat: (booths) =>
-      publish(TOPICS.state, JSON.stringify(heartbeatOf(parts, { session, since, online: true, booths })), true),
-    async send(stream, generation, records) {
-      const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, parts.clock.wall());
-      const body = await gzipAsync(JSON.stringify(wire));
-      if (over) return { kind: "keep", reason: "the session is over" };
-      if (account.confirmed_by === "broker") return handedOver(publish(TOPICS.batch, body));
-      return exchange({
-        waiting,
-        stream,
-        records,
-        sent: parts.clock.mono(),
-        publish: () => publish(TOPICS.batch, body),
-      });
+    slot(() =>
+      Promise.race([publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain }), ended]),
+    );
+  await Promise.race([client.subscribeAsync(`${account.topic_prefix}/down/#`, { qos: 1 }), ended]).catch(
+    (error: unknown) => {
+      client.end(true);
+      throw notAllowed(error);
     },
+  );
+  return {
+    url,
+    closed: living.closed,
+    window: () => living.window,
+    hello: (booths) => publish(TOPICS.hello, helloText(session, booths)),
+    heartbeat(booths) {
+      parts.sayWhatEnds();
+      return publish(TOPICS.state, heartbeatText(parts, { session, since, online: true, booths }), true);
+    },
+    send: batchSender(parts, { open, living, publish }),
     async close() {
-      const last = JSON.stringify(heartbeatOf(parts, { session, since, online: false, booths: [] }));
+      const last = heartbeatText(parts, { session, since, online: false, booths: [] });
       // A broker that hangs must not hold a stop: the will says the same.
-      const farewell = publish(TOPICS.state, last, true).then(() => client.endAsync(over));
+      const farewell = publish(TOPICS.state, last, true).then(() => client.endAsync(living.over !== null));
       await Promise.race([farewell.catch(() => undefined), delay(CLOSE_WITHIN_MS, undefined, { ref: false })]);
       client.end(true);
     },
   };
 }
 
-/** The broker's word is all there is. */
-async function handedOver(published: Promise<void>): Promise<BatchOutcome> {
-  try {
-    await published;
-    return { kind: "acked", rejected: [], held_seq: 0 };
-  } catch (error) {
-    return { kind: "keep", reason: error instanceof Error ? error.message : String(error) };
-  }
+/** Without its own topics a session is worth nothing. */
+function notAllowed(error: unknown): ServiceLinkError {
+  const typed = typedError(error);
+  return typed.fault === "credential" || typed.fault === "protocol"
+    ? new ServiceLinkError("not_allowed", `the broker refuses the subscription: ${typed.message}`, error)
+    : typed;
 }
 
-function helloBoothOf(booth: HelloBooth): HelloWire["booths"][number] {
-  const { stream, serial, generation, oldest_seq, newest_seq, config_revision, predecessor } = booth;
-  return { stream_id: stream, serial, generation, oldest_seq, newest_seq, config_revision, predecessor };
-}
-
-function publishOnce(
-  client: MqttClient,
-  message: { topic: string; payload: string | Buffer; retain: boolean },
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("the broker doesn't confirm")), PUBLISH_DEADLINE_MS);
-    client.publish(message.topic, message.payload, { qos: 1, retain: message.retain }, (error) => {
-      clearTimeout(timer);
-      if (error) reject(error);
-      else resolve();
-    });
+function watchSession(parts: MqttLinkParts, { client, account }: Open): Living {
+  const waiting = new Set<Waiting>();
+  let resolveClosed: (reason: ServiceLinkError) => void = () => undefined;
+  const closed = new Promise<ServiceLinkError>((resolve) => (resolveClosed = resolve));
+  const living: Living = { waiting, closed, window: 1, over: null };
+  const end = (reason: ServiceLinkError): void => {
+    living.over ??= reason;
+    for (const entry of [...waiting]) entry.settle({ kind: "keep", reason: reason.message });
+    resolveClosed(living.over);
+  };
+  client.on("close", () => end(new ServiceLinkError("closed", "the connection to the broker is gone")));
+  client.on("disconnect", ({ reasonCode = 0 }) => end(endedByBroker(reasonCode)));
+  client.on("error", (error: Error) => {
+    end(typedError(error));
+    client.end(true);
   });
+  client.on("message", (topic, payload) => {
+    if (topic !== `${account.topic_prefix}/${TOPICS.ack}`) return;
+    const ack = parseAck(payload);
+    if (ack === null) return;
+    living.window = Math.min(MAX_WINDOW, Math.max(1, ack.window));
+    settle(parts, waiting, ack);
+  });
+  return living;
+}
+
+/** MQTT 5, 3.14.2.1. */
+const TAKEN_OVER = 142;
+
+function endedByBroker(reasonCode: number): ServiceLinkError {
+  return reasonCode === TAKEN_OVER
+    ? new ServiceLinkError("taken_over", "another box has connected to the broker with this gateway's identity")
+    : new ServiceLinkError("closed", `the broker ended the session (reason ${reasonCode.toString()})`);
+}
+
+interface Sending {
+  readonly open: Open;
+  readonly living: Living;
+  readonly publish: (topic: string, payload: string | Buffer) => Promise<void>;
+}
+
+/**
+ * Batches go together, as many as the caller likes. Where something was refused without saying which, each that may be
+ * meant goes again with nothing else under way.
+ */
+function batchSender(parts: MqttLinkParts, { open, living, publish }: Sending): LinkSession["send"] {
+  const { account, maximum_packet_size } = open;
+  const turn = turns();
+  return async (stream, generation, records) => {
+    const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, parts.clock.wall());
+    const body = await gzipAsync(JSON.stringify(wire));
+    if (body.length + AROUND_PAYLOAD_BYTES > maximum_packet_size)
+      return {
+        kind: "refused",
+        reason: `longer than the ${maximum_packet_size.toString()} bytes that the broker takes`,
+      };
+    const offer = (): Promise<AckedBatch | null> => publish(TOPICS.batch, body).then(() => null, brokerRefusal);
+    const once = (): Promise<AckedBatch> => {
+      if (living.over !== null) return Promise.resolve({ kind: "keep", reason: living.over.message });
+      if (account.confirmed_by === "broker") return handedOver(offer());
+      return exchange({
+        waiting: living.waiting,
+        stream,
+        records,
+        sent: parts.clock.mono(),
+        deadline_ms: parts.ack_deadline_ms ?? ACK_DEADLINE_MS,
+        publish: offer,
+      });
+    };
+    const first = await turn.together(once);
+    const outcome = first.kind === "unclear" ? await turn.alone(once) : first;
+    return outcome.kind === "unclear" ? { kind: "keep", reason: outcome.reason } : outcome;
+  };
+}
+
+/** The broker's word is all there is. */
+async function handedOver(offered: Promise<AckedBatch | null>): Promise<BatchOutcome> {
+  const refusal = await offered;
+  if (refusal === null) return { kind: "acked", rejected: [], held_seq: 0 };
+  return refusal.kind === "unclear" ? { kind: "keep", reason: refusal.reason } : refusal;
 }

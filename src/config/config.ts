@@ -9,7 +9,7 @@ import { opcuaOf } from "./gateway-opcua.ts";
 import { gatewaySchema } from "./gateway-schema.ts";
 import type { BoothInput, GatewayInput, ModbusInput } from "./gateway-schema.ts";
 import { SHIPPED_PROFILES } from "./profile.ts";
-import { openYaml, readSource } from "./yaml-source.ts";
+import { NO_CONFIG_HINT, openYaml, readSource } from "./yaml-source.ts";
 
 /**
  * The gateway's configuration with defaults filled in, paths absolute (relative ones count from the file's folder),
@@ -25,26 +25,30 @@ export function parseConfig(text: string, file: string): Config {
 
 /** Reads and checks the file. Throws ConfigError. */
 export function loadConfig(path: string): Config {
-  return parseConfig(readSource(path), path);
+  return parseConfig(readSource(path, NO_CONFIG_HINT), path);
 }
 
 /** Pure; `input` has passed the checks. */
 export function configFrom(input: GatewayInput, file: string): Config {
   const folder = dirname(resolve(file));
-  const { ca_file, api_key_file, ...service } = input.service;
-  const { clock_file, profile_dirs, ...rest } = input;
+  const { ca_file, api_key_file, client_certificate_file, client_key_file, ...service } = input.service;
+  const { clock_file, profile_dirs, page, ...rest } = input;
+  const { pin_file, ...ports } = page;
   const absolute = (path: string): string => resolve(folder, path);
   return {
     ...rest,
     data_dir: absolute(input.data_dir),
     runtime_dir: absolute(input.runtime_dir),
     profile_dirs: profile_dirs?.map(absolute) ?? [SHIPPED_PROFILES],
+    page: { ...ports, ...(pin_file === undefined ? {} : { pin_file: absolute(pin_file) }) },
     ...(clock_file === undefined ? {} : { clock_file: absolute(clock_file) }),
     service: {
       ...service,
       url: service.url.replace(/\/+$/, ""),
       ...(ca_file === undefined ? {} : { ca_file: absolute(ca_file) }),
       ...(api_key_file === undefined ? {} : { api_key_file: absolute(api_key_file) }),
+      ...(client_certificate_file === undefined ? {} : { client_certificate_file: absolute(client_certificate_file) }),
+      ...(client_key_file === undefined ? {} : { client_key_file: absolute(client_key_file) }),
     },
     booths: input.booths.map((booth) => boothOf(booth, absolute)),
   };

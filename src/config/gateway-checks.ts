@@ -22,6 +22,11 @@ function checkService({ service }: GatewayInput, source: YamlSource): readonly P
   if (url !== null) problems.push(source.problemAt(["service", "url"], url));
   const mqtt = service.mqtt_url === undefined ? null : urlFault(service.mqtt_url, MQTT_SCHEMES);
   if (mqtt !== null) problems.push(source.problemAt(["service", "mqtt_url"], mqtt));
+  if ((service.client_certificate_file === undefined) !== (service.client_key_file === undefined)) {
+    const key = service.client_key_file === undefined ? "client_certificate_file" : "client_key_file";
+    const message = "client_certificate_file and client_key_file go together";
+    problems.push(source.problemAt(["service", key], message, { at: "key" }));
+  }
   if (service.api_key_file !== undefined && service.api_key_credential !== undefined) {
     const message = "give api_key_file or api_key_credential, not both";
     problems.push(source.problemAt(["service", "api_key_credential"], message, { at: "key" }));

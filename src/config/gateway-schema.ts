@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { OPCUA_POLICIES } from "../core/types/config.ts";
+import { DEFAULT_RUNTIME_DIR } from "./runtime-dir.ts";
 import { groupNameSchema, groupSchema, limitsSchema, modeSetsSchema, profileNameSchema } from "./common-schema.ts";
 
 /** A gateway is a small box: more booths than this belong on a second one. */
@@ -103,6 +104,10 @@ const serviceSchema = z.strictObject({
     .regex(/^[A-Za-z0-9_.-]{1,255}$/, "a systemd credential's name is letters, digits, dots, dashes and _")
     .exactOptional()
     .describe("systemd credential that holds the first key."),
+  client_certificate_file: path
+    .exactOptional()
+    .describe("Shown to a broker that asks for a certificate, PEM; read anew at each connection."),
+  client_key_file: path.exactOptional().describe("Its private key, PEM, mode 0600."),
   mqtt_url: z.string().max(2000).exactOptional().describe("Broker, where the service's records name none."),
   backlog_records_per_s: z
     .number()
@@ -125,9 +130,23 @@ const storeSchema = z.strictObject({
   max_age_days: z.int().min(1).max(3_650).default(30).describe("Readings that were acked are kept this long."),
 });
 
+const port = z.int().min(0).max(65_535);
+
+const pageSchema = z.strictObject({
+  port: port.default(8470).describe("On this machine alone (127.0.0.1): the technician's page and the local API."),
+  lan_port: port
+    .default(8443)
+    .describe("On every network, while `booth-gateway page --for` has it open, with HTTPS and a PIN."),
+  pin_file: path
+    .exactOptional()
+    .describe(
+      "File of mode 0600 with a PIN of 8 digits or more: until 30 minutes after boot, while no booth is bound, the page is open on the network with it.",
+    ),
+});
+
 export const gatewaySchema = z.strictObject({
   data_dir: path.default("/var/lib/booth-gateway"),
-  runtime_dir: path.default("/run/booth-gateway"),
+  runtime_dir: path.default(DEFAULT_RUNTIME_DIR),
   profile_dirs: z
     .array(path)
     .min(1)
@@ -143,6 +162,7 @@ export const gatewaySchema = z.strictObject({
     .describe("What a power cut may cost at most; longer spares the flash."),
   heartbeat_interval_ms: z.int().min(10_000).max(120_000).default(60_000),
   store: storeSchema.prefault({}),
+  page: pageSchema.prefault({}),
   clock_file: path.exactOptional().describe("Simulation only: time is taken from this file."),
   service: serviceSchema,
   booths: z.array(boothSchema).min(1).max(MAX_BOOTHS),

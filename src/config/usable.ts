@@ -8,7 +8,7 @@ import { parseWith, problemsOf } from "./explain.ts";
 import { checkGateway } from "./gateway-checks.ts";
 import { anyBoothsSchema, gatewaySchema } from "./gateway-schema.ts";
 import { findProfile, profileFile, unknownProfileHint } from "./profile.ts";
-import { openYaml, readSource } from "./yaml-source.ts";
+import { NO_CONFIG_HINT, openYaml, readSource } from "./yaml-source.ts";
 import type { YamlSource } from "./yaml-source.ts";
 
 /** A booth that can be run. */
@@ -40,7 +40,7 @@ export interface UsableConfig {
  * refuses that one alone. Throws ConfigError where the file can't be understood beside its booths.
  */
 export function inspectConfig(path: string): UsableConfig {
-  const source = openYaml(readSource(path), path);
+  const source = openYaml(readSource(path, NO_CONFIG_HINT), path);
   const shape = problemsOf(gatewaySchema, source);
   const misshapen = byBooth(shape);
   if (misshapen.others.length > 0) throw new ConfigError(path, shape);

@@ -27,16 +27,37 @@ export interface ProblemOptions {
   readonly hint?: string | undefined;
 }
 
-/** Reads a file of bounded size. Throws ConfigError where it is absent, unreadable or too large. */
-export function readSource(file: string): string {
+/** What to do where there is no configuration. */
+export const NO_CONFIG_HINT = "copy config/gateway.example.yaml there and adapt it, or name another file with --config";
+
+/** Reads a file of bounded size. Throws ConfigError where it is absent (with the hint), unreadable or too large. */
+export function readSource(file: string, hint?: string): string {
   try {
     const size = statSync(file).size;
     if (size > MAX_FILE_BYTES) throw whole(file, `has ${size} bytes, more than ${MAX_FILE_BYTES}`);
     return readFileSync(file, "utf8");
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
-    throw whole(file, `can't be read: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    throw unreadable(file, cause, hint);
   }
+}
+
+function unreadable(file: string, cause: unknown, hint: string | undefined): ConfigError {
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  const problem = { line: 0, column: 0, path: "" };
+  if (code === "ENOENT") {
+    const message = "can't be read: there is no such file";
+    return new ConfigError(file, [{ ...problem, message, ...(hint === undefined ? {} : { hint }) }], cause);
+  }
+  if (code === "EACCES") {
+    const message = "can't be read: you have no right to";
+    return new ConfigError(
+      file,
+      [{ ...problem, message, hint: "use sudo, or join the group that may read it" }],
+      cause,
+    );
+  }
+  return whole(file, `can't be read: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
 }
 
 /** Pure. Throws ConfigError for what isn't one plain YAML 1.2 document. */

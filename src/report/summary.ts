@@ -25,6 +25,7 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
     raw: raws.length === 0 ? null : raws.join("/"),
     ...cyclesOf(state, nowMs),
     run_open: state.bays.some(({ run }) => run !== null),
+    open_incidents: Object.keys(state.incidents).length,
     filters: filtersOf(state),
     firmware_version: firmware.entered?.version ?? null,
     last_firmware_update: updatedAt(firmware),

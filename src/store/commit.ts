@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Fact, LogRecord, Placed, Stored } from "../core/types/record.ts";
 import type { Bases } from "./bases.ts";
+import type { DeadLetters } from "./dead-letters.ts";
 import type { Fold } from "./fold-port.ts";
 import type { EvictTools } from "./evict.ts";
 import type { Quarantine } from "./quarantine.ts";
@@ -13,6 +14,7 @@ export interface IngestTools {
   readonly fold: Fold;
   readonly evict: EvictTools;
   readonly quarantine: Quarantine;
+  readonly dead_letters: DeadLetters;
   readonly bases: Bases;
 }
 

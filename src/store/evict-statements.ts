@@ -17,6 +17,8 @@ export interface EvictStatements {
   readonly firstRow: Statement<[string], { first_seq: number; t0: number }>;
   readonly lastRow: Statement<[string], { t0: number }>;
   readonly oldestFacts: Statement<[{ stream: string; upTo: number; rows: number }], { seq: number; end_ms: number }>;
+  /** Pages that hold facts, found by reading them all. */
+  readonly factPages: Statement<[], { pages: number }>;
   readonly dropFacts: Statement<[{ stream: string; upTo: number }]>;
   readonly moveFacts: Statement<[{ stream: string; upTo: number }]>;
   readonly moveOldest: Statement<[{ stream: string; oldest: number }]>;
@@ -36,6 +38,9 @@ export function prepareEvictStatements(db: Database): EvictStatements {
     lastRow: db.prepare(`SELECT t0 FROM log WHERE stream_id = ? ORDER BY first_seq DESC LIMIT 1`),
     oldestFacts: db.prepare(
       `SELECT seq, end_ms FROM fact WHERE stream_id = @stream AND seq <= @upTo ORDER BY seq LIMIT @rows`,
+    ),
+    factPages: db.prepare(
+      `SELECT ifnull(sum(pageno), 0) AS pages FROM dbstat WHERE name IN ('fact', 'fact_by_time') AND aggregate = 1`,
     ),
     dropFacts: db.prepare(`DELETE FROM fact WHERE stream_id = @stream AND seq <= @upTo`),
     moveFacts: db.prepare(

@@ -12,6 +12,8 @@ const LOTS_PER_COMMIT = 250;
 const AGE_LOT_MS = 6 * 3_600_000;
 /** Facts are what the years are told from. */
 const FACT_AGE_MS = 400 * 86_400_000;
+/** More than this share of the file's pages isn't kept free of readings nobody else has: acked facts go before those do. */
+const FACT_SHARE = 1 / 2;
 /** Rough size of a record in its row, for the room that a commit needs. */
 const RECORD_BYTES = 120;
 
@@ -43,8 +45,8 @@ interface Making extends EvictTools {
 
 /**
  * Inside a commit's transaction, before it appends: drops what has outlived its age, and, where the file is full, makes room
- * for `records` more. In this order: acked log rows of the stream, those of others, unacked log rows of the stream, its
- * acked facts, its other facts. Always the oldest first and whole rows. Rows that wait for a sync stay. The caller saves the
+ * for `records` more. In this order: acked log rows of the stream, those of others, its acked facts as long as facts fill half of the
+ * file, its unacked log rows, its acked facts, its other facts. Always the oldest first and whole rows. Rows that wait for a sync stay. The caller saves the
  * state in the same transaction, since start-up can't fold dropped rows again, and appends a gap record for each range given up.
  */
 export function makeRoom(tools: EvictTools, info: StreamInfo, ask: { now: EpochMs; records: number }): Room {
@@ -60,12 +62,17 @@ export function makeRoom(tools: EvictTools, info: StreamInfo, ask: { now: EpochM
   for (const { stream_id, up_to } of sql.freeUpTo.all()) {
     if (stream_id !== info.stream) dropRowsWhileFull(making, stream_id, up_to);
   }
+  const before = (): Seq => (sql.firstRow.get(info.stream)?.first_seq ?? info.newest_seq + 1) - 1;
+  // Pages are counted by reading them, hence once, and seldom: only where nothing acked is left in the log.
+  const factPages = isFull() ? (sql.factPages.get()?.pages ?? 0) : 0;
+  const spare = factPages - Math.floor(file.limits().most * FACT_SHARE);
+  const least = file.usedPages() - spare;
+  if (spare > 0) dropFactsWhileFull(making, Math.min(info.acked_seq, before()), () => file.usedPages() > least);
   dropRowsWhileFull(making, info.stream, Number.MAX_SAFE_INTEGER);
-  const first = sql.firstRow.get(info.stream)?.first_seq ?? info.newest_seq + 1;
-  dropFactsWhileFull(making, Math.min(info.acked_seq, first - 1));
-  dropFactsWhileFull(making, first - 1);
+  dropFactsWhileFull(making, Math.min(info.acked_seq, before()));
+  dropFactsWhileFull(making, before());
   if (making.from === null) return { givenUp: [], oldest };
-  return { givenUp: [{ from: making.from, to: first - 1, reason: "the store's budget is full" }], oldest };
+  return { givenUp: [{ from: making.from, to: before(), reason: "the store's budget is full" }], oldest };
 }
 
 function dropAged(
@@ -129,9 +136,9 @@ function dropFacts(sql: EvictStatements, stream: StreamId, upTo: Seq): void {
   sql.moveFacts.run({ stream, upTo });
 }
 
-function dropFactsWhileFull(making: Making, upTo: Seq): void {
+function dropFactsWhileFull(making: Making, upTo: Seq, goOn: () => boolean = () => true): void {
   const { sql, info } = making;
-  while (making.lots > 0 && making.isFull()) {
+  while (making.lots > 0 && making.isFull() && goOn()) {
     const last = sql.oldestFacts.all({ stream: info.stream, upTo, rows: ROWS_AT_A_TIME }).at(-1);
     if (last === undefined) return;
     dropFacts(sql, info.stream, last.seq);

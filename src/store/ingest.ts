@@ -31,14 +31,17 @@ export function ingest(
   db.transaction(() => {
     const room = roomFor(tools, live, input.records);
     done.oldest = room.oldest;
-    const damaged = input.records.length === 0 ? [] : tools.quarantine.undeclared(stream);
-    const due = input.records.length === 0 ? [] : sql.dueEvents.all(stream);
-    const own = ownRecords(input.records, { givenUp: [...room.givenUp, ...damaged], due });
+    const isEmpty = input.records.length === 0;
+    const damaged = isEmpty ? [] : tools.quarantine.undeclared(stream);
+    const refused = isEmpty ? [] : tools.dead_letters.undeclared(stream);
+    const due = isEmpty ? [] : sql.dueEvents.all(stream);
+    const own = ownRecords(input.records, { givenUp: [...room.givenUp, ...damaged, ...refused], due });
     for (const record of [...input.records, ...own]) {
       take(tools, live, { commit, record: { ...record, seq: ++commit.newest } });
     }
     if (due.length > 0) sql.dropDue.run(stream);
     if (damaged.length > 0) tools.quarantine.declare(stream);
+    if (refused.length > 0) tools.dead_letters.declare(stream);
     addRows(sql, stream, commit);
     addFacts(sql, stream, { facts: commit.facts, version: tools.fold.version });
     closeRows(sql, live, commit.newest);

@@ -15,7 +15,7 @@ export function inspectStore(dataDir: string, progress: StoreProgress): StoreChe
   const file = storePath(dataDir);
   const bytes = statSync(file).size;
   const found: Finding[] = [];
-  const problems = readWal(file).isCut ? ["the write-ahead log breaks off before commits that it holds"] : [];
+  const problems = readWal(file).end === "hurt" ? ["the write-ahead log breaks off before commits that it holds"] : [];
   const streams: Stream[] = [];
   let db: Database.Database | null = null;
   try {

@@ -72,7 +72,7 @@ export function packRecords(start: Start, records: readonly Placed<LogRecord>[])
 /** What was packed. Throws where the bytes are none that packRecords made. */
 export function unpackRecords({ first_seq, boot, mono0, t0 }: Start, packed: Buffer): Placed<LogRecord>[] {
   const all = byteSource(packed.subarray(1));
-  const column = (): Buffer => inflateRawSync(all.block(), { maxOutputLength: LARGEST_BYTES });
+  const column = (): Buffer => inflated(all.block());
   const [count, usual, names, texts] = JSON.parse(column().toString()) as Head;
   const series = names.map(([kind, tag, code]): Series => ({ kind, tag, way: wayOf(code), last: [0, 0, 0] }));
   const [monos, sizes, steps, numbers] = [column(), column(), column(), column()].map(byteSource) as Columns;
@@ -103,6 +103,18 @@ export function unpackRecords({ first_seq, boot, mono0, t0 }: Start, packed: Buf
   return records;
 }
 
+/** The kinds of the records that were packed, without unpacking them; null where the bytes are damaged. */
+export function kindsIn(packed: Buffer): readonly string[] | null {
+  try {
+    const head = inflateRawSync(byteSource(packed.subarray(1)).block(), { maxOutputLength: LARGEST_BYTES });
+    const [, , names] = JSON.parse(head.toString()) as Head;
+    return names.map(([kind]) => kind);
+  } catch (error) {
+    if (error instanceof Error) return null;
+    throw error;
+  }
+}
+
 type Head = readonly [
   count: number,
   usual: number,
@@ -118,6 +130,16 @@ function deflated(column: Buffer): Buffer {
   const plain = deflateRawSync(column, { ...DEFLATE, strategy: constants.Z_HUFFMAN_ONLY });
   return plain.length < searched.length ? plain : searched;
 }
+
+/** Most columns are short, and Node's own 16 KB of room for each would be most of the work. */
+function inflated(block: Buffer): Buffer {
+  return inflateRawSync(block, {
+    maxOutputLength: LARGEST_BYTES,
+    chunkSize: Math.max(LEAST_ROOM_BYTES, 4 * block.length),
+  });
+}
+
+const LEAST_ROOM_BYTES = 256;
 
 /** Small tables: making them is most of what a short column costs. */
 const DEFLATE = { level: 9, windowBits: 12, memLevel: 5 };

@@ -27,10 +27,14 @@ export interface OpenedStore {
 export function openOrSalvage(dataDir: string, tools: SalvageTools): OpenedStore {
   finishReplacing(dataDir, true);
   try {
-    if (readWal(storePath(dataDir)).isCut) {
+    const { end } = readWal(storePath(dataDir));
+    if (end === "hurt") {
       throw new StoreDamaged("the store is damaged: its write-ahead log breaks off before commits that it holds");
     }
-    return { db: openSound(dataDir), recovery: null };
+    const db = openSound(dataDir);
+    // What is left of the torn commit would look like a hurt one once a shorter commit stands before it.
+    if (end === "torn") db.pragma("wal_checkpoint(TRUNCATE)");
+    return { db, recovery: null };
   } catch (error) {
     if (!isDamageAtOpen(error)) throw error;
     const recovery = recover(dataDir, tools, error instanceof Error ? error.message : String(error));
@@ -94,12 +98,15 @@ function schemaText(db: Database.Database): string {
   return JSON.stringify(db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").all());
 }
 
+let own: string | undefined;
+
 function ownSchema(): string {
+  if (own !== undefined) return own;
   const db = new Database(":memory:");
   migrate(db);
-  const text = schemaText(db);
+  own = schemaText(db);
   db.close();
-  return text;
+  return own;
 }
 
 /** What the disk, not the file, is to blame for. */

@@ -14,6 +14,7 @@ import type { Database } from "better-sqlite3";
  * origin: which booth a stream is of, beside the row that each commit writes: a salvage needs it where that row is lost.
  * fork: from which seq on a salvaged stream's records go to the service under another name.
  * due: events that the stream's next commit logs.
+ * dead_letter: records that the service will never take, with its reason, as they were; declared = 0: a gap record is to say so.
  * state: the fold's state after the record with that seq; the newest row is what start-up continues from.
  */
 const STEPS: readonly string[] = [
@@ -118,6 +119,15 @@ const STEPS: readonly string[] = [
      at INTEGER NOT NULL,
      sum INTEGER NOT NULL,
      packed BLOB NOT NULL,
+     PRIMARY KEY (stream_id, seq)
+   ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE dead_letter (
+     stream_id TEXT NOT NULL,
+     seq INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     reason TEXT NOT NULL,
+     record TEXT NOT NULL,
+     declared INTEGER NOT NULL,
      PRIMARY KEY (stream_id, seq)
    ) STRICT, WITHOUT ROWID;`,
 ];

@@ -18,13 +18,14 @@ export interface WalContent {
   /** Up to the last commit of the present round, whether or not SQLite would still find the way to it. */
   readonly frames: readonly Frame[];
   /**
-   * Commits stand behind a frame that SQLite stops at: they would be lost without a word. Rot does this; so does a power cut that
-   * tore the last commit, which nobody was told of then.
+   * Whether SQLite finds its way to the end. "torn": it stops in the last commit, as after a power cut that came before that commit was
+   * confirmed, so that nothing durable is missing. "hurt": it stops at a frame that rot spoilt, or before several commits, of which
+   * all but the last had been confirmed: they would be lost without a word.
    */
-  readonly isCut: boolean;
+  readonly end: "whole" | "torn" | "hurt";
 }
 
-const NOTHING: WalContent = { page_bytes: 0, frames: [], isCut: false };
+const NOTHING: WalContent = { page_bytes: 0, frames: [], end: "whole" };
 
 /** Reads a database's write-ahead log as SQLite does at its recovery, and what stands behind the point where that ends. */
 export function readWal(path: string, expected_page_bytes = 0): WalContent {
@@ -47,6 +48,8 @@ interface Seen extends Frame {
   readonly hasSalt: boolean;
   /** Its checksum goes on from all before it. */
   readonly fits: boolean;
+  /** Of all before it, as long as they fit. */
+  readonly before: Sum;
 }
 
 function contentOf(file: number, expected_page_bytes: number): WalContent {
@@ -57,12 +60,69 @@ function contentOf(file: number, expected_page_bytes: number): WalContent {
   const start = sumOf(head.subarray(0, 24), { a: 0, b: 0 }, bigEndian);
   const isHeadWhole = magic >>> 1 === MAGIC >>> 1 && sumAt(head, 24, start);
   const page_bytes = isHeadWhole ? head.readUInt32BE(8) : expected_page_bytes;
-  if (page_bytes === 0) return { ...NOTHING, isCut: fstatSync(file).size > HEADER_BYTES };
+  if (page_bytes === 0) return { ...NOTHING, end: fstatSync(file).size > HEADER_BYTES ? "hurt" : "whole" };
   const salt = isHeadWhole ? head.subarray(16, 24) : saltOfFirst(file);
-  const seen = [...framesIn(file, { page_bytes, salt, start, bigEndian })];
+  const way = { page_bytes, salt, start, bigEndian };
+  const seen = [...framesIn(file, way)];
   const stop = isHeadWhole ? seen.findIndex(({ fits, hasSalt }) => !fits || !hasSalt) : 0;
-  const last = seen.findLastIndex(({ isCommit, hasSalt, fits }) => isCommit && (hasSalt || fits));
-  return { page_bytes, frames: seen.slice(0, last + 1), isCut: stop >= 0 && last >= stop };
+  const commits = seen.map(({ isCommit, hasSalt, fits }) => isCommit && (hasSalt || fits));
+  const frames = seen.slice(0, commits.lastIndexOf(true) + 1);
+  if (stop < 0) return { page_bytes, frames, end: "whole" };
+  const behind = commits.slice(stop).filter((isOne) => isOne).length;
+  const isRot = isHeadWhole ? isOneBitOff(file, way, seen[stop]) : behind > 0;
+  if (isRot || behind > 1) return { page_bytes, frames, end: "hurt" };
+  return { page_bytes, frames, end: behind === 1 ? "torn" : "whole" };
+}
+
+/**
+ * Whether the way would lead on to a commit but for one bit of a frame. A power cut leaves whole sectors as they were before, rot
+ * a bit or two. The head of a log is written and confirmed before any frame, so that no power cut spoils it.
+ */
+function isOneBitOff(file: number, way: Way, at: Seen | undefined): boolean {
+  if (at === undefined) return false;
+  const frame = frameAt(file, way, at.at);
+  const isRight = (): boolean => sumIfRight(frame, way, at.before) !== null;
+  for (let bit = 0; bit < frame.length * 8; bit += 1) {
+    flip(frame, bit);
+    // Several bits may make the weak checksum fit: the rest of the way tells which is the one.
+    if (isRight() && leadsToCommit(file, way, { frame, at })) return true;
+    flip(frame, bit);
+  }
+  return false;
+}
+
+/** From a frame put right, over those after it that fit. */
+function leadsToCommit(file: number, way: Way, { frame, at }: { frame: Buffer; at: Seen }): boolean {
+  let sum = sumIfRight(frame, way, at.before);
+  for (let next = frame, from = at.at; sum !== null && next.length > 0;) {
+    if (isCommitFrame(next)) return true;
+    from += frame.length;
+    next = frameAt(file, way, from);
+    sum = next.length > 0 ? sumIfRight(next, way, sum) : null;
+  }
+  return false;
+}
+
+/** The frame whose image stands there, with its header; empty: the file ends before. */
+function frameAt(file: number, { page_bytes }: Way, image: number): Buffer {
+  const frame = Buffer.alloc(FRAME_HEADER_BYTES + page_bytes);
+  const length = readSync(file, frame, 0, frame.length, image - FRAME_HEADER_BYTES);
+  return length < frame.length ? Buffer.alloc(0) : frame;
+}
+
+/** The checksum up to and with this frame; null: it isn't of this round, or damaged. */
+function sumIfRight(frame: Buffer, { salt, bigEndian }: Way, before: Sum): Sum | null {
+  if (!frame.subarray(8, 16).equals(salt)) return null;
+  const sum = sumOfFrame(frame, before, bigEndian);
+  return sumAt(frame, 16, sum) ? sum : null;
+}
+
+function isCommitFrame(frame: Buffer): boolean {
+  return frame.readUInt32BE(4) > 0;
+}
+
+function flip(bytes: Buffer, bit: number): void {
+  bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
 }
 
 function saltOfFirst(file: number): Buffer {
@@ -82,21 +142,29 @@ function* framesIn(file: number, { page_bytes, salt, start, bigEndian }: Way): G
   const length = FRAME_HEADER_BYTES + page_bytes;
   const bytes = fstatSync(file).size;
   const frame = Buffer.alloc(length);
-  let sum: Sum | null = start;
+  let sum = start;
+  let fits = true;
   for (let at = HEADER_BYTES; at + length <= bytes; at += length) {
     readSync(file, frame, 0, length, at);
-    if (sum !== null) {
-      sum = sumOf(frame.subarray(FRAME_HEADER_BYTES), sumOf(frame.subarray(0, 8), sum, bigEndian), bigEndian);
-      if (!sumAt(frame, 16, sum)) sum = null;
+    const before = sum;
+    if (fits) {
+      sum = sumOfFrame(frame, sum, bigEndian);
+      fits = sumAt(frame, 16, sum);
     }
     yield {
       page: frame.readUInt32BE(0),
       at: at + FRAME_HEADER_BYTES,
-      isCommit: frame.readUInt32BE(4) > 0,
+      isCommit: isCommitFrame(frame),
       hasSalt: frame.subarray(8, 16).equals(salt),
-      fits: sum !== null,
+      fits,
+      before,
     };
   }
+}
+
+/** Over page number, size after a commit, and the image. */
+function sumOfFrame(frame: Buffer, before: Sum, bigEndian: boolean): Sum {
+  return sumOf(frame.subarray(FRAME_HEADER_BYTES), sumOf(frame.subarray(0, 8), before, bigEndian), bigEndian);
 }
 
 function sumAt(bytes: Buffer, at: number, { a, b }: Sum): boolean {

@@ -6,6 +6,7 @@ import type { StoreBudget } from "../core/storage.ts";
 import { openIdentity } from "./identity.ts";
 import { keepStore, StoreRefusal } from "./keeper.ts";
 import type { Writer } from "./writer.ts";
+import type { Refusal } from "../ports.ts";
 
 /** What the main thread asks, one call at a time and in order; `reply` is the number the answer carries. */
 export interface Call {
@@ -51,7 +52,10 @@ function methodsOf(input: WorkerInput): Methods {
     openStream: (booth: string) => writer.openStream(booth),
     ingest: (stream: string, records: readonly LogRecord[], take: number) => writer.ingest(stream, records, take),
     read: (stream: string, from: number, limit: number) => writer.read(stream, from, limit),
+    terms: (stream: string, from: number, end: number) => writer.terms(stream, from, end),
     ack: (stream: string, upTo: number) => writer.ack(stream, upTo),
+    setAside: (stream: string, refusals: readonly Refusal[]) => writer.setAside(stream, refusals),
+    refused: (stream: string) => writer.refused(stream),
     resend: (stream: string, from: number) => writer.resend(stream, from),
     info: (stream: string) => writer.info(stream),
     state: (stream: string) => writer.state(stream),

@@ -1,13 +1,14 @@
 import type { Database } from "better-sqlite3";
 import type { LogRecord, Placed } from "../core/types/record.ts";
 import { DEFAULT_BUDGET, hoursToFull, type StoreBudget } from "../core/storage.ts";
-import type { StorageHealth, StorageStatus } from "../core/types/status.ts";
+import type { RefusedRecords, StorageHealth, StorageStatus } from "../core/types/status.ts";
 import type { BoothId, Seq, StreamId, TakeNumber } from "../core/types/units.ts";
-import type { Ingested, StreamInfo } from "../ports.ts";
+import type { Ingested, Refusal, StreamInfo, Terms } from "../ports.ts";
 import { fileBudget, type FileBudget } from "./budget.ts";
 import { prepareEvictStatements } from "./evict-statements.ts";
 import { createCheck } from "./check.ts";
 import { StoreDamaged } from "./damage.ts";
+import { createDeadLetters } from "./dead-letters.ts";
 import type { EvictTools } from "./evict.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
@@ -17,6 +18,7 @@ import { recordReader } from "./read.ts";
 import { createRebuilder, type Rebuilder } from "./rebuild.ts";
 import { stateRow } from "./rows.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
+import { termsIn } from "./terms.ts";
 import { infoOf, loadStream, sendableSeq, type LiveStream } from "./streams.ts";
 
 /** Opening a stream checks what is already folded and sent for this long at most. */
@@ -27,7 +29,10 @@ export interface Writer {
   openStream(booth: BoothId): StreamInfo;
   ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Ingested;
   read(stream: StreamId, from: Seq, limit: number): readonly Placed[];
+  terms(stream: StreamId, from: Seq, end: Seq): Terms;
   ack(stream: StreamId, upTo: Seq): StreamInfo;
+  setAside(stream: StreamId, refusals: readonly Refusal[]): RefusedRecords;
+  refused(stream: StreamId): RefusedRecords;
   resend(stream: StreamId, from: Seq): StreamInfo;
   info(stream: StreamId): StreamInfo;
   state(stream: StreamId): unknown;
@@ -59,13 +64,10 @@ export function createWriter(tools: WriterTools): Writer {
   const file = fileBudget(db, tools.budget ?? DEFAULT_BUDGET);
   const evict: EvictTools = { sql: prepareEvictStatements(db), file };
   const quarantine = createQuarantine(db);
+  const dead_letters = createDeadLetters(db);
   const bases = createBases(db);
   const read = recordReader(sql, quarantine);
-  const storage = (info: StreamInfo): StorageStatus => ({
-    ...fillOf(evict, info),
-    quarantined: quarantine.count(info.stream),
-    health: tools.health?.() ?? WELL,
-  });
+  const storage = storageOf({ evict, quarantine, health: tools.health });
   const streams = new Map<StreamId, LiveStream>();
   const live = (stream: StreamId): LiveStream => {
     const known = streams.get(stream);
@@ -87,11 +89,11 @@ export function createWriter(tools: WriterTools): Writer {
         return ingested(target, { facts: [], commit_ms: 0, storage: storage(target.info) });
       }
       try {
-        const { facts, oldest } = ingest({ db, sql, fold, evict, quarantine, bases }, target, { records, lastTake });
-        for (const [id, oldest_seq] of oldest) {
-          const one = streams.get(id);
-          if (one !== undefined) one.info = { ...one.info, oldest_seq };
-        }
+        const { facts, oldest } = ingest({ db, sql, fold, evict, quarantine, dead_letters, bases }, target, {
+          records,
+          lastTake,
+        });
+        noteOldest(streams, oldest);
         const commit_ms = tools.now() - started;
         return ingested(target, { facts, commit_ms, storage: storage(target.info) });
       } catch (error) {
@@ -100,12 +102,19 @@ export function createWriter(tools: WriterTools): Writer {
       }
     },
     read: (stream, from, limit) => read(live(stream).info, { from, limit }),
+    terms: (stream, from, end) => termsIn(sql, live(stream).info, { from, end }),
     ack(stream, upTo) {
       const target = live(stream);
       const acked_seq = Math.min(Math.max(upTo, target.info.acked_seq), target.info.newest_seq);
       target.info = { ...target.info, acked_seq };
       return target.info;
     },
+    setAside(stream, refusals) {
+      const recordAt = (seq: Seq): Placed | undefined => read(live(stream).info, { from: seq, limit: 1 })[0];
+      db.transaction(() => dead_letters.add(stream, refusals, { at: tools.wall(), recordAt }))();
+      return dead_letters.all(stream);
+    },
+    refused: (stream) => dead_letters.all(stream),
     resend: (stream, from) => moveBack(sql, live(stream), from),
     info: (stream) => live(stream).info,
     state: (stream) => shownOf(live(stream)),
@@ -118,6 +127,26 @@ export function createWriter(tools: WriterTools): Writer {
       db.close();
     },
   };
+}
+
+/** How full the store is, and how well. */
+function storageOf(parts: {
+  readonly evict: EvictTools;
+  readonly quarantine: Quarantine;
+  readonly health: WriterTools["health"];
+}): (info: StreamInfo) => StorageStatus {
+  return (info) => ({
+    ...fillOf(parts.evict, info),
+    quarantined: parts.quarantine.count(info.stream),
+    health: parts.health?.() ?? WELL,
+  });
+}
+
+function noteOldest(streams: ReadonlyMap<StreamId, LiveStream>, oldest: ReadonlyMap<StreamId, Seq>): void {
+  for (const [id, oldest_seq] of oldest) {
+    const one = streams.get(id);
+    if (one !== undefined) one.info = { ...one.info, oldest_seq };
+  }
 }
 
 interface OpenTools {

@@ -29,3 +29,32 @@ export const localRebuildShape = z.strictObject({
   booth: z.string().max(60).optional(),
   current: z.boolean().default(false),
 });
+
+/** `PUT /api/booths_provisioning/{serial_number}` at the box: of the service's fields those that a technician may set here. */
+export const localUpdateShape = z.strictObject({
+  status: z.enum(["released", "decommissioned"]),
+  /** "wrong_serial": the number was mistyped, what was sent goes back. */
+  reason: z.string().max(200).optional(),
+});
+
+/** `POST /api/help` at the box. */
+export const localHelpShape = z.strictObject({
+  subject: z.string().min(1).max(200),
+  message: z.string().max(4_000).default(""),
+});
+
+/** `POST /api/authenticate` at the box: the PIN that `booth-gateway page` printed. */
+export const localAuthenticateShape = z.strictObject({ api_key: z.string().min(1).max(100) });
+
+const MINUTE_MS = 60_000;
+
+/** `POST /page` over the socket: a new PIN for `for_ms`; `lan`: and the page on the network for as long. `close`: neither any more. */
+export const localPageShape = z.strictObject({
+  for_ms: z
+    .int()
+    .min(MINUTE_MS)
+    .max(720 * MINUTE_MS)
+    .default(30 * MINUTE_MS),
+  lan: z.boolean().default(false),
+  close: z.boolean().default(false),
+});

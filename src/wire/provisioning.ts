@@ -20,7 +20,9 @@ export const provisioningShape = z.object({
   status: z.enum(["unprovisioned", "provisioned", "released", "decommissioned"]).optional(),
   generation: optionalCount,
   booth_id: optionalText,
+  account_id: optionalText,
   account_name: optionalText,
+  created_at: optionalText,
   facility_id: optionalText,
   facility_name: optionalText,
   tz: optionalText,
@@ -32,7 +34,13 @@ export const provisioningShape = z.object({
     .nullish()
     .transform((value) => value ?? null),
   mqtt: z
-    .object({ url: optionalText, client_id: optionalText, username: optionalText, topic_prefix: optionalText })
+    .object({
+      url: optionalText,
+      ws_url: optionalText,
+      client_id: optionalText,
+      username: optionalText,
+      topic_prefix: optionalText,
+    })
     .nullish()
     .transform((value) => value ?? null),
   config: z

@@ -13,8 +13,15 @@ export interface BoothFields {
   readonly booth_id: string;
   readonly stream: StreamId;
   readonly serial: string | null;
+  readonly account_id: string | null;
   readonly account: string | null;
+  readonly facility_id: string | null;
   readonly facility: string | null;
+  readonly brand: string | null;
+  readonly model: string | null;
+  readonly hw_configuration: string | null;
+  /** When the service made the booth; as it spells it. */
+  readonly created_at: string | null;
   readonly state: string;
   readonly generation: number | null;
   readonly connectivity: ConnectivityStatus;
@@ -26,7 +33,7 @@ export interface BoothFields {
 const optional = (at: EpochMs | null | undefined): string | null =>
   at === null || at === undefined ? null : answerTime(at);
 
-/** The Booth as far as the box knows it; what only the service holds (sizes, brand) is null. */
+/** The Booth as far as the box knows it; what only the service holds (its sizes, and all of it before it is bound) is null. */
 export function boothBody(booth: BoothFields, total_runtime_ms: Milliseconds) {
   const { summary } = booth;
   const last_active = summary?.last_active_mode ?? null;
@@ -36,16 +43,16 @@ export function boothBody(booth: BoothFields, total_runtime_ms: Milliseconds) {
     serial_number: booth.serial,
     name: booth.booth,
     status: statusOf(booth.state),
-    account_id: null,
+    account_id: booth.account_id,
     account_name: booth.account,
-    facility_id: null,
-    created_at: null,
+    facility_id: booth.facility_id,
+    created_at: booth.created_at,
     bay_count: null,
-    brand_name: null,
+    brand_name: booth.brand,
     burner_size: null,
     height: null,
     length: null,
-    model_number: null,
+    model_number: booth.model,
     motor_size: null,
     width: null,
     plc_program: summary?.plc_program ?? null,
@@ -94,26 +101,42 @@ export function filterOptionsBody(booths: readonly BoothFields[]) {
       .sort()
       .map((name) => ({ id: name, name }));
   return {
-    account: options(booths.map(({ account }) => account)),
     facility: options(booths.map(({ facility }) => facility)),
     serial_number: options(booths.map(({ serial }) => serial)),
+    brand_name: options(booths.map(({ brand }) => brand)),
+    model_number: options(booths.map(({ model }) => model)),
     plc_program: options(booths.map(({ summary }) => summary?.plc_program)),
     firmware_version: options(booths.map(({ summary }) => summary?.firmware_version)),
+    status: options(booths.map(({ state }) => statusOf(state))),
   };
 }
 
-/** What the box knows of a booth's binding; no secret, and nothing that only the service decides. */
+/** What the box knows of a booth's binding. The PLC's passwords are never told here, whatever the service's record holds. */
 export function provisioningBody(booth: BoothFields) {
   const isDone = booth.state === "active";
   return {
-    serial_number: booth.serial,
+    serial_number: booth.serial ?? "",
+    certificate_id: null,
     completion_status: isDone ? "COMPLETE" : "IN PROGRESS",
-    status: isDone ? "provisioned" : booth.state,
-    generation: booth.generation,
+    hw_configuration: booth.hw_configuration,
+    old_password: null,
+    new_password: null,
+    s3_certs_path: null,
+    status: bindingOf(booth.state),
+    ...(booth.generation === null ? {} : { generation: booth.generation }),
     booth_id: booth.booth_id,
+    ...(booth.account_id === null ? {} : { account_id: booth.account_id }),
     account_name: booth.account,
+    ...(booth.facility_id === null ? {} : { facility_id: booth.facility_id }),
     facility_name: booth.facility,
+    brand_name: booth.brand,
+    model_number: booth.model,
   };
+}
+
+function bindingOf(state: string): "unprovisioned" | "provisioned" | "released" | "decommissioned" {
+  if (state === "released" || state === "decommissioned") return state;
+  return ["claimed", "configuring", "verifying", "active"].includes(state) ? "provisioned" : "unprovisioned";
 }
 
 function countBy(values: readonly string[]): Record<string, number> {

@@ -36,8 +36,10 @@ export function windowParams(query: Query, clock: { readonly tz: string; readonl
 
 /** `start` and `end` as they are; default: ever. */
 export function openWindowParams(query: Query, now: EpochMs): Span {
-  const end = Math.min(timeParam(query, "end") ?? now, now);
-  return { start: Math.min(timeParam(query, "start") ?? 0, end), end };
+  const start = timeParam(query, "start") ?? 0;
+  const end = timeParam(query, "end") ?? now;
+  if (end < start) throw new QueryError("end lies before start");
+  return { start: Math.min(start, now), end: Math.min(end, now) };
 }
 
 export interface Paging {

@@ -3,7 +3,7 @@ import type { LogRecord } from "../../src/core/types/record.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { createCommitter } from "../../src/agent/committer.ts";
 import type { Store } from "../../src/ports.ts";
-import { seededRandom } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 
 const stream = { stream: "s", booth: "b", oldest_seq: 1, newest_seq: 0, sendable_seq: 0, acked_seq: 0, last_take: 0 };

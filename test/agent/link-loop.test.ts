@@ -7,7 +7,7 @@ import type { LinkErrorKind } from "../../src/core/link-error.ts";
 import type { LinkStatus } from "../../src/core/types/status.ts";
 import type { Driver } from "../../src/ports.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
-import { seededRandom } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 
 /** Devices that are switched by hand, under virtual time. */
 interface Device {

@@ -24,7 +24,8 @@ export async function withAgent<T>(booths: readonly object[], act: (pid: number)
   writeFileSync(join(folder, "password"), PASSWORD, { mode: 0o600 });
   const numbered = booths.map((booth, i) => ({ id: `booth-${i + 1}`, ...booth }));
   const service = { url: "http://127.0.0.1:9" };
-  const config = { data_dir: folder, runtime_dir, log_level: "error", service, booths: numbered };
+  const page = { port: 0 };
+  const config = { data_dir: folder, runtime_dir, log_level: "error", page, service, booths: numbered };
   writeFileSync(join(folder, "gateway.yaml"), stringify(config, { aliasDuplicateObjects: false }));
   const agent = spawn(process.execPath, [GATEWAY, "run", "--config", join(folder, "gateway.yaml")], {
     stdio: ["ignore", "ignore", "inherit"],

@@ -7,7 +7,7 @@ import { storePath } from "../../src/store/open.ts";
 import { packLog } from "../../src/store/rows.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { writerIn } from "../support/store.ts";
-import { seededRandom } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 import { SIXTY_TAGS_T0, sixtyTags } from "./sixty-tags.ts";
 
 /**

@@ -5,7 +5,7 @@ import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
 import { packLog, stateRow } from "../../src/store/rows.ts";
 import { prepareStatements } from "../../src/store/statements.ts";
-import { seededRandom } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 import { SIXTY_TAGS_T0, sixtyTags } from "./sixty-tags.ts";
 
 export const STREAM = "00000000-0000-4000-8000-000000000001";

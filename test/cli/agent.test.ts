@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { AgentStatus, BoothStatus } from "../../src/core/types/status.ts";
 import { eventually } from "../support/eventually.ts";
-import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
+import type { BacklogAnswer } from "../../src/cli/backlog-text.ts";
+import { GATEWAY, MANY_PROCESSES_MS, runProgram, startProgram } from "../support/processes.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 
 const SPEED = 60;
@@ -99,6 +100,15 @@ describe("with an agent whose booth has no serial number yet", { timeout: MANY_P
     expect(queued).toMatchObject({ code: 0, err: "" });
     expect(queued.out).toMatch(/queued: the service can't be reached: [^\n]+; nothing to do: readings are kept/);
     const { newest_seq } = (await untilBooth(site, "records gather", ({ log }) => log.newest_seq > 100)).log;
+    const waiting = await command(site, "backlog");
+    expect(waiting).toMatchObject({ code: 0, err: "" });
+    expect(waiting.out).toMatch(
+      /^service +\S+: DOWN for [^\n]+\n\nbooth-1 {3}\d+ records wait for the service, the oldest for /,
+    );
+    const watched = startProgram(GATEWAY, ["backlog", "--watch", "--json", "--config", site.configFile]);
+    const first = JSON.parse(await watched.line(/waiting/)) as BacklogAnswer;
+    expect(first.booths[0]?.waiting).toBeGreaterThan(100);
+    expect(first.booths[0]?.waiting_ms).toBeGreaterThan(0);
 
     await site.serviceUp();
     await untilBooth(
@@ -106,8 +116,12 @@ describe("with an agent whose booth has no serial number yet", { timeout: MANY_P
       "everything since the start is acked",
       ({ log, provisioning }) => provisioning.state === "active" && log.acked_seq >= newest_seq,
     );
+    await watched.line(/"waiting":0,"oldest_at":null/, 60_000);
+    watched.signal("SIGINT");
+    expect(await watched.ended).toBe(0);
     agent.signal("SIGTERM");
     expect(await agent.ended).toBe(0);
+    expect(await command(site, "backlog", "--json")).toMatchObject({ code: 69, out: "" });
     const [stream] = site.service.oracle();
     expect(stream?.ranges).toEqual([[1, stream?.count]]);
     expect(stream?.count).toBeGreaterThanOrEqual(newest_seq);

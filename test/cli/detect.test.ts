@@ -46,7 +46,10 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
       "--rtu",
     );
     expect(named).toMatchObject({ code: 0, err: "" });
-    const text = readFileSync(site.configFile, "utf8").replace(/port: \d+/, `port: ${port}\n      framing: rtu`);
+    const text = readFileSync(site.configFile, "utf8").replace(
+      /^ {6}port: \d+/m,
+      `      port: ${port}\n      framing: rtu`,
+    );
     writeFileSync(site.configFile, text);
     const point = site.profile.tags.find(({ name }) => name === "air_temperature")?.point.address ?? 0;
     for (const subject of ["air_temperature", `holding:${point}`]) {

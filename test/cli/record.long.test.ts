@@ -20,7 +20,7 @@ describe("booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_
 
     const replay = startProgram(SIMULATORS, ["replay", trace, "--modbus-port", "0"]);
     const [, port = ""] = /127\.0\.0\.1:(\d+)/.exec(await replay.line(/^replay: .* of click-booth, unit 1/)) ?? [];
-    const config = readFileSync(site.configFile, "utf8").replace(/port: \d+/, `port: ${port}`);
+    const config = readFileSync(site.configFile, "utf8").replace(/^ {6}port: \d+/m, `      port: ${port}`);
     writeFileSync(site.configFile, config);
     const tags = await runProgram(GATEWAY, ["tags", "--json", "--config", site.configFile]);
     const rows = (JSON.parse(tags.out) as { tags: { tag: string; value: unknown; quality: string }[] }).tags;

@@ -10,7 +10,7 @@ interface TagsJson {
 describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
   it("shows every tag's registers, value, unit, quality and age, and only reads", async () => {
     const site = await plcSite();
-    const { code, out, err } = await site.gateway("tags", "--once", "--config", site.configFile);
+    const { code, out, err } = await site.gateway("tags", "--config", site.configFile);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     const [head = "", columns = "", ...rows] = out.trimEnd().split("\n");
     expect(head).toBe(`booth-1: click-booth 1.0.0, PLC at 127.0.0.1:${site.plc.port}`);
@@ -32,7 +32,7 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
 
   it("ends by a signal in the middle of a silent PLC, with 0", async () => {
     const site = await plcSite({ manners: { drop_answers: true } });
-    const program = startProgram(GATEWAY, ["tags", "--config", site.configFile]);
+    const program = startProgram(GATEWAY, ["tags", "--watch", "--config", site.configFile]);
     await expect.poll(() => site.plc.counts.requests, { timeout: 60_000 }).toBeGreaterThan(0);
     program.signal("SIGINT");
     expect(await program.ended).toBe(0);
@@ -41,7 +41,7 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
   it("says what to do where nothing answers, with 69, and for an unknown booth, with 2", async () => {
     const site = await plcSite();
     await site.plc.offline();
-    const away = await site.gateway("tags", "--once", "--config", site.configFile);
+    const away = await site.gateway("tags", "--config", site.configFile);
     expect(away).toMatchObject({ code: 69, out: "" });
     expect(away.err).toMatch(/ECONNREFUSED; check the PLC's power, the cable, and address and port/);
     const unknown = await site.gateway("tags", "--booth", "booth-9", "--config", site.configFile);

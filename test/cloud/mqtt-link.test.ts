@@ -1,3 +1,4 @@
+import { silentLog } from "../support/silent-log.ts";
 import { expect, it } from "vitest";
 import { createServiceTime } from "../../src/agent/service-time.ts";
 import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
@@ -19,8 +20,9 @@ it.each(["mqtt://broker.example:1883", "ws://10.0.0.1/mqtt", "http://127.0.0.1.e
       clock: virtualClock({ wall: 0 }),
       service_time: createServiceTime(),
       agentVersion: "0",
+      log: silentLog,
     });
-    await expect(link.connect({ ...account, url }, new AbortController().signal)).rejects.toThrow(
+    await expect(link.connect({ ...account, url, ws_url: null }, new AbortController().signal)).rejects.toThrow(
       "without TLS nothing is sent",
     );
   },

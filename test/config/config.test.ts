@@ -38,6 +38,7 @@ describe("the gateway's configuration", () => {
   test("defaults are filled in, the serial normalised, the URL without its last slash", () => {
     expect(parseConfig(SMALL, "/etc/gateway.yaml")).toEqual({
       data_dir: "/var/lib/booth-gateway",
+      page: { port: 8470, lan_port: 8443 },
       runtime_dir: "/run/booth-gateway",
       store: { max_bytes: 64_000_000, max_age_days: 30 },
       profile_dirs: [SHIPPED_PROFILES],

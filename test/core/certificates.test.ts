@@ -11,8 +11,9 @@ test.each([
   [0, "expired"],
   [-DAY_MS, "expired"],
 ])("a certificate with %i ms left is %s", (left, state) => {
-  const known = certificateStatus({ server: "opc.tcp://plc:4840", expires: NOW + left }, NOW);
+  const known = certificateStatus({ link: "opcua", server: "opc.tcp://plc:4840", expires: NOW + left }, NOW);
   expect(known).toEqual({
+    link: "opcua",
     server: "opc.tcp://plc:4840",
     expires: NOW + left,
     state,
@@ -21,5 +22,14 @@ test.each([
 });
 
 test("the gateway's own is renewed by the gateway, and trusted by people", () => {
-  expect(certificateStatus({ server: null, expires: NOW + DAY_MS }, NOW).advice).toContain("let each PLC trust it");
+  expect(certificateStatus({ link: "opcua", server: null, expires: NOW + DAY_MS }, NOW).advice).toContain(
+    "let each PLC trust it",
+  );
+});
+
+test.each([
+  [null, "client_certificate_file"],
+  ["mqtts://broker:8883", "whoever runs the service"],
+])("of the service's link %s: %s", (server, advice) => {
+  expect(certificateStatus({ link: "service", server, expires: NOW + DAY_MS }, NOW).advice).toContain(advice);
 });

@@ -1,8 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextLane, oneLane, withBacklog, withSent, type LaneName, type Lanes } from "../../src/core/lanes.ts";
+import {
+  nextLane,
+  oneLane,
+  stretchOf,
+  withBacklog,
+  withSent,
+  type LaneName,
+  type Lanes,
+} from "../../src/core/lanes.ts";
 
 const FREE = { records: 100, mono: 0, rate: null };
+
+/** With the terms of what waits sent. */
+function afterTerms(lanes: Lanes): Lanes {
+  return withSent(lanes, "terms", { ...FREE, to: lanes.terms?.end ?? 0 });
+}
 
 /** Sends batches of 100 until nothing is left; `grow` records come before each turn. */
 function run(
@@ -17,8 +30,7 @@ function run(
     sendable_seq += grow(turn);
     const lane = nextLane(lanes, { sendable_seq, mono: 0 });
     if (lane === null) return sent;
-    const after = lane === "live" ? lanes.live_seq : (lanes.backlog?.seq ?? 0);
-    const end = lane === "live" ? sendable_seq : (lanes.backlog?.end ?? 0);
+    const { seq: after, end } = stretchOf(lanes, lane, sendable_seq) ?? { seq: 0, end: 0 };
     const to = Math.min(after + 100, end);
     sent.push({ lane, from: after + 1, to });
     lanes = withSent(lanes, lane, { ...FREE, to });
@@ -36,10 +48,16 @@ describe("the lanes of a log", () => {
   });
 
   it("what is new goes first, then three of the backlog for each live one, while there is something live", () => {
-    const lanes = withBacklog(oneLane(0), 5_000);
+    const lanes = afterTerms(withBacklog(oneLane(0), 5_000));
     const order = run(lanes, 5_000, (turn) => (turn < 20 ? 30 : 0)).map(({ lane }) => lane[0]);
     expect(order.slice(0, 12).join("")).toBe("lbbblbbblbbb");
     expect(order.slice(-20).join("")).toBe("b".repeat(20));
+  });
+
+  it("before all else go the terms of what waits", () => {
+    const lanes = withBacklog(oneLane(0), 5_000);
+    const order = run(lanes, 5_030, () => 0).map(({ lane }) => lane[0]);
+    expect(order.join("")).toBe(`${"t".repeat(50)}l${"b".repeat(50)}`);
   });
 
   it("each lane is in seq order, and together they send everything once", () => {
@@ -49,7 +67,7 @@ describe("the lanes of a log", () => {
     });
     fc.assert(
       fc.property(stories, ({ sendable, grows }) => {
-        const sent = run(withBacklog(oneLane(0), sendable), sendable, (turn) => grows[turn] ?? 0);
+        const sent = run(afterTerms(withBacklog(oneLane(0), sendable)), sendable, (turn) => grows[turn] ?? 0);
         for (const lane of ["live", "backlog"] as const) {
           const own = sent.filter((one) => one.lane === lane);
           for (const [index, one] of own.entries())
@@ -65,7 +83,12 @@ describe("the lanes of a log", () => {
   });
 
   it("the backlog keeps to its rate, and doesn't hold up what is new", () => {
-    const lanes = withSent(withBacklog(oneLane(0), 5_000), "backlog", { to: 100, records: 100, mono: 1_000, rate: 50 });
+    const lanes = withSent(afterTerms(withBacklog(oneLane(0), 5_000)), "backlog", {
+      to: 100,
+      records: 100,
+      mono: 1_000,
+      rate: 50,
+    });
     expect(nextLane(lanes, { sendable_seq: 5_000, mono: 2_999 })).toBe(null);
     expect(nextLane(lanes, { sendable_seq: 5_000, mono: 3_000 })).toBe("backlog");
     expect(nextLane(lanes, { sendable_seq: 5_001, mono: 1_001 })).toBe("live");

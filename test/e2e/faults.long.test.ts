@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { rows } from "../../simulators/service/db.ts";
 import { gatewayFigures, openSource, serviceFigures } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
-import { seededRandom, virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
 
 /** Mon 2026-03-02 07:50 in Denver: the first two cycles of a busy day follow. */
 const START = Date.UTC(2026, 2, 2, 14, 50);

@@ -14,7 +14,7 @@ import { clickBooth } from "../support/profiles.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 import { writerIn } from "../support/store.ts";
 import { accountsOf, lostOf, tailEntries } from "../support/taken-witness.ts";
-import { seededRandom } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 
 const KILLS = 20;
 const SEED = 20_260_302;

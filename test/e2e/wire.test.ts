@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
+import { silentLog } from "../support/silent-log.ts";
 import { expect, it, onTestFinished } from "vitest";
 import { createHttpClient } from "../../src/cloud/http.ts";
 import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
@@ -58,7 +59,7 @@ it("a first provisioning, the first batch and the first report say on the wire w
     way: (clock, service_time) => {
       const http = createHttpClient({ baseUrl: gate.http });
       onTestFinished(() => http.close());
-      return { http, link: createMqttLink({ clock, service_time, agentVersion: "0.0.0" }) };
+      return { http, link: createMqttLink({ clock, service_time, agentVersion: "0.0.0", log: silentLog }) };
     },
   });
   onTestFinished(() => site.close());

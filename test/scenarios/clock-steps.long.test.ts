@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { seedOf } from "../support/seed.ts";
-import { seededRandom, type VirtualSite } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { type VirtualSite } from "../support/virtual-site.ts";
 import { tellFault } from "./clock-fault.ts";
 import { play } from "./play.ts";
 

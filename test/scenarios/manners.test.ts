@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { VirtualFault } from "../../simulators/plc/virtual-driver.ts";
-import { seededRandom, type VirtualSite } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { type VirtualSite } from "../support/virtual-site.ts";
 import { play } from "./play.ts";
 
 /** Mon 2026-03-02 07:40 in Denver. */

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { seededRandom, type VirtualSite } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { type VirtualSite } from "../support/virtual-site.ts";
 import { expectedSpans, isUndecided, united } from "./expected.ts";
 import { play, resultOf, type Played } from "./play.ts";
 import { diceOf, randomScenario, type Dice } from "./random.ts";

@@ -1,6 +1,7 @@
 import type { Window } from "../../src/ports.ts";
 import { ingestBatch } from "../../simulators/service/ingest/store.ts";
-import { seededRandom, type VirtualSite } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { type VirtualSite } from "../support/virtual-site.ts";
 import { questions, serviceAnswers } from "./operations.ts";
 
 /** Share of the batches that are told a second time, later. */

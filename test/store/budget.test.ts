@@ -17,6 +17,21 @@ describe("a store with a budget", () => {
     one.writer.close();
   });
 
+  it("gives acked facts up before readings that nobody else has, where facts fill half of it", () => {
+    const one = bed({ max_bytes: 200_000, max_age_ms: 10 * 365 * DAY });
+    for (let index = 0; index < 900; index += 1) {
+      hour(one, index);
+      one.writer.ack(one.stream, one.writer.info(one.stream).newest_seq);
+    }
+    const { acked_seq } = one.writer.info(one.stream);
+    for (let index = 900; index < 960; index += 1) hour(one, index);
+    const { gaps, log, facts } = keptIn(one);
+    expect(gaps).toEqual([]);
+    expect([...log].filter((seq) => seq > acked_seq)).toHaveLength(60 * 120);
+    expect(facts.size).toBeGreaterThan(50);
+    one.writer.close();
+  });
+
   it("drops acked records by their age, others not", () => {
     const one = bed({ max_bytes: 64_000_000, max_age_ms: DAY });
     for (let index = 0; index < 240; index += 1) hour(one, index);

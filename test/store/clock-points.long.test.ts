@@ -12,7 +12,7 @@ import { PLAIN } from "../support/parameters.ts";
 import { casesOf, seedOf } from "../support/seed.ts";
 import { writerIn } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
-import { seededRandom } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 
 const POLL_MS = 10_000;
 const MINUTE_MS = 60_000;

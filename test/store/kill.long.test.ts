@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { recordFault } from "../support/faults.ts";
 import { killStore } from "../support/store-kills.ts";
 import { memoryFolder } from "../support/temporary.ts";
-import { seededRandom } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 
 const CYCLES = 100;
 

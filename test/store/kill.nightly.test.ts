@@ -1,14 +1,17 @@
 import { expect, it } from "vitest";
 import { recordFault } from "../support/faults.ts";
-import { killStore } from "../support/store-kills.ts";
+import { killStores } from "../support/store-kills.ts";
 import { memoryFolder } from "../support/temporary.ts";
-import { seededRandom } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 
 const CYCLES = 10_000;
+const STORES = 4;
 
 it("a writer killed at any moment, while it commits, thins and delivers, loses no taken reading and has none twice", async () => {
-  const random = seededRandom(1);
-  const kills = await killStore(memoryFolder(), CYCLES, () => random.next());
+  const kills = await killStores(memoryFolder(), { cycles: CYCLES, stores: STORES }, (store) => {
+    const random = seededRandom(1 + store);
+    return () => random.next();
+  });
   const { lost, doubled } = kills;
   const passed = lost === 0 && doubled === 0;
   recordFault({ row: 1, fault: "store's writer killed, nightly", injected: CYCLES, lost, doubled, wrong: 0, passed });

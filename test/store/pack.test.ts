@@ -5,7 +5,7 @@ import type { LogRecord, Placed } from "../../src/core/types/record.ts";
 import { packLog, unpackLog } from "../../src/store/rows.ts";
 import { sixtyTags } from "../bench/sixty-tags.ts";
 import { clockRecord, coverage, reading, T0 } from "../support/records.ts";
-import { seededRandom } from "../support/virtual-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 
 const OFF = 37;
 

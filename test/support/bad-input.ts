@@ -16,7 +16,7 @@ import { pick } from "./bad-values.ts";
 import { sendRaw } from "./raw-http.ts";
 import type { RawAnswer } from "./raw-http.ts";
 import { batchOf, claimBody, EPOCH, HOUR, script } from "./service-log.ts";
-import { seededRandom } from "./virtual-site.ts";
+import { seededRandom } from "./seeded-random.ts";
 
 /** A fresh service every so often, so that what the requests make doesn't pile up. */
 const ROUND = 2_500;

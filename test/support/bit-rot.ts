@@ -7,7 +7,7 @@ import { openReader } from "../../src/store/reader.ts";
 import type { Writer } from "../../src/store/writer.ts";
 import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "./records.ts";
-import { seededRandom } from "./virtual-site.ts";
+import { seededRandom } from "./seeded-random.ts";
 
 const FOLD = countingFold(12);
 const ALWAYS = { start: 0, end: Number.MAX_SAFE_INTEGER };

@@ -19,7 +19,7 @@ import { modbusLine } from "../../src/drivers/modbus/line.ts";
 import type { ModbusLine } from "../../src/drivers/modbus/line.ts";
 import type { Clock } from "../../src/ports.ts";
 import { clickBooth } from "./profiles.ts";
-import { seededRandom } from "./virtual-site.ts";
+import { seededRandom } from "./seeded-random.ts";
 
 /** A booth behind a line with faults, read by the real loop and driver; its story moves on by a step with each poll. */
 

@@ -8,7 +8,7 @@ import { mbapFraming } from "../../src/drivers/modbus/mbap-framing.ts";
 import { rtuFraming } from "../../src/drivers/modbus/rtu-framing.ts";
 import { EDITS } from "./mutated-modbus.ts";
 import { point, QUIRKS } from "./profiles.ts";
-import { seededRandom } from "./virtual-site.ts";
+import { seededRandom } from "./seeded-random.ts";
 
 /** Spoilt answers through framing and decoding alone, without a connection: fast enough for millions. */
 

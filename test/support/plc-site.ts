@@ -32,6 +32,9 @@ export async function plcSite(more: Partial<PlcOptions> = {}): Promise<PlcSite> 
   const configFile = join(folder, "gateway.yaml");
   const booth = { id: "booth-1", profile: "click-booth", modbus: { host: "127.0.0.1", port: plc.port } };
   const service = { url: "http://127.0.0.1:1", api_key_file: join(folder, "no-key") };
-  writeFileSync(configFile, stringify({ data_dir: folder, runtime_dir: folder, service, booths: [booth] }));
+  writeFileSync(
+    configFile,
+    stringify({ data_dir: folder, runtime_dir: folder, page: { port: 0 }, service, booths: [booth] }),
+  );
   return { plc, profile, configFile, gateway: (...argv) => runProgram(GATEWAY, argv) };
 }

@@ -16,7 +16,12 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Options of Node itself, before the file. */
   readonly node?: readonly string[];
+  /** Modes of files count for it, also where the tests run as root. */
+  readonly mortal?: boolean;
 }
+
+/** util-linux: root without the two capabilities that pass over modes. */
+const MORTAL = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"];
 
 /** A program of ours as a process of its own; killed at the end of the test, if it still runs. */
 export interface Program {
@@ -34,7 +39,9 @@ export interface Program {
 }
 
 export function startProgram(file: string, argv: readonly string[], options: ProgramOptions = {}): Program {
-  const child = spawn(process.execPath, [...(options.node ?? []), file, ...argv], {
+  const mortal = options.mortal === true && process.getuid?.() === 0 ? MORTAL : [];
+  const [command = "", ...words] = [...mortal, process.execPath, ...(options.node ?? []), file, ...argv];
+  const child = spawn(command, words, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...cleanEnvironment(), ...options.env },
   });

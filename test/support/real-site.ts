@@ -14,6 +14,7 @@ import { clickBooth } from "./profiles.ts";
 import { temporaryFolder } from "./temporary.ts";
 
 export const SERIAL = "ABCD-123-123";
+const ADMIN_KEY = "admin-key-of-the-test";
 const PROVISION_KEY = "provision-key-of-the-test";
 /** Monday 2026-03-02 08:00 in Denver. */
 const STORY_START = Date.UTC(2026, 2, 2, 15);
@@ -32,6 +33,8 @@ export interface RealSite {
   readonly dataDir: string;
   readonly runtimeDir: string;
   readonly configFile: string;
+  /** Of the service's account. */
+  readonly adminKey: string;
   readonly clock: SimClock;
   readonly plc: RunningPlc;
   readonly service: RunningService;
@@ -60,13 +63,20 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
     startService({ dataDir: join(folder, "service"), port, mqttPort, clock });
   let service = await startAt(0, 0);
   onTestFinished(() => service.stop());
-  seedSite(service.db, { serial: SERIAL, tz: scenario.tz, provisionKey: PROVISION_KEY, now: STORY_START });
+  seedSite(service.db, {
+    serial: SERIAL,
+    tz: scenario.tz,
+    provisionKey: PROVISION_KEY,
+    adminKey: ADMIN_KEY,
+    now: STORY_START,
+  });
   const configFile = join(folder, "gateway.yaml");
   const booth = { id: "booth-1", profile: "click-booth", modbus: { host: "127.0.0.1", port: plc.port } };
   const config = {
     data_dir: dataDir,
     runtime_dir: runtimeDir,
     clock_file: join(folder, "clock.json"),
+    page: { port: 0, lan_port: 0 },
     service: { url: service.url, api_key_file: join(folder, "api-key") },
     booths: [{ ...booth, ...(options.serial === null ? {} : { serial: options.serial }), tz: scenario.tz }],
   };
@@ -76,6 +86,7 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
     dataDir,
     runtimeDir,
     configFile,
+    adminKey: ADMIN_KEY,
     clock,
     plc,
     get service() {

@@ -9,7 +9,7 @@ import { modbusLine } from "../../src/drivers/modbus/line.ts";
 import type { Clock } from "../../src/ports.ts";
 import { fold, valuesOf } from "./booth.ts";
 import { clickBooth } from "./profiles.ts";
-import { seededRandom } from "./virtual-site.ts";
+import { seededRandom } from "./seeded-random.ts";
 
 /** A booth read over real sockets while its time stands still, and moves on only where somebody sleeps. */
 

@@ -3,7 +3,7 @@ import { recordFault } from "./faults.ts";
 import { killService } from "./service-kills.ts";
 import { seedOf } from "./seed.ts";
 import { temporaryFolder } from "./temporary.ts";
-import { seededRandom } from "./virtual-site.ts";
+import { seededRandom } from "./seeded-random.ts";
 
 /** Kills a service so often in mid-ingest, and holds it to its acks. */
 export async function holdServiceToItsAcks(kills: number): Promise<void> {

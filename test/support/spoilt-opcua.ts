@@ -2,7 +2,7 @@ import { expect } from "vitest";
 
 import { never, values } from "./modbus-bed.ts";
 import type { OpcuaBed } from "./opcua-bed.ts";
-import { seededRandom } from "./virtual-site.ts";
+import { seededRandom } from "./seeded-random.ts";
 
 /** How a run with a spoilt answer ended, with what was read or with which kind of LinkError, and how often. */
 export type Endings = ReadonlyMap<string, number>;

@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import { recordsOf } from "../../src/core/commit.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { openTail } from "../../src/store/tail.ts";
@@ -12,8 +13,10 @@ import { BOOTH, entryOf, writerOf } from "./power/power-bed.ts";
 const STDOUT = 1;
 const GROUP = 10;
 /** Delivery stops for a while now and then, and has a backlog afterwards. */
-const OUTAGE = { every: 1_000, lasts: 200 };
+const OUTAGE = { every: 1_000, lasts: 100 };
 
+// A process that is killed writes no cache at its end, and would leave the next one to compile everything again.
+flushCompileCache();
 const [folder = "", runtime = ""] = process.argv.slice(2);
 const writer = writerOf(folder);
 const tail = openTail(runtime);

@@ -11,7 +11,7 @@ import { openTail } from "../../src/store/tail.ts";
 const CHILD = fileURLToPath(new URL("./store-child.ts", import.meta.url));
 /** Kills by time come in the first so many ms of a process: while it starts, replays and begins. */
 const STARTING_MS = 400;
-const MOST_LINES = 400;
+const MOST_LINES = 240;
 
 export interface Kills {
   readonly kills: number;
@@ -24,6 +24,21 @@ export interface Kills {
   readonly lost: number;
   /** Under two seqs. */
   readonly doubled: number;
+}
+
+/** Several stores, each with its own row of killed writers: with one at a time a machine waits for starting processes. */
+export async function killStores(
+  folder: string,
+  { cycles, stores }: { cycles: number; stores: number },
+  randomOf: (store: number) => () => number,
+): Promise<Kills> {
+  const each = cycles / stores;
+  const all = await Promise.all(
+    Array.from({ length: stores }, (_, store) => killStore(join(folder, store.toString()), each, randomOf(store))),
+  );
+  const sum = (of: keyof Kills): number => all.reduce((total, kills) => total + kills[of], 0);
+  const [kills, taken, delivered, thinned] = [sum("kills"), sum("taken"), sum("delivered"), sum("thinned")];
+  return { kills, taken, delivered, thinned, lost: sum("lost"), doubled: sum("doubled") };
 }
 
 /** What the killed ones said. */

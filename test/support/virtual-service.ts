@@ -1,6 +1,7 @@
 import Database from "better-sqlite3";
-import { hashOf } from "../../src/wire/hash.ts";
-import { batchOf } from "../../src/wire/telemetry.ts";
+import { outcomeOf } from "../../src/cloud/ack-outcome.ts";
+import { ServiceLinkError } from "../../src/core/service-link-error.ts";
+import { ackShape, batchOf } from "../../src/wire/telemetry.ts";
 import type { WorkingHours } from "../../src/core/types/booth.ts";
 import type { HttpAnswer, HttpClient, HttpRequest } from "../../src/cloud/http.ts";
 import type { BatchOutcome, Clock, LinkSession, ServiceLink, ServiceTime } from "../../src/ports.ts";
@@ -175,14 +176,15 @@ function linkTo({ db, clock, way, came }: LinkParts): ServiceLink {
   return {
     async connect(account, signal): Promise<LinkSession> {
       await clock.sleep(way.latency_ms, signal);
-      if (way.down) throw new Error("no route to the broker");
-      let end: (reason: string) => void = () => undefined;
-      const closed = new Promise<string>((resolve) => (end = resolve));
+      if (way.down) throw new ServiceLinkError("unreachable", "no route to the broker");
+      let end: (reason: ServiceLinkError) => void = () => undefined;
+      const closed = new Promise<ServiceLinkError>((resolve) => (end = resolve));
       const pass = async (): Promise<void> => {
         await clock.sleep(way.latency_ms);
-        if (way.down) end("the connection to the broker is gone");
+        if (way.down) end(new ServiceLinkError("closed", "the connection to the broker is gone"));
       };
       return {
+        url: account.url,
         closed,
         window: () => 4,
         async hello(booths) {
@@ -206,10 +208,10 @@ function linkTo({ db, clock, way, came }: LinkParts): ServiceLink {
             return { kind: "keep", reason: "no ack in time" };
           }
           way.listener?.heard({ time: ack.server_time, sent, received: clock.mono() });
-          if (ack.conflict !== null) return { kind: "conflict", seq: ack.conflict };
-          if (ack.n !== records.length || ack.hash !== hashOf(records))
-            return { kind: "keep", reason: `refused: ${JSON.stringify(ack)}` };
-          return { kind: "acked", rejected: ack.reject, held_seq: ack.acked_seq };
+          const outcome = outcomeOf(ackShape.parse(JSON.parse(JSON.stringify(ack))), { stream, records }, true);
+          return outcome === null || outcome.kind === "unclear"
+            ? { kind: "keep", reason: `no answer to it: ${JSON.stringify(ack)}` }
+            : outcome;
         },
         close: () => Promise.resolve(),
       };

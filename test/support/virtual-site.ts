@@ -12,8 +12,8 @@ import type { Profile } from "../../src/core/types/profile.ts";
 import type { BoothSummary } from "../../src/core/types/summary.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { wireNameOf } from "../../src/core/wire-names.ts";
-import type { Clock, Driver, Logger, Notify, Random, ServiceLink, Tail, ServiceTime } from "../../src/ports.ts";
 import { systemdNotify } from "../../src/platform/notify.ts";
+import type { Clock, Driver, Logger, Notify, ServiceLink, Tail, ServiceTime } from "../../src/ports.ts";
 import { summaryOf } from "../../src/report/summary.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
@@ -24,6 +24,7 @@ import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/plc/virtual-driver.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
+import { seededRandom } from "./seeded-random.ts";
 import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
 import { PROVISION_KEY, SERIAL, virtualService, type Facility, type VirtualService } from "./virtual-service.ts";
 
@@ -277,21 +278,6 @@ function typedDriver(driver: Driver): Driver {
     read: (group, signal) => driver.read(group, signal).catch(typed),
     close: () => driver.close(),
   };
-}
-
-/** mulberry32: the same story for the same seed. */
-export function seededRandom(seed: number): Random {
-  let state = seed >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = state;
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const bytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, () => Math.floor(next() * 256));
-  const hex = (count: number): string => Buffer.from(bytes(count)).toString("hex");
-  return { next, bytes, uuid: () => `${hex(4)}-${hex(2)}-4${hex(2).slice(1)}-8${hex(2).slice(1)}-${hex(6)}` };
 }
 
 function collectingLogger(lines: string[]): Logger {

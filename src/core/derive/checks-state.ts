@@ -32,7 +32,7 @@ export interface ChecksState {
   /** Derived cycles that count, since ever. */
   cycles: number;
   unchanged: Record<TagName, Unchanged>;
-  /** Since when two readings have contradicted each other, by check. */
+  /** Since when two readings have contradicted each other, or the mode, by the tag that is told of. */
   conflicts: Record<string, EpochMs>;
   day: DayMarks | null;
 }

@@ -3,6 +3,7 @@ import type { TagValue } from "../types/booth.ts";
 import type { Parameters, TagParameters, TagRole } from "../types/parameters.ts";
 import type { Milliseconds, TagName } from "../types/units.ts";
 import { isCovered } from "./coverage.ts";
+import { isContradicted } from "./cross-checks.ts";
 import { judge, pass, report } from "./incidents.ts";
 import { isIn, modeOf } from "./modes.ts";
 import { tagWithRole } from "./roles.ts";
@@ -88,6 +89,7 @@ export function stillWrong({ state }: Fold, { check, tag_name }: IncidentState):
   const { parameters, latest, checks, bays } = state;
   if (parameters === null) return false;
   if (check === "config_tz") return !checks.tz_known;
+  if (check === "cross") return isContradicted(state, tag_name);
   const tag = parameters.tags[tag_name];
   if (tag === undefined || !isCovered(state.groups[tag.group], state.clock)) return false;
   // Refused at acquisition: it goes on until a good value comes.

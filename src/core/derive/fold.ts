@@ -4,6 +4,7 @@ import { enterService, undoService } from "./changes.ts";
 import type { Instant } from "./clock.ts";
 import { checkStep, moveClock, placeOf, reclock } from "./clock.ts";
 import { cover } from "./coverage.ts";
+import { checkCross, passConflicts } from "./cross-checks.ts";
 import { reportRemovals } from "./filters.ts";
 import { finishInstant, passTime } from "./gaps.ts";
 import { writeHours } from "./hours.ts";
@@ -15,7 +16,7 @@ import { modeOf, rawMode } from "./modes.ts";
 import { applyParameters } from "./parameters.ts";
 import { samplePressures } from "./pressure.ts";
 import { judgeReadings } from "./readings.ts";
-import { checkCross, checkDwell } from "./stage-checks.ts";
+import { checkDwell } from "./stage-checks.ts";
 import { finishRevisions, passRevisionTime } from "./revisions.ts";
 import type { BayState, DeriveState, FactDraft, Fold } from "./state.ts";
 
@@ -56,6 +57,7 @@ function advance(fold: Fold, instant: Instant): void {
     if (!bay.live) checkGap(fold, bay);
     checkDwell(fold, bay);
   }
+  passConflicts(fold, instant.jump_ms);
   finishTime(fold);
 }
 

@@ -12,19 +12,22 @@ const MAX_OPEN = 100;
 
 export type Incident = Pick<IncidentState, "tag_name" | "check" | "logic" | "reason" | "severity">;
 
-/** Something that shouldn't be: opens an incident, or goes on with the open one of the same tag and check. */
-export function report(fold: Fold, incident: Incident): void {
-  const { incidents, clock } = fold.state;
+/**
+ * Something that shouldn't be: opens an incident, or goes on with the open one of the same tag and check. `at`: when it
+ * fell due, where that was before the present instant.
+ */
+export function report(fold: Fold, incident: Incident, at = fold.state.clock.now): void {
+  const { incidents } = fold.state;
   const key = keyOf(incident.check, incident.tag_name);
   const open = incidents[key];
   if (open !== undefined) {
-    open.last_seen_at = clock.now;
+    open.last_seen_at = Math.max(open.last_seen_at, at);
     open.good = 0;
     return;
   }
   const keys = Object.keys(incidents);
   if (keys[0] !== undefined && keys.length >= MAX_OPEN) resolve(fold, keys[0]);
-  incidents[key] = { ...incident, first_seen_at: clock.now, last_seen_at: clock.now, good: 0 };
+  incidents[key] = { ...incident, first_seen_at: at, last_seen_at: at, good: 0 };
   push(fold, incidents[key], null);
 }
 

@@ -90,10 +90,21 @@ export interface ServiceConfig {
   /** First key (scope provision): a file with mode 0600, or a systemd credential of that name. */
   readonly api_key_file?: string;
   readonly api_key_credential?: string;
+  /** What this box shows to a broker that asks for a certificate, PEM, and its key; both or none. */
+  readonly client_certificate_file?: string;
+  readonly client_key_file?: string;
   /** Broker for readings where the service's records name none; mqtt and ws only on loopback. */
   readonly mqtt_url?: string;
   /** Records a second at most of what waited during an outage, for uplinks that others share; absent: as fast as it goes. */
   readonly backlog_records_per_s?: number;
+}
+
+/** Where people find the page; 0: any free port. */
+export interface PageConfig {
+  readonly port: number;
+  readonly lan_port: number;
+  /** A PIN set beforehand, mode 0600; absent: the page opens on the network by command alone. */
+  readonly pin_file?: string;
 }
 
 /** The whole configuration file, defaults filled in. */
@@ -107,6 +118,7 @@ export interface Config {
   /** Simulation only: the wall clock is read from this file instead of from the system. */
   readonly clock_file?: string;
   readonly store: StoreConfig;
+  readonly page: PageConfig;
   readonly service: ServiceConfig;
   readonly booths: readonly BoothConfig[];
 }

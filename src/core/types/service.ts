@@ -10,7 +10,10 @@ export interface ServiceRecord {
   /** Counts the bindings of the booth; null: the service knows no generations. */
   readonly generation: number | null;
   readonly booth_id: string | null;
+  /** Absent in a record that was stored by an older version. */
+  readonly account_id?: string | null | undefined;
   readonly account_name: string | null;
+  readonly created_at?: string | null | undefined;
   readonly facility_id: string | null;
   readonly facility_name: string | null;
   readonly tz: string | null;
@@ -20,6 +23,8 @@ export interface ServiceRecord {
   readonly gateway: { readonly id: string | null; readonly last_seen_at: string | null } | null;
   readonly mqtt: {
     readonly url: string | null;
+    /** The same broker over WebSocket. Absent in a row stored by an earlier version. */
+    readonly ws_url?: string | null;
     readonly client_id: string | null;
     readonly username: string | null;
     readonly topic_prefix: string | null;

@@ -41,6 +41,14 @@ export interface StorageHealth {
   readonly damaged_files: readonly string[];
 }
 
+/** Records that the service will never take. They stay here with its reason, and hold nothing else up. */
+export interface RefusedRecords {
+  /** Of those kept: the newest thousand. */
+  readonly count: number;
+  /** null: none. */
+  readonly newest: { readonly seq: Seq; readonly at: EpochMs; readonly reason: string } | null;
+}
+
 export interface BoothStatus {
   readonly booth: BoothId;
   readonly serial: Serial | null;
@@ -52,8 +60,16 @@ export interface BoothStatus {
     /** Who confirms that readings have arrived; none: nobody takes any. */
     readonly delivery: "service" | "broker" | "none";
     readonly booth_id: string | null;
+    readonly account_id: string | null;
     readonly account: string | null;
+    readonly facility_id: string | null;
     readonly facility: string | null;
+    readonly hw_configuration: string | null;
+    /** As the service spells it. */
+    readonly created_at: string | null;
+    /** Of the booth, as the service has it. */
+    readonly brand: string | null;
+    readonly model: string | null;
     readonly reason: string;
     readonly advice: string;
   };
@@ -64,11 +80,14 @@ export interface BoothStatus {
   };
   /** Corrected time of this status: what the booth's records go by, whatever the wall clock shows. */
   readonly time: EpochMs;
+  /** Zone of the booth's local days, by its IANA name. */
+  readonly tz: string;
   readonly now: BoothSummary | null;
   readonly log: {
     readonly taken: number;
     readonly newest_seq: Seq;
     readonly acked_seq: Seq;
+    readonly refused: RefusedRecords;
     /** Taken, and in no commit yet. */
     readonly pending: number;
     readonly last_commit_at: EpochMs | null;
@@ -78,6 +97,18 @@ export interface BoothStatus {
     /** null: before the first commit. */
     readonly storage: StorageStatus | null;
   };
+}
+
+/** How much of a booth's log the service hasn't confirmed. */
+export interface BacklogStatus {
+  readonly booth: BoothId;
+  readonly newest_seq: Seq;
+  /** Everything after it waits. */
+  readonly acked_seq: Seq;
+  /** Corrected time of the oldest record that waits and may be sent; null: there is none. */
+  readonly oldest_at: EpochMs | null;
+  /** As in StorageStatus. */
+  readonly hours_to_full: number | null;
 }
 
 /** A booth that the agent runs without, because what is configured for it can't work. It is looked at again at the next start. */
@@ -93,8 +124,9 @@ export interface DisabledBooth {
   readonly advice: string;
 }
 
-/** A certificate of the OPC UA links. */
+/** A certificate that a link depends on. */
 export interface CertificateStatus {
+  readonly link: "opcua" | "service";
   /** null: the gateway's own; else the server's address. */
   readonly server: string | null;
   readonly expires: EpochMs;
@@ -113,10 +145,14 @@ export interface AgentStatus {
   readonly boot: string;
   /** Not synced: nobody vouched for the time yet, so what is shown is unsure and nothing is sent. offset_ms: true time minus the box's wall clock. */
   readonly clock: { readonly synced: boolean; readonly offset_ms: Milliseconds | null };
-  readonly service: LinkStatus & { readonly url: string };
+  readonly service: LinkStatus & {
+    readonly url: string;
+    /** Where readings go: as the service's record names it, else the configuration; null: neither does. */
+    readonly broker_url: string | null;
+  };
   readonly booths: readonly BoothStatus[];
   readonly disabled: readonly DisabledBooth[];
-  /** Of the OPC UA links; empty where there is none. A server's is known from its first connection on. */
+  /** Of the OPC UA links and of the service's. A server's is known from its first connection on. */
   readonly certificates: readonly CertificateStatus[];
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */
   readonly loss_window_ms: Milliseconds;

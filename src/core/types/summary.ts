@@ -22,6 +22,8 @@ export interface BoothSummary {
   /** The PLC's own counter; null: it has none. */
   readonly cycles_total: number | null;
   readonly run_open: boolean;
+  /** Validation incidents that aren't resolved. */
+  readonly open_incidents: number;
   readonly filters: Readonly<Partial<Record<FilterType, FilterSummary>>>;
   readonly firmware_version: string | null;
   /** When the present one was first seen; null while only the one found at first contact is known. */

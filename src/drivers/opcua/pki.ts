@@ -91,7 +91,8 @@ export function opcuaPki(options: PkiOptions): OpcuaPki {
     certificates: () => {
       const own = readOwn(options.dir);
       const ours = own === null ? [] : [{ server: null, expires: own.certificate.validToDate.getTime() }];
-      return [...ours, ...[...servers].map(([server, expires]) => ({ server, expires }))];
+      const theirs = [...servers].map(([server, expires]) => ({ server, expires }));
+      return [...ours, ...theirs].map((known) => ({ link: "opcua", ...known }));
     },
     noteServer: (endpoint, fingerprint, expires) => {
       servers.set(endpoint, expires);

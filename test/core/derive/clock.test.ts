@@ -6,7 +6,7 @@ import { recordFault } from "../../support/faults.ts";
 import { areTrue, codeAt, modelStages } from "../../support/model-stages.ts";
 import { PLAIN } from "../../support/parameters.ts";
 import { casesOf, seedOf } from "../../support/seed.ts";
-import { seededRandom } from "../../support/virtual-site.ts";
+import { seededRandom } from "../../support/seeded-random.ts";
 
 const POLL_MS = 10_000;
 const LENGTH_MS = 40 * 60_000;

@@ -35,56 +35,6 @@ function again(ms: number, values: Record<string, TagValue>): Script {
   return booth;
 }
 
-describe("cross", () => {
-  it.each([
-    [20 * MINUTE - 1, 39.9, []],
-    [20 * MINUTE, 39.9, [20 * MINUTE]],
-    [20 * MINUTE + 1, 39.9, [20 * MINUTE + 1]],
-    [20 * MINUTE, 40, []],
-    [20 * MINUTE, 40.1, []],
-  ])("a bake is warm after 20 min: %i ms, %f C: %j", (ms, air, seen) => {
-    expect(firstSeen(again(ms, { mode: 6, air, fan: 100 }), "cross")).toEqual(seen);
-  });
-
-  it.each([
-    [59_999, 0.9, []],
-    [60_000, 0.9, [60_000]],
-    [60_001, 0.9, [60_001]],
-    [60_000, 1, []],
-    [60_000, 1.1, []],
-  ])("fans may lag by 60 s in spray: %i ms, %f %%: %j", (ms, fan, seen) => {
-    expect(firstSeen(again(ms, { mode: 3, air: 20, fan }), "cross")).toEqual(seen);
-  });
-
-  it.each([
-    [0.9, true, [0]],
-    [1, true, []],
-    [1.1, true, []],
-    [0.9, false, []],
-    [0, 1, [0]],
-  ])("no burner without airflow: %f %%, burner %s: %j", (fan, burner, seen) => {
-    expect(firstSeen(again(MINUTE, { mode: 1, fan, burner }), "cross")).toEqual(seen);
-  });
-
-  it.each([
-    [2 * MINUTE - 1, 6, []],
-    [2 * MINUTE, 6, []],
-    [2 * MINUTE + 1, 6, [2 * MINUTE + 1]],
-    [2 * MINUTE + 1, 3, []],
-  ])("a door may be open in bake for 2 min: %i ms in code %i: %j", (ms, mode, seen) => {
-    expect(firstSeen(again(ms, { mode, fan: 100, door: true }), "cross")).toEqual(seen);
-  });
-
-  it("a door that was shut in between begins anew", () => {
-    const booth = again(90_000, { mode: 6, fan: 100, door: true });
-    stay(booth, 1000, { door: false });
-    stay(booth, 90_000, { door: true });
-    forget(booth);
-    stay(booth, 5000, { mode: 6, fan: 100, door: true });
-    expect(firstSeen(booth, "cross")).toEqual([]);
-  });
-});
-
 describe("dwell", () => {
   it.each([
     [3, 12 * HOUR - 1, 0],

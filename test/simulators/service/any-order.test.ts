@@ -12,7 +12,7 @@ import { findStream } from "../../../simulators/service/ingest/streams.ts";
 import { seedOf } from "../../support/seed.ts";
 import { batchOf, boundBench, EPOCH, HOUR } from "../../support/service-log.ts";
 import type { Bench } from "../../support/service-log.ts";
-import { seededRandom } from "../../support/virtual-site.ts";
+import { seededRandom } from "../../support/seeded-random.ts";
 
 const DAYS = 3;
 const END = EPOCH + DAYS * 24 * HOUR;

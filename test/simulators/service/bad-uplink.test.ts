@@ -12,7 +12,7 @@ import { badJson, badValue, pick } from "../../support/bad-values.ts";
 import { seedOf } from "../../support/seed.ts";
 import { batchOf, boundBench, COUNTING, EPOCH, HOUR, script } from "../../support/service-log.ts";
 import type { Bench, LogRecord } from "../../support/service-log.ts";
-import { seededRandom } from "../../support/virtual-site.ts";
+import { seededRandom } from "../../support/seeded-random.ts";
 
 const ROUNDS = 40;
 const RECORDS = 60;

@@ -7,7 +7,7 @@ import { systemRandom } from "../../../src/platform/random.ts";
 import { openIdentity } from "../../../src/store/identity.ts";
 import { inlineStore } from "../../../src/store/inline.ts";
 import { openTail } from "../../../src/store/tail.ts";
-import { seededRandom } from "../virtual-site.ts";
+import { seededRandom } from "../seeded-random.ts";
 import { BOOTH, markOf, entryOf, type Mark, writerOf } from "./power-bed.ts";
 
 /**

@@ -15,6 +15,8 @@ const CHILD = fileURLToPath(new URL("child.ts", import.meta.url));
 const MOST_EXAMPLES = 5;
 /** The identity changes seldom: elsewhere it is looked at after every so many operations only. */
 const IDENTITY_EVERY = 400;
+/** Unsynced writes at a point where each set of them is tried: 128 sets. */
+const MOST_UNSYNCED = 7;
 
 export interface Cuts {
   /** Writes, truncations, syncs and changes of names that the run made. */
@@ -26,6 +28,8 @@ export interface Cuts {
   readonly ordered: number;
   /** Cuts after which unsynced writes were lost, torn or overtaken by later ones. */
   readonly lossy: number;
+  /** Cuts among all the legal ones at some points, one for each set of unsynced writes. */
+  readonly legal: number;
   /** Cuts after which something durable was missing. */
   readonly lost: number;
   /** Cuts after which something stood there twice, or that nobody had written. */
@@ -39,6 +43,8 @@ export interface Plan {
   readonly ordered_every: number;
   readonly lossy_every: number;
   readonly losses: number;
+  /** At every so many operations all the legal losses, where few enough writes are unsynced. Absent: nowhere. */
+  readonly legal_every?: number;
   /** A disk that takes syncs for nothing: it breaks the store's promises, so the cuts must show it. */
   readonly deaf?: boolean;
 }
@@ -46,7 +52,7 @@ export interface Plan {
 /** Records one run of the agent's store in `folder`, then cuts its power. `folder` should lie in memory. */
 export function cutPower(folder: string, plan: Plan, random: () => number): Cuts {
   const operations = recordRun(folder, plan.commits);
-  const cuts = { ordered: 0, lossy: 0, lost: 0, wrong: 0 };
+  const cuts = { ordered: 0, lossy: 0, legal: 0, lost: 0, wrong: 0 };
   const examples: string[] = [];
   const all = marksIn(operations);
   const disk = createDisk();
@@ -77,6 +83,11 @@ export function cutPower(folder: string, plan: Plan, random: () => number): Cuts
     for (let loss = 0; done % plan.lossy_every === 0 && loss < plan.losses; loss += 1) {
       cuts.lossy += 1;
       tryOut(disk.afterLoss(random), `loss ${loss} after operation ${done}`);
+    }
+    if (plan.legal_every === undefined || done % plan.legal_every !== 0) continue;
+    for (const files of disk.allLosses(MOST_UNSYNCED)) {
+      cuts.legal += 1;
+      tryOut(files, `legal loss ${cuts.legal}, after operation ${done}`);
     }
   }
   return { operations: done, commits: plan.commits, thinned: (all.at(-1)?.oldest ?? 1) - 1, ...cuts, examples };

@@ -16,6 +16,8 @@ export interface Disk {
   asWritten(): Files;
   /** One of the losses that a power cut at this point may legally cause. */
   afterLoss(random: () => number): Files;
+  /** Every loss of whole writes and of names that is legal at this point; nothing where more than so many changes are unsynced. */
+  allLosses(most: number): Iterable<Files>;
 }
 
 type Change =
@@ -88,7 +90,30 @@ export function createDisk(): Disk {
       const kept = KEPT[Math.floor(random() * KEPT.length)] ?? 0;
       return new Map([...left].map(([name, inode]) => [name, lossOf(inode, kept, random)]));
     },
+    *allLosses(most) {
+      for (let names_kept = 0; names_kept <= pendingNames.length; names_kept += 1) {
+        const left = new Map(durableNames);
+        for (const one of pendingNames.slice(0, names_kept)) one(left);
+        yield* subsetsOf(left, most - pendingNames.length);
+      }
+    },
   };
+}
+
+/** The files with every part of what is unsynced of them. */
+function* subsetsOf(left: Names, most: number): Generator<Files> {
+  const pending = [...left.values()].flatMap((inode) => inode.pending.map((change) => ({ inode, change })));
+  if (pending.length > most) return;
+  for (let kept = 0; kept < 2 ** pending.length; kept += 1) {
+    const contents = new Map(
+      [...left.values()].map((inode) => [inode, { ...inode.durable, bytes: copyOf(inode.durable) }]),
+    );
+    for (const [index, { inode, change }] of pending.entries()) {
+      const content = contents.get(inode);
+      if (content !== undefined && (kept & (1 << index)) !== 0) applyTo(content, change);
+    }
+    yield new Map([...left].map(([name, inode]) => [name, copyOf(contents.get(inode) ?? inode.durable)]));
+  }
 }
 
 /** Shares of the unsynced writes that survive, from nothing to nearly all: one is drawn for each cut. */

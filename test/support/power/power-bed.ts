@@ -1,13 +1,14 @@
+import { mkdirSync } from "node:fs";
 import type { TakenEntry } from "../../../src/core/types/taken.ts";
-import { openStoreFile } from "../../../src/store/open.ts";
+import { openOrSalvage } from "../../../src/store/recover.ts";
 import { createWriter, type Writer } from "../../../src/store/writer.ts";
 import { countingFold } from "../busy-log.ts";
 import { clockRecord, T0 } from "../records.ts";
-import { seededRandom } from "../virtual-site.ts";
+import { seededRandom } from "../seeded-random.ts";
 
 export const BOOTH = "booth-1";
 /** So small that rows are thinned all the time, and the write-ahead log begins anew after every few commits. */
-const BUDGET = { max_bytes: 400_000, max_age_ms: 30 * 86_400_000 };
+const BUDGET = { max_bytes: 240_000, max_age_ms: 30 * 86_400_000 };
 const FACT_EVERY = 50;
 
 /** What a running agent knows to be durable, once its commit has returned. */
@@ -22,10 +23,14 @@ export interface Mark {
   readonly provisioned: number;
 }
 
+/** As the agent opens it. Throws where the store is taken for damaged: neither a kill nor a power cut may look like rot. */
 export function writerOf(folder: string): Writer {
   const fold = countingFold(FACT_EVERY);
+  mkdirSync(folder, { recursive: true });
+  const { db, recovery } = openOrSalvage(folder, { wall: () => T0 });
+  if (recovery !== null) throw new Error(`taken for damaged: ${recovery.reason}`);
   return createWriter({
-    db: openStoreFile(folder),
+    db,
     fold,
     now: () => 0,
     wall: () => T0,

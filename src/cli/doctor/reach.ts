@@ -1,0 +1,100 @@
+import { lookup } from "node:dns/promises";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { connect, isIP, type Socket } from "node:net";
+import { connect as connectTls, rootCertificates, type TLSSocket } from "node:tls";
+
+/** Each step has this long. */
+const STEP_MS = 5_000;
+
+export interface Target {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  /** Ask for something by HTTP as well. */
+  readonly http: boolean;
+  /** Authorities beside the public ones, PEM. */
+  readonly ca?: string;
+}
+
+export type Step = "DNS" | "TCP" | "TLS" | "HTTP";
+
+/** How far one gets towards a server; `code` is the system's or the TLS library's name of what went wrong. */
+export type Reached =
+  | { readonly kind: "failed"; readonly step: Step; readonly code: string; readonly reason: string }
+  | {
+      readonly kind: "reached";
+      readonly address: string;
+      /** End of the certificate; null without TLS. */
+      readonly certificate_ends: number | null;
+      /** The server's own clock, from its answer; null where it doesn't tell. */
+      readonly server_time: number | null;
+    };
+
+/** Name, connection, certificate, answer, one after the other; nothing is sent but a GET without a key. Never rejects. */
+export async function reach(target: Target): Promise<Reached> {
+  let step: Step = "DNS";
+  const open: Socket[] = [];
+  try {
+    const { address } = await within(lookup(target.host));
+    step = "TCP";
+    const plain = await connected(connect({ host: address, port: target.port }), "connect", open);
+    step = "TLS";
+    const secure = target.tls ? await secured(plain, target, open) : null;
+    step = "HTTP";
+    const server_time = target.http ? await askedTime(target) : null;
+    const ends = secure?.getPeerCertificate().valid_to;
+    return {
+      kind: "reached",
+      address,
+      certificate_ends: ends === undefined ? null : Date.parse(ends),
+      server_time,
+    };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    return { kind: "failed", step, code, reason };
+  } finally {
+    for (const socket of open) socket.destroy();
+  }
+}
+
+function secured(socket: Socket, { host, ca }: Target, open: Socket[]): Promise<TLSSocket> {
+  const roots = ca === undefined ? {} : { ca: [...rootCertificates, ca] };
+  // An address is no server name (RFC 6066, 3); `host` is what the certificate must be for.
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  return connected(connectTls({ socket, host, ...name, minVersion: "TLSv1.2", ...roots }), "secureConnect", open);
+}
+
+function connected<S extends Socket>(socket: S, event: string, open: Socket[]): Promise<S> {
+  open.push(socket);
+  return within(
+    new Promise((resolve, reject) => {
+      socket.once(event, () => resolve(socket));
+      socket.on("error", reject);
+    }),
+  );
+}
+
+function askedTime({ host, port, tls, ca }: Target): Promise<number | null> {
+  const roots = ca === undefined ? {} : { ca: [...rootCertificates, ca] };
+  const ask = tls ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const call = ask({ host, port, path: "/api", timeout: STEP_MS, agent: false, ...roots }, (answer) => {
+      answer.resume();
+      const time = Date.parse(answer.headers.date ?? "");
+      resolve(Number.isNaN(time) ? null : time);
+    });
+    call.on("timeout", () => call.destroy(Object.assign(new Error("no answer in time"), { code: "ETIMEDOUT" })));
+    call.on("error", reject);
+    call.end();
+  });
+}
+
+function within<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(Object.assign(new Error("no answer in time"), { code: "ETIMEDOUT" })), STEP_MS);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,85 @@
+import type { CommandSpec } from "../command.ts";
+import { AGENT, BOOTH, CONFIG, WATCH, YES } from "./shared.ts";
+
+const LEAVING_NOTES = [
+  "What was recorded is delivered first; without a network it waits for that, and may be left alone.",
+  "Readings go on being taken and kept.",
+] as const;
+
+/** The agent, and the booth's binding. */
+export const AGENT_TABLE = [
+  {
+    name: "run",
+    summary: "run the agent in the foreground; the service manager does this",
+    operands: [],
+    options: CONFIG,
+    notes: [
+      "Log lines go to standard output, one JSON object per change. SIGINT or SIGTERM stops it: what was read is committed first.",
+      "A booth whose configuration or profile is wrong is left out, and told in the log and by status; the others run.",
+    ],
+    examples: ["run --config gateway.yaml"],
+  },
+  {
+    name: "status",
+    summary: "what the agent is doing: links, booths, log, provisioning",
+    operands: [],
+    options: { ...AGENT, ...WATCH },
+    notes: [
+      "Every link and booth has a state, since when, the reason, what to do about it, and when it is tried again.",
+    ],
+    examples: ["status", "status --watch"],
+  },
+  {
+    name: "backlog",
+    summary: "what waits for the service: how much, since when, how fast it goes, when it is done",
+    operands: [],
+    options: { ...AGENT, ...WATCH },
+    notes: [
+      "The rate is measured over a second, with --watch over the last half minute; records that come meanwhile are taken into account.",
+    ],
+    examples: ["backlog", "backlog --watch"],
+  },
+  {
+    name: "provision",
+    summary: "bind a booth to this gateway by the serial number on its nameplate",
+    operands: [{ name: "SERIAL", text: "as on the nameplate; asked for where it is left out", optional: true }],
+    options: {
+      ...AGENT,
+      ...BOOTH,
+      yes: { value: "", text: "confirm without asking that this box stands beside that booth" },
+      replace: { value: "", text: "take the place of the gateway that holds the booth, if that one is broken or gone" },
+      by: { value: "NAME", text: "who does this (default: the user's name)" },
+    },
+    notes: [
+      "It may be run again at any time, also without a network: the serial number is then queued and the readings are kept.",
+    ],
+    examples: ["provision ABCD-123-123", "provision ABCD-123-123 --yes --by alex"],
+    exits: { 0: "active or queued", 1: "refused, with the reason" },
+  },
+  {
+    name: "release",
+    summary: "give a booth up: another gateway, or another serial number, may have it then",
+    operands: [],
+    options: {
+      ...AGENT,
+      ...BOOTH,
+      "wrong-serial": {
+        value: "",
+        text: "the serial number was mistyped: what was sent is taken off that booth, and kept here",
+      },
+      ...YES,
+    },
+    notes: LEAVING_NOTES,
+    examples: ["release", "release --wrong-serial"],
+    exits: { 0: "given up, or under way", 1: "refused, with the reason" },
+  },
+  {
+    name: "decommission",
+    summary: "take a booth out of service for good",
+    operands: [],
+    options: { ...AGENT, ...BOOTH, ...YES },
+    notes: LEAVING_NOTES,
+    examples: ["decommission --booth booth-1"],
+    exits: { 0: "given up, or under way", 1: "refused, with the reason" },
+  },
+] as const satisfies readonly CommandSpec[];

@@ -1,0 +1,105 @@
+import { NEAR, USUAL } from "../../core/detect.ts";
+import type { CommandSpec } from "../command.ts";
+import { AGENT, BOOTH, CONFIG, JSON_OPTION, WATCH } from "./shared.ts";
+
+/** A PLC on the same switch, answering in its next scan. */
+export const ASSUMED_ROUND_TRIP_MS = 5;
+export const MODBUS_PORT = 502;
+export const OPCUA_PORT = 4840;
+/** What PLCs are set to, and what small gateways number their devices with. */
+export const USUAL_UNITS: readonly number[] = [1, 0, 255, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+/** Tried for an address of which nobody says the type. */
+export const USUAL_TYPES = ["float32", "uint32", "int32", "uint16", "int16"] as const;
+export const RECORD_FOR = "60s";
+export const ONE_CONNECTION =
+  'where the PLC allows one connection alone, stop the agent first: "systemctl stop booth-gateway"';
+
+/** Tools at the PLC; they only read, and need no agent. */
+export const PLC_TABLE = [
+  {
+    name: "probe",
+    summary: "find out what answers at an address: protocol, unit ids, identification, connections, speed",
+    operands: [{ name: "HOST[:PORT]", text: "e.g. 192.0.2.10, plc.example:502 or [2001:db8::1]:502" }],
+    options: {
+      ...JSON_OPTION,
+      units: { value: "N,...", text: `unit ids to try (default ${USUAL_UNITS.join(",")})` },
+    },
+    notes: [
+      `Modbus TCP is tried at PORT (default ${MODBUS_PORT}), OPC UA at ${OPCUA_PORT}. It only reads: one register, the identification (43/14).`,
+      "It opens up to four connections for a moment; where an HMI needs its own, don't do this in the middle of a cycle.",
+    ],
+    examples: ["probe 192.0.2.10"],
+    exits: { 69: "neither protocol answers" },
+  },
+  {
+    name: "detect",
+    summary: "read a value in all address bases and orders side by side and mark what fits",
+    operands: [{ name: "TAG|ADDRESS", text: "a tag of the profile, or an address as a profile has it" }],
+    options: {
+      ...AGENT,
+      ...BOOTH,
+      host: { value: "HOST", text: "the PLC (default: the booth's of the configuration)" },
+      port: { value: "PORT", text: `its Modbus TCP port (default the booth's, else ${MODBUS_PORT})` },
+      rtu: { value: "", text: "RTU frames over TCP at --host; a booth's own way, serial lines too, is known already" },
+      unit: { value: "N", text: "its unit id (default the booth's or the profile's, else 1)" },
+      profile: { value: "NAME", text: "take the tag from this shipped profile, without a configuration" },
+      type: { value: "TYPE,...", text: `types to try (default the tag's, else ${USUAL_TYPES.join(",")})` },
+      expect: { value: "VALUE", text: "what the machine's own display shows now, in the tag's unit" },
+    },
+    notes: [
+      "ADDRESS is written as in a profile: 400001, 40001, 4x0001, holding:0, input:0x10.",
+      `With --expect the nearest value is marked, up to ${NEAR * 100} % off. Without it: registers not all zero, a value within the tag's min and max (else ${USUAL.least} to ${USUAL.most}); floats before integers, wide ones before narrow ones.`,
+    ],
+    examples: ["detect holding:28672 --host 192.0.2.10 --type float32 --expect 22.5"],
+    exits: { 1: "nothing fits" },
+  },
+  {
+    name: "plan",
+    summary: "the requests of each poll group, and how long a poll takes",
+    operands: [],
+    options: {
+      ...AGENT,
+      ...BOOTH,
+      "round-trip": {
+        value: "MS",
+        text: `time of one request, as probe shows it (default ${ASSUMED_ROUND_TRIP_MS}, assumed)`,
+      },
+      measure: { value: "", text: "read each group from the PLC and show how long it really takes" },
+    },
+    notes: [
+      "All booths, unless one is named.",
+      "Registers that no tag uses are read where one request with them is cheaper than two without.",
+    ],
+    examples: ["plan --config gateway.yaml --booth booth-1 --round-trip 12"],
+  },
+  {
+    name: "tags",
+    summary: "read the booth's PLC and show every tag: raw registers, value, quality",
+    operands: [],
+    options: { ...AGENT, ...BOOTH, ...WATCH },
+    notes: [
+      `It only reads, over a connection of its own: ${ONE_CONNECTION}.`,
+      "With --watch each group is read at its poll interval, and a broken link is told below the table and tried again.",
+    ],
+    examples: ["tags --config gateway.yaml --booth booth-1", "tags --watch"],
+  },
+  {
+    name: "record",
+    summary: "record a session with the booth's PLC, byte for byte, to play it again elsewhere",
+    operands: [],
+    options: {
+      ...CONFIG,
+      ...JSON_OPTION,
+      ...BOOTH,
+      for: { value: "TIME", text: `how long, e.g. 90s, 10m, 2h (default ${RECORD_FOR})` },
+      out: { value: "FILE", text: "the trace; a file that exists is not overwritten" },
+    },
+    notes: [
+      `It only reads, over a connection of its own: ${ONE_CONNECTION}.`,
+      "The trace holds requests, answers, silences and what the device says it is; no address, no key, no password.",
+      "Ctrl-C ends it early; what was recorded until then is whole. Modbus only.",
+      "booth-sim replay FILE plays it.",
+    ],
+    examples: ["record --config gateway.yaml --for 10m --out booth.trace"],
+  },
+] as const satisfies readonly CommandSpec[];

@@ -1,0 +1,78 @@
+import type { CommandSpec } from "../command.ts";
+import { AGENT, BOOTH, REPORT, REPORT_NOTES } from "./shared.ts";
+
+/** Those of report/explain, which would load half of all reports for the sake of a name. */
+const FIGURES = {
+  duration_by_mode: "time in each mode",
+  frequency_by_mode: "how often each mode began",
+  runtime: "time in the modes of a run",
+  runtime_series: "the same, over time",
+  utilization: "time in use",
+  utilization_stats: "time in use, and its share",
+  utilization_summary: "time in each mode",
+  utilization_timeline: "time in each mode, over time",
+  recent_stages: "the last stages",
+  cycle_count: "cycles that ended",
+  gas_usage: "gas",
+  kwh_usage: "electricity",
+  working_minutes: "working hours",
+  overuse: "filters past their limits",
+  filter_maintenance_history: "filters that were replaced",
+  revision_history: "firmware and PLC programs",
+  validation_incidents: "what looked wrong",
+} as const;
+
+/** What the booth did. */
+export const REPORTS_TABLE = [
+  {
+    name: "durations",
+    summary: "time by mode and how often each began, over a window",
+    operands: [],
+    options: REPORT,
+    notes: [...REPORT_NOTES, "Minutes by mode add up to the window; what nobody saw is No Data."],
+    examples: ["durations", "durations --from 2026-03-01 --to 2026-03-08"],
+  },
+  {
+    name: "history",
+    summary: "readings of tags over a window",
+    operands: [{ name: "TAGS", text: "names of tags with commas between" }],
+    options: {
+      ...REPORT,
+      page: { value: "N", text: "page, from 1" },
+      limit: { value: "N", text: "readings on a page, at most 1000 (default 50)" },
+    },
+    notes: [...REPORT_NOTES, "A reading is logged when its value changes, and with each heartbeat."],
+    examples: ["history mode,cycle_count --limit 200"],
+  },
+  {
+    name: "filters",
+    summary: "filters that are in, and those removed over a window",
+    operands: [],
+    options: REPORT,
+    notes: [...REPORT_NOTES, "Days; overuse is time past the limit, until the filter is replaced."],
+    examples: ["filters"],
+  },
+  {
+    name: "explain",
+    summary: "where a figure comes from: stages, readings, registers, and the rules that applied",
+    operands: [{ name: "FIGURE", text: "which one", choices: FIGURES }],
+    options: REPORT,
+    notes: REPORT_NOTES,
+    examples: ["explain runtime --from 2026-03-02T15:00:00Z"],
+  },
+  {
+    name: "rebuild",
+    summary: "derive all facts anew from the oldest kept record on, and say what changed",
+    operands: [],
+    options: {
+      ...AGENT,
+      ...BOOTH,
+      current: { value: "", text: "with today's parameters instead of those in force then" },
+    },
+    notes: [
+      "The agent goes on meanwhile; the results come in force at once, at the end, or not at all.",
+      "What was delivered is not altered: a changed fact is a new record that names the one it replaces.",
+    ],
+    examples: ["rebuild"],
+  },
+] as const satisfies readonly CommandSpec[];

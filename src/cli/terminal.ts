@@ -1,0 +1,48 @@
+import { createInterface } from "node:readline/promises";
+import { CommandError, EXIT, type Io } from "./command.ts";
+
+/** Between two writings of a line of progress: more than that nobody reads. */
+const PROGRESS_EVERY_MS = 100;
+/** To the line's beginning, and what stands there away. */
+const REWRITE = "\r\u001b[K";
+
+/** The process's own terminal and signals. */
+export function terminalIo(): Io {
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort(new CommandError("stopped", EXIT.ok));
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  // Started by another program over a channel: without that program nobody would ever stop us.
+  if (process.connected) process.once("disconnect", stop);
+  // Whoever reads the output has gone, as with "| head".
+  process.stdout.on("error", stop);
+  return {
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    isTerminal: process.stdout.isTTY,
+    colours: process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "",
+    progress: process.stderr.isTTY ? progressLine() : () => undefined,
+    ask: async (question) => {
+      if (!process.stdin.isTTY) return null;
+      const lines = createInterface({ input: process.stdin, output: process.stderr });
+      try {
+        return await lines.question(question);
+      } finally {
+        lines.close();
+      }
+    },
+    environment: process.env,
+    signal: stopping.signal,
+  };
+}
+
+function progressLine(): Io["progress"] {
+  let shown = "";
+  let written = -Infinity;
+  return (text) => {
+    if (text === shown || (text !== "" && performance.now() - written < PROGRESS_EVERY_MS)) return;
+    process.stderr.write(`${REWRITE}${text}`);
+    shown = text;
+    written = performance.now();
+  };
+}

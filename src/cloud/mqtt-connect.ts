@@ -1,0 +1,200 @@
+import { TLSSocket } from "node:tls";
+import mqtt, { type IConnackPacket, type IClientOptions, type MqttClient } from "mqtt";
+import { faultOfCode, isWayBlocked, ServiceLinkError } from "../core/service-link-error.ts";
+import type { EpochMs, Milliseconds } from "../core/types/units.ts";
+import type { LinkAccount } from "../ports.ts";
+import { packetSizes } from "./packet-sizes.ts";
+import { withPublicRoots, type ClientCertificate } from "./tls.ts";
+
+const CONNECT_TIMEOUT_MS: Milliseconds = 10_000;
+const KEEPALIVE_S = 30;
+/** Longer packets than this nobody has a reason to send us: acks and commands are far below. */
+const MAX_PACKET_BYTES = 128 * 1024;
+const OLDEST_TLS = { minVersion: "TLSv1.2" } as const;
+/** Without a word from the broker: as many as the protocol has identifiers for. */
+const ALL_IN_FLIGHT = 65_535;
+
+export interface MqttDialParts {
+  readonly ca?: string;
+  /** Asked at each connect. */
+  readonly client_certificate?: () => ClientCertificate | undefined;
+  readonly connect_timeout_ms?: Milliseconds;
+}
+
+export interface Dial {
+  readonly account: LinkAccount;
+  readonly will: NonNullable<IClientOptions["will"]>;
+  readonly signal: AbortSignal;
+}
+
+export interface Dialled {
+  readonly client: MqttClient;
+  readonly url: string;
+  /** QoS 1 messages that the broker lets be under way. */
+  readonly receive_maximum: number;
+  /** Longest packet that the broker takes, bytes. */
+  readonly maximum_packet_size: number;
+  /** When the broker's certificate ends; null: not known. */
+  readonly certificate_ends: EpochMs | null;
+}
+
+/**
+ * Connects to the service's broker: over the way that worked last, else over the others in turn, each with MQTT 5, or with 3.1.1
+ * where the broker refuses 5. What worked is remembered.
+ */
+export function createDialler(parts: MqttDialParts): (dial: Dial) => Promise<Dialled> {
+  const known: Known = { url: null, version: 5 };
+  return async (dial) => {
+    const failures: ServiceLinkError[] = [];
+    for (const url of waysOf(dial.account, known.url)) {
+      try {
+        refuseOpen(url);
+        const dialled = await dialUrl({ parts, dial, known }, url);
+        known.url = url;
+        return dialled;
+      } catch (error) {
+        const typed = typedError(error);
+        failures.push(typed);
+        if (!isWayBlocked(typed.fault)) break;
+      }
+    }
+    // The last one went furthest: what blocked the ways before it is the lesser news.
+    throw failures.at(-1) ?? new ServiceLinkError("unknown_host", "the service names no broker");
+  };
+}
+
+interface Known {
+  url: string | null;
+  version: ProtocolVersion;
+}
+
+/** MQTT 5, or 3.1.1 for brokers that know no other. */
+type ProtocolVersion = 4 | 5;
+
+function waysOf({ url, ws_url }: LinkAccount, known: string | null): string[] {
+  const ways = ws_url === null || ws_url === url ? [url] : [url, ws_url];
+  return ways.sort((a, b) => Number(b === known) - Number(a === known));
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** The broker's address comes from the service: without TLS the credential goes to this machine alone. */
+function refuseOpen(url: string): void {
+  const { protocol, hostname } = new URL(url);
+  if (["mqtts:", "wss:"].includes(protocol) || LOOPBACK.test(hostname)) return;
+  throw new ServiceLinkError(
+    "tls",
+    `the service names ${protocol}//${hostname} as its broker: without TLS nothing is sent there`,
+  );
+}
+
+interface Dialling {
+  readonly parts: MqttDialParts;
+  readonly dial: Dial;
+  readonly known: Known;
+}
+
+async function dialUrl({ parts, dial, known }: Dialling, url: string): Promise<Dialled> {
+  try {
+    return await dialOnce(parts, dial, { url, version: known.version });
+  } catch (error) {
+    if (known.version === 4 || !isVersionRefused(error)) throw error;
+    known.version = 4;
+    return dialOnce(parts, dial, { url, version: 4 });
+  }
+}
+
+/** How brokers of 3.1.1 and of 5 say that they don't speak the version asked for. */
+const VERSION_REFUSED: ReadonlySet<unknown> = new Set([1, 132]);
+
+function isVersionRefused(error: unknown): boolean {
+  return error instanceof Error && "code" in error && VERSION_REFUSED.has(error.code);
+}
+
+async function dialOnce(
+  parts: MqttDialParts,
+  { account, will, signal }: Dial,
+  { url, version }: { readonly url: string; readonly version: ProtocolVersion },
+): Promise<Dialled> {
+  const { ca } = parts;
+  const client = mqtt.connect(url, {
+    clientId: account.client_id,
+    username: account.username,
+    password: account.credential,
+    protocolVersion: version,
+    clean: true,
+    keepalive: KEEPALIVE_S,
+    connectTimeout: parts.connect_timeout_ms ?? CONNECT_TIMEOUT_MS,
+    reconnectPeriod: 0,
+    queueQoSZero: false,
+    resubscribe: false,
+    rejectUnauthorized: true,
+    ...OLDEST_TLS,
+    ...(version === 5 ? { properties: { maximumPacketSize: MAX_PACKET_BYTES } } : {}),
+    ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
+    ...parts.client_certificate?.(),
+    will,
+  });
+  const isTooLong = packetSizes(MAX_PACKET_BYTES);
+  client.stream.on("data", (chunk: Buffer) => {
+    if (isTooLong(chunk)) client.stream.destroy(new ServiceLinkError("protocol", "the broker sent a packet too long"));
+  });
+  const stop = (): void => void client.end(true);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const connack = await connackOf(client);
+    return {
+      client,
+      url,
+      receive_maximum: connack.properties?.receiveMaximum ?? ALL_IN_FLIGHT,
+      maximum_packet_size: connack.properties?.maximumPacketSize ?? Infinity,
+      certificate_ends: certificateOf(client),
+    };
+  } catch (error) {
+    client.end(true);
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function connackOf(client: MqttClient): Promise<IConnackPacket> {
+  // A second error of the same connection has nobody to tell.
+  client.on("error", () => undefined);
+  return new Promise((resolve, reject) => {
+    client.once("connect", resolve);
+    client.once("error", reject);
+    client.once("close", () =>
+      reject(new ServiceLinkError("unreachable", "the broker closed the connection, or can't be reached")),
+    );
+  });
+}
+
+function certificateOf({ stream }: MqttClient): EpochMs | null {
+  if (!(stream instanceof TLSSocket)) return null;
+  const ends = Date.parse(stream.getPeerCertificate().valid_to);
+  return Number.isNaN(ends) ? null : ends;
+}
+
+/** An error of the library, of Node or of the broker, as one of ours. */
+export function typedError(error: unknown): ServiceLinkError {
+  if (error instanceof ServiceLinkError) return error;
+  const code = codeOf(error);
+  const fault = code === undefined ? null : faultOfCode(code);
+  const text = error instanceof Error && error.message !== "" ? error.message : String(code ?? error);
+  return new ServiceLinkError(fault ?? "closed", text, error);
+}
+
+/** An error may stand inside another: several addresses tried, or a WebSocket in between. */
+function codeOf(error: unknown): string | number | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ("code" in error && (typeof error.code === "string" || typeof error.code === "number")) return error.code;
+  const inner: unknown = error instanceof AggregateError ? error.errors[0] : (innerOf(error) ?? error.cause);
+  return inner === error ? undefined : codeOf(inner);
+}
+
+/** The WebSocket stream keeps what happened in an event. */
+function innerOf(error: Error): unknown {
+  const event: unknown = "event" in error ? error.event : undefined;
+  return typeof event === "object" && event !== null && "error" in event ? event.error : undefined;
+}

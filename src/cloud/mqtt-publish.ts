@@ -1,0 +1,30 @@
+import type { MqttClient } from "mqtt";
+import type { BatchOutcome } from "../ports.ts";
+
+/** A publish that the broker doesn't confirm: the session is dead, whatever TCP says. */
+const PUBLISH_DEADLINE_MS = 15_000;
+
+/** QoS 1. Resolves with the broker's PUBACK; rejects with what it says instead, or after the deadline. */
+export function publishOnce(
+  client: MqttClient,
+  message: { readonly topic: string; readonly payload: string | Buffer; readonly retain: boolean },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("the broker doesn't confirm")), PUBLISH_DEADLINE_MS);
+    client.publish(message.topic, message.payload, { qos: 1, retain: message.retain }, (error) => {
+      clearTimeout(timer);
+      if (error) reject(error);
+      else resolve();
+    });
+  });
+}
+
+/** Reason codes of a PUBACK that are about the message itself: packet too large, payload format invalid (MQTT 5, 3.4.2.1). */
+const CONTENT_CODES: ReadonlySet<unknown> = new Set([149, 153]);
+
+/** What a publish that failed means for the batch. */
+export function brokerRefusal(error: unknown): Extract<BatchOutcome, { kind: "refused" | "keep" }> {
+  const reason = error instanceof Error ? error.message : String(error);
+  const isContent = error instanceof Error && "code" in error && CONTENT_CODES.has(error.code);
+  return { kind: isContent ? "refused" : "keep", reason };
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import type { Run } from "./cli/command.ts";
+import { dispatch } from "./cli/dispatch.ts";
+import type { PlcTools } from "./cli/plc-tools.ts";
+import type { Program } from "./cli/program.ts";
+import { GROUPS, type CommandName } from "./cli/table/all.ts";
+import type { StoreFiles } from "./core/types/store-files.ts";
+import { terminalIo } from "./cli/terminal.ts";
+
+/** The command line. Sets the process's exit code; never rejects. */
+export async function main(argv: readonly string[]): Promise<void> {
+  process.exitCode = await dispatch({ ...PROGRAM, version: version() }, argv, terminalIo());
+}
+
+function version(): string {
+  const file = new URL("../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}
+
+/** Each command with the way to its code: a command loads what it needs itself, which keeps `status` quick on a small box. */
+const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
+  run: async () => {
+    const [{ runCommand }, { runAgent }] = await Promise.all([import("./cli/run.ts"), import("./compose.ts")]);
+    return runCommand(runAgent);
+  },
+  status: async () => (await import("./cli/status.ts")).statusCommand,
+  backlog: async () => (await import("./cli/backlog.ts")).backlogCommand,
+  provision: async () => (await import("./cli/provision.ts")).provisionCommand,
+  release: async () => (await import("./cli/release.ts")).releaseCommand,
+  decommission: async () => (await import("./cli/release.ts")).decommissionCommand,
+  durations: async () => (await import("./cli/durations.ts")).durationsCommand,
+  history: async () => (await import("./cli/history.ts")).historyCommand,
+  filters: async () => (await import("./cli/filters.ts")).filtersCommand,
+  explain: async () => (await import("./cli/explain.ts")).explainCommand,
+  rebuild: async () => (await import("./cli/rebuild.ts")).rebuildCommand,
+  probe: async () => (await import("./cli/probe.ts")).probeCommand(await plcTools()),
+  detect: async () => (await import("./cli/detect.ts")).detectCommand(await plcTools()),
+  plan: async () => (await import("./cli/plan.ts")).planCommand(await plcTools()),
+  tags: async () => (await import("./cli/tags.ts")).tagsCommand(await plcTools()),
+  record: async () => (await import("./cli/record.ts")).recordCommand(await plcTools()),
+  check: async () => (await import("./cli/check.ts")).checkCommand,
+  doctor: async () => {
+    const [{ doctorCommand }, files] = await Promise.all([import("./cli/doctor.ts"), storeTools()]);
+    return doctorCommand({ tools: await plcTools(), files, version: version() });
+  },
+  store: async () => (await import("./cli/store.ts")).storeCommand(await storeTools()),
+  schemas: async () => (await import("./cli/schemas.ts")).schemasCommand,
+  completion: async () => (await import("./cli/completion.ts")).completionCommand(PROGRAM),
+  manual: async () => (await import("./cli/manual.ts")).manualCommand(PROGRAM),
+};
+
+/** Without its version, which stands in package.json. */
+export const PROGRAM: Omit<Program, "version"> = {
+  name: "booth-gateway",
+  summary: "edge gateway agent for paint and spray booths",
+  groups: GROUPS,
+  // The table and this record have the same names: the compiler sees to that.
+  runOf: (name) => RUNS[name as CommandName](),
+};
+
+async function storeTools(): Promise<StoreFiles> {
+  const { storeFiles } = await import("./store/files.ts");
+  return storeFiles(() => Date.now());
+}
+
+async function plcTools(): Promise<PlcTools> {
+  const [{ driverTools }, { createLogger, STDERR }] = await Promise.all([
+    import("./drivers/tools.ts"),
+    import("./platform/logger.ts"),
+  ]);
+  return driverTools({ wall: () => Date.now(), log: createLogger("error", STDERR) });
+}

@@ -1,0 +1,111 @@
+import { cursorAt, withAcked, type Cursor } from "./cursor.ts";
+import { nextLane, oneLane, withBacklog, withSent, type LaneName, type Lanes } from "./lanes.ts";
+import type { BatchOutcome } from "./types/delivery.ts";
+import type { Milliseconds, Seq } from "./types/units.ts";
+
+/** A session's sending of one stream: how far the service has come, and what is to go next. Pure data. */
+export interface Sending {
+  readonly cursor: Cursor;
+  readonly lanes: Lanes;
+  /**
+   * One batch at a time until the service is seen to have no more of this stream than was sent: with an old copy of the
+   * store put back, what follows a record that differs must not get there under the same name.
+   */
+  readonly maybe_ahead: boolean;
+  /** What waited at the begin was put in a lane of its own, where it was much. */
+  readonly is_split: boolean;
+}
+
+export function sendingFrom(acked_seq: Seq): Sending {
+  return { cursor: cursorAt(acked_seq), lanes: oneLane(acked_seq), maybe_ahead: true, is_split: false };
+}
+
+/** What is known at the time of a decision. */
+export interface SendingNow {
+  readonly sendable_seq: Seq;
+  readonly mono: Milliseconds;
+  /** Batches that the service lets be under way, and those that are. */
+  readonly window: number;
+  readonly under_way: number;
+}
+
+/** What to do next. `news`: wait until something is recorded, or for `ms` where that isn't null. */
+export type SendingTurn =
+  | { readonly kind: "acks" }
+  | { readonly kind: "news"; readonly ms: Milliseconds | null }
+  | { readonly kind: "send"; readonly lane: LaneName };
+
+export function nextTurn(sending: Sending, now: SendingNow): SendingTurn {
+  const window = sending.maybe_ahead ? 1 : now.window;
+  if (now.under_way >= window) return { kind: "acks" };
+  const lane = nextLane(sending.lanes, now);
+  if (lane !== null) return { kind: "send", lane };
+  const { backlog, backlog_at } = sending.lanes;
+  return { kind: "news", ms: backlog === null ? null : Math.max(1, backlog_at - now.mono) };
+}
+
+/** Once the service is seen not to be ahead, what waits is told from what is new. */
+export function splitOnce(sending: Sending, sendable_seq: Seq): Sending {
+  if (sending.maybe_ahead || sending.is_split) return sending;
+  return { ...sending, is_split: true, lanes: withBacklog(sending.lanes, sendable_seq) };
+}
+
+export function afterSending(sending: Sending, lane: LaneName, sent: Parameters<typeof withSent>[2]): Sending {
+  return { ...sending, lanes: withSent(sending.lanes, lane, sent) };
+}
+
+/** A batch and the seqs it stands for: what is missing at its front was given up. */
+export interface SentRange {
+  readonly from: Seq;
+  readonly to: Seq;
+  readonly records: number;
+}
+
+/**
+ * What an outcome means. `acked`: the cursor stands at `up_to`. `halve`: send the two halves of the batch one after the other.
+ * `set_aside`: its one record will never be taken; then it counts as acked. `fork`: from that seq on the service holds
+ * other records. `end`: nothing can be said of the batch, the session is worth nothing.
+ */
+export type SendingVerdict =
+  | { readonly kind: "acked"; readonly up_to: Seq }
+  | { readonly kind: "halve" }
+  | { readonly kind: "set_aside"; readonly reason: string }
+  | { readonly kind: "fork"; readonly seq: Seq; readonly reason: string }
+  | { readonly kind: "end"; readonly reason: string };
+
+export function verdictOf(
+  sending: Sending,
+  range: SentRange,
+  outcome: BatchOutcome,
+): { readonly sending: Sending; readonly verdict: SendingVerdict } {
+  switch (outcome.kind) {
+    case "acked":
+      return taken(sending, range, outcome.held_seq);
+    case "refused": {
+      const verdict: SendingVerdict =
+        range.records > 1 ? { kind: "halve" } : { kind: "set_aside", reason: outcome.reason };
+      return { sending, verdict };
+    }
+    case "conflict":
+      return { sending, verdict: conflict(sending, range, outcome.seq) };
+    case "keep":
+      return { sending, verdict: { kind: "end", reason: outcome.reason } };
+  }
+}
+
+/** The range is with the service, or will never be: the cursor may move over it. */
+export function taken(
+  sending: Sending,
+  { from, to }: SentRange,
+  held_seq: Seq,
+): { readonly sending: Sending; readonly verdict: Extract<SendingVerdict, { kind: "acked" }> } {
+  const cursor = withAcked(sending.cursor, from, to);
+  const maybe_ahead = sending.maybe_ahead && held_seq > to;
+  return { sending: { ...sending, cursor, maybe_ahead }, verdict: { kind: "acked", up_to: cursor.acked_seq } };
+}
+
+/** Only where everything before it is known to be there is it known to be the first that differs. */
+function conflict(sending: Sending, range: SentRange, seq: Seq): SendingVerdict {
+  const reason = `the service holds another record under seq ${seq.toString()} of this stream, as after an old copy of the store was put back: from there on it goes under another name`;
+  return range.from <= sending.cursor.acked_seq + 1 ? { kind: "fork", seq, reason } : { kind: "end", reason };
+}

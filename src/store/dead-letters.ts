@@ -1,0 +1,63 @@
+import type { Database } from "better-sqlite3";
+import type { Placed } from "../core/types/record.ts";
+import type { RefusedRecords } from "../core/types/status.ts";
+import type { EpochMs, Seq, StreamId } from "../core/types/units.ts";
+import type { Refusal } from "../ports.ts";
+import type { GivenUp } from "./evict.ts";
+
+/** Kept for each stream; where more are refused something is wrong that one look at the newest shows. */
+const MOST_KEPT = 1_000;
+/** A reason is somebody else's text. */
+const REASON_CHARACTERS = 200;
+
+/** Records that the service will never take. Every call stands for itself or inside the caller's transaction. */
+export interface DeadLetters {
+  /** `recordAt` answers the stream's first record from that seq on. A record set aside before stays as it was. */
+  add(
+    stream: StreamId,
+    refusals: readonly Refusal[],
+    about: { readonly at: EpochMs; readonly recordAt: (seq: Seq) => Placed | undefined },
+  ): void;
+  all(stream: StreamId): RefusedRecords;
+  /** Those that a gap record is still to tell of. */
+  undeclared(stream: StreamId): readonly GivenUp[];
+  declare(stream: StreamId): void;
+}
+
+export function createDeadLetters(db: Database): DeadLetters {
+  const add = db.prepare<[Record<string, string | number>]>(
+    `INSERT OR IGNORE INTO dead_letter (stream_id, seq, at, reason, record, declared)
+     VALUES (@stream, @seq, @at, @reason, @record, @declared)`,
+  );
+  const thin = db.prepare<[{ stream: string; most: number }]>(
+    `DELETE FROM dead_letter WHERE stream_id = @stream AND declared = 1 AND seq <= ifnull(
+       (SELECT seq FROM dead_letter WHERE stream_id = @stream ORDER BY seq DESC LIMIT 1 OFFSET @most), 0)`,
+  );
+  const count = db.prepare<[string], { count: number }>(
+    "SELECT count(*) AS count FROM dead_letter WHERE stream_id = ?",
+  );
+  const newest = db.prepare<[string], { seq: number; at: number; reason: string }>(
+    "SELECT seq, at, reason FROM dead_letter WHERE stream_id = ? ORDER BY seq DESC LIMIT 1",
+  );
+  const waiting = db.prepare<[string], { seq: number; reason: string }>(
+    "SELECT seq, reason FROM dead_letter WHERE stream_id = ? AND declared = 0 ORDER BY seq",
+  );
+  const declare = db.prepare<[string]>("UPDATE dead_letter SET declared = 1 WHERE stream_id = ? AND declared = 0");
+  return {
+    add(stream, refusals, { at, recordAt }) {
+      for (const { seq, reason, declare: isUntold } of refusals) {
+        const record = recordAt(seq);
+        const body = JSON.stringify(record?.seq === seq ? record : null);
+        const text = reason.slice(0, REASON_CHARACTERS);
+        add.run({ stream, seq, at, reason: text, record: body, declared: isUntold ? 0 : 1 });
+      }
+      thin.run({ stream, most: MOST_KEPT });
+    },
+    all: (stream) => ({ count: count.get(stream)?.count ?? 0, newest: newest.get(stream) ?? null }),
+    undeclared: (stream) =>
+      waiting
+        .all(stream)
+        .map(({ seq, reason }) => ({ from: seq, to: seq, reason: `refused by the service: ${reason}` })),
+    declare: (stream) => void declare.run(stream),
+  };
+}

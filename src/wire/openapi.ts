@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { OPERATIONS, type LocalOperation, type Operation } from "./operations.ts";
+import { localAuthenticateShape, localClaimShape, localHelpShape, localUpdateShape } from "./local.ts";
+
+const ERROR = { type: "object", required: ["error"], properties: { error: { type: "string" } } };
+
+const BODIES: Readonly<Record<string, z.ZodType>> = {
+  "POST /api/booths_provisioning": localClaimShape,
+  "PUT /api/booths_provisioning/{serial_number}": localUpdateShape,
+  "POST /api/help": localHelpShape,
+  "POST /api/authenticate": localAuthenticateShape,
+};
+
+/** `/api/openapi.json`: the operations that this box serves, from the table of operations; the others are counted. */
+export function openApi(version: string): Record<string, unknown> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const { method, path, local } of OPERATIONS) {
+    if (local !== null) (paths[path] ??= {})[method.toLowerCase()] = operationObject({ method, path }, local);
+  }
+  const served = OPERATIONS.filter(({ local }) => local !== null).length;
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "booth-gateway, local API",
+      version,
+      description:
+        "The service's operations for the booths of this box, in the service's shapes. Over loopback GET needs no key; all else needs a session from POST /api/authenticate with the PIN that `booth-gateway page` prints.",
+    },
+    "x-operations": { total: OPERATIONS.length, served },
+    components: { securitySchemes: { session: { type: "apiKey", in: "header", name: "Authorization" } } },
+    paths,
+  };
+}
+
+function operationObject(
+  { method, path }: Pick<Operation, "method" | "path">,
+  { summary, query, status, type, deprecated }: LocalOperation,
+): Record<string, unknown> {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => parameter(name, "path"));
+  const body = BODIES[`${method} ${path}`];
+  const content =
+    type === "csv"
+      ? { "text/csv": { schema: { type: "string" } } }
+      : { "application/json": { schema: { type: "object" } } };
+  const needsSession = method !== "GET" && path !== "/api/authenticate";
+  return {
+    summary,
+    ...(deprecated === undefined ? {} : { deprecated }),
+    security: needsSession ? [{ session: [] }] : [],
+    parameters: [...inPath, ...query.map((name) => parameter(name, "query"))],
+    ...(body === undefined ? {} : { requestBody: bodyObject(body) }),
+    responses: {
+      [status]: { description: "success", content },
+      "4XX": { description: "error", content: { "application/json": { schema: ERROR } } },
+    },
+  };
+}
+
+function bodyObject(shape: z.ZodType): Record<string, unknown> {
+  const schema = z.toJSONSchema(shape, { io: "input", unrepresentable: "any" });
+  return { required: true, content: { "application/json": { schema } } };
+}
+
+function parameter(name: string | undefined, place: "path" | "query"): Record<string, unknown> {
+  return { name, in: place, required: place === "path", schema: { type: "string" } };
+}

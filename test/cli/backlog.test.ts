@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { barText, backlogText, type BacklogAnswer } from "../../src/cli/backlog-text.ts";
+import { drainOf, type Look } from "../../src/cli/backlog-drain.ts";
+import { linkText } from "../../src/cli/link-text.ts";
+import { styleOf } from "../../src/cli/style.ts";
+import type { LinkStatus } from "../../src/core/types/status.ts";
+
+const look = (second: number, newest_seq: number, acked_seq: number): Look => ({
+  mono: second * 1_000,
+  newest_seq,
+  acked_seq,
+});
+
+describe("the pace of a backlog", () => {
+  it.each<[string, readonly Look[], ReturnType<typeof drainOf>]>([
+    ["isn't known before two looks", [look(0, 100, 0)], null],
+    [
+      "counts what comes meanwhile",
+      [look(0, 1_000, 0), look(10, 1_020, 520)],
+      { waiting: 500, acked_per_s: 52, new_per_s: 2, done_in_ms: 10_000, share: 0.5 },
+    ],
+    [
+      "has no end where as much comes as goes",
+      [look(0, 100, 0), look(1, 110, 10)],
+      { waiting: 100, acked_per_s: 10, new_per_s: 10, done_in_ms: null, share: 0 },
+    ],
+    [
+      "is at its end where nothing waits",
+      [look(0, 100, 50), look(1, 100, 100)],
+      { waiting: 0, acked_per_s: 50, new_per_s: 0, done_in_ms: 0, share: 1 },
+    ],
+    [
+      "is that of the last 30 s; the share counts from the most there was",
+      [look(0, 1_000, 0), look(10, 1_000, 0), look(40, 1_000, 300)],
+      { waiting: 700, acked_per_s: 10, new_per_s: 0, done_in_ms: 70_000, share: 1 - 700 / 1_000 },
+    ],
+  ])("%s", (_, looks, drain) => {
+    expect(drainOf(looks)).toEqual(drain);
+  });
+
+  it("is a bar on a terminal", () => {
+    expect(barText(0)).toBe(`[${".".repeat(30)}] 0 %`);
+    expect(barText(0.5)).toBe(`[${"#".repeat(15)}${".".repeat(15)}] 50 %`);
+    expect(barText(1)).toBe(`[${"#".repeat(30)}] 100 %`);
+  });
+});
+
+const AT = Date.UTC(2026, 2, 2, 15);
+const answer = (booth: Partial<BacklogAnswer["booths"][number]>): BacklogAnswer => ({
+  at: AT,
+  service: { kind: "up", since: AT - 60_000, url: "https://service.example" },
+  booths: [
+    {
+      booth: "booth-1",
+      delivery: "service",
+      waiting: 0,
+      oldest_at: null,
+      waiting_ms: null,
+      hours_to_full: null,
+      drain: null,
+      ...booth,
+    },
+  ],
+});
+
+describe("the backlog in words", () => {
+  const HEAD = "service   https://service.example: up for 1 min\n\nbooth-1   ";
+  it.each<[string, Partial<BacklogAnswer["booths"][number]>, string]>([
+    ["nothing waits", {}, "nothing waits\n"],
+    [
+      "a service that takes none",
+      { delivery: "none", waiting: 9 },
+      "this service takes no readings: they are kept here alone\n",
+    ],
+    [
+      "records that wait",
+      {
+        waiting: 1_234,
+        oldest_at: AT - 7_200_000,
+        waiting_ms: 7_200_000,
+        hours_to_full: 40.5,
+        drain: { waiting: 1_234, acked_per_s: 250.4, new_per_s: 2.04, done_in_ms: 5_000, share: 0 },
+      },
+      "1234 records wait for the service, the oldest for 2 h (2026-03-02T13:00:00.000Z)\n" +
+        "  rate      250 records/s go, 2 come: done in about 5 s\n  full      in 40 h 30 min if none is taken\n",
+    ],
+    [
+      "one that grows, by a broker's word",
+      {
+        delivery: "broker",
+        waiting: 1,
+        drain: { waiting: 1, acked_per_s: 0, new_per_s: 1, done_in_ms: null, share: 0 },
+      },
+      "1 record waits for the broker\n  rate      0 records/s go, 1 come: it doesn't shrink\n",
+    ],
+  ])("%s", (_, booth, text) => {
+    expect(backlogText(answer(booth))).toBe(HEAD + text);
+  });
+});
+
+describe("a link in words", () => {
+  const down: LinkStatus = {
+    kind: "down",
+    since: AT - 90_000,
+    reason: "127.0.0.1:502: ECONNREFUSED",
+    advice: "check the cable",
+    attempt: 3,
+    next_try_at: AT + 12_000,
+  };
+  it.each<[LinkStatus, string]>([
+    [{ kind: "up", since: AT - 5_000 }, "up for 5 s"],
+    [{ kind: "degraded", since: AT, reason: "half of it", advice: "look" }, "DEGRADED for 0 ms: half of it; look"],
+    [down, "DOWN for 1 min: 127.0.0.1:502: ECONNREFUSED; check the cable; 3 failed tries, next try in 12 s"],
+    [{ ...down, attempt: 0, next_try_at: null, advice: "" }, "DOWN for 1 min: 127.0.0.1:502: ECONNREFUSED"],
+  ])("$kind", (link, text) => {
+    expect(linkText(link, AT)).toBe(text);
+  });
+
+  it("has colours where the terminal has", () => {
+    expect(linkText({ kind: "up", since: AT }, AT, styleOf({ colours: true }))).toBe("\u001b[32mup\u001b[0m for 0 ms");
+    expect(linkText({ kind: "up", since: AT }, AT, styleOf({ colours: false }))).toBe("up for 0 ms");
+  });
+});

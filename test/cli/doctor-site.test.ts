@@ -1,0 +1,96 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { createServer as createTlsServer } from "node:tls";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AddressInfo } from "node:net";
+import type { Examination } from "../../src/cli/doctor/finding.ts";
+import { reach } from "../../src/cli/doctor/reach.ts";
+import { eventually } from "../support/eventually.ts";
+import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
+import { realSite, SERIAL } from "../support/real-site.ts";
+
+interface Server {
+  listen(port: number, host: string, done: () => void): unknown;
+  address(): AddressInfo | string | null;
+  close(): unknown;
+}
+
+async function portOf(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+describe("doctor", { timeout: MANY_PROCESSES_MS }, () => {
+  it("finds all well on a site that runs, and on one that doesn't what to do, in order", async () => {
+    const site = await realSite({ speed: 60, serial: SERIAL });
+    const agent = site.startAgent();
+    await eventually("all is acked", async () => {
+      const booth = (await site.status())?.booths[0];
+      return booth?.provisioning.state === "active" && booth.log.acked_seq > 0 ? true : undefined;
+    });
+    const well = await runProgram(GATEWAY, ["doctor", "--config", site.configFile]);
+    expect(well).toMatchObject({ code: 0, err: "" });
+    expect(well.out).not.toContain("BAD");
+    for (const what of [
+      "configuration",
+      "identity.db",
+      "first key",
+      "store ",
+      "agent",
+      "clock",
+      "PLC of booth-1",
+      "binding of booth-1",
+      "service ",
+      "broker ",
+    ]) {
+      expect(well.out).toMatch(new RegExp(`^ok    ${what}`, "m"));
+    }
+
+    agent.signal("SIGTERM");
+    expect(await agent.ended).toBe(0);
+    chmodSync(join(site.folder, "api-key"), 0o644);
+    await site.plc.offline();
+    await site.serviceDown();
+    const { code, out, err } = await runProgram(GATEWAY, ["doctor", "--json", "--config", site.configFile]);
+    expect({ code, err }).toEqual({ code: 1, err: "" });
+    const { ok, todo } = JSON.parse(out) as Examination;
+    expect(ok).toBe(false);
+    expect(todo.slice(0, 4)).toEqual([
+      `chmod 600 ${join(site.folder, "api-key")}`,
+      'start the agent: "systemctl start booth-gateway"',
+      expect.stringMatching(/^127\.0\.0\.1:\d+: check the PLC's power, the cable, and address and port/),
+      expect.stringMatching(/^check the port in the configuration: nothing listens at 127\.0\.0\.1:\d+/),
+    ]);
+    writeFileSync(site.configFile, "booths: [");
+    const broken = await runProgram(GATEWAY, ["doctor", "--config", site.configFile]);
+    expect(broken).toMatchObject({ code: 1, err: "" });
+    expect(broken.out).toMatch(
+      /BAD {3}configuration[^]*1\. correct [^\n]+gateway\.yaml: "booth-gateway check" shows the place/,
+    );
+  });
+});
+
+describe("the way to a server", () => {
+  it("fails where nothing listens, and at TLS where nobody speaks it", async () => {
+    const port = await portOf(createServer((socket) => socket.on("error", () => undefined).end("hello\n")));
+    const target = { host: "127.0.0.1", port, tls: true, http: false };
+    expect(await reach(target)).toMatchObject({ kind: "failed", step: "TLS" });
+    expect(await reach({ ...target, tls: false })).toMatchObject({ kind: "reached", certificate_ends: null });
+    expect(await reach({ ...target, tls: false, http: true })).toMatchObject({ kind: "failed", step: "HTTP" });
+    expect(await reach({ ...target, host: "nowhere.invalid" })).toMatchObject({ kind: "failed", step: "DNS" });
+    const free = createServer();
+    const gone = await portOf(free);
+    await new Promise((resolve) => free.close(resolve));
+    expect(await reach({ ...target, port: gone })).toMatchObject({ kind: "failed", step: "TCP", code: "ECONNREFUSED" });
+  });
+
+  it("fails at TLS where the server has no certificate to show", async () => {
+    const port = await portOf(createTlsServer({}));
+    expect(await reach({ host: "127.0.0.1", port, tls: true, http: true })).toMatchObject({
+      kind: "failed",
+      step: "TLS",
+    });
+  });
+});

@@ -1,0 +1,125 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, describe, it } from "vitest";
+import { bashCompletion } from "../../src/cli/completion.ts";
+import type { CommandSpec } from "../../src/cli/command.ts";
+import { manualPage } from "../../src/cli/manual.ts";
+import { parseCommand } from "../../src/cli/parse.ts";
+import { commandsOf } from "../../src/cli/program.ts";
+import { PROGRAM } from "../../src/commands.ts";
+import { EXPLAINABLE } from "../../src/report/explain.ts";
+import { GATEWAY, runProgram } from "../support/processes.ts";
+import { say } from "../support/say.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const COMMANDS: readonly CommandSpec[] = commandsOf(PROGRAM);
+/** They print a text for other programs, or log. */
+const WITHOUT_JSON = ["run", "completion", "manual"];
+
+describe("the command line's help", () => {
+  it("without a command, and with one that isn't there, says how it is used, with 2", async () => {
+    const bare = await runProgram(GATEWAY, []);
+    expect(bare).toMatchObject({ code: 2, err: "" });
+    expect(bare.out).toContain("Usage: booth-gateway COMMAND [options]");
+    for (const { name } of COMMANDS) expect(bare.out).toMatch(new RegExp(`^  ${name} +\\S`, "m"));
+    for (const { summary } of COMMANDS) expect(bare.out).toContain(summary);
+    expect(await runProgram(GATEWAY, ["statsu"])).toEqual({
+      code: 2,
+      out: "",
+      err: 'booth-gateway: there is no command "statsu" (did you mean status?); booth-gateway --help lists them\n',
+    });
+    expect((await say(["fly-away"])).err).toBe(
+      'booth-gateway: there is no command "fly-away"; booth-gateway --help lists them\n',
+    );
+  });
+
+  it.each(COMMANDS)("$name --help and help $name tell all of it", async ({ name, summary, options, operands }) => {
+    const { code, out, err } = await say([name, "--help"]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toMatch(new RegExp(`^booth-gateway ${name}: [^\\n]+\\n\\nUsage: booth-gateway ${name} `));
+    expect(out).toContain(summary);
+    for (const option of Object.keys(options)) expect(out).toMatch(new RegExp(`^  --${option} `, "m"));
+    for (const operand of operands) expect(out).toContain(operand.name);
+    expect(out).toContain("Example: booth-gateway ");
+    expect((await say(["help", name])).out).toBe(out);
+  });
+
+  it.each(COMMANDS)("the examples of $name are what its parser takes", (command) => {
+    expect(command.examples.length).toBeGreaterThan(0);
+    for (const example of command.examples) {
+      const [name, ...words] = example.replace(/ > .*$/, "").split(" ");
+      expect(name).toBe(command.name);
+      expect(() => parseCommand(command, words)).not.toThrow();
+    }
+  });
+
+  it("has --json for every command that answers", () => {
+    const without = COMMANDS.filter(({ options }) => !("json" in options)).map(({ name }) => name);
+    expect(without).toEqual(WITHOUT_JSON);
+  });
+
+  it("words an option alike, and gives it the same kind of value, wherever it is", () => {
+    const seen = new Map<string, string>();
+    for (const { options } of COMMANDS) {
+      for (const [name, { value }] of Object.entries(options)) {
+        expect({ name, value: seen.get(name) ?? value }).toEqual({ name, value });
+        seen.set(name, value);
+      }
+    }
+  });
+
+  it("knows the figures that can be explained", () => {
+    const figures = COMMANDS.find(({ name }) => name === "explain")?.operands[0]?.choices;
+    expect(Object.keys(figures ?? {})).toEqual(EXPLAINABLE);
+  });
+});
+
+describe("what was typed wrongly", () => {
+  it.each([
+    [["status", "--jsn"], "there is no option --jsn (did you mean --json?)"],
+    [["status", "-x"], "there is no option -x"],
+    [["status", "--config"], "--config needs a value: --config FILE"],
+    [["status", "--config", "--json"], "--config needs a value, not --json; one that begins with a dash is written"],
+    [["status", "--json=yes"], "--json takes no value"],
+    [["check", "this"], '"this" is one word too many'],
+    [["store"], "ACTION is missing: one of check, salvage, export, import, backup"],
+    [["store", "chek"], 'ACTION can\'t be "chek" (did you mean check?)'],
+    [["completion", "fish"], 'SHELL can\'t be "fish"'],
+    [["history"], "TAGS is missing: names of tags with commas between"],
+  ])("%j is told with the nearest valid name, with 2", async (argv, sentence) => {
+    const { code, out, err } = await say(argv);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(`booth-gateway ${argv[0] ?? ""}: ${sentence}`);
+    expect(err).toMatch(/^[^\n]+; booth-gateway \S+ --help says more\n$/);
+  });
+});
+
+describe("what is made of the same table", () => {
+  it("is the manual page in docs: npm run manual writes it anew", () => {
+    expect(readFileSync(new URL("../../docs/booth-gateway.8", import.meta.url), "utf8")).toBe(manualPage(PROGRAM));
+  });
+
+  it("is printed by manual and completion", async () => {
+    expect(await say(["manual"])).toEqual({ code: 0, out: manualPage(PROGRAM), err: "" });
+    expect(await say(["completion", "bash"])).toEqual({ code: 0, out: bashCompletion(PROGRAM), err: "" });
+  });
+
+  it.each([
+    ["booth-gateway sta", ["status"]],
+    ["booth-gateway status --wa", ["--watch"]],
+    ["booth-gateway store ba", ["backup"]],
+    ["booth-gateway help reb", ["rebuild"]],
+    ["booth-gateway check --config gate", ["gateway.yaml"]],
+    ["booth-gateway detect --port 5", []],
+  ])("bash completes %j", (line, expected) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "gateway.yaml"), "");
+    const words = line.split(" ");
+    const script = `${bashCompletion(PROGRAM)}
+      COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${(words.length - 1).toString()}
+      _booth_gateway; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const said = execFileSync("bash", ["--norc", "-c", script], { cwd: folder, encoding: "utf8" });
+    expect(said.split("\n").filter((word) => word !== "")).toEqual(expected);
+  });
+});

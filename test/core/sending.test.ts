@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { nextTurn, sendingFrom, splitOnce, taken, verdictOf, type Sending } from "../../src/core/sending.ts";
+
+const NOW = { sendable_seq: 20, mono: 0, window: 4, under_way: 0 };
+const range = (from: number, to: number) => ({ from, to, records: to - from + 1 });
+const acked = (held_seq: number) => ({ kind: "acked", rejected: [], held_seq }) as const;
+
+describe("what goes next", () => {
+  it("one batch at a time until the service is seen to hold no more than was sent, then the window", () => {
+    const begun = sendingFrom(0);
+    expect(nextTurn(begun, NOW)).toEqual({ kind: "send", lane: "live" });
+    expect(nextTurn(begun, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
+    const ahead = verdictOf(begun, range(1, 5), acked(6)).sending;
+    expect(nextTurn(ahead, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
+    const level = verdictOf(begun, range(1, 5), acked(5)).sending;
+    expect(nextTurn(level, { ...NOW, under_way: 3 })).toEqual({ kind: "send", lane: "live" });
+    expect(nextTurn(level, { ...NOW, under_way: 4 })).toEqual({ kind: "acks" });
+  });
+
+  it("waits for news where nothing waits, and no longer than the backlog's rate says where something does", () => {
+    expect(nextTurn(sendingFrom(20), NOW)).toEqual({ kind: "news", ms: null });
+    const level: Sending = { ...sendingFrom(0), maybe_ahead: false };
+    const split = splitOnce(level, 5_000);
+    expect(split.lanes.backlog).toEqual({ seq: 0, end: 5_000 });
+    const slow: Sending = { ...split, lanes: { ...split.lanes, terms: null, backlog_at: 700 } };
+    expect(nextTurn(slow, { ...NOW, sendable_seq: 5_000, mono: 200 })).toEqual({ kind: "news", ms: 500 });
+  });
+
+  it("what waits is told from what is new once, and not before the service is seen to be level", () => {
+    expect(splitOnce(sendingFrom(0), 5_000).lanes.backlog).toBe(null);
+    const level = splitOnce({ ...sendingFrom(4_000), maybe_ahead: false }, 5_000);
+    expect(splitOnce(level, 50_000).lanes.backlog).toBe(null);
+  });
+});
+
+describe("what an outcome means", () => {
+  const begun = sendingFrom(10);
+
+  it("an ack out of turn moves the cursor only with those before it", () => {
+    const later = verdictOf(begun, range(16, 20), acked(20));
+    expect(later.verdict).toEqual({ kind: "acked", up_to: 10 });
+    expect(verdictOf(later.sending, range(11, 15), acked(20)).verdict).toEqual({ kind: "acked", up_to: 20 });
+  });
+
+  it("a refused batch is halved, a refused record set aside, and neither moves the cursor by itself", () => {
+    const refused = { kind: "refused", reason: "malformed" } as const;
+    expect(verdictOf(begun, range(11, 15), refused)).toEqual({ sending: begun, verdict: { kind: "halve" } });
+    const one = verdictOf(begun, range(11, 11), refused);
+    expect(one).toEqual({ sending: begun, verdict: { kind: "set_aside", reason: "malformed" } });
+    const done = taken(begun, range(11, 11), Infinity);
+    expect(done.verdict.up_to).toBe(11);
+    // What the service holds is no better known than before.
+    expect(done.sending.maybe_ahead).toBe(true);
+  });
+
+  it.each([
+    [11, "fork"],
+    [12, "end"],
+  ])("a conflict in a batch from %i on is a %s", (from, kind) => {
+    expect(verdictOf(begun, range(from, 15), { kind: "conflict", seq: 13 }).verdict.kind).toBe(kind);
+  });
+
+  it("what isn't known to have arrived ends the session", () => {
+    const { verdict } = verdictOf(begun, range(11, 15), { kind: "keep", reason: "no ack in time" });
+    expect(verdict).toEqual({ kind: "end", reason: "no ack in time" });
+  });
+});
