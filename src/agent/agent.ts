@@ -19,7 +19,7 @@ import { configLoop } from "./commands/config-changed.ts";
 import { createDesk, type CommandDesk } from "./commands/desk.ts";
 import { createRotation, type KeyRotation } from "./commands/rotation.ts";
 import { backlogOf } from "./backlog.ts";
-import { createBell } from "./bell.ts";
+import { createBell, type Bell } from "./bell.ts";
 import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
 import type { HeardTime } from "./service-time.ts";
@@ -29,11 +29,13 @@ import { giveFirstKey } from "./first-key.ts";
 import { changeFilter, undoFilter, type EntryParts } from "./filter-entries.ts";
 import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
+import { createPulse, type Pulse } from "./pulse.ts";
 import { reportLoop } from "./report-loop.ts";
 import { statusOf } from "./status.ts";
 import { syncLoop } from "./sync-loop.ts";
+import { watchdogLoop } from "./watchdog-loop.ts";
 
-export interface AgentParts extends Omit<BoothParts, "news"> {
+export interface AgentParts extends Omit<BoothParts, "news" | "pulse"> {
   readonly version: string;
   readonly service_url: string;
   readonly heartbeat_interval_ms: Milliseconds;
@@ -63,17 +65,19 @@ export interface Agent extends AgentControl {
 /** Starts every loop; they end when the signal aborts. */
 export async function startAgent(parts: AgentParts, signal: AbortSignal): Promise<Agent> {
   const news = createBell(parts.clock);
+  const pulse = createPulse(parts.clock);
   const service: ServiceBoard = { link: linkDown(parts.clock.wall(), "not connected yet") };
   const { gateway_id } = await parts.identity.gateway();
   const started_at = parts.clock.wall();
   tellDisabled(parts);
   const booths: Booth[] = [];
-  for (const setup of parts.booths) booths.push(await openBooth({ ...parts, news }, setup));
+  for (const setup of parts.booths) booths.push(await openBooth({ ...parts, news, pulse }, setup));
+  const boards = booths.map(({ board }) => board);
   const provisioning = (booth: Booth): ProvisionParts => ({
     ...parts,
     service,
     board: booth.board,
-    others: booths.map(({ board }) => board).filter((board) => board !== booth.board),
+    others: boards.filter((board) => board !== booth.board),
     news,
   });
   const rename = ({ booth, info }: BoothBoard, from_seq: Seq): Promise<void> => {
@@ -84,20 +88,11 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   const { desk, rotation } = commandsOf({ ...parts, service, news }, () => booths.map(provisioning));
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  const acquiring = [...Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id).values()].map((sharing) =>
-    linkLoop(
-      {
-        ...parts,
-        probe_ms: () => Math.max(...sharing.map(({ setup }) => setup.probe_ms?.() ?? 0)),
-        booths: sharing.map((booth) => onLink(booth, news)),
-      },
-      both,
-    ),
-  );
+  const acquiring = pollLoops({ ...parts, booths, news, pulse }, both);
   const delivering = [
     // Not waited for: a disk that refuses the row mustn't keep the polls back.
     ...booths.map((booth) => preseed(provisioning(booth), booth)),
-    syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), rename, news, desk, rotation }, both),
+    syncLoop({ ...parts, service, booths: boards, rename, news, desk, rotation, turned: pulse.loop("sync") }, both),
     desk.run(both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
     ...booths.map((booth) => configLoop(provisioning(booth), both)),
@@ -117,10 +112,11 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     ),
     ...booths.map((booth) => followService(booth, { news, signal: both })),
     clockLoop({ ...parts, booths }, both),
+    watchdogLoop({ ...parts, pulse, service, boards }, both),
   ];
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();
-  const statusNow = { ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) };
+  const statusNow = { ...parts, gateway_id, started_at, service, boards };
   return {
     ...controlOf(parts, (id) => provisioning(find(id))),
     ...entriesOf(find, { ...parts, news, signal: both }),
@@ -130,6 +126,24 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     backlog: () => Promise.all(booths.map(({ board }) => backlogOf(board, parts.store))),
     finished,
   };
+}
+
+type PollParts = Omit<AgentParts, "booths"> & { readonly booths: Booth[]; readonly news: Bell; readonly pulse: Pulse };
+
+/** One for each physical link, whatever the number of booths on it. */
+function pollLoops({ booths, news, pulse, ...parts }: PollParts, signal: AbortSignal): Promise<void>[] {
+  const links = Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id);
+  return [...links.values()].map((sharing) =>
+    linkLoop(
+      {
+        ...parts,
+        turned: pulse.loop(`poll of ${sharing.map(({ setup }) => setup.config.id).join(" and ")}`),
+        probe_ms: () => Math.max(...sharing.map(({ setup }) => setup.probe_ms?.() ?? 0)),
+        booths: sharing.map((booth) => onLink(booth, news)),
+      },
+      signal,
+    ),
+  );
 }
 
 function boothIn(booths: readonly Booth[], id: BoothId): Booth {
