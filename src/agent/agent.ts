@@ -1,4 +1,3 @@
-import { serialTagOf } from "../core/plc-identity.ts";
 import type { KnownCertificate } from "../core/certificates.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { BoothCounts } from "../core/types/live.ts";
@@ -19,17 +18,16 @@ import { configLoop } from "./commands/config-changed.ts";
 import { createDesk, type CommandDesk } from "./commands/desk.ts";
 import { createRotation, type KeyRotation } from "./commands/rotation.ts";
 import { backlogOf } from "./backlog.ts";
-import { createBell, type Bell } from "./bell.ts";
+import { createBell } from "./bell.ts";
 import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
 import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
-import type { LinkBoothParts } from "./link-parts.ts";
 import { giveFirstKey } from "./first-key.ts";
 import { changeFilter, undoFilter, type EntryParts } from "./filter-entries.ts";
-import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
-import { createPulse, type Pulse } from "./pulse.ts";
+import { pollLoops } from "./poll-loops.ts";
+import { createPulse } from "./pulse.ts";
 import { reportLoop } from "./report-loop.ts";
 import { statusOf } from "./status.ts";
 import { syncLoop } from "./sync-loop.ts";
@@ -128,24 +126,6 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   };
 }
 
-type PollParts = Omit<AgentParts, "booths"> & { readonly booths: Booth[]; readonly news: Bell; readonly pulse: Pulse };
-
-/** One for each physical link, whatever the number of booths on it. */
-function pollLoops({ booths, news, pulse, ...parts }: PollParts, signal: AbortSignal): Promise<void>[] {
-  const links = Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id);
-  return [...links.values()].map((sharing) =>
-    linkLoop(
-      {
-        ...parts,
-        turned: pulse.loop(`poll of ${sharing.map(({ setup }) => setup.config.id).join(" and ")}`),
-        probe_ms: () => Math.max(...sharing.map(({ setup }) => setup.probe_ms?.() ?? 0)),
-        booths: sharing.map((booth) => onLink(booth, news)),
-      },
-      signal,
-    ),
-  );
-}
-
 function boothIn(booths: readonly Booth[], id: BoothId): Booth {
   const booth = booths.find(({ board }) => board.booth === id);
   if (booth === undefined)
@@ -209,32 +189,6 @@ function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
     log.error({ event: "booth_disabled", booth, file, line, reason, advice }, text);
   }
   if (booths.length === 0) log.warn({ event: "no_booths" }, "no booth is left to run: nothing is read");
-}
-
-function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {
-  const { setup, board, watch } = booth;
-  const intake: Booth["intake"] = {
-    ...booth.intake,
-    answered(group, samples) {
-      const trouble = booth.intake.answered(group, samples);
-      if (trouble === null) board.answered += 1;
-      return trouble;
-    },
-  };
-  const serial = serialTagOf(setup.profile);
-  return {
-    ...setup,
-    ...(serial === null ? {} : { identity_group: serial.group }),
-    booth: setup.config.id,
-    groups: setup.parameters.groups,
-    intake,
-    watch,
-    status: () => board.plc,
-    setStatus: (status) => {
-      board.plc = status;
-      news.ring();
-    },
-  };
 }
 
 /** A serial in the configuration is the operator's word: it needs no further confirmation. A row that exists is left alone. */
