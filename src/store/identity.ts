@@ -13,13 +13,19 @@ export interface IdentityFile {
   /** Of no worth beside the rest: not in the copy until something else is written. */
   learned(booth: BoothId): unknown;
   setLearned(booth: BoothId, what: unknown): void;
+  /** Small things under names of their own; undefined: nothing yet. Durable and copied. */
+  kept(name: string): unknown;
+  keep(name: string, what: unknown): void;
+  /** The credential changes, and what is kept with it: both or neither. */
+  promote(credential: string, name: string, what: unknown): void;
   close(): void;
 }
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS gateway (one INTEGER PRIMARY KEY CHECK (one = 1), gateway_id TEXT NOT NULL, credential TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS provisioning (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS learned (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`;
+  CREATE TABLE IF NOT EXISTS learned (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`;
 
 /**
  * Opens identity.db (mode 0600) of a data folder; where it is gone or damaged, its copy takes its place. The gateway id is made
@@ -34,14 +40,9 @@ export function openIdentity(dataDir: string, uuid: () => string): IdentityFile 
     `SELECT gateway_id, credential FROM gateway`,
   );
   const putCredential = db.prepare<[string | null]>(`UPDATE gateway SET credential = ?`);
-  const getRow = db.prepare<[string], { body: string }>(`SELECT body FROM provisioning WHERE booth_id = ?`);
-  const putRow = db.prepare<[string, string]>(
-    `INSERT INTO provisioning (booth_id, body) VALUES (?, ?) ON CONFLICT (booth_id) DO UPDATE SET body = excluded.body`,
-  );
-  const getLearned = db.prepare<[string], { body: string }>(`SELECT body FROM learned WHERE booth_id = ?`);
-  const putLearned = db.prepare<[string, string]>(
-    `INSERT INTO learned (booth_id, body) VALUES (?, ?) ON CONFLICT (booth_id) DO UPDATE SET body = excluded.body`,
-  );
+  const rows = bodies(db, "provisioning", "booth_id");
+  const learned = bodies(db, "learned", "booth_id");
+  const kept = bodies(db, "kept", "name");
   const saveCopy = (): void => replaceCopy(db, path, copy);
   saveCopy();
   return {
@@ -54,22 +55,45 @@ export function openIdentity(dataDir: string, uuid: () => string): IdentityFile 
       putCredential.run(credential);
       saveCopy();
     },
-    provisioning(booth) {
-      const row = getRow.get(booth);
-      return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
-    },
+    provisioning: rows.get,
     setProvisioning(booth, row) {
-      putRow.run(booth, JSON.stringify(row));
+      rows.put(booth, row);
       saveCopy();
     },
-    learned(booth) {
-      const row = getLearned.get(booth);
-      return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
+    learned: learned.get,
+    setLearned: learned.put,
+    kept: kept.get,
+    keep(name, what) {
+      kept.put(name, what);
+      saveCopy();
     },
-    setLearned(booth, what) {
-      putLearned.run(booth, JSON.stringify(what));
+    promote(credential, name, what) {
+      db.transaction(() => {
+        putCredential.run(credential);
+        kept.put(name, what);
+      })();
+      saveCopy();
     },
     close: () => db.close(),
+  };
+}
+
+/** A table of JSON by name. */
+function bodies(
+  db: Database,
+  table: string,
+  key: string,
+): { readonly get: (name: string) => unknown; readonly put: (name: string, body: unknown) => void } {
+  const get = db.prepare<[string], { body: string }>(`SELECT body FROM ${table} WHERE ${key} = ?`);
+  const put = db.prepare<[string, string]>(
+    `INSERT INTO ${table} (${key}, body) VALUES (?, ?) ON CONFLICT (${key}) DO UPDATE SET body = excluded.body`,
+  );
+  return {
+    get: (name) => {
+      const row = get.get(name);
+      return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
+    },
+    put: (name, body) => void put.run(name, JSON.stringify(body)),
   };
 }
 
