@@ -1,5 +1,5 @@
 import type { CommandSpec } from "../command.ts";
-import { AGENT, BOOTH, CONFIG, WATCH, YES } from "./shared.ts";
+import { AGENT, BOOTH, BY, CONFIG, WATCH, YES } from "./shared.ts";
 
 const LEAVING_NOTES = [
   "What was recorded is delivered first; without a network it waits for that, and may be left alone.",
@@ -47,8 +47,9 @@ export const AGENT_TABLE = [
       ...AGENT,
       ...BOOTH,
       yes: { value: "", text: "confirm without asking that this box stands beside that booth" },
+      "key-file": { value: "FILE", text: "the API key to claim with (-: standard input), where none is installed" },
       replace: { value: "", text: "take the place of the gateway that holds the booth, if that one is broken or gone" },
-      by: { value: "NAME", text: "who does this (default: the user's name)" },
+      ...BY,
     },
     notes: [
       "It may be run again at any time, also without a network: the serial number is then queued and the readings are kept.",
