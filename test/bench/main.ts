@@ -5,6 +5,7 @@ import { arch, cpus, platform } from "node:os";
 
 import type { Family, Figure } from "./figure.ts";
 import { agentFamily } from "./agent.ts";
+import { cliFamily } from "./cli.ts";
 import { deriveFamily } from "./derive.ts";
 import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
@@ -23,6 +24,7 @@ const FAMILIES: readonly Family[] = [
   planFamily,
   memoryFamily,
   agentFamily,
+  cliFamily,
   deriveFamily,
   serviceFamily,
   storeFamily,
