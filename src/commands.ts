@@ -26,6 +26,7 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   },
   status: async () => (await import("./cli/status.ts")).statusCommand,
   backlog: async () => (await import("./cli/backlog.ts")).backlogCommand,
+  page: async () => (await import("./cli/page.ts")).pageCommand,
   provision: async () => (await import("./cli/provision.ts")).provisionCommand,
   release: async () => (await import("./cli/release.ts")).releaseCommand,
   decommission: async () => (await import("./cli/release.ts")).decommissionCommand,

@@ -4,7 +4,20 @@ import type { Mode } from "../core/types/booth.ts";
 import type { BoothCounts } from "../core/types/live.ts";
 import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
-import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
+import type {
+  AgentControl,
+  LinkSession,
+  Notify,
+  RecordHash,
+  Sealer,
+  Secrets,
+  ServiceApi,
+  ServiceLink,
+} from "../ports.ts";
+import { carryOut } from "./commands/carry-out.ts";
+import { configLoop } from "./commands/config-changed.ts";
+import { createDesk, type CommandDesk } from "./commands/desk.ts";
+import { createRotation, type KeyRotation } from "./commands/rotation.ts";
 import { backlogOf } from "./backlog.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
@@ -12,6 +25,7 @@ import { clockLoop } from "./clock-loop.ts";
 import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
 import type { LinkBoothParts } from "./link-parts.ts";
+import { giveFirstKey } from "./first-key.ts";
 import { changeFilter, undoFilter, type EntryParts } from "./filter-entries.ts";
 import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
@@ -33,10 +47,12 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly api: ServiceApi;
   readonly link: ServiceLink;
   readonly secrets: Secrets;
+  readonly sealer: Sealer;
   readonly notify: Notify;
   /** What the cloud side hears of the service's clock. */
   readonly service_time: HeardTime;
   readonly wireName: (mode: Mode) => string;
+  readonly makeHash: () => RecordHash;
 }
 
 export interface Agent extends AgentControl {
@@ -65,7 +81,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     return applyEvent(provisioning(find(booth)), { kind: "renamed", name });
   };
   const find = (id: BoothId): Booth => boothIn(booths, id);
-  for (const booth of booths) await preseed(provisioning(booth), booth);
+  const { desk, rotation } = commandsOf({ ...parts, service, news }, () => booths.map(provisioning));
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const acquiring = [...Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id).values()].map((sharing) =>
@@ -79,8 +95,12 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     ),
   );
   const delivering = [
-    syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), rename, news }, both),
+    // Not waited for: a disk that refuses the row mustn't keep the polls back.
+    ...booths.map((booth) => preseed(provisioning(booth), booth)),
+    syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), rename, news, desk, rotation }, both),
+    desk.run(both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
+    ...booths.map((booth) => configLoop(provisioning(booth), both)),
     ...booths.map((booth) =>
       reportLoop(
         {
@@ -124,11 +144,23 @@ function countsOf({ board, watch }: Booth): BoothCounts {
   return { booth: board.booth, ...watch.counts(), commits: board.commits, open_incidents };
 }
 
+/** The service's commands, and the key that it may have renewed. */
+function commandsOf(
+  parts: AgentParts & Pick<ProvisionParts, "service" | "news">,
+  booths: () => readonly ProvisionParts[],
+): { readonly desk: CommandDesk; readonly rotation: KeyRotation } {
+  const rotation = createRotation(parts, booths);
+  const session = (): LinkSession | null => desk.session();
+  const carry = carryOut({ ...parts, rotation, booths: booths(), session, backfilled: () => undefined });
+  const desk: CommandDesk = createDesk({ ...parts, carryOut: carry });
+  return { desk, rotation };
+}
+
 /** What people ask of a booth's provisioning enters as events. */
 function controlOf(
-  { random }: AgentParts,
+  parts: AgentParts,
   provisioning: (id: BoothId) => ProvisionParts,
-): Pick<AgentControl, "enterSerial" | "confirm" | "leave"> {
+): Pick<AgentControl, "enterSerial" | "confirm" | "leave" | "giveKey"> {
   return {
     async enterSerial(id, serial, said) {
       const booth = provisioning(id);
@@ -138,8 +170,9 @@ function controlOf(
     async confirm(id, said) {
       const booth = provisioning(id);
       const confirmation = { ...said, plc_serial: booth.board.shows_serial };
-      await applyEvent(booth, { kind: "confirmed", confirmation, claim_id: random.uuid() });
+      await applyEvent(booth, { kind: "confirmed", confirmation, claim_id: parts.random.uuid() });
     },
+    giveKey: (key) => giveFirstKey(parts, key),
     async leave(id, leaving) {
       const booth = provisioning(id);
       const last_seq = booth.board.info.newest_seq;
@@ -165,7 +198,15 @@ function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
 }
 
 function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {
-  const { setup, board, intake, watch } = booth;
+  const { setup, board, watch } = booth;
+  const intake: Booth["intake"] = {
+    ...booth.intake,
+    answered(group, samples) {
+      const trouble = booth.intake.answered(group, samples);
+      if (trouble === null) board.answered += 1;
+      return trouble;
+    },
+  };
   const serial = serialTagOf(setup.profile);
   return {
     ...setup,

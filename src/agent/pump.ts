@@ -100,10 +100,11 @@ async function sendNext(pumping: Pumping, lane: LaneName): Promise<void> {
 }
 
 /** One batch, and what came of it. */
-async function deliver(pumping: Pumping, { batch, from, to }: LaneBatch): Promise<void> {
+async function deliver(pumping: Pumping, next: LaneBatch, refusals = 0): Promise<void> {
+  const { batch, from, to } = next;
   const { parts } = pumping;
   const outcome = await parts.session.send(parts.stream, parts.generation, batch);
-  const range: SentRange = { from, to, records: batch.length };
+  const range: SentRange = { from, to, records: batch.length, refusals };
   const { sending, verdict } = verdictOf(pumping.sending, range, outcome);
   pumping.sending = sending;
   switch (verdict.kind) {
@@ -111,7 +112,9 @@ async function deliver(pumping: Pumping, { batch, from, to }: LaneBatch): Promis
       await tellRejected(parts, outcome);
       return moveTo(parts, verdict.up_to);
     case "halve":
-      return deliverHalves(pumping, { batch, from, to });
+      return deliverHalves(pumping, next);
+    case "again":
+      return deliver(pumping, next, refusals + 1);
     case "set_aside":
       await parts.refused([{ seq: to, reason: verdict.reason, declare: true }]);
       return giveUp(pumping, range);

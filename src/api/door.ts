@@ -1,8 +1,9 @@
 import { hostname, networkInterfaces } from "node:os";
+import type { PageState } from "../core/types/page.ts";
 import type { AgentControl } from "../ports.ts";
 import { createDesk } from "./desk.ts";
 import { serveLan, serveLoopback, type Listener } from "./server.ts";
-import type { MoreServices, PageDoor, PageState, Services } from "./services.ts";
+import type { MoreServices, PageDoor, Services } from "./services.ts";
 
 /** The box's own certificate for its page. */
 export interface PageCertificate {

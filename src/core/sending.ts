@@ -59,16 +59,22 @@ export interface SentRange {
   readonly from: Seq;
   readonly to: Seq;
   readonly records: number;
+  /** How often it was refused already. */
+  readonly refusals: number;
 }
 
+/** A record alone is refused so often before it is set aside: what was spoilt on the way isn't poison. */
+const REFUSALS = 2;
+
 /**
- * What an outcome means. `acked`: the cursor stands at `up_to`. `halve`: send the two halves of the batch one after the other.
+ * What an outcome means. `acked`: the cursor stands at `up_to`. `halve`: send the two halves of the batch one after the other; `again`: send it once more.
  * `set_aside`: its one record will never be taken; then it counts as acked. `fork`: from that seq on the service holds
  * other records. `end`: nothing can be said of the batch, the session is worth nothing.
  */
 export type SendingVerdict =
   | { readonly kind: "acked"; readonly up_to: Seq }
   | { readonly kind: "halve" }
+  | { readonly kind: "again" }
   | { readonly kind: "set_aside"; readonly reason: string }
   | { readonly kind: "fork"; readonly seq: Seq; readonly reason: string }
   | { readonly kind: "end"; readonly reason: string };
@@ -81,16 +87,18 @@ export function verdictOf(
   switch (outcome.kind) {
     case "acked":
       return taken(sending, range, outcome.held_seq);
-    case "refused": {
-      const verdict: SendingVerdict =
-        range.records > 1 ? { kind: "halve" } : { kind: "set_aside", reason: outcome.reason };
-      return { sending, verdict };
-    }
+    case "refused":
+      return { sending, verdict: refused(range, outcome.reason) };
     case "conflict":
       return { sending, verdict: conflict(sending, range, outcome.seq) };
     case "keep":
       return { sending, verdict: { kind: "end", reason: outcome.reason } };
   }
+}
+
+function refused({ records, refusals }: SentRange, reason: string): SendingVerdict {
+  if (records > 1) return { kind: "halve" };
+  return refusals + 1 < REFUSALS ? { kind: "again" } : { kind: "set_aside", reason };
 }
 
 /** The range is with the service, or will never be: the cursor may move over it. */

@@ -13,6 +13,8 @@ export const localClaimShape = z.strictObject({
   serial_number: z.string().min(1).max(60),
   booth: z.string().max(60).optional(),
   confirm: confirmation.optional(),
+  /** The key that the claim is made with, where none was installed. */
+  api_key: z.string().min(1).max(4096).optional(),
 });
 
 /** `POST /confirm` at the box: the card was compared. */

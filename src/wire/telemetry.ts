@@ -91,15 +91,6 @@ export const ackShape = z.object({
 });
 export type AckWire = z.infer<typeof ackShape>;
 
-/** down/cmd, read tolerantly. */
-export const commandShape = z.object({
-  id: z.string(),
-  type: z.string(),
-  args: z.record(z.string(), z.unknown()).catch({}),
-  expires_at: z.coerce.number().nullable().catch(null),
-});
-export type CommandWire = z.infer<typeof commandShape>;
-
 export interface HelloWire {
   readonly v: number;
   readonly session: string;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { nextTurn, sendingFrom, splitOnce, taken, verdictOf, type Sending } from "../../src/core/sending.ts";
 
 const NOW = { sendable_seq: 20, mono: 0, window: 4, under_way: 0 };
-const range = (from: number, to: number) => ({ from, to, records: to - from + 1 });
+const range = (from: number, to: number) => ({ from, to, records: to - from + 1, refusals: 0 });
 const acked = (held_seq: number) => ({ kind: "acked", rejected: [], held_seq }) as const;
 
 describe("what goes next", () => {
@@ -42,10 +42,11 @@ describe("what an outcome means", () => {
     expect(verdictOf(later.sending, range(11, 15), acked(20)).verdict).toEqual({ kind: "acked", up_to: 20 });
   });
 
-  it("a refused batch is halved, a refused record set aside, and neither moves the cursor by itself", () => {
+  it("a refused batch is halved, a record refused twice set aside, and neither moves the cursor by itself", () => {
     const refused = { kind: "refused", reason: "malformed" } as const;
     expect(verdictOf(begun, range(11, 15), refused)).toEqual({ sending: begun, verdict: { kind: "halve" } });
-    const one = verdictOf(begun, range(11, 11), refused);
+    expect(verdictOf(begun, range(11, 11), refused).verdict).toEqual({ kind: "again" });
+    const one = verdictOf(begun, { ...range(11, 11), refusals: 1 }, refused);
     expect(one).toEqual({ sending: begun, verdict: { kind: "set_aside", reason: "malformed" } });
     const done = taken(begun, range(11, 11), Infinity);
     expect(done.verdict.up_to).toBe(11);

@@ -1,3 +1,4 @@
+import { backfillOf } from "../commands.ts";
 import { inTransaction, row, rows, run } from "../db.ts";
 import type { Db } from "../db.ts";
 import { parseBatch } from "./batch.ts";
@@ -92,8 +93,15 @@ function takeBatch(db: Db, stream: StreamRow, { batch, nowMs }: Taking): Ack {
     const known = held.get(record.seq);
     const fault = record.fault ?? suspension(stream, record);
     if (known !== undefined && (record.fault !== undefined || known !== contentLine(record))) {
-      conflict = record.seq;
-      break;
+      const command = record.fault === undefined ? backfillOf(db, stream.id, record.seq) : undefined;
+      if (command === undefined) {
+        conflict = record.seq;
+        break;
+      }
+      dropRecord(db, stream, { seq: record.seq, line: known, command, nowMs });
+      insertRecord(db, stream, { record, nowMs, numberOf });
+      inserted += 1;
+      continue;
     }
     if (known !== undefined) duplicates += 1;
     else if (fault !== undefined) {
@@ -115,6 +123,21 @@ function takeBatch(db: Db, stream: StreamRow, { batch, nowMs }: Taking): Ack {
 
 function suspension(stream: StreamRow, record: Offered): string | undefined {
   return stream.superseded_at !== null && record.time >= stream.superseded_at ? "recorded after the swap" : undefined;
+}
+
+interface Dropping {
+  readonly seq: number;
+  /** What was stored, as its content line. */
+  readonly line: string;
+  readonly command: string;
+  readonly nowMs: number;
+}
+
+/** A backfill that was ordered puts the gateway's record in the place of ours, which is kept aside. */
+function dropRecord(db: Db, stream: StreamRow, { seq, line, command, nowMs }: Dropping): void {
+  const sql = "INSERT INTO replaced_records (command_id, stream_no, seq, line, replaced_at) VALUES (?, ?, ?, ?, ?)";
+  run(db, sql, command, stream.id, seq, line, nowMs);
+  run(db, "DELETE FROM records WHERE gateway_id = ? AND stream_no = ? AND seq = ?", stream.gateway_id, stream.id, seq);
 }
 
 interface Inserting {

@@ -170,10 +170,10 @@ describe("ingest of the reference service", () => {
     expect(unpack(gzipSync("{"))).toEqual({ error: "malformed" });
     const { db } = boundBench();
     const at = { gateway: "gw-1", topic: "batch", now: EPOCH };
-    expect(takeUplink(db, { ...at, payload: gzipSync(JSON.stringify(batchOf(readings(3)))) })).toMatchObject({
+    expect(takeUplink(db, { ...at, payload: gzipSync(JSON.stringify(batchOf(readings(3)))) }).ack).toMatchObject({
       n: 3,
       acked_seq: 3,
     });
-    expect(takeUplink(db, { ...at, payload: Buffer.from("x") })).toMatchObject({ n: 0, error: "malformed" });
+    expect(takeUplink(db, { ...at, payload: Buffer.from("x") }).ack).toMatchObject({ n: 0, error: "malformed" });
   });
 });
