@@ -47,6 +47,7 @@ export const AGENT_TABLE = [
       ...AGENT,
       ...BOOTH,
       yes: { value: "", text: "confirm without asking that this box stands beside that booth" },
+      "key-file": { value: "FILE", text: "the API key to claim with (-: standard input), where none is installed" },
       replace: { value: "", text: "take the place of the gateway that holds the booth, if that one is broken or gone" },
       ...BY,
     },
