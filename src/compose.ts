@@ -2,12 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startAgent, type Agent, type AgentParts } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
+import { firstKeyOf } from "./agent/first-key.ts";
 import { patientIdentity } from "./agent/patient-identity.ts";
 import { createServiceTime } from "./agent/service-time.ts";
 import { serveSocket } from "./api/server.ts";
 import type { ReportRequest } from "./api/report-request.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
+import { localBooths, reportsNow } from "./api/local-booth.ts";
 import type { Io } from "./cli/command.ts";
+import { createBoothFields } from "./cloud/booth-fields.ts";
 import { createHttpClient } from "./cloud/http.ts";
 import { createMqttLink, type MqttLinkParts } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
@@ -22,6 +25,7 @@ import { budgetOf } from "./core/storage.ts";
 import { plcAddress } from "./core/plc-address.ts";
 import type { BoothConfig, ServiceConfig } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
+import type { AgentStatus } from "./core/types/status.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
 import { holeKeepers } from "./drivers/modbus/hole-keeper.ts";
@@ -34,9 +38,11 @@ import { createLogger } from "./platform/logger.ts";
 import { rememberingLog } from "./platform/log-ring.ts";
 import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
-import { firstKey, ownFile } from "./platform/secrets.ts";
-import type { Logger } from "./ports.ts";
+import { openSealer } from "./platform/seal.ts";
+import { openSecrets, ownFile } from "./platform/secrets.ts";
+import type { Clock, Logger, ReportParts } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
+import { recordHash } from "./wire/hash.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
 import { openStoreThread } from "./store/thread.ts";
@@ -58,6 +64,22 @@ const STATE_VIEW: AgentParts["view"] = {
   counterOffsets: (state) => counterOffsets(state as DeriveState),
 };
 
+function linksOf({
+  clock,
+  log,
+  dir,
+  keeperOf,
+}: Pick<Links, "log" | "keeperOf"> & { clock: Clock; dir: string }): Links {
+  const wall = (): EpochMs => clock.wall();
+  return {
+    modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
+    keeperOf,
+    pki: opcuaPki({ dir: join(dir, "opcua"), wall, log }),
+    wall,
+    log,
+  };
+}
+
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
 export async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Promise<void> {
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
@@ -65,9 +87,7 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
   const notify = systemdNotify(io.environment);
   const service_time = createServiceTime();
-  const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
-  const http = createHttpClient({ baseUrl: config.service.url, ...ca });
-  const mqtt = createMqttLink({ clock, service_time, log, agentVersion: VERSION, ...ca, ...clientOf(config.service) });
+  const { http, mqtt } = waysTo(config.service, { clock, service_time, log });
   const standbyDir = join(config.runtime_dir, "standby");
   const thread = openStoreThread({ dataDir: config.data_dir, standbyDir, budget: budgetOf(config.store) });
   const { store, rebuilds } = thread;
@@ -76,15 +96,8 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   const { gateway_id } = await identity.gateway();
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
-  const key = firstKey(config.service, io.environment);
-  const wall = (): EpochMs => clock.wall();
-  const links: Links = {
-    modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
-    keeperOf: await holeKeepers({ identity, log }, booths),
-    pki: opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log }),
-    wall,
-    log,
-  };
+  const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
+  const links = linksOf({ clock, log, dir: config.data_dir, keeperOf: await holeKeepers({ identity, log }, booths) });
   await loadDrivers(booths);
   const agent = await startAgent(
     {
@@ -104,8 +117,14 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
       backlog_rate: config.service.backlog_records_per_s ?? null,
       view: STATE_VIEW,
       wireName: wireNameOf,
-      secrets: { firstKey: () => key },
-      api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
+      makeHash: recordHash,
+      ownReport: (path, query, status) => reports.ask(ownRequest(path, query, status)).then(plainReport),
+      secrets,
+      sealer,
+      api: createServiceApi({
+        ...{ http, clock, random, service_time, sealer },
+        ...{ agentVersion: VERSION, hardwareId: gateway_id },
+      }),
       link: mqtt,
       booths: booths.map((booth) => setupOf(booth, links)),
       certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
@@ -115,7 +134,13 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   );
   try {
     const socket = join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME);
-    const more = { reports: (request: ReportRequest) => reports.ask(request), rebuilds, log: lines };
+    const key = async () => (await identity.gateway()).credential ?? firstKeyOf({ identity, secrets, sealer });
+    const more = {
+      reports: (request: ReportRequest) => reports.ask(request),
+      rebuilds,
+      log: lines,
+      fields: createBoothFields({ http, clock, key }),
+    };
     await serveUntilFinished(agent, { socket, config, clock, log, more });
   } finally {
     notify.stopping();
@@ -124,6 +149,27 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
     await store.close();
     tail.close();
   }
+}
+
+/** The service by HTTP and by its broker. Throws where a file of certificates or keys can't be used. */
+function waysTo(service: ServiceConfig, parts: Omit<MqttLinkParts, "agentVersion">) {
+  const ca = service.ca_file === undefined ? {} : { ca: readFileSync(service.ca_file, "utf8") };
+  return {
+    http: createHttpClient({ baseUrl: service.url, ...ca }),
+    mqtt: createMqttLink({ ...parts, agentVersion: VERSION, ...ca, ...clientOf(service) }),
+  };
+}
+
+function ownRequest(path: string, query: ReportRequest["query"], status: AgentStatus): ReportRequest {
+  return { path, query, booths: localBooths(status), now_ms: reportsNow(status) };
+}
+
+/** A report as plain data. Throws where it isn't one. */
+async function plainReport({ status, body }: ReportParts): Promise<unknown> {
+  const parts: string[] = [];
+  for await (const part of body) parts.push(part);
+  if (status !== 200) throw new Error(`the box's own report: ${status.toString()} ${parts.join("").slice(0, 200)}`);
+  return JSON.parse(parts.join("")) as unknown;
 }
 
 /** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */

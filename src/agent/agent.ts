@@ -1,25 +1,27 @@
-import { serialTagOf } from "../core/plc-identity.ts";
 import type { KnownCertificate } from "../core/certificates.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { BoothCounts } from "../core/types/live.ts";
-import type { DisabledBooth } from "../core/types/status.ts";
+import type { AgentStatus, DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
-import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
+import type { AgentControl, Notify, RecordHash, Sealer, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
 import { backlogOf } from "./backlog.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
 import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
-import type { LinkBoothParts } from "./link-parts.ts";
+import { giveFirstKey } from "./first-key.ts";
 import { changeFilter, undoFilter, type EntryParts } from "./filter-entries.ts";
-import { linkLoop } from "./link-loop.ts";
+import { openOffice, type OfficeParts } from "./office.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
+import { pollLoops } from "./poll-loops.ts";
+import { createPulse } from "./pulse.ts";
 import { reportLoop } from "./report-loop.ts";
 import { statusOf } from "./status.ts";
 import { syncLoop } from "./sync-loop.ts";
+import { watchdogLoop } from "./watchdog-loop.ts";
 
-export interface AgentParts extends Omit<BoothParts, "news"> {
+export interface AgentParts extends Omit<BoothParts, "news" | "pulse"> {
   readonly version: string;
   readonly service_url: string;
   readonly heartbeat_interval_ms: Milliseconds;
@@ -33,10 +35,13 @@ export interface AgentParts extends Omit<BoothParts, "news"> {
   readonly api: ServiceApi;
   readonly link: ServiceLink;
   readonly secrets: Secrets;
+  readonly sealer: Sealer;
   readonly notify: Notify;
   /** What the cloud side hears of the service's clock. */
   readonly service_time: HeardTime;
   readonly wireName: (mode: Mode) => string;
+  readonly makeHash: () => RecordHash;
+  readonly ownReport: OfficeParts["ownReport"];
 }
 
 export interface Agent extends AgentControl {
@@ -47,17 +52,19 @@ export interface Agent extends AgentControl {
 /** Starts every loop; they end when the signal aborts. */
 export async function startAgent(parts: AgentParts, signal: AbortSignal): Promise<Agent> {
   const news = createBell(parts.clock);
+  const pulse = createPulse(parts.clock);
   const service: ServiceBoard = { link: linkDown(parts.clock.wall(), "not connected yet") };
   const { gateway_id } = await parts.identity.gateway();
   const started_at = parts.clock.wall();
   tellDisabled(parts);
   const booths: Booth[] = [];
-  for (const setup of parts.booths) booths.push(await openBooth({ ...parts, news }, setup));
+  for (const setup of parts.booths) booths.push(await openBooth({ ...parts, news, pulse }, setup));
+  const boards = booths.map(({ board }) => board);
   const provisioning = (booth: Booth): ProvisionParts => ({
     ...parts,
     service,
     board: booth.board,
-    others: booths.map(({ board }) => board).filter((board) => board !== booth.board),
+    others: boards.filter((board) => board !== booth.board),
     news,
   });
   const rename = ({ booth, info }: BoothBoard, from_seq: Seq): Promise<void> => {
@@ -67,20 +74,15 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   const find = (id: BoothId): Booth => boothIn(booths, id);
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  const acquiring = [...Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id).values()].map((sharing) =>
-    linkLoop(
-      {
-        ...parts,
-        probe_ms: () => Math.max(...sharing.map(({ setup }) => setup.probe_ms?.() ?? 0)),
-        booths: sharing.map((booth) => onLink(booth, news)),
-      },
-      both,
-    ),
-  );
+  const statusNow = { ...parts, gateway_id, started_at, service, boards };
+  const status = (): AgentStatus => statusOf(statusNow);
+  const office = openOffice({ ...parts, service, news, status }, { booths, find, provisioning }, both);
+  const acquiring = pollLoops({ ...parts, booths, news, pulse }, both);
   const delivering = [
     // Not waited for: a disk that refuses the row mustn't keep the polls back.
     ...booths.map((booth) => preseed(provisioning(booth), booth)),
-    syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), rename, news }, both),
+    syncLoop({ ...parts, service, booths: boards, rename, news, turned: pulse.loop("sync"), ...office }, both),
+    ...office.run(both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
     ...booths.map((booth) =>
       reportLoop(
@@ -98,14 +100,15 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     ),
     ...booths.map((booth) => followService(booth, { news, signal: both })),
     clockLoop({ ...parts, booths }, both),
+    watchdogLoop({ ...parts, pulse, service, boards }, both),
   ];
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();
-  const statusNow = { ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) };
   return {
     ...controlOf(parts, (id) => provisioning(find(id))),
     ...entriesOf(find, { ...parts, news, signal: both }),
-    status: () => statusOf(statusNow),
+    status,
+    reconcile: office.reconcile,
     readings: (id) => find(id).watch.readings(parts.clock.mono()),
     counts: () => booths.map(countsOf),
     backlog: () => Promise.all(booths.map(({ board }) => backlogOf(board, parts.store))),
@@ -127,9 +130,9 @@ function countsOf({ board, watch }: Booth): BoothCounts {
 
 /** What people ask of a booth's provisioning enters as events. */
 function controlOf(
-  { random }: AgentParts,
+  parts: AgentParts,
   provisioning: (id: BoothId) => ProvisionParts,
-): Pick<AgentControl, "enterSerial" | "confirm" | "leave"> {
+): Pick<AgentControl, "enterSerial" | "confirm" | "leave" | "giveKey"> {
   return {
     async enterSerial(id, serial, said) {
       const booth = provisioning(id);
@@ -139,8 +142,9 @@ function controlOf(
     async confirm(id, said) {
       const booth = provisioning(id);
       const confirmation = { ...said, plc_serial: booth.board.shows_serial };
-      await applyEvent(booth, { kind: "confirmed", confirmation, claim_id: random.uuid() });
+      await applyEvent(booth, { kind: "confirmed", confirmation, claim_id: parts.random.uuid() });
     },
+    giveKey: (key) => giveFirstKey(parts, key),
     async leave(id, leaving) {
       const booth = provisioning(id);
       const last_seq = booth.board.info.newest_seq;
@@ -163,24 +167,6 @@ function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
     log.error({ event: "booth_disabled", booth, file, line, reason, advice }, text);
   }
   if (booths.length === 0) log.warn({ event: "no_booths" }, "no booth is left to run: nothing is read");
-}
-
-function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {
-  const { setup, board, intake, watch } = booth;
-  const serial = serialTagOf(setup.profile);
-  return {
-    ...setup,
-    ...(serial === null ? {} : { identity_group: serial.group }),
-    booth: setup.config.id,
-    groups: setup.parameters.groups,
-    intake,
-    watch,
-    status: () => board.plc,
-    setStatus: (status) => {
-      board.plc = status;
-      news.ring();
-    },
-  };
 }
 
 /** A serial in the configuration is the operator's word: it needs no further confirmation. A row that exists is left alone. */

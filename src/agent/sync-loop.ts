@@ -9,24 +9,28 @@ import type {
   LinkAccount,
   LinkSession,
   Random,
+  Sealer,
   Refusal,
   Secrets,
-  ServiceLink,
   Store,
   StreamInfo,
 } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
 import type { BoothBoard } from "./board.ts";
+import type { CommandDesk } from "./commands/desk.ts";
+import { connectWithKey, type ConnectParts } from "./connect.ts";
+import { firstKeyOf } from "./first-key.ts";
 import { heartbeatOf, helloOf } from "./hello.ts";
+import { TURN_MS, type Turned } from "./pulse.ts";
 import { pump } from "./pump.ts";
 import { serviceIsDown, serviceIsUp, type ServiceNews } from "./service-news.ts";
 
-export interface SyncParts extends ServiceNews {
+export interface SyncParts extends ServiceNews, ConnectParts {
   readonly random: Random;
   readonly store: Store;
   readonly identity: Identity;
-  readonly link: ServiceLink;
   readonly secrets: Secrets;
+  readonly sealer: Sealer;
   readonly booths: readonly BoothBoard[];
   readonly heartbeat_interval_ms: Milliseconds;
   /** Where the service's record names no broker. */
@@ -35,8 +39,12 @@ export interface SyncParts extends ServiceNews {
   readonly backlog_rate: number | null;
   /** The service holds other records than ours from that seq on: the log goes on under another name there. */
   readonly rename: (board: BoothBoard, from: Seq) => Promise<void>;
+  /** Takes the service's commands, and answers them, while a session stands. */
+  readonly desk: Pick<CommandDesk, "setSession">;
   /** Rings after each commit, each provisioning step, each change of a link. */
   readonly news: Bell;
+  /** Absent: nobody watches over the loop. */
+  readonly turned?: Turned;
 }
 
 /** What is known of the sessions of late. */
@@ -53,6 +61,7 @@ interface Tries {
 export async function syncLoop(parts: SyncParts, signal: AbortSignal): Promise<void> {
   const tries: Tries = { attempt: 0, began: null, proven: false };
   while (!isOver(signal)) {
+    parts.turned?.(TURN_MS);
     try {
       await oneSession(parts, signal, tries);
     } catch (error) {
@@ -62,6 +71,7 @@ export async function syncLoop(parts: SyncParts, signal: AbortSignal): Promise<v
       const wait = fullJitter(attempt, backoff, () => parts.random.next());
       tries.attempt = attempt + 1;
       serviceIsDown(parts, { error: failure, attempt: tries.attempt, wait });
+      parts.turned?.(wait + TURN_MS);
       await parts.clock.sleep(wait, signal).catch(() => undefined);
     }
   }
@@ -83,10 +93,11 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, tries: Tries): 
   const account = await accountOf(parts);
   if (account === null) {
     await letGo(parts);
+    parts.turned?.(Number.POSITIVE_INFINITY);
     return parts.news.wait(signal);
   }
   const started = parts.clock.mono();
-  const session = await parts.link.connect(account, signal);
+  const session = await connectWithKey(parts, account, signal);
   tries.began = parts.clock.mono();
   try {
     const booths = spokenFor(parts);
@@ -95,12 +106,14 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, tries: Tries): 
       await renewName(parts, board);
     }
     await session.hello(booths.map(helloOf));
+    parts.desk.setSession(session);
     serviceIsUp(parts, { url: session.url, took_ms: tries.began - started });
     const proven = (): void => {
       tries.proven = true;
     };
     await runSession(parts, { session, booths, proven }, signal);
   } finally {
+    parts.desk.setSession(null);
     await session.close();
     for (const board of parts.booths) board.in_session = false;
     parts.news.ring();
@@ -224,6 +237,7 @@ async function heartbeats(parts: SyncParts, { session, booths }: Running, signal
     const now = booths.map(heartbeatOf);
     const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0, hours_to_full: 0 })));
     const due = parts.heartbeat_interval_ms - (parts.clock.mono() - saidAt);
+    parts.turned?.(Math.max(0, due) + TURN_MS);
     if (text !== said || due <= 0) {
       said = text;
       saidAt = parts.clock.mono();
@@ -248,7 +262,7 @@ async function untilBindingsChange(
       )
       .join();
   const before = keyOf(booths);
-  while (keyOf(spokenFor(parts)) === before) await parts.news.wait(signal);
+  while (keyOf(spokenFor(parts)) === before && parts.rotation.candidate() === null) await parts.news.wait(signal);
 }
 
 /** A service without generations, and no broker: nobody will ever ask for the readings, so they go by age as if they had been. */
@@ -265,7 +279,7 @@ async function accountOf(parts: SyncParts): Promise<LinkAccount | null> {
   const mqtt = bound.row.record?.mqtt;
   const own = await parts.identity.gateway();
   const { gateway_id } = own;
-  const credential = isPlain(bound.row) ? parts.secrets.firstKey() : own.credential;
+  const credential = isPlain(bound.row) ? await firstKeyOf(parts) : own.credential;
   const url = mqtt?.url ?? parts.broker_url;
   if (url === null || credential === null) return null;
   return {

@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { rowSum } from "./schema.ts";
 
 /** What an identity holds, in this order under its seal. */
-const TABLES = ["gateway", "provisioning", "learned", "origin"] as const;
+const TABLES = ["gateway", "provisioning", "learned", "kept", "origin"] as const;
 
 /**
  * seal: a checksum over all rows of all tables, so that a row that a flipped bit changes or hides is noticed. Whoever changes a row
@@ -13,6 +13,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS gateway (one INTEGER PRIMARY KEY CHECK (one = 1), gateway_id TEXT NOT NULL, credential TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS provisioning (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS learned (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS origin (stream_id TEXT PRIMARY KEY, booth_id TEXT NOT NULL, created_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS seal (one INTEGER PRIMARY KEY CHECK (one = 1), sum INTEGER NOT NULL) STRICT;
   ${TABLES.flatMap((table) => ["INSERT", "UPDATE", "DELETE"].map((change) => breaking(table, change))).join("\n")}`;

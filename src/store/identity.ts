@@ -16,6 +16,11 @@ export interface IdentityFile {
   /** Of no worth beside the rest: not in the copy until something else is written. */
   learned(booth: BoothId): unknown;
   setLearned(booth: BoothId, what: unknown): void;
+  /** Small things under names of their own; undefined: nothing yet. Durable and copied. */
+  kept(name: string): unknown;
+  keep(name: string, what: unknown): void;
+  /** The credential changes, and what is kept with it: both or neither. */
+  promote(credential: string, name: string, what: unknown): void;
   /** Keeps in mind which booth a stream of the log is of; nothing where it is known. */
   noteOrigin(origin: Origin): void;
   close(): void;
@@ -40,14 +45,9 @@ export function openIdentity(dataDir: string, uuid: () => string): IdentityFile 
   const addGateway = db.prepare<[string]>(`INSERT INTO gateway (one, gateway_id, credential) VALUES (1, ?, NULL)`);
   if (gateway.get() === undefined) sealed(() => addGateway.run(uuid()));
   const putCredential = db.prepare<[string | null]>(`UPDATE gateway SET credential = ?`);
-  const getRow = db.prepare<[string], { body: string }>(`SELECT body FROM provisioning WHERE booth_id = ?`);
-  const putRow = db.prepare<[string, string]>(
-    `INSERT INTO provisioning (booth_id, body) VALUES (?, ?) ON CONFLICT (booth_id) DO UPDATE SET body = excluded.body`,
-  );
-  const getLearned = db.prepare<[string], { body: string }>(`SELECT body FROM learned WHERE booth_id = ?`);
-  const putLearned = db.prepare<[string, string]>(
-    `INSERT INTO learned (booth_id, body) VALUES (?, ?) ON CONFLICT (booth_id) DO UPDATE SET body = excluded.body`,
-  );
+  const rows = bodies(db, "provisioning", "booth_id");
+  const learned = bodies(db, "learned", "booth_id");
+  const kept = bodies(db, "kept", "name");
   const knownOrigin = db.prepare<[string]>(`SELECT 1 FROM origin WHERE stream_id = ?`);
   const addOrigin = db.prepare<[Origin]>(
     `INSERT INTO origin (stream_id, booth_id, created_at) VALUES (@stream, @booth, @created_at)`,
@@ -64,20 +64,26 @@ export function openIdentity(dataDir: string, uuid: () => string): IdentityFile 
       sealed(() => putCredential.run(credential));
       saveCopy();
     },
-    provisioning(booth) {
-      const row = getRow.get(booth);
-      return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
-    },
+    provisioning: rows.get,
     setProvisioning(booth, row) {
-      sealed(() => putRow.run(booth, JSON.stringify(row)));
+      sealed(() => rows.put(booth, row));
       saveCopy();
     },
-    learned(booth) {
-      const row = getLearned.get(booth);
-      return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
-    },
+    learned: learned.get,
     setLearned(booth, what) {
-      sealed(() => putLearned.run(booth, JSON.stringify(what)));
+      sealed(() => learned.put(booth, what));
+    },
+    kept: kept.get,
+    keep(name, what) {
+      sealed(() => kept.put(name, what));
+      saveCopy();
+    },
+    promote(credential, name, what) {
+      sealed(() => {
+        putCredential.run(credential);
+        kept.put(name, what);
+      });
+      saveCopy();
     },
     noteOrigin(origin) {
       if (knownOrigin.get(origin.stream) !== undefined) return;
@@ -85,6 +91,25 @@ export function openIdentity(dataDir: string, uuid: () => string): IdentityFile 
       saveCopy();
     },
     close: () => db.close(),
+  };
+}
+
+/** A table of JSON by name. */
+function bodies(
+  db: Database,
+  table: string,
+  key: string,
+): { readonly get: (name: string) => unknown; readonly put: (name: string, body: unknown) => void } {
+  const get = db.prepare<[string], { body: string }>(`SELECT body FROM ${table} WHERE ${key} = ?`);
+  const put = db.prepare<[string, string]>(
+    `INSERT INTO ${table} (${key}, body) VALUES (?, ?) ON CONFLICT (${key}) DO UPDATE SET body = excluded.body`,
+  );
+  return {
+    get: (name) => {
+      const row = get.get(name);
+      return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
+    },
+    put: (name, body) => void put.run(name, JSON.stringify(body)),
   };
 }
 

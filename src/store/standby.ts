@@ -146,6 +146,9 @@ function identityOver(now: () => IdentityFile, real: () => IdentityFile): Identi
     setProvisioning: (booth, row) => real().setProvisioning(booth, row),
     learned: (booth) => now().learned(booth),
     setLearned: (booth, what) => real().setLearned(booth, what),
+    kept: (name) => now().kept(name),
+    keep: (name, what) => real().keep(name, what),
+    promote: (credential, name, what) => real().promote(credential, name, what),
     noteOrigin: (origin) => real().noteOrigin(origin),
     close: () => now().close(),
   };

@@ -79,6 +79,13 @@ function methodsOf(input: WorkerInput): Methods {
     setLearned: (booth: string, what: unknown) => {
       identity.setLearned(booth, what);
     },
+    kept: (name: string) => identity.kept(name),
+    keep: (name: string, what: unknown) => {
+      identity.keep(name, what);
+    },
+    promote: (credential: string, name: string, what: unknown) => {
+      identity.promote(credential, name, what);
+    },
     close: () => {
       isClosed = true;
       opened.close();

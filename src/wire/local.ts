@@ -13,6 +13,8 @@ export const localClaimShape = z.strictObject({
   serial_number: z.string().min(1).max(60),
   booth: z.string().max(60).optional(),
   confirm: confirmation.optional(),
+  /** The key that the claim is made with, where none was installed. */
+  api_key: z.string().min(1).max(4096).optional(),
 });
 
 /** `POST /confirm` at the box: the card was compared. */
@@ -42,6 +44,12 @@ export const localFilterUndoShape = localFilterChangeShape.pick({ booth: true, i
 export const localRebuildShape = z.strictObject({
   booth: z.string().max(60).optional(),
   current: z.boolean().default(false),
+});
+
+/** `POST /reconcile` at the box. `day`: local, absent: the last finished one. */
+export const localReconcileShape = z.strictObject({
+  booth: z.string().max(60).optional(),
+  day: z.string().max(10).optional(),
 });
 
 /** `PUT /api/booths_provisioning/{serial_number}` at the box: of the service's fields those that a technician may set here. */
