@@ -6,6 +6,7 @@ import { arch, cpus, platform } from "node:os";
 import type { Family, Figure } from "./figure.ts";
 import { agentFamily } from "./agent.ts";
 import { deriveFamily } from "./derive.ts";
+import { drainFamily } from "./drain.ts";
 import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
@@ -26,6 +27,7 @@ const FAMILIES: readonly Family[] = [
   deriveFamily,
   serviceFamily,
   storeFamily,
+  drainFamily,
 ];
 const RESULTS = new URL("../results/", import.meta.url);
 
