@@ -3,10 +3,12 @@ import { join } from "node:path";
 import { startAgent, type Agent, type AgentParts } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
 import { firstKeyOf } from "./agent/first-key.ts";
+import { patientIdentity } from "./agent/patient-identity.ts";
 import { createServiceTime } from "./agent/service-time.ts";
 import { serveSocket } from "./api/server.ts";
 import type { ReportRequest } from "./api/report-request.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
+import { localBooths, reportsNow } from "./api/local-booth.ts";
 import type { Io } from "./cli/command.ts";
 import { createBoothFields } from "./cloud/booth-fields.ts";
 import { createHttpClient } from "./cloud/http.ts";
@@ -23,6 +25,7 @@ import { budgetOf } from "./core/storage.ts";
 import { plcAddress } from "./core/plc-address.ts";
 import type { BoothConfig, ServiceConfig } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
+import type { AgentStatus } from "./core/types/status.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
 import { holeKeepers } from "./drivers/modbus/hole-keeper.ts";
@@ -37,10 +40,9 @@ import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
 import { openSealer } from "./platform/seal.ts";
 import { openSecrets, ownFile } from "./platform/secrets.ts";
-import type { Clock, Logger } from "./ports.ts";
+import type { Clock, Logger, ReportParts } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
 import { recordHash } from "./wire/hash.ts";
-import { lockFolder } from "./store/lock.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
 import { openStoreThread } from "./store/thread.ts";
@@ -86,11 +88,14 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   const notify = systemdNotify(io.environment);
   const service_time = createServiceTime();
   const { http, mqtt } = waysTo(config.service, { clock, service_time, log });
-  const lock = lockFolder(config.data_dir);
-  const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
+  const standbyDir = join(config.runtime_dir, "standby");
+  const thread = openStoreThread({ dataDir: config.data_dir, standbyDir, budget: budgetOf(config.store) });
+  const { store, rebuilds } = thread;
+  const identity = patientIdentity({ identity: thread.identity, clock, log }, io.signal);
+  // The answer says that the folder is ours: only then may the tail be touched, which another agent may be writing.
+  const { gateway_id } = await identity.gateway();
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
-  const { gateway_id } = await identity.gateway();
   const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
   const links = linksOf({ clock, log, dir: config.data_dir, keeperOf: await holeKeepers({ identity, log }, booths) });
   await loadDrivers(booths);
@@ -113,6 +118,7 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
       view: STATE_VIEW,
       wireName: wireNameOf,
       makeHash: recordHash,
+      ownReport: (path, query, status) => reports.ask(ownRequest(path, query, status)).then(plainReport),
       secrets,
       sealer,
       api: createServiceApi({
@@ -142,7 +148,6 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
     await reports.close();
     await store.close();
     tail.close();
-    lock.release();
   }
 }
 
@@ -153,6 +158,18 @@ function waysTo(service: ServiceConfig, parts: Omit<MqttLinkParts, "agentVersion
     http: createHttpClient({ baseUrl: service.url, ...ca }),
     mqtt: createMqttLink({ ...parts, agentVersion: VERSION, ...ca, ...clientOf(service) }),
   };
+}
+
+function ownRequest(path: string, query: ReportRequest["query"], status: AgentStatus): ReportRequest {
+  return { path, query, booths: localBooths(status), now_ms: reportsNow(status) };
+}
+
+/** A report as plain data. Throws where it isn't one. */
+async function plainReport({ status, body }: ReportParts): Promise<unknown> {
+  const parts: string[] = [];
+  for await (const part of body) parts.push(part);
+  if (status !== 200) throw new Error(`the box's own report: ${status.toString()} ${parts.join("").slice(0, 200)}`);
+  return JSON.parse(parts.join("")) as unknown;
 }
 
 /** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */

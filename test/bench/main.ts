@@ -5,11 +5,13 @@ import { arch, cpus, platform } from "node:os";
 
 import type { Family, Figure } from "./figure.ts";
 import { agentFamily } from "./agent.ts";
+import { cliFamily } from "./cli.ts";
 import { deriveFamily } from "./derive.ts";
 import { drainFamily } from "./drain.ts";
 import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
+import { pageFamily } from "./page.ts";
 import { planFamily } from "./plan.ts";
 import { storeFamily } from "./store.ts";
 import { serviceFamily } from "./service.ts";
@@ -24,6 +26,8 @@ const FAMILIES: readonly Family[] = [
   planFamily,
   memoryFamily,
   agentFamily,
+  pageFamily,
+  cliFamily,
   deriveFamily,
   serviceFamily,
   storeFamily,

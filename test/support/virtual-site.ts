@@ -10,7 +10,8 @@ import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { openSealer } from "../../src/platform/seal.ts";
 import { recordHash } from "../../src/wire/hash.ts";
 import { wireNameOf } from "../../src/core/wire-names.ts";
-import type { AgentControl, Clock, Driver, ServiceLink, ServiceTime } from "../../src/ports.ts";
+import { systemdNotify } from "../../src/platform/notify.ts";
+import type { AgentControl, Clock, Driver, Notify, ServiceLink, ServiceTime } from "../../src/ports.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
 import { inlineIdentity, inlineStore } from "../../src/store/inline.ts";
@@ -20,6 +21,7 @@ import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/plc/virtual-driver.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
+import { ownReport } from "./own-report.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { STATE_VIEW } from "./state-view.ts";
 import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
@@ -52,6 +54,8 @@ export interface VirtualSiteOptions {
   readonly commit_interval_ms?: number;
   /** How old the summary after a commit may be: it copies the whole state, and nothing but screens and heartbeats show it. */
   readonly summary_interval_ms?: number;
+  /** The service manager; default: none. */
+  readonly notify?: Notify;
 }
 
 /** PLC, agent and service in one process under virtual time; the store on real files. */
@@ -140,7 +144,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         clock: own,
         random,
         log: collectingLogger(lines),
-        notify: { ready: () => undefined, beat: () => undefined, status: () => undefined, stopping: () => undefined },
+        notify: options.notify ?? systemdNotify({}),
         store: inlineStore(writer),
         identity: inlineIdentity(identityFile),
         tail,
@@ -154,6 +158,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         view: { ...STATE_VIEW, summaryOf: nowAndThen(options.summary_interval_ms ?? 0) },
         wireName: wireNameOf,
         makeHash: recordHash,
+        ownReport: (path, query, status) => ownReport(options.folder, { path, query, status }),
         secrets: { firstKey: () => PROVISION_KEY, wipeFirstKey: () => null },
         sealer: openSealer(options.folder),
         api: createServiceApi({
