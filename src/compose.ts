@@ -70,7 +70,7 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   const notify = systemdNotify(io.environment);
   const service_time = createServiceTime();
   const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
-  const http = createHttpClient({ baseUrl: config.service.url, ...ca });
+  const http = createHttpClient({ baseUrl: config.service.url, ...ca, ...proxyOf(config.service) });
   const mqtt = createMqttLink({ clock, service_time, log, agentVersion: VERSION, ...ca, ...clientOf(config.service) });
   const lock = lockFolder(config.data_dir);
   const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
@@ -144,6 +144,10 @@ async function plainReport({ status, body }: ReportParts): Promise<unknown> {
   for await (const part of body) parts.push(part);
   if (status !== 200) throw new Error(`the box's own report: ${status.toString()} ${parts.join("").slice(0, 200)}`);
   return JSON.parse(parts.join("")) as unknown;
+}
+
+function proxyOf({ proxy_url }: ServiceConfig): { readonly proxy?: string } {
+  return proxy_url === undefined ? {} : { proxy: proxy_url };
 }
 
 /** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */

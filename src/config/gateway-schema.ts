@@ -98,6 +98,11 @@ export const boothSchema = z.strictObject({
 const serviceSchema = z.strictObject({
   url: z.string().max(2000).describe("Base of /api. https, or http for loopback addresses."),
   ca_file: path.exactOptional().describe("Extra certificate authorities, PEM."),
+  proxy_url: z
+    .string()
+    .max(2000)
+    .exactOptional()
+    .describe("http://HOST:PORT of a proxy that leads to the service's https."),
   api_key_file: path.exactOptional().describe("File of mode 0600 that holds the first key."),
   api_key_credential: z
     .string()
