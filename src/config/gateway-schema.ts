@@ -7,6 +7,8 @@ import { groupNameSchema, groupSchema, limitsSchema, modeSetsSchema, profileName
 /** A gateway is a small box: more booths than this belong on a second one. */
 const MAX_BOOTHS = 64;
 
+export const DEFAULT_DATA_DIR = "/var/lib/booth-gateway";
+
 const path = z.string().min(1).max(4096);
 const time = z
   .string()
@@ -150,7 +152,7 @@ const pageSchema = z.strictObject({
 });
 
 export const gatewaySchema = z.strictObject({
-  data_dir: path.default("/var/lib/booth-gateway"),
+  data_dir: path.default(DEFAULT_DATA_DIR),
   runtime_dir: path.default(DEFAULT_RUNTIME_DIR),
   profile_dirs: z
     .array(path)
