@@ -2,12 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startAgent, type Agent, type AgentParts } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
+import { firstKeyOf } from "./agent/first-key.ts";
+import { patientIdentity } from "./agent/patient-identity.ts";
 import { createServiceTime } from "./agent/service-time.ts";
 import { serveSocket } from "./api/server.ts";
 import type { ReportRequest } from "./api/report-request.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
 import { localBooths, reportsNow } from "./api/local-booth.ts";
 import type { Io } from "./cli/command.ts";
+import { createBoothFields } from "./cloud/booth-fields.ts";
 import { createHttpClient } from "./cloud/http.ts";
 import { createMqttLink, type MqttLinkParts } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
@@ -37,10 +40,9 @@ import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
 import { openSealer } from "./platform/seal.ts";
 import { openSecrets, ownFile } from "./platform/secrets.ts";
-import type { Logger, ReportParts } from "./ports.ts";
+import type { Clock, Logger, ReportParts } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
 import { recordHash } from "./wire/hash.ts";
-import { lockFolder } from "./store/lock.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
 import { openStoreThread } from "./store/thread.ts";
@@ -62,6 +64,22 @@ const STATE_VIEW: AgentParts["view"] = {
   counterOffsets: (state) => counterOffsets(state as DeriveState),
 };
 
+function linksOf({
+  clock,
+  log,
+  dir,
+  keeperOf,
+}: Pick<Links, "log" | "keeperOf"> & { clock: Clock; dir: string }): Links {
+  const wall = (): EpochMs => clock.wall();
+  return {
+    modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
+    keeperOf,
+    pki: opcuaPki({ dir: join(dir, "opcua"), wall, log }),
+    wall,
+    log,
+  };
+}
+
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
 export async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Promise<void> {
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
@@ -69,23 +87,17 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
   const notify = systemdNotify(io.environment);
   const service_time = createServiceTime();
-  const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
-  const http = createHttpClient({ baseUrl: config.service.url, ...ca, ...proxyOf(config.service) });
-  const mqtt = createMqttLink({ clock, service_time, log, agentVersion: VERSION, ...ca, ...clientOf(config.service) });
-  const lock = lockFolder(config.data_dir);
-  const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
+  const { http, mqtt } = waysTo(config.service, { clock, service_time, log });
+  const standbyDir = join(config.runtime_dir, "standby");
+  const thread = openStoreThread({ dataDir: config.data_dir, standbyDir, budget: budgetOf(config.store) });
+  const { store, rebuilds } = thread;
+  const identity = patientIdentity({ identity: thread.identity, clock, log }, io.signal);
+  // The answer says that the folder is ours: only then may the tail be touched, which another agent may be writing.
+  const { gateway_id } = await identity.gateway();
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
-  const { gateway_id } = await identity.gateway();
   const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
-  const wall = (): EpochMs => clock.wall();
-  const links: Links = {
-    modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
-    keeperOf: await holeKeepers({ identity, log }, booths),
-    pki: opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log }),
-    wall,
-    log,
-  };
+  const links = linksOf({ clock, log, dir: config.data_dir, keeperOf: await holeKeepers({ identity, log }, booths) });
   await loadDrivers(booths);
   const agent = await startAgent(
     {
@@ -122,7 +134,13 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   );
   try {
     const socket = join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME);
-    const more = { reports: (request: ReportRequest) => reports.ask(request), rebuilds, log: lines };
+    const key = async () => (await identity.gateway()).credential ?? firstKeyOf({ identity, secrets, sealer });
+    const more = {
+      reports: (request: ReportRequest) => reports.ask(request),
+      rebuilds,
+      log: lines,
+      fields: createBoothFields({ http, clock, key }),
+    };
     await serveUntilFinished(agent, { socket, config, clock, log, more });
   } finally {
     notify.stopping();
@@ -130,8 +148,16 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
     await reports.close();
     await store.close();
     tail.close();
-    lock.release();
   }
+}
+
+/** The service by HTTP and by its broker. Throws where a file of certificates or keys can't be used. */
+function waysTo(service: ServiceConfig, parts: Omit<MqttLinkParts, "agentVersion">) {
+  const ca = service.ca_file === undefined ? {} : { ca: readFileSync(service.ca_file, "utf8") };
+  return {
+    http: createHttpClient({ baseUrl: service.url, ...ca, ...proxyOf(service) }),
+    mqtt: createMqttLink({ ...parts, agentVersion: VERSION, ...ca, ...clientOf(service) }),
+  };
 }
 
 function ownRequest(path: string, query: ReportRequest["query"], status: AgentStatus): ReportRequest {

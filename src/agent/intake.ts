@@ -1,4 +1,5 @@
 import { EMPTY_FILTER, filterChanges, logRules, type CounterOffsets, type FilterState } from "../core/change-filter.ts";
+import { modeBitsOf, withModes } from "../core/mode-bits.ts";
 import { NOTHING_ODD, oddEvents } from "../core/odd-samples.ts";
 import type { Parameters, TagRole } from "../core/types/parameters.ts";
 import type { EventRecord, LogRecord } from "../core/types/record.ts";
@@ -55,7 +56,7 @@ export interface Intake {
 
 export function createIntake(parts: IntakeParts, lastTake: number): Intake {
   const { clock, tail, taken } = parts;
-  const stream = parts.stream.stream;
+  const { stream } = parts.stream;
   const filters = new Map<string, FilterState>();
   const silentSince = new Map<string, number>();
   let rules = rulesOf(parts);
@@ -83,7 +84,8 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
   };
   const foreignIn = attribution(clock, parts.identity, (value) => event(value, true));
   return {
-    answered(group, samples) {
+    answered(group, read) {
+      const samples = withModes(read, rules.bits);
       const foreign = foreignIn(samples);
       if (foreign !== null) {
         unanswered([group]);
@@ -120,9 +122,7 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
     record(make) {
       hand({ kind: "record", take: ++take, stream, record: make(when()) }, true);
     },
-    logAnew(tag) {
-      for (const [group, logged] of filters) filters.set(group, withoutTag(logged, tag));
-    },
+    logAnew: (tag) => forgetTag(filters, tag),
   };
 }
 
@@ -130,13 +130,13 @@ function eventOf(when: Pick<LogRecord, "boot" | "mono" | "at">, value: EventReco
   return { kind: "e", ...when, tag: "", value, quality: "good" };
 }
 
-function withoutTag(logged: FilterState, tag: TagName): FilterState {
-  return new Map([...logged].filter(([name]) => name !== tag));
+function forgetTag(filters: Map<string, FilterState>, tag: TagName): void {
+  for (const [group, logged] of filters) filters.set(group, new Map([...logged].filter(([name]) => name !== tag)));
 }
 
 function rulesOf(parts: Pick<IntakeParts, "parameters" | "offsets">) {
   const [of, offsets] = [parts.parameters(), parts.offsets?.()];
-  return { of, offsets, tags: logRules(of, offsets) };
+  return { of, offsets, tags: logRules(of, offsets), bits: modeBitsOf(of.tags) };
 }
 
 function changeOf({ tag, value, quality, source_at }: Sample): TakenChange {

@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { methodsOf, operationOf } from "../wire/operations.ts";
 import { refusalOf, type Way } from "./access.ts";
 import { readBody, send, sendFailure, TOO_LARGE } from "./answer.ts";
+import { routeFields } from "./fields-route.ts";
 import { routeHelp } from "./help-route.ts";
 import type { LiveFeed } from "./live.ts";
 import { routeLook } from "./look-route.ts";
@@ -108,6 +109,7 @@ async function outcomeOf({ request, services, entrance }: Call, url: URL, method
   if (path.startsWith("/filters/")) return routeFilters(call, services.control);
   if (path === "/reconcile") return routeReconcile(call, searchParams, services.control);
   if (path === "/rebuild") return routeRebuild(call, searchParams, services);
+  if (path === "/booth_fields") return routeFields(call, searchParams, services);
   // Who may open the door decides who gets the PIN.
   if (path === "/page" && entrance.way === "socket") return routePage(call, services);
   if (method === "POST" && path === "/api/authenticate") return routeSession(call, services);

@@ -12,7 +12,7 @@ import { commandSide } from "./commands.ts";
 import { certificateNews } from "./certificate-news.ts";
 import { exchange, parseAck, settle, type Waiting } from "./acks.ts";
 import { heartbeatText, helloText, type SayingParts } from "./messages.ts";
-import { createDialler, typedError, type Dialled, type MqttDialParts } from "./mqtt-connect.ts";
+import { CONNECT_TIMEOUT_MS, createDialler, typedError, type Dialled, type MqttDialParts } from "./mqtt-connect.ts";
 import { brokerRefusal, publishOnce } from "./mqtt-publish.ts";
 import { endOfCertificate, type ClientCertificate } from "./tls.ts";
 import { slots, turns } from "./turns.ts";
@@ -102,14 +102,18 @@ async function sessionOf(
     slot(() =>
       Promise.race([publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain }), ended]),
     );
-  await Promise.race([client.subscribeAsync(`${account.topic_prefix}/down/#`, { qos: 1 }), ended]).catch(
-    (error: unknown) => {
-      client.end(true);
-      throw notAllowed(error);
-    },
+  // Without a deadline a broker that never answers would keep the session open for ever, by its pings alone.
+  const late = delay(parts.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, undefined, { ref: false }).then(() =>
+    Promise.reject(new ServiceLinkError("unreachable", "the broker doesn't answer the subscription")),
   );
   const commands = commandSide(publish);
   living.command = (payload) => commands.came(payload);
+  const subscribed = client.subscribeAsync(`${account.topic_prefix}/down/#`, { qos: 1 });
+  await Promise.race([subscribed, late, ended]).catch((error: unknown) => {
+    client.end(true);
+    throw living.over ?? notAllowed(error);
+  });
+  late.catch(() => undefined);
   return {
     url,
     closed: living.closed,

@@ -43,7 +43,7 @@ export function inspectConfig(path: string): UsableConfig {
   return inspectText(readSource(path, NO_CONFIG_HINT), path);
 }
 
-/** The same of a text, which counts as that file's. */
+/** The same for a text that stands, or would stand, at `path`. */
 export function inspectText(text: string, path: string): UsableConfig {
   const source = openYaml(text, path);
   const shape = problemsOf(gatewaySchema, source);

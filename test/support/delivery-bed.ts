@@ -64,7 +64,7 @@ export interface DeliveryBed {
   until(what: string, condition: () => boolean): Promise<void>;
   /** So much virtual time passes. */
   pass(ms: number): Promise<void>;
-  /** Waits until all that was recorded is acked; then stops the agent and compares. */
+  /** Waits until all that was recorded is acked, and the service's stream ends there without a hole; then compares. */
   settle(agent: Agent): Promise<Delivered>;
 }
 
@@ -123,8 +123,11 @@ export async function deliveryBed(options: DeliveryBedOptions = {}): Promise<Del
     async settle(agent) {
       const log = () => agent.status().booths[0]?.log;
       site.plc.fault = "refused";
-      await until("everything is acked", () => log()?.acked_seq === log()?.newest_seq && log()?.pending === 0);
-      // A stop commits what is left; the next session brings it.
+      const isDone = (): boolean => {
+        const { acked_seq, newest_seq, pending } = log() ?? { acked_seq: 0, newest_seq: 1, pending: 0 };
+        return acked_seq === newest_seq && pending === 0 && service.oracle().at(-1)?.acked_seq === newest_seq;
+      };
+      await until("everything is acked, and the service's stream has no hole", isDone);
       site.kill();
       return compare(folder, service);
     },

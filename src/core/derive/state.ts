@@ -117,6 +117,8 @@ export interface BayState {
   settled: EpochMs;
   run: RunState | null;
   cycle: CycleState | null;
+  /** Since when two modes' bits have been on at once; null, or absent in states of before it was kept: they aren't. */
+  conflict?: EpochMs | null;
   /** With several bays: settled time not yet united with the other bays'. */
   slices: Slice[];
 }

@@ -96,6 +96,18 @@ export function isOverLimit(filter: Installation, at: EpochMs): boolean {
   return isOverPressure(filter) || dueByAge(filter) <= at;
 }
 
+/** Share of the limit that is nearest, 1: reached; by minutes, cycles or age; null: there is none, or its use isn't known. */
+export function usedShare(filter: Installation, at: EpochMs): number | null {
+  const { limits, known, cycles, installed_at } = filter;
+  const minutes = usedMinutes(filter);
+  const shares = [
+    limits.minutes === undefined || minutes === null ? null : minutes / limits.minutes,
+    limits.cycles === undefined || !known ? null : cycles / limits.cycles,
+    limits.days === undefined || !known ? null : (at - installed_at) / (limits.days * DAY_MS),
+  ].filter((share) => share !== null);
+  return shares.length === 0 ? null : Math.max(...shares);
+}
+
 /** The last two spray stages were both over the clean drop by more than the limit. */
 export function isOverPressure({ limits, pressure }: Installation): boolean {
   const { baseline } = pressure;

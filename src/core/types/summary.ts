@@ -9,6 +9,8 @@ export interface FilterSummary {
   /** Of the limit; over 100 in overuse. */
   readonly percent: number | null;
   readonly overuse_since: EpochMs | null;
+  /** How much of its life is used, by the limit that is nearest; warning: from 80 % on; null: nothing is known of its use. */
+  readonly state: "good" | "warning" | "overuse" | null;
 }
 
 /** What derivation says of a booth at a moment. */
