@@ -260,7 +260,6 @@ const TEXTS = {
   "unit.min": "{m} min",
   "unit.s": "{s} s",
   "unit.d": "{d} d {h} h",
-  none: "none",
 };
 
 /**
