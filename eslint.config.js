@@ -44,6 +44,21 @@ export default tseslint.config(
     },
   },
   {
+    files: ["src/**/*.ts"],
+    rules: {
+      "@typescript-eslint/no-restricted-imports": [
+        "error",
+        {
+          paths: ["node:http", "node:https", "http", "https"].map((name) => ({
+            name,
+            allowTypeImports: true,
+            message: "It would load undici, for WebSocket: take it from process.getBuiltinModule.",
+          })),
+        },
+      ],
+    },
+  },
+  {
     files: ["src/core/**/*.ts"],
     rules: {
       "no-restricted-globals": [

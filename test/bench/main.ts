@@ -5,6 +5,7 @@ import { arch, cpus, platform } from "node:os";
 
 import type { Family, Figure } from "./figure.ts";
 import { agentFamily } from "./agent.ts";
+import { cliFamily } from "./cli.ts";
 import { deriveFamily } from "./derive.ts";
 import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
@@ -25,6 +26,7 @@ const FAMILIES: readonly Family[] = [
   memoryFamily,
   agentFamily,
   pageFamily,
+  cliFamily,
   deriveFamily,
   serviceFamily,
   storeFamily,
