@@ -44,6 +44,21 @@ export default tseslint.config(
     },
   },
   {
+    files: ["src/**/*.ts"],
+    rules: {
+      "@typescript-eslint/no-restricted-imports": [
+        "error",
+        {
+          paths: ["node:http", "node:https", "http", "https"].map((name) => ({
+            name,
+            allowTypeImports: true,
+            message: "It would load undici, for WebSocket: take it from process.getBuiltinModule.",
+          })),
+        },
+      ],
+    },
+  },
+  {
     files: ["src/core/**/*.ts"],
     rules: {
       "no-restricted-globals": [
@@ -61,6 +76,27 @@ export default tseslint.config(
     rules: {
       "max-lines-per-function": "off",
       "no-restricted-syntax": ["error", { selector: "TSEnumDeclaration", message: "Use a union of literals." }],
+    },
+  },
+  {
+    // What browsers load as it stands; its types are checked by a tsconfig of its own.
+    files: ["src/api/page/*.js"],
+    rules: {
+      "max-lines": ["error", 300],
+      "max-lines-per-function": ["error", { max: 70, skipComments: true, skipBlankLines: true }],
+      "max-params": ["error", 3],
+      eqeqeq: "error",
+      "no-console": "error",
+      "no-eval": "error",
+      "no-var": "error",
+      "prefer-const": "error",
+      "no-restricted-properties": [
+        "error",
+        ...["innerHTML", "outerHTML", "insertAdjacentHTML", "write"].map((property) => ({
+          property,
+          message: "Text is text: make elements with el().",
+        })),
+      ],
     },
   },
   { files: ["*.config.ts"], rules: { "no-restricted-syntax": "off" } },

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Run } from "./cli/command.ts";
 import { dispatch } from "./cli/dispatch.ts";
+import type { DoctorParts } from "./cli/doctor.ts";
 import type { PlcTools } from "./cli/plc-tools.ts";
 import type { Program } from "./cli/program.ts";
 import { GROUPS, type CommandName } from "./cli/table/all.ts";
@@ -25,6 +26,7 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   },
   status: async () => (await import("./cli/status.ts")).statusCommand,
   backlog: async () => (await import("./cli/backlog.ts")).backlogCommand,
+  page: async () => (await import("./cli/page.ts")).pageCommand,
   provision: async () => (await import("./cli/provision.ts")).provisionCommand,
   release: async () => (await import("./cli/release.ts")).releaseCommand,
   decommission: async () => (await import("./cli/release.ts")).decommissionCommand,
@@ -39,10 +41,9 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   tags: async () => (await import("./cli/tags.ts")).tagsCommand(await plcTools()),
   record: async () => (await import("./cli/record.ts")).recordCommand(await plcTools()),
   check: async () => (await import("./cli/check.ts")).checkCommand,
-  doctor: async () => {
-    const [{ doctorCommand }, files] = await Promise.all([import("./cli/doctor.ts"), storeTools()]);
-    return doctorCommand({ tools: await plcTools(), files, version: version() });
-  },
+  config: async () => (await import("./cli/config.ts")).configCommand,
+  doctor: async () => (await import("./cli/doctor.ts")).doctorCommand(await doctorParts()),
+  "support-bundle": async () => (await import("./cli/support-bundle.ts")).supportBundleCommand(await doctorParts()),
   store: async () => (await import("./cli/store.ts")).storeCommand(await storeTools()),
   schemas: async () => (await import("./cli/schemas.ts")).schemasCommand,
   completion: async () => (await import("./cli/completion.ts")).completionCommand(PROGRAM),
@@ -61,6 +62,10 @@ export const PROGRAM: Omit<Program, "version"> = {
 async function storeTools(): Promise<StoreFiles> {
   const { storeFiles } = await import("./store/files.ts");
   return storeFiles(() => Date.now());
+}
+
+async function doctorParts(): Promise<DoctorParts> {
+  return { tools: await plcTools(), files: await storeTools(), version: version() };
 }
 
 async function plcTools(): Promise<PlcTools> {

@@ -2,11 +2,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startAgent, type Agent, type AgentParts } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
+import { firstKeyOf } from "./agent/first-key.ts";
+import { patientIdentity } from "./agent/patient-identity.ts";
 import { createServiceTime } from "./agent/service-time.ts";
 import { serveSocket } from "./api/server.ts";
 import type { ReportRequest } from "./api/report-request.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
 import type { Io } from "./cli/command.ts";
+import { createBoothFields } from "./cloud/booth-fields.ts";
 import { createHttpClient } from "./cloud/http.ts";
 import { createMqttLink, type MqttLinkParts } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
@@ -14,6 +17,7 @@ import { clientCertificateIn } from "./cloud/tls.ts";
 import { openPage, type PageParts } from "./compose-page.ts";
 import type { ReadyBooth, RefusedBooth, UsableConfig } from "./config/usable.ts";
 import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
+import { counterOffsets, entriesOf, seqOfEntry } from "./core/derive/entries.ts";
 import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
 import { budgetOf } from "./core/storage.ts";
@@ -32,10 +36,11 @@ import { createLogger } from "./platform/logger.ts";
 import { rememberingLog } from "./platform/log-ring.ts";
 import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
-import { firstKey, ownFile } from "./platform/secrets.ts";
-import type { Logger } from "./ports.ts";
+import { openSealer } from "./platform/seal.ts";
+import { openSecrets, ownFile } from "./platform/secrets.ts";
+import type { Clock, Logger } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
-import { lockFolder } from "./store/lock.ts";
+import { recordHash } from "./wire/hash.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
 import { openStoreThread } from "./store/thread.ts";
@@ -52,7 +57,26 @@ const STATE_VIEW: AgentParts["view"] = {
   parametersIn: (state) => (state as DeriveState).parameters,
   now: (state, at) => correctedNow(state as DeriveState | undefined, at),
   syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
+  entriesOf: (state, at) => entriesOf(state as DeriveState, correctedNow(state as DeriveState, at)),
+  seqOfEntry: (state, id) => seqOfEntry(state as DeriveState, id),
+  counterOffsets: (state) => counterOffsets(state as DeriveState),
 };
+
+function linksOf({
+  clock,
+  log,
+  dir,
+  keeperOf,
+}: Pick<Links, "log" | "keeperOf"> & { clock: Clock; dir: string }): Links {
+  const wall = (): EpochMs => clock.wall();
+  return {
+    modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
+    keeperOf,
+    pki: opcuaPki({ dir: join(dir, "opcua"), wall, log }),
+    wall,
+    log,
+  };
+}
 
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
 export async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Promise<void> {
@@ -61,23 +85,17 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
   const notify = systemdNotify(io.environment);
   const service_time = createServiceTime();
-  const ca = config.service.ca_file === undefined ? {} : { ca: readFileSync(config.service.ca_file, "utf8") };
-  const http = createHttpClient({ baseUrl: config.service.url, ...ca });
-  const mqtt = createMqttLink({ clock, service_time, log, agentVersion: VERSION, ...ca, ...clientOf(config.service) });
-  const lock = lockFolder(config.data_dir);
-  const { store, identity, rebuilds } = openStoreThread({ dataDir: config.data_dir, budget: budgetOf(config.store) });
+  const { http, mqtt } = waysTo(config.service, { clock, service_time, log });
+  const standbyDir = join(config.runtime_dir, "standby");
+  const thread = openStoreThread({ dataDir: config.data_dir, standbyDir, budget: budgetOf(config.store) });
+  const { store, rebuilds } = thread;
+  const identity = patientIdentity({ identity: thread.identity, clock, log }, io.signal);
+  // The answer says that the folder is ours: only then may the tail be touched, which another agent may be writing.
+  const { gateway_id } = await identity.gateway();
   const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
   const tail = openTail(config.runtime_dir);
-  const { gateway_id } = await identity.gateway();
-  const key = firstKey(config.service, io.environment);
-  const wall = (): EpochMs => clock.wall();
-  const links: Links = {
-    modbus: modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() })),
-    keeperOf: await holeKeepers({ identity, log }, booths),
-    pki: opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log }),
-    wall,
-    log,
-  };
+  const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
+  const links = linksOf({ clock, log, dir: config.data_dir, keeperOf: await holeKeepers({ identity, log }, booths) });
   await loadDrivers(booths);
   const agent = await startAgent(
     {
@@ -97,8 +115,13 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
       backlog_rate: config.service.backlog_records_per_s ?? null,
       view: STATE_VIEW,
       wireName: wireNameOf,
-      secrets: { firstKey: () => key },
-      api: createServiceApi({ http, clock, random, service_time, agentVersion: VERSION, hardwareId: gateway_id }),
+      makeHash: recordHash,
+      secrets,
+      sealer,
+      api: createServiceApi({
+        ...{ http, clock, random, service_time, sealer },
+        ...{ agentVersion: VERSION, hardwareId: gateway_id },
+      }),
       link: mqtt,
       booths: booths.map((booth) => setupOf(booth, links)),
       certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
@@ -108,7 +131,13 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
   );
   try {
     const socket = join(io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir, SOCKET_NAME);
-    const more = { reports: (request: ReportRequest) => reports.ask(request), rebuilds, log: lines };
+    const key = async () => (await identity.gateway()).credential ?? firstKeyOf({ identity, secrets, sealer });
+    const more = {
+      reports: (request: ReportRequest) => reports.ask(request),
+      rebuilds,
+      log: lines,
+      fields: createBoothFields({ http, clock, key }),
+    };
     await serveUntilFinished(agent, { socket, config, clock, log, more });
   } finally {
     notify.stopping();
@@ -116,8 +145,16 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
     await reports.close();
     await store.close();
     tail.close();
-    lock.release();
   }
+}
+
+/** The service by HTTP and by its broker. Throws where a file of certificates or keys can't be used. */
+function waysTo(service: ServiceConfig, parts: Omit<MqttLinkParts, "agentVersion">) {
+  const ca = service.ca_file === undefined ? {} : { ca: readFileSync(service.ca_file, "utf8") };
+  return {
+    http: createHttpClient({ baseUrl: service.url, ...ca }),
+    mqtt: createMqttLink({ ...parts, agentVersion: VERSION, ...ca, ...clientOf(service) }),
+  };
 }
 
 /** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */

@@ -4,13 +4,15 @@
  */
 import type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount, Refusal, Terms } from "./core/types/delivery.ts";
 import type { StageSpan } from "./core/derive/tail.ts";
+import type { EntryAnswer, FilterChange } from "./core/types/entry.ts";
+import type { HeardCommand, UpMessage } from "./core/types/command.ts";
 import type { ServiceLinkError } from "./core/service-link-error.ts";
-import type { Fact, LogRecord, Placed, Stored } from "./core/types/record.ts";
+import type { Fact, LogRecord, Placed, Stored, StreamRecord } from "./core/types/record.ts";
 import type { BoothCounts, LiveReading } from "./core/types/live.ts";
 import type { RebuildProgress } from "./core/types/rebuild.ts";
-import type { Confirmation, Leaving } from "./core/types/provisioning.ts";
+import type { BindingChange, Confirmation, Leaving } from "./core/types/provisioning.ts";
 import type { AgentStatus, BacklogStatus, RefusedRecords, StorageStatus } from "./core/types/status.ts";
-import type { Claim, Reported, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
+import type { Claim, SealedSecret, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
 import type { Sample } from "./core/types/sample.ts";
 import type { TakenEntry } from "./core/types/taken.ts";
 import type { BoothId, BootId, EpochMs, Milliseconds, Seq, Serial, StreamId, TakeNumber } from "./core/types/units.ts";
@@ -55,6 +57,16 @@ export interface Logger {
 export interface Secrets {
   /** The key that a first claim is made with; null where none was given. */
   firstKey(): string | null;
+  /** The gateway has a key of its own now. Returns what somebody has to do by hand for that; null: nothing, it is gone. */
+  wipeFirstKey(): string | null;
+}
+
+/** Keeps secrets of others on this machine's disk. */
+export interface Sealer {
+  /** Another text each time. Never log what goes in. */
+  seal(plain: string): SealedSecret;
+  /** null: it wasn't sealed here, or is damaged. */
+  open(secret: SealedSecret): string | null;
 }
 
 /** Tells the service manager: ready, alive, what we are doing, stopping. */
@@ -214,6 +226,12 @@ export interface Identity {
   /** What drivers learned of the booth's device, as they wrote it; undefined: nothing yet. Losing it costs a request or two. */
   learned(booth: BoothId): Promise<unknown>;
   setLearned(booth: BoothId, what: unknown): Promise<void>;
+  /** Small things that outlive the process, each under a name; undefined: nothing yet. */
+  kept(name: string): Promise<unknown>;
+  /** One transaction, durable and copied when it resolves. */
+  keep(name: string, what: unknown): Promise<void>;
+  /** Another credential takes the present one's place, and what is kept under the name changes with it, or neither does. */
+  promote(credential: string, name: string, what: unknown): Promise<void>;
 }
 
 /** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
@@ -221,21 +239,17 @@ export interface ServiceApi {
   lookUp(key: string, serial: string): Promise<ServiceAnswer<ServiceRecord>>;
   /** Safe to repeat with the same claim id, after whatever. */
   claim(key: string, claim: Claim): Promise<ServiceAnswer<ServiceRecord>>;
-  update(
-    key: string,
-    serial: string,
-    change: {
-      readonly gateway_id: string;
-      readonly generation: number;
-      readonly complete: boolean;
-      readonly reported?: Reported;
-      /** Ends the binding. */
-      readonly leaving?: Pick<Leaving, "to" | "reason">;
-    },
-  ): Promise<ServiceAnswer<ServiceRecord>>;
+  update(key: string, serial: string, change: BindingChange): Promise<ServiceAnswer<ServiceRecord>>;
 }
 
 export type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount, Refusal, Terms } from "./core/types/delivery.ts";
+
+/** The hash of consecutive records, as acks and digests carry it, made as they are read. */
+export interface RecordHash {
+  add(records: readonly StreamRecord[]): void;
+  /** Lower-case hex. Ends it. */
+  hex(): string;
+}
 
 /** One connected session. It never reconnects by itself; when `closed` resolves, it is over. */
 export interface LinkSession {
@@ -249,6 +263,10 @@ export interface LinkSession {
   send(stream: StreamId, generation: number, records: readonly Placed[]): Promise<BatchOutcome>;
   /** Batches that the service lets be under way. */
   window(): number;
+  /** Gives each command of the service to `take`, those first that came before. To be called once. */
+  commands(take: (heard: HeardCommand) => void): void;
+  /** Resolves once the broker has it; rejects with the session's end. */
+  say(message: UpMessage): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -265,10 +283,16 @@ export interface AgentControl {
   counts(): readonly BoothCounts[];
   /** A serial number as typed and normalised; confirmed where somebody vouches for it at once. Rejects for an unknown booth. */
   enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
+  /** The key that a first claim is made with, typed on the spot: kept sealed until the gateway has its own. */
+  giveKey(key: string): Promise<void>;
   /** The confirm card was compared. Rejects for an unknown booth. */
   confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
   /** What waits for the service, by booth. */
   backlog(): Promise<readonly BacklogStatus[]>;
   /** Gives the booth up, once what was recorded so far is delivered; at once where the serial was wrong. Rejects for an unknown booth. */
   leave(booth: BoothId, leaving: Pick<Leaving, "to" | "reason">): Promise<void>;
+  /** A filter was changed, somebody says. Idempotent by the change's id. Rejects for an unknown booth, and when the agent stops. */
+  changeFilter(booth: BoothId, change: FilterChange): Promise<EntryAnswer>;
+  /** Withdraws an entry, within 24 h. Idempotent. Rejects as changeFilter does. */
+  undoFilter(booth: BoothId, entry: Pick<FilterChange, "id" | "by">): Promise<EntryAnswer>;
 }

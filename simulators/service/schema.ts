@@ -120,4 +120,16 @@ CREATE TABLE facility_hours_before (
   facility_id TEXT NOT NULL REFERENCES facilities(id), until INTEGER NOT NULL, tz TEXT NOT NULL, working_hours TEXT NOT NULL,
   PRIMARY KEY (facility_id, until)) WITHOUT ROWID;
 `,
+  `
+CREATE TABLE backfills (
+  command_id TEXT NOT NULL REFERENCES commands(id), stream_no INTEGER NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL,
+  PRIMARY KEY (command_id, stream_no, from_seq)) WITHOUT ROWID;
+CREATE INDEX backfills_of_a_stream ON backfills (stream_no, from_seq);
+CREATE TABLE replaced_records (
+  id INTEGER PRIMARY KEY, command_id TEXT NOT NULL, stream_no INTEGER NOT NULL, seq INTEGER NOT NULL, line TEXT NOT NULL, replaced_at INTEGER NOT NULL);
+CREATE TABLE digests (
+  gateway_id TEXT NOT NULL, digest_id TEXT NOT NULL, stream_id TEXT NOT NULL, compared INTEGER NOT NULL, differing INTEGER NOT NULL,
+  command_id TEXT NOT NULL, received_at INTEGER NOT NULL, PRIMARY KEY (gateway_id, digest_id)) WITHOUT ROWID;
+CREATE INDEX commands_of_a_gateway ON commands (gateway_id, state);
+`,
 ];

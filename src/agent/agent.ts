@@ -1,19 +1,32 @@
-import { serialTagOf } from "../core/plc-identity.ts";
 import type { KnownCertificate } from "../core/certificates.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { BoothCounts } from "../core/types/live.ts";
 import type { DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
-import type { AgentControl, Notify, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
+import type {
+  AgentControl,
+  LinkSession,
+  Notify,
+  RecordHash,
+  Sealer,
+  Secrets,
+  ServiceApi,
+  ServiceLink,
+} from "../ports.ts";
+import { carryOut } from "./commands/carry-out.ts";
+import { configLoop } from "./commands/config-changed.ts";
+import { createDesk, type CommandDesk } from "./commands/desk.ts";
+import { createRotation, type KeyRotation } from "./commands/rotation.ts";
 import { backlogOf } from "./backlog.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
 import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
-import type { LinkBoothParts } from "./link-parts.ts";
-import { linkLoop } from "./link-loop.ts";
+import { giveFirstKey } from "./first-key.ts";
+import { changeFilter, undoFilter, type EntryParts } from "./filter-entries.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
+import { pollLoops } from "./poll-loops.ts";
 import { createPulse } from "./pulse.ts";
 import { reportLoop } from "./report-loop.ts";
 import { statusOf } from "./status.ts";
@@ -34,10 +47,12 @@ export interface AgentParts extends Omit<BoothParts, "news" | "pulse"> {
   readonly api: ServiceApi;
   readonly link: ServiceLink;
   readonly secrets: Secrets;
+  readonly sealer: Sealer;
   readonly notify: Notify;
   /** What the cloud side hears of the service's clock. */
   readonly service_time: HeardTime;
   readonly wireName: (mode: Mode) => string;
+  readonly makeHash: () => RecordHash;
 }
 
 export interface Agent extends AgentControl {
@@ -68,23 +83,17 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     return applyEvent(provisioning(find(booth)), { kind: "renamed", name });
   };
   const find = (id: BoothId): Booth => boothIn(booths, id);
-  for (const booth of booths) await preseed(provisioning(booth), booth);
+  const { desk, rotation } = commandsOf({ ...parts, service, news }, () => booths.map(provisioning));
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  const acquiring = [...Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id).values()].map((sharing) =>
-    linkLoop(
-      {
-        ...parts,
-        turned: pulse.loop(`poll of ${sharing.map(({ setup }) => setup.config.id).join(" and ")}`),
-        probe_ms: () => Math.max(...sharing.map(({ setup }) => setup.probe_ms?.() ?? 0)),
-        booths: sharing.map((booth) => onLink(booth, news)),
-      },
-      both,
-    ),
-  );
+  const acquiring = pollLoops({ ...parts, booths, news, pulse }, both);
   const delivering = [
-    syncLoop({ ...parts, service, booths: boards, rename, news, turned: pulse.loop("sync") }, both),
+    // Not waited for: a disk that refuses the row mustn't keep the polls back.
+    ...booths.map((booth) => preseed(provisioning(booth), booth)),
+    syncLoop({ ...parts, service, booths: boards, rename, news, desk, rotation, turned: pulse.loop("sync") }, both),
+    desk.run(both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
+    ...booths.map((booth) => configLoop(provisioning(booth), both)),
     ...booths.map((booth) =>
       reportLoop(
         {
@@ -108,6 +117,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   const statusNow = { ...parts, gateway_id, started_at, service, boards };
   return {
     ...controlOf(parts, (id) => provisioning(find(id))),
+    ...entriesOf(find, { ...parts, news, signal: both }),
     status: () => statusOf(statusNow),
     readings: (id) => find(id).watch.readings(parts.clock.mono()),
     counts: () => booths.map(countsOf),
@@ -118,8 +128,9 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
 
 function boothIn(booths: readonly Booth[], id: BoothId): Booth {
   const booth = booths.find(({ board }) => board.booth === id);
-  if (booth !== undefined) return booth;
-  throw new Error(`no booth ${id} is configured here: ${booths.map(({ board }) => board.booth).join(", ")}`);
+  if (booth === undefined)
+    throw new Error(`no booth ${id} is configured here: ${booths.map(({ board }) => board.booth).join(", ")}`);
+  return booth;
 }
 
 function countsOf({ board, watch }: Booth): BoothCounts {
@@ -127,11 +138,23 @@ function countsOf({ board, watch }: Booth): BoothCounts {
   return { booth: board.booth, ...watch.counts(), commits: board.commits, open_incidents };
 }
 
+/** The service's commands, and the key that it may have renewed. */
+function commandsOf(
+  parts: AgentParts & Pick<ProvisionParts, "service" | "news">,
+  booths: () => readonly ProvisionParts[],
+): { readonly desk: CommandDesk; readonly rotation: KeyRotation } {
+  const rotation = createRotation(parts, booths);
+  const session = (): LinkSession | null => desk.session();
+  const carry = carryOut({ ...parts, rotation, booths: booths(), session, backfilled: () => undefined });
+  const desk: CommandDesk = createDesk({ ...parts, carryOut: carry });
+  return { desk, rotation };
+}
+
 /** What people ask of a booth's provisioning enters as events. */
 function controlOf(
-  { random }: AgentParts,
+  parts: AgentParts,
   provisioning: (id: BoothId) => ProvisionParts,
-): Omit<AgentControl, "status" | "readings" | "counts" | "backlog"> {
+): Pick<AgentControl, "enterSerial" | "confirm" | "leave" | "giveKey"> {
   return {
     async enterSerial(id, serial, said) {
       const booth = provisioning(id);
@@ -141,13 +164,22 @@ function controlOf(
     async confirm(id, said) {
       const booth = provisioning(id);
       const confirmation = { ...said, plc_serial: booth.board.shows_serial };
-      await applyEvent(booth, { kind: "confirmed", confirmation, claim_id: random.uuid() });
+      await applyEvent(booth, { kind: "confirmed", confirmation, claim_id: parts.random.uuid() });
     },
+    giveKey: (key) => giveFirstKey(parts, key),
     async leave(id, leaving) {
       const booth = provisioning(id);
       const last_seq = booth.board.info.newest_seq;
       await applyEvent(booth, { kind: "leave", leaving: { ...leaving, last_seq } });
     },
+  };
+}
+
+/** What people say of a booth's filters goes into its log. */
+function entriesOf(find: (id: BoothId) => Booth, parts: EntryParts): Pick<AgentControl, "changeFilter" | "undoFilter"> {
+  return {
+    changeFilter: async (id, change) => changeFilter(find(id), change, parts),
+    undoFilter: async (id, entry) => undoFilter(find(id), entry, parts),
   };
 }
 
@@ -157,24 +189,6 @@ function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
     log.error({ event: "booth_disabled", booth, file, line, reason, advice }, text);
   }
   if (booths.length === 0) log.warn({ event: "no_booths" }, "no booth is left to run: nothing is read");
-}
-
-function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {
-  const { setup, board, intake, watch } = booth;
-  const serial = serialTagOf(setup.profile);
-  return {
-    ...setup,
-    ...(serial === null ? {} : { identity_group: serial.group }),
-    booth: setup.config.id,
-    groups: setup.parameters.groups,
-    intake,
-    watch,
-    status: () => board.plc,
-    setStatus: (status) => {
-      board.plc = status;
-      news.ring();
-    },
-  };
 }
 
 /** A serial in the configuration is the operator's word: it needs no further confirmation. A row that exists is left alone. */

@@ -1,3 +1,4 @@
+import type { CounterOffsets } from "../core/change-filter.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { LinkStatus, RefusedRecords, StorageStatus } from "../core/types/status.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
@@ -14,12 +15,18 @@ export interface BoothBoard {
   turn: Promise<void>;
   /** provision loop takes it back; whoever learns that the service's record of the booth has changed sets it. */
   look_again: boolean;
+  /** provision loop: the service's record offers a configuration of that revision, to be tried; null: none. */
+  offered_revision: number | null;
+  /** Settles when the configuration that was tried last has proved itself, or was given up. */
+  trial_turn: Promise<unknown>;
   /** sync loop: a session speaks for the booth, and acks may still come. */
   in_session: boolean;
   /** sync loop: what the service will never take */
   refused: RefusedRecords;
   /** link loop */
   plc: LinkStatus;
+  /** link loop: polls that the booth's own PLC answered since the agent's start */
+  answered: number;
   /** link loop: the serial number that the PLC shows */
   shows_serial: Serial | null;
   /** committer, and sync for acked_seq */
@@ -27,6 +34,8 @@ export interface BoothBoard {
   /** committer: the fold's state and what it says */
   state: unknown;
   summary: BoothSummary | null;
+  /** What filters' counters don't show; another object only when it changed. */
+  offsets: CounterOffsets;
   taken: number;
   /** Since the start. */
   commits: number;

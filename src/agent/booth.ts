@@ -1,6 +1,8 @@
 import type { BoothConfig } from "../core/types/config.ts";
+import type { FilterEntry } from "../core/types/entry.ts";
 import type { Parameters } from "../core/types/parameters.ts";
 import type { Profile } from "../core/types/profile.ts";
+import type { CounterOffsets } from "../core/change-filter.ts";
 import { clockText, startWatch, watchClock, type ClockReading, type ClockWatch } from "../core/clock-watch.ts";
 import { factText } from "../core/fact-text.ts";
 import { expectedSerial, serialTagOf } from "../core/plc-identity.ts";
@@ -9,7 +11,7 @@ import { withService } from "../core/service-parameters.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
 import type { ClockRecord, Fact } from "../core/types/record.ts";
-import type { BoothId, BootId, EpochMs, Milliseconds, Serial } from "../core/types/units.ts";
+import type { BoothId, BootId, EpochMs, Milliseconds, Seq, Serial } from "../core/types/units.ts";
 import type { TakenEntry } from "../core/types/taken.ts";
 import type { Clock, Driver, Identity, Logger, Random, Store, Tail } from "../ports.ts";
 import type { Bell } from "./bell.ts";
@@ -45,6 +47,12 @@ export interface StateView {
   syncedOffset(state: unknown, boot: BootId): Milliseconds | null;
   /** The parameters in force in the fold; null: none yet. */
   parametersIn(state: unknown): Parameters | null;
+  /** People's entries and what became of them. */
+  entriesOf(state: unknown, clock: Clock): readonly FilterEntry[];
+  /** Seq of an entry's record. */
+  seqOfEntry(state: unknown, id: string): Seq | undefined;
+  /** Minutes by which filters' usage exceeds what their counters show. */
+  counterOffsets(state: unknown): CounterOffsets;
 }
 
 export interface BoothParts {
@@ -69,6 +77,8 @@ export interface Booth {
   readonly watch: PollWatch;
   /** Logs the parameters now in force where they differ from the last logged ones. */
   logParameters(): void;
+  /** Those that are logged now. */
+  parameters(): Parameters;
   /** Logs what a look at the clocks brought. Returns it in words; null: nothing. */
   watchClock(reading: ClockReading): string | null;
   clockWatch(): ClockWatch;
@@ -102,6 +112,7 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
       tail,
       stream: info,
       parameters: parametersNow,
+      offsets: () => board.offsets,
       identity: serial === null ? null : { tag: serial.tag, expected, shown: (text) => (board.shows_serial = text) },
       taken,
       isFull: () => committer.isFull(),
@@ -119,7 +130,7 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
   logParameters();
   tellDamagedTail(tail, intake);
   const watch = createPollWatch(setup.profile);
-  return { setup, board, intake, committer, watch, logParameters, ...clock };
+  return { setup, board, intake, committer, watch, logParameters, parameters: parametersNow, ...clock };
 }
 
 async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoard> {
@@ -132,13 +143,17 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     row: { ...emptyRow(parts.clock.wall()), ...row },
     turn: Promise.resolve(),
     look_again: false,
+    offered_revision: null,
+    trial_turn: Promise.resolve(),
     in_session: false,
     refused: await parts.store.refused(info.stream),
     plc: linkDown(parts.clock.wall(), "not connected yet"),
+    answered: 0,
     shows_serial: null,
     info,
     state: await parts.store.state(info.stream),
     summary: null,
+    offsets: {},
     taken: 0,
     commits: 0,
     pending: 0,
@@ -175,6 +190,7 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
         };
         board.storage = result.storage;
         board.state = state;
+        board.offsets = kept(board.offsets, parts.view.counterOffsets(state));
         board.summary = parts.view.summaryOf(state, parts.view.now(state, clock));
         board.pending = committer.pending();
         board.commits += 1;
@@ -188,6 +204,11 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
     leftover,
   );
   return committer;
+}
+
+/** The object before where nothing changed, so that others see by it that nothing did. */
+function kept(before: CounterOffsets, after: CounterOffsets): CounterOffsets {
+  return JSON.stringify(before) === JSON.stringify(after) ? before : after;
 }
 
 /** Readings that were taken and are in no log: whoever looks at this time must know. */

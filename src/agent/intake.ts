@@ -1,4 +1,5 @@
-import { EMPTY_FILTER, filterChanges, logRules, type FilterState } from "../core/change-filter.ts";
+import { EMPTY_FILTER, filterChanges, logRules, type CounterOffsets, type FilterState } from "../core/change-filter.ts";
+import { modeBitsOf, withModes } from "../core/mode-bits.ts";
 import { NOTHING_ODD, oddEvents } from "../core/odd-samples.ts";
 import type { Parameters, TagRole } from "../core/types/parameters.ts";
 import type { EventRecord, LogRecord } from "../core/types/record.ts";
@@ -29,6 +30,8 @@ export interface IntakeParts {
   readonly tail: Tail;
   readonly stream: StreamInfo;
   readonly parameters: () => Parameters;
+  /** Another object only when another offset holds; absent: none ever does. */
+  readonly offsets?: () => CounterOffsets;
   /** Null: the PLC shows no serial number. */
   readonly identity: IdentityParts | null;
   /** While true nothing is taken: there is no place left for it. */
@@ -47,14 +50,16 @@ export interface Intake {
   unanswered(groups: readonly string[]): void;
   /** A record that is no poll; `make` gets boot, mono and at. */
   record(make: (when: Pick<LogRecord, "boot" | "mono" | "at">) => LogRecord): void;
+  /** What the next poll says of the tag is logged, whether it changed or not. */
+  logAnew(tag: TagName): void;
 }
 
 export function createIntake(parts: IntakeParts, lastTake: number): Intake {
   const { clock, tail, taken } = parts;
-  const stream = parts.stream.stream;
+  const { stream } = parts.stream;
   const filters = new Map<string, FilterState>();
   const silentSince = new Map<string, number>();
-  let rules = { of: parts.parameters(), tags: logRules(parts.parameters()) };
+  let rules = rulesOf(parts);
   let odd = NOTHING_ODD;
   let take = lastTake;
   const when = () => ({ boot: clock.boot, mono: clock.mono(), at: clock.wall() });
@@ -63,8 +68,7 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
     taken(entry, urgent);
   };
   const event = (value: EventRecord["value"], urgent: boolean): void => {
-    const record = { kind: "e", ...when(), tag: "", value, quality: "good" } as const;
-    hand({ kind: "record", take: ++take, stream, record }, urgent);
+    hand({ kind: "record", take: ++take, stream, record: eventOf(when(), value) }, urgent);
   };
   const unanswered = (groups: readonly string[]): void => {
     const { boot, mono, at } = when();
@@ -80,7 +84,8 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
   };
   const foreignIn = attribution(clock, parts.identity, (value) => event(value, true));
   return {
-    answered(group, samples) {
+    answered(group, read) {
+      const samples = withModes(read, rules.bits);
       const foreign = foreignIn(samples);
       if (foreign !== null) {
         unanswered([group]);
@@ -91,10 +96,8 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         filters.delete(group);
         return null;
       }
-      const now = when();
-      const { mono } = now;
-      const parameters = parts.parameters();
-      if (parameters !== rules.of) rules = { of: parameters, tags: logRules(parameters) };
+      const { mono, ...now } = when();
+      if (parts.parameters() !== rules.of || parts.offsets?.() !== rules.offsets) rules = rulesOf(parts);
       const before = filters.get(group) ?? EMPTY_FILTER;
       const { state, changes } = filterChanges(before, { mono, samples }, rules.tags);
       filters.set(group, state);
@@ -104,11 +107,12 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
         take: ++take,
         stream,
         ...now,
+        mono,
         group,
         answered: true,
         changes: changes.map(changeOf),
       };
-      hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(parameters.tags, tag)));
+      hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(rules.of.tags, tag)));
       const looked = oddEvents(odd, { mono, samples });
       odd = looked.state;
       for (const value of looked.events) event(value, false);
@@ -118,7 +122,21 @@ export function createIntake(parts: IntakeParts, lastTake: number): Intake {
     record(make) {
       hand({ kind: "record", take: ++take, stream, record: make(when()) }, true);
     },
+    logAnew: (tag) => forgetTag(filters, tag),
   };
+}
+
+function eventOf(when: Pick<LogRecord, "boot" | "mono" | "at">, value: EventRecord["value"]): EventRecord {
+  return { kind: "e", ...when, tag: "", value, quality: "good" };
+}
+
+function forgetTag(filters: Map<string, FilterState>, tag: TagName): void {
+  for (const [group, logged] of filters) filters.set(group, new Map([...logged].filter(([name]) => name !== tag)));
+}
+
+function rulesOf(parts: Pick<IntakeParts, "parameters" | "offsets">) {
+  const [of, offsets] = [parts.parameters(), parts.offsets?.()];
+  return { of, offsets, tags: logRules(of, offsets), bits: modeBitsOf(of.tags) };
 }
 
 function changeOf({ tag, value, quality, source_at }: Sample): TakenChange {

@@ -17,7 +17,7 @@ export interface LinkBoothParts {
   readonly address: string;
   readonly groups: Parameters["groups"];
   readonly makeDriver: () => Driver;
-  readonly intake: Intake;
+  readonly intake: Omit<Intake, "logAnew">;
   /** The group that shows which PLC this is: the first to be read on every connection. */
   readonly identity_group?: string;
   readonly status: () => LinkStatus;

@@ -9,8 +9,11 @@ import {
   type ProvisioningEvent,
 } from "../core/provisioning.ts";
 import type { Milliseconds } from "../core/types/units.ts";
+import { offeredRevision } from "../core/config-trial.ts";
+import type { ServiceRecord } from "../core/types/service.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
-import type { Clock, Identity, Logger, Random, Secrets, ServiceApi, Store } from "../ports.ts";
+import { firstKeyOf, wipeFirstKey } from "./first-key.ts";
+import type { Clock, Identity, Logger, Random, Sealer, Secrets, ServiceApi, Store } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
 import type { BoothBoard, ServiceBoard } from "./board.ts";
 
@@ -29,6 +32,7 @@ export interface ProvisionParts {
   readonly log: Logger;
   readonly identity: Identity;
   readonly secrets: Secrets;
+  readonly sealer: Sealer;
   readonly api: ServiceApi;
   readonly service: ServiceBoard;
   readonly board: BoothBoard;
@@ -36,6 +40,10 @@ export interface ProvisionParts {
   readonly others: readonly BoothBoard[];
   readonly store: Store;
   readonly news: Bell;
+}
+
+export function newCredential(random: Random): string {
+  return Buffer.from(random.bytes(CREDENTIAL_BYTES)).toString("base64url");
 }
 
 /** Drives one booth's provisioning: looks at the row, takes the one step it asks for, stores what came of it. */
@@ -112,12 +120,21 @@ async function applyInTurn(parts: ProvisionParts, event: ProvisioningEvent): Pro
   const { board, clock, random } = parts;
   const { gateway_id } = await parts.identity.gateway();
   const before = board.row;
+  if (event.kind === "record_seen") offer(parts, event.record);
   const row = transition(before, event, { now: clock.wall(), gateway_id, random: () => random.next() });
   if (row === before) return;
   await parts.identity.setProvisioning(board.booth, row);
   board.row = row;
   tell(parts, before, row);
   parts.news.ring();
+}
+
+/** A changed configuration is tried before it counts, whichever answer brought it. */
+function offer({ board, news }: ProvisionParts, record: ServiceRecord): void {
+  const offered = isBound(board.row) ? offeredRevision(board.row, record) : null;
+  if (offered === null || offered === board.offered_revision) return;
+  board.offered_revision = offered;
+  news.ring();
 }
 
 function tell(parts: ProvisionParts, before: ProvisioningRow, row: ProvisioningRow): void {
@@ -149,9 +166,9 @@ async function waitOrChange(parts: ProvisionParts, row: ProvisioningRow, signal:
 }
 
 /** The gateway's own credential where the service knows it already, else the first key. */
-async function keyFor(parts: ProvisionParts): Promise<string> {
+export async function keyFor(parts: ProvisionParts): Promise<string> {
   const { credential } = await parts.identity.gateway();
-  const first = parts.secrets.firstKey();
+  const first = await firstKeyOf(parts);
   // A service without generations gives the gateway no key of its own: the given one stays.
   const isOwn = isBound(parts.board.row) && !isPlain(parts.board.row);
   return isOwn || first === null ? (credential ?? "") : first;
@@ -167,7 +184,7 @@ async function claim(parts: ProvisionParts): Promise<void> {
   const { row, info } = parts.board;
   const { gateway_id, credential } = await parts.identity.gateway();
   if (credential === null) {
-    await parts.identity.setCredential(Buffer.from(parts.random.bytes(CREDENTIAL_BYTES)).toString("base64url"));
+    await parts.identity.setCredential(newCredential(parts.random));
     return;
   }
   if (row.claim === null || row.confirmed === null) throw new Error("a claim without id or confirmation");
@@ -213,17 +230,31 @@ async function leave(parts: ProvisionParts, signal: AbortSignal): Promise<void> 
   const from_seq = isWrong ? info.oldest_seq : info.acked_seq + 1;
   const name = { from_seq, stream: info.stream, id: parts.random.uuid() };
   await applyEvent(parts, { kind: "left", answer, name });
-  if ([board, ...parts.others].every((one) => one.row.generation === null)) await parts.identity.setCredential(null);
+  const isLast = [board, ...parts.others].every((one) => one.row.generation === null);
+  // A booth that is to be bound next is claimed with the gateway's own key: there may be no other any more.
+  if (isLast && leaving.then === undefined) await parts.identity.setCredential(null);
 }
 
 /** Active only when the session is up, a batch has been acked, and the service names us. */
 async function verify(parts: ProvisionParts, lasted_ms: Milliseconds, signal: AbortSignal): Promise<void> {
   const missing = await missingFor(parts);
-  if (missing === "") return applyEvent(parts, { kind: "verified" });
+  if (missing === "") {
+    await applyEvent(parts, { kind: "verified" });
+    await letFirstKeyGo(parts);
+    return;
+  }
   if (lasted_ms > VERIFY_WITHIN_MS) {
     return applyEvent(parts, { kind: "not_verified", reason: `not verified within 15 min: ${missing}` });
   }
   return parts.news.wait(signal, VERIFY_EVERY_MS);
+}
+
+/** Bound, the gateway has a key of its own, which opens further booths of the account too. */
+async function letFirstKeyGo(parts: ProvisionParts): Promise<void> {
+  const { board, log } = parts;
+  if (board.row.state !== "active" || isPlain(board.row)) return;
+  const byHand = await wipeFirstKey(parts);
+  if (byHand !== null) log.warn({ event: "first_key_left", booth: board.booth }, byHand);
 }
 
 /** A service without generations can only say that the record is complete. */

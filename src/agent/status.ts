@@ -77,7 +77,7 @@ function boothStatusOf(board: BoothBoard, { view, clock, broker_url }: StatusPar
     plc: { ...board.plc, address: board.address, shows_serial: board.shows_serial },
     time,
     tz: (board.state === undefined ? null : view.parametersIn(board.state)?.tz) ?? "UTC",
-    now: board.state === undefined ? null : view.summaryOf(board.state, time),
+    now: summaryNow(board, view, time),
     log: {
       taken: board.taken,
       newest_seq: info.newest_seq,
@@ -90,4 +90,14 @@ function boothStatusOf(board: BoothBoard, { view, clock, broker_url }: StatusPar
       storage: board.storage,
     },
   };
+}
+
+/**
+ * What the fold says now. Between two commits polls go on that it hasn't seen yet; as a change of mode is committed at once,
+ * none of them brought one, and what the last commit said still holds.
+ */
+function summaryNow(board: BoothBoard, view: StateView, time: EpochMs): BoothStatus["now"] {
+  const isRead = board.plc.kind === "up" && board.pending > 0;
+  if (isRead && board.summary !== null) return board.summary;
+  return board.state === undefined ? null : view.summaryOf(board.state, time);
 }

@@ -9,25 +9,28 @@ import type {
   LinkAccount,
   LinkSession,
   Random,
+  Sealer,
   Refusal,
   Secrets,
-  ServiceLink,
   Store,
   StreamInfo,
 } from "../ports.ts";
 import { isOver, type Bell } from "./bell.ts";
 import type { BoothBoard } from "./board.ts";
+import type { CommandDesk } from "./commands/desk.ts";
+import { connectWithKey, type ConnectParts } from "./connect.ts";
+import { firstKeyOf } from "./first-key.ts";
 import { heartbeatOf, helloOf } from "./hello.ts";
 import { TURN_MS, type Turned } from "./pulse.ts";
 import { pump } from "./pump.ts";
 import { serviceIsDown, serviceIsUp, type ServiceNews } from "./service-news.ts";
 
-export interface SyncParts extends ServiceNews {
+export interface SyncParts extends ServiceNews, ConnectParts {
   readonly random: Random;
   readonly store: Store;
   readonly identity: Identity;
-  readonly link: ServiceLink;
   readonly secrets: Secrets;
+  readonly sealer: Sealer;
   readonly booths: readonly BoothBoard[];
   readonly heartbeat_interval_ms: Milliseconds;
   /** Where the service's record names no broker. */
@@ -36,6 +39,8 @@ export interface SyncParts extends ServiceNews {
   readonly backlog_rate: number | null;
   /** The service holds other records than ours from that seq on: the log goes on under another name there. */
   readonly rename: (board: BoothBoard, from: Seq) => Promise<void>;
+  /** Takes the service's commands, and answers them, while a session stands. */
+  readonly desk: Pick<CommandDesk, "setSession">;
   /** Rings after each commit, each provisioning step, each change of a link. */
   readonly news: Bell;
   /** Absent: nobody watches over the loop. */
@@ -92,7 +97,7 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, tries: Tries): 
     return parts.news.wait(signal);
   }
   const started = parts.clock.mono();
-  const session = await parts.link.connect(account, signal);
+  const session = await connectWithKey(parts, account, signal);
   tries.began = parts.clock.mono();
   try {
     const booths = spokenFor(parts);
@@ -101,12 +106,14 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, tries: Tries): 
       await renewName(parts, board);
     }
     await session.hello(booths.map(helloOf));
+    parts.desk.setSession(session);
     serviceIsUp(parts, { url: session.url, took_ms: tries.began - started });
     const proven = (): void => {
       tries.proven = true;
     };
     await runSession(parts, { session, booths, proven }, signal);
   } finally {
+    parts.desk.setSession(null);
     await session.close();
     for (const board of parts.booths) board.in_session = false;
     parts.news.ring();
@@ -255,7 +262,7 @@ async function untilBindingsChange(
       )
       .join();
   const before = keyOf(booths);
-  while (keyOf(spokenFor(parts)) === before) await parts.news.wait(signal);
+  while (keyOf(spokenFor(parts)) === before && parts.rotation.candidate() === null) await parts.news.wait(signal);
 }
 
 /** A service without generations, and no broker: nobody will ever ask for the readings, so they go by age as if they had been. */
@@ -272,7 +279,7 @@ async function accountOf(parts: SyncParts): Promise<LinkAccount | null> {
   const mqtt = bound.row.record?.mqtt;
   const own = await parts.identity.gateway();
   const { gateway_id } = own;
-  const credential = isPlain(bound.row) ? parts.secrets.firstKey() : own.credential;
+  const credential = isPlain(bound.row) ? await firstKeyOf(parts) : own.credential;
   const url = mqtt?.url ?? parts.broker_url;
   if (url === null || credential === null) return null;
   return {

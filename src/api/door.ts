@@ -1,8 +1,9 @@
 import { hostname, networkInterfaces } from "node:os";
+import type { PageState } from "../core/types/page.ts";
 import type { AgentControl } from "../ports.ts";
 import { createDesk } from "./desk.ts";
 import { serveLan, serveLoopback, type Listener } from "./server.ts";
-import type { MoreServices, PageDoor, PageState, Services } from "./services.ts";
+import type { MoreServices, PageDoor, Services } from "./services.ts";
 
 /** The box's own certificate for its page. */
 export interface PageCertificate {
@@ -95,7 +96,7 @@ export async function openDoor(
 
 function lanState({ listener, fingerprint, until }: Lan, now: number): NonNullable<PageState["lan"]> {
   const urls = addresses().map((address) => `https://${address}:${listener.port.toString()}`);
-  return { urls, fingerprint, for_ms: Math.max(0, until - now) };
+  return { urls, port: listener.port, fingerprint, for_ms: Math.max(0, until - now) };
 }
 
 /** Of IPv4: what people can type. */

@@ -2,11 +2,13 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { methodsOf, operationOf } from "../wire/operations.ts";
 import { refusalOf, type Way } from "./access.ts";
 import { readBody, send, sendFailure, TOO_LARGE } from "./answer.ts";
+import { routeFields } from "./fields-route.ts";
 import { routeHelp } from "./help-route.ts";
 import type { LiveFeed } from "./live.ts";
 import { routeLook } from "./look-route.ts";
 import { isPageFile, PAGE_HEADERS, sendPageFile } from "./page-files.ts";
 import { routePage } from "./page-route.ts";
+import { routeFilters } from "./filter-routes.ts";
 import { routeRebuild } from "./rebuild-route.ts";
 import { sendReport } from "./report-route.ts";
 import { routeOf, type LocalAnswer } from "./routes.ts";
@@ -103,7 +105,9 @@ async function outcomeOf({ request, services, entrance }: Call, url: URL, method
   if (body === null) return TOO_LARGE;
   const { pathname: path, searchParams } = url;
   const call = { method, path, body };
+  if (path.startsWith("/filters/")) return routeFilters(call, services.control);
   if (path === "/rebuild") return routeRebuild(call, searchParams, services);
+  if (path === "/booth_fields") return routeFields(call, searchParams, services);
   // Who may open the door decides who gets the PIN.
   if (path === "/page" && entrance.way === "socket") return routePage(call, services);
   if (method === "POST" && path === "/api/authenticate") return routeSession(call, services);

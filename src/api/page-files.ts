@@ -7,16 +7,15 @@ import { gzip } from "node:zlib";
 const FOLDER = new URL("./page/", import.meta.url);
 const JS = "text/javascript; charset=utf-8";
 
+const SCRIPTS =
+  "main api dom texts format session strip now days day-figures day-part filters setup binding steps size health";
+
 /** By path: file and type. Nothing else is ever read for a request. */
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/": ["index.html", "text/html; charset=utf-8"],
   "/page.css": ["page.css", "text/css; charset=utf-8"],
   "/icon.svg": ["icon.svg", "image/svg+xml"],
-  ...Object.fromEntries(
-    ["main", "api", "dom", "texts", "now", "days", "filters", "setup", "health", "strip", "session", "format"].map(
-      (name) => [`/${name}.js`, [`${name}.js`, JS]],
-    ),
-  ),
+  ...Object.fromEntries(SCRIPTS.split(" ").map((name) => [`/${name}.js`, [`${name}.js`, JS]])),
 };
 
 /** Scripts, styles and data from this box alone; nothing inline, no frames, no forms that lead elsewhere. */

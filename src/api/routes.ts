@@ -52,6 +52,7 @@ async function enterSerial(text: string, control: AgentControl): Promise<LocalAn
       },
     };
   }
+  if (parsed.data.api_key !== undefined) await control.giveKey(parsed.data.api_key);
   await control.enterSerial(booth, serial, parsed.data.confirm ?? null);
   return { status: 202, body: recordOf(control, booth) };
 }

@@ -1,3 +1,6 @@
+import type { PageState } from "../core/types/page.ts";
+import type { ServiceAnswer } from "../core/types/service.ts";
+import type { BoothFieldValues } from "../wire/booth-fields.ts";
 import type { AgentControl, Rebuilds } from "../ports.ts";
 import type { Desk } from "./desk.ts";
 import type { AskReport } from "./report-route.ts";
@@ -15,22 +18,10 @@ export interface HelpBox {
   store(report: string): Promise<string>;
 }
 
-/** What is known of the page's listeners. */
-export interface PageState {
-  /** On this machine; null: it couldn't be opened, `trouble` says why. */
-  readonly url: string | null;
-  readonly trouble: string;
-  /** On the network, while it is open there. */
-  readonly lan: LanState | null;
-  /** How long the PIN in force still holds; null: there is none. */
-  readonly pin_for_ms: number | null;
-}
-
-export interface LanState {
-  readonly urls: readonly string[];
-  /** SHA-256 of the certificate that browsers are shown, in pairs. */
-  readonly fingerprint: string;
-  readonly for_ms: number;
+/** Size and brand of a booth at the service. Never rejects for what the service does. */
+export interface BoothFieldsDesk {
+  read(booth_id: string): Promise<ServiceAnswer<BoothFieldValues>>;
+  write(booth_id: string, fields: Readonly<Record<string, string>>): Promise<ServiceAnswer<BoothFieldValues>>;
 }
 
 /** Opens and closes what people outside of the socket's group may use. */
@@ -53,6 +44,7 @@ export interface MoreServices {
   readonly desk?: Desk;
   readonly door?: PageDoor;
   readonly help?: HelpBox;
+  readonly fields?: BoothFieldsDesk;
   /** Newest last. */
   readonly log?: () => readonly LogLine[];
 }

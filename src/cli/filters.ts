@@ -1,4 +1,5 @@
-import { EXIT, type Run } from "./command.ts";
+import { CommandError, EXIT, type Run } from "./command.ts";
+import { filtersChanged } from "./filters-changed.ts";
 import { print } from "./print.ts";
 import { askReport, reportQuery, tableText } from "./report-options.ts";
 
@@ -23,7 +24,13 @@ interface Removed {
 }
 
 /** `booth-gateway filters`: what is in, and what was taken out. */
-export const filtersCommand: Run = async ({ values, io }) => {
+export const filtersCommand: Run = async (call) => {
+  const { values, operands, io } = call;
+  const [action, filter] = operands;
+  if (action !== undefined && filter === undefined) {
+    throw new CommandError("name the filter that was changed: intake, pre or exhaust", EXIT.usage);
+  }
+  if (filter !== undefined) return filtersChanged(call, filter);
   const query = reportQuery(values);
   const ask = { values, io };
   const { data } = await askReport<Maintenances>(ask, "filter_maintenances", query);

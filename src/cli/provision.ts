@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { normaliseSerial } from "../core/serial.ts";
 import type { BoothStatus } from "../core/types/status.ts";
@@ -27,12 +28,10 @@ export const provisionCommand: Run = async ({ values, operands, io }) => {
   const by = typeof values["by"] === "string" ? values["by"] : (io.environment["USER"] ?? "technician");
   const replace = values["replace"] === true;
   const confirm = values["yes"] === true ? { confirm: { by, note: "confirmed by --yes", replace } } : {};
-  await askAgent(socket, {
-    method: "POST",
-    path: "/api/booths_provisioning",
-    body: { serial_number: serial, ...booth, ...confirm },
-  });
-  const last = await follow({ socket, booth: booth.booth, by, replace, quiet: values["json"] === true }, io);
+  const entry: Entry = { socket, body: { serial_number: serial, ...booth, ...confirm } };
+  await enter(entry, keyFrom(values["key-file"]));
+  const following = { socket, booth: booth.booth, by, replace, quiet: values["json"] === true };
+  const last = await followWithKey(entry, io, following);
   const isDone = last.provisioning.state === "active" || last.provisioning.state === "queued";
   const shown = last.plc.shows_serial;
   if (isDone && shown !== null && shown !== last.serial) {
@@ -41,6 +40,38 @@ export const provisionCommand: Run = async ({ values, operands, io }) => {
   if (values["json"] === true) io.out(`${JSON.stringify(last, null, 2)}\n`);
   return isDone ? EXIT.ok : EXIT.failed;
 };
+
+interface Entry {
+  readonly socket: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+async function enter({ socket, body }: Entry, api_key: string | null): Promise<void> {
+  const whole = api_key === null ? body : { ...body, api_key };
+  await askAgent(socket, { method: "POST", path: "/api/booths_provisioning", body: whole });
+}
+
+/** Never from the command line itself, where every user of the machine reads it. */
+function keyFrom(file: string | boolean | undefined): string | null {
+  if (typeof file !== "string") return null;
+  try {
+    const key = readFileSync(file === "-" ? 0 : file, "utf8").trim();
+    if (key !== "") return key;
+  } catch (error) {
+    throw new CommandError(`${file} can't be read`, EXIT.usage, error);
+  }
+  throw new CommandError(`${file} is empty: put the API key into it`, EXIT.usage);
+}
+
+/** Where the service refuses the key, or there is none, a technician may type one, once. */
+async function followWithKey(entry: Entry, io: Io, following: Following): Promise<BoothStatus> {
+  const first = await follow(following, io);
+  if (first.provisioning.state !== "denied" || following.quiet) return first;
+  const key = (await io.ask("API key that may provision booths of this account (empty: leave it): "))?.trim() ?? "";
+  if (key === "") return first;
+  await enter(entry, key);
+  return follow(following, io);
+}
 
 interface Following {
   readonly socket: string;

@@ -9,13 +9,13 @@ import { TRACE_VERSION, type TraceHeader, type TraceLine } from "../core/types/t
 import type { Milliseconds } from "../core/types/units.ts";
 import { askAgent, socketPath } from "./agent-client.ts";
 import { CommandError, EXIT, type Io, type Run, type Values } from "./command.ts";
+import { lengthOption } from "./length-option.ts";
 import { chosenBooth, unreachable, type ChosenBooth, type PlcTools } from "./plc-tools.ts";
 import { print } from "./print.ts";
 import { ONE_CONNECTION, RECORD_FOR } from "./table/plc.ts";
 import { recordSession, type RecordedCounts } from "./record-session.ts";
 
-const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1000, m: 60_000, h: 3_600_000 };
-const LONGEST_MS = 24 * 3_600_000;
+const LONGEST_H = 24;
 const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
 /** A small PLC frees a connection's place some time after its end. */
 const REOPEN_PAUSE_MS = 300;
@@ -23,7 +23,7 @@ const REOPEN_PAUSE_MS = 300;
 /** `booth-gateway record`: a session with the PLC as a file that `booth-sim replay` plays. */
 export function recordCommand(tools: PlcTools): Run {
   return async ({ values, io }) => {
-    const for_ms = timeOf(values["for"] ?? RECORD_FOR);
+    const for_ms = lengthOption({ for: RECORD_FOR, ...values }, "for", LONGEST_H) ?? 0;
     const { out } = values;
     if (typeof out !== "string") throw new CommandError("name the file with --out", EXIT.usage);
     const chosen = modbusBooth(chosenBooth(values));
@@ -122,13 +122,6 @@ async function agentRuns(values: Values, io: Io): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function timeOf(text: string | boolean): Milliseconds {
-  const [, digits, unit = ""] = /^(\d{1,6}(?:\.\d+)?)([smh])$/.exec(String(text)) ?? [];
-  const ms = Number(digits) * (UNITS_MS[unit] ?? NaN);
-  if (ms > 0 && ms <= LONGEST_MS) return ms;
-  throw new CommandError(`--for ${String(text)} is no time such as 90s, 10m or 2h, up to 24h`, EXIT.usage);
 }
 
 function countsText({ answers, silences, failures, trouble }: RecordedCounts): string {

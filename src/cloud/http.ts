@@ -1,6 +1,9 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { withPublicRoots } from "./tls.ts";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+
+/** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
+const { Agent: HttpAgent, request: httpRequest } = process.getBuiltinModule("node:http");
+const { Agent: HttpsAgent, request: httpsRequest } = process.getBuiltinModule("node:https");
 
 /** The whole exchange must be done within this. */
 const TOTAL_TIMEOUT_MS = 30_000;

@@ -6,7 +6,8 @@ import type { LinkAccount } from "../ports.ts";
 import { packetSizes } from "./packet-sizes.ts";
 import { withPublicRoots, type ClientCertificate } from "./tls.ts";
 
-const CONNECT_TIMEOUT_MS: Milliseconds = 10_000;
+/** From the first packet to the broker's answer, for the connection and then for the subscription. */
+export const CONNECT_TIMEOUT_MS: Milliseconds = 10_000;
 const KEEPALIVE_S = 30;
 /** Longer packets than this nobody has a reason to send us: acks and commands are far below. */
 const MAX_PACKET_BYTES = 128 * 1024;
@@ -137,7 +138,9 @@ async function dialOnce(
   });
   const isTooLong = packetSizes(MAX_PACKET_BYTES);
   client.stream.on("data", (chunk: Buffer) => {
-    if (isTooLong(chunk)) client.stream.destroy(new ServiceLinkError("protocol", "the broker sent a packet too long"));
+    if (!isTooLong(chunk)) return;
+    client.emit("error", new ServiceLinkError("protocol", "the broker sent a packet too long"));
+    client.stream.destroy();
   });
   const stop = (): void => void client.end(true);
   signal.addEventListener("abort", stop, { once: true });

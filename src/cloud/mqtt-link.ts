@@ -8,10 +8,11 @@ import type { KnownCertificate } from "../core/certificates.ts";
 import type { BatchOutcome, LinkAccount, LinkSession, Logger, ServiceLink } from "../ports.ts";
 import { batchOf, TOPICS } from "../wire/telemetry.ts";
 import type { AckedBatch } from "./ack-outcome.ts";
+import { commandSide } from "./commands.ts";
 import { certificateNews } from "./certificate-news.ts";
 import { exchange, parseAck, settle, type Waiting } from "./acks.ts";
 import { heartbeatText, helloText, type SayingParts } from "./messages.ts";
-import { createDialler, typedError, type Dialled, type MqttDialParts } from "./mqtt-connect.ts";
+import { CONNECT_TIMEOUT_MS, createDialler, typedError, type Dialled, type MqttDialParts } from "./mqtt-connect.ts";
 import { brokerRefusal, publishOnce } from "./mqtt-publish.ts";
 import { endOfCertificate, type ClientCertificate } from "./tls.ts";
 import { slots, turns } from "./turns.ts";
@@ -82,6 +83,8 @@ interface Living {
   readonly closed: Promise<ServiceLinkError>;
   window: number;
   over: ServiceLinkError | null;
+  /** Gets what comes on down/cmd. */
+  command: (payload: Buffer) => void;
 }
 
 async function sessionOf(
@@ -99,15 +102,23 @@ async function sessionOf(
     slot(() =>
       Promise.race([publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain }), ended]),
     );
-  await Promise.race([client.subscribeAsync(`${account.topic_prefix}/down/#`, { qos: 1 }), ended]).catch(
-    (error: unknown) => {
-      client.end(true);
-      throw notAllowed(error);
-    },
+  // Without a deadline a broker that never answers would keep the session open for ever, by its pings alone.
+  const late = delay(parts.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, undefined, { ref: false }).then(() =>
+    Promise.reject(new ServiceLinkError("unreachable", "the broker doesn't answer the subscription")),
   );
+  const commands = commandSide(publish);
+  living.command = (payload) => commands.came(payload);
+  const subscribed = client.subscribeAsync(`${account.topic_prefix}/down/#`, { qos: 1 });
+  await Promise.race([subscribed, late, ended]).catch((error: unknown) => {
+    client.end(true);
+    throw living.over ?? notAllowed(error);
+  });
+  late.catch(() => undefined);
   return {
     url,
     closed: living.closed,
+    commands: (take) => commands.commands(take),
+    say: (message) => commands.say(message),
     window: () => living.window,
     hello: (booths) => publish(TOPICS.hello, helloText(session, booths)),
     heartbeat(booths) {
@@ -137,7 +148,7 @@ function watchSession(parts: MqttLinkParts, { client, account }: Open): Living {
   const waiting = new Set<Waiting>();
   let resolveClosed: (reason: ServiceLinkError) => void = () => undefined;
   const closed = new Promise<ServiceLinkError>((resolve) => (resolveClosed = resolve));
-  const living: Living = { waiting, closed, window: 1, over: null };
+  const living: Living = { waiting, closed, window: 1, over: null, command: () => undefined };
   const end = (reason: ServiceLinkError): void => {
     living.over ??= reason;
     for (const entry of [...waiting]) entry.settle({ kind: "keep", reason: reason.message });
@@ -150,6 +161,7 @@ function watchSession(parts: MqttLinkParts, { client, account }: Open): Living {
     client.end(true);
   });
   client.on("message", (topic, payload) => {
+    if (topic === `${account.topic_prefix}/${TOPICS.command}`) living.command(payload);
     if (topic !== `${account.topic_prefix}/${TOPICS.ack}`) return;
     const ack = parseAck(payload);
     if (ack === null) return;

@@ -1,4 +1,5 @@
 import type { MqttClient } from "mqtt";
+import { ServiceLinkError } from "../core/service-link-error.ts";
 import type { BatchOutcome } from "../ports.ts";
 
 /** A publish that the broker doesn't confirm: the session is dead, whatever TCP says. */
@@ -13,10 +14,18 @@ export function publishOnce(
     const timer = setTimeout(() => reject(new Error("the broker doesn't confirm")), PUBLISH_DEADLINE_MS);
     client.publish(message.topic, message.payload, { qos: 1, retain: message.retain }, (error) => {
       clearTimeout(timer);
-      if (error) reject(error);
+      if (error) reject(refusalOf(error, message.topic));
       else resolve();
     });
   });
+}
+
+/** Reason code of a PUBACK where the broker doesn't allow the topic (MQTT 5, 3.4.2.1). */
+const NOT_AUTHORIZED = 135;
+
+function refusalOf(error: Error, topic: string): Error {
+  if (!("code" in error) || error.code !== NOT_AUTHORIZED) return error;
+  return new ServiceLinkError("not_allowed", `the broker doesn't let us publish on ${topic}`, error);
 }
 
 /** Reason codes of a PUBACK that are about the message itself: packet too large, payload format invalid (MQTT 5, 3.4.2.1). */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import pRetry from "p-retry";
-import type { Reported, ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
-import type { Clock, Random, ServiceApi, ServiceTime } from "../ports.ts";
+import type { Reported, SealedSecret, ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
+import type { Clock, Random, Sealer, ServiceApi, ServiceTime } from "../ports.ts";
 import { PLAIN_GENERATION } from "../core/provisioning-answers.ts";
 import { fullJitter } from "../core/backoff.ts";
 import {
@@ -26,12 +26,14 @@ export interface ServiceApiParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly service_time: ServiceTime;
+  readonly sealer: Sealer;
   readonly agentVersion: string;
   readonly hardwareId: string;
 }
 
 /** The provisioning endpoints over HTTP. */
 export function createServiceApi(parts: ServiceApiParts): ServiceApi {
+  const parseRecord = recordParser(parts.sealer);
   const ask = (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => askFor(parts, request, parseRecord);
   return {
     async lookUp(key, serial) {
@@ -52,7 +54,7 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
           id: claim.gateway_id,
           hardware_id: parts.hardwareId,
           agent_version: parts.agentVersion,
-          credential_sha256: createHash("sha256").update(claim.credential).digest("hex"),
+          credential_sha256: sha256(claim.credential),
         },
         stream_id: claim.stream,
         intent: claim.intent,
@@ -67,12 +69,17 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
           ? {}
           : { gateway_id: change.gateway_id, generation: change.generation }),
         ...(change.complete ? { completion_status: "COMPLETE" } : {}),
+        ...(change.credential === undefined ? {} : { credential_sha256: sha256(change.credential) }),
         ...(change.leaving === undefined ? {} : { status: change.leaving.to, reason: change.leaving.reason }),
         ...(change.reported === undefined ? {} : { reported: reportedOf(change.reported) }),
       };
       return ask({ method: "PUT", path: `${PATH}/${encodeURIComponent(serial)}`, key, body });
     },
   };
+}
+
+function sha256(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
 }
 
 /** What was never read stays out: a null would wipe what the service knows. A null date says "not since we look". */
@@ -94,9 +101,16 @@ function reportedOf(reported: Reported): ReportedWire {
   };
 }
 
-function parseRecord(body: unknown): ServiceRecord | null {
-  const parsed = provisioningShape.safeParse(body);
-  return parsed.success ? parsed.data : null;
+/** The PLC's passwords are sealed before anybody else sees the record. */
+function recordParser(sealer: Sealer): (body: unknown) => ServiceRecord | null {
+  const seal = (plain: string | null): SealedSecret | null => (plain === null ? null : sealer.seal(plain));
+  return (body) => {
+    const parsed = provisioningShape.safeParse(body);
+    if (!parsed.success) return null;
+    const { old_password, new_password, ...record } = parsed.data;
+    if (old_password === null && new_password === null) return record;
+    return { ...record, plc_passwords: { old: seal(old_password), new: seal(new_password) } };
+  };
 }
 
 type Later = Extract<ServiceAnswer<never>, { kind: "keep" }>;

@@ -1,3 +1,4 @@
+import { modeTagOf } from "../core/mode-bits.ts";
 import { isBitTable, LAST_ADDRESS, pointWidth } from "../core/profile.ts";
 import type { ModbusPoint, ModbusType, OpcuaType } from "../core/types/profile.ts";
 import type { Problem } from "./config-error.ts";
@@ -138,21 +139,45 @@ function checkNames(input: ProfileInput, source: YamlSource): readonly Problem[]
 }
 
 function checkModes(input: ProfileInput, source: YamlSource): readonly Problem[] {
-  const bays = new Set<number>();
-  const problems: Problem[] = [];
-  for (const [index, { role, bay }] of input.tags.entries()) {
-    if (role !== "mode") continue;
-    if (bays.has(bay)) problems.push(source.problemAt(["tags", index, "role"], `a second mode tag for bay ${bay}`));
-    bays.add(bay);
-  }
+  const tags = input.tags.filter(({ role }) => role === "mode");
+  const bits = input.tags.filter(({ role }) => role === "mode_bit");
+  const problems = [...checkModeTags(input, source), ...checkModeBits(input, source)];
+  const mapped = Object.keys(input.modes).length > 0;
   if (input.kind === "device") {
-    const modeless = bays.size === 0 && Object.keys(input.modes).length === 0;
+    const modeless = tags.length + bits.length === 0 && !mapped;
     return modeless ? problems : [...problems, source.problemAt(["kind"], "a device has no modes and no mode tag")];
   }
-  if (bays.size === 0) problems.push(source.problemAt(["tags"], "no tag has the role mode", { at: "key" }));
-  if (Object.keys(input.modes).length === 0)
-    problems.push(source.problemAt(["modes"], "no mode is mapped", { at: "key" }));
+  if (tags.length + bits.length === 0)
+    problems.push(source.problemAt(["tags"], "no tag has the role mode", { at: "key" }));
+  if (!mapped && bits.length === 0) problems.push(source.problemAt(["modes"], "no mode is mapped", { at: "key" }));
   return problems;
+}
+
+function checkModeTags({ tags }: ProfileInput, source: YamlSource): readonly Problem[] {
+  const bays = new Set<number>();
+  return tags.flatMap(({ role, bay }, index) => {
+    if (role !== "mode") return [];
+    const is_second = bays.has(bay);
+    bays.add(bay);
+    return is_second ? [source.problemAt(["tags", index, "role"], `a second mode tag for bay ${bay}`)] : [];
+  });
+}
+
+/** Bits of a bay are read together, and make the mode that another tag must not give. */
+function checkModeBits({ tags }: ProfileInput, source: YamlSource): readonly Problem[] {
+  const first = new Map<number, string>();
+  return tags.flatMap(({ name, role, mode, bay, group }, index) => {
+    const problem = (key: string, text: string): Problem[] => [source.problemAt(["tags", index, key], text)];
+    if (role !== "mode_bit") return mode === undefined ? [] : problem("mode", "only a mode_bit has a mode");
+    if (mode === undefined) return problem("role", "a mode_bit needs its mode");
+    if (tags.some((other) => other.role === "mode" && other.bay === bay))
+      return problem("role", `bay ${bay} has a mode tag and a mode_bit`);
+    if (tags.some((other) => other.name === modeTagOf(bay)))
+      return problem("role", `the bits of bay ${bay} make the tag "${modeTagOf(bay)}", and ${name} stands beside one`);
+    const together = first.get(bay) ?? group;
+    first.set(bay, together);
+    return group === together ? [] : problem("group", `the bits of bay ${bay} are read in one group, ${together}`);
+  });
 }
 
 function checkHoles(input: ProfileInput, source: YamlSource): readonly Problem[] {

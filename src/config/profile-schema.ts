@@ -17,6 +17,7 @@ const ROLES: Readonly<Record<TagRole, true>> = {
   mode: true,
   cycle_counter: true,
   hour_meter: true,
+  mode_bit: true,
   uptime: true,
   first_scan: true,
   firmware_version: true,
@@ -36,6 +37,7 @@ const ROLES: Readonly<Record<TagRole, true>> = {
   burner_on: true,
   door_open: true,
   motor_starts: true,
+  plc_clock: true,
 };
 const MODBUS_TYPES: Readonly<Record<ModbusType, true>> = {
   bool: true,
@@ -133,6 +135,7 @@ const tagName = {
     .enum(Object.keys(ROLES) as TagRole[])
     .exactOptional()
     .describe("What the tag means to derivation."),
+  mode: profileModeSchema.exactOptional().describe("With the role mode_bit: the mode in which it is on."),
   filter: z.enum(["intake_filter", "pre_filter", "exhaust_filter"]).exactOptional(),
   bay: z.int().min(0).max(4).default(0).describe("0: the whole booth."),
 };

@@ -80,12 +80,26 @@ function given<T extends object, K extends keyof T>(tag: T, keys: readonly K[]):
 }
 
 function meaningOf(tag: TagInput): Omit<ModbusTag, "point"> {
-  const { name, label, role, filter, bay, unit, factor, group, deadband, deadband_percent, heartbeat_ms, counter } =
-    tag;
+  const {
+    name,
+    label,
+    role,
+    mode,
+    filter,
+    bay,
+    unit,
+    factor,
+    group,
+    deadband,
+    deadband_percent,
+    heartbeat_ms,
+    counter,
+  } = tag;
   return {
     name,
     label: label ?? name,
     ...(role === undefined ? {} : { role }),
+    ...(mode === undefined ? {} : { mode }),
     ...(filter === undefined ? {} : { filter }),
     bay,
     unit,

@@ -40,7 +40,12 @@ export interface UsableConfig {
  * refuses that one alone. Throws ConfigError where the file can't be understood beside its booths.
  */
 export function inspectConfig(path: string): UsableConfig {
-  const source = openYaml(readSource(path, NO_CONFIG_HINT), path);
+  return inspectText(readSource(path, NO_CONFIG_HINT), path);
+}
+
+/** The same for a text that stands, or would stand, at `path`. */
+export function inspectText(text: string, path: string): UsableConfig {
+  const source = openYaml(text, path);
   const shape = problemsOf(gatewaySchema, source);
   const misshapen = byBooth(shape);
   if (misshapen.others.length > 0) throw new ConfigError(path, shape);

@@ -1,4 +1,4 @@
-import type { Quality, TagValue } from "./types/booth.ts";
+import type { FilterType, Quality, TagValue } from "./types/booth.ts";
 import { unitsPerHour } from "./derive/counters.ts";
 import type { Parameters, TagParameters } from "./types/parameters.ts";
 import type { Sample } from "./types/sample.ts";
@@ -22,19 +22,29 @@ export type LogRule = Pick<TagParameters, "deadband" | "deadband_percent" | "hea
   readonly mark?: number;
 };
 
+/** Minutes by filter. */
+export type CounterOffsets = Readonly<Partial<Record<FilterType, number>>>;
+
 /** For a tag without parameters: every change, and one record in a quarter of an hour. */
 const DEFAULTS: LogRule = { deadband: 0, heartbeat_ms: 900_000 };
 /** Share of a mark by which decimal steps may be off in binary. */
 const ROUNDING = 1e-9;
 
-/** The rules of all tags; a filter's own minutes have its limit for a mark, as overuse begins there. */
-export function logRules({ tags, filters }: Pick<Parameters, "tags" | "filters">): Readonly<Record<TagName, LogRule>> {
+/**
+ * The rules of all tags; a filter's own minutes have its limit for a mark, as overuse begins there. `offsets`: minutes by
+ * which a filter's usage exceeds what its counter shows, as after a change that the PLC knows nothing of.
+ */
+export function logRules(
+  { tags, filters }: Pick<Parameters, "tags" | "filters">,
+  offsets: CounterOffsets = {},
+): Readonly<Record<TagName, LogRule>> {
   const rules: Record<TagName, LogRule> = { ...tags };
   for (const [name, tag] of Object.entries(tags)) {
     const { role, filter, factor, unit } = tag;
     const limit = role !== "filter_minutes" || filter === undefined ? undefined : filters[filter]?.limits.minutes;
-    if (limit === undefined) continue;
-    rules[name] = { ...tag, mark: (limit * unitsPerHour(unit)) / 60 / factor };
+    if (limit === undefined || filter === undefined) continue;
+    const minutes = limit - (offsets[filter] ?? 0);
+    rules[name] = { ...tag, mark: (minutes * unitsPerHour(unit)) / 60 / factor };
   }
   return rules;
 }

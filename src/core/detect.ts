@@ -1,3 +1,4 @@
+import { NEAR, USUAL } from "./detect-bounds.ts";
 import { decodePoint } from "./decode.ts";
 import { LAST_ADDRESS, pointWidth } from "./profile.ts";
 import type { FirstOf, ModbusPoint, ModbusType } from "./types/profile.ts";
@@ -66,15 +67,11 @@ export interface Ranked {
   readonly misfit: number;
 }
 
-/** With --expect: a display shows rounded values, and they move while one looks. */
-export const NEAR = 0.05;
 /**
  * Distances of floats within one band are alike; of whole numbers a display shows every digit. The high word of a float before the low word of its neighbour reads nearly like the
  * float itself, so digits that no display shows must not decide.
  */
 const BAND = 0.005;
-/** Without limits of its own, what a booth measures or counts lies within these, and a fraction isn't tinier. */
-export const USUAL = { most: 1_000_000, least: 0.001 } as const;
 
 /**
  * The places that an address may mean: as it stands and one beside it, in both tables, the most likely first.

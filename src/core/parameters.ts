@@ -1,3 +1,4 @@
+import { modeBitTags } from "./mode-bits.ts";
 import type { FilterType, ModeSets } from "./types/booth.ts";
 import type { BoothConfig } from "./types/config.ts";
 import type { FilterParameters, Parameters, TagParameters } from "./types/parameters.ts";
@@ -15,12 +16,13 @@ export function completeModeSets(given: Partial<ModeSets>): ModeSets {
 
 /** Everything that derivation depends on, for one booth: the box's configuration overrides the profile. Pure. */
 export function parametersOf(profile: Profile, booth: BoothConfig): Parameters {
+  const tags = Object.fromEntries(profile.tags.map((tag) => [tag.name, tagParameters(tag)]));
   return {
     profile: profile.name,
     profile_version: profile.version,
     groups: { ...profile.groups, ...booth.poll },
-    tags: Object.fromEntries(profile.tags.map((tag) => [tag.name, tagParameters(tag)])),
-    modes: profile.modes,
+    tags: { ...tags, ...modeBitTags(tags) },
+    modes: { ...bitModes(tags), ...profile.modes },
     mode_sets: overrideModeSets(profile.mode_sets, booth.mode_sets ?? {}),
     ...(booth.min_stage_ms === undefined ? {} : { min_stage_ms: booth.min_stage_ms }),
     tz: booth.tz,
@@ -39,9 +41,10 @@ export function unknownGroups(profile: Profile, booth: BoothConfig): readonly st
 
 /** A tag without what only acquisition needs: where it stands in the device, and what people call it. */
 function tagParameters(tag: ProfileTag): TagParameters {
-  const { role, filter, bay, unit, factor, group, deadband, deadband_percent, heartbeat_ms, counter } = tag;
+  const { role, mode, filter, bay, unit, factor, group, deadband, deadband_percent, heartbeat_ms, counter } = tag;
   return {
     ...(role === undefined ? {} : { role }),
+    ...(mode === undefined ? {} : { mode }),
     ...(filter === undefined ? {} : { filter }),
     bay,
     unit,
@@ -52,6 +55,11 @@ function tagParameters(tag: ProfileTag): TagParameters {
     heartbeat_ms,
     ...(counter === undefined ? {} : { counter }),
   };
+}
+
+/** A bit's name is its mode. */
+function bitModes(tags: Parameters["tags"]): Parameters["modes"] {
+  return Object.fromEntries(Object.values(tags).flatMap(({ mode }) => (mode === undefined ? [] : [[mode, mode]])));
 }
 
 /** A set that the profile only had by derivation follows the override of the set it derives from. */

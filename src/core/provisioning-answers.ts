@@ -133,7 +133,7 @@ export function claimed(
   if (answer.kind !== "ok") return refused(row, answer, around);
   const record = knownOf(row, answer.value);
   const generation = record.generation ?? PLAIN_GENERATION;
-  return move(row, around, { state: "claimed", record, generation, last_seq: null, leaving: null });
+  return move(row, around, { state: "claimed", record, generation, last_seq: null, leaving: null, trial: null });
 }
 
 export function configured(
@@ -164,5 +164,6 @@ export function left(
       wait_ms: around15Minutes(DENIED_RETRY_MS, around),
     });
   }
-  return { ...empty, state: leaving.to };
+  if (leaving.then === undefined) return { ...empty, state: leaving.to };
+  return { ...empty, state: "serial_entered", ...leaving.then, advice: "" };
 }

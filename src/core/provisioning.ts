@@ -8,6 +8,7 @@ import {
   toClaiming,
   type Surroundings,
 } from "./provisioning-answers.ts";
+import { configTrial, sifted } from "./config-trial.ts";
 import type { Confirmation, Leaving, ProvisioningRow, ProvisioningState, StreamLabel } from "./types/provisioning.ts";
 import type { ServiceAnswer, ServiceRecord } from "./types/service.ts";
 import type { EpochMs, Seq, Serial, StreamId } from "./types/units.ts";
@@ -33,7 +34,12 @@ export type ProvisioningEvent =
   | { readonly kind: "leave"; readonly leaving: Leaving }
   /** The service's answer to giving it up. */
   | { readonly kind: "left"; readonly answer: ServiceAnswer<ServiceRecord>; readonly name: NewName }
-  | { readonly kind: "renamed"; readonly name: NewName };
+  | { readonly kind: "renamed"; readonly name: NewName }
+  /** The service's changed configuration comes in force on trial. */
+  | { readonly kind: "config_tried"; readonly record: ServiceRecord; readonly revision: number }
+  | { readonly kind: "config_proved" }
+  /** It didn't prove itself, or was never fit to: what was in force before is so again, or stays. */
+  | { readonly kind: "config_refused"; readonly revision: number };
 
 /** Under which name the log goes on at the service, and from which record on. `stream`: the log's own name. */
 export interface NewName {
@@ -61,6 +67,8 @@ export function emptyRow(now: EpochMs): ProvisioningRow {
     stream: null,
     leaving: null,
     last_seq: null,
+    trial: null,
+    refused_revision: null,
   };
 }
 
@@ -147,6 +155,10 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
       });
     case "renamed":
       return { ...row, stream: renamed(row, event.name) };
+    case "config_tried":
+    case "config_proved":
+    case "config_refused":
+      return configTrial(row, event);
   }
 }
 
@@ -168,6 +180,14 @@ function confirmed(
 function recordSeen(
   row: ProvisioningRow,
   { record, newest_seq }: Extract<ProvisioningEvent, { kind: "record_seen" }>,
+  around: Surroundings,
+): ProvisioningRow {
+  return boundAs(row, { record: sifted(row, record), newest_seq }, around);
+}
+
+function boundAs(
+  row: ProvisioningRow,
+  { record, newest_seq }: { readonly record: ServiceRecord; readonly newest_seq: Seq },
   around: Surroundings,
 ): ProvisioningRow {
   const holder = record.gateway?.id ?? null;
@@ -207,8 +227,11 @@ function renamed(row: ProvisioningRow, { from_seq, stream, id }: NewName): Strea
   return { id, from_seq, predecessor };
 }
 
-/** Saying something else than what we hold; when we were last seen is no news. */
+/** Saying something else than what we hold; when we were last seen is no news, and a password sealed anew neither. */
 function isNews(row: ProvisioningRow, record: ServiceRecord): boolean {
-  const said = (one: ServiceRecord | null): string => JSON.stringify({ ...one, gateway: null });
+  const said = (one: ServiceRecord | null): string => {
+    const { old, new: next } = one?.plc_passwords ?? { old: null, new: null };
+    return JSON.stringify({ ...one, gateway: null, plc_passwords: [old?.mark, next?.mark] });
+  };
   return said(record) !== said(row.record);
 }

@@ -151,13 +151,14 @@ function changesOf({ reader, stream, now_ms }: Source, type: FilterType): Stored
   for (const change of made) {
     for (let last = standing.at(-1); last !== undefined && isCorrected(last, change); last = standing.at(-1))
       standing.pop();
-    standing.push(change);
+    // An entry withdrawn: the filter that is in again went in with the change that stands.
+    if (standing.at(-1)?.value.installed_at !== change.value.installed_at) standing.push(change);
   }
   return standing;
 }
 
 function isCorrected({ value: last }: FilterService, { value: change }: FilterService): boolean {
   const by = change.installed_at - last.installed_at;
-  if (by < 0 || (by === 0 && change.maintenance === null)) return true;
+  if (by < 0) return true;
   return last.source === "technician" && change.source === "plc_reset" && by <= SAME_CHANGE_MS;
 }

@@ -1,14 +1,18 @@
+import { entriesOf } from "../core/derive/entries.ts";
 import type { Installation } from "../core/derive/installation.ts";
 import type { BayState, DeriveState, RevisionState } from "../core/derive/state.ts";
 import { tagWithRole } from "../core/derive/roles.ts";
 import { tailOf } from "../core/derive/tail.ts";
-import { runningEpisode, usedMinutes } from "../core/derive/usage.ts";
+import { runningEpisode, usedMinutes, usedShare } from "../core/derive/usage.ts";
 import type { FilterType, Mode } from "../core/types/booth.ts";
 import type { BoothSummary, FilterSummary } from "../core/types/summary.ts";
 import { FILTER_TYPES } from "../core/types/booth.ts";
 import type { TagRole } from "../core/types/parameters.ts";
 import type { EpochMs } from "../core/types/units.ts";
 import { dayStart } from "../core/time-zone.ts";
+
+/** Of its life, when a filter's change is due to be thought of. */
+const WARNING_SHARE = 0.8;
 
 /**
  * What the fold's state says at `nowMs` (corrected time). Cheap enough for each heartbeat.
@@ -25,8 +29,9 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
     raw: raws.length === 0 ? null : raws.join("/"),
     ...cyclesOf(state, nowMs),
     run_open: state.bays.some(({ run }) => run !== null),
+    filter_entries: entriesOf(state, nowMs),
     open_incidents: Object.keys(state.incidents).length,
-    filters: filtersOf(state),
+    filters: filtersOf(state, nowMs),
     firmware_version: firmware.entered?.version ?? null,
     last_firmware_update: updatedAt(firmware),
     last_program_update: updatedAt(program),
@@ -58,21 +63,30 @@ function cyclesOf(state: DeriveState, nowMs: EpochMs): Pick<BoothSummary, "cycle
   return { cycles_today: counted, cycles_total: state.counters[tag]?.raw ?? null };
 }
 
-function filtersOf(state: DeriveState): Partial<Record<FilterType, FilterSummary>> {
+function filtersOf(state: DeriveState, nowMs: EpochMs): Partial<Record<FilterType, FilterSummary>> {
   const filters: Partial<Record<FilterType, FilterSummary>> = {};
   for (const type of FILTER_TYPES) {
     const filter = state.filters[type];
-    if (filter !== undefined) filters[type] = filterSummary(filter.current);
+    if (filter !== undefined) filters[type] = filterSummary(filter.current, nowMs);
   }
   return filters;
 }
 
-function filterSummary(filter: Installation): FilterSummary {
+function filterSummary(filter: Installation, nowMs: EpochMs): FilterSummary {
   const minutes = usedMinutes(filter);
   const limit_minutes = filter.limits.minutes ?? null;
   const percent =
     minutes === null || limit_minutes === null || limit_minutes === 0 ? null : (minutes / limit_minutes) * 100;
-  return { minutes, limit_minutes, percent, overuse_since: runningEpisode(filter)?.since ?? null };
+  const overuse_since = runningEpisode(filter)?.since ?? null;
+  return { minutes, limit_minutes, percent, overuse_since, state: stateOfFilter(filter, nowMs) };
+}
+
+function stateOfFilter(filter: Installation, nowMs: EpochMs): FilterSummary["state"] {
+  if (runningEpisode(filter) !== null) return "overuse";
+  const share = usedShare(filter, nowMs);
+  if (share === null) return null;
+  // A counter's decimal steps aren't exact in binary.
+  return share >= WARNING_SHARE - 1e-9 ? "warning" : "good";
 }
 
 function updatedAt({ entered }: RevisionState): EpochMs | null {

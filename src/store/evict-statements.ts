@@ -12,6 +12,8 @@ export interface OldRow {
 /** What making room needs of the database. */
 export interface EvictStatements {
   readonly oldestRows: Statement<[{ stream: string; rows: number }], OldRow>;
+  /** Those of boots that wait for a sync. */
+  readonly oldestWaiting: Statement<[{ stream: string; rows: number }], OldRow>;
   readonly row: Statement<[{ stream: string; seq: number }], LogRow>;
   readonly dropRows: Statement<[{ stream: string; upTo: number }]>;
   readonly firstRow: Statement<[string], { first_seq: number; t0: number }>;
@@ -26,12 +28,12 @@ export interface EvictStatements {
   readonly freeUpTo: Statement<[], { stream_id: string; up_to: number }>;
 }
 
+const OLD_ROW = `SELECT first_seq, last_seq, t0, instr(body, '["g",') > 0 OR substr(packed, 1, 1) = x'02' AS has_gap FROM log`;
+
 export function prepareEvictStatements(db: Database): EvictStatements {
   return {
-    oldestRows: db.prepare(
-      `SELECT first_seq, last_seq, t0, instr(body, '["g",') > 0 OR substr(packed, 1, 1) = x'02' AS has_gap FROM log
-       WHERE stream_id = @stream AND placed = 1 ORDER BY first_seq LIMIT @rows`,
-    ),
+    oldestRows: db.prepare(`${OLD_ROW} WHERE stream_id = @stream AND placed = 1 ORDER BY first_seq LIMIT @rows`),
+    oldestWaiting: db.prepare(`${OLD_ROW} WHERE stream_id = @stream AND placed = 0 ORDER BY first_seq LIMIT @rows`),
     row: db.prepare(`SELECT * FROM log WHERE stream_id = @stream AND first_seq = @seq`),
     dropRows: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq <= @upTo`),
     firstRow: db.prepare(`SELECT first_seq, t0 FROM log WHERE stream_id = ? ORDER BY first_seq LIMIT 1`),

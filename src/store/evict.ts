@@ -35,6 +35,13 @@ export interface EvictTools {
   readonly file: FileBudget;
 }
 
+/** `reserve_pages`: beside what the records need by the usual guess, which was too little before. */
+interface Ask {
+  readonly now: EpochMs;
+  readonly records: number;
+  readonly reserve_pages: number;
+}
+
 interface Making extends EvictTools {
   readonly info: StreamInfo;
   readonly oldest: Map<StreamId, Seq>;
@@ -46,21 +53,23 @@ interface Making extends EvictTools {
 /**
  * Inside a commit's transaction, before it appends: drops what has outlived its age, and, where the file is full, makes room
  * for `records` more. In this order: acked log rows of the stream, those of others, its acked facts as long as facts fill half of the
- * file, its unacked log rows, its acked facts, its other facts. Always the oldest first and whole rows. Rows that wait for a sync stay. The caller saves the
+ * file, its unacked log rows, its acked facts, its rows that wait for a sync, its other facts. Always the oldest first and whole rows. The caller saves the
  * state in the same transaction, since start-up can't fold dropped rows again, and appends a gap record for each range given up.
  */
-export function makeRoom(tools: EvictTools, info: StreamInfo, ask: { now: EpochMs; records: number }): Room {
+export function makeRoom(tools: EvictTools, info: StreamInfo, ask: Ask): Room {
   const { sql, file } = tools;
   const oldest = new Map<StreamId, Seq>();
   dropAged(tools, info, { now: ask.now, oldest });
   const { high, low, page_bytes } = file.limits();
-  const needed = Math.ceil((ask.records * RECORD_BYTES) / page_bytes);
+  const needed = Math.ceil((ask.records * RECORD_BYTES) / page_bytes) + ask.reserve_pages;
   if (file.usedPages() + needed <= high) return { givenUp: [], oldest };
   const isFull = (): boolean => file.usedPages() + needed > low;
-  const making: Making = { sql, file, info, oldest, isFull, lots: LOTS_PER_COMMIT, from: null };
-  dropRowsWhileFull(making, info.stream, info.acked_seq);
+  const lots = ask.reserve_pages > 0 ? Number.POSITIVE_INFINITY : LOTS_PER_COMMIT;
+  const making: Making = { sql, file, info, oldest, isFull, lots, from: null };
+  const { stream, acked_seq } = info;
+  dropRowsWhileFull(making, { stream, upTo: acked_seq });
   for (const { stream_id, up_to } of sql.freeUpTo.all()) {
-    if (stream_id !== info.stream) dropRowsWhileFull(making, stream_id, up_to);
+    if (stream_id !== info.stream) dropRowsWhileFull(making, { stream: stream_id, upTo: up_to });
   }
   const before = (): Seq => (sql.firstRow.get(info.stream)?.first_seq ?? info.newest_seq + 1) - 1;
   // Pages are counted by reading them, hence once, and seldom: only where nothing acked is left in the log.
@@ -68,8 +77,9 @@ export function makeRoom(tools: EvictTools, info: StreamInfo, ask: { now: EpochM
   const spare = factPages - Math.floor(file.limits().most * FACT_SHARE);
   const least = file.usedPages() - spare;
   if (spare > 0) dropFactsWhileFull(making, Math.min(info.acked_seq, before()), () => file.usedPages() > least);
-  dropRowsWhileFull(making, info.stream, Number.MAX_SAFE_INTEGER);
+  dropRowsWhileFull(making, { stream, upTo: Number.MAX_SAFE_INTEGER });
   dropFactsWhileFull(making, Math.min(info.acked_seq, before()));
+  dropRowsWhileFull(making, { stream, upTo: Number.MAX_SAFE_INTEGER, oldest: sql.oldestWaiting });
   dropFactsWhileFull(making, before());
   if (making.from === null) return { givenUp: [], oldest };
   return { givenUp: [{ from: making.from, to: before(), reason: "the store's budget is full" }], oldest };
@@ -94,9 +104,16 @@ function dropAged(
   if (fact !== undefined) dropFacts(sql, info.stream, fact.seq);
 }
 
-function dropRowsWhileFull(making: Making, stream: StreamId, upTo: Seq): void {
+/** Whole rows that end at `upTo` at most, of the placed ones where it isn't said otherwise. */
+interface Lot {
+  readonly stream: StreamId;
+  readonly upTo: Seq;
+  readonly oldest?: EvictStatements["oldestRows"];
+}
+
+function dropRowsWhileFull(making: Making, { stream, upTo, oldest = making.sql.oldestRows }: Lot): void {
   while (making.lots > 0 && making.isFull()) {
-    const rows = making.sql.oldestRows.all({ stream, rows: ROWS_AT_A_TIME });
+    const rows = oldest.all({ stream, rows: ROWS_AT_A_TIME });
     const beyond = rows.findIndex(({ last_seq }) => last_seq > upTo);
     const going = beyond < 0 ? rows : rows.slice(0, beyond);
     const last = going.at(-1);

@@ -1,8 +1,11 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
+import { faultOf } from "../core/store-fault.ts";
 import type { BoothId } from "../core/types/units.ts";
+import { openIdentitySchema, seal } from "./identity-schema.ts";
 import { openWriter } from "./open.ts";
+import type { Origin } from "./origins.ts";
 
 /** The identity store's synchronous half. */
 export interface IdentityFile {
@@ -13,13 +16,15 @@ export interface IdentityFile {
   /** Of no worth beside the rest: not in the copy until something else is written. */
   learned(booth: BoothId): unknown;
   setLearned(booth: BoothId, what: unknown): void;
+  /** Small things under names of their own; undefined: nothing yet. Durable and copied. */
+  kept(name: string): unknown;
+  keep(name: string, what: unknown): void;
+  /** The credential changes, and what is kept with it: both or neither. */
+  promote(credential: string, name: string, what: unknown): void;
+  /** Keeps in mind which booth a stream of the log is of; nothing where it is known. */
+  noteOrigin(origin: Origin): void;
   close(): void;
 }
-
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS gateway (one INTEGER PRIMARY KEY CHECK (one = 1), gateway_id TEXT NOT NULL, credential TEXT) STRICT;
-  CREATE TABLE IF NOT EXISTS provisioning (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS learned (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`;
 
 /**
  * Opens identity.db (mode 0600) of a data folder; where it is gone or damaged, its copy takes its place. The gateway id is made
@@ -29,18 +34,23 @@ export function openIdentity(dataDir: string, uuid: () => string): IdentityFile 
   const path = join(dataDir, "identity.db");
   const copy = join(dataDir, "identity.copy.db");
   const db = openWhole(path, copy);
-  db.prepare(`INSERT OR IGNORE INTO gateway (one, gateway_id, credential) VALUES (1, ?, NULL)`).run(uuid());
+  const sealed = (write: () => unknown): void =>
+    db.transaction(() => {
+      write();
+      seal(db);
+    })();
   const gateway = db.prepare<[], { gateway_id: string; credential: string | null }>(
     `SELECT gateway_id, credential FROM gateway`,
   );
+  const addGateway = db.prepare<[string]>(`INSERT INTO gateway (one, gateway_id, credential) VALUES (1, ?, NULL)`);
+  if (gateway.get() === undefined) sealed(() => addGateway.run(uuid()));
   const putCredential = db.prepare<[string | null]>(`UPDATE gateway SET credential = ?`);
-  const getRow = db.prepare<[string], { body: string }>(`SELECT body FROM provisioning WHERE booth_id = ?`);
-  const putRow = db.prepare<[string, string]>(
-    `INSERT INTO provisioning (booth_id, body) VALUES (?, ?) ON CONFLICT (booth_id) DO UPDATE SET body = excluded.body`,
-  );
-  const getLearned = db.prepare<[string], { body: string }>(`SELECT body FROM learned WHERE booth_id = ?`);
-  const putLearned = db.prepare<[string, string]>(
-    `INSERT INTO learned (booth_id, body) VALUES (?, ?) ON CONFLICT (booth_id) DO UPDATE SET body = excluded.body`,
+  const rows = bodies(db, "provisioning", "booth_id");
+  const learned = bodies(db, "learned", "booth_id");
+  const kept = bodies(db, "kept", "name");
+  const knownOrigin = db.prepare<[string]>(`SELECT 1 FROM origin WHERE stream_id = ?`);
+  const addOrigin = db.prepare<[Origin]>(
+    `INSERT INTO origin (stream_id, booth_id, created_at) VALUES (@stream, @booth, @created_at)`,
   );
   const saveCopy = (): void => replaceCopy(db, path, copy);
   saveCopy();
@@ -51,25 +61,55 @@ export function openIdentity(dataDir: string, uuid: () => string): IdentityFile 
       return row;
     },
     setCredential(credential) {
-      putCredential.run(credential);
+      sealed(() => putCredential.run(credential));
       saveCopy();
     },
-    provisioning(booth) {
-      const row = getRow.get(booth);
-      return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
-    },
+    provisioning: rows.get,
     setProvisioning(booth, row) {
-      putRow.run(booth, JSON.stringify(row));
+      sealed(() => rows.put(booth, row));
       saveCopy();
     },
-    learned(booth) {
-      const row = getLearned.get(booth);
-      return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
-    },
+    learned: learned.get,
     setLearned(booth, what) {
-      putLearned.run(booth, JSON.stringify(what));
+      sealed(() => learned.put(booth, what));
+    },
+    kept: kept.get,
+    keep(name, what) {
+      sealed(() => kept.put(name, what));
+      saveCopy();
+    },
+    promote(credential, name, what) {
+      sealed(() => {
+        putCredential.run(credential);
+        kept.put(name, what);
+      });
+      saveCopy();
+    },
+    noteOrigin(origin) {
+      if (knownOrigin.get(origin.stream) !== undefined) return;
+      sealed(() => addOrigin.run(origin));
+      saveCopy();
     },
     close: () => db.close(),
+  };
+}
+
+/** A table of JSON by name. */
+function bodies(
+  db: Database,
+  table: string,
+  key: string,
+): { readonly get: (name: string) => unknown; readonly put: (name: string, body: unknown) => void } {
+  const get = db.prepare<[string], { body: string }>(`SELECT body FROM ${table} WHERE ${key} = ?`);
+  const put = db.prepare<[string, string]>(
+    `INSERT INTO ${table} (${key}, body) VALUES (?, ?) ON CONFLICT (${key}) DO UPDATE SET body = excluded.body`,
+  );
+  return {
+    get: (name) => {
+      const row = get.get(name);
+      return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
+    },
+    put: (name, body) => void put.run(name, JSON.stringify(body)),
   };
 }
 
@@ -78,7 +118,7 @@ function openWhole(path: string, copy: string): Database {
   try {
     return openChecked(path);
   } catch (error) {
-    if (!existsSync(copy)) throw error;
+    if (!existsSync(copy) || isOfDisk(error)) throw error;
     renameSync(path, `${path}.damaged`);
     for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
     copyFileSync(copy, path);
@@ -86,12 +126,18 @@ function openWhole(path: string, copy: string): Database {
   }
 }
 
+/** The disk, not the file, is to blame: the copy wouldn't fare better. */
+function isOfDisk(error: unknown): boolean {
+  const fault = error instanceof Error && "code" in error ? faultOf(String(error.code)) : "other";
+  return fault !== "other" && fault !== "damaged";
+}
+
 function openChecked(path: string): Database {
   const db = openWriter(path);
   try {
     const verdict = db.pragma("quick_check(1)", { simple: true });
     if (verdict !== "ok") throw new Error(`${path} is damaged: ${String(verdict)}`);
-    db.exec(SCHEMA);
+    openIdentitySchema(db);
     return db;
   } catch (error) {
     db.close();

@@ -1,4 +1,4 @@
-import { held, verdictOf } from "../core/derive/placing.ts";
+import { held, heldFrom, verdictOf } from "../core/derive/placing.ts";
 import type { EventRecord, Fact, GapRecord, LogRecord, Stored } from "../core/types/record.ts";
 import { addFacts } from "./add-facts.ts";
 import { closeRows } from "./closing.ts";
@@ -22,15 +22,16 @@ const SAVE_STATE_EVERY_MS = 600_000;
 export function ingest(
   tools: IngestTools,
   live: LiveStream,
-  input: { readonly records: readonly LogRecord[]; readonly lastTake: number },
+  input: { readonly records: readonly LogRecord[]; readonly lastTake: number; readonly reserve_pages: number },
 ): Ingestion {
   const { sql, db } = tools;
   const stream = live.info.stream;
   const commit: Commit = { newest: live.info.newest_seq, log: [], waiting: [], facts: [], placed: false };
   const done: { saved: LiveStream["saved"]; oldest: Ingestion["oldest"] } = { saved: null, oldest: new Map() };
   db.transaction(() => {
-    const room = roomFor(tools, live, input.records);
+    const room = roomFor(tools, live, input);
     done.oldest = room.oldest;
+    live.hold = heldFrom(live.hold, room.oldest.get(stream) ?? 0);
     const isEmpty = input.records.length === 0;
     const damaged = isEmpty ? [] : tools.quarantine.undeclared(stream);
     const refused = isEmpty ? [] : tools.dead_letters.undeclared(stream);
@@ -114,9 +115,13 @@ function savedBy(live: LiveStream, { last, newest }: Commit): { seq: number; at:
   return { seq, at: last === undefined ? null : { seq, mono: last.mono, boot: last.boot } };
 }
 
-function roomFor({ fold, evict }: IngestTools, live: LiveStream, records: readonly LogRecord[]): Room {
+function roomFor(
+  { fold, evict }: IngestTools,
+  live: LiveStream,
+  { records, reserve_pages }: { readonly records: readonly LogRecord[]; readonly reserve_pages: number },
+): Room {
   if (records.length === 0) return { givenUp: [], oldest: new Map() };
-  return makeRoom(evict, live.info, { now: fold.knownTime(live.fold).now, records: records.length });
+  return makeRoom(evict, live.info, { now: fold.knownTime(live.fold).now, records: records.length, reserve_pages });
 }
 
 /** What the store itself has to say stands behind the commit's last record: its boot's clock record must come before. */

@@ -27,6 +27,9 @@ export function inlineIdentity(file: IdentityFile): Identity {
     setProvisioning: (booth, row) => attempt(() => file.setProvisioning(booth, row)),
     learned: (booth) => attempt(() => file.learned(booth)),
     setLearned: (booth, what) => attempt(() => file.setLearned(booth, what)),
+    kept: (name) => attempt(() => file.kept(name)),
+    keep: (name, what) => attempt(() => file.keep(name, what)),
+    promote: (credential, name, what) => attempt(() => file.promote(credential, name, what)),
   };
 }
 

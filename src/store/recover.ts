@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 import { StoreDamaged } from "./damage.ts";
 import { openStoreFile, storePath } from "./open.ts";
+import { originsIn } from "./origins.ts";
 import { finishReplacing, freshPath, readyFresh } from "./replace.ts";
 import { salvage, type Salvaged, type SalvageTools } from "./salvage.ts";
 import { readWal } from "./wal.ts";
@@ -44,7 +45,8 @@ export function openOrSalvage(dataDir: string, tools: SalvageTools): OpenedStore
 
 /** Nobody has the file open. */
 export function recover(dataDir: string, tools: SalvageTools, reason: string): Recovery {
-  const salvaged = salvage(storePath(dataDir), freshPath(dataDir), tools);
+  const known = { ...tools, origins: originsIn(dataDir) };
+  const salvaged = salvage(storePath(dataDir), freshPath(dataDir), known);
   readyFresh(dataDir);
   return { ...salvaged, reason, aside: finishReplacing(dataDir, true) };
 }

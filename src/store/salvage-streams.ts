@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { StreamInfo } from "../ports.ts";
+import type { Origin } from "./origins.ts";
 import { createQuarantine } from "./quarantine.ts";
 import type { FoundStream } from "./salvage-rows.ts";
 
@@ -16,6 +17,8 @@ export interface SalvagedStream {
 
 interface Tools {
   readonly wall: () => number;
+  /** What the identity knows of the streams. Absent: nothing. */
+  readonly origins?: readonly Origin[];
 }
 
 interface Extent {
@@ -39,19 +42,24 @@ export function settleStreams(
     .all();
   const empty = [...found.keys()].filter((id) => !extents.some(({ stream_id }) => stream_id === id));
   const all = [...extents, ...empty.map((stream_id) => ({ stream_id, first: 1, last: 0 }))];
-  return all.map((extent) =>
-    settle(db, { row: rowOf(db, extent, found.get(extent.stream_id)), last: extent.last }, tools),
-  );
+  return all.map((extent) => {
+    const own = found.get(extent.stream_id);
+    const row = rowOf(db, extent, { ...tools, found: own });
+    return settle(db, { row, last: extent.last, isKnown: own !== undefined }, tools);
+  });
 }
 
 /** The row found, brought up to the rows that were; where it is gone, what follows from them. */
-function rowOf(db: Database, { stream_id, first, last }: Extent, found: FoundStream | undefined): FoundStream {
+function rowOf(
+  db: Database,
+  { stream_id, first, last }: Extent,
+  { found, origins = [] }: Pick<Tools, "origins"> & { found: FoundStream | undefined },
+): FoundStream {
   if (found !== undefined) return { ...found, newest_seq: Math.max(found.newest_seq, last) };
-  const origin = db
-    .prepare<[string], { booth_id: string; created_at: number }>(
-      "SELECT booth_id, created_at FROM origin WHERE stream_id = ?",
-    )
+  const own = db
+    .prepare<[string], Omit<Origin, "stream">>("SELECT booth_id AS booth, created_at FROM origin WHERE stream_id = ?")
     .get(stream_id);
+  const origin = own ?? origins.find(({ stream }) => stream === stream_id);
   const oldest_seq =
     db
       .prepare<[string], { first: number | null }>("SELECT min(first_seq) AS first FROM log WHERE stream_id = ?")
@@ -59,7 +67,7 @@ function rowOf(db: Database, { stream_id, first, last }: Extent, found: FoundStr
   return {
     stream_id,
     // Without a booth it is kept, for people to look at.
-    booth_id: origin?.booth_id ?? `unknown ${stream_id}`,
+    booth_id: origin?.booth ?? `unknown ${stream_id}`,
     created_at: origin?.created_at ?? 0,
     oldest_seq,
     newest_seq: last,
@@ -71,7 +79,14 @@ function rowOf(db: Database, { stream_id, first, last }: Extent, found: FoundStr
   };
 }
 
-function settle(db: Database, { row, last }: { row: FoundStream; last: number }, { wall }: Tools): SalvagedStream {
+/** `isKnown`: the stream's own row was found. */
+interface Settling {
+  readonly row: FoundStream;
+  readonly last: number;
+  readonly isKnown: boolean;
+}
+
+function settle(db: Database, { row, last, isKnown }: Settling, { wall }: Tools): SalvagedStream {
   const { stream_id: stream, booth_id: booth, newest_seq } = row;
   const renew_from = last + 1;
   db.transaction(() => {
@@ -89,7 +104,7 @@ function settle(db: Database, { row, last }: { row: FoundStream; last: number },
       `INSERT OR REPLACE INTO fork (stream_id, from_seq, sum) VALUES (@stream, @from, row_sum(@stream, @from))`,
     ).run({ stream, from: renew_from });
   })();
-  const missing = noteMissing(db, row);
+  const missing = noteMissing(db, row, isKnown);
   const detail = `the store was salvaged or imported into a new file: ${missing.toString()} records are missing`;
   db.prepare(`INSERT OR REPLACE INTO due (stream_id, event, detail) VALUES (?, 'store_damaged', ?)`).run(
     stream,
@@ -127,7 +142,8 @@ function worseOf(a: Kept, b: Kept): Kept {
   return a.last_seq - a.first_seq < b.last_seq - b.first_seq ? a : b;
 }
 
-function noteMissing(db: Database, row: FoundStream): number {
+/** Where the stream's row is gone nobody knows which records before the first found had been thinned: all of them are noted. */
+function noteMissing(db: Database, row: FoundStream, isKnown: boolean): number {
   const { stream_id: stream, booth_id: booth, newest_seq, ...rest } = row;
   const info: StreamInfo = { stream, booth, newest_seq, sendable_seq: newest_seq, ...rest };
   const quarantine = createQuarantine(db, "note");
@@ -138,5 +154,11 @@ function noteMissing(db: Database, row: FoundStream): number {
   }
   // What the service has needs no gap record.
   db.prepare(`UPDATE quarantine SET declared = 1 WHERE stream_id = ? AND to_seq <= ?`).run(stream, row.acked_seq);
+  if (!isKnown && row.oldest_seq > 1) {
+    db.prepare(
+      `INSERT OR REPLACE INTO quarantine (stream_id, from_seq, to_seq, reason, declared)
+       VALUES (?, 1, ?, 'gone before a salvage: by age, or by the damage', 0)`,
+    ).run(stream, row.oldest_seq - 1);
+  }
   return quarantine.count(stream);
 }

@@ -3,6 +3,7 @@ import type { Database } from "better-sqlite3";
 import { rowsOfPage } from "./cells.ts";
 import { dropNested } from "./nested.ts";
 import { openWriter } from "./open.ts";
+import type { Origin } from "./origins.ts";
 import { openPages, PAGE_SIZES, saidPageSize, type Pages } from "./pages.ts";
 import { settleStreams, type SalvagedStream } from "./salvage-streams.ts";
 import { foundIn, type Found, type FoundStream } from "./salvage-rows.ts";
@@ -12,6 +13,8 @@ export interface SalvageTools {
   readonly wall: () => number;
   /** Called with the pages done and the pages there are. */
   readonly progress?: (done: number, of: number) => void;
+  /** What is known elsewhere of the streams in the file. */
+  readonly origins?: readonly Origin[];
 }
 
 /** What was found in a damaged file, and written into a new one. */
@@ -61,7 +64,7 @@ function pageSizeOf(path: string): number {
 export function storeOf(
   found: Iterable<Found>,
   target: string,
-  tools: Pick<SalvageTools, "wall">,
+  tools: Pick<SalvageTools, "wall" | "origins">,
 ): Omit<Salvaged, "pages"> {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(target + suffix, { force: true });
   const db = openWriter(target);

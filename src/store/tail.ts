@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } f
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import type { TakenEntry } from "../core/types/taken.ts";
+import type { StreamId, TakeNumber } from "../core/types/units.ts";
 import type { Tail } from "../ports.ts";
 
 /**
@@ -13,20 +14,36 @@ export function openTail(runtimeDir: string): Tail {
   mkdirSync(runtimeDir, { recursive: true, mode: 0o750 });
   const path = join(runtimeDir, "tail.jsonl");
   const { entries: leftover, damaged } = readEntries(path);
-  let pending: TakenEntry[] = [...leftover];
+  let lines: Line[] = [];
+  let end = 0;
+  const note = ({ stream, take }: TakenEntry, bytes: number): void => {
+    lines.push({ stream, take, at: end, bytes });
+    end += bytes;
+  };
+  const left = leftover.map((entry) => Buffer.from(lineOf(entry)));
+  for (const [index, entry] of leftover.entries()) note(entry, left[index]?.length ?? 0);
   // Rewritten at once: a line cut short by a crash would make everything after it unreadable.
-  let file = rewrite(path, pending);
+  let file = replaceWith(path, Buffer.concat(left));
   return {
     leftover: () => leftover,
     damaged: () => damaged,
     append(entry) {
-      pending.push(entry);
-      writeSync(file, lineOf(entry));
+      note(entry, writeSync(file, lineOf(entry)));
     },
     committed(stream, take) {
-      pending = pending.filter((entry) => entry.stream !== stream || entry.take > take);
+      lines = lines.filter((line) => line.stream !== stream || line.take > take);
+      const kept = lines.reduce((sum, { bytes }) => sum + bytes, 0);
+      // A committed line does no harm: what a start finds of it has no effect. So a long file isn't copied for a few of them.
+      if (end === 0 || kept > end / 2) return;
+      const all = readFileSync(path);
       closeSync(file);
-      file = rewrite(path, pending);
+      file = replaceWith(path, Buffer.concat(lines.map(({ at, bytes }) => all.subarray(at, at + bytes))));
+      end = 0;
+      lines = lines.map((line) => {
+        const at = end;
+        end += line.bytes;
+        return { ...line, at };
+      });
     },
     close() {
       closeSync(file);
@@ -34,16 +51,24 @@ export function openTail(runtimeDir: string): Tail {
   };
 }
 
+/** Where an entry that no commit holds yet stands in the file. */
+interface Line {
+  readonly stream: StreamId;
+  readonly take: TakeNumber;
+  readonly at: number;
+  readonly bytes: number;
+}
+
 function lineOf(entry: TakenEntry): string {
   const body = JSON.stringify(entry);
   return `${crc32(body).toString(16).padStart(8, "0")} ${body}\n`;
 }
 
-/** Makes a file with the entries that no commit holds yet, and puts it in the old one's place in one step. */
-function rewrite(path: string, entries: readonly TakenEntry[]): number {
+/** Makes a file that holds this, and puts it in the old one's place in one step. */
+function replaceWith(path: string, content: Buffer): number {
   const fresh = `${path}.new`;
   const file = openSync(fresh, "w", 0o600);
-  writeSync(file, entries.map(lineOf).join(""));
+  writeSync(file, content);
   renameSync(fresh, path);
   return file;
 }

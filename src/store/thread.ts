@@ -81,6 +81,9 @@ export function openStoreThread(input: WorkerInput): {
       setProvisioning: (booth, row) => call("setProvisioning", booth, row),
       learned: (booth) => call("learned", booth),
       setLearned: (booth, what) => call("setLearned", booth, what),
+      kept: (name) => call("kept", name),
+      keep: (name, what) => call("keep", name, what),
+      promote: (credential, name, what) => call("promote", credential, name, what),
     },
   };
 }

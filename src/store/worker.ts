@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
-import { deriveFold } from "./derive-fold.ts";
 import type { LogRecord } from "../core/types/record.ts";
 import type { StoreBudget } from "../core/storage.ts";
-import { openIdentity } from "./identity.ts";
-import { keepStore, StoreRefusal } from "./keeper.ts";
+import { StoreRefusal } from "./keeper.ts";
+import { openFolder } from "./opened.ts";
+import { openOrStandBy } from "./standby.ts";
 import type { Writer } from "./writer.ts";
 import type { Refusal } from "../ports.ts";
 
@@ -21,6 +21,8 @@ export type Answer =
 
 export interface WorkerInput {
   readonly dataDir: string;
+  /** A folder in memory, for copies while the data folder takes no writes. */
+  readonly standbyDir: string;
   /** What each booth may keep. */
   readonly budget: StoreBudget;
 }
@@ -36,9 +38,9 @@ type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
 
 function methodsOf(input: WorkerInput): Methods {
   const uuid = (): string => randomUUID();
-  const clocks = { now: () => performance.now(), wall: () => Date.now() };
-  const writer = keepStore({ dataDir: input.dataDir, fold: deriveFold, uuid, ...clocks, budget: input.budget });
-  const identity = openIdentity(input.dataDir, uuid);
+  const { budget, ...folders } = input;
+  const opened = openOrStandBy({ ...folders, uuid, open: (folder, names) => openFolder(folder, budget, names) });
+  const { store: writer, identity } = opened;
   let isClosed = false;
   const rebuildOn = (): void => {
     if (!isClosed && writer.rebuilder.slice()) setTimeout(rebuildOn, PAUSE_MS);
@@ -77,10 +79,16 @@ function methodsOf(input: WorkerInput): Methods {
     setLearned: (booth: string, what: unknown) => {
       identity.setLearned(booth, what);
     },
+    kept: (name: string) => identity.kept(name),
+    keep: (name: string, what: unknown) => {
+      identity.keep(name, what);
+    },
+    promote: (credential: string, name: string, what: unknown) => {
+      identity.promote(credential, name, what);
+    },
     close: () => {
       isClosed = true;
-      writer.close();
-      identity.close();
+      opened.close();
     },
   };
 }

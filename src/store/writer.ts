@@ -10,6 +10,7 @@ import { createCheck } from "./check.ts";
 import { StoreDamaged } from "./damage.ts";
 import { createDeadLetters } from "./dead-letters.ts";
 import type { EvictTools } from "./evict.ts";
+import { untilItFits } from "./fit.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
 import { createBases } from "./bases.ts";
@@ -66,6 +67,7 @@ export function createWriter(tools: WriterTools): Writer {
   const quarantine = createQuarantine(db);
   const dead_letters = createDeadLetters(db);
   const bases = createBases(db);
+  const parts = { db, sql, fold, evict, quarantine, dead_letters, bases };
   const read = recordReader(sql, quarantine);
   const storage = storageOf({ evict, quarantine, health: tools.health });
   const streams = new Map<StreamId, LiveStream>();
@@ -84,31 +86,28 @@ export function createWriter(tools: WriterTools): Writer {
     },
     ingest(stream, records, lastTake) {
       const started = tools.now();
-      const target = live(stream);
-      if (lastTake <= target.info.last_take) {
-        return ingested(target, { facts: [], commit_ms: 0, storage: storage(target.info) });
+      const { info } = live(stream);
+      if (lastTake <= info.last_take) {
+        return ingested(live(stream), { facts: [], commit_ms: 0, storage: storage(info) });
       }
-      try {
-        const { facts, oldest } = ingest({ db, sql, fold, evict, quarantine, dead_letters, bases }, target, {
-          records,
-          lastTake,
-        });
-        noteOldest(streams, oldest);
-        const commit_ms = tools.now() - started;
-        return ingested(target, { facts, commit_ms, storage: storage(target.info) });
-      } catch (error) {
-        streams.delete(stream);
-        throw error;
-      }
+      return untilItFits(db, file, (reserve_pages) => {
+        const target = live(stream);
+        // What was acked since the last commit stands in memory alone, and is gone with a failed one.
+        moveOn(target, info.acked_seq);
+        try {
+          const { facts, oldest } = ingest(parts, target, { records, lastTake, reserve_pages });
+          noteOldest(streams, oldest);
+          const commit_ms = tools.now() - started;
+          return ingested(target, { facts, commit_ms, storage: storage(target.info) });
+        } catch (error) {
+          streams.delete(stream);
+          throw error;
+        }
+      });
     },
     read: (stream, from, limit) => read(live(stream).info, { from, limit }),
     terms: (stream, from, end) => termsIn(sql, live(stream).info, { from, end }),
-    ack(stream, upTo) {
-      const target = live(stream);
-      const acked_seq = Math.min(Math.max(upTo, target.info.acked_seq), target.info.newest_seq);
-      target.info = { ...target.info, acked_seq };
-      return target.info;
-    },
+    ack: (stream, upTo) => moveOn(live(stream), upTo),
     setAside(stream, refusals) {
       const recordAt = (seq: Seq): Placed | undefined => read(live(stream).info, { from: seq, limit: 1 })[0];
       db.transaction(() => dead_letters.add(stream, refusals, { at: tools.wall(), recordAt }))();
@@ -198,6 +197,12 @@ function fillOf(
   const kept = info.newest_seq - info.oldest_seq + 1;
   const fill = { used_bytes, max_bytes, kept, unacked: info.newest_seq - info.acked_seq, kept_ms };
   return { used_bytes, max_bytes, hours_to_full: hoursToFull(fill) };
+}
+
+function moveOn(live: LiveStream, upTo: Seq): StreamInfo {
+  const acked_seq = Math.min(Math.max(upTo, live.info.acked_seq), live.info.newest_seq);
+  live.info = { ...live.info, acked_seq };
+  return live.info;
 }
 
 function moveBack(sql: Statements, live: LiveStream, from: Seq): StreamInfo {

@@ -15,9 +15,20 @@ function canonical(value: unknown): string {
 
 /** The hash of consecutive records as docs/wire.md defines it: SHA-256, hex. An ack that carries another one moves nothing. */
 export function hashOf(records: readonly StreamRecord[]): string {
+  const hash = recordHash();
+  hash.add(records);
+  return hash.hex();
+}
+
+/** The same, piece by piece. */
+export function recordHash(): { add(records: readonly StreamRecord[]): void; hex(): string } {
   const hash = createHash("sha256");
-  for (const { kind, tag, boot, mono, value, quality } of records) {
-    hash.update(`${canonical([kind, tag, boot, mono, value, quality])}\n`);
-  }
-  return hash.digest("hex");
+  return {
+    add(records) {
+      for (const { kind, tag, boot, mono, value, quality } of records) {
+        hash.update(`${canonical([kind, tag, boot, mono, value, quality])}\n`);
+      }
+    },
+    hex: () => hash.digest("hex"),
+  };
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FILTER_TYPES } from "../core/types/booth.ts";
 
 const confirmation = z.strictObject({
   by: z.string().min(1).max(100),
@@ -12,6 +13,8 @@ export const localClaimShape = z.strictObject({
   serial_number: z.string().min(1).max(60),
   booth: z.string().max(60).optional(),
   confirm: confirmation.optional(),
+  /** The key that the claim is made with, where none was installed. */
+  api_key: z.string().min(1).max(4096).optional(),
 });
 
 /** `POST /confirm` at the box: the card was compared. */
@@ -23,6 +26,19 @@ export const localReleaseShape = z.strictObject({
   to: z.enum(["released", "decommissioned"]).default("released"),
   wrong_serial: z.boolean().default(false),
 });
+
+/** `POST /filters/changed` at the box: a filter was changed. */
+export const localFilterChangeShape = z.strictObject({
+  booth: z.string().max(60).optional(),
+  /** Made by whoever asks; the same again is the same entry. */
+  id: z.string().min(8).max(64),
+  filter: z.enum(FILTER_TYPES),
+  minutes_ago: z.number().min(0).default(0),
+  by: z.string().max(100).default(""),
+});
+
+/** `POST /filters/undo` at the box: that entry is withdrawn. */
+export const localFilterUndoShape = localFilterChangeShape.pick({ booth: true, id: true, by: true });
 
 /** `POST /rebuild` at the box. `current`: with today's parameters. */
 export const localRebuildShape = z.strictObject({

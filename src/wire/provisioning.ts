@@ -17,6 +17,8 @@ export const provisioningShape = z.object({
   serial_number: text,
   completion_status: text.catch("IN PROGRESS"),
   hw_configuration: optionalText,
+  old_password: optionalText,
+  new_password: optionalText,
   status: z.enum(["unprovisioned", "provisioned", "released", "decommissioned"]).optional(),
   generation: optionalCount,
   booth_id: optionalText,
@@ -100,6 +102,8 @@ export interface UpdateWire {
   readonly status?: "released" | "decommissioned";
   /** With status: why; wrong_serial takes the stream off the booth. */
   readonly reason?: string;
+  /** Of the gateway's next credential, lower-case hex. */
+  readonly credential_sha256?: string;
   readonly reported?: ReportedWire;
 }
 

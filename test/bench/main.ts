@@ -5,10 +5,12 @@ import { arch, cpus, platform } from "node:os";
 
 import type { Family, Figure } from "./figure.ts";
 import { agentFamily } from "./agent.ts";
+import { cliFamily } from "./cli.ts";
 import { deriveFamily } from "./derive.ts";
 import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
+import { pageFamily } from "./page.ts";
 import { planFamily } from "./plan.ts";
 import { storeFamily } from "./store.ts";
 import { serviceFamily } from "./service.ts";
@@ -23,6 +25,8 @@ const FAMILIES: readonly Family[] = [
   planFamily,
   memoryFamily,
   agentFamily,
+  pageFamily,
+  cliFamily,
   deriveFamily,
   serviceFamily,
   storeFamily,

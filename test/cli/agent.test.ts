@@ -1,9 +1,11 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { AgentStatus, BoothStatus } from "../../src/core/types/status.ts";
 import { eventually } from "../support/eventually.ts";
 import type { BacklogAnswer } from "../../src/cli/backlog-text.ts";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram, startProgram } from "../support/processes.ts";
-import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
+import { PROVISION_KEY, realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 
 const SPEED = 60;
 
@@ -82,7 +84,15 @@ describe("with an agent whose booth has no serial number yet", { timeout: MANY_P
     const free = await command(site, "status");
     expect(free.out).toContain("booth-1   serial not entered");
     expect(free.out).toContain("bound     released");
-    expect((await command(site, "provision", SERIAL, "--yes")).out).toMatch(/ active\n$/);
+    // The first key went when the gateway had one of its own, and that one with the booth.
+    expect(existsSync(join(site.folder, "api-key"))).toBe(false);
+    const keyless = await command(site, "provision", SERIAL, "--yes");
+    expect(keyless).toMatchObject({ code: 1 });
+    expect(keyless.out).toContain("denied");
+    const key = join(site.folder, "typed");
+    writeFileSync(key, `${PROVISION_KEY}\n`);
+    expect((await command(site, "provision", SERIAL, "--yes", "--key-file", key)).out).toMatch(/ active\n$/);
+    expect(agent.lines.join("\n")).not.toContain(PROVISION_KEY);
     agent.signal("SIGTERM");
     expect(await agent.ended).toBe(0);
     expect(site.service.oracle()).toMatchObject([

@@ -122,6 +122,20 @@ describe("profiles", () => {
     ],
     ["a name that is taken", "name: minutes", "name: mode", /the name "mode" is taken \(first used by tags\[0\]\)/],
     ["no mode tag", "role: mode, ", "", /12:1: tags: no tag has the role mode/],
+    ["a mode_bit without its mode", "role: mode, ", "role: mode_bit, ", /a mode_bit needs its mode/],
+    ["a mode on a tag that is no bit", "role: mode, ", "role: mode, mode: spray, ", /only a mode_bit has a mode/],
+    [
+      "a bit beside a mode tag",
+      "role: filter_minutes, filter: exhaust_filter",
+      "role: mode_bit, mode: spray",
+      /bay 0 has a mode tag and a mode_bit/,
+    ],
+    [
+      "a bit beside a tag of the name that bits make",
+      "role: mode, ",
+      "role: mode_bit, mode: spray, ",
+      /the bits of bay 0 make the tag "mode"/,
+    ],
     ["two mode tags", "role: filter_minutes, filter: exhaust_filter", "role: mode", /a second mode tag for bay 0/],
     [
       "a percent of text",

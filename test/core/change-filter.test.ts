@@ -69,6 +69,9 @@ describe("change filter", () => {
     const filters = { exhaust_filter: { limits: { minutes: 6000 } } };
     expect(logRules({ tags, filters })["used"]?.mark).toBeCloseTo(mark, 9);
     expect(logRules({ tags, filters: {} })["used"]?.mark).toBeUndefined();
+    // After a change that the PLC knows nothing of its counter passes the limit later.
+    const later = logRules({ tags, filters }, { exhaust_filter: -600 })["used"]?.mark;
+    expect(later).toBeCloseTo(mark * 1.1, 9);
   });
 
   test("text, booleans and quality always", () => {

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { planGroup } from "../../src/drivers/modbus/group-plan.ts";
-import type { Placed } from "../../src/core/types/record.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { hashOf } from "../../src/wire/hash.ts";
 import { rangeHash } from "../../simulators/service/ingest/canonical.ts";
@@ -12,30 +11,12 @@ import { killer, MOMENTS, type Moment } from "../support/kill-moments.ts";
 import { MANY_PROCESSES_MS } from "../support/processes.ts";
 import { clickBooth } from "../support/profiles.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
-import { writerIn } from "../support/store.ts";
+import { ownRecords } from "../support/own-records.ts";
 import { accountsOf, lostOf, tailEntries } from "../support/taken-witness.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 
 const KILLS = 20;
 const SEED = 20_260_302;
-const READ_LIMIT = 1_000;
-
-/** Everything that the agent's own store holds of its one stream, in seq order. */
-function ownRecords(dataDir: string): { stream: string; last_take: number; records: readonly Placed[] } {
-  const writer = writerIn(dataDir);
-  try {
-    const { stream, newest_seq, last_take } = writer.openStream("booth-1");
-    const records: Placed[] = [];
-    while (records.length < newest_seq) {
-      const more = writer.read(stream, records.length + 1, READ_LIMIT);
-      if (more.length === 0) break;
-      records.push(...more);
-    }
-    return { stream, last_take, records };
-  } finally {
-    writer.close();
-  }
-}
 
 /** What the PLC must have been asked for those polls. */
 function requestsFor(polls: Readonly<Record<string, number>>): { least: number; perPoll: number } {

@@ -1,111 +1,111 @@
 #!/usr/bin/env node
-import { spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { fork, type ChildProcess } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { seededRandom } from "../support/seeded-random.ts";
-import { applied, mutantsOf, type Mutant } from "./mutants.ts";
+import type { Planted } from "./instrument.ts";
+import { plantedTree, ROOT } from "./tree.ts";
 
 /**
- * node test/mutation/main.ts [--sample N] [--seed S] [--minutes M] [--cases N] [--only REGEX]: plants one fault after another into a
- * copy of src/core/derive, runs test/core/derive against each, and writes test/results/mutation.json. --only picks by
- * FILE:LINE. Nothing is
- * changed in this tree. A mutant survives where all tests pass; one that makes them hang is found.
+ * node test/mutation/main.ts [--cases N] [--only REGEX] [--minutes M]: a fault after another in a copy of src/core/derive, each
+ * against those tests of test/core/derive that reach it, and writes test/results/mutation.json. --only picks by FILE:LINE,
+ * --cases is the number of lives per law. All faults stand in the copy at once and one is active at a time, so that one process
+ * tries them all. One that makes a test endless, or a process die, is found.
  */
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const FOLDER = "src/core/derive";
-/** The tests take some 10 s with few cases; a fault that makes a loop endless must not hold up the rest. */
-const HANGS_MS = 90_000;
-const CONFIG = `import { defineConfig } from "vitest/config";
-export default defineConfig({ test: { include: ["test/core/derive/**/*.test.ts"], testTimeout: 30_000, bail: 1,
-  pool: "threads", isolate: false, maxWorkers: 1 } });
-`;
+const HANGS_MS = 120_000;
 
-type Outcome = "survived" | "found" | "hung";
-
-/** All mutants, in an order that the seed gives. */
-function shuffled(seed: number): Mutant[] {
-  const random = seededRandom(seed);
-  return readdirSync(join(ROOT, FOLDER))
-    .sort()
-    .flatMap((name) => mutantsOf(join(FOLDER, name), readFileSync(join(ROOT, FOLDER, name), "utf8")))
-    .map((mutant) => ({ mutant, at: random.next() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ mutant }) => mutant);
+interface Tried extends Planted {
+  readonly outcome: string;
+  readonly by: string;
 }
 
-function copyOfTree(): string {
-  const copy = mkdtempSync(join(tmpdir(), "mutation-"));
-  for (const part of ["src", "simulators", "config", "test/support", "test/core", "package.json", "tsconfig.json"]) {
-    cpSync(join(ROOT, part), join(copy, part), { recursive: true });
-  }
-  symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
-  mkdirSync(join(copy, "test/results"));
-  writeFileSync(join(copy, "mutation.config.ts"), CONFIG);
-  return copy;
-}
-
-/** Runs the tests of derivation in the copy. A process group of its own, as vitest has children. */
-function test(copy: string, cases: string): Promise<Outcome> {
-  return new Promise((resolve, reject) => {
-    const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
-    const child = spawn(process.execPath, [vitest, "run", "--config", "mutation.config.ts"], {
-      cwd: copy,
-      env: { ...process.env, LAW_RUNS: cases, SEED: "1" },
-      stdio: "ignore",
-      detached: true,
-    });
-    let hung = false;
-    const timer = setTimeout(() => {
-      hung = true;
-      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-    }, HANGS_MS);
-    child.once("error", reject);
-    child.once("exit", (code) => {
-      clearTimeout(timer);
-      resolve(hung ? "hung" : code === 0 ? "survived" : "found");
-    });
-  });
+interface Told {
+  readonly id?: number;
+  readonly ready?: number;
+  readonly ms?: number;
+  readonly outcome?: string;
+  readonly by?: string;
 }
 
 const { values } = parseArgs({
   options: {
-    sample: { type: "string", default: "1000000" },
-    seed: { type: "string", default: "1" },
     minutes: { type: "string", default: "600" },
-    cases: { type: "string", default: "60" },
+    cases: { type: "string", default: "40" },
     only: { type: "string", default: "" },
   },
 });
+
+const { copy, planted } = plantedTree();
+
+function started(mutant?: number): ChildProcess {
+  const fixed = mutant === undefined ? {} : { MUTANT: mutant.toString() };
+  return fork(join(copy, "test/mutation/child.ts"), {
+    cwd: copy,
+    env: { ...process.env, LAW_RUNS: values.cases, SEED: "1", ...fixed },
+    execArgv: ["--max-old-space-size=1024", "--disable-warning=ExperimentalWarning"],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+}
+
+/** The next thing that the child says; null: it died, or said nothing for too long and is ended. */
+function said(child: ChildProcess): Promise<Told | null> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => child.kill("SIGKILL"), HANGS_MS);
+    const finish = (told: Told | null): void => {
+      clearTimeout(timer);
+      child.removeAllListeners();
+      resolve(told);
+    };
+    child.once("message", (told: Told) => finish(told));
+    child.once("exit", () => finish(null));
+  });
+}
+
+async function ready(): Promise<ChildProcess> {
+  const child = started();
+  const told = await said(child);
+  if (told?.ready === undefined) throw new Error("the tests fail without a fault in the code");
+  process.stdout.write(`${told.ready.toString()} tests, ${Math.round(told.ms ?? 0).toString()} ms without a fault\n`);
+  return child;
+}
+
+async function statically(mutant: Planted): Promise<Tried> {
+  const child = started(mutant.id);
+  const told = await said(child);
+  child.kill();
+  return { ...mutant, outcome: told?.outcome ?? "found", by: told?.by ?? "" };
+}
+
 const until = performance.now() + Number(values.minutes) * 60_000;
-const copy = copyOfTree();
 const only = new RegExp(values.only);
-const all = shuffled(Number(values.seed)).filter(({ file, line }) => only.test(`${file}:${line.toString()}`));
-const tried: (Mutant & { readonly outcome: Outcome })[] = [];
+const chosen = planted.filter(({ file, line }) => only.test(`${file}:${line.toString()}`));
+const tried: Tried[] = [];
+let child: ChildProcess | null = null;
 try {
-  if ((await test(copy, values.cases)) !== "survived") throw new Error("the tests fail without a fault in the code");
-  for (const mutant of all.slice(0, Number(values.sample))) {
+  child = await ready();
+  for (const mutant of chosen) {
     if (performance.now() > until) break;
-    const source = readFileSync(join(ROOT, mutant.file), "utf8");
-    writeFileSync(join(copy, mutant.file), applied(source, mutant));
-    const outcome = await test(copy, values.cases);
-    writeFileSync(join(copy, mutant.file), source);
-    tried.push({ ...mutant, outcome });
-    const { file, line, was, text } = mutant;
-    process.stdout.write(`${outcome.padEnd(8)} ${file}:${line.toString()} ${was} -> ${text}\n`);
+    if (mutant.is_static) {
+      tried.push(await statically(mutant));
+    } else {
+      child.send(mutant.id);
+      const told = await said(child);
+      tried.push({ ...mutant, outcome: told?.outcome ?? "found", by: told?.by ?? "hung" });
+      if (told === null) child = await ready();
+    }
+    const last = tried.at(-1);
+    if (last !== undefined)
+      process.stdout.write(
+        `${last.outcome.padEnd(9)} ${last.file}:${last.line.toString()} ${last.was} -> ${last.text}\n`,
+      );
   }
 } finally {
+  child?.kill();
   rmSync(copy, { recursive: true, force: true });
 }
-const survivors = tried.filter(({ outcome }) => outcome === "survived");
+const survivors = tried.filter(({ outcome }) => outcome !== "found");
 const found = tried.length - survivors.length;
-process.stdout.write(
-  `seed ${values.seed}: ${found.toString()} of ${tried.length.toString()} found, ${all.length.toString()} in all\n`,
-);
+const counts = { mutants: planted.length, tried: tried.length, found };
+process.stdout.write(`${found.toString()} of ${tried.length.toString()} found, ${planted.length.toString()} in all\n`);
 mkdirSync(join(ROOT, "test/results"), { recursive: true });
-writeFileSync(
-  join(ROOT, "test/results/mutation.json"),
-  `${JSON.stringify({ seed: Number(values.seed), mutants: all.length, tried: tried.length, found, survivors }, null, 2)}\n`,
-);
+writeFileSync(join(ROOT, "test/results/mutation.json"), `${JSON.stringify({ ...counts, survivors }, null, 2)}\n`);

@@ -38,6 +38,7 @@ it.each([
     hours: 10,
     booth: { poll: { fast: { poll_interval_ms: 5_000 } } },
     facility: { tz, working_hours: NIGHTS },
+    incidents: tz === "Mars/Olympus" ? ["config_tz "] : [],
   });
   const { source, window, truth, figures } = played;
   const use = utilization(source, window);

@@ -6,6 +6,7 @@ import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import type { Truth } from "../../simulators/plc/model/truth.ts";
 import type { Window } from "../../src/ports.ts";
 import { filterMaintenanceHistory, overuse } from "../../src/report/filters.ts";
+import { validationIncidents } from "../../src/report/incidents.ts";
 import { timeLineOf, type Source } from "../../src/report/source.ts";
 import type { Facility } from "../support/virtual-service.ts";
 import { openSource } from "../support/figures.ts";
@@ -49,6 +50,8 @@ export interface PlayOptions {
   readonly during?: (site: VirtualSite) => Promise<void>;
   /** How the cycles end in the eyes of who couldn't see everything; default: as in truth. */
   readonly results?: readonly string[];
+  /** Validation incidents that the story must lead to, as "check tag", by their first sight; default: none. */
+  readonly incidents?: readonly string[] | ((found: readonly string[]) => readonly string[]);
   /** Not a line of the table. */
   readonly unlisted?: boolean;
   /** The truth leaves open what is right: only gateway and service are compared. */
@@ -123,6 +126,7 @@ function judge(options: PlayOptions, { site, folder, window, truth, source, expe
   const answers = serviceAnswers(site.service, asked);
   const differing = unequal(asked, boxAnswers(source, asked), answers);
   const differing_late = unequal(asked, answersAfterRedelivery(site, window), answers);
+  const found = validationIncidents(source, window).map(({ check, tag_name }) => `${check} ${tag_name}`);
   const name = typeof options.scenario === "string" ? options.scenario : options.scenario.name;
   const score: Score = {
     number: options.number,
@@ -135,6 +139,7 @@ function judge(options: PlayOptions, { site, folder, window, truth, source, expe
     filters: [filterMaintenanceHistory(source, window).length, filterChanges.length],
     overuse_error_ms: overuse(source, window).overuse_ms - truth.overuse.ms,
     revisions: [figures.revisions.length, revisionsOf(site.booth, window)],
+    incidents: [found.length, incidentsOf(options, found).length],
     service_differs,
     answers: [asked.length - differing.length, asked.length],
     answers_late: [asked.length - differing_late.length, asked.length],
@@ -148,7 +153,13 @@ function judge(options: PlayOptions, { site, folder, window, truth, source, expe
   expect(spans.map(({ mode }) => mode)).toEqual(expected.map(({ mode }) => mode));
   expect(worst(["seen", "lost"])).toBeLessThanOrEqual(poll_ms);
   expect(worst(["back"])).toBeLessThanOrEqual(RETURN_MS);
-  if (options.unlisted !== true) judgeCounts(options, score, { truth, figures });
+  if (options.unlisted === true) return;
+  judgeCounts(options, score, { truth, figures });
+  expect(found).toEqual(incidentsOf(options, found));
+}
+
+function incidentsOf({ incidents = [] }: PlayOptions, found: readonly string[]): readonly string[] {
+  return typeof incidents === "function" ? incidents(found) : incidents;
 }
 
 /** Everything that is counted is exact. */

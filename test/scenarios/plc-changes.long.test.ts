@@ -30,7 +30,7 @@ function miscounted({ source, window, truth, figures }: Played): { doubled: numb
 it.each([
   // Cycles pass 2^32 and gas carries into its high word; energy passes 2^32 as well.
   { number: 11, scenario: "counter-wrap", start: BEFORE_WORK, hours: 11, injected: 3 },
-  { number: 10, scenario: "power-cycle-lost", start: MORNING, hours: 4.5, injected: 8 },
+  { number: 10, scenario: "power-cycle-lost", start: MORNING, hours: 4.5, injected: 8, incidents: ["memory_loss "] },
   { number: 7, scenario: "filter-change", start: BEFORE_WORK, hours: 11, injected: 2 },
 ])("$number: $scenario: counters that wrap or start over count on", async ({ injected, ...options }) => {
   const played = await play(options);

@@ -25,6 +25,8 @@ export interface Score {
   readonly overuse_error_ms: number;
   /** Revisions entered / in truth, the first included. */
   readonly revisions: readonly [derived: number, truth: number];
+  /** Validation incidents found / that the story must lead to. */
+  readonly incidents: readonly [found: number, expected: number];
   /** Figures in which gateway and service differ. */
   readonly service_differs: readonly string[];
   /** Answers of box and service that are the same JSON / asked for. */
@@ -54,8 +56,9 @@ export function recordScore(score: Score): void {
 /** Empty where none has been written yet. */
 export function readScores(): Score[] {
   try {
-    // Written by this module alone.
-    return JSON.parse(readFileSync(SCORES_FILE, "utf8")) as Score[];
+    // Written by this module alone; lines of an older table lack a column.
+    const scores = JSON.parse(readFileSync(SCORES_FILE, "utf8")) as Score[];
+    return scores.filter((score) => "incidents" in score);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
     throw error;

@@ -11,6 +11,7 @@ const HEAD = [
   "filters",
   "overuse ms",
   "revisions",
+  "incidents",
   "service",
   "answers",
   "late",
@@ -25,6 +26,7 @@ function cellsOf(score: Score): string[] {
   const { number, scenario, transitions, max_error_ms, back_error_ms, overuse_error_ms } = score;
   const service = score.service_differs.length === 0 ? "equal" : score.service_differs.join(" ");
   const counts = [pair(score.cycles), pair(score.filters), String(overuse_error_ms), pair(score.revisions)];
+  const incidents = pair(score.incidents);
   return [
     String(number),
     scenario,
@@ -32,6 +34,7 @@ function cellsOf(score: Score): string[] {
     String(max_error_ms),
     String(back_error_ms),
     ...counts,
+    incidents,
     service,
     pair(score.answers),
     pair(score.answers_late),

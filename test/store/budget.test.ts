@@ -2,13 +2,27 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { hoursToFull } from "../../src/core/storage.ts";
 import { storePath } from "../../src/store/open.ts";
-import { bed, BUDGET, DAY, HOUR, hour, keptIn, openBudgeted } from "../support/budget-bed.ts";
+import { recordFault } from "../support/faults.ts";
+import { clockRecord } from "../support/records.ts";
+import {
+  bed,
+  BUDGET,
+  bytesOf,
+  commit,
+  DAY,
+  HOUR,
+  hour,
+  keptIn,
+  openBudgeted,
+  restart,
+  unsynced,
+} from "../support/budget-bed.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
 describe("a store with a budget", () => {
   it("drops what was acked before anything else, without a gap record", () => {
-    const one = bed({ max_bytes: 400_000, max_age_ms: 10 * 365 * DAY });
-    for (let index = 0; index < 1_500; index += 1) {
+    const one = bed({ max_bytes: 200_000, max_age_ms: 10 * 365 * DAY });
+    for (let index = 0; index < 700; index += 1) {
       hour(one, index);
       one.writer.ack(one.stream, one.writer.info(one.stream).newest_seq);
     }
@@ -29,6 +43,34 @@ describe("a store with a budget", () => {
     expect(gaps).toEqual([]);
     expect([...log].filter((seq) => seq > acked_seq)).toHaveLength(60 * 120);
     expect(facts.size).toBeGreaterThan(50);
+    one.writer.close();
+  });
+
+  it("gives up the oldest of what waits for a sync where nothing else is left, and declares it once time is known", () => {
+    const budget = { max_bytes: 100_000, max_age_ms: 30 * DAY };
+    const one = unsynced(budget);
+    let largest = 0;
+    for (let index = 0; index < 600; index += 1) {
+      hour(one, index);
+      largest = Math.max(largest, bytesOf(one.folder));
+      // The agent starts anew now and then, on what is left.
+      if (index % 200 === 199) restart(one);
+    }
+    expect(largest).toBeLessThanOrEqual(budget.max_bytes);
+    expect(one.writer.read(one.stream, 1, 1_000)).toEqual([]);
+    commit(one, [clockRecord(600 * HOUR)]);
+    const { newest_seq, oldest_seq, sendable_seq } = one.writer.info(one.stream);
+    expect(sendable_seq).toBe(newest_seq);
+    expect(oldest_seq).toBeGreaterThan(1_000);
+    const { log, facts, gaps } = keptIn(one);
+    const isDeclared = (seq: number): boolean => gaps.some(({ from, to }) => seq >= from && seq <= to);
+    const all = Array.from({ length: newest_seq }, (_, index) => index + 1);
+    const lost = all.filter((seq) => !log.has(seq) && !facts.has(seq) && !isDeclared(seq));
+    const injected = all.filter(isDeclared).length;
+    const fault = "full of readings that wait for a sync";
+    recordFault({ row: 8, fault, injected, lost: lost.length, doubled: 0, wrong: 0, passed: lost.length === 0 });
+    expect(lost).toEqual([]);
+    expect(all.filter((seq) => log.has(seq) && isDeclared(seq))).toEqual([]);
     one.writer.close();
   });
 

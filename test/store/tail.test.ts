@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
@@ -25,6 +25,27 @@ it("a tail gives back what no commit holds, in order", () => {
   tail.committed("s1", 2);
   // Not closed: the process is gone.
   expect(openTail(folder).leftover()).toEqual([poll(3), poll(1, "s2")]);
+});
+
+it("a long tail isn't copied for each commit, and gives back what no commit holds at any point of it", () => {
+  const folder = memoryFolder();
+  const tail = openTail(folder);
+  const entries = Array.from({ length: 900 }, (_, index) => poll(index + 1, index % 3 === 0 ? "s2" : "s1"));
+  for (const entry of entries) tail.append(entry);
+  const files = new Set<number>();
+  for (let take = 30; take <= 900; take += 30) {
+    tail.committed("s1", take);
+    files.add(statSync(join(folder, "tail.jsonl")).ino);
+    // What a start finds beside it is committed already, and ignored.
+    const copy = memoryFolder();
+    copyFileSync(join(folder, "tail.jsonl"), join(copy, "tail.jsonl"));
+    const left = openTail(copy).leftover();
+    const after = (entry: TakenEntry): boolean => entry.stream === "s2" || entry.take > take;
+    expect(left.filter(after)).toEqual(entries.filter(after));
+  }
+  expect(files.size).toBeLessThan(6);
+  tail.committed("s2", 900);
+  expect(readFileSync(join(folder, "tail.jsonl"), "utf8")).toBe("");
 });
 
 it("a flipped bit costs the entry it hits and no other, gives no wrong one, and is counted", () => {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { askAgent } from "../../src/cli/agent-client.ts";
-import type { PageState } from "../../src/api/services.ts";
+import type { PageState } from "../../src/core/types/page.ts";
 import type { AgentStatus, BoothStatus } from "../../src/core/types/status.ts";
 import { eventually } from "./eventually.ts";
 import type { Program } from "./processes.ts";

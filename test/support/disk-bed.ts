@@ -10,8 +10,10 @@ import { temporaryFolder } from "./temporary.ts";
 const CHILD = fileURLToPath(new URL("./disk-child.ts", import.meta.url));
 
 /** A small file system in memory, mounted for one test. Needs root. */
-export function smallDisk(megabytes: number): { readonly folder: string; remount(options: string): void } {
-  const folder = temporaryFolder();
+export function smallDisk(
+  megabytes: number,
+  folder: string = temporaryFolder(),
+): { readonly folder: string; remount(options: string): void } {
   run("mount", "-t", "tmpfs", "-o", `size=${megabytes.toString()}m`, "tmpfs", folder);
   onTestFinished(() => run("umount", "-l", folder));
   return { folder, remount: (options) => run("mount", "-o", `remount,${options}`, folder) };

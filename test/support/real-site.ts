@@ -15,7 +15,7 @@ import { temporaryFolder } from "./temporary.ts";
 
 export const SERIAL = "ABCD-123-123";
 const ADMIN_KEY = "admin-key-of-the-test";
-const PROVISION_KEY = "provision-key-of-the-test";
+export const PROVISION_KEY = "provision-key-of-the-test";
 /** Monday 2026-03-02 08:00 in Denver. */
 const STORY_START = Date.UTC(2026, 2, 2, 15);
 

@@ -6,7 +6,7 @@ import { clockRecord, reading } from "./records.ts";
 /** Commits three times through the store's thread, and counts how often its own loop turned while each was under way. */
 const [folder = ""] = process.argv.slice(2);
 const TURN_MS = 10;
-const { store } = openStoreThread({ dataDir: folder, budget: DEFAULT_BUDGET });
+const { store } = openStoreThread({ dataDir: folder, standbyDir: `${folder}-standby`, budget: DEFAULT_BUDGET });
 const { stream } = await store.openStream("booth-1");
 writeFileSync(process.env["SLOW_SYNC_WHILE"] ?? "", "");
 let turns = 0;

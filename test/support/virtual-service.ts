@@ -1,4 +1,5 @@
 import Database from "better-sqlite3";
+import { commandSide, type CommandSide } from "../../src/cloud/commands.ts";
 import { outcomeOf } from "../../src/cloud/ack-outcome.ts";
 import { ServiceLinkError } from "../../src/core/service-link-error.ts";
 import { ackShape, batchOf } from "../../src/wire/telemetry.ts";
@@ -8,8 +9,8 @@ import type { BatchOutcome, Clock, LinkSession, ServiceLink, ServiceTime } from 
 import { openDb, type Db } from "../../simulators/service/db.ts";
 import { HttpError } from "../../simulators/service/http/errors.ts";
 import type { Operation, Service } from "../../simulators/service/http/operation.ts";
-import { takeHello } from "../../simulators/service/ingest/hello.ts";
 import { ingestBatch } from "../../simulators/service/ingest/store.ts";
+import { takeMessage } from "../../simulators/service/mqtt/uplink.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { OPERATIONS } from "../../simulators/service/resources/table.ts";
 import { DEFAULT_HOURS, seedSite } from "../../simulators/service/seed.ts";
@@ -36,6 +37,8 @@ export interface VirtualService {
   readonly link: ServiceLink;
   /** A report of the service as its users get it. Throws where it doesn't answer 200. */
   get(path: string, query?: Readonly<Record<string, string>>): Record<string, unknown>;
+  /** Publishes on the gateway's down/cmd; nobody hears it without a session. */
+  order(gateway: string, command: unknown): void;
   /** Every batch that came in, as it was on the wire. */
   readonly came: readonly unknown[];
   /** Another service that knows the same booth and gateway, and has none of its records yet. */
@@ -78,6 +81,10 @@ function serviceOn(db: Db, clock: Clock, facility: Facility): VirtualService {
   };
   const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20, passing: null, listener: null };
   const came: unknown[] = [];
+  const sessions = new Map<string, CommandSide>();
+  const order = (gateway: string, command: unknown): void => {
+    if (!way.down) sessions.get(gateway)?.came(Buffer.from(JSON.stringify(command)));
+  };
   return {
     db,
     way,
@@ -95,7 +102,8 @@ function serviceOn(db: Db, clock: Clock, facility: Facility): VirtualService {
       },
       close: () => undefined,
     },
-    link: linkTo({ db, clock, way, came }),
+    link: linkTo({ db, clock, way, came, sessions, order }),
+    order,
     get(path, query = {}) {
       const search = new URLSearchParams(query).toString();
       const answer = carryOut(service, {
@@ -169,14 +177,30 @@ interface LinkParts {
   readonly clock: Clock;
   readonly way: ServiceWay;
   readonly came: unknown[];
+  /** By gateway: who listens to commands. */
+  readonly sessions: Map<string, CommandSide>;
+  readonly order: (gateway: string, command: unknown) => void;
 }
 
 /** Batches as they are on the wire, without broker: JSON there and back, the service's own ingest, its own hash. */
-function linkTo({ db, clock, way, came }: LinkParts): ServiceLink {
+function linkTo({ db, clock, way, came, sessions, order }: LinkParts): ServiceLink {
   return {
     async connect(account, signal): Promise<LinkSession> {
       await clock.sleep(way.latency_ms, signal);
       if (way.down) throw new ServiceLinkError("unreachable", "no route to the broker");
+      const caller = callerOfKey(db, account.credential, clock.wall());
+      if (caller?.gateway_id !== account.gateway_id)
+        throw new ServiceLinkError("credential", "the broker refuses the key");
+      const side = commandSide(async (topic, payload) => {
+        await pass();
+        if (way.down) throw new Error("the connection to the broker is gone");
+        take(topic.replace("up/", ""), JSON.parse(payload) as Record<string, unknown>);
+      });
+      const take = (topic: string, message: Record<string, unknown>): void => {
+        const gateway = account.gateway_id;
+        for (const command of takeMessage(db, { gateway, topic, now: clock.wall(), message })) order(gateway, command);
+      };
+      sessions.set(account.gateway_id, side);
       let end: (reason: ServiceLinkError) => void = () => undefined;
       const closed = new Promise<ServiceLinkError>((resolve) => (end = resolve));
       const pass = async (): Promise<void> => {
@@ -191,9 +215,11 @@ function linkTo({ db, clock, way, came }: LinkParts): ServiceLink {
           await pass();
           if (way.down) throw new Error("the connection to the broker is gone");
           const named = booths.map(({ stream, ...booth }) => ({ stream_id: stream, ...booth }));
-          takeHello(db, { id: account.gateway_id, nowMs: clock.wall() }, { booths: named });
+          take("hello", { booths: named });
         },
         heartbeat: pass,
+        commands: (take_them) => side.commands(take_them),
+        say: (message) => side.say(message),
         async send(stream, generation, records): Promise<BatchOutcome> {
           const sent = clock.mono();
           await pass();
@@ -213,7 +239,10 @@ function linkTo({ db, clock, way, came }: LinkParts): ServiceLink {
             ? { kind: "keep", reason: `no answer to it: ${JSON.stringify(ack)}` }
             : outcome;
         },
-        close: () => Promise.resolve(),
+        close: () => {
+          if (sessions.get(account.gateway_id) === side) sessions.delete(account.gateway_id);
+          return Promise.resolve();
+        },
       };
     },
   };

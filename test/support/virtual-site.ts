@@ -3,18 +3,15 @@ import type { HttpClient } from "../../src/cloud/http.ts";
 import { createServiceApi } from "../../src/cloud/service-api.ts";
 import { findProfile } from "../../src/config/profile.ts";
 import { createServiceTime } from "../../src/agent/service-time.ts";
-import { correctedNow, syncedOffset } from "../../src/core/derive/clock.ts";
-import type { DeriveState } from "../../src/core/derive/state.ts";
-import { LinkError, type LinkErrorKind } from "../../src/core/link-error.ts";
 import { parametersOf } from "../../src/core/parameters.ts";
 import type { BoothConfig } from "../../src/core/types/config.ts";
 import type { Profile } from "../../src/core/types/profile.ts";
-import type { BoothSummary } from "../../src/core/types/summary.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
+import { openSealer } from "../../src/platform/seal.ts";
+import { recordHash } from "../../src/wire/hash.ts";
 import { wireNameOf } from "../../src/core/wire-names.ts";
 import { systemdNotify } from "../../src/platform/notify.ts";
-import type { Clock, Driver, Logger, Notify, ServiceLink, Tail, ServiceTime } from "../../src/ports.ts";
-import { summaryOf } from "../../src/report/summary.ts";
+import type { AgentControl, Clock, Driver, Notify, ServiceLink, ServiceTime } from "../../src/ports.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
 import { inlineIdentity, inlineStore } from "../../src/store/inline.ts";
@@ -25,7 +22,9 @@ import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/p
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import { seededRandom } from "./seeded-random.ts";
+import { STATE_VIEW } from "./state-view.ts";
 import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
+import { collectingLogger, memoryTail, mortalClock, nowAndThen, typedDriver } from "./virtual-parts.ts";
 import { PROVISION_KEY, SERIAL, virtualService, type Facility, type VirtualService } from "./virtual-service.ts";
 
 export interface VirtualSiteOptions {
@@ -67,6 +66,8 @@ export interface VirtualSite {
   readonly lines: readonly string[];
   /** Starts an agent on what the last one left behind. */
   start(): Promise<Agent>;
+  /** What people ask of the agent that runs. */
+  control(): AgentControl;
   /** SIGTERM: what was read is committed. */
   stop(): Promise<void>;
   /** kill -9: nothing more of the present agent is carried out; store and tail stay as they are. */
@@ -153,15 +154,15 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         heartbeat_interval_ms: 60_000,
         broker_url: null,
         backlog_rate: options.backlog_rate ?? null,
-        view: {
-          summaryOf: nowAndThen(options.summary_interval_ms ?? 0),
-          parametersIn: (state) => (state as DeriveState).parameters,
-          now: (state, at) => correctedNow(state as DeriveState | undefined, at),
-          syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
-        },
+        view: { ...STATE_VIEW, summaryOf: nowAndThen(options.summary_interval_ms ?? 0) },
         wireName: wireNameOf,
-        secrets: { firstKey: () => PROVISION_KEY },
-        api: createServiceApi({ http, clock: own, random, service_time, agentVersion: "0.0.0", hardwareId: "virtual" }),
+        makeHash: recordHash,
+        secrets: { firstKey: () => PROVISION_KEY, wipeFirstKey: () => null },
+        sealer: openSealer(options.folder),
+        api: createServiceApi({
+          ...{ http, clock: own, random, service_time, sealer: openSealer(options.folder) },
+          ...{ agentVersion: "0.0.0", hardwareId: "virtual" },
+        }),
         link,
         booths: [{ config, profile, parameters: parametersOf(profile, config), address: "virtual", makeDriver }],
       },
@@ -198,6 +199,10 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     service,
     lines,
     start,
+    control() {
+      if (process === null) throw new Error("no agent runs");
+      return process.agent;
+    },
     kill,
     cutPower() {
       kill();
@@ -227,60 +232,4 @@ function scenarioOf(given: string | Scenario): Scenario {
   const scenario = findScenario(given);
   if (scenario === undefined) throw new Error(`no scenario ${given}`);
   return scenario;
-}
-
-function nowAndThen(interval_ms: number): (state: unknown, now: number) => BoothSummary {
-  let last: { readonly at: number; readonly summary: BoothSummary } | null = null;
-  return (state, now) => {
-    if (last === null || now - last.at >= interval_ms)
-      last = { at: now, summary: summaryOf(state as DeriveState, now) };
-    return last.summary;
-  };
-}
-
-/** Once its process is dead nothing that sleeps ever wakes: an await is where a kill takes effect. */
-function mortalClock(clock: VirtualClock, life: { readonly dead: boolean }): Clock {
-  return {
-    ...clock,
-    sleep: (ms, signal) =>
-      clock.sleep(ms, signal).then(() => (life.dead ? new Promise<never>(() => undefined) : undefined)),
-  };
-}
-
-/** A tail in memory that outlives its process, as tmpfs does. */
-function memoryTail(leftover: readonly TakenEntry[], save: (left: readonly TakenEntry[]) => void): Tail {
-  // As through a file: what is read back is a copy.
-  const left = JSON.parse(JSON.stringify(leftover)) as readonly TakenEntry[];
-  let pending = [...left];
-  return {
-    leftover: () => left,
-    append(entry) {
-      pending.push(entry);
-      save(pending);
-    },
-    committed(stream, take) {
-      pending = pending.filter((entry) => entry.stream !== stream || entry.take > take);
-      save(pending);
-    },
-    close: () => undefined,
-  };
-}
-
-/** The simulator's failures as the LinkError that the port promises. */
-function typedDriver(driver: Driver): Driver {
-  const typed = (error: unknown): never => {
-    if (error instanceof Error && "kind" in error)
-      throw new LinkError(error.kind as LinkErrorKind, error.message, error);
-    throw error;
-  };
-  return {
-    open: (signal) => driver.open(signal).catch(typed),
-    read: (group, signal) => driver.read(group, signal).catch(typed),
-    close: () => driver.close(),
-  };
-}
-
-function collectingLogger(lines: string[]): Logger {
-  const take = (_fields: unknown, text: string): void => void lines.push(text);
-  return { debug: () => undefined, info: take, warn: take, error: take };
 }

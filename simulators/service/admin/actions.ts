@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { inTransaction, row, run } from "../db.ts";
 import type { Db } from "../db.ts";
 import { hashOf } from "../keys.ts";
@@ -32,25 +31,4 @@ export function revokeKeys(
     run(db, "UPDATE api_keys SET revoked_at = ? WHERE id = ?", now, found.id);
     if (found.gateway_id !== null) gateways.push(found.gateway_id);
   }
-}
-
-export interface Command {
-  readonly gateway_id: string;
-  readonly type: "backfill" | "digest" | "config_changed" | "rotate_key" | "reassign" | "release";
-  readonly args: unknown;
-  readonly expires_at: number;
-}
-
-/** Stores a command; what is to be published on down/cmd. */
-export function storeCommand(
-  db: Db,
-  command: Command,
-  now: number,
-): { id: string; type: string; args: unknown; expires_at: number } {
-  const id = randomUUID();
-  const { gateway_id, type, args, expires_at } = command;
-  const sql =
-    "INSERT INTO commands (id, gateway_id, type, args, created_at, expires_at, state) VALUES (?, ?, ?, ?, ?, ?, 'sent')";
-  run(db, sql, id, gateway_id, type, JSON.stringify(args ?? null), now, expires_at);
-  return { id, type, args, expires_at };
 }

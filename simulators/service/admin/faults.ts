@@ -22,6 +22,10 @@ const faultShape = z.object({
   truncate: z.boolean().default(false),
   /** The batch is committed, its ack never sent. */
   lose_ack: z.boolean().default(false),
+  /** The ack is sent twice. */
+  double_ack: z.boolean().default(false),
+  /** Of the batch only the first half of its bytes is there. */
+  cut: z.boolean().default(false),
   /** Seconds or an HTTP date, as sent in Retry-After. */
   retry_after: z.string().optional(),
   /** How often it strikes. */

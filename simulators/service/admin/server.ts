@@ -4,7 +4,8 @@ import { z } from "zod";
 import type { Service } from "../http/operation.ts";
 import { outbox } from "../mail.ts";
 import type { RunningBroker } from "../mqtt/deliver.ts";
-import { bumpGeneration, revokeKeys, storeCommand } from "./actions.ts";
+import { storeCommand } from "../commands.ts";
+import { bumpGeneration, revokeKeys } from "./actions.ts";
 import type { FaultPlan } from "./faults.ts";
 import { oracle } from "./oracle.ts";
 

@@ -1,13 +1,14 @@
 import type { FilterType } from "../../../src/core/types/booth.ts";
 import { bridgeMs } from "./gaps.ts";
 import { goodSamplesOf, parametersAt, perLog, tagsOfRole } from "./log.ts";
-import type { BoothLog, Sample } from "./log.ts";
+import type { BoothLog, FilterInput, Sample } from "./log.ts";
 import { coilEdges, findRestarts } from "./restarts.ts";
 import type { Restarts } from "./restarts.ts";
 import { sinceLastPoll } from "./search.ts";
 
 const SAME_RESET_MS = 10 * 60_000;
 const SAME_CHANGE_MS = 12 * 3_600_000;
+const UNDO_MS = 24 * 3_600_000;
 /** A counter below this share of its limit after a fall is a changed filter's. */
 const FRESH_SHARE = 0.05;
 const MINUTE_MS = 60_000;
@@ -17,20 +18,58 @@ export interface FilterChange {
   readonly source: "plc_reset" | "technician" | "service";
   /** The instant was inferred over a gap. */
   readonly flagged: boolean;
+  /** When a person entered it; absent: the PLC said so. */
+  readonly entered_at?: number;
 }
 
 /** When a filter of this type was changed: reset buttons, counters that began again, people's entries; each change once. */
 export const changesOf = perLog((log, type): readonly FilterChange[] => {
   const filter = type as FilterType;
   const restarts = findRestarts(log);
-  const resets = [...coilEdges(log, filter).map((at) => reset(at, false)), ...counterResets(log, filter, restarts)];
-  const plc = once(resets.sort(byTime));
-  const entries = log.filter_inputs
-    .filter((input) => input.filter === filter)
-    .map(({ installed_at, source }): FilterChange => ({ installed_at, source, flagged: false }))
-    .filter((entry) => !plc.some((known) => Math.abs(known.installed_at - entry.installed_at) <= SAME_CHANGE_MS));
-  return [...plc, ...entries].sort(byTime);
+  const buttons = coilEdges(log, filter).map((at): Reset => ({ known_at: at, ...reset(at, false) }));
+  const resets = once([...buttons, ...counterResets(log, filter, restarts)].sort(byTime));
+  const inputs = log.filter_inputs.filter((input) => input.filter === filter);
+  const standing: Standing[] = [];
+  const told = [
+    ...resets.map((change) => ({ at: change.known_at, tell: () => tellReset(standing, change) })),
+    ...inputs.map((input) => ({ at: input.entered_at, tell: () => tellEntry(standing, input) })),
+    ...inputs.map((input) => ({ at: input.withdrawn_at ?? Infinity, tell: () => withdraw(standing, input) })),
+  ];
+  for (const { at, tell } of told.sort((a, b) => a.at - b.at)) if (Number.isFinite(at)) tell();
+  return standing.sort(byTime);
 });
+
+/** A reset with the instant at which it became known. */
+interface Reset extends FilterChange {
+  readonly known_at: number;
+}
+
+interface Standing extends FilterChange {
+  readonly input?: FilterInput;
+}
+
+/** A technician's entry shortly before is the same change, at the PLC's instant. */
+function tellReset(standing: Standing[], change: FilterChange): void {
+  const last = standing.at(-1);
+  const is_same = last?.source === "technician" && change.installed_at - last.installed_at <= SAME_CHANGE_MS;
+  if (is_same) standing.pop();
+  standing.push(change);
+}
+
+function tellEntry(standing: Standing[], input: FilterInput): void {
+  const last = standing.at(-1);
+  const { installed_at, source } = input;
+  const since = last === undefined ? Infinity : installed_at - last.installed_at;
+  if (last?.source === "plc_reset" && Math.abs(since) <= SAME_CHANGE_MS) return;
+  if (since > SAME_RESET_MS)
+    standing.push({ installed_at, source, flagged: false, entered_at: input.entered_at, input });
+}
+
+/** Within a day, as long as nothing else has come in its place. */
+function withdraw(standing: Standing[], input: FilterInput): void {
+  if ((input.withdrawn_at ?? Infinity) - input.entered_at > UNDO_MS) return;
+  if (standing.at(-1)?.input === input) standing.pop();
+}
 
 function reset(installed_at: number, flagged: boolean): FilterChange {
   return { installed_at, source: "plc_reset", flagged };
@@ -40,8 +79,8 @@ function byTime(a: FilterChange, b: FilterChange): number {
   return a.installed_at - b.installed_at;
 }
 
-function once(resets: readonly FilterChange[]): FilterChange[] {
-  const out: FilterChange[] = [];
+function once(resets: readonly Reset[]): Reset[] {
+  const out: Reset[] = [];
   for (const entry of resets) {
     const last = out.at(-1);
     if (last === undefined || entry.installed_at - last.installed_at > SAME_RESET_MS) out.push(entry);
@@ -49,13 +88,13 @@ function once(resets: readonly FilterChange[]): FilterChange[] {
   return out;
 }
 
-function counterResets(log: BoothLog, filter: FilterType, restarts: Restarts): FilterChange[] {
+function counterResets(log: BoothLog, filter: FilterType, restarts: Restarts): Reset[] {
   return minuteTags(log, filter).flatMap((name) => {
     const good = goodSamplesOf(log, name);
     return good.flatMap((sample, i) => {
       const before = good[i - 1];
       return before !== undefined && isReset(log, filter, { before, sample, restarts })
-        ? [placed(log, name, sample)]
+        ? [{ known_at: sample.time, ...placed(log, name, sample) }]
         : [];
     });
   });

@@ -10,6 +10,8 @@ import type { Span } from "./span.ts";
 /** Minutes in use since installation, at an instant; and the first instant of a range at which they reach a limit. */
 export interface Usage {
   readonly minutesAt: (time: number) => number | null;
+  /** At its removal. */
+  readonly minutesAtEnd: () => number | null;
   readonly reaches: (limit: number, range: Span) => number | undefined;
 }
 
@@ -18,6 +20,9 @@ export interface Installed {
   readonly removed_at: number;
   /** What it was before is unknown: its usage is the PLC's, or null. */
   readonly assumed: boolean;
+  /** When a person entered that it went in, or came out; undefined: the PLC said so. */
+  readonly entered_at: number | undefined;
+  readonly removal_entered_at: number | undefined;
 }
 
 /** Usage by the PLC's counter where there is one, else by the time in use. */
@@ -28,10 +33,11 @@ export function usageOf(
 ): Usage {
   const [tag] = minuteTags(log, filter);
   if (tag !== undefined) return counted(log, tag, at);
-  return at.installed.assumed ? { minutesAt: () => null, reaches: () => undefined } : timed(at.installed, at.inUse);
+  if (!at.installed.assumed) return timed(at.installed, at.inUse);
+  return { minutesAt: () => null, minutesAtEnd: () => null, reaches: () => undefined };
 }
 
-function timed({ installed_at }: Installed, inUse: readonly Span[]): Usage {
+function timed({ installed_at, removed_at }: Installed, inUse: readonly Span[]): Usage {
   const minutesAt = (time: number): number => msWithin(inUse, { start: installed_at, end: time }) / 60_000;
   const reaches = (limit: number, range: Span): number | undefined => {
     let left = limit * 60_000;
@@ -43,7 +49,7 @@ function timed({ installed_at }: Installed, inUse: readonly Span[]): Usage {
     }
     return undefined;
   };
-  return { minutesAt, reaches };
+  return { minutesAt, minutesAtEnd: () => minutesAt(removed_at), reaches };
 }
 
 function within(time: number, range: Span): number | undefined {
@@ -56,15 +62,31 @@ interface Point {
   readonly minutes: number;
 }
 
-function counted(log: BoothLog, tag: string, at: { installed: Installed; restarts: Restarts }): Usage {
+interface Counting {
+  readonly installed: Installed;
+  readonly inUse: readonly Span[];
+  readonly restarts: Restarts;
+}
+
+function counted(log: BoothLog, tag: string, at: Counting): Usage {
+  const { installed, inUse } = at;
   const points = pointsOf(log, tag, at);
+  const own = installed.entered_at === undefined ? undefined : timed(installed, inUse);
   const minutesAt = (time: number): number | null =>
-    points.findLast((point) => point.time <= time)?.minutes ?? (at.installed.assumed ? null : 0);
+    points.findLast((point) => point.time <= time)?.minutes ?? own?.minutesAt(time) ?? (installed.assumed ? null : 0);
   const reaches = (limit: number, range: Span): number | undefined => {
     if ((minutesAt(range.start) ?? -1) >= limit) return range.start;
+    const before = own?.reaches(limit, { ...range, end: Math.min(range.end, points[0]?.time ?? Infinity) });
+    if (before !== undefined) return before;
     return points.find((point) => point.time >= range.start && point.time < range.end && point.minutes >= limit)?.time;
   };
-  return { minutesAt, reaches };
+  // What it counted between the removal and a person's word of it belongs to the next filter.
+  const minutesAtEnd = (): number | null => {
+    const { removed_at, removal_entered_at = removed_at } = installed;
+    const known = minutesAt(removal_entered_at);
+    return known === null ? null : known - msWithin(inUse, { start: removed_at, end: removal_entered_at }) / 60_000;
+  };
+  return { minutesAt, minutesAtEnd, reaches };
 }
 
 /** Whether that reading, of that instant, was lower than the one before it. */
@@ -74,26 +96,27 @@ function fellAt(samples: readonly Sample[], { time, value }: Sample, at: number)
 }
 
 /** The counter's readings as minutes since installation; what lost memory takes away is put back as an offset. */
-function pointsOf(
-  log: BoothLog,
-  tag: string,
-  { installed, restarts }: { installed: Installed; restarts: Restarts },
-): Point[] {
+function pointsOf(log: BoothLog, tag: string, { installed, inUse, restarts }: Counting): Point[] {
+  const { installed_at, entered_at, assumed } = installed;
   const samples = goodSamplesOf(log, tag);
-  const start = goodBefore(samples, installed.installed_at);
+  // A filter entered by hand is followed from the next reading on, where our own count stands.
+  const from = entered_at ?? installed_at - 1;
+  const start = entered_at === undefined ? goodBefore(samples, installed_at) : undefined;
+  const until = installed.removal_entered_at ?? installed.removed_at - 1;
   const points: Point[] = [];
   let before = start === undefined ? undefined : { time: start.time, value: Number(start.value) };
-  // A filter entered by hand begins at what the counter stood at then; a counter that begins again does so from 0.
-  let offset = installed.assumed || before === undefined ? 0 : -before.value;
+  let offset = assumed || before === undefined ? 0 : -before.value;
   // Its own reset may show with the very reading that dates it; the button pressed once more takes nothing away.
-  let awaits_reset = !installed.assumed && !(start !== undefined && fellAt(samples, start, installed.installed_at));
-  for (let i = firstAfter(samples, installed.installed_at - 1, ({ time }) => time); i < samples.length; i += 1) {
+  let awaits_reset =
+    !assumed && entered_at === undefined && !(start !== undefined && fellAt(samples, start, installed_at));
+  for (let i = firstAfter(samples, from, ({ time }) => time); i < samples.length; i += 1) {
     const sample = samples[i];
-    if (sample === undefined || sample.time >= installed.removed_at) break;
-    if (sample.time < installed.installed_at) continue;
+    if (sample === undefined || sample.time > until) break;
     const value = Number(sample.value);
-    if (before !== undefined && value < before.value) {
-      const lost = lostMemory(restarts, before.time, sample.time) && sample.time > installed.installed_at;
+    if (before === undefined && entered_at !== undefined) {
+      offset = msWithin(inUse, { start: installed_at, end: sample.time }) / 60_000 - value;
+    } else if (before !== undefined && value < before.value) {
+      const lost = lostMemory(restarts, before.time, sample.time) && sample.time > installed_at;
       offset = lost || !awaits_reset ? offset + before.value - value : 0;
       if (!lost) awaits_reset = false;
     }

@@ -56,13 +56,26 @@ function installationsOf(input: FilterInput, type: FilterType): Installation[] {
   const known = (changes[0]?.installed_at ?? Infinity) <= first;
   const starts = known ? changes : [{ installed_at: first, source: "assumed" as const, flagged: true }, ...changes];
   return starts.map((start, i) => {
-    const removed_at = starts[i + 1]?.installed_at ?? Infinity;
-    const installed: Installed = { installed_at: start.installed_at, removed_at, assumed: start.source === "assumed" };
+    const next = starts[i + 1];
+    const removed_at = next?.installed_at ?? Infinity;
+    const installed: Installed = {
+      installed_at: start.installed_at,
+      removed_at,
+      assumed: start.source === "assumed",
+      entered_at: enteredAt(start),
+      removal_entered_at: next === undefined ? undefined : enteredAt(next),
+    };
     const usage = usageOf(log, type, { installed, inUse, restarts });
     const overuse = overuseOf({ log, filter: type, installed, usage, cycles, pressures, stages });
     const limits = parametersAt(log, Number.isFinite(removed_at) ? removed_at : Infinity)?.filters[type]?.limits ?? {};
-    return { type, ...start, removed_at: Number.isFinite(removed_at) ? removed_at : null, limits, usage, overuse };
+    const { installed_at, source, flagged } = start;
+    const fitted = { type, installed_at, source, flagged };
+    return { ...fitted, removed_at: Number.isFinite(removed_at) ? removed_at : null, limits, usage, overuse };
   });
+}
+
+function enteredAt(change: FilterChange | { readonly source: "assumed" }): number | undefined {
+  return change.source === "assumed" ? undefined : change.entered_at;
 }
 
 /** What is known of each filter that was removed. */
@@ -73,7 +86,7 @@ export function maintenanceOf(input: FilterInput, installations: readonly Instal
     const { removed_at, installed_at } = filter;
     if (removed_at === null) return [];
     const life = { start: installed_at, end: removed_at };
-    const counted_minutes = filter.usage.minutesAt(removed_at);
+    const counted_minutes = filter.usage.minutesAtEnd();
     const counted = input.cycles.filter(
       (cycle) => cycle.counted && cycle.end > installed_at && cycle.end <= removed_at,
     );

@@ -31,6 +31,9 @@ export interface FilterInput {
   readonly filter: FilterType;
   readonly source: "technician" | "service";
   readonly installed_at: number;
+  /** When it was entered, and withdrawn (null: it wasn't). */
+  readonly entered_at: number;
+  readonly withdrawn_at: number | null;
 }
 
 /** All that figures are computed from, of one booth, over all its streams, in the order of corrected time. */
@@ -71,7 +74,10 @@ export function loadLog(db: Db, boothId: string): BoothLog {
   for (const stream of streams) {
     const voided = voidedSeqs(db, stream);
     for (const row of recordsOf(db, stream)) {
-      if (!voided.has(row[7])) place(row, { parameters, covers, samples, filter_inputs });
+      const lists = { parameters, covers, samples, filter_inputs };
+      const withdrawn_at = voided.get(row[7]) ?? null;
+      if (row[0] === "f") placeInput(row, lists, withdrawn_at);
+      else if (withdrawn_at === null) place(row, lists);
     }
   }
   for (const list of [parameters, ...samples.values()]) list.sort((a, b) => a.time - b.time);
@@ -86,10 +92,11 @@ function recordsOf(db: Db, stream: StreamKey): IterableIterator<Row> {
   return each<Row>(db, sql, stream.gateway_id, stream.id);
 }
 
-function voidedSeqs(db: Db, stream: StreamKey): ReadonlySet<number> {
-  const sql = "SELECT value FROM records WHERE gateway_id = ? AND stream_no = ? AND kind = 'x'";
-  const found = rows<{ value: string }>(db, sql, stream.gateway_id, stream.id);
-  return new Set(found.map(({ value }) => (JSON.parse(value) as { seq: number }).seq));
+/** Withdrawn seqs with the instant at which they were. */
+function voidedSeqs(db: Db, stream: StreamKey): ReadonlyMap<number, number> {
+  const sql = "SELECT value, time FROM records WHERE gateway_id = ? AND stream_no = ? AND kind = 'x'";
+  const found = rows<{ value: string; time: number }>(db, sql, stream.gateway_id, stream.id);
+  return new Map(found.map(({ value, time }) => [(JSON.parse(value) as { seq: number }).seq, time]));
 }
 
 interface Lists {
@@ -99,6 +106,15 @@ interface Lists {
   readonly filter_inputs: FilterInput[];
 }
 
+/** A person's entry. A reset, an assumption, or a maintenance record of the gateway's is its claim: changes are found here. */
+function placeInput([, , , , time, text]: Row, { filter_inputs }: Lists, withdrawn_at: number | null): void {
+  const value = JSON.parse(text) as Pick<FilterInput, "filter" | "installed_at"> & Record<string, unknown>;
+  const { filter, source, ago_ms, maintenance } = value;
+  if ((source !== "technician" && source !== "service") || maintenance !== undefined) return;
+  const installed_at = typeof ago_ms === "number" ? time - ago_ms : value.installed_at;
+  filter_inputs.push({ filter, source, installed_at, entered_at: time, withdrawn_at });
+}
+
 function place(row: Row, lists: Lists): void {
   const [kind, tag, boot, mono, time, text, quality] = row;
   const value = JSON.parse(text) as unknown;
@@ -106,12 +122,7 @@ function place(row: Row, lists: Lists): void {
     const sample = { time, boot, mono, value: value as Sample["value"], good: quality !== "bad" && value !== null };
     listOf(lists.samples, tag).push(sample);
   } else if (kind === "p") lists.parameters.push({ time, value: value as Parameters });
-  else if (kind === "f") {
-    const input = value as Omit<FilterInput, "source"> & { source: string };
-    // A reset or an assumption of the gateway's is its claim: resets are found here from readings.
-    const { source } = input;
-    if (source === "technician" || source === "service") lists.filter_inputs.push({ ...input, source });
-  } else {
+  else {
     const cover = value as { group: string; from: number; to: number; polls: number; max_interval_ms: number };
     if (cover.polls === 0) return;
     const length = cover.to - cover.from;

@@ -78,5 +78,7 @@ function pushHeld(log: BoothLog, out: Segment[], { cover, held, from, to }: Held
 }
 
 function modeOf(parameters: Parameters | undefined, raw: string): Mode {
-  return parameters?.modes[raw] ?? "unknown";
+  // A PLC with a bit for each mode: those that are on, that of the highest priority first.
+  const [first = raw] = raw.split(" & ");
+  return parameters?.modes[raw] ?? parameters?.modes[first] ?? "unknown";
 }

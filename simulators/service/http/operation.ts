@@ -9,6 +9,8 @@ export interface Service {
   readonly now: () => number;
   /** Where its broker listens, as told to gateways; empty at plain level. */
   readonly mqttUrl: () => string;
+  /** The same broker over WebSocket; absent: there is no such way. */
+  readonly mqttWsUrl?: () => string;
   /** Offers only what the interface document states and what was observed; no generation, acks or broker. */
   readonly plain: boolean;
 }

@@ -1,3 +1,4 @@
+import { backfillOf } from "../commands.ts";
 import { inTransaction, row, rows, run } from "../db.ts";
 import type { Db } from "../db.ts";
 import { parseBatch } from "./batch.ts";
@@ -20,6 +21,8 @@ export interface Ack {
   readonly reject: readonly { readonly seq: number; readonly reason: string }[];
   readonly conflict: number | null;
   readonly acked_seq: number;
+  /** Newest record held of the stream, behind holes too. */
+  readonly newest_seq: number;
   readonly server_time: number;
   readonly window: number;
   readonly error?: string;
@@ -55,7 +58,7 @@ export function refuseBatch(error: string, nowMs: number): Ack {
 
 function refusal(at: { st: string; s0: number; acked: number }, error: string, nowMs: number): Ack {
   const { st, s0, acked } = at;
-  const none = { n: 0, hash: rangeHash([]), reject: [], conflict: null, acked_seq: acked };
+  const none = { n: 0, hash: rangeHash([]), reject: [], conflict: null, acked_seq: acked, newest_seq: acked };
   return { st, s0, ...none, server_time: nowMs, window: WINDOW_BATCHES, error };
 }
 
@@ -92,8 +95,15 @@ function takeBatch(db: Db, stream: StreamRow, { batch, nowMs }: Taking): Ack {
     const known = held.get(record.seq);
     const fault = record.fault ?? suspension(stream, record);
     if (known !== undefined && (record.fault !== undefined || known !== contentLine(record))) {
-      conflict = record.seq;
-      break;
+      const command = record.fault === undefined ? backfillOf(db, stream.id, record.seq) : undefined;
+      if (command === undefined) {
+        conflict = record.seq;
+        break;
+      }
+      dropRecord(db, stream, { seq: record.seq, line: known, command, nowMs });
+      insertRecord(db, stream, { record, nowMs, numberOf });
+      inserted += 1;
+      continue;
     }
     if (known !== undefined) duplicates += 1;
     else if (fault !== undefined) {
@@ -110,11 +120,32 @@ function takeBatch(db: Db, stream: StreamRow, { batch, nowMs }: Taking): Ack {
   const hash = rangeHash(storedRange(db, stream, [batch.first, last]));
   const acked_seq = advance(db, stream);
   const named = { st: batch.stream, s0: batch.first, n: batch.records.length };
-  return { ...named, hash, reject, conflict, acked_seq, server_time: nowMs, window: WINDOW_BATCHES };
+  const newest_seq = newestSeq(db, stream);
+  return { ...named, hash, reject, conflict, acked_seq, newest_seq, server_time: nowMs, window: WINDOW_BATCHES };
+}
+
+function newestSeq(db: Db, { gateway_id, id }: StreamRow): number {
+  const sql = "SELECT max(seq) AS newest FROM records WHERE gateway_id = ? AND stream_no = ?";
+  return row<{ newest: number | null }>(db, sql, gateway_id, id)?.newest ?? 0;
 }
 
 function suspension(stream: StreamRow, record: Offered): string | undefined {
   return stream.superseded_at !== null && record.time >= stream.superseded_at ? "recorded after the swap" : undefined;
+}
+
+interface Dropping {
+  readonly seq: number;
+  /** What was stored, as its content line. */
+  readonly line: string;
+  readonly command: string;
+  readonly nowMs: number;
+}
+
+/** A backfill that was ordered puts the gateway's record in the place of ours, which is kept aside. */
+function dropRecord(db: Db, stream: StreamRow, { seq, line, command, nowMs }: Dropping): void {
+  const sql = "INSERT INTO replaced_records (command_id, stream_no, seq, line, replaced_at) VALUES (?, ?, ?, ?, ?)";
+  run(db, sql, command, stream.id, seq, line, nowMs);
+  run(db, "DELETE FROM records WHERE gateway_id = ? AND stream_no = ? AND seq = ?", stream.gateway_id, stream.id, seq);
 }
 
 interface Inserting {

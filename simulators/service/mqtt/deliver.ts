@@ -38,13 +38,18 @@ export async function deliver(packet: Published, { service, faults, send, discon
     disconnect(gateway);
     return;
   }
-  const payload = Buffer.from(packet.payload);
-  const ack = takeUplink(service.db, { gateway, topic, payload, now: service.now() });
+  const whole = Buffer.from(packet.payload);
+  const payload = before?.cut === true ? whole.subarray(0, whole.length >> 1) : whole;
+  const { ack, commands = [] } = takeUplink(service.db, { gateway, topic, payload, now: service.now() });
   const after = faults.onTopic(`up/${topic}`, "after");
   if (after?.kill) process.kill(process.pid, "SIGKILL");
   if (after?.reset) disconnect(gateway);
   const onAck = ack === undefined ? undefined : faults.onTopic("down/ack", "before");
   if (onAck?.delay_ms !== undefined) await sleep(onAck.delay_ms);
   const lost = [before, after, onAck].some((fault) => fault?.lose_ack);
-  if (ack !== undefined && !lost) send(gateway, "ack", ack);
+  if (ack !== undefined && !lost) {
+    send(gateway, "ack", ack);
+    if (onAck?.double_ack === true) send(gateway, "ack", ack);
+  }
+  for (const command of commands) send(gateway, "cmd", command);
 }

@@ -1,5 +1,8 @@
+import { openCommands, takeResult } from "../commands.ts";
+import type { SentCommand } from "../commands.ts";
 import { run } from "../db.ts";
 import type { Db } from "../db.ts";
+import { takeDigest } from "../ingest/digest.ts";
 import { takeHello } from "../ingest/hello.ts";
 import { ingestBatch, refuseBatch } from "../ingest/store.ts";
 import type { Ack } from "../ingest/store.ts";
@@ -19,21 +22,39 @@ export interface Uplink {
   readonly now: number;
 }
 
-/** Takes one message of a gateway; a batch is answered with the ack of what was committed. */
-export function takeUplink(db: Db, { gateway, topic, payload, now }: Uplink): Ack | undefined {
+/** What goes down in answer: the ack of what was committed of a batch, or commands. */
+export interface Downlink {
+  readonly ack?: Ack | undefined;
+  readonly commands?: readonly SentCommand[];
+}
+
+/** Takes one message of a gateway. */
+export function takeUplink(db: Db, { gateway, topic, payload, now }: Uplink): Downlink {
   if (topic === "batch") {
     const unpacked = unpack(payload);
-    return "error" in unpacked
-      ? refuseBatch(unpacked.error, now)
-      : ingestBatch(db, { gatewayId: gateway, nowMs: now }, unpacked.batch);
+    const ack =
+      "error" in unpacked
+        ? refuseBatch(unpacked.error, now)
+        : ingestBatch(db, { gatewayId: gateway, nowMs: now }, unpacked.batch);
+    return { ack };
   }
   const message = parseMessage(payload);
-  if (message === undefined) return undefined;
+  return message === undefined ? {} : { commands: takeMessage(db, { gateway, topic, now, message }) };
+}
+
+/** Takes a message that isn't a batch; the commands to be sent in answer. */
+export function takeMessage(db: Db, taken: Message & { topic: string }): readonly SentCommand[] {
+  const { gateway, topic, now, message } = taken;
   if (topic === "state") takeState(db, { gateway, now, message });
-  else if (topic === "hello") takeHello(db, { id: gateway, nowMs: now }, message);
-  else if (topic === "result") takeResult(db, { gateway, message });
-  if (["hello", "result", "digest"].includes(topic)) keep(db, { gateway, topic, now, message });
-  return undefined;
+  if (["hello", "result", "digest"].includes(topic)) keep(db, taken);
+  if (topic === "result") takeResult(db, gateway, message);
+  if (topic === "digest") {
+    const backfill = takeDigest(db, { id: gateway, nowMs: now }, message);
+    return backfill === undefined ? [] : [backfill];
+  }
+  if (topic !== "hello") return [];
+  takeHello(db, { id: gateway, nowMs: now }, message);
+  return openCommands(db, gateway);
 }
 
 function parseMessage(payload: Uint8Array): Record<string, unknown> | undefined {
@@ -60,14 +81,6 @@ function takeState(db: Db, { gateway, now, message }: Message): void {
     const sql = "UPDATE gateways SET online = 1, heartbeat_at = ?, last_seen_at = ?, state = ? WHERE id = ?";
     run(db, sql, now, now, JSON.stringify(message), gateway);
   }
-}
-
-/** A result is good for a command to that very gateway. */
-function takeResult(db: Db, { gateway, message }: Omit<Message, "now">): void {
-  const { cmd_id, state } = message;
-  if (typeof cmd_id !== "string" || typeof state !== "string") return;
-  const sql = "UPDATE commands SET state = ?, result = ? WHERE id = ? AND gateway_id = ?";
-  run(db, sql, state, JSON.stringify(message), cmd_id, gateway);
 }
 
 function keep(db: Db, { gateway, topic, now, message }: Message & { topic: string }): void {

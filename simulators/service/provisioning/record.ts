@@ -75,7 +75,7 @@ function gatewayFields(service: Service, gatewayId: string | null): unknown {
 function mqttFields(service: Service, gatewayId: string | null): unknown {
   if (gatewayId === null) return null;
   const names = { client_id: gatewayId, username: gatewayId, topic_prefix: `bg/v1/${gatewayId}` };
-  return { url: service.mqttUrl(), ws_url: null, ...names };
+  return { url: service.mqttUrl(), ws_url: service.mqttWsUrl?.() ?? null, ...names };
 }
 
 /** Validator for conditional writes: changes with the binding alone. */

@@ -1,5 +1,6 @@
 import { row, run } from "../db.ts";
 import type { Db } from "../db.ts";
+import { settleLeaving } from "../commands.ts";
 import { HttpError, notFound } from "../http/errors.ts";
 import { expireGatewayKeys, setGatewayCredential } from "../keys.ts";
 import type { Caller } from "../keys.ts";
@@ -29,7 +30,9 @@ export function updateProvisioning(at: Updating, booth: BoothRow, body: Update):
   }
   if (credential_sha256 !== undefined) rotate(at, current, credential_sha256);
   if (reported !== undefined) storeReported(at, current, reported);
-  if (status !== undefined && current.status !== status) end(at, current, { status, reason: body.reason ?? "" });
+  if (status !== undefined && current.status !== status) {
+    end(at, current, { status, reason: body.reason ?? "", serial: booth.serial_number });
+  }
 }
 
 function checkHolder(at: Updating, current: ProvisioningRow, body: Update): void {
@@ -81,7 +84,7 @@ export function storeReported({ db, now }: Updating, current: ProvisioningRow, r
 function end(
   at: Updating,
   current: ProvisioningRow,
-  to: { status: "released" | "decommissioned"; reason: string },
+  to: { status: "released" | "decommissioned"; reason: string; serial: string },
 ): void {
   if (current.status !== "provisioned") throw new HttpError(409, `the binding is ${current.status} already`);
   change(at, current, { column: "status", value: to.status });
@@ -99,8 +102,10 @@ function end(
     );
   }
   const { booth_id, generation, gateway_id } = current;
-  audit(at, { booth_id, generation, gateway_id, action: to.status, detail: { reason: to.reason } });
+  const { reason, serial } = to;
+  audit(at, { booth_id, generation, gateway_id, action: to.status, detail: { reason } });
   if (gateway_id === null) return;
+  settleLeaving(at.db, gateway_id, serial);
   const left = row(at.db, "SELECT 1 FROM provisionings WHERE gateway_id = ? AND status = 'provisioned'", gateway_id);
   if (left === undefined) expireGatewayKeys(at.db, gateway_id, { except: "", at: at.now + LAST_WORD_MS });
 }

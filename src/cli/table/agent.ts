@@ -1,5 +1,5 @@
 import type { CommandSpec } from "../command.ts";
-import { AGENT, BOOTH, CONFIG, WATCH, YES } from "./shared.ts";
+import { AGENT, BOOTH, BY, CONFIG, WATCH, YES } from "./shared.ts";
 
 const LEAVING_NOTES = [
   "What was recorded is delivered first; without a network it waits for that, and may be left alone.",
@@ -47,8 +47,9 @@ export const AGENT_TABLE = [
       ...AGENT,
       ...BOOTH,
       yes: { value: "", text: "confirm without asking that this box stands beside that booth" },
+      "key-file": { value: "FILE", text: "the API key to claim with (-: standard input), where none is installed" },
       replace: { value: "", text: "take the place of the gateway that holds the booth, if that one is broken or gone" },
-      by: { value: "NAME", text: "who does this (default: the user's name)" },
+      ...BY,
     },
     notes: [
       "It may be run again at any time, also without a network: the serial number is then queued and the readings are kept.",
@@ -81,5 +82,20 @@ export const AGENT_TABLE = [
     notes: LEAVING_NOTES,
     examples: ["decommission --booth booth-1"],
     exits: { 0: "given up, or under way", 1: "refused, with the reason" },
+  },
+  {
+    name: "page",
+    summary: "a PIN for the technician's page; with --for, the page on the network for phones and laptops",
+    operands: [],
+    options: {
+      ...AGENT,
+      for: { value: "TIME", text: "open it on the network, over HTTPS, for so long: 30m, 2h, up to 12h" },
+      close: { value: "", text: "close it, and end every session" },
+    },
+    notes: [
+      "Without --for the page is reached from this machine alone. Each call makes a new PIN; it holds for 30 minutes, or TIME.",
+      "A browser warns of the certificate, which this box has made itself: compare the fingerprint, then go on.",
+    ],
+    examples: ["page", "page --for 30m"],
   },
 ] as const satisfies readonly CommandSpec[];

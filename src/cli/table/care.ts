@@ -18,6 +18,29 @@ export const CARE_TABLE = [
     exits: { 78: "there is a mistake" },
   },
   {
+    name: "config",
+    summary: "show what is in force and where it comes from, change one setting, take a change back",
+    operands: [
+      {
+        name: "ACTION",
+        text: "what to do",
+        choices: {
+          show: "every setting in force, or those below SETTING, with its line or that it is the default; secrets hidden",
+          set: "puts VALUE in SETTING's place, if the whole is in order then; the file before is kept",
+          rollback: "puts back the file as it was when it was last in order",
+        },
+      },
+      { name: "SETTING", text: "e.g. service.url, booths.booth-1.modbus.host or booths[0].tz", optional: true },
+      { name: "VALUE", text: "as the file would have it: a text, a number, true, [a, list]", optional: true },
+    ],
+    options: AGENT,
+    notes: [
+      "It needs no agent, and what it changes comes in force with the agent's next start. Comments stay. FILE.last-good is the file before the last change, if it was in order; FILE.replaced what a rollback put aside.",
+    ],
+    examples: ["config show service", "config set booths.booth-1.modbus.host 192.0.2.10", "config rollback"],
+    exits: { 78: "it would be wrong then: nothing was changed" },
+  },
+  {
     name: "doctor",
     summary: "run every check there is, and end with what to do, in order",
     operands: [],
@@ -28,6 +51,19 @@ export const CARE_TABLE = [
     ],
     examples: ["doctor"],
     exits: { 0: "nothing is broken", 1: "something is; what to do is told" },
+  },
+  {
+    name: "support-bundle",
+    summary: "put what whoever helps from afar needs into one file, without a secret",
+    operands: [],
+    options: {
+      ...AGENT,
+      out: { value: "FILE", text: "the bundle (default booth-gateway-support-TIME.tar.gz here); never overwrites" },
+    },
+    notes: [
+      "Status, counts, readings, newest log lines, configuration, and what doctor says. Only what stands on a list of allowed fields: no key, password, PIN or customer's name. It says what it contains. Works without an agent too.",
+    ],
+    examples: ["support-bundle", "support-bundle --out /media/usb/booth.tar.gz"],
   },
   {
     name: "store",

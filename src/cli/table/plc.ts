@@ -1,4 +1,4 @@
-import { NEAR, USUAL } from "../../core/detect.ts";
+import { NEAR, USUAL } from "../../core/detect-bounds.ts";
 import type { CommandSpec } from "../command.ts";
 import { AGENT, BOOTH, CONFIG, JSON_OPTION, WATCH } from "./shared.ts";
 

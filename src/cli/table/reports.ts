@@ -1,5 +1,5 @@
 import type { CommandSpec } from "../command.ts";
-import { AGENT, BOOTH, REPORT, REPORT_NOTES } from "./shared.ts";
+import { AGENT, BOOTH, BY, REPORT, REPORT_NOTES } from "./shared.ts";
 
 /** Those of report/explain, which would load half of all reports for the sake of a name. */
 const FIGURES = {
@@ -46,11 +46,29 @@ export const REPORTS_TABLE = [
   },
   {
     name: "filters",
-    summary: "filters that are in, and those removed over a window",
-    operands: [],
-    options: REPORT,
-    notes: [...REPORT_NOTES, "Days; overuse is time past the limit, until the filter is replaced."],
-    examples: ["filters"],
+    summary: "filters that are in, and those removed over a window; or enter that one was changed",
+    operands: [
+      { name: "ACTION", text: "what to do", optional: true, choices: { changed: "enter that FILTER was changed" } },
+      {
+        name: "FILTER",
+        text: "which one",
+        optional: true,
+        choices: { intake: "of the fresh air", pre: "before the exhaust filter", exhaust: "of the air that leaves" },
+      },
+    ],
+    options: {
+      ...REPORT,
+      ago: { value: "TIME", text: "changed: how long ago, e.g. 30m or 2h, up to 36h (default now)" },
+      undo: { value: "", text: "changed: take the last entry of that filter back, within 24 h" },
+      ...BY,
+    },
+    notes: [
+      ...REPORT_NOTES,
+      "Days; overuse is time past the limit, until the filter is replaced.",
+      "Where the PLC has its own reset for a changed filter, use that: an entry within 12 h of it is the same change.",
+    ],
+    examples: ["filters", "filters changed exhaust", "filters changed exhaust --undo"],
+    exits: { 1: "refused, with the reason" },
   },
   {
     name: "explain",

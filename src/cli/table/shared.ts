@@ -15,6 +15,9 @@ export const BOOTH: { readonly booth: OptionSpec } = {
 export const WATCH: { readonly watch: OptionSpec } = {
   watch: { value: "", text: "show it anew each second until Ctrl-C; with --json one document a line" },
 };
+export const BY: { readonly by: OptionSpec } = {
+  by: { value: "NAME", text: "who does this (default: the user's name)" },
+};
 export const YES: { readonly yes: OptionSpec } = { yes: { value: "", text: "without asking" } };
 
 /** Of every command that asks the running agent. */

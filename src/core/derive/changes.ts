@@ -6,7 +6,7 @@ import { pushService, replaceFilter } from "./filters.ts";
 import { sharePressure } from "./pressure.ts";
 import { recentMs } from "./recent.ts";
 import type { Installation } from "./installation.ts";
-import type { DeriveState, FilterState, Fold } from "./state.ts";
+import type { DeriveState, EntryState, FilterState, Fold } from "./state.ts";
 import { absorb, changeLimits, isOverLimit, newInstallation, runningEpisode, startOveruse } from "./usage.ts";
 
 /** A filter counter that falls below this share of its limit was reset on purpose. */
@@ -16,7 +16,7 @@ const DOUBLE_PRESS_MS: Milliseconds = 10 * 60_000;
 /** A PLC reset and a technician's entry this close are one change. */
 const SAME_CHANGE_MS: Milliseconds = 12 * 3_600_000;
 /** A technician's entry can be undone this long. */
-const UNDO_MS: Milliseconds = 24 * 3_600_000;
+export const UNDO_MS: Milliseconds = 24 * 3_600_000;
 const MINUTE_MS = 60_000;
 
 /** A new value of the PLC's own minutes of a filter. */
@@ -90,43 +90,50 @@ function resetFilter(fold: Fold, type: FilterType, { at, flagged }: ChangeInstan
   if (current.source === "technician" && former !== null && at - current.installed_at <= SAME_CHANGE_MS) {
     restoreFormer(filter, former, now);
   }
+  // What the PLC says of a change can't be withdrawn by the entry before it.
+  filter.entry = null;
   replaceFilter(fold, type, newInstallation(at, "plc_reset", { limits: filter.current.limits, flagged }));
   shareRecentUse(fold.state, filter);
   return true;
 }
 
-/** A person entered that a filter was changed. */
-export function enterService(fold: Fold, { value }: FilterService, seq: Seq): void {
+/** A person entered that a filter was changed at `at`. */
+export function enterService(
+  fold: Fold,
+  { value }: FilterService,
+  { seq, at }: { readonly seq: Seq; readonly at: EpochMs },
+): EntryState["outcome"] {
   const filter = fold.state.filters[value.filter];
-  if (filter === undefined || (value.source !== "technician" && value.source !== "service")) return;
+  if (filter === undefined) return "not_fitted";
   const { current } = filter;
   const { now } = fold.state.clock;
-  const at = Math.min(value.installed_at, now);
-  if (current.source === "plc_reset" && Math.abs(at - current.installed_at) <= SAME_CHANGE_MS) return;
-  if (at < current.installed_at) return;
+  if (current.source === "plc_reset" && Math.abs(at - current.installed_at) <= SAME_CHANGE_MS) return "same_change";
+  if (at < current.installed_at) return "older";
   // Entered twice: like a button pressed twice.
-  if (current.source !== "assumed" && at - current.installed_at <= DOUBLE_PRESS_MS) return;
+  if (current.source !== "assumed" && at - current.installed_at <= DOUBLE_PRESS_MS) return "same_change";
   const next = newInstallation(at, value.source, { limits: current.limits, flagged: value.flagged });
   replaceFilter(fold, value.filter, next);
   shareRecentUse(fold.state, filter);
-  // The counter wasn't reset: what it showed since the change belongs to the new filter.
+  // The counter wasn't reset: what it showed since the change belongs to the new filter, which it follows from its next
+  // reading on, as what was read last may be a deadband old.
   if (current.plc !== null) {
-    const since = next.in_use_ms / MINUTE_MS;
-    next.plc = { offset: since - current.plc.value, value: current.plc.value };
-    current.plc = { offset: current.plc.offset - since, value: current.plc.value };
+    current.plc = { offset: current.plc.offset - next.in_use_ms / MINUTE_MS, value: current.plc.value };
   }
   filter.entry = { seq, at: now };
+  return "entered";
 }
 
-/** A technician's entry is withdrawn: the filter before it never came out. */
-export function undoService(fold: Fold, { value }: VoidRecord): void {
+/** A technician's entry is withdrawn: the filter before it never came out. False: it can't be withdrawn any more. */
+export function undoService(fold: Fold, { value }: VoidRecord): boolean {
   for (const type of FILTER_TYPES) {
     const filter = fold.state.filters[type];
     if (filter === undefined || filter.former === null || filter.entry === null) continue;
     if (filter.entry.seq !== value.seq || fold.state.clock.now - filter.entry.at > UNDO_MS) continue;
     restoreFormer(filter, filter.former, fold.state.clock.now);
     pushService(fold, type, { installation: filter.current, maintenance: null });
+    return true;
   }
+  return false;
 }
 
 function restoreFormer(filter: FilterState, former: Installation, now: EpochMs): void {

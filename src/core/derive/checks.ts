@@ -96,8 +96,9 @@ export function stillWrong({ state }: Fold, { check, tag_name }: IncidentState):
   if (latest[tag_name]?.quality === "bad") return check === "sentinel" || check === "between";
   if (check === "between") return tag.between !== undefined && isOutside(latest[tag_name]?.value, tag.between);
   if (check === "stuck" || check === "non_zero") return isStuck(state, tag_name);
-  if (check !== "unmapped") return false;
   const bay = bays.find((one) => one.tag === tag_name);
+  if (check === "mode_conflict") return bay?.live === true && (bay.conflict ?? null) !== null;
+  if (check !== "unmapped") return false;
   return bay?.live === true && bay.raw !== null && modeOf(parameters, bay.raw) === "unknown";
 }
 

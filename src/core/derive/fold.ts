@@ -1,10 +1,10 @@
 import type { LogRecord, Reading, Stored } from "../types/record.ts";
 import type { EpochMs } from "../types/units.ts";
-import { enterService, undoService } from "./changes.ts";
 import type { Instant } from "./clock.ts";
 import { checkStep, moveClock, placeOf, reclock } from "./clock.ts";
 import { cover } from "./coverage.ts";
 import { checkCross, passConflicts } from "./cross-checks.ts";
+import { takeEntry, undoEntry } from "./entries.ts";
 import { reportRemovals } from "./filters.ts";
 import { finishInstant, passTime } from "./gaps.ts";
 import { writeHours } from "./hours.ts";
@@ -12,11 +12,13 @@ import { checkReadings, stillWrong } from "./checks.ts";
 import { passDay } from "./day-checks.ts";
 import { checkGap } from "./gap-check.ts";
 import { pass, passIncidentTime, report, reportEvent } from "./incidents.ts";
+import { checkModeConflict, passModeConflict } from "./mode-conflict.ts";
 import { modeOf, rawMode } from "./modes.ts";
 import { applyParameters } from "./parameters.ts";
 import { samplePressures } from "./pressure.ts";
 import { judgeReadings } from "./readings.ts";
 import { checkDwell } from "./stage-checks.ts";
+import { checkPlcClocks, checkSourceTime } from "./source-clock.ts";
 import { finishRevisions, passRevisionTime } from "./revisions.ts";
 import type { BayState, DeriveState, FactDraft, Fold } from "./state.ts";
 
@@ -56,6 +58,7 @@ function advance(fold: Fold, instant: Instant): void {
     passTime(fold, bay, { was, instant });
     if (!bay.live) checkGap(fold, bay);
     checkDwell(fold, bay);
+    passModeConflict(fold, bay, instant.jump_ms);
   }
   passConflicts(fold, instant.jump_ms);
   finishTime(fold);
@@ -65,7 +68,7 @@ function apply(fold: Fold): void {
   const { state, record } = fold;
   switch (record.kind) {
     case "r":
-      takeReading(state, record);
+      takeReading(fold, record);
       break;
     case "h":
       cover(state, record);
@@ -80,10 +83,10 @@ function apply(fold: Fold): void {
       applyParameters(fold, record.value);
       break;
     case "f":
-      enterService(fold, record, record.seq);
+      takeEntry(fold, record);
       break;
     case "x":
-      undoService(fold, record);
+      undoEntry(fold, record);
       break;
     case "e":
       reportEvent(fold, record);
@@ -93,7 +96,10 @@ function apply(fold: Fold): void {
   }
 }
 
-function takeReading(state: DeriveState, { tag, value, quality }: Reading): void {
+function takeReading(fold: Fold, reading: Reading): void {
+  const { state } = fold;
+  const { tag, value, quality } = reading;
+  checkSourceTime(fold, reading);
   const latest = state.latest[tag];
   if (quality !== "bad" || latest === undefined) state.latest[tag] = { value, at: state.clock.now, quality };
   else latest.quality = quality;
@@ -117,6 +123,7 @@ function finish(fold: Fold): void {
   for (const bay of state.bays) finishBay(fold, bay);
   if (pending.length > 0) {
     checkReadings(fold, parameters);
+    checkPlcClocks(fold, parameters);
     samplePressures(fold, parameters);
     checkCross(fold);
   }
@@ -134,6 +141,7 @@ function finishBay(fold: Fold, bay: BayState): void {
   }
   const raw = reading.quality === "bad" || reading.value === null ? null : rawMode(reading.value);
   finishInstant(fold, bay, raw);
+  if (raw !== null) checkModeConflict(fold, bay, raw);
   if (raw !== null && parameters !== null && modeOf(parameters, raw) === "unknown") {
     const reason = `the profile doesn't map the mode code ${raw}`;
     report(fold, { tag_name: bay.tag, check: "unmapped", logic: { op: "mapped" }, reason, severity: "warning" });

@@ -1,3 +1,4 @@
+import { modesIn } from "../mode-bits.ts";
 import type { Mode, TagValue } from "../types/booth.ts";
 import type { Parameters } from "../types/parameters.ts";
 
@@ -7,9 +8,10 @@ export function rawMode(value: TagValue): string {
   return String(value);
 }
 
-/** A code that the profile doesn't map is unknown; its raw value is kept beside. */
-export function modeOf(parameters: Parameters, raw: string): Mode {
-  return Object.hasOwn(parameters.modes, raw) ? (parameters.modes[raw] ?? "unknown") : "unknown";
+/** A code that the profile doesn't map is unknown; its raw value is kept beside. Of several bits the highest one counts. */
+export function modeOf({ modes }: Parameters, raw: string): Mode {
+  const code = Object.hasOwn(modes, raw) ? raw : (modesIn(raw)[0] ?? raw);
+  return Object.hasOwn(modes, code) ? (modes[code] ?? "unknown") : "unknown";
 }
 
 export function isIn(set: readonly Mode[] | undefined, mode: Mode): boolean {

@@ -52,6 +52,15 @@ export function held(hold: Hold, record: Stored<LogRecord>): Hold {
 }
 
 /**
+ * The hold after records before `seq` were given up: what is left of a boot still tells of its whole length. The last boot stays
+ * even where nothing is left of it, since it goes on.
+ */
+export function heldFrom(hold: Hold, seq: Seq): Hold {
+  const left = hold.filter((_, index) => (hold[index + 1]?.first_seq ?? Number.MAX_SAFE_INTEGER) > seq);
+  return left.map((one) => ({ ...one, first_seq: Math.max(one.first_seq, seq) }));
+}
+
+/**
  * Places for all boots that wait, now that `sync` gives its own boot's offset. Those before it, which nobody will ever
  * vouch for, are put one after the other right after the last known instant; where nothing is known, right before it.
  */

@@ -1,4 +1,5 @@
 import type { FilterType, Mode, Quality, TagValue } from "../types/booth.ts";
+import type { FilterEntry } from "../types/entry.ts";
 import type { Parameters, ReportRules } from "../types/parameters.ts";
 import type { Fact, LogRecord, StageFact } from "../types/record.ts";
 import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "../types/units.ts";
@@ -116,6 +117,8 @@ export interface BayState {
   settled: EpochMs;
   run: RunState | null;
   cycle: CycleState | null;
+  /** Since when two modes' bits have been on at once; null, or absent in states of before it was kept: they aren't. */
+  conflict?: EpochMs | null;
   /** With several bays: settled time not yet united with the other bays'. */
   slices: Slice[];
 }
@@ -228,9 +231,22 @@ export interface DeriveState {
   incidents: Record<string, IncidentState>;
   /** What reports depend on, by the instant it came into force; absent in states of before it was kept. */
   rules?: ReportRules[];
+  /** The last entries of people, oldest first; absent in states of before they were kept. */
+  entries?: EntryState[];
   checks: ChecksState;
   /** Pressure drops and fan speeds by tag, as far back as the open spray stage needs them. */
   samples: Record<TagName, Sampled[]>;
+}
+
+/** A technician's entry, with what became of it. */
+export interface EntryState {
+  id: string;
+  seq: Seq;
+  filter: FilterType;
+  by: string;
+  entered_at: EpochMs;
+  installed_at: EpochMs;
+  outcome: FilterEntry["outcome"];
 }
 
 /** What one step works on: the state, the record under its feet, and the facts made so far. */

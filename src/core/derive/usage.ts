@@ -96,6 +96,18 @@ export function isOverLimit(filter: Installation, at: EpochMs): boolean {
   return isOverPressure(filter) || dueByAge(filter) <= at;
 }
 
+/** Share of the limit that is nearest, 1: reached; by minutes, cycles or age; null: there is none, or its use isn't known. */
+export function usedShare(filter: Installation, at: EpochMs): number | null {
+  const { limits, known, cycles, installed_at } = filter;
+  const minutes = usedMinutes(filter);
+  const shares = [
+    limits.minutes === undefined || minutes === null ? null : minutes / limits.minutes,
+    limits.cycles === undefined || !known ? null : cycles / limits.cycles,
+    limits.days === undefined || !known ? null : (at - installed_at) / (limits.days * DAY_MS),
+  ].filter((share) => share !== null);
+  return shares.length === 0 ? null : Math.max(...shares);
+}
+
 /** The last two spray stages were both over the clean drop by more than the limit. */
 export function isOverPressure({ limits, pressure }: Installation): boolean {
   const { baseline } = pressure;
@@ -128,8 +140,9 @@ export function absorb(earlier: Installation, later: Installation): void {
     earlier.overuse_cycles += later.cycles;
   }
   const [before, since] = [usedMinutes(earlier), usedMinutes(later)];
-  if (earlier.plc !== null && later.plc !== null && before !== null && since !== null) {
-    earlier.plc = { offset: before + since - later.plc.value, value: later.plc.value };
+  if (earlier.plc !== null && before !== null && since !== null) {
+    const { value } = later.plc ?? earlier.plc;
+    earlier.plc = { offset: before + since - value, value };
   }
   earlier.pressure.drops = [...earlier.pressure.drops, ...later.pressure.drops].slice(-3);
   earlier.removed_at = null;

@@ -4,6 +4,8 @@ import type { EpochMs, Milliseconds, TagName } from "./units.ts";
 /** What a tag means to derivation. A tag without a role is logged and shown only. */
 export type TagRole =
   | "mode"
+  /** On while the booth is in the tag's `mode`; all bits of a bay together make its mode. */
+  | "mode_bit"
   | "cycle_counter"
   | "hour_meter"
   | "uptime"
@@ -24,7 +26,9 @@ export type TagRole =
   | "burner_modulation"
   | "burner_on"
   | "door_open"
-  | "motor_starts";
+  | "motor_starts"
+  /** The PLC's own clock: epoch seconds, or ms where the unit says so. */
+  | "plc_clock";
 
 /** How a counter behaves: one step's size in the tag's unit, where it wraps, and how fast it can really grow. */
 export interface CounterParameters {
@@ -38,6 +42,8 @@ export interface CounterParameters {
 
 export interface TagParameters {
   readonly role?: TagRole;
+  /** With the role mode_bit. */
+  readonly mode?: ProfileMode;
   /** With the roles filter_*: which filter. */
   readonly filter?: FilterType;
   /** 0: the whole booth. */

@@ -1,4 +1,4 @@
-import type { ClaimIntent, ServiceRecord } from "./service.ts";
+import type { ClaimIntent, Reported, ServiceRecord } from "./service.ts";
 import type { EpochMs, Seq, Serial } from "./units.ts";
 
 /** Main path in order, then the side states. Polling and buffering run in every one of them. */
@@ -44,6 +44,14 @@ export interface Leaving {
   /** "wrong_serial": the service takes the stream off the booth, and nothing needs to be delivered first. */
   readonly reason: string;
   readonly last_seq: Seq;
+  /** The serial number that is entered next, vouched for; absent: none. */
+  readonly then?: { readonly serial: Serial; readonly confirmed: Confirmation } | undefined;
+}
+
+/** A configuration of the service in force on trial: what it replaced stands by until it has proved itself. */
+export interface ConfigTrial {
+  readonly revision: number;
+  readonly before: ServiceRecord;
 }
 
 /** One booth's provisioning, persisted whole at each transition. */
@@ -73,4 +81,19 @@ export interface ProvisioningRow {
   readonly leaving: Leaving | null;
   /** Suspended: nothing after it is offered to the service; null: no limit. */
   readonly last_seq: Seq | null;
+  readonly trial: ConfigTrial | null;
+  /** The service's configuration of that revision was tried, or looked at, and not taken; null: none. */
+  readonly refused_revision: number | null;
+}
+
+/** What a gateway tells the service of a binding that it holds; what is absent stays as it is. */
+export interface BindingChange {
+  readonly gateway_id: string;
+  readonly generation: number;
+  readonly complete: boolean;
+  readonly reported?: Reported;
+  /** Takes the present credential's place: its SHA-256 alone is told. */
+  readonly credential?: string;
+  /** Ends the binding. */
+  readonly leaving?: Pick<Leaving, "to" | "reason">;
 }

@@ -64,6 +64,10 @@ export type FilterService = RecordBase<
     /** When the new filter went in. */
     readonly installed_at: EpochMs;
     readonly flagged: boolean;
+    /** technician: so long before the record's own instant; then `installed_at` is the raw clock's word, and not used. */
+    readonly ago_ms?: Milliseconds;
+    /** technician: names the entry; the same one again changes nothing. */
+    readonly id?: string;
     /**
      * The old filter's maintenance record; null where nothing is known of it. Made by derivation alone.
      * Where its overuse began unseen the fact's quality is uncertain.
@@ -95,7 +99,7 @@ export interface Maintenance {
 export type EventRecord = RecordBase<"e", { readonly event: string; readonly detail: string; readonly tag?: TagName }>;
 
 /** x: withdraws the record with that seq (a technician's undone entry). */
-export type VoidRecord = RecordBase<"x", { readonly seq: Seq }>;
+export type VoidRecord = RecordBase<"x", { readonly seq: Seq; readonly by?: string }>;
 
 /** g: a range given up, never delivered, with its reason. */
 export type GapRecord = RecordBase<"g", { readonly from: Seq; readonly to: Seq; readonly reason: string }>;

@@ -1,6 +1,12 @@
 import type { FilterLimits, FilterType, WorkingHours } from "./booth.ts";
 import type { EpochMs, Seq, Serial, StreamId } from "./units.ts";
 
+/** A secret that only this machine can open; `mark` tells whether two are the same without opening either. */
+export interface SealedSecret {
+  readonly sealed: string;
+  readonly mark: string;
+}
+
 /** The service's provisioning record of a booth, as far as the gateway uses it. */
 export interface ServiceRecord {
   readonly serial_number: Serial;
@@ -35,6 +41,10 @@ export interface ServiceRecord {
       Partial<Record<FilterType, { readonly limits?: FilterLimits | undefined } | null | undefined>>
     >;
   } | null;
+  /** The PLC's, for its login by name; the gateway never changes them. Absent: the record has none, or may not be shown them. */
+  readonly plc_passwords?: { readonly old: SealedSecret | null; readonly new: SealedSecret | null } | undefined;
+  /** Paths of what the answer has and can't be read: it departs from the contract. Absent: none. */
+  readonly unread?: readonly string[] | undefined;
 }
 
 /** How a claim is meant; a take-over ends the binding of the gateway that holds the booth. */

@@ -1,4 +1,5 @@
 import type { FilterType, Mode } from "./booth.ts";
+import type { FilterEntry } from "./entry.ts";
 import type { EpochMs } from "./units.ts";
 
 export interface FilterSummary {
@@ -8,6 +9,8 @@ export interface FilterSummary {
   /** Of the limit; over 100 in overuse. */
   readonly percent: number | null;
   readonly overuse_since: EpochMs | null;
+  /** How much of its life is used, by the limit that is nearest; warning: from 80 % on; null: nothing is known of its use. */
+  readonly state: "good" | "warning" | "overuse" | null;
 }
 
 /** What derivation says of a booth at a moment. */
@@ -22,6 +25,8 @@ export interface BoothSummary {
   /** The PLC's own counter; null: it has none. */
   readonly cycles_total: number | null;
   readonly run_open: boolean;
+  /** People's entries of filter changes, oldest first. */
+  readonly filter_entries: readonly FilterEntry[];
   /** Validation incidents that aren't resolved. */
   readonly open_incidents: number;
   readonly filters: Readonly<Partial<Record<FilterType, FilterSummary>>>;

@@ -1,12 +1,14 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
 import type { Parameters } from "../../../src/core/types/parameters.ts";
+import type { FactDraft } from "../../../src/core/derive/state.ts";
+import type { HourFact } from "../../../src/core/types/record.ts";
 import type { TakenEntry } from "../../../src/core/types/taken.ts";
-import { fold, valuesOf } from "../../support/booth.ts";
-import { casesOf, seedOf } from "../../support/seed.ts";
-import { chunkings, entriesOf, steppedWalks, WALK } from "../../support/streams.ts";
+import { commit, valuesOf } from "../../support/booth.ts";
+import { rightFold, withFacts, type FoldAll } from "../../support/folds.ts";
+import { law, testLaws } from "../../support/law.ts";
+import { seedOf } from "../../support/seed.ts";
+import { chunkings, entriesOf, steppedWalks, WALK, type Happening } from "../../support/streams.ts";
 
-const SEED = seedOf("test/core/derive/hours");
 const HOUR_MS = 3_600_000;
 /** Without a cycle counter: what an hour counts is derived. */
 const UNCOUNTED: Parameters = {
@@ -19,25 +21,50 @@ function uncounted(entry: TakenEntry): TakenEntry {
   return { ...entry, record: { ...entry.record, value: UNCOUNTED } };
 }
 
-test("an hour is written once, whole, and with every counted cycle that ended in it, however late that was known", () => {
-  const seen = { hours: 0, cycles: 0 };
-  fc.assert(
-    fc.property(steppedWalks, chunkings, (walk, sizes) => {
-      const entries = entriesOf([...walk, { kind: "mode", code: 1, ms: 4_500_000 }]);
-      const { facts } = fold(entries.map(uncounted), UNCOUNTED, sizes);
-      const hours = valuesOf(facts, "d");
-      const ends = valuesOf(facts, "c").filter(({ counted }) => counted);
-      const cyclesIn = (hour: number): number => ends.filter(({ end }) => end >= hour && end < hour + HOUR_MS).length;
-      seen.hours += hours.length;
-      seen.cycles += hours.reduce((sum, { cycles }) => sum + cycles, 0);
-      expect(new Set(hours.map(({ hour }) => hour)).size).toBe(hours.length);
-      expect(hours.map(({ hour, cycles }) => [hour, cycles])).toEqual(hours.map(({ hour }) => [hour, cyclesIn(hour)]));
-      // The first one begins with the first reading.
-      for (const { ms_by_mode } of hours.slice(1))
-        expect(Object.values(ms_by_mode).reduce((sum, ms) => sum + ms, 0)).toBe(HOUR_MS);
-    }),
-    { numRuns: casesOf(1_000), seed: SEED },
+interface Life {
+  readonly walk: readonly Happening[];
+  readonly sizes: readonly number[];
+}
+
+/** An hour is written once, whole, and with every counted cycle that ended in it, however late that was known. */
+function writtenOnce(fold: FoldAll, { walk, sizes }: Life): boolean {
+  const entries = entriesOf([...walk, { kind: "mode", code: 1, ms: 4_500_000 }]).map(uncounted);
+  const { facts } = fold(commit(entries, UNCOUNTED, sizes));
+  const hours = valuesOf(facts, "d");
+  const ends = valuesOf(facts, "c").filter(({ counted }) => counted);
+  const cyclesIn = (hour: number): number => ends.filter(({ end }) => end >= hour && end < hour + HOUR_MS).length;
+  if (new Set(hours.map(({ hour }) => hour)).size < hours.length) return false;
+  if (hours.some(({ hour, cycles }) => cycles !== cyclesIn(hour))) return false;
+  // The first one begins with the first reading.
+  const lengths = hours.slice(1).map(({ ms_by_mode }) => Object.values(ms_by_mode).reduce((sum, ms) => sum + ms, 0));
+  return lengths.every((ms) => ms === HOUR_MS);
+}
+
+function withHours(change: (value: HourFact["value"]) => readonly HourFact["value"][]): FoldAll {
+  return withFacts((facts) =>
+    facts.flatMap((fact): FactDraft[] =>
+      fact.kind === "d" ? change(fact.value).map((value) => ({ ...fact, value })) : [fact],
+    ),
   );
-  expect(seen.hours).toBeGreaterThan(casesOf(1_000));
-  expect(seen.cycles).toBeGreaterThan(casesOf(1_000) / 10);
-});
+}
+
+const LAWS = [
+  law({
+    name: "an hour is written once, whole, with every counted cycle that ended in it",
+    lives: fc.record({ walk: steppedWalks, sizes: chunkings }),
+    right: rightFold,
+    holds: writtenOnce,
+    planted: {
+      "an hour written twice": withHours((value) => [value, value]),
+      "a cycle that was known late and is left out": withHours((value) => [
+        { ...value, cycles: Math.min(value.cycles, 1) },
+      ]),
+      "an hour written before it is whole": withHours((value) => {
+        const [[mode, ms] = ["idle", 0]] = Object.entries(value.ms_by_mode);
+        return [{ ...value, ms_by_mode: { ...value.ms_by_mode, [mode]: ms - 1 } }];
+      }),
+    },
+  }),
+];
+
+testLaws(LAWS, seedOf("test/core/derive/hours"));

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { storeCommand } from "../../../simulators/service/admin/actions.ts";
+import { storeCommand } from "../../../simulators/service/commands.ts";
 import { row } from "../../../simulators/service/db.ts";
 import { evaluateAccount } from "../../../simulators/service/events/evaluate.ts";
 import { HttpError } from "../../../simulators/service/http/errors.ts";
@@ -161,7 +161,7 @@ describe("whatever a gateway sends", () => {
       const zipped = topic === "batch" && random.next() < 0.8;
       const payload = zipped ? gzipSync(text) : Buffer.from(text);
       const before = count();
-      const ack = takeUplink(db, { gateway: "gw-1", topic, payload, now: EPOCH });
+      const { ack } = takeUplink(db, { gateway: "gw-1", topic, payload, now: EPOCH });
       if (topic !== "batch") expect([ack, count()]).toEqual([undefined, before]);
       else expect(ack?.n ?? -1).toBeGreaterThanOrEqual(0);
     }

@@ -49,6 +49,15 @@ describe("stages of the reference service", () => {
     });
   });
 
+  it("of mode bits that are on at once the first counts", () => {
+    const log = script({ ...PARAMETERS, modes: { none: "idle", spray: "spray", bake: "bake" } });
+    log.set("mode", "spray").wait(5 * MINUTE);
+    log.set("mode", "bake & spray").wait(10 * MINUTE);
+    log.set("mode", "none").wait(MINUTE);
+    log.set("mode", "maintenance & spray").wait(2 * MINUTE);
+    expect(minutesOf(log)).toEqual({ spray: 5, bake: 10, idle: 1, unknown: 2 });
+  });
+
   it("bridges a gap of 15 s and not one of 15.001 s", () => {
     const log = (gap: number): Script =>
       script()

@@ -24,14 +24,18 @@ async function portOf(server: Server): Promise<number> {
 
 describe("doctor", { timeout: MANY_PROCESSES_MS }, () => {
   it("finds all well on a site that runs, and on one that doesn't what to do, in order", async () => {
-    const site = await realSite({ speed: 60, serial: SERIAL });
+    const site = await realSite({ speed: 10, serial: SERIAL });
     const agent = site.startAgent();
     await eventually("all is acked", async () => {
       const booth = (await site.status())?.booths[0];
       return booth?.provisioning.state === "active" && booth.log.acked_seq > 0 ? true : undefined;
     });
-    const well = await runProgram(GATEWAY, ["doctor", "--config", site.configFile]);
-    expect(well).toMatchObject({ code: 0, err: "" });
+    // On a machine that is busy elsewhere a link may be down for a moment, which doctor says truly.
+    const well = await eventually("doctor finds all well", async () => {
+      const said = await runProgram(GATEWAY, ["doctor", "--config", site.configFile]);
+      return said.code === 0 ? said : undefined;
+    });
+    expect(well.err).toBe("");
     expect(well.out).not.toContain("BAD");
     for (const what of [
       "configuration",

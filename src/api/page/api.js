@@ -1,0 +1,123 @@
+import { t } from "./texts.js";
+
+const TOKEN = "session";
+/** An answer that doesn't come in this time won't. */
+const PATIENCE_MS = 15_000;
+const AGAIN_MS = 1_500;
+
+/** What went wrong, in words for people. `status`: of the answer; 0: there was none. */
+export class ApiError extends Error {
+  /** @param {string} message @param {number} status */
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export function hasSession() {
+  return sessionStorage.getItem(TOKEN) !== null;
+}
+
+export function signOut() {
+  sessionStorage.removeItem(TOKEN);
+}
+
+/** @returns {Record<string, string>} */
+function headers() {
+  const token = sessionStorage.getItem(TOKEN);
+  return token === null ? {} : { Authorization: token };
+}
+
+/** @param {string} path @param {RequestInit} [options] */
+async function exchange(path, options = {}) {
+  const answer = await fetch(path, {
+    ...options,
+    headers: { ...headers(), ...options.headers },
+    signal: options.signal ?? AbortSignal.timeout(PATIENCE_MS),
+  }).catch(() => {
+    throw new ApiError(t("error.away"), 0);
+  });
+  if (answer.ok) return answer;
+  const { error = answer.statusText } = await answer.json().catch(() => ({}));
+  if (answer.status === 401) signOut();
+  throw new ApiError(error, answer.status);
+}
+
+/** @param {string} path @returns {Promise<any>} */
+export async function get(path) {
+  return (await exchange(path)).json();
+}
+
+/** @param {string} path @param {unknown} body @param {string} [method] @returns {Promise<any>} */
+export async function send(path, body, method = "POST") {
+  const answer = await exchange(path, {
+    method,
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return answer.json();
+}
+
+/** @param {string} pin */
+export async function enterPin(pin) {
+  const { session_token } = await send("/api/authenticate", { api_key: pin });
+  sessionStorage.setItem(TOKEN, session_token);
+}
+
+/** Saves what a path answers as a file; a link alone couldn't carry the session. @param {string} path @param {string} name */
+export async function download(path, name) {
+  const answer = await exchange(path, { signal: AbortSignal.timeout(600_000) });
+  saveBlob(await answer.blob(), name);
+}
+
+/** @param {Blob} blob @param {string} name */
+export function saveBlob(blob, name) {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), AGAIN_MS);
+}
+
+/**
+ * Server-sent events by fetch, as EventSource can't carry a session. Comes again by itself until closed.
+ * @param {string} path
+ * @param {{ event: (name: string, data: any) => void, live: (isLive: boolean, error: ApiError | null) => void }} to
+ */
+export function listen(path, to) {
+  const ending = new AbortController();
+  const run = async () => {
+    while (!ending.signal.aborted) {
+      try {
+        const { body } = await exchange(path, { signal: ending.signal });
+        to.live(true, null);
+        if (body !== null) await readEvents(body, to.event);
+        to.live(false, null);
+      } catch (error) {
+        if (!ending.signal.aborted) to.live(false, error instanceof ApiError ? error : null);
+      }
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+  };
+  void run();
+  return () => ending.abort();
+}
+
+/** @param {ReadableStream<Uint8Array>} body @param {(name: string, data: any) => void} event */
+async function readEvents(body, event) {
+  const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += value;
+    const parts = text.split("\n\n");
+    text = parts.pop() ?? "";
+    for (const part of parts) {
+      const name = /^event: (.*)$/m.exec(part)?.[1];
+      const data = /^data: (.*)$/m.exec(part)?.[1];
+      if (name !== undefined && data !== undefined) event(name, JSON.parse(data));
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import { send } from "./api.js";
+import { card, el, field, figure, redraw } from "./dom.js";
+import { withSession } from "./session.js";
+import { stepList } from "./steps.js";
+import { t } from "./texts.js";
+
+/** @typedef {import("./main.js").Context} Context */
+/** @typedef {ReturnType<typeof import("./steps.js").seenSteps>} Seen */
+
+const STARTING = ["unprovisioned", "not_found", "released", "decommissioned", "denied"];
+
+/** @param {Context} context @param {Seen} seen */
+export function bindingCard(context, seen) {
+  const said = el("div", { role: "alert" });
+  const body = el("div", {});
+  const node = card(t("setup.binding"), {}, said, body);
+  let wantsAnother = false;
+  /** @param {() => Promise<unknown>} act */
+  const run = async (act) => {
+    said.replaceChildren();
+    try {
+      await withSession(act);
+      wantsAnother = false;
+    } catch (error) {
+      said.replaceChildren(
+        el("div", { className: "note bad" }, error instanceof Error ? error.message : String(error)),
+      );
+    }
+    update();
+  };
+  const another = () => {
+    wantsAnother = true;
+    update();
+  };
+  const update = () => {
+    const booth = context.booth();
+    const { state, reason, advice } = booth.provisioning;
+    const showsForm = wantsAnother || STARTING.includes(state);
+    redraw(
+      body,
+      [
+        booth.booth,
+        state,
+        reason,
+        advice,
+        booth.serial,
+        booth.provisioning.facility,
+        booth.plc.shows_serial,
+        showsForm,
+        booth.now?.plc_program,
+      ],
+      () => [
+        ...stateNote(booth),
+        showsForm && serialForm(booth, run),
+        !showsForm && (state === "awaiting_confirm" || state === "conflict") && confirmCard(booth, { run, another }),
+        stepList(booth, seen),
+        !showsForm &&
+          state !== "active" &&
+          state !== "awaiting_confirm" &&
+          state !== "conflict" &&
+          el("div", { className: "buttons" }, el("button", { type: "button", onclick: another }, t("setup.change"))),
+      ],
+    );
+  };
+  return { node, update };
+}
+
+/** @param {any} booth */
+function stateNote({ serial, provisioning }) {
+  const { state, reason, advice } = provisioning;
+  if (state === "active")
+    return [el("div", { className: "note good" }, el("p", {}, t("setup.done", { serial: serial ?? "" })))];
+  if (state === "queued")
+    return [
+      el(
+        "div",
+        { className: "note good", id: "queued" },
+        el("h3", {}, t("setup.queuedTitle")),
+        el("p", {}, t("setup.queued")),
+      ),
+      el("p", { className: "soft" }, reason),
+    ];
+  const isBad = ["conflict", "not_found", "denied", "suspended"].includes(state);
+  return [
+    el(
+      "div",
+      { className: "row" },
+      el("p", { className: "advice", id: "state" }, t(`state.${state}`)),
+      el("span", { className: "soft" }, serial ?? ""),
+    ),
+    (reason !== "" || (isBad && advice !== "")) &&
+      el(
+        "div",
+        { className: isBad ? "note bad" : "note" },
+        reason !== "" && el("p", {}, reason),
+        advice !== "" && el("p", {}, advice),
+      ),
+  ];
+}
+
+/** @param {any} booth @param {(act: () => Promise<unknown>) => Promise<void>} run */
+function serialForm({ booth, serial }, run) {
+  const hint = el("p", { className: "soft small", id: "serial-hint" }, t("setup.serialHint"));
+  const form = el(
+    "form",
+    {
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        const serial_number = String(new FormData(/** @type {HTMLFormElement} */ (form)).get("serial"))
+          .trim()
+          .toUpperCase();
+        void run(() => send("/api/booths_provisioning", { booth, serial_number }));
+      },
+      oninput: (/** @type {Event} */ event) => {
+        const isLikely = /[OI01]/i.test(/** @type {HTMLInputElement} */ (event.target).value);
+        hint.textContent = isLikely ? t("setup.likely") : t("setup.serialHint");
+      },
+    },
+    field(t("setup.serial"), {
+      name: "serial",
+      className: "code",
+      required: true,
+      maxLength: 60,
+      autocapitalize: "characters",
+      spellcheck: false,
+      "aria-describedby": "serial-hint",
+      value: serial ?? "",
+    }),
+    hint,
+    el("div", { className: "buttons" }, el("button", { className: "main", type: "submit" }, t("setup.check"))),
+  );
+  return form;
+}
+
+/** Whether this is the booth that stands there; where another gateway has it, that this one replaces it. @param {any} booth @param {{ run: (act: () => Promise<unknown>) => Promise<void>, another: () => void }} acts */
+function confirmCard(booth, { run, another }) {
+  const isConflict = booth.provisioning.state === "conflict";
+  /** @param {FormData} data */
+  const confirm = (data) => {
+    const [by, replace] = [String(data.get("by")), data.get("replace") !== null];
+    return send("/confirm", { booth: booth.booth, by, note: "compared on the page", replace });
+  };
+  const form = el(
+    "form",
+    {
+      "aria-label": t("setup.card"),
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        void run(() => confirm(new FormData(/** @type {HTMLFormElement} */ (form))));
+      },
+    },
+    el("h3", {}, t("setup.card")),
+    bothSides(booth),
+    field(t("setup.by"), { name: "by", required: true, maxLength: 100, autocomplete: "name" }),
+    isConflict &&
+      el(
+        "label",
+        { className: "check" },
+        el("input", { type: "checkbox", name: "replace", required: true }),
+        t("setup.replace"),
+      ),
+    el(
+      "div",
+      { className: "buttons" },
+      el("button", { className: "main", type: "submit" }, t("setup.confirm")),
+      el("button", { type: "button", onclick: another }, t("setup.reject")),
+    ),
+  );
+  return form;
+}
+
+/** What the service says beside what the PLC says, to be compared with what stands there. @param {any} booth */
+function bothSides({ serial, provisioning, plc, now }) {
+  /** @param {string} name @param {string | null | undefined} value */
+  const line = (name, value) => figure(t(name), value ?? el("span", { className: "soft" }, t("setup.unknown")));
+  const { account, facility, brand, model } = provisioning;
+  const program =
+    now === null || now.plc_program === null ? null : `${now.plc_program} ${now.plc_program_revision ?? ""}`;
+  const service = [
+    line("setup.serialShort", serial),
+    line("setup.account", account),
+    line("setup.facility", facility),
+    line("setup.brand", brand),
+    line("setup.model", model),
+  ];
+  const own = [
+    line("setup.serialShort", plc.shows_serial),
+    line("setup.program", program),
+    line("setup.firmware", now?.firmware_version),
+  ];
+  return el(
+    "div",
+    { className: "compare" },
+    el("div", {}, el("h3", {}, t("setup.fromService")), el("dl", {}, ...service)),
+    el("div", {}, el("h3", {}, t("setup.fromPlc")), el("dl", {}, ...own)),
+  );
+}

@@ -1,0 +1,104 @@
+import { download, saveBlob } from "./api.js";
+import { card, chip, el, figure, table } from "./dom.js";
+import { minutesText, modeOf, number, wireText } from "./format.js";
+import { t } from "./texts.js";
+
+/** @typedef {import("./main.js").Context} Context */
+/** @typedef {import("./days.js").Figures} Figures */
+
+/** @param {Figures} figures @param {Context} context */
+export function figureCards({ durations, starts, use, start, end }, context) {
+  const { booth } = context.booth();
+  const counts = new Map(starts.modes.map((/** @type {any} */ { mode, count }) => [mode, count]));
+  const modes = durations.modes
+    .filter((/** @type {any} */ { duration }) => duration > 0)
+    .sort((/** @type {any} */ a, /** @type {any} */ b) => b.duration - a.duration);
+  const total = modes.reduce((/** @type {number} */ sum, /** @type {any} */ { duration }) => sum + duration, 0);
+  const rows = modes.map((/** @type {any} */ { mode, duration }) => [
+    el("span", { className: "named" }, chip(modeOf(mode)), wireText(mode)),
+    minutesText(duration),
+    `${number((duration / total) * 100, 1)} %`,
+    String(counts.get(mode) ?? 0),
+  ]);
+  const heads = [t("days.mode"), t("days.time"), t("days.share"), t("days.starts")];
+  const name = `${booth}-${new Date(start).toISOString().slice(0, 10)}`;
+  return [
+    card(
+      t("days.modes"),
+      {},
+      rows.length === 0 ? el("p", {}, t("days.none")) : table(t("days.modes"), heads, rows),
+      coverageBar(durations.coverage),
+    ),
+    card(
+      t("days.use"),
+      {},
+      el(
+        "dl",
+        { className: "figures" },
+        figure(t("days.cycles"), number(use.cycle_count)),
+        figure(t("days.inUse"), minutesText(use.utilization_minutes)),
+        figure(t("days.working"), minutesText(use.working_minutes)),
+        figure(t("days.utilization"), use.utilization_pct === null ? "–" : `${number(use.utilization_pct, 1)} %`),
+        figure(t("days.overtime"), minutesText(use.overtime_minutes)),
+        figure(t("days.gas"), number(use.gas_usage, 1), " ", el("small", {}, "therm")),
+        figure(t("days.power"), number(use.kwh_usage, 1), " ", el("small", {}, "kWh")),
+      ),
+      el(
+        "div",
+        { className: "buttons no-print" },
+        el(
+          "button",
+          { type: "button", onclick: () => saveBlob(csvOf(durations, counts), `${name}-modes.csv`) },
+          t("days.csv"),
+        ),
+        el(
+          "button",
+          {
+            type: "button",
+            onclick: () =>
+              void download(
+                `/api/booths/${encodeURIComponent(booth)}/export_csv?start=${new Date(start).toISOString()}&end=${new Date(end).toISOString()}`,
+                `${name}-readings.csv`,
+              ),
+          },
+          t("days.readings"),
+        ),
+      ),
+    ),
+  ];
+}
+
+/** @param {any} coverage */
+function coverageBar({ observed, inferred, missing }) {
+  const total = Math.max(1e-9, observed + inferred + missing);
+  const parts = /** @type {const} */ ([
+    ["observed", observed],
+    ["inferred", inferred],
+    ["missing", missing],
+  ]);
+  return el(
+    "div",
+    { style: { "margin-top": "1rem" } },
+    el("h3", {}, t("days.coverage")),
+    el(
+      "div",
+      { className: "bar", "aria-hidden": "true" },
+      ...parts.map(([name, minutes]) =>
+        el("i", { className: name, style: { width: `${((minutes / total) * 100).toString()}%` } }),
+      ),
+    ),
+    el(
+      "p",
+      { className: "small soft" },
+      parts.map(([name, minutes]) => `${t(`days.${name}`)} ${minutesText(minutes)}`).join(" · "),
+    ),
+  );
+}
+
+/** @param {any} durations @param {Map<string, number>} counts */
+function csvOf(durations, counts) {
+  const rows = durations.modes.map((/** @type {any} */ { mode, duration }) =>
+    [durations.start, durations.end, mode, duration, counts.get(mode) ?? 0].join(","),
+  );
+  return new Blob([["start,end,mode,minutes,starts", ...rows, ""].join("\n")], { type: "text/csv" });
+}

@@ -1,0 +1,191 @@
+/** @typedef {Node | string | null | undefined | false} Child */
+
+/**
+ * An element with properties, attributes (aria-, data-, role, for, d ...) and children. Text is always text: nothing that came
+ * from a PLC or a service is ever taken for markup.
+ * @param {string} tag
+ * @param {Readonly<Record<string, unknown>>} [properties]
+ * @param {...Child} children
+ */
+export function el(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "style")
+      Object.entries(/** @type {object} */ (value)).forEach(([key, one]) =>
+        element.style.setProperty(key, String(one)),
+      );
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    else if (name in element && !name.includes("-")) Reflect.set(element, name, value);
+    else element.setAttribute(name, String(value));
+  }
+  element.append(...shown(children));
+  return element;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * @param {string} tag
+ * @param {Readonly<Record<string, string | number>>} attributes
+ * @param {...Child} children
+ */
+export function svg(tag, attributes, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.append(...shown(children));
+  return element;
+}
+
+/** @param {readonly Child[]} children */
+function shown(children) {
+  return /** @type {(Node | string)[]} */ (
+    children.filter((child) => child !== null && child !== undefined && child !== false)
+  );
+}
+
+const drawn = new WeakMap();
+
+/**
+ * Draws the children anew where what they are made from has changed, so that focus, selection and a screen reader's place
+ * stay where nothing did.
+ * @param {Element} parent
+ * @param {unknown} from
+ * @param {() => readonly Child[]} draw
+ */
+export function redraw(parent, from, draw) {
+  const key = JSON.stringify(from);
+  if (drawn.get(parent) === key) return;
+  drawn.set(parent, key);
+  const put = keep(parent);
+  parent.replaceChildren(...shown(draw()));
+  put();
+}
+
+const FOCUSABLE = "a, button, input, select, textarea, [tabindex]";
+
+/** What a person was about in there: where the focus is, and what was typed. Returns what puts both back. @param {Element} parent */
+function keep(parent) {
+  const at = [...parent.querySelectorAll(FOCUSABLE)].indexOf(document.activeElement ?? parent);
+  const typed = [...parent.querySelectorAll("input")].filter(
+    ({ id, value, defaultValue }) => id !== "" && value !== defaultValue,
+  );
+  return () => {
+    for (const { id, value } of typed) {
+      const input = parent.querySelector(`input[id="${id}"]`);
+      if (input instanceof HTMLInputElement) input.value = value;
+    }
+    const again = at < 0 ? undefined : [...parent.querySelectorAll(FOCUSABLE)][at];
+    if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+  };
+}
+
+/**
+ * @param {string} title
+ * @param {Readonly<Record<string, unknown>>} [properties]
+ * @param {...Child} children
+ */
+export function card(title, properties = {}, ...children) {
+  const { class: more = "", ...rest } = properties;
+  return el(
+    "section",
+    { className: `card ${String(more)}`, "aria-label": title, ...rest },
+    el("h2", {}, title),
+    ...children,
+  );
+}
+
+/** @param {string} term @param {...Child} values */
+export function figure(term, ...values) {
+  return el("div", {}, el("dt", {}, term), el("dd", {}, ...values));
+}
+
+/**
+ * @param {string} caption
+ * @param {readonly string[]} heads
+ * @param {readonly (readonly Child[])[]} rows
+ */
+export function table(caption, heads, rows) {
+  return el(
+    "div",
+    { className: "scroll", tabIndex: 0, role: "region", "aria-label": caption },
+    el(
+      "table",
+      {},
+      el("caption", { className: "hidden" }, caption),
+      el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))),
+      el(
+        "tbody",
+        {},
+        ...rows.map((cells) =>
+          el(
+            "tr",
+            {},
+            ...cells.map((cell, index) => (index === 0 ? el("th", { scope: "row" }, cell) : el("td", {}, cell))),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/**
+ * A question that must be answered before anything else; resolves with the form's values, or null.
+ * @param {string} title
+ * @param {{ text?: string, fields?: readonly HTMLElement[], yes: string, no: string }} question
+ * @returns {Promise<Record<string, string> | null>}
+ */
+export function askUser(title, { text = "", fields = [], yes, no }) {
+  return new Promise((resolve) => {
+    const form = el(
+      "form",
+      {
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          done(
+            Object.fromEntries(
+              [...new FormData(/** @type {HTMLFormElement} */ (form))].map(([name, value]) => [name, String(value)]),
+            ),
+          );
+        },
+      },
+      el("h2", { id: "question" }, title),
+      text !== "" && el("p", {}, text),
+      ...fields,
+      el(
+        "div",
+        { className: "buttons" },
+        el("button", { className: "main", type: "submit" }, yes),
+        el("button", { type: "button", onclick: () => done(null) }, no),
+      ),
+    );
+    const dialog = /** @type {HTMLDialogElement} */ (
+      el("dialog", { "aria-labelledby": "question", oncancel: () => done(null) }, form)
+    );
+    /** @param {Record<string, string> | null} values */
+    const done = (values) => {
+      dialog.remove();
+      resolve(values);
+    };
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+/**
+ * @param {string} label
+ * @param {Readonly<Record<string, unknown>>} properties
+ */
+export function field(label, properties) {
+  const id = `field-${String(properties.name)}`;
+  return el("div", {}, el("label", { for: id }, label), el("input", { id, autocomplete: "off", ...properties }));
+}
+
+/** @param {string} mode */
+export function chip(mode) {
+  return el("span", {
+    className: mode === "no_data" ? "chip hatch" : "chip",
+    "aria-hidden": "true",
+    ...(mode === "no_data" ? {} : { style: { "--mode": `var(--${mode})` } }),
+  });
+}

@@ -1,0 +1,129 @@
+import { t } from "./texts.js";
+
+/** Names on the wire, as the service has them, back to modes. */
+const WIRE = {
+  "Spray Mode": "spray",
+  "Flash Mode": "flash",
+  "Purge Mode": "purge",
+  "Bake Mode": "bake",
+  "Cool Down": "cool_down",
+  Setback: "setback",
+  "Prep Mode": "prep",
+  Idle: "idle",
+  Off: "off",
+  Maintenance: "maintenance",
+  Fault: "fault",
+  "E-Stop": "estop",
+  Unknown: "unknown",
+  "No Data": "no_data",
+};
+
+/** @param {string} wire */
+export function modeOf(wire) {
+  return /** @type {Readonly<Record<string, string>>} */ (WIRE)[wire] ?? "unknown";
+}
+
+/** A profile may call a mode as it likes on the wire; then that is its name here too. @param {string} wire */
+export function wireText(wire) {
+  return wire in WIRE ? t(`mode.${modeOf(wire)}`) : wire;
+}
+
+/** A length of time as people say it. @param {number} ms */
+export function lasting(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return t("unit.s", { s: seconds });
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return t("unit.min", { m: minutes });
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 === 0 ? t("unit.h", { h: hours }) : t("unit.hm", { h: hours, m: minutes % 60 });
+  return t("unit.d", { d: Math.floor(hours / 24), h: hours % 24 });
+}
+
+/** Degrees with their sign. @param {string} unit */
+export function unitText(unit) {
+  return unit === "C" || unit === "F" ? `°${unit}` : unit;
+}
+
+/** Lives of filters are counted in hours, however long. @param {number} minutes */
+export function hoursText(minutes) {
+  return t("unit.h", { h: number(minutes / 60, minutes < 600 ? 1 : 0) });
+}
+
+/** @param {number} minutes */
+export function minutesText(minutes) {
+  if (minutes === 0) return t("unit.min", { m: 0 });
+  return minutes > 0 && minutes < 1 ? lasting(Math.round(minutes * 60) * 1000) : lasting(Math.round(minutes) * 60_000);
+}
+
+/** @param {number} value @param {number} [digits] */
+export function number(value, digits = 0) {
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** @param {number} bytes */
+export function bytes(bytes) {
+  return `${number(bytes / 1e6, 1)} MB`;
+}
+
+/** @type {Map<string, Intl.DateTimeFormat>} */
+const formats = new Map();
+
+/** @param {string} tz @param {Intl.DateTimeFormatOptions} options */
+function format(tz, options) {
+  const key = tz + JSON.stringify(options);
+  const known = formats.get(key) ?? new Intl.DateTimeFormat("en-GB", { timeZone: tz, ...options });
+  formats.set(key, known);
+  return known;
+}
+
+/** @param {number} at @param {string} tz */
+export function clockText(at, tz) {
+  return format(tz, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(at);
+}
+
+/** @param {number} at @param {string} tz */
+export function secondsText(at, tz) {
+  return format(tz, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }).format(at);
+}
+
+/** @param {number} at @param {string} tz */
+export function dayText(at, tz) {
+  return format(tz, { weekday: "short", day: "numeric", month: "short" }).format(at);
+}
+
+/** Time alone today, with the day before. @param {number} at @param {string} tz @param {number} now */
+export function whenText(at, tz, now) {
+  const isToday = dayText(at, tz) === dayText(now, tz) && Math.abs(now - at) < 36 * 3_600_000;
+  return isToday ? clockText(at, tz) : `${dayText(at, tz)} ${clockText(at, tz)}`;
+}
+
+/** Reads an answer's time, "2025-02-17 10:00:00Z". @param {string} text */
+export function timeOf(text) {
+  return Date.parse(text.replace(" ", "T"));
+}
+
+/** Wall clock of the zone minus UTC at that instant, ms. @param {string} tz @param {number} at */
+function offsetAt(tz, at) {
+  const parts = format(tz, {
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+  }).formatToParts(at);
+  /** @param {string} type */
+  const value = (type) => Number(parts.find((part) => part.type === type)?.value ?? 0);
+  return (
+    Date.UTC(value("year"), value("month") - 1, value("day"), value("hour"), value("minute"), value("second")) -
+    Math.floor(at / 1000) * 1000
+  );
+}
+
+/** The instant at which the local day of `at` begins, `days` later; days have 23 to 25 hours. @param {number} at @param {string} tz @param {number} [days] */
+export function dayStart(at, tz, days = 0) {
+  const day = Math.floor((at + offsetAt(tz, at)) / 86_400_000) * 86_400_000 + days * 86_400_000;
+  const guess = day - offsetAt(tz, day);
+  return day - offsetAt(tz, guess);
+}

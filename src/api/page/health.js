@@ -1,0 +1,211 @@
+import { download, get, send } from "./api.js";
+import { card, el, field, figure, redraw, table } from "./dom.js";
+import { bytes, lasting, number, secondsText, timeOf, whenText } from "./format.js";
+import { withSession } from "./session.js";
+import { t } from "./texts.js";
+
+const AGAIN_MS = 5_000;
+
+/** @typedef {import("./main.js").Context} Context */
+
+/** How the box itself is. @param {Context} context */
+export function healthView(context) {
+  const incidents = el("div", {});
+  const clock = el("div", {});
+  const store = el("div", {});
+  const versions = el("dl", { className: "figures plain" });
+  const log = el("div", {});
+  const said = el("p", { role: "status", className: "advice" });
+  const node = el(
+    "div",
+    { className: "grid two" },
+    card(t("health.incidents"), { class: "wide" }, incidents),
+    card(t("health.clock"), {}, clock),
+    card(t("health.store"), {}, store),
+    card(t("health.versions"), { class: "wide" }, versions),
+    card(t("health.log"), { class: "wide" }, log),
+    helpCard(said),
+  );
+  /** @type {{ incidents: any[], lines: any[] } | null} */
+  let told = null;
+  let asked = -Infinity;
+  const refresh = async () => {
+    if (performance.now() - asked < AGAIN_MS) return;
+    asked = performance.now();
+    const { booth } = context.booth();
+    const answers = await Promise.all([
+      get(`/api/validation_incidents?booth_id=${encodeURIComponent(booth)}&limit=100&sort=-first_seen_at`),
+      get("/log"),
+    ]).catch(() => null);
+    if (answers === null) return;
+    told = { incidents: answers[0].data, lines: answers[1].lines };
+    update();
+  };
+  const update = () => {
+    const booth = context.booth();
+    const status = context.status();
+    redraw(incidents, told?.incidents, () => [incidentTable(told?.incidents ?? [], booth)]);
+    const clockLines = clockTexts(status);
+    redraw(clock, clockLines, () =>
+      clockLines.map(([look, text]) => el("p", {}, el("span", { className: `badge ${look}` }, text))),
+    );
+    const storeLines = storeTexts(booth, status);
+    redraw(store, storeLines, () => [storeBar(booth.log.storage), ...storeLines.map((text) => el("p", {}, text))]);
+    redraw(
+      versions,
+      [
+        status.agent_version,
+        status.gateway_id,
+        lasting(status.at - status.started_at),
+        booth.now?.firmware_version,
+        booth.now?.plc_program,
+        status.certificates,
+      ],
+      () => versionFigures(status, booth),
+    );
+    redraw(log, told?.lines, () => [logText(told?.lines ?? [], booth.tz)]);
+    void refresh();
+  };
+  return { node, update, close: () => undefined };
+}
+
+/** @param {any[]} incidents @param {any} booth */
+function incidentTable(incidents, { tz, time }) {
+  if (incidents.length === 0) return el("p", {}, t("health.noIncidents"));
+  return table(
+    t("health.incidents"),
+    [t("health.first"), t("health.tag"), t("health.reason"), t("health.state")],
+    incidents.map(({ first_seen_at, tag_name, reason, resolved_at }) => [
+      whenText(timeOf(first_seen_at), tz, time),
+      tag_name,
+      reason,
+      resolved_at === null
+        ? el("span", { className: "badge warn" }, t("health.open"))
+        : t("health.resolved", { at: whenText(timeOf(resolved_at), tz, time) }),
+    ]),
+  );
+}
+
+/** @param {any} status @returns {(readonly [string, string])[]} */
+function clockTexts({ clock }) {
+  if (!clock.synced) return [["bad", t("health.unsynced")]];
+  const off = Math.abs(clock.offset_ms ?? 0);
+  return off < 2_000
+    ? [["good", t("health.synced")]]
+    : [
+        ["good", t("health.synced")],
+        ["warn", t("health.offset", { time: lasting(off) })],
+      ];
+}
+
+/** @param {any} booth @param {any} status */
+function storeTexts({ log }, { at, loss_window_ms }) {
+  const { storage } = log;
+  return [
+    ...(storage === null ? [] : [t("health.used", { used: bytes(storage.used_bytes), max: bytes(storage.max_bytes) })]),
+    ...(storage?.hours_to_full === null || storage === null
+      ? []
+      : [t("health.toFull", { time: lasting(storage.hours_to_full * 3_600_000) })]),
+    ...(log.last_commit_at === null ? [] : [t("health.lastCommit", { time: lasting(at - log.last_commit_at) })]),
+    t("health.loss", { time: lasting(loss_window_ms) }),
+    ...(storage !== null && storage.quarantined > 0
+      ? [t("health.quarantined", { count: number(storage.quarantined) })]
+      : []),
+    ...(storage?.health.low ? [t("health.lowDisk")] : []),
+    ...(storage !== null && storage.health.damaged_files.length > 0
+      ? [t("health.damaged", { files: storage.health.damaged_files.join(", ") })]
+      : []),
+    ...(log.trouble === "" ? [] : [t("note.store", { reason: log.trouble })]),
+  ];
+}
+
+/** @param {any} storage */
+function storeBar(storage) {
+  if (storage === null) return null;
+  const percent = Math.min(100, (storage.used_bytes / storage.max_bytes) * 100);
+  const text = t("health.used", { used: bytes(storage.used_bytes), max: bytes(storage.max_bytes) });
+  return el(
+    "div",
+    {
+      className: "gauge",
+      role: "meter",
+      "aria-label": text,
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+      "aria-valuenow": Math.round(percent),
+      "aria-valuetext": text,
+    },
+    el("i", { style: { width: `${percent.toString()}%` } }),
+  );
+}
+
+/** @param {any} status @param {any} booth */
+function versionFigures(status, { now }) {
+  const program = now === null ? "–" : `${now.plc_program ?? "–"} ${now.plc_program_revision ?? ""}`.trim();
+  return [
+    figure(t("health.agent"), status.agent_version),
+    figure(t("health.running"), lasting(status.at - status.started_at)),
+    figure(t("health.firmware"), now?.firmware_version ?? "–"),
+    figure(t("health.program"), program),
+    el("div", {}, el("dt", {}, t("health.gateway")), el("dd", {}, status.gateway_id)),
+    ...status.certificates.map((/** @type {any} */ { server, expires, advice }) =>
+      figure(
+        t("health.profile", { server: server ?? t("health.own") }),
+        el(
+          "small",
+          {},
+          t("health.ends", { day: new Date(expires).toISOString().slice(0, 10) }),
+          advice === "" ? "" : `; ${advice}`,
+        ),
+      ),
+    ),
+  ];
+}
+
+/** @param {any[]} lines @param {string} tz */
+function logText(lines, tz) {
+  if (lines.length === 0) return el("p", {}, t("health.noLog"));
+  const newest = [...lines].reverse().slice(0, 100);
+  return el(
+    "div",
+    { className: "log", tabIndex: 0, role: "log", "aria-label": t("health.log") },
+    ...newest.map(({ at, level, text }) => el("div", { className: level }, `${secondsText(at, tz)}  ${text}`)),
+  );
+}
+
+/** @param {HTMLElement} said */
+function helpCard(said) {
+  /** @param {() => Promise<string>} act */
+  const tell = (act) => {
+    void act().then(
+      (text) => said.replaceChildren(text),
+      (error) => said.replaceChildren(error instanceof Error ? error.message : String(error)),
+    );
+  };
+  const form = el(
+    "form",
+    {
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        const values = Object.fromEntries(new FormData(/** @type {HTMLFormElement} */ (form)));
+        tell(async () => t("health.kept", { id: (await withSession(() => send("/api/help", values))).id }));
+      },
+    },
+    field(t("health.subject"), { name: "subject", required: true, maxLength: 200 }),
+    field(t("health.message"), { name: "message", maxLength: 4000 }),
+    el(
+      "div",
+      { className: "buttons" },
+      el("button", { type: "submit" }, t("health.keep")),
+      el(
+        "button",
+        {
+          type: "button",
+          onclick: () => tell(async () => (await download("/support.json", "booth-gateway-report.json"), "")),
+        },
+        t("health.download"),
+      ),
+    ),
+  );
+  return card(t("health.help"), { class: "wide no-print" }, el("p", {}, t("health.helpText")), form, said);
+}

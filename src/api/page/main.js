@@ -1,0 +1,180 @@
+import { hasSession, listen, signOut } from "./api.js";
+import { el, redraw } from "./dom.js";
+import { nowView } from "./now.js";
+import { signIn } from "./session.js";
+import { t } from "./texts.js";
+
+/**
+ * What views are drawn from: the newest status that the box has sent, the chosen booth of it, and that booth's live readings.
+ * @typedef {{ status: () => any, booth: () => any, readings: () => any[] }} Context
+ */
+
+/** @typedef {{ node: HTMLElement, update: () => void, close: () => void }} View */
+
+/** The first view comes with the page; the others are loaded when somebody goes there. */
+const VIEWS = /** @type {Readonly<Record<string, () => Promise<(context: Context) => View>>>} */ ({
+  now: async () => nowView,
+  days: async () => (await import("./days.js")).daysView,
+  filters: async () => (await import("./filters.js")).filtersView,
+  setup: async () => (await import("./setup.js")).setupView,
+  health: async () => (await import("./health.js")).healthView,
+});
+
+/** @param {string} id */
+const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const main = part("main");
+const state = {
+  status: /** @type {any} */ (null),
+  readings: /** @type {any[]} */ ([]),
+  booth: sessionStorage.getItem("booth") ?? "",
+  isLive: false,
+  isLocked: false,
+};
+/** @type {{ name: string, booth: string, view: View } | null} */
+let shown = null;
+/** @type {() => void} */
+let stop = () => undefined;
+
+/** @type {Context} */
+const context = {
+  status: () => state.status,
+  booth: () =>
+    state.status.booths.find((/** @type {any} */ one) => one.booth === state.booth) ?? state.status.booths[0],
+  readings: () => state.readings,
+};
+
+function viewName() {
+  const name = location.hash.replace(/^#\/?/, "");
+  return Object.hasOwn(VIEWS, name) ? name : "now";
+}
+
+function draw() {
+  drawHead();
+  if (state.status === null || state.status.booths.length === 0) return;
+  const name = viewName();
+  if (shown?.name === name && shown.booth === context.booth().booth) shown.view.update();
+  else void change(name);
+}
+
+/** @type {string} */
+let changing = "";
+
+/** Goes to another view, or to the same of another booth. @param {string} name */
+async function change(name) {
+  const { booth } = context.booth();
+  if (changing === `${name} ${booth}`) return;
+  changing = `${name} ${booth}`;
+  const make = await (VIEWS[name] ?? VIEWS["now"])?.().catch(() => null);
+  const isStill = changing === `${name} ${booth}`;
+  if (isStill) changing = "";
+  if (!isStill || !make) return;
+  shown?.view.close();
+  const view = make(context);
+  shown = { name, booth, view };
+  main.replaceChildren(view.node);
+  document.title = `${t(`nav.${name}`)} · ${t("title")}`;
+  drawNav(name);
+  view.update();
+}
+
+function drawHead() {
+  const booths = state.status?.booths ?? [];
+  const booth = booths.length === 0 ? null : context.booth();
+  const names = booths.map((/** @type {any} */ one) => one.booth);
+  const place =
+    booth === null
+      ? ""
+      : [booth.serial ?? t("head.noSerial"), booth.provisioning.account, booth.provisioning.facility]
+          .filter(Boolean)
+          .join(" · ");
+  redraw(part("head"), [names, booth?.booth, place, state.isLive, state.isLocked, hasSession()], () => [
+    el("div", {}, el("h1", {}, booth?.booth ?? t("title")), el("p", {}, place)),
+    el(
+      "div",
+      { className: "row" },
+      names.length > 1 &&
+        el(
+          "select",
+          {
+            "aria-label": t("head.booth"),
+            onchange: (/** @type {Event} */ event) =>
+              chooseBooth(/** @type {HTMLSelectElement} */ (event.target).value),
+          },
+          ...names.map((/** @type {string} */ name) =>
+            el("option", { value: name, selected: name === booth?.booth }, name),
+          ),
+        ),
+      el(
+        "span",
+        { className: state.isLive ? "badge good" : "badge bad", role: "status", id: "live" },
+        el("span", { className: state.isLive ? "dot live" : "dot", "aria-hidden": "true" }),
+        t(state.isLive ? "head.live" : state.isLocked ? "head.locked" : "head.notLive"),
+      ),
+      hasSession() &&
+        el("button", { type: "button", onclick: () => (signOut(), location.reload()) }, t("head.signOut")),
+    ),
+  ]);
+}
+
+/** @param {string} current */
+function drawNav(current) {
+  part("nav").setAttribute("aria-label", t("nav.label"));
+  redraw(part("nav"), current, () => [
+    el(
+      "ul",
+      {},
+      ...Object.keys(VIEWS).map((name) =>
+        el(
+          "li",
+          {},
+          el("a", { href: `#/${name}`, ...(name === current ? { "aria-current": "page" } : {}) }, t(`nav.${name}`)),
+        ),
+      ),
+    ),
+  ]);
+}
+
+/** @param {string} name */
+function chooseBooth(name) {
+  state.booth = name;
+  state.readings = [];
+  sessionStorage.setItem("booth", name);
+  follow();
+  draw();
+}
+
+function follow() {
+  stop();
+  stop = listen(`/events${state.booth === "" ? "" : `?booth=${encodeURIComponent(state.booth)}`}`, {
+    event: (name, data) => {
+      if (name === "status") {
+        state.status = data;
+        const first = data.booths[0]?.booth;
+        // Readings come for a booth by name, which is known from the first status on.
+        if (state.booth === "" && first !== undefined) chooseBooth(first);
+      } else if (name === "readings" && data.booth === state.booth) {
+        state.readings = data.readings;
+      }
+      draw();
+    },
+    live: (isLive, error) => {
+      state.isLive = isLive;
+      state.isLocked = error?.status === 401;
+      drawHead();
+      if (error?.status === 401) void signIn(t("session.lanText")).then((isIn) => isIn && follow());
+    },
+  });
+}
+
+part("skip").textContent = t("skip");
+part("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+addEventListener("hashchange", () => {
+  draw();
+  main.focus();
+});
+drawHead();
+drawNav(viewName());
+follow();

@@ -1,0 +1,193 @@
+import { get } from "./api.js";
+import { card, el, figure, redraw } from "./dom.js";
+import { lasting, minutesText, number, unitText, whenText } from "./format.js";
+import { t } from "./texts.js";
+
+const TODAY_EVERY_MS = 10_000;
+const MEASURED = /^(°?[CFK]|Pa|hPa|kPa|m?bar|psi|in ?H2O|in ?wc|mm ?H2O)$/i;
+
+/** @typedef {import("./main.js").Context} Context */
+
+/** What the booth does now. @param {Context} context */
+export function nowView(context) {
+  const mode = el("section", { className: "card mode wide", "aria-label": t("nav.now") });
+  const name = el("p", { className: "name", id: "mode", role: "status" });
+  const since = el("p", { id: "since" });
+  mode.append(el("div", {}, name, since));
+  const notes = el("div", { className: "wide grid", role: "alert" });
+  const today = el("dl", { className: "figures" });
+  const measured = el("dl", { className: "figures" });
+  const links = el("div", { className: "grid two wide" });
+  const backlog = el("div", {});
+  const node = el(
+    "div",
+    { className: "grid two" },
+    notes,
+    mode,
+    card(t("now.today"), {}, today),
+    card(t("now.measured"), {}, measured),
+    links,
+    card(t("backlog.title"), { class: "wide" }, backlog),
+  );
+  /** @type {any} */
+  let use = null;
+  let asked = -Infinity;
+  const refresh = async () => {
+    if (performance.now() - asked < TODAY_EVERY_MS) return;
+    asked = performance.now();
+    use = await get(`/api/booths/${encodeURIComponent(context.booth().booth)}/utilization_stats`).catch(() => use);
+    update();
+  };
+  const update = () => {
+    const booth = context.booth();
+    const status = context.status();
+    const now = booth.now?.mode ?? "no_data";
+    mode.style.setProperty("--mode", now === "no_data" ? "var(--hatch)" : `var(--${now})`);
+    redraw(name, now, () => [t(`mode.${now}`)]);
+    redraw(since, sinceText(booth), () => [sinceText(booth)]);
+    const warnings = notesOf(status, booth);
+    redraw(notes, warnings, () => warnings.map((text) => el("div", { className: "note bad" }, text)));
+    redraw(today, [booth.now?.cycles_today, booth.now?.cycles_total, booth.now?.run_open, use], () =>
+      todayFigures(booth, use),
+    );
+    const shown = context.readings().filter(({ unit }) => MEASURED.test(unit));
+    const isRead = booth.plc.kind !== "down";
+    redraw(
+      measured,
+      [isRead, shown.map(({ age_ms, ...rest }) => (isRead ? rest : [rest, lasting(age_ms ?? 0)]))],
+      () =>
+        shown.length === 0
+          ? [el("div", {}, el("dt", {}, t("now.noMeasured")))]
+          : shown.map((reading) => readingFigure(reading, isRead)),
+    );
+    redraw(links, [linkKey(booth.plc, status.at), linkKey(status.service, status.at)], () => [
+      linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
+      linkCard(t("link.service"), status.service, { where: status.service.url, at: status.at, tz: booth.tz }),
+    ]);
+    const waiting = backlogTexts(booth, status);
+    redraw(backlog, waiting, () =>
+      waiting.map((text, index) => el("p", index === 0 ? { className: "advice" } : {}, text)),
+    );
+    void refresh();
+  };
+  return { node, update, close: () => undefined };
+}
+
+/** @param {any} booth */
+function sinceText({ now, time, tz }) {
+  if (now === null || now.since === null) return t("now.neverRead");
+  if (now.mode === "no_data" && now.last_good_at !== null)
+    return t("now.gap", { time: lasting(time - now.last_good_at) });
+  return t("now.since", { time: lasting(time - now.since), at: whenText(now.since, tz, time) });
+}
+
+/** @param {any} status @param {any} booth */
+function notesOf(status, { log }) {
+  return [
+    ...(status.clock.synced ? [] : [t("note.clock")]),
+    ...(log.trouble === "" ? [] : [t("note.store", { reason: log.trouble })]),
+    ...status.disabled.map((/** @type {any} */ one) => `${t("note.disabled", one)}. ${one.advice}`),
+  ];
+}
+
+/** @param {any} booth @param {any} use */
+function todayFigures({ now }, use) {
+  return [
+    figure(
+      t("now.cycles"),
+      String(now?.cycles_today ?? 0),
+      ...(now?.cycles_total === null || now === null
+        ? []
+        : [el("br"), el("small", {}, t("now.counter", { count: number(now.cycles_total) }))]),
+    ),
+    figure(t("now.inUse"), use === null ? "…" : minutesText(use.utilization_minutes)),
+    figure(
+      t("now.utilization"),
+      use === null ? "…" : use.utilization_pct === null ? "–" : `${number(use.utilization_pct)} %`,
+      el("br"),
+      el(
+        "small",
+        {},
+        use === null
+          ? ""
+          : use.working_minutes === 0
+            ? t("now.noHours")
+            : t("now.ofHours", { time: minutesText(use.working_minutes) }),
+      ),
+    ),
+    figure(t("now.run"), el("small", {}, now?.run_open ? t("now.running") : t("now.notRunning"))),
+  ];
+}
+
+/** A value that the PLC no longer confirms is told as the last one, never as the present one. @param {any} reading @param {boolean} isRead */
+function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead) {
+  const shown = typeof value === "number" ? number(value, 1) : String(value);
+  const isKnown = value !== null && quality !== "bad";
+  if (isKnown && isRead) return figure(label, shown, " ", el("small", {}, unitText(unit)));
+  const last =
+    isKnown && age_ms !== null ? t("now.last", { value: `${shown} ${unitText(unit)}`, time: lasting(age_ms) }) : "";
+  const why = isKnown ? "–" : quality === null ? t("setup.notRead") : reason || quality;
+  return el(
+    "div",
+    {},
+    el("dt", {}, label),
+    el("dd", { className: "gone" }, why, last !== "" && el("br"), el("small", {}, last)),
+  );
+}
+
+/** What is shown of a link: times in whole words change once a minute. @param {any} link @param {number} at */
+function linkKey(link, at) {
+  return [
+    link.kind,
+    link.since,
+    link.reason,
+    link.advice,
+    lasting(at - link.since),
+    link.kind === "down" && link.next_try_at !== null ? lasting(link.next_try_at - at) : "",
+  ];
+}
+
+const LOOKS = /** @type {const} */ ({ up: "good", degraded: "warn", down: "bad" });
+
+/** @param {string} title @param {any} link @param {{ where: string, at: number, tz: string }} around */
+export function linkCard(title, link, { where, at, tz }) {
+  const look = LOOKS[/** @type {keyof typeof LOOKS} */ (link.kind)];
+  const left = link.kind === "down" && link.next_try_at !== null ? link.next_try_at - at : null;
+  return card(
+    title,
+    { "data-link": link.kind },
+    el(
+      "div",
+      { className: "row" },
+      el("span", { className: `badge ${look}` }, t(`link.${link.kind}`)),
+      el("span", { className: "soft small" }, where),
+    ),
+    el(
+      "p",
+      { className: "soft" },
+      t("link.since", { at: whenText(link.since, tz, at), time: lasting(at - link.since) }),
+    ),
+    link.kind !== "up" &&
+      el(
+        "div",
+        { className: link.kind === "down" ? "note bad" : "note" },
+        el("p", {}, link.reason),
+        link.advice !== "" && el("p", {}, link.advice),
+      ),
+    left !== null &&
+      el("p", { className: "soft small" }, left > 0 ? t("link.next", { time: lasting(left) }) : t("link.soon")),
+  );
+}
+
+/** @param {any} booth @param {any} status */
+export function backlogTexts({ log, provisioning }, { service }) {
+  if (provisioning.delivery === "none") return [t("backlog.kept")];
+  const waiting = log.newest_seq - log.acked_seq;
+  const count = waiting === 1 ? t("backlog.record") : t("backlog.records", { count: number(waiting) });
+  const hours = log.storage?.hours_to_full ?? null;
+  return [
+    waiting <= 0 ? t("backlog.none") : t(service.kind === "up" ? "backlog.going" : "backlog.some", { count }),
+    ...(provisioning.delivery === "broker" ? [t("backlog.broker")] : []),
+    ...(hours === null ? [] : [t("backlog.full", { time: lasting(hours * 3_600_000) })]),
+  ];
+}

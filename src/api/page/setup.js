@@ -1,0 +1,121 @@
+import { bindingCard } from "./binding.js";
+import { card, el, redraw, table } from "./dom.js";
+import { lasting, number, secondsText, unitText, whenText } from "./format.js";
+import { linkCard } from "./now.js";
+import { sizeCard } from "./size.js";
+import { seenSteps, STEPS } from "./steps.js";
+import { t } from "./texts.js";
+
+/** @typedef {import("./main.js").Context} Context */
+
+/** Binding the booth, its PLC, and what was set up for the customer's file. @param {Context} context */
+export function setupView(context) {
+  const seen = seenSteps(context.booth().booth);
+  const binding = bindingCard(context, seen);
+  const plc = el("div", {});
+  const tags = el("div", {});
+  const size = sizeCard(context);
+  const node = el(
+    "div",
+    { className: "grid" },
+    binding.node,
+    plc,
+    size.node,
+    reportCard(context, seen),
+    card(t("setup.tags"), {}, tags),
+  );
+  const update = () => {
+    const booth = context.booth();
+    const status = context.status();
+    seen.note(booth);
+    binding.update();
+    redraw(plc, [booth.plc.kind, booth.plc.since, booth.plc.reason, lasting(status.at - booth.plc.since)], () => [
+      linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
+    ]);
+    const readings = context.readings();
+    redraw(tags, readings, () => [tagTable(readings)]);
+    size.update();
+  };
+  return { node, update, close: () => undefined };
+}
+
+/** @param {readonly any[]} readings */
+function tagTable(readings) {
+  return table(
+    t("setup.tags"),
+    [t("setup.tag"), t("setup.value"), t("setup.quality"), t("setup.age")],
+    readings.map(({ label, tag, value, unit, quality, reason, age_ms }) => [
+      el("span", { title: tag }, label),
+      value === null
+        ? "–"
+        : `${typeof value === "number" ? number(value, Number.isInteger(value) ? 0 : 2) : String(value)} ${unitText(unit)}`,
+      quality === null
+        ? t("setup.notRead")
+        : el(
+            "span",
+            { className: `badge ${quality === "good" ? "good" : quality === "bad" ? "bad" : "warn"}` },
+            reason === "" ? quality : `${quality}: ${reason}`,
+          ),
+      age_ms === null ? "–" : lasting(age_ms),
+    ]),
+  );
+}
+
+/** @param {Context} context @param {ReturnType<typeof seenSteps>} seen */
+function reportCard(context, seen) {
+  const text = /** @type {HTMLTextAreaElement} */ (
+    el("textarea", { readOnly: true, rows: 8, "aria-label": t("setup.report"), hidden: true })
+  );
+  const said = el("span", { role: "status", className: "soft" });
+  const fill = () => {
+    text.value = reportText(context, seen);
+    text.hidden = false;
+  };
+  const copy = async () => {
+    fill();
+    text.select();
+    await navigator.clipboard.writeText(text.value).catch(() => document.execCommand("copy"));
+    said.textContent = t("setup.copied");
+  };
+  const print = () => {
+    fill();
+    window.print();
+  };
+  return card(
+    t("setup.report"),
+    {},
+    el("p", { className: "no-print" }, t("setup.reportText")),
+    text,
+    el(
+      "div",
+      { className: "buttons no-print" },
+      el("button", { type: "button", onclick: () => void copy() }, t("setup.copy")),
+      el("button", { type: "button", onclick: print }, t("setup.print")),
+      said,
+    ),
+  );
+}
+
+/** @param {Context} context @param {ReturnType<typeof seenSteps>} seen */
+function reportText(context, seen) {
+  const booth = context.booth();
+  const status = context.status();
+  const { provisioning, plc, now, log, tz, time } = booth;
+  const steps = STEPS.map(([name, states]) => [t(`step.${name}`), seen.timeOf(states)]).filter(([, at]) => at !== null);
+  return [
+    `${t("setup.report")}, ${new Date(status.at).toISOString()}`,
+    `${booth.booth}  ${booth.serial ?? "-"}  ${provisioning.account ?? "-"}, ${provisioning.facility ?? "-"}`,
+    `${t(`state.${provisioning.state}`)} ${whenText(provisioning.since, tz, time)}`,
+    ...steps.map(([name, at]) => `  ${secondsText(Number(at), tz)}  ${String(name)}`),
+    `${t("link.plc")}  ${plc.address}: ${t(`link.${plc.kind}`)}; ${plc.shows_serial ?? "-"}, ${now?.plc_program ?? "-"} ${now?.plc_program_revision ?? ""}, ${now?.firmware_version ?? "-"}`,
+    `${t("link.service")}  ${status.service.url}: ${t(`link.${status.service.kind}`)}`,
+    `${log.newest_seq.toString()} / ${log.acked_seq.toString()}`,
+    ...context
+      .readings()
+      .map(
+        ({ label, value, unit, quality, reason }) =>
+          `  ${String(label).padEnd(28)} ${value === null ? "-" : String(value)} ${unit}  ${quality ?? "-"} ${reason}`,
+      ),
+    `${t("health.agent")} ${status.agent_version}, ${status.gateway_id}`,
+  ].join("\n");
+}

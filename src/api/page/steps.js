@@ -1,0 +1,58 @@
+import { el } from "./dom.js";
+import { secondsText } from "./format.js";
+import { t } from "./texts.js";
+
+/** The steps that people are shown, and the states of the binding that belong to each. */
+export const STEPS = /** @type {const} */ ([
+  ["serial_entered", ["serial_entered", "queued"]],
+  ["looking_up", ["looking_up", "not_found", "denied"]],
+  ["awaiting_confirm", ["awaiting_confirm", "conflict"]],
+  ["claiming", ["claiming", "claimed"]],
+  ["configuring", ["configuring"]],
+  ["verifying", ["verifying"]],
+  ["active", ["active"]],
+]);
+
+/** When each state was first seen, as long as the browser's tab lives. @param {string} booth */
+export function seenSteps(booth) {
+  const key = `steps ${booth}`;
+  /** @type {Record<string, number>} */
+  let times = JSON.parse(sessionStorage.getItem(key) ?? "{}");
+  return {
+    /** @param {any} booth */
+    note({ provisioning }) {
+      const { state, since } = provisioning;
+      if (times[state] === since) return;
+      if (state === "unprovisioned" || state === "serial_entered") times = {};
+      times[state] = since;
+      sessionStorage.setItem(key, JSON.stringify(times));
+    },
+    /** @param {readonly string[]} states */
+    timeOf: (states) => states.map((state) => times[state]).find((time) => time !== undefined) ?? null,
+  };
+}
+
+/** @param {any} booth @param {ReturnType<typeof seenSteps>} seen */
+export function stepList({ provisioning, tz }, seen) {
+  const here = STEPS.findIndex(([, states]) => /** @type {readonly string[]} */ (states).includes(provisioning.state));
+  if (here < 0) return null;
+  const isDone = provisioning.state === "active";
+  return el(
+    "ol",
+    { className: "steps", "aria-label": t("setup.steps") },
+    ...STEPS.map(([name, states], index) => {
+      const done = index < here || isDone;
+      const at = index <= here ? seen.timeOf(states) : null;
+      return el(
+        "li",
+        {
+          className: done ? "done" : index === here ? "here" : "soft",
+          ...(index === here && !isDone ? { "aria-current": "step" } : {}),
+        },
+        el("span", { className: "tick", "aria-hidden": "true" }, done ? "✓" : index === here ? "…" : "·"),
+        t(`step.${name}`),
+        at !== null && el("time", {}, secondsText(at, tz)),
+      );
+    }),
+  );
+}

@@ -1,0 +1,85 @@
+import { isKnownZone } from "./time-zone.ts";
+import { FILTER_TYPES } from "./types/booth.ts";
+import type { ProvisioningRow } from "./types/provisioning.ts";
+import type { ServiceRecord } from "./types/service.ts";
+
+/** More than a filter or a meter ever lasts: a larger limit is a slip of the pen. */
+const MOST = { minutes: 5_256_000, cycles: 1_000_000, days: 3_650, pressure_pa: 10_000 } as const;
+const LIMITS = ["minutes", "cycles", "days", "pressure_pa"] as const;
+const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/;
+
+type TrialEvent =
+  | { readonly kind: "config_tried"; readonly record: ServiceRecord; readonly revision: number }
+  | { readonly kind: "config_proved" }
+  | { readonly kind: "config_refused"; readonly revision: number };
+
+/** The trial's part of the state machine: begun, proved, or gone back on. */
+export function configTrial(row: ProvisioningRow, event: TrialEvent): ProvisioningRow {
+  switch (event.kind) {
+    case "config_tried":
+      if (row.record === null) return row;
+      return {
+        ...row,
+        record: event.record,
+        trial: { revision: event.revision, before: row.trial?.before ?? row.record },
+        refused_revision: null,
+      };
+    case "config_proved":
+      return row.trial === null ? row : { ...row, trial: null };
+    case "config_refused":
+      return {
+        ...row,
+        record: row.trial === null ? row.record : row.trial.before,
+        trial: null,
+        refused_revision: event.revision,
+      };
+  }
+}
+
+/**
+ * The service's record as it counts here. Another revision of the configuration stays out until it was tried, one that was
+ * refused with all that came with it, and a time zone that there isn't.
+ */
+export function sifted(row: ProvisioningRow, record: ServiceRecord): ServiceRecord {
+  const known = row.record;
+  if (known === null) return record;
+  const { tz, working_hours } = known;
+  if (row.refused_revision !== null && revisionOf(record) === row.refused_revision) {
+    return { ...record, config: known.config, tz, working_hours };
+  }
+  const place = record.tz !== null && !isKnownZone(record.tz) ? { tz, working_hours } : {};
+  return { ...record, ...place, ...(isOther(known, record) ? { config: known.config } : {}) };
+}
+
+/** The revision that the record offers and that was neither tried nor refused yet; null: none. */
+export function offeredRevision(row: ProvisioningRow, record: ServiceRecord): number | null {
+  const revision = revisionOf(record);
+  const isNew = row.record !== null && isOther(row.record, record) && revision !== row.refused_revision;
+  return isNew ? revision : null;
+}
+
+function revisionOf({ config }: ServiceRecord): number | null {
+  return config?.revision ?? null;
+}
+
+function isOther(known: ServiceRecord, record: ServiceRecord): boolean {
+  return revisionOf(known) !== null && revisionOf(record) !== null && revisionOf(known) !== revisionOf(record);
+}
+
+/** What is wrong with the configuration that a record brings, in words; empty: nothing. `unread`: what it has and can't be read. */
+export function configProblems(record: ServiceRecord, unread: readonly string[]): readonly string[] {
+  const problems = unread.map((field) => `${field} can't be read`);
+  if (record.tz !== null && !isKnownZone(record.tz)) problems.push(`there is no time zone ${record.tz}`);
+  for (const { day, start, stop } of record.working_hours) {
+    if (!TIME_OF_DAY.test(start) || !TIME_OF_DAY.test(stop))
+      problems.push(`working hours of ${day}: ${start} to ${stop}`);
+  }
+  for (const type of FILTER_TYPES) {
+    const limits = record.config?.filters[type]?.limits ?? {};
+    for (const limit of LIMITS) {
+      const [value, most] = [limits[limit] ?? 0, MOST[limit]];
+      if (value > most) problems.push(`${type}: ${value.toString()} ${limit} are more than ${most.toString()}`);
+    }
+  }
+  return problems;
+}

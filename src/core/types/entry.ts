@@ -1,0 +1,36 @@
+import type { FilterType } from "./booth.ts";
+import type { EpochMs, Milliseconds } from "./units.ts";
+
+/** A person's word that a filter was changed. */
+export interface FilterChange {
+  /** Made by whoever asks, e.g. a UUID: the same one again is the same entry, whatever became of the first answer. */
+  readonly id: string;
+  readonly filter: FilterType;
+  /** How long before the entry it was changed; at most 36 h, as the booth's use since then goes to the new filter. */
+  readonly ago_ms: Milliseconds;
+  /** Who entered it; "" where nobody says. */
+  readonly by: string;
+}
+
+/** What became of an entry. */
+export interface FilterEntry {
+  readonly id: string;
+  readonly filter: FilterType;
+  readonly by: string;
+  /** Corrected time. */
+  readonly entered_at: EpochMs;
+  readonly installed_at: EpochMs;
+  /**
+   * entered: a new filter is in; same_change: it is one with another entry or with the PLC's reset; older: the filter that is in
+   * went in after it; not_fitted: the booth has no such filter; undone: withdrawn.
+   */
+  readonly outcome: "entered" | "same_change" | "older" | "not_fitted" | "undone";
+  /** Until then it can be withdrawn; null: it can't, or not any more. */
+  readonly undo_until: EpochMs | null;
+}
+
+/** refused: nothing was written, as it would be wrong. waiting: taken, but the store can't commit at the moment. */
+export type EntryAnswer =
+  | { readonly kind: "done"; readonly entry: FilterEntry }
+  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "waiting" };

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { entryText, lastEntry } from "../../src/cli/filters-changed.ts";
+import type { FilterEntry } from "../../src/core/types/entry.ts";
+import type { BoothStatus } from "../../src/core/types/status.ts";
+import { say } from "../support/say.ts";
+
+const AT = Date.UTC(2026, 2, 2, 15);
+const entry = (id: string, more: Partial<FilterEntry> = {}): FilterEntry => ({
+  id,
+  filter: "exhaust_filter",
+  by: "alex",
+  entered_at: AT,
+  installed_at: AT,
+  outcome: "entered",
+  undo_until: AT + 86_400_000,
+  ...more,
+});
+const boothWith = (filter_entries: readonly FilterEntry[] | null): Pick<BoothStatus, "now"> => ({
+  now: filter_entries === null ? null : ({ filter_entries } as unknown as NonNullable<BoothStatus["now"]>),
+});
+
+describe("filters changed", () => {
+  it("needs the filter, with the nearest name for one that isn't there", async () => {
+    expect((await say(["filters", "changed"])).err).toContain(
+      "name the filter that was changed: intake, pre or exhaust",
+    );
+    const { code, err } = await say(["filters", "changed", "exhuast"]);
+    expect(code).toBe(2);
+    expect(err).toContain('FILTER can\'t be "exhuast" (did you mean exhaust?)');
+  });
+
+  it("takes back the newest entry of that filter that can be", () => {
+    const entries = [
+      entry("old"),
+      entry("newer"),
+      entry("undone", { outcome: "undone", undo_until: null }),
+      entry("same", { outcome: "same_change" }),
+      entry("other", { filter: "pre_filter" }),
+    ];
+    expect(lastEntry(boothWith(entries), "exhaust_filter").id).toBe("newer");
+    expect(lastEntry(boothWith(entries), "pre_filter").id).toBe("other");
+  });
+
+  it.each([[null], [[]], [[entry("late", { undo_until: null })]], [[entry("other", { filter: "pre_filter" })]]])(
+    "has none to take back of %j",
+    (entries) => {
+      expect(() => lastEntry(boothWith(entries), "exhaust_filter")).toThrow(
+        "no change of the exhaust filter can be taken back",
+      );
+    },
+  );
+
+  it.each([
+    [
+      entry("a"),
+      "exhaust filter, 2026-03-02T15:00:00.000Z: a new one is in; --undo takes it back until 2026-03-03T15:00:00.000Z\n",
+    ],
+    [
+      entry("a", { outcome: "undone", undo_until: null }),
+      "exhaust filter, 2026-03-02T15:00:00.000Z: taken back: the one before is in\n",
+    ],
+    [
+      entry("a", { outcome: "older" }),
+      "exhaust filter, 2026-03-02T15:00:00.000Z: the one that is in went in after that, so nothing was changed\n",
+    ],
+    [{ reason: "taken; later" }, "taken; later; it will be, and nothing needs to be done\n"],
+  ])("says what became of it: %j", (answer, text) => {
+    expect(entryText(answer)).toBe(text);
+  });
+});

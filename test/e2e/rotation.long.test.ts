@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import Database from "better-sqlite3";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { rows, run } from "../../simulators/service/db.ts";
+import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
+import { recordFault } from "../support/faults.ts";
+import { order, outcomeOf, settled } from "../support/orders.ts";
+import type { VirtualSite } from "../support/virtual-site.ts";
+
+/** Steps of virtual time at which the power is cut; the way to the service takes 20 ms. */
+const STEP_MS = 15;
+const BEFORE_MS = 20_000;
+
+/** Hashes of the gateway's keys that open now. */
+function opening({ service, clock }: VirtualSite): string[] {
+  const sql =
+    "SELECT hash, expires_at FROM api_keys WHERE scope = 'gateway' AND revoked_at IS NULL ORDER BY created_at, rowid";
+  return rows<{ hash: string; expires_at: number | null }>(service.db, sql)
+    .filter(({ expires_at }) => expires_at === null || expires_at > clock.wall())
+    .map(({ hash }) => hash);
+}
+
+/** Those that don't end by themselves. */
+function lasting({ service }: VirtualSite): string[] {
+  const sql = "SELECT hash FROM api_keys WHERE scope = 'gateway' AND revoked_at IS NULL AND expires_at IS NULL";
+  return rows<{ hash: string }>(service.db, sql).map(({ hash }) => hash);
+}
+
+/** Hash of the credential that the gateway holds. */
+function held(folder: string): string {
+  const db = new Database(join(folder, "identity.db"), { readonly: true });
+  const { credential } = db.prepare("SELECT credential FROM gateway").get() as { credential: string };
+  db.close();
+  return createHash("sha256").update(credential).digest("hex");
+}
+
+it("a key is renewed without a moment in which none opens; the old one ends, delivery goes on", async () => {
+  const { site, agent, folder } = await activeSite({ for_ms: BEFORE_MS });
+  const [first] = opening(site);
+  expect(held(folder)).toBe(first);
+  const { id } = order(site, "rotate_key");
+  expect(await settled(site, id, MINUTE)).toMatchObject({ state: "done", result: { rotated: true } });
+  const both = opening(site);
+  expect(both).toHaveLength(2);
+  expect(held(folder)).toBe(both[1]);
+  await site.clock.run(20 * MINUTE);
+  expect(opening(site)).toEqual([both[1]]);
+  const { acked_seq, newest_seq } = boothOf(agent).log;
+  await site.clock.run(10 * MINUTE);
+  expect(boothOf(agent).log.acked_seq).toBeGreaterThan(acked_seq);
+  expect(boothOf(agent).log.acked_seq).toBeGreaterThan(newest_seq);
+});
+
+it("a new key that opens no session never takes the old one's place, which is asked back", async () => {
+  const { site, agent, folder } = await activeSite({ for_ms: BEFORE_MS });
+  const [first] = opening(site);
+  site.service.way.passing = (what, { body }) => {
+    const isRotation = typeof body === "object" && body !== null && "credential_sha256" in body;
+    // The service said yes, and forgets the new key at once.
+    if (what === "answer" && isRotation)
+      run(site.service.db, "UPDATE api_keys SET revoked_at = 1 WHERE scope = 'gateway' AND hash <> ?", first ?? "");
+    return Promise.resolve();
+  };
+  const { id } = order(site, "rotate_key");
+  expect(await settled(site, id)).toMatchObject({ state: "failed" });
+  expect(held(folder)).toBe(first);
+  await site.clock.run(30 * MINUTE);
+  expect(opening(site)).toEqual([first]);
+  const { newest_seq } = boothOf(agent).log;
+  await site.clock.run(10 * MINUTE);
+  expect(boothOf(agent).log.acked_seq).toBeGreaterThan(newest_seq);
+});
+
+/** Cuts the power `after_ms` into a rotation, and lets the box lie for `off_ms`; proves how it ended. */
+async function cutAt(after_ms: number, off_ms: number): Promise<"cut" | "too late"> {
+  const { site, folder } = await activeSite({ for_ms: BEFORE_MS });
+  const { id } = order(site, "rotate_key");
+  await site.clock.run(after_ms);
+  if (outcomeOf(site, id).state === "done") return "too late";
+  site.cutPower();
+  await site.clock.run(off_ms);
+  const agent = await site.start();
+  expect(await settled(site, id)).toMatchObject({ state: "done" });
+  expect(lasting(site)).toEqual([held(folder)]);
+  const { newest_seq } = boothOf(agent).log;
+  await site.clock.runUntil(() => boothOf(agent).log.acked_seq > newest_seq, 5 * MINUTE);
+  return "cut";
+}
+
+it.each([
+  ["a minute", MINUTE],
+  ["longer than the old key lasts", 30 * MINUTE],
+])(
+  "the power cut at each step of a rotation, the box off for %s: one key opens in the end, and it is ours",
+  async (text, off_ms) => {
+    let cuts = 0;
+    while ((await cutAt(1 + cuts * STEP_MS, off_ms)) === "cut") cuts += 1;
+    process.stdout.write(`rotation: ${cuts.toString()} power cuts, the box off for ${text}\n`);
+    expect(cuts).toBeGreaterThanOrEqual(6);
+    const counted = { injected: cuts, lost: 0, doubled: 0, wrong: 0, passed: true };
+    recordFault({ row: 3, fault: `power cut at each step of a key rotation, off for ${text}`, ...counted });
+  },
+);

@@ -1,0 +1,235 @@
+import dns from "node:dns";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { ServiceLinkFault } from "../../src/core/service-link-error.ts";
+import type { LinkAccount } from "../../src/ports.ts";
+import { clientCertificateIn } from "../../src/cloud/tls.ts";
+import { deliveryBed, type DeliveryBed, type DeliveryBedOptions } from "../support/delivery-bed.ts";
+import { deliveryRows, held, type RowBroker } from "../support/delivery-rows.ts";
+import { freePort, mosquitto, type Listener, type Mosquitto } from "../support/mosquitto.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { testAuthority, type TestAuthority } from "../support/tls-files.ts";
+
+/** Debian's broker with TLS, password file and ACL, against the agent's real link. */
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+interface Rig {
+  readonly broker: Mosquitto;
+  readonly authority: TestAuthority;
+  readonly options: DeliveryBedOptions;
+}
+
+interface RigOptions {
+  readonly listeners: (authority: TestAuthority) => readonly Listener[];
+  /** Default: the first listener, by address. */
+  readonly url?: (ports: readonly number[]) => string;
+}
+
+/** A broker that lets the gateway in as soon as it comes with its credential. */
+async function rig({ listeners, url }: RigOptions): Promise<Rig> {
+  const folder = temporaryFolder();
+  const authority = testAuthority(folder, "authority");
+  const broker = await mosquitto(folder, listeners(authority));
+  const known = new Set<string>();
+  const letIn = ({ username, credential }: LinkAccount): Promise<void> => {
+    if (!known.has(username)) broker.letIn(username, credential);
+    known.add(username);
+    return Promise.resolve();
+  };
+  const first = `mqtts://127.0.0.1:${(broker.ports[0] ?? 0).toString()}`;
+  return {
+    broker,
+    authority,
+    options: {
+      broker: broker.service,
+      url: () => url?.(broker.ports) ?? first,
+      link: { ca: authority.ca },
+      connecting: letIn,
+    },
+  };
+}
+
+const goodTls = (authority: TestAuthority): Listener => ({ tls: authority.issue("broker.test") });
+
+deliveryRows({
+  name: "mosquitto",
+  make: async (): Promise<RowBroker> => {
+    const { broker, options } = await rig({ listeners: (authority) => [goodTls(authority), {}] });
+    return {
+      options,
+      url: () => `mqtt://127.0.0.1:${(broker.ports[1] ?? 0).toString()}`,
+      strike: () => broker.restart(),
+    };
+  },
+});
+
+async function active(bed: DeliveryBed) {
+  const agent = await bed.start();
+  await bed.until("the booth is active", () => agent.status().booths[0]?.provisioning.state === "active");
+  return agent;
+}
+
+/** What the agent says of the link at present. */
+type Agent = Awaited<ReturnType<DeliveryBed["start"]>>;
+const reasonOf = (agent: Agent): string => {
+  const { service } = agent.status();
+  return service.kind === "down" ? `${service.reason}; ${service.advice}` : "";
+};
+
+describe("row 34: a broker that can't show who it is", () => {
+  const cases: readonly (readonly [
+    ServiceLinkFault,
+    RegExp,
+    (good: TestAuthority, other: TestAuthority) => Listener,
+  ])[] = [
+    [
+      "certificate_expired",
+      /certificate has expired; .*has ended/,
+      (good) => ({ tls: good.issue("broker.test", { days: -1 }) }),
+    ],
+    [
+      "certificate_name",
+      /does not match certificate's altnames.*; .*of another server/,
+      (good) => ({ tls: good.issue("broker.test", { hosts: ["DNS:other.test"] }) }),
+    ],
+    ["certificate_authority", /; nobody known here signed/, (_, other) => ({ tls: other.issue("broker.test") })],
+  ];
+
+  it.each(cases)(
+    "%s: refused with a state of its own, buffered, and delivered once it is mended",
+    async (fault, says, listener) => {
+      const way = { good: true };
+      const { options, broker } = await rig({
+        listeners: (authority) => [goodTls(authority), listener(authority, testAuthority(temporaryFolder(), "other"))],
+        url: (ports) => `mqtts://127.0.0.1:${((way.good ? ports[0] : ports[1]) ?? 0).toString()}`,
+      });
+      way.good = false;
+      const bed = await deliveryBed(options);
+      const agent = await bed.start();
+      await bed.until("the state is told", () => says.test(reasonOf(agent)));
+      const tried = bed.connects();
+      await bed.pass(30 * MINUTE);
+      const log = agent.status().booths[0]?.log;
+      const waiting = (log?.newest_seq ?? 0) - (log?.acked_seq ?? 0);
+      expect(log?.acked_seq).toBe(0);
+      expect(waiting).toBeGreaterThan(50);
+      // Never more than one try in two seconds on average, nor fewer than one in two minutes.
+      expect(bed.connects() - tried).toBeLessThan(300);
+      expect(bed.connects() - tried).toBeGreaterThan(5);
+      // The record of the booth names the broker, and a claim that wasn't verified in time is looked at anew.
+      way.good = true;
+      await bed.until("the booth is active", () => agent.status().booths[0]?.provisioning.state === "active");
+      expect(broker.ports).toHaveLength(2);
+      held({ row: 34, fault: `TLS, ${fault}`, injected: waiting }, await bed.settle(agent));
+    },
+  );
+});
+
+describe("row 33: names", () => {
+  it("a name that can't be looked up is told, and a new address is found at the next connect", async () => {
+    const port = await freePort();
+    const { options, broker } = await rig({
+      listeners: (authority) => {
+        const { tls } = goodTls(authority);
+        const at = (host: string): Listener => ({ host, port, ...(tls === undefined ? {} : { tls }) });
+        return [at("127.0.0.2"), at("127.0.0.3")];
+      },
+      url: (ports) => `mqtts://broker.test:${(ports[0] ?? 0).toString()}`,
+    });
+    const names: { address: string | null; asked: number } = { address: "127.0.0.2", asked: 0 };
+    const real = dns.lookup;
+    // The resolver is what fails here: everything behind it stays as it is.
+    const lookup = vi.spyOn(dns, "lookup").mockImplementation(((name: string, ...rest: [object, Found]) => {
+      if (name !== "broker.test") return Reflect.apply(real, dns, [name, ...rest]) as undefined;
+      names.asked += 1;
+      const [, found] = rest;
+      const unknown = Object.assign(new Error("getaddrinfo ENOTFOUND broker.test"), { code: "ENOTFOUND" });
+      const { address } = names;
+      setImmediate(() => (address === null ? found(unknown) : found(null, [{ address, family: 4 }])));
+      return undefined;
+    }) as typeof dns.lookup);
+    onTestFinished(() => lookup.mockRestore());
+    const bed = await deliveryBed(options);
+    const agent = await active(bed);
+    let injected = 0;
+    for (const address of [null, "127.0.0.3", null, "127.0.0.2"]) {
+      names.address = address;
+      injected += 1;
+      const asked = names.asked;
+      await broker.restart();
+      if (address === null)
+        await bed.until("the name is said to be unknown", () => /ENOTFOUND.*; .*name server/.test(reasonOf(agent)));
+      else await bed.until("there is a session", () => agent.status().service.kind === "up");
+      await bed.pass(MINUTE);
+      expect(names.asked).toBeGreaterThan(asked);
+    }
+    held({ row: 33, fault: "DNS fails, address changes", injected }, await bed.settle(agent));
+  });
+});
+
+type Found = (error: Error | null, addresses?: readonly { address: string; family: number }[]) => void;
+
+describe("who may connect", () => {
+  it("row 39: a client certificate is shown, and its end said a month before", async () => {
+    const folder = temporaryFolder();
+    const clients = testAuthority(folder, "clients");
+    const { options } = await rig({
+      listeners: (authority) => [{ ...goodTls(authority), clients_of: clients.ca_file }],
+    });
+    // The bed's clock stands in March 2026, the certificates' in the present.
+    const start = Date.now() - 3_600_000;
+    const shown = clients.issue("gateway", { days: 20 });
+    const bed = await deliveryBed({
+      ...options,
+      site: { start },
+      link: { ...options.link, client_certificate: clientCertificateIn(shown.cert, shown.key) },
+    });
+    const agent = await active(bed);
+    const [own] = bed.certificates();
+    expect(own).toMatchObject({ link: "service", server: null });
+    expect((own?.expires ?? 0) - start).toBeLessThan(21 * DAY);
+    expect(bed.said.filter((line) => line.includes("the gateway's client certificate ends on"))).toHaveLength(1);
+    held({ row: 39, fault: "client certificate about to end", injected: 1 }, await bed.settle(agent));
+  });
+
+  it("without a certificate that the broker wants the state says so", async () => {
+    const { options } = await rig({
+      listeners: (authority) => [{ ...goodTls(authority), clients_of: authority.ca_file }],
+    });
+    const bed = await deliveryBed(options);
+    const agent = await bed.start();
+    await bed.until("the state is told", () => /client_certificate_file/.test(reasonOf(agent)));
+  });
+
+  it("a wrong password and forbidden topics are states of their own, asked about ever more rarely", async () => {
+    const { options, broker } = await rig({ listeners: (authority) => [goodTls(authority)] });
+    const doors = { open: false };
+    const bed = await deliveryBed({
+      ...options,
+      connecting: (account) => (doors.open ? (options.connecting?.(account) ?? Promise.resolve()) : Promise.resolve()),
+    });
+    const agent = await bed.start();
+    await bed.until("the key is refused", () => /doesn't take this gateway's key/.test(reasonOf(agent)));
+    doors.open = true;
+    broker.allowTopics(false);
+    await bed.until("the topics are refused", () => /doesn't allow this gateway its own topics/.test(reasonOf(agent)));
+    broker.allowTopics(true);
+    await bed.until("the booth is active", () => agent.status().booths[0]?.provisioning.state === "active");
+    held({ row: 28, fault: "broker refuses password, then topics", injected: 2 }, await bed.settle(agent));
+  });
+
+  it("where the port is held back the readings go over WebSocket", async () => {
+    const closed = await freePort();
+    const { options, broker } = await rig({
+      listeners: (authority) => [{ ...goodTls(authority), websockets: true }],
+      url: () => `mqtts://127.0.0.1:${closed.toString()}`,
+    });
+    const ws_url = `wss://127.0.0.1:${(broker.ports[0] ?? 0).toString()}/mqtt`;
+    const bed = await deliveryBed({ ...options, ws_url: () => ws_url });
+    const agent = await active(bed);
+    expect(bed.site.lines.some((line) => line.includes(`service link is up at ${ws_url}`))).toBe(true);
+    await bed.pass(MINUTE);
+    held({ row: 35, fault: "port 8883 closed, WebSocket instead", injected: 1 }, await bed.settle(agent));
+  });
+});

@@ -1,0 +1,99 @@
+import { readdirSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { EndlessError, mutation } from "./runtime.ts";
+import { cases, type Case } from "./stand-in.ts";
+
+/**
+ * Runs in a copy of the tree that has all mutants in it: loads the tests of derivation once, then tries the mutants that it is
+ * told of, one after another. MUTANT: active from the start, for what is evaluated as modules are loaded.
+ */
+const TESTS = fileURLToPath(new URL("../core/derive", import.meta.url));
+/** A test that calls operators this much more often than without a fault never ends. */
+const ENDLESS = 20;
+const ENDLESS_AT_LEAST = 2_000_000;
+
+export type Outcome = "survived" | "found" | "unreached";
+
+interface Known extends Case {
+  readonly reached: ReadonlySet<number>;
+  readonly ms: number;
+  readonly calls: number;
+}
+
+registerHooks({
+  resolve: (name, context, next) =>
+    name === "vitest"
+      ? { url: new URL("./stand-in.ts", import.meta.url).href, shortCircuit: true }
+      : next(name, context),
+});
+
+async function loaded(): Promise<readonly Case[]> {
+  const files = readdirSync(TESTS, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".test.ts"));
+  for (const file of files.sort()) await import(pathToFileURL(join(TESTS, file)).href);
+  // Whether a law notices planted faults says nothing of the derivation.
+  return cases.filter(({ name }) => !name.startsWith("notices "));
+}
+
+function passes(one: Case): boolean {
+  try {
+    one.run();
+    return true;
+  } catch {
+    // Whatever is thrown: the fault has been noticed.
+    return false;
+  }
+}
+
+/** Each test once without a fault: what it reaches, and what it costs. */
+function measured(all: readonly Case[]): Known[] {
+  return all.map((one) => {
+    mutation.reached.clear();
+    mutation.left = Infinity;
+    const [began, before] = [performance.now(), 1e12];
+    mutation.left = before;
+    if (!passes(one)) throw new Error(`fails without a fault: ${one.name}`);
+    const [ms, calls] = [performance.now() - began, before - mutation.left];
+    return { ...one, reached: new Set(mutation.reached), ms, calls };
+  });
+}
+
+function tried(id: number, known: readonly Known[], recent: Known[]): { outcome: Outcome; by: string } {
+  const reaching = known.filter(({ reached }) => reached.has(id));
+  if (reaching.length === 0) return { outcome: "unreached", by: "" };
+  // What found a neighbour finds most.
+  const first = recent.filter((one) => one.reached.has(id));
+  for (const one of new Set([...first, ...reaching])) {
+    mutation.left = Math.max(one.calls * ENDLESS, ENDLESS_AT_LEAST);
+    mutation.active = id;
+    const found = !passes(one);
+    mutation.active = -1;
+    if (!found) continue;
+    recent.splice(0, recent.length, one, ...recent.filter((other) => other !== one).slice(0, 7));
+    return { outcome: "found", by: one.name };
+  }
+  return { outcome: "survived", by: "" };
+}
+
+const fixed = process.env["MUTANT"];
+if (fixed !== undefined) {
+  mutation.active = Number(fixed);
+  let outcome: Outcome = "survived";
+  try {
+    const all = await loaded();
+    mutation.left = 5e8;
+    if (!all.every(passes)) outcome = "found";
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    outcome = error instanceof EndlessError || outcome === "survived" ? "found" : outcome;
+  }
+  process.send?.({ id: Number(fixed), outcome, by: "" });
+} else {
+  const known = measured(await loaded()).sort((a, b) => a.ms - b.ms);
+  const recent: Known[] = [];
+  process.send?.({ ready: known.length, ms: known.reduce((sum, { ms }) => sum + ms, 0) });
+  process.on("message", (id: number) => {
+    process.send?.({ id, ...tried(id, known, recent) });
+  });
+}

@@ -1,0 +1,77 @@
+import { expect, it } from "vitest";
+import { routeFilters } from "../../src/api/filter-routes.ts";
+import type { LocalAnswer } from "../../src/api/routes.ts";
+import type { FilterEntry } from "../../src/core/types/entry.ts";
+import { filterMaintenanceHistory, filterMaintenances } from "../../src/report/filters.ts";
+import type { VirtualSite } from "../support/virtual-site.ts";
+import { play } from "./play.ts";
+
+/** Mon 2026-03-02 07:40 in Denver. */
+const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
+const MINUTE = 60_000;
+
+async function ask(site: VirtualSite, path: string, body: object): Promise<LocalAnswer> {
+  const call = { method: "POST", path, body: JSON.stringify(body) };
+  const asked: { answer?: LocalAnswer } = {};
+  void routeFilters(call, site.control()).then((answer) => (asked.answer = answer));
+  await site.clock.runUntil(() => asked.answer !== undefined, MINUTE);
+  return asked.answer ?? { status: 0, body: null };
+}
+
+it("a technician's entries, one of them withdrawn: box and service agree, and what was recorded before stays", async () => {
+  const answers: LocalAnswer[] = [];
+  const during = async (site: VirtualSite): Promise<void> => {
+    const changed = async (id: string, filter: string, minutes_ago: number): Promise<void> => {
+      answers.push(await ask(site, "/filters/changed", { id, filter, minutes_ago, by: "alex" }));
+    };
+    await site.clock.run(80 * MINUTE);
+    await changed("entry-pre-1", "pre_filter", 0);
+    await site.clock.run(100 * MINUTE);
+    // A slip: the wrong filter, half an hour back, in the midst of spraying.
+    await changed("entry-pre-2", "pre_filter", 30);
+    await changed("entry-pre-2", "pre_filter", 30);
+    await site.clock.run(60 * MINUTE);
+    answers.push(await ask(site, "/filters/undo", { id: "entry-pre-2", by: "alex" }));
+    answers.push(await ask(site, "/filters/undo", { id: "entry-pre-2", by: "alex" }));
+    await changed("entry-exhaust", "exhaust_filter", 45);
+    await site.clock.run(60 * MINUTE);
+    answers.push(await ask(site, "/filters/undo", { id: "entry-nobody-made" }));
+    await changed("entry-in-the-dark", "intake_filter", 37 * 60);
+    await changed("short", "intake_filter", 0);
+  };
+  const played = await play({
+    number: 7,
+    scenario: "busy-day",
+    start: BEFORE_WORK,
+    hours: 11,
+    unlisted: true,
+    during,
+  });
+  const entries = answers.map(({ status, body }) => [status, (body as FilterEntry).outcome]);
+  expect(entries).toEqual([
+    [200, "entered"],
+    [200, "entered"],
+    [200, "entered"],
+    [200, "undone"],
+    [200, "undone"],
+    [200, "entered"],
+    [409, undefined],
+    [409, undefined],
+    [400, undefined],
+  ]);
+  const { source, window } = played;
+  const at = (ms: number): number => Math.round((ms - BEFORE_WORK) / MINUTE);
+  expect(filterMaintenances(source, window).map((one) => [one.type, at(one.installed_at), one.removed_at])).toEqual([
+    ["intake_filter", 0, null],
+    ["pre_filter", 0, expect.any(Number)],
+    ["pre_filter", 80, null],
+    ["exhaust_filter", 0, expect.any(Number)],
+    ["exhaust_filter", 195, null],
+  ]);
+  const history = filterMaintenanceHistory(source, window);
+  expect(history.map((one) => [one.filter_type, at(one.removed_at), one.service])).toEqual([
+    ["pre_filter", 80, "on_time"],
+    ["exhaust_filter", 195, "on_time"],
+  ]);
+  played.close();
+});

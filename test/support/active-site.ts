@@ -1,0 +1,40 @@
+import { expect, onTestFinished } from "vitest";
+import type { Agent } from "../../src/agent/agent.ts";
+import type { BoothStatus } from "../../src/core/types/status.ts";
+import { temporaryFolder } from "./temporary.ts";
+import { virtualSite, type VirtualSite, type VirtualSiteOptions } from "./virtual-site.ts";
+
+/** Mon 2026-03-02 07:50 in Denver: the day's first cycles follow. */
+export const START = Date.UTC(2026, 2, 2, 14, 50);
+export const MINUTE = 60_000;
+
+export interface ActiveSite {
+  readonly site: VirtualSite;
+  readonly agent: Agent;
+  readonly folder: string;
+  /** The log's name at the service. */
+  readonly stream: string;
+}
+
+/** A site whose booth is bound and has been recording for a while; closed at the test's end, where nothing may have failed. */
+export async function activeSite(
+  options: Partial<VirtualSiteOptions> & { readonly for_ms?: number } = {},
+): Promise<ActiveSite> {
+  const { for_ms = 15 * MINUTE, ...more } = options;
+  const folder = temporaryFolder();
+  const site = virtualSite({ folder, scenario: "busy-day", start: START, ...more });
+  onTestFinished(() => {
+    expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
+    site.close();
+  });
+  const agent = await site.start();
+  await site.clock.runUntil(() => boothOf(agent).provisioning.state === "active", 10 * MINUTE);
+  await site.clock.run(for_ms);
+  return { site, agent, folder, stream: boothOf(agent).stream };
+}
+
+export function boothOf(agent: Agent): BoothStatus {
+  const [booth] = agent.status().booths;
+  if (booth === undefined) throw new Error("the agent has no booth");
+  return booth;
+}

@@ -1,0 +1,71 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { onTestFinished } from "vitest";
+
+/** Debian's package. */
+const CHROMIUM = "/usr/bin/chromium";
+const SCREENSHOTS = fileURLToPath(new URL("../results/screenshots/", import.meta.url));
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** For what a person would wait: a deadline, not a measurement. */
+const WITHIN_MS = 45_000;
+
+export const PHONE = { width: 390, height: 844 } as const;
+export const DESK = { width: 1180, height: 820 } as const;
+
+/** A headless browser; its sandbox wants a user other than root. */
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+}
+
+export interface Look {
+  readonly viewport?: { readonly width: number; readonly height: number };
+  readonly colorScheme?: "light" | "dark";
+}
+
+/** A tab of its own; what its console says of errors stands in `faults`. */
+export async function openTab(
+  browser: Browser,
+  { viewport = DESK, colorScheme = "light" }: Look = {},
+): Promise<{ readonly page: Page; readonly faults: readonly string[] }> {
+  const context = await browser.newContext({ viewport, colorScheme, ignoreHTTPSErrors: true, acceptDownloads: true });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(WITHIN_MS);
+  const faults: string[] = [];
+  page.on("pageerror", ({ message }) => faults.push(message));
+  page.on("console", (message) => {
+    // An answer of 401, 409 or 429 is told there too; what the page makes of it is looked at by itself.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+      faults.push(message.text());
+  });
+  return { page, faults };
+}
+
+/** Kept for people to look at; not tracked. */
+export async function screenshot(page: Page, name: string, { whole = true } = {}): Promise<void> {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  await page.screenshot({ path: `${SCREENSHOTS}${name}.png`, fullPage: whole, animations: "disabled" });
+}
+
+/** What axe finds serious or worse, each with the place. */
+export async function seriousFaults(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<{
+    readonly violations: readonly {
+      readonly id: string;
+      readonly impact: string | null;
+      readonly nodes: readonly { readonly target: readonly string[] }[];
+    }[];
+  }>("axe.run()");
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
+}
+
+/** Enters the PIN that the page asks for. */
+export async function enterPin(page: Page, pin: string): Promise<void> {
+  await page.getByLabel("PIN, eight digits").fill(pin);
+  await page.getByRole("button", { name: "Enter", exact: true }).click();
+}

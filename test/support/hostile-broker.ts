@@ -1,0 +1,152 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+import { createServiceTime } from "../../src/agent/service-time.ts";
+import { createMqttLink, type MqttLink } from "../../src/cloud/mqtt-link.ts";
+import type { Placed } from "../../src/core/types/record.ts";
+import type { LinkAccount, Random } from "../../src/ports.ts";
+import { reading, T0 } from "./records.ts";
+import { silentLog } from "./silent-log.ts";
+import { virtualClock } from "./virtual-clock.ts";
+
+/** What no broker should send: hex, MQTT 5 if it is anything. */
+const CORPUS: readonly (readonly [what: string, packet: string])[] = [
+  ["second CONNACK", "2003000000"],
+  ["CONNACK with an unknown reason", "20030077ff"],
+  ["CONNACK without properties", "20020000"],
+  ["CONNECT from a broker", "100c00044d5154540502003c0000"],
+  ["SUBSCRIBE from a broker", "8206000100000000"],
+  ["PINGREQ from a broker", "c000"],
+  ["PUBACK of nothing", "40020539"],
+  ["PUBACK with id 0", "40020000"],
+  ["PUBACK that refuses", "4003000187"],
+  ["PUBREC of a QoS 1 message", "50020002"],
+  ["SUBACK of nothing", "900405390000"],
+  ["SUBACK that refuses", "9004000100" + "87"],
+  ["DISCONNECT, taken over", "e0028e00"],
+  ["DISCONNECT with flags", "ef00"],
+  ["AUTH", "f0021800"],
+  ["reserved type 0", "0000"],
+  ["length that never ends", "30ffffffffff"],
+  ["length of 256 MB", "30ffffff7f"],
+  ["PUBLISH, QoS 3", "3605000161000100"],
+  ["PUBLISH, topic longer than the packet", "3004ffff6161"],
+  ["PUBLISH, empty topic", "30030000" + "00"],
+  ["PUBLISH, topic with a wildcard", "300600012b000000"],
+  ["PUBLISH, topic that isn't UTF-8", "30050002fffe00"],
+  ["PUBLISH, alias that nobody told", "3006000003230001"],
+  ["PUBLISH, id 0", "3206000161000000"],
+  ["properties longer than the packet", "30040001617f"],
+  ["a property twice", "300a00016106010001000100"],
+  ["HTTP", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n").toString("hex")],
+  ["nothing but zeros", "00".repeat(64)],
+];
+
+const ACK_TOPIC = "bg/v1/g/down/ack";
+
+function publishOf(payload: string): Buffer {
+  const topic = Buffer.from(ACK_TOPIC);
+  const body = Buffer.concat([Buffer.from([0, topic.length]), topic, Buffer.from([0]), Buffer.from(payload)]);
+  return Buffer.concat([Buffer.from([0x30, (body.length & 0x7f) | 0x80, body.length >> 7]), body]);
+}
+
+/** Acks that look right and aren't. */
+const ACKS = [
+  { st: "s", s0: 1, n: 3, hash: "0".repeat(64), window: 4 },
+  { st: "s", s0: 1, n: 3, hash: "", reject: [{ seq: -1, reason: "x" }], window: 1e9 },
+  { st: "s", s0: 1, n: 3, hash: {}, window: null },
+  { st: ["s"], s0: "1", n: "3", hash: "0".repeat(64), acked_seq: 1e300, window: -1 },
+  { __proto__: null, st: "s", s0: 1, n: 3, hash: "0".repeat(64), error: "x".repeat(100) },
+].map((ack) => publishOf(JSON.stringify(ack)));
+
+/** Length of the first whole packet; null: it isn't whole. */
+function packetLength(bytes: Buffer): number | null {
+  let [length, at] = [0, 1];
+  for (; at < 5; at += 1) {
+    const byte = bytes[at];
+    if (byte === undefined) return null;
+    length += (byte & 0x7f) * 128 ** (at - 1);
+    if (byte < 0x80) break;
+  }
+  const end = at + 1 + length;
+  return bytes.length >= end ? end : null;
+}
+
+/** What a well-behaved broker answers. */
+function answerTo(packet: Buffer): Buffer {
+  const type = (packet[0] ?? 0) >> 4;
+  if (type === 1) return Buffer.from("2003000000", "hex");
+  if (type === 8) return Buffer.from([0x90, 0x04, packet[2] ?? 0, packet[3] ?? 0, 0, 1]);
+  if (type === 12) return Buffer.from("d000", "hex");
+  if (type !== 3) return Buffer.alloc(0);
+  const start = packet.length > 129 ? 3 : 2;
+  const topic = packet.readUInt16BE(start);
+  return Buffer.from([0x40, 0x02, ...packet.subarray(start + 2 + topic, start + 4 + topic)]);
+}
+
+/** An answer as this broker gives it. */
+function spoilt(answer: Buffer, random: Random): Buffer {
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next() * list.length)] as T;
+  const dice = random.next();
+  if (dice < 0.45) return answer;
+  if (dice < 0.65) return Buffer.concat([answer, Buffer.from(pick(CORPUS)[1], "hex")]);
+  if (dice < 0.75) return Buffer.concat([answer, pick(ACKS)]);
+  if (dice < 0.85) return answer.subarray(0, Math.floor(random.next() * answer.length));
+  const bytes = Buffer.concat([answer, pick(ACKS)]);
+  for (let flips = 1 + Math.floor(random.next() * 4); flips > 0; flips -= 1) {
+    bytes[Math.floor(random.next() * bytes.length)] = Math.floor(random.next() * 256);
+  }
+  return bytes;
+}
+
+export interface HostileBroker {
+  readonly url: string;
+  /** Answers that weren't what they should have been. */
+  readonly spoilt: () => number;
+}
+
+export async function hostileBroker(random: Random): Promise<HostileBroker> {
+  let count = 0;
+  const serve = (socket: Socket): void => {
+    let rest = Buffer.alloc(0);
+    socket.on("error", () => socket.destroy());
+    socket.on("data", (chunk) => {
+      rest = Buffer.concat([rest, chunk]);
+      for (let length = packetLength(rest); length !== null; length = packetLength(rest)) {
+        const answer = answerTo(rest.subarray(0, length));
+        rest = rest.subarray(length);
+        const said = spoilt(answer, random);
+        if (!said.equals(answer)) count += 1;
+        socket.write(said);
+        if (random.next() < 0.02) socket.destroy();
+      }
+    });
+  };
+  const server = createServer(serve).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`, spoilt: () => count };
+}
+
+/** A link with short deadlines, for brokers that never answer as they should. */
+export function impatientLink(): MqttLink {
+  return createMqttLink({
+    clock: virtualClock({ wall: T0 }),
+    service_time: createServiceTime(),
+    agentVersion: "0",
+    log: silentLog,
+    connect_timeout_ms: 1_500,
+    ack_deadline_ms: 500,
+  });
+}
+
+export function accountAt(url: string): LinkAccount {
+  const names = { gateway_id: "g", client_id: "g", username: "g", credential: "secret", topic_prefix: "bg/v1/g" };
+  return { ...names, url, ws_url: null, confirmed_by: "service" };
+}
+
+export const THREE_RECORDS = [1, 2, 3].map((seq): Placed => ({
+  ...reading(seq * 1000, "mode", seq),
+  seq,
+  time: T0 + seq * 1000,
+}));
