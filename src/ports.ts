@@ -72,7 +72,10 @@ export interface Sealer {
 /** Tells the service manager: ready, alive, what we are doing, stopping. */
 export interface Notify {
   ready(): void;
+  /** How long the service manager waits for a beat before it starts us anew; null: it doesn't wait for any. */
+  readonly watchdog_ms: Milliseconds | null;
   beat(): void;
+  /** One line on how things are. */
   status(text: string): void;
   stopping(): void;
 }

@@ -69,6 +69,7 @@ function asText(value: unknown): string {
 /** What the status line shows; a part of what the agent's socket answers. */
 export interface SeenStatus {
   readonly at: number;
+  readonly started_at: number;
   readonly service: { readonly kind: string };
   readonly booths: readonly {
     readonly booth: string;
@@ -81,12 +82,27 @@ export interface SeenStatus {
 
 /** Asks the agent's socket; null while it doesn't answer. */
 export function askStatus(socketPath: string): Promise<SeenStatus | null> {
+  return asked<SeenStatus>({ socketPath, path: "/status" });
+}
+
+/** The page of the agent, with a PIN for it. */
+export interface SeenPage {
+  readonly url: string | null;
+  readonly pin: string;
+}
+
+/** Asks the agent for a PIN to its page, as its own command does; null while it doesn't answer. */
+export function askPage(socketPath: string): Promise<SeenPage | null> {
+  return asked<SeenPage>({ socketPath, path: "/page", method: "POST" });
+}
+
+function asked<T>(call: { socketPath: string; path: string; method?: string }): Promise<T | null> {
   return new Promise((resolve) => {
-    const ask = request({ socketPath, path: "/status", timeout: STATUS_TIMEOUT_MS }, (answer) => {
+    const ask = request({ ...call, timeout: STATUS_TIMEOUT_MS }, (answer) => {
       let text = "";
       answer.setEncoding("utf8");
       answer.on("data", (chunk: string) => (text += chunk));
-      answer.on("end", () => resolve(JSON.parse(text) as SeenStatus));
+      answer.on("end", () => resolve(answer.statusCode === 200 ? (JSON.parse(text) as T) : null));
     });
     ask.on("timeout", () => ask.destroy());
     ask.on("error", () => resolve(null));

@@ -7,7 +7,14 @@ import type { Scenario } from "../plc/model/scenario.ts";
 import { startPlc, type RunningPlc } from "../plc/start.ts";
 import { seedSite } from "../service/seed.ts";
 import { startService, type RunningService } from "../service/start.ts";
-import { startAgentProcess, askStatus, type AgentLine, type AgentProcess } from "./agent-process.ts";
+import {
+  askPage,
+  askStatus,
+  startAgentProcess,
+  type AgentLine,
+  type AgentProcess,
+  type SeenPage,
+} from "./agent-process.ts";
 import { newKey, replaceFile, type SiteFolder, type SiteMemory } from "./folder.ts";
 import { gatewayConfig } from "./gateway-config.ts";
 import type { Screen } from "./screen.ts";
@@ -175,11 +182,26 @@ async function stopAt(agent: AgentProcess, signal: AbortSignal): Promise<null> {
 
 async function watch(site: Site, signal: AbortSignal): Promise<void> {
   const socket = join(site.options.folder.runtime, "agent.sock");
+  let told = "";
   while (!isOver(signal)) {
     const status = await askStatus(socket);
+    // Each agent has a page and a PIN of its own: told once for each.
+    if (status !== null && told !== status.started_at.toString()) {
+      const page = await askPage(socket);
+      if (page !== null) {
+        told = status.started_at.toString();
+        site.options.screen.line(site.clock.wall(), "page", pageText(page));
+      }
+    }
     if (status !== null) site.options.screen.status(status);
     await pause(STATUS_EVERY_MS, signal);
   }
+}
+
+function pageText({ url, pin }: SeenPage): string {
+  return url === null
+    ? "its port is taken by another program"
+    : `open ${url} in a browser; PIN to change things: ${pin}`;
 }
 
 /** A site that is killed goes on from here at its next start, a few seconds back: its clock never runs back by more. */

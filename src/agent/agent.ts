@@ -1,4 +1,3 @@
-import { serialTagOf } from "../core/plc-identity.ts";
 import type { KnownCertificate } from "../core/certificates.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { BoothCounts } from "../core/types/live.ts";
@@ -24,16 +23,17 @@ import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
 import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
-import type { LinkBoothParts } from "./link-parts.ts";
 import { giveFirstKey } from "./first-key.ts";
 import { changeFilter, undoFilter, type EntryParts } from "./filter-entries.ts";
-import { linkLoop } from "./link-loop.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
+import { pollLoops } from "./poll-loops.ts";
+import { createPulse } from "./pulse.ts";
 import { reportLoop } from "./report-loop.ts";
 import { statusOf } from "./status.ts";
 import { syncLoop } from "./sync-loop.ts";
+import { watchdogLoop } from "./watchdog-loop.ts";
 
-export interface AgentParts extends Omit<BoothParts, "news"> {
+export interface AgentParts extends Omit<BoothParts, "news" | "pulse"> {
   readonly version: string;
   readonly service_url: string;
   readonly heartbeat_interval_ms: Milliseconds;
@@ -63,17 +63,19 @@ export interface Agent extends AgentControl {
 /** Starts every loop; they end when the signal aborts. */
 export async function startAgent(parts: AgentParts, signal: AbortSignal): Promise<Agent> {
   const news = createBell(parts.clock);
+  const pulse = createPulse(parts.clock);
   const service: ServiceBoard = { link: linkDown(parts.clock.wall(), "not connected yet") };
   const { gateway_id } = await parts.identity.gateway();
   const started_at = parts.clock.wall();
   tellDisabled(parts);
   const booths: Booth[] = [];
-  for (const setup of parts.booths) booths.push(await openBooth({ ...parts, news }, setup));
+  for (const setup of parts.booths) booths.push(await openBooth({ ...parts, news, pulse }, setup));
+  const boards = booths.map(({ board }) => board);
   const provisioning = (booth: Booth): ProvisionParts => ({
     ...parts,
     service,
     board: booth.board,
-    others: booths.map(({ board }) => board).filter((board) => board !== booth.board),
+    others: boards.filter((board) => board !== booth.board),
     news,
   });
   const rename = ({ booth, info }: BoothBoard, from_seq: Seq): Promise<void> => {
@@ -84,20 +86,11 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   const { desk, rotation } = commandsOf({ ...parts, service, news }, () => booths.map(provisioning));
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  const acquiring = [...Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id).values()].map((sharing) =>
-    linkLoop(
-      {
-        ...parts,
-        probe_ms: () => Math.max(...sharing.map(({ setup }) => setup.probe_ms?.() ?? 0)),
-        booths: sharing.map((booth) => onLink(booth, news)),
-      },
-      both,
-    ),
-  );
+  const acquiring = pollLoops({ ...parts, booths, news, pulse }, both);
   const delivering = [
     // Not waited for: a disk that refuses the row mustn't keep the polls back.
     ...booths.map((booth) => preseed(provisioning(booth), booth)),
-    syncLoop({ ...parts, service, booths: booths.map(({ board }) => board), rename, news, desk, rotation }, both),
+    syncLoop({ ...parts, service, booths: boards, rename, news, desk, rotation, turned: pulse.loop("sync") }, both),
     desk.run(both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
     ...booths.map((booth) => configLoop(provisioning(booth), both)),
@@ -117,10 +110,11 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     ),
     ...booths.map((booth) => followService(booth, { news, signal: both })),
     clockLoop({ ...parts, booths }, both),
+    watchdogLoop({ ...parts, pulse, service, boards }, both),
   ];
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();
-  const statusNow = { ...parts, gateway_id, started_at, service, boards: booths.map(({ board }) => board) };
+  const statusNow = { ...parts, gateway_id, started_at, service, boards };
   return {
     ...controlOf(parts, (id) => provisioning(find(id))),
     ...entriesOf(find, { ...parts, news, signal: both }),
@@ -195,32 +189,6 @@ function tellDisabled({ disabled = [], booths, log }: AgentParts): void {
     log.error({ event: "booth_disabled", booth, file, line, reason, advice }, text);
   }
   if (booths.length === 0) log.warn({ event: "no_booths" }, "no booth is left to run: nothing is read");
-}
-
-function onLink(booth: Booth, news: ReturnType<typeof createBell>): LinkBoothParts {
-  const { setup, board, watch } = booth;
-  const intake: Booth["intake"] = {
-    ...booth.intake,
-    answered(group, samples) {
-      const trouble = booth.intake.answered(group, samples);
-      if (trouble === null) board.answered += 1;
-      return trouble;
-    },
-  };
-  const serial = serialTagOf(setup.profile);
-  return {
-    ...setup,
-    ...(serial === null ? {} : { identity_group: serial.group }),
-    booth: setup.config.id,
-    groups: setup.parameters.groups,
-    intake,
-    watch,
-    status: () => board.plc,
-    setStatus: (status) => {
-      board.plc = status;
-      news.ring();
-    },
-  };
 }
 
 /** A serial in the configuration is the operator's word: it needs no further confirmation. A row that exists is left alone. */

@@ -19,6 +19,7 @@ import { linkDown, type BoothBoard } from "./board.ts";
 import { createCommitter, type Committer } from "./committer.ts";
 import { createIntake, type Intake } from "./intake.ts";
 import { createPollWatch, type PollWatch } from "./poll-watch.ts";
+import type { Pulse } from "./pulse.ts";
 
 /** A booth as configured, with what its profile and the box's file make of it. */
 export interface BoothSetup {
@@ -63,6 +64,7 @@ export interface BoothParts {
   readonly tail: Tail;
   readonly view: StateView;
   readonly news: Bell;
+  readonly pulse: Pulse;
   readonly commit_interval_ms: Milliseconds;
 }
 
@@ -175,6 +177,7 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
       ...parts,
       stream: board.info,
       interval_ms: parts.commit_interval_ms,
+      turned: parts.pulse.loop(`store of ${board.booth}`),
       bridge: (group) => Math.max(LEAST_BRIDGE_MS, 3 * (setup.parameters.groups[group]?.poll_interval_ms ?? 0)),
       committed: (result) => {
         const { newest_seq, sendable_seq, oldest_seq, renew_from, state } = result;

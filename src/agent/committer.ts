@@ -4,6 +4,7 @@ import type { Milliseconds } from "../core/types/units.ts";
 import type { TakenEntry } from "../core/types/taken.ts";
 import type { Clock, Ingested, Logger, Random, Store, StreamInfo, Tail } from "../ports.ts";
 import { createBell, isOver } from "./bell.ts";
+import { TURN_MS, type Turned } from "./pulse.ts";
 
 /** Entries held, in memory and in the tail, while the store can't commit: about 14 h of one booth at 1 Hz, some 15 MB. */
 const MAX_PENDING = 50_000;
@@ -24,6 +25,8 @@ export interface CommitterParts {
   readonly committed: (result: Ingested) => void;
   /** Says how the store is: "" well, else what is wrong. */
   readonly trouble: (reason: string) => void;
+  /** Absent: nobody watches over the loop. */
+  readonly turned?: Turned;
 }
 
 /** Groups taken entries into commits: one transaction each, at once where something urgent is among them. */
@@ -70,6 +73,7 @@ export function createCommitter(parts: CommitterParts, leftover: readonly TakenE
       let failures = 0;
       while (!isOver(signal)) {
         const wait = idleFor();
+        parts.turned?.((wait ?? Number.POSITIVE_INFINITY) + TURN_MS);
         try {
           if (wait !== 0) await bell.wait(signal, wait);
           else {
@@ -81,9 +85,9 @@ export function createCommitter(parts: CommitterParts, leftover: readonly TakenE
           if (isOver(signal)) break;
           if (failures === 0) parts.trouble(error instanceof Error ? error.message : String(error));
           urgent = true;
-          await clock
-            .sleep(fullJitter(failures++, RETRY, () => parts.random.next()) + 1, signal)
-            .catch(() => undefined);
+          const rest = fullJitter(failures++, RETRY, () => parts.random.next()) + 1;
+          parts.turned?.(rest + TURN_MS);
+          await clock.sleep(rest, signal).catch(() => undefined);
         }
       }
       while (pending.length > 0) await commit();

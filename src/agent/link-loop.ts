@@ -4,12 +4,15 @@ import type { Milliseconds } from "../core/types/units.ts";
 import { isOver } from "./bell.ts";
 import { linkBooth, type LinkBooth } from "./link-booth.ts";
 import type { LinkBoothParts, LinkTools } from "./link-parts.ts";
+import { TURN_MS, type Turned } from "./pulse.ts";
 
 export interface LinkParts extends LinkTools {
   /** Those that the link serves, in turn. */
   readonly booths: readonly LinkBoothParts[];
   /** The longest that a device which doesn't answer keeps the link busy. */
   readonly probe_ms: () => Milliseconds;
+  /** Absent: nobody watches over the loop. */
+  readonly turned?: Turned;
 }
 
 /**
@@ -26,6 +29,7 @@ export async function linkLoop(parts: LinkParts, signal: AbortSignal): Promise<v
       const booth = booths[turn?.booth ?? -1];
       if (turn === undefined || booth === undefined) throw new LinkError("config", "no booth has a poll group");
       const wait = turn.at - clock.mono();
+      parts.turned?.(Math.max(0, wait) + TURN_MS);
       if (wait > 0) await clock.sleep(wait, signal).catch(() => undefined);
       if (isOver(signal)) break;
       if (turn.group !== null) parts.booths[turn.booth]?.watch?.began(Math.max(0, clock.mono() - turn.at));

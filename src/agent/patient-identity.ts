@@ -27,6 +27,8 @@ export function patientIdentity(
     ...identity,
     setCredential: (credential) => patiently(() => identity.setCredential(credential)),
     setProvisioning: (booth, row) => patiently(() => identity.setProvisioning(booth, row)),
+    keep: (name, what) => patiently(() => identity.keep(name, what)),
+    promote: (credential, name, what) => patiently(() => identity.promote(credential, name, what)),
   };
 }
 

@@ -1,6 +1,7 @@
 import { stretchOf, type LaneName } from "../core/lanes.ts";
 import { ServiceLinkError } from "../core/service-link-error.ts";
 import {
+  afterProbe,
   afterSending,
   nextTurn,
   sendingFrom,
@@ -73,9 +74,24 @@ async function takeTurn(pumping: Pumping, signal: AbortSignal): Promise<void> {
       return Promise.race(under_way);
     case "news":
       return waitForNews(parts, turn.ms, signal);
+    case "probe":
+      return probe(pumping, turn.seq);
     case "send":
       return sendNext(pumping, turn.lane);
   }
+}
+
+/** Offers the record once more that the service calls its newest. */
+async function probe(pumping: Pumping, seq: Seq): Promise<void> {
+  const { parts } = pumping;
+  const [record] = await parts.store.read(parts.info().stream, seq, 1);
+  if (record?.seq !== seq) {
+    pumping.sending = afterProbe(pumping.sending, "missing");
+    return;
+  }
+  const outcome = await parts.session.send(parts.stream, parts.generation, [record]);
+  if (outcome.kind === "keep") throw new ServiceLinkError("no_ack", outcome.reason);
+  pumping.sending = afterProbe(pumping.sending, outcome.kind);
 }
 
 function waitForNews({ news }: PumpParts, ms: Milliseconds | null, signal: AbortSignal): Promise<void> {
@@ -104,7 +120,8 @@ async function deliver(pumping: Pumping, next: LaneBatch, refusals = 0): Promise
   const { batch, from, to } = next;
   const { parts } = pumping;
   const outcome = await parts.session.send(parts.stream, parts.generation, batch);
-  const range: SentRange = { from, to, records: batch.length, refusals };
+  const { sendable_seq } = parts.info();
+  const range: SentRange = { from, to, records: batch.length, sendable_seq, refusals };
   const { sending, verdict } = verdictOf(pumping.sending, range, outcome);
   pumping.sending = sending;
   switch (verdict.kind) {
@@ -135,9 +152,9 @@ async function deliverHalves(pumping: Pumping, { batch, from, to }: LaneBatch): 
   await deliver(pumping, { batch: second, from: between, to });
 }
 
-/** A record that was set aside is done with, as an acked one is; how far the service is stays unknown. */
+/** A record that was set aside is done with, as an acked one is. */
 function giveUp(pumping: Pumping, range: SentRange): Promise<void> {
-  const { sending, verdict } = taken(pumping.sending, range, Infinity);
+  const { sending, verdict } = taken(pumping.sending, range);
   pumping.sending = sending;
   return moveTo(pumping.parts, verdict.up_to);
 }

@@ -21,6 +21,7 @@ import type { CommandDesk } from "./commands/desk.ts";
 import { connectWithKey, type ConnectParts } from "./connect.ts";
 import { firstKeyOf } from "./first-key.ts";
 import { heartbeatOf, helloOf } from "./hello.ts";
+import { TURN_MS, type Turned } from "./pulse.ts";
 import { pump } from "./pump.ts";
 import { serviceIsDown, serviceIsUp, type ServiceNews } from "./service-news.ts";
 
@@ -42,6 +43,8 @@ export interface SyncParts extends ServiceNews, ConnectParts {
   readonly desk: Pick<CommandDesk, "setSession">;
   /** Rings after each commit, each provisioning step, each change of a link. */
   readonly news: Bell;
+  /** Absent: nobody watches over the loop. */
+  readonly turned?: Turned;
 }
 
 /** What is known of the sessions of late. */
@@ -58,6 +61,7 @@ interface Tries {
 export async function syncLoop(parts: SyncParts, signal: AbortSignal): Promise<void> {
   const tries: Tries = { attempt: 0, began: null, proven: false };
   while (!isOver(signal)) {
+    parts.turned?.(TURN_MS);
     try {
       await oneSession(parts, signal, tries);
     } catch (error) {
@@ -67,6 +71,7 @@ export async function syncLoop(parts: SyncParts, signal: AbortSignal): Promise<v
       const wait = fullJitter(attempt, backoff, () => parts.random.next());
       tries.attempt = attempt + 1;
       serviceIsDown(parts, { error: failure, attempt: tries.attempt, wait });
+      parts.turned?.(wait + TURN_MS);
       await parts.clock.sleep(wait, signal).catch(() => undefined);
     }
   }
@@ -88,6 +93,7 @@ async function oneSession(parts: SyncParts, signal: AbortSignal, tries: Tries): 
   const account = await accountOf(parts);
   if (account === null) {
     await letGo(parts);
+    parts.turned?.(Number.POSITIVE_INFINITY);
     return parts.news.wait(signal);
   }
   const started = parts.clock.mono();
@@ -231,6 +237,7 @@ async function heartbeats(parts: SyncParts, { session, booths }: Running, signal
     const now = booths.map(heartbeatOf);
     const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0, hours_to_full: 0 })));
     const due = parts.heartbeat_interval_ms - (parts.clock.mono() - saidAt);
+    parts.turned?.(Math.max(0, due) + TURN_MS);
     if (text !== said || due <= 0) {
       said = text;
       saidAt = parts.clock.mono();

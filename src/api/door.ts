@@ -96,7 +96,7 @@ export async function openDoor(
 
 function lanState({ listener, fingerprint, until }: Lan, now: number): NonNullable<PageState["lan"]> {
   const urls = addresses().map((address) => `https://${address}:${listener.port.toString()}`);
-  return { urls, fingerprint, for_ms: Math.max(0, until - now) };
+  return { urls, port: listener.port, fingerprint, for_ms: Math.max(0, until - now) };
 }
 
 /** Of IPv4: what people can type. */

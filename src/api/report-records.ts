@@ -53,11 +53,15 @@ export const RECORD_FIGURES: Readonly<Record<string, (ask: BoothAsk) => Told>> =
   },
 };
 
-function latest({ source, query }: BoothAsk): Told {
+/** What is known of the booth since the oldest of the values told. */
+function latest({ source, query, clock }: BoothAsk): Told {
   const tags = tagsParam(query, { needed: true });
   const before = timeParam(query, "before");
   const values = before === undefined ? latestValues(source, tags) : latestValuesBefore(source, before, tags);
-  return { body: latestValuesBody(values) };
+  const end = before ?? clock.now;
+  const coverage = (): FigureCoverage =>
+    coverageOf(source, { start: Math.min(end, ...values.map(({ at }) => at)), end });
+  return { body: latestValuesBody(values), coverage };
 }
 
 /** Lines of the export, made as they are asked for: a 90-day export never stands in memory. */
@@ -69,7 +73,7 @@ export function* csvLines({ source, query, clock }: BoothAsk): Generator<string>
 }
 
 /** GET /api/validation_incidents over all booths of this gateway, or the one that `booth_id` names; default: ever. */
-export function incidentsBody(request: ReportRequest, sourceOf: (stream: string) => Source): object {
+export function incidentsAnswer(request: ReportRequest, sourceOf: (stream: string) => Source): Told {
   const { query, now_ms } = request;
   const named = query["booth_id"];
   const one = named === undefined ? undefined : findBooth(request.booths, named);
@@ -78,5 +82,15 @@ export function incidentsBody(request: ReportRequest, sourceOf: (stream: string)
   const items = booths.flatMap(({ stream, booth_id }) =>
     validationIncidents(sourceOf(stream), window).map((incident) => incidentItem(booth_id, incident)),
   );
-  return envelopeOf(selected(items, query, INCIDENT_NAMES), pagingParams(query, { allowAll: true }));
+  const body = envelopeOf(selected(items, query, INCIDENT_NAMES), pagingParams(query, { allowAll: true }));
+  return { body, coverage: () => summed(booths.map(({ stream }) => coverageOf(sourceOf(stream), window))) };
+}
+
+function summed(all: readonly FigureCoverage[]): FigureCoverage {
+  const sum = (of: (one: FigureCoverage) => number): number => all.reduce((total, one) => total + of(one), 0);
+  return {
+    observed_ms: sum(({ observed_ms }) => observed_ms),
+    inferred_ms: sum(({ inferred_ms }) => inferred_ms),
+    missing_ms: sum(({ missing_ms }) => missing_ms),
+  };
 }

@@ -9,7 +9,7 @@ import { EXPLAIN } from "./explain.ts";
 import { findBooth } from "./local-booth.ts";
 import { boothAnswer, FLEET } from "./report-booths.ts";
 import { TIME_FIGURES } from "./report-figures.ts";
-import { csvLines, incidentsBody, RECORD_FIGURES } from "./report-records.ts";
+import { csvLines, incidentsAnswer, RECORD_FIGURES } from "./report-records.ts";
 import type { BoothAsk, ReportAnswer, ReportRequest, Told } from "./report-request.ts";
 
 const JSON_TYPE = { "Content-Type": "application/json; charset=utf-8" };
@@ -38,7 +38,7 @@ function answer(request: ReportRequest, reader: StoreReader): ReportAnswer {
   const sourceOf = (stream: string): Source => ({ reader, stream, now_ms: request.now_ms });
   const fleet = Object.hasOwn(FLEET, path) ? FLEET[path] : undefined;
   if (fleet !== undefined) return told({ body: fleet(request, sourceOf) }, request);
-  if (path === "/api/validation_incidents") return told({ body: incidentsBody(request, sourceOf) }, request);
+  if (path === "/api/validation_incidents") return told(incidentsAnswer(request, sourceOf), request);
   const [, , collection, id = "", figure, ...more] = path.split("/").map(decoded);
   if (more.length > 0 || (collection !== "booths" && collection !== "booths_provisioning")) return serviceOnly(path);
   const booth = findBooth(request.booths, id);

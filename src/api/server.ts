@@ -15,6 +15,8 @@ const { createServer: createTls } = process.getBuiltinModule("node:https");
 
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
+/** How often connections are looked at that have taken too long. */
+const CHECK_EVERY_MS = 2_000;
 const KEEP_ALIVE_MS = 10_000;
 const MAX_HEADER_BYTES = 8_192;
 /** Connections at once; each costs memory before it has said who it is. */
@@ -28,6 +30,7 @@ const LAN_RATE = { per_s: 20, burst: 150 };
 const OPTIONS: ServerOptions = {
   headersTimeout: HEADERS_TIMEOUT_MS,
   requestTimeout: REQUEST_TIMEOUT_MS,
+  connectionsCheckingInterval: CHECK_EVERY_MS,
   keepAliveTimeout: KEEP_ALIVE_MS,
   maxHeaderSize: MAX_HEADER_BYTES,
 };

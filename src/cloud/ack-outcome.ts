@@ -27,7 +27,11 @@ export function outcomeOf(ack: AckWire, batch: SentBatch, alone: boolean): Acked
   const rejected = new Set(ack.reject.map(({ seq }) => seq));
   const stored = batch.records.filter(({ seq }) => !rejected.has(seq));
   return ack.hash === hashOf(stored)
-    ? { kind: "acked", rejected: ack.reject.filter(({ seq }) => isIn(batch, seq)), held_seq: ack.acked_seq }
+    ? {
+        kind: "acked",
+        rejected: ack.reject.filter(({ seq }) => isIn(batch, seq)),
+        held_seq: ack.newest_seq ?? ack.acked_seq,
+      }
     : { kind: "keep", reason: "the service's ack has another hash than what was sent" };
 }
 

@@ -3,21 +3,26 @@ import { nextLane, oneLane, withBacklog, withSent, type LaneName, type Lanes } f
 import type { BatchOutcome } from "./types/delivery.ts";
 import type { Milliseconds, Seq } from "./types/units.ts";
 
+/**
+ * With an old copy of the store put back, the service holds records of a future that this store never had, and what follows
+ * the first that differs must not get there under the same name. So batches go one at a time and in order until the
+ * service is seen to hold nothing else: its newest record is among what was sent, or, offered once more as a `probe`, is the same
+ * as here.
+ */
+export type Ahead = { readonly kind: "unknown" | "yes" | "no" } | { readonly kind: "probe"; readonly seq: Seq };
+
 /** A session's sending of one stream: how far the service has come, and what is to go next. Pure data. */
 export interface Sending {
   readonly cursor: Cursor;
   readonly lanes: Lanes;
-  /**
-   * One batch at a time until the service is seen to have no more of this stream than was sent: with an old copy of the
-   * store put back, what follows a record that differs must not get there under the same name.
-   */
-  readonly maybe_ahead: boolean;
+  /** Whether the service may hold what this store doesn't know of. */
+  readonly ahead: Ahead;
   /** What waited at the begin was put in a lane of its own, where it was much. */
   readonly is_split: boolean;
 }
 
 export function sendingFrom(acked_seq: Seq): Sending {
-  return { cursor: cursorAt(acked_seq), lanes: oneLane(acked_seq), maybe_ahead: true, is_split: false };
+  return { cursor: cursorAt(acked_seq), lanes: oneLane(acked_seq), ahead: { kind: "unknown" }, is_split: false };
 }
 
 /** What is known at the time of a decision. */
@@ -33,11 +38,14 @@ export interface SendingNow {
 export type SendingTurn =
   | { readonly kind: "acks" }
   | { readonly kind: "news"; readonly ms: Milliseconds | null }
+  | { readonly kind: "probe"; readonly seq: Seq }
   | { readonly kind: "send"; readonly lane: LaneName };
 
 export function nextTurn(sending: Sending, now: SendingNow): SendingTurn {
-  const window = sending.maybe_ahead ? 1 : now.window;
+  const { ahead } = sending;
+  const window = ahead.kind === "no" ? now.window : 1;
   if (now.under_way >= window) return { kind: "acks" };
+  if (ahead.kind === "probe") return { kind: "probe", seq: ahead.seq };
   const lane = nextLane(sending.lanes, now);
   if (lane !== null) return { kind: "send", lane };
   const { backlog, backlog_at } = sending.lanes;
@@ -46,7 +54,7 @@ export function nextTurn(sending: Sending, now: SendingNow): SendingTurn {
 
 /** Once the service is seen not to be ahead, what waits is told from what is new. */
 export function splitOnce(sending: Sending, sendable_seq: Seq): Sending {
-  if (sending.maybe_ahead || sending.is_split) return sending;
+  if (sending.ahead.kind !== "no" || sending.is_split) return sending;
   return { ...sending, is_split: true, lanes: withBacklog(sending.lanes, sendable_seq) };
 }
 
@@ -59,6 +67,8 @@ export interface SentRange {
   readonly from: Seq;
   readonly to: Seq;
   readonly records: number;
+  /** Newest record that might have been sent then. */
+  readonly sendable_seq: Seq;
   /** How often it was refused already. */
   readonly refusals: number;
 }
@@ -86,7 +96,7 @@ export function verdictOf(
 ): { readonly sending: Sending; readonly verdict: SendingVerdict } {
   switch (outcome.kind) {
     case "acked":
-      return taken(sending, range, outcome.held_seq);
+      return taken({ ...sending, ahead: aheadAfter(sending, range, outcome.held_seq) }, range);
     case "refused":
       return { sending, verdict: refused(range, outcome.reason) };
     case "conflict":
@@ -104,12 +114,20 @@ function refused({ records, refusals }: SentRange, reason: string): SendingVerdi
 /** The range is with the service, or will never be: the cursor may move over it. */
 export function taken(
   sending: Sending,
-  { from, to }: SentRange,
-  held_seq: Seq,
+  { from, to }: Pick<SentRange, "from" | "to">,
 ): { readonly sending: Sending; readonly verdict: Extract<SendingVerdict, { kind: "acked" }> } {
   const cursor = withAcked(sending.cursor, from, to);
-  const maybe_ahead = sending.maybe_ahead && held_seq > to;
-  return { sending: { ...sending, cursor, maybe_ahead }, verdict: { kind: "acked", up_to: cursor.acked_seq } };
+  return { sending: { ...sending, cursor }, verdict: { kind: "acked", up_to: cursor.acked_seq } };
+}
+
+function aheadAfter({ ahead }: Sending, { to, sendable_seq }: SentRange, held_seq: Seq): Ahead {
+  if (ahead.kind === "no" || held_seq <= to) return { kind: "no" };
+  return ahead.kind === "unknown" && held_seq <= sendable_seq ? { kind: "probe", seq: held_seq } : { kind: "yes" };
+}
+
+/** The service's newest record was offered once more. `missing`: it isn't here any more. */
+export function afterProbe(sending: Sending, outcome: BatchOutcome["kind"] | "missing"): Sending {
+  return { ...sending, ahead: { kind: outcome === "acked" ? "no" : "yes" } };
 }
 
 /** Only where everything before it is known to be there is it known to be the first that differs. */

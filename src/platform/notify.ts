@@ -13,7 +13,9 @@ export function systemdNotify(environment: Readonly<Record<string, string | unde
     if (environment["NOTIFY_SOCKET"] === undefined) return;
     execFile(SYSTEMD_NOTIFY, args, { timeout: NOTIFY_TIMEOUT_MS }, () => undefined);
   };
+  const usec = Number(environment["WATCHDOG_USEC"]);
   return {
+    watchdog_ms: usec > 0 ? usec / 1000 : null,
     ready: () => send("--ready"),
     beat: () => send("WATCHDOG=1"),
     status: (text) => send(`--status=${text}`),

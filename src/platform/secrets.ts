@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { ServiceConfig } from "../core/types/config.ts";
 import type { Secrets } from "../ports.ts";
@@ -18,8 +18,10 @@ export function openSecrets(
   const { api_key_credential, api_key_file } = service;
   const isCredential = api_key_credential !== undefined && folder !== undefined;
   const read = (): string | null => {
-    if (isCredential) return readSecret(join(folder, api_key_credential));
-    return api_key_file === undefined ? null : readOwn(api_key_file);
+    if (!isCredential) return api_key_file === undefined ? null : readOwn(api_key_file);
+    // Not there yet: a gateway polls before anybody has brought it a key.
+    const path = join(folder, api_key_credential);
+    return existsSync(path) ? readSecret(path) : null;
   };
   let known = read();
   return {
@@ -42,7 +44,7 @@ export function openSecrets(
 }
 
 function readOwn(path: string): string | null {
-  return statSync(path, { throwIfNoEntry: false }) === undefined ? null : readOwnSecret(path);
+  return existsSync(path) ? readOwnSecret(path) : null;
 }
 
 /** A file that only its owner can read. Throws, naming the file and what to do, where it can't be used. */

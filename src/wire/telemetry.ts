@@ -84,6 +84,8 @@ export const ackShape = z.object({
   reject: z.array(z.object({ seq: count, reason: z.string().catch("") })).default([]),
   conflict: count.nullable().default(null),
   acked_seq: count.default(0),
+  /** Newest record of the stream that the service holds, behind holes too; null: it doesn't say. */
+  newest_seq: count.nullable().catch(null).default(null),
   server_time: z.coerce.number().nullable().catch(null),
   window: count.catch(1),
   /** Not "": the batch couldn't be looked at, and nothing of it was taken. */

@@ -1,7 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -54,6 +56,8 @@ function layOutAgent({ root, architecture, cache, version, bundle }: TreeParts, 
   for (const { name, text } of bundle.files) put(join(folder, "agent", name), text);
   put(join(folder, "package.json"), `${JSON.stringify({ name: "booth-gateway", version, type: "module" })}\n`);
   cpSync(join(root, "config/profiles"), join(folder, "profiles"), { recursive: true });
+  const page = join(root, "src/api/page");
+  if (existsSync(page)) cpSync(page, join(folder, "page"), { recursive: true });
   copyPackages(closureOf(root, EXTERNAL), { from: root, to: folder, prebuild: ARCHITECTURES[architecture].prebuild });
   const node = join(nodePackage(root, architecture, cache), "bin/node");
   if (!copyStripped(architecture, node, join(folder, "bin/node"))) {
@@ -85,6 +89,10 @@ function layOutTexts({ root, stage, made_at, bundle, architecture, cache, versio
   for (const name of readdirSync(join(root, "docs")).filter((one) => one.endsWith(".md"))) {
     put(join(stage, DOC, name), readFileSync(join(root, "docs", name)));
   }
+  const manual = readFileSync(join(root, "docs/booth-gateway.8"));
+  put(join(stage, "usr/share/man/man8/booth-gateway.8.gz"), gzipSync(manual, { level: 9 }));
+  const completion = execFileSync(process.execPath, [join(root, "src/main.ts"), "completion", "bash"]);
+  put(join(stage, "usr/share/bash-completion/completions/booth-gateway"), completion);
   const packages = [...bundle.packages, ...closureOf(root, EXTERNAL), nodePackage(root, architecture, cache)];
   put(
     join(stage, DOC, "copyright"),

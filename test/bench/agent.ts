@@ -22,13 +22,13 @@ const PAUSE_MS = 400;
 const SETTLE_MS = 8_000;
 
 /** One PLC's address: passes on to the device and notes when requests came. */
-interface Tap {
+export interface Tap {
   readonly port: number;
   readonly arrivals: number[];
   close(): void;
 }
 
-async function tap(target: number): Promise<Tap> {
+export async function tap(target: number): Promise<Tap> {
   const arrivals: number[] = [];
   const sockets = new Set<Socket>();
   const server: Server = createServer((near) => {
@@ -56,7 +56,7 @@ async function tap(target: number): Promise<Tap> {
 }
 
 /** How much later than the beat of its own earliest poll each poll began. */
-function latenesses(arrivals: readonly number[]): readonly number[] {
+export function latenesses(arrivals: readonly number[]): readonly number[] {
   const begins = arrivals.filter((at, i) => i === 0 || at - (arrivals[i - 1] ?? 0) > PAUSE_MS);
   const first = begins[0] ?? 0;
   const offsets = begins.map((at) => at - first - Math.round((at - first) / INTERVAL_MS) * INTERVAL_MS);

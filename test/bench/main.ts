@@ -10,6 +10,7 @@ import { deriveFamily } from "./derive.ts";
 import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
+import { pageFamily } from "./page.ts";
 import { planFamily } from "./plan.ts";
 import { storeFamily } from "./store.ts";
 import { serviceFamily } from "./service.ts";
@@ -24,6 +25,7 @@ const FAMILIES: readonly Family[] = [
   planFamily,
   memoryFamily,
   agentFamily,
+  pageFamily,
   cliFamily,
   deriveFamily,
   serviceFamily,

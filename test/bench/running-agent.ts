@@ -16,16 +16,28 @@ const GATEWAY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 export const PASSWORD = "of-the-bench";
 const STARTS_WITHIN_MS = 60_000;
 
-/** Runs `act` while every booth is polled, then ends the agent. */
-export async function withAgent<T>(booths: readonly object[], act: (pid: number) => Promise<T>): Promise<T> {
+export interface Prepared {
+  /** Fills the data folder before the agent starts. */
+  readonly fill?: (folder: string) => void;
+  /** Further settings. */
+  readonly config?: object;
+}
+
+/** Runs `act` while every booth is polled, then ends the agent. `socket`: the agent's. */
+export async function withAgent<T>(
+  booths: readonly object[],
+  act: (pid: number, socket: string) => Promise<T>,
+  { fill, config: more = {} }: Prepared = {},
+): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  fill?.(folder);
   const runtime_dir = join(folder, "run");
   mkdirSync(runtime_dir);
   writeFileSync(join(folder, "password"), PASSWORD, { mode: 0o600 });
   const numbered = booths.map((booth, i) => ({ id: `booth-${i + 1}`, ...booth }));
   const service = { url: "http://127.0.0.1:9" };
   const page = { port: 0 };
-  const config = { data_dir: folder, runtime_dir, log_level: "error", page, service, booths: numbered };
+  const config = { data_dir: folder, runtime_dir, log_level: "error", page, service, booths: numbered, ...more };
   writeFileSync(join(folder, "gateway.yaml"), stringify(config, { aliasDuplicateObjects: false }));
   const agent = spawn(process.execPath, [GATEWAY, "run", "--config", join(folder, "gateway.yaml")], {
     stdio: ["ignore", "ignore", "inherit"],
@@ -33,7 +45,7 @@ export async function withAgent<T>(booths: readonly object[], act: (pid: number)
   const ended = once(agent, "exit");
   try {
     await polling(join(runtime_dir, "agent.sock"));
-    return await act(agent.pid ?? 0);
+    return await act(agent.pid ?? 0, join(runtime_dir, "agent.sock"));
   } finally {
     agent.kill("SIGTERM");
     await ended;

@@ -1,8 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { nextTurn, sendingFrom, splitOnce, taken, verdictOf, type Sending } from "../../src/core/sending.ts";
+import {
+  afterProbe,
+  nextTurn,
+  sendingFrom,
+  splitOnce,
+  taken,
+  verdictOf,
+  type Sending,
+} from "../../src/core/sending.ts";
 
 const NOW = { sendable_seq: 20, mono: 0, window: 4, under_way: 0 };
-const range = (from: number, to: number) => ({ from, to, records: to - from + 1, refusals: 0 });
+const range = (from: number, to: number) => ({ from, to, records: to - from + 1, sendable_seq: 20, refusals: 0 });
 const acked = (held_seq: number) => ({ kind: "acked", rejected: [], held_seq }) as const;
 
 describe("what goes next", () => {
@@ -10,7 +18,7 @@ describe("what goes next", () => {
     const begun = sendingFrom(0);
     expect(nextTurn(begun, NOW)).toEqual({ kind: "send", lane: "live" });
     expect(nextTurn(begun, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
-    const ahead = verdictOf(begun, range(1, 5), acked(6)).sending;
+    const ahead = verdictOf(begun, range(1, 5), acked(21)).sending;
     expect(nextTurn(ahead, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
     const level = verdictOf(begun, range(1, 5), acked(5)).sending;
     expect(nextTurn(level, { ...NOW, under_way: 3 })).toEqual({ kind: "send", lane: "live" });
@@ -19,7 +27,7 @@ describe("what goes next", () => {
 
   it("waits for news where nothing waits, and no longer than the backlog's rate says where something does", () => {
     expect(nextTurn(sendingFrom(20), NOW)).toEqual({ kind: "news", ms: null });
-    const level: Sending = { ...sendingFrom(0), maybe_ahead: false };
+    const level: Sending = { ...sendingFrom(0), ahead: { kind: "no" } };
     const split = splitOnce(level, 5_000);
     expect(split.lanes.backlog).toEqual({ seq: 0, end: 5_000 });
     const slow: Sending = { ...split, lanes: { ...split.lanes, terms: null, backlog_at: 700 } };
@@ -28,8 +36,36 @@ describe("what goes next", () => {
 
   it("what waits is told from what is new once, and not before the service is seen to be level", () => {
     expect(splitOnce(sendingFrom(0), 5_000).lanes.backlog).toBe(null);
-    const level = splitOnce({ ...sendingFrom(4_000), maybe_ahead: false }, 5_000);
+    const level = splitOnce({ ...sendingFrom(4_000), ahead: { kind: "no" } }, 5_000);
     expect(splitOnce(level, 50_000).lanes.backlog).toBe(null);
+  });
+});
+
+describe("whether the service may hold what this store doesn't know of", () => {
+  const probing = verdictOf(sendingFrom(0), range(1, 5), acked(12)).sending;
+
+  it("its newest record is offered once more, alone, where this store has one of that seq", () => {
+    expect(nextTurn(probing, NOW)).toEqual({ kind: "probe", seq: 12 });
+    expect(nextTurn(probing, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
+  });
+
+  it.each([
+    ["acked", "no"],
+    ["conflict", "yes"],
+    ["refused", "yes"],
+    ["missing", "yes"],
+  ] as const)("a probe that is %s: %s", (outcome, kind) => {
+    expect(afterProbe(probing, outcome).ahead.kind).toBe(kind);
+  });
+
+  it("once it is, everything goes in order and one at a time until what it holds is behind", () => {
+    const ahead = afterProbe(probing, "conflict");
+    expect(nextTurn(ahead, NOW)).toEqual({ kind: "send", lane: "live" });
+    expect(nextTurn(ahead, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
+    expect(splitOnce(ahead, 9_000).lanes.backlog).toBe(null);
+    const still = verdictOf(ahead, range(6, 10), acked(12)).sending;
+    expect(still.ahead.kind).toBe("yes");
+    expect(verdictOf(still, range(11, 15), acked(15)).sending.ahead.kind).toBe("no");
   });
 });
 
@@ -48,10 +84,10 @@ describe("what an outcome means", () => {
     expect(verdictOf(begun, range(11, 11), refused).verdict).toEqual({ kind: "again" });
     const one = verdictOf(begun, { ...range(11, 11), refusals: 1 }, refused);
     expect(one).toEqual({ sending: begun, verdict: { kind: "set_aside", reason: "malformed" } });
-    const done = taken(begun, range(11, 11), Infinity);
+    const done = taken(begun, range(11, 11));
     expect(done.verdict.up_to).toBe(11);
     // What the service holds is no better known than before.
-    expect(done.sending.maybe_ahead).toBe(true);
+    expect(done.sending.ahead).toEqual({ kind: "unknown" });
   });
 
   it.each([

@@ -3,12 +3,12 @@ import { rideStorm } from "../support/storm-run.ts";
 
 it("agent, broker and service killed at random, acks lost and doubled, bodies cut, an older store put back: each record arrives once", () =>
   rideStorm("delivery storm", {
-    records: 5_000,
-    rounds: 3,
+    records: 4_000,
+    rounds: 2,
     speed: 60,
-    backlog_records_per_s: 10,
+    backlog_records_per_s: 20,
     away_ms: 120_000,
-    pause_ms: 500,
+    pause_ms: 300,
     cut_chance: 0.01,
     within_ms: 240_000,
   }));

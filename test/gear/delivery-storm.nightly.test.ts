@@ -3,7 +3,7 @@ import { rideStorm } from "../support/storm-run.ts";
 
 it("100,000 records through kills, lost and doubled acks, cut bodies, two hours offline and an older store arrive once", () =>
   rideStorm("delivery storm of 100,000", {
-    records: 100_000,
+    records: 115_000,
     rounds: 20,
     speed: 60,
     backlog_records_per_s: 15,

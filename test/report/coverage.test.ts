@@ -31,6 +31,7 @@ it.each([
   "filter_maintenance_history",
   "revision_history",
   "history",
+  "/api/validation_incidents",
 ])("%s says of how much of its window it knows", (figure) => {
   const window = { start: new Date(T0).toISOString(), end: new Date(T0 + 120 * MINUTE).toISOString() };
   const query = { ...(figure === "revision_history" ? {} : window), tags: "mode", coverage: "true" };
@@ -41,4 +42,14 @@ it.each([
   expect(missing).toBeLessThan(30.1);
   expect(observed + inferred + missing).toBeCloseTo((120 * MINUTE - 1_000) / MINUTE, 3);
   expect(boxAnswer(source(), figure, { ...query, coverage: "no" })).not.toHaveProperty("coverage");
+});
+
+it.each([
+  ["latest_values_for", {}, 0],
+  ["latest_values_at", { before: new Date(T0 + 75 * MINUTE).toISOString() }, 15],
+])("%s says what is known since the oldest value that it tells of", (figure, more, missing) => {
+  const { coverage } = boxAnswer(source(), figure, { tags: "mode", coverage: "true", ...more }) as {
+    coverage: Record<string, number>;
+  };
+  expect(coverage["missing"]).toBeCloseTo(missing, 2);
 });

@@ -7,6 +7,7 @@ import { stringify } from "yaml";
 import { clockFileText, clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
+import type { OracleStream } from "../../simulators/service/admin/oracle.ts";
 import { openDb } from "../../simulators/service/db.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
 import { onTestFinished } from "vitest";
@@ -26,7 +27,8 @@ import { temporaryFolder } from "./temporary.ts";
 const SERVICE = fileURLToPath(new URL("./storm-service.ts", import.meta.url));
 const SERIAL = "ABCD-123-123";
 const KEY = "provision-key-of-the-test";
-const STORY_START = Date.UTC(2026, 2, 2, 15);
+/** A day after the first of what waits, so that nothing is too old to be kept. */
+const STORY_START = Date.UTC(2026, 0, 2, 15);
 /** Six changes a second, roughly. */
 const RECORDS_PER_DAY = 86_400 * 6;
 
@@ -51,8 +53,12 @@ export interface Storm {
   readonly dataDir: string;
   /** First seqs of the batches that each session brought. */
   readonly sessions: Sessions;
+  /** What the agent logged since its last start. */
+  lines(): readonly string[];
   readonly kill: Readonly<Record<"agent" | "broker" | "service", () => Promise<void>>>;
   fault(fault: object): Promise<void>;
+  /** Newest seq that the service holds, in whichever stream. */
+  newestHeld(): Promise<number>;
   brokerAway(ms: number): Promise<void>;
   status(): Promise<AgentStatus | undefined>;
   /** Kept while no agent runs. */
@@ -180,7 +186,9 @@ export async function storm(options: StormOptions): Promise<Storm> {
   };
   const endService = (): Promise<void> => end(live.service.program);
   return {
+    lines: () => live.agent.lines,
     ...{ folder, dataDir, sessions, fault: (fault) => post(`${live.service.admin}/fault`, fault) },
+    newestHeld: () => newestHeldAt(live.service.admin),
     kill: {
       agent: () => whileDead(() => undefined),
       broker: () => broker.restart(),
@@ -208,6 +216,11 @@ async function post(url: string, body: object): Promise<void> {
   const headers = { "content-type": "application/json" };
   const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
   if (!answer.ok) throw new Error(await answer.text());
+}
+
+async function newestHeldAt(admin: string): Promise<number> {
+  const { streams } = (await (await fetch(`${admin}/oracle`)).json()) as { streams: readonly OracleStream[] };
+  return Math.max(0, ...streams.map(({ ranges }) => ranges.at(-1)?.[1] ?? 0));
 }
 
 async function statusAt(runtimeDir: string): Promise<AgentStatus | undefined> {

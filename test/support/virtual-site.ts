@@ -10,7 +10,8 @@ import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { openSealer } from "../../src/platform/seal.ts";
 import { recordHash } from "../../src/wire/hash.ts";
 import { wireNameOf } from "../../src/core/wire-names.ts";
-import type { AgentControl, Clock, Driver, ServiceLink, ServiceTime } from "../../src/ports.ts";
+import { systemdNotify } from "../../src/platform/notify.ts";
+import type { AgentControl, Clock, Driver, Notify, ServiceLink, ServiceTime } from "../../src/ports.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openIdentity } from "../../src/store/identity.ts";
 import { inlineIdentity, inlineStore } from "../../src/store/inline.ts";
@@ -52,6 +53,8 @@ export interface VirtualSiteOptions {
   readonly commit_interval_ms?: number;
   /** How old the summary after a commit may be: it copies the whole state, and nothing but screens and heartbeats show it. */
   readonly summary_interval_ms?: number;
+  /** The service manager; default: none. */
+  readonly notify?: Notify;
 }
 
 /** PLC, agent and service in one process under virtual time; the store on real files. */
@@ -140,7 +143,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         clock: own,
         random,
         log: collectingLogger(lines),
-        notify: { ready: () => undefined, beat: () => undefined, status: () => undefined, stopping: () => undefined },
+        notify: options.notify ?? systemdNotify({}),
         store: inlineStore(writer),
         identity: inlineIdentity(identityFile),
         tail,

@@ -21,6 +21,8 @@ export interface Ack {
   readonly reject: readonly { readonly seq: number; readonly reason: string }[];
   readonly conflict: number | null;
   readonly acked_seq: number;
+  /** Newest record held of the stream, behind holes too. */
+  readonly newest_seq: number;
   readonly server_time: number;
   readonly window: number;
   readonly error?: string;
@@ -56,7 +58,7 @@ export function refuseBatch(error: string, nowMs: number): Ack {
 
 function refusal(at: { st: string; s0: number; acked: number }, error: string, nowMs: number): Ack {
   const { st, s0, acked } = at;
-  const none = { n: 0, hash: rangeHash([]), reject: [], conflict: null, acked_seq: acked };
+  const none = { n: 0, hash: rangeHash([]), reject: [], conflict: null, acked_seq: acked, newest_seq: acked };
   return { st, s0, ...none, server_time: nowMs, window: WINDOW_BATCHES, error };
 }
 
@@ -118,7 +120,13 @@ function takeBatch(db: Db, stream: StreamRow, { batch, nowMs }: Taking): Ack {
   const hash = rangeHash(storedRange(db, stream, [batch.first, last]));
   const acked_seq = advance(db, stream);
   const named = { st: batch.stream, s0: batch.first, n: batch.records.length };
-  return { ...named, hash, reject, conflict, acked_seq, server_time: nowMs, window: WINDOW_BATCHES };
+  const newest_seq = newestSeq(db, stream);
+  return { ...named, hash, reject, conflict, acked_seq, newest_seq, server_time: nowMs, window: WINDOW_BATCHES };
+}
+
+function newestSeq(db: Db, { gateway_id, id }: StreamRow): number {
+  const sql = "SELECT max(seq) AS newest FROM records WHERE gateway_id = ? AND stream_no = ?";
+  return row<{ newest: number | null }>(db, sql, gateway_id, id)?.newest ?? 0;
 }
 
 function suspension(stream: StreamRow, record: Offered): string | undefined {

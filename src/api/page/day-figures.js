@@ -15,7 +15,7 @@ export function figureCards({ durations, starts, use, start, end }, context) {
     .sort((/** @type {any} */ a, /** @type {any} */ b) => b.duration - a.duration);
   const total = modes.reduce((/** @type {number} */ sum, /** @type {any} */ { duration }) => sum + duration, 0);
   const rows = modes.map((/** @type {any} */ { mode, duration }) => [
-    el("span", {}, chip(modeOf(mode)), wireText(mode)),
+    el("span", { className: "named" }, chip(modeOf(mode)), wireText(mode)),
     minutesText(duration),
     `${number((duration / total) * 100, 1)} %`,
     String(counts.get(mode) ?? 0),

@@ -57,7 +57,27 @@ export function redraw(parent, from, draw) {
   const key = JSON.stringify(from);
   if (drawn.get(parent) === key) return;
   drawn.set(parent, key);
+  const put = keep(parent);
   parent.replaceChildren(...shown(draw()));
+  put();
+}
+
+const FOCUSABLE = "a, button, input, select, textarea, [tabindex]";
+
+/** What a person was about in there: where the focus is, and what was typed. Returns what puts both back. @param {Element} parent */
+function keep(parent) {
+  const at = [...parent.querySelectorAll(FOCUSABLE)].indexOf(document.activeElement ?? parent);
+  const typed = [...parent.querySelectorAll("input")].filter(
+    ({ id, value, defaultValue }) => id !== "" && value !== defaultValue,
+  );
+  return () => {
+    for (const { id, value } of typed) {
+      const input = parent.querySelector(`input[id="${id}"]`);
+      if (input instanceof HTMLInputElement) input.value = value;
+    }
+    const again = at < 0 ? undefined : [...parent.querySelectorAll(FOCUSABLE)][at];
+    if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+  };
 }
 
 /**

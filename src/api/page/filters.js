@@ -36,10 +36,11 @@ export function filtersView(context) {
   const update = () => {
     const { now, time, tz } = context.booth();
     const filters = Object.entries(now?.filters ?? {});
-    const key = filters.map(([type, { minutes, ...filter }]) => [
+    const key = filters.map(([type, { minutes, percent, ...filter }]) => [
       type,
       filter,
       Math.round(minutes ?? -1),
+      Math.round(percent ?? -1),
       filter.overuse_since === null ? 0 : lasting(time - filter.overuse_since),
     ]);
     redraw(gauges, [key, installed], () =>

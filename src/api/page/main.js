@@ -1,11 +1,7 @@
 import { hasSession, listen, signOut } from "./api.js";
 import { el, redraw } from "./dom.js";
-import { daysView } from "./days.js";
-import { filtersView } from "./filters.js";
-import { healthView } from "./health.js";
 import { nowView } from "./now.js";
 import { signIn } from "./session.js";
-import { setupView } from "./setup.js";
 import { t } from "./texts.js";
 
 /**
@@ -13,8 +9,16 @@ import { t } from "./texts.js";
  * @typedef {{ status: () => any, booth: () => any, readings: () => any[] }} Context
  */
 
-/** @type {Readonly<Record<string, (context: Context) => { node: HTMLElement, update: () => void, close: () => void }>>} */
-const VIEWS = { now: nowView, days: daysView, filters: filtersView, setup: setupView, health: healthView };
+/** @typedef {{ node: HTMLElement, update: () => void, close: () => void }} View */
+
+/** The first view comes with the page; the others are loaded when somebody goes there. */
+const VIEWS = /** @type {Readonly<Record<string, () => Promise<(context: Context) => View>>>} */ ({
+  now: async () => nowView,
+  days: async () => (await import("./days.js")).daysView,
+  filters: async () => (await import("./filters.js")).filtersView,
+  setup: async () => (await import("./setup.js")).setupView,
+  health: async () => (await import("./health.js")).healthView,
+});
 
 /** @param {string} id */
 const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -24,8 +28,8 @@ const state = {
   readings: /** @type {any[]} */ ([]),
   booth: sessionStorage.getItem("booth") ?? "",
   isLive: false,
+  isLocked: false,
 };
-/** @typedef {{ node: HTMLElement, update: () => void, close: () => void }} View */
 /** @type {{ name: string, booth: string, view: View } | null} */
 let shown = null;
 /** @type {() => void} */
@@ -47,17 +51,30 @@ function viewName() {
 function draw() {
   drawHead();
   if (state.status === null || state.status.booths.length === 0) return;
-  const { booth } = context.booth();
   const name = viewName();
-  if (shown === null || shown.name !== name || shown.booth !== booth) {
-    shown?.view.close();
-    const view = (VIEWS[name] ?? nowView)(context);
-    shown = { name, booth, view };
-    main.replaceChildren(view.node);
-    document.title = `${t(`nav.${name}`)} · ${t("title")}`;
-    drawNav(name);
-  }
-  shown.view.update();
+  if (shown?.name === name && shown.booth === context.booth().booth) shown.view.update();
+  else void change(name);
+}
+
+/** @type {string} */
+let changing = "";
+
+/** Goes to another view, or to the same of another booth. @param {string} name */
+async function change(name) {
+  const { booth } = context.booth();
+  if (changing === `${name} ${booth}`) return;
+  changing = `${name} ${booth}`;
+  const make = await (VIEWS[name] ?? VIEWS["now"])?.().catch(() => null);
+  const isStill = changing === `${name} ${booth}`;
+  if (isStill) changing = "";
+  if (!isStill || !make) return;
+  shown?.view.close();
+  const view = make(context);
+  shown = { name, booth, view };
+  main.replaceChildren(view.node);
+  document.title = `${t(`nav.${name}`)} · ${t("title")}`;
+  drawNav(name);
+  view.update();
 }
 
 function drawHead() {
@@ -70,7 +87,7 @@ function drawHead() {
       : [booth.serial ?? t("head.noSerial"), booth.provisioning.account, booth.provisioning.facility]
           .filter(Boolean)
           .join(" · ");
-  redraw(part("head"), [names, booth?.booth, place, state.isLive, hasSession()], () => [
+  redraw(part("head"), [names, booth?.booth, place, state.isLive, state.isLocked, hasSession()], () => [
     el("div", {}, el("h1", {}, booth?.booth ?? t("title")), el("p", {}, place)),
     el(
       "div",
@@ -91,7 +108,7 @@ function drawHead() {
         "span",
         { className: state.isLive ? "badge good" : "badge bad", role: "status", id: "live" },
         el("span", { className: state.isLive ? "dot live" : "dot", "aria-hidden": "true" }),
-        t(state.isLive ? "head.live" : "head.notLive"),
+        t(state.isLive ? "head.live" : state.isLocked ? "head.locked" : "head.notLive"),
       ),
       hasSession() &&
         el("button", { type: "button", onclick: () => (signOut(), location.reload()) }, t("head.signOut")),
@@ -142,6 +159,7 @@ function follow() {
     },
     live: (isLive, error) => {
       state.isLive = isLive;
+      state.isLocked = error?.status === 401;
       drawHead();
       if (error?.status === 401) void signIn(t("session.lanText")).then((isIn) => isIn && follow());
     },

@@ -51,10 +51,14 @@ export function nowView(context) {
       todayFigures(booth, use),
     );
     const shown = context.readings().filter(({ unit }) => MEASURED.test(unit));
+    const isRead = booth.plc.kind !== "down";
     redraw(
       measured,
-      shown.map(({ age_ms, ...rest }) => rest),
-      () => (shown.length === 0 ? [el("div", {}, el("dt", {}, t("now.noMeasured")))] : shown.map(readingFigure)),
+      [isRead, shown.map(({ age_ms, ...rest }) => (isRead ? rest : [rest, lasting(age_ms ?? 0)]))],
+      () =>
+        shown.length === 0
+          ? [el("div", {}, el("dt", {}, t("now.noMeasured")))]
+          : shown.map((reading) => readingFigure(reading, isRead)),
     );
     redraw(links, [linkKey(booth.plc, status.at), linkKey(status.service, status.at)], () => [
       linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
@@ -104,25 +108,30 @@ function todayFigures({ now }, use) {
       el(
         "small",
         {},
-        use === null || use.working_minutes === 0
-          ? t("now.noHours")
-          : t("now.ofHours", { time: minutesText(use.working_minutes) }),
+        use === null
+          ? ""
+          : use.working_minutes === 0
+            ? t("now.noHours")
+            : t("now.ofHours", { time: minutesText(use.working_minutes) }),
       ),
     ),
     figure(t("now.run"), el("small", {}, now?.run_open ? t("now.running") : t("now.notRunning"))),
   ];
 }
 
-/** @param {any} reading */
-function readingFigure({ label, value, unit, quality, reason }) {
+/** A value that the PLC no longer confirms is told as the last one, never as the present one. @param {any} reading @param {boolean} isRead */
+function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead) {
+  const shown = typeof value === "number" ? number(value, 1) : String(value);
   const isKnown = value !== null && quality !== "bad";
+  if (isKnown && isRead) return figure(label, shown, " ", el("small", {}, unitText(unit)));
+  const last =
+    isKnown && age_ms !== null ? t("now.last", { value: `${shown} ${unitText(unit)}`, time: lasting(age_ms) }) : "";
+  const why = isKnown ? "–" : quality === null ? t("setup.notRead") : reason || quality;
   return el(
     "div",
     {},
     el("dt", {}, label),
-    isKnown
-      ? el("dd", {}, typeof value === "number" ? number(value, 1) : String(value), " ", el("small", {}, unitText(unit)))
-      : el("dd", { className: "gone" }, quality === null ? t("setup.notRead") : reason || quality),
+    el("dd", { className: "gone" }, why, last !== "" && el("br"), el("small", {}, last)),
   );
 }
 

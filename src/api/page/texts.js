@@ -15,6 +15,7 @@ const TEXTS = {
   "head.noSerial": "no serial number yet",
   "head.live": "Live",
   "head.notLive": "Not live: the box doesn't answer",
+  "head.locked": "PIN needed",
   "head.signOut": "Sign out",
 
   "mode.spray": "Spray",
@@ -46,6 +47,7 @@ const TEXTS = {
   "now.running": "running",
   "now.notRunning": "not running",
   "now.measured": "Temperatures and pressures",
+  "now.last": "last {value}, {time} ago",
   "now.noMeasured": "The profile has no temperature or pressure.",
   "link.plc": "PLC",
   "link.service": "Monitoring service",

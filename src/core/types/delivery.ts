@@ -10,7 +10,7 @@ export type BatchOutcome =
   | {
       readonly kind: "acked";
       readonly rejected: readonly { readonly seq: Seq; readonly reason: string }[];
-      /** The service has the stream without a hole up to here, which may be more than is known of here. */
+      /** The service holds nothing of the stream beyond this seq. */
       readonly held_seq: Seq;
     }
   | { readonly kind: "conflict"; readonly seq: Seq }

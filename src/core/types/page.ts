@@ -12,7 +12,9 @@ export interface PageState {
 }
 
 export interface LanState {
+  /** By each address of the box; empty: it has no network. */
   readonly urls: readonly string[];
+  readonly port: number;
   /** SHA-256 of the certificate that browsers are shown, in pairs. */
   readonly fingerprint: string;
   readonly for_ms: Milliseconds;

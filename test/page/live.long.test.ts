@@ -1,0 +1,132 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { boothOnce, openPage, runningAgent } from "../support/box-http.ts";
+import { DESK, enterPin, openBrowser, openTab, PHONE, screenshot, seriousFaults } from "../support/browser.ts";
+import { realSite, SERIAL } from "../support/real-site.ts";
+
+const VIEWS = ["now", "days", "filters", "setup", "health"] as const;
+const HEADINGS = {
+  now: "Temperatures and pressures",
+  days: "Time by mode",
+  filters: "Services",
+  setup: "Live values",
+  health: "Newest log lines",
+} as const;
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+it("shows modes as they change, and a filter's change that is entered and taken back", async () => {
+  const site = await realSite({ speed: 60, serial: SERIAL });
+  await runningAgent(site);
+  await boothOnce(site, "the booth runs", ({ provisioning, now }) => provisioning.state === "active" && now !== null);
+  const { url, pin } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(url ?? "");
+  const mode = page.locator("#mode");
+  await mode.filter({ hasText: "Spray" }).waitFor();
+  await screenshot(page, "now-spray", { whole: false });
+  await mode.filter({ hasText: "Flash" }).waitFor();
+  await screenshot(page, "now-flash", { whole: false });
+
+  await page.getByRole("link", { name: "Filters" }).click();
+  const gauge = page.getByRole("meter", { name: /^Exhaust filter/ });
+  const used = Number(await gauge.getAttribute("aria-valuenow"));
+  expect(used).toBeGreaterThan(5);
+  await page.getByRole("button", { name: "Exhaust filter: Filter changed" }).click();
+  await page.getByLabel("Your name").fill("Alex");
+  await screenshot(page, "filter-question", { whole: false });
+  await page.getByRole("button", { name: "Yes, it was changed" }).click();
+  await enterPin(page, pin);
+  await page.getByText(/^Exhaust filter: change recorded at/).waitFor();
+  await page.locator('[role="meter"][aria-label^="Exhaust filter"][aria-valuenow="0"]').waitFor();
+  await page.getByRole("rowheader").first().waitFor();
+  await screenshot(page, "filter-changed", { whole: false });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("Exhaust filter: the change was taken back.").waitFor();
+  await page.locator(`[role="meter"][aria-label^="Exhaust filter"]:not([aria-valuenow="0"])`).waitFor();
+  expect(Number(await gauge.getAttribute("aria-valuenow"))).toBeGreaterThanOrEqual(used);
+  await screenshot(page, "filter-undone", { whole: false });
+  expect(faults).toEqual([]);
+});
+
+it("says that the PLC's cable is out, why and what to do, and that it is back", async () => {
+  const site = await realSite({ speed: 30, serial: SERIAL });
+  await runningAgent(site);
+  await boothOnce(site, "the PLC is read", ({ plc, now }) => plc.kind === "up" && now !== null);
+  const { url } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE, colorScheme: "dark" });
+  await page.goto(url ?? "");
+  const plc = page.getByRole("region", { name: "PLC", exact: true });
+  await plc.getByText("Connected", { exact: true }).waitFor();
+  await site.plc.offline();
+  await plc.getByText("Not connected").waitFor();
+  await plc.getByText("check the PLC's power, the cable").waitFor();
+  await page.locator("#mode").filter({ hasText: "No data" }).waitFor();
+  await screenshot(page, "cable-out-dark");
+  await site.plc.online();
+  await plc.getByText("Connected", { exact: true }).waitFor();
+  await page.locator("#mode").filter({ hasNotText: "No data" }).waitFor();
+  await screenshot(page, "cable-back-dark");
+  expect(faults).toEqual([]);
+});
+
+it("looks well on phone and desk, light and dark, and axe finds nothing serious in any view", async () => {
+  const site = await realSite({ speed: 600, serial: SERIAL, scenario: "busy-day" });
+  await runningAgent(site);
+  await boothOnce(site, "the booth has worked", ({ now }) => (now?.cycles_today ?? 0) > 1);
+  const { url } = await openPage(site);
+  const faults: string[] = [];
+  for (const [name, viewport, colorScheme] of [
+    ["phone", PHONE, "light"],
+    ["desk-dark", DESK, "dark"],
+  ] as const) {
+    const tab = await openTab(browser, { viewport, colorScheme });
+    for (const view of VIEWS) {
+      await tab.page.goto(`${url ?? ""}/#/${view}`);
+      await tab.page.getByRole("heading", { name: HEADINGS[view] }).waitFor();
+      await screenshot(tab.page, `${view}-${name}`);
+      for (const fault of await seriousFaults(tab.page)) faults.push(`${view} ${name}: ${fault}`);
+      const wide = await tab.page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
+      if (wide) faults.push(`${view} ${name}: wider than the screen`);
+    }
+    await tab.page.goto(`${url ?? ""}/#/days`);
+    await tab.page.getByRole("button", { name: "Week" }).click();
+    await tab.page.getByText(/ – /).waitFor();
+    await screenshot(tab.page, `week-${name}`);
+    faults.push(...tab.faults);
+  }
+  expect(faults).toEqual([]);
+});
+
+it("can be used with the keyboard alone", async () => {
+  const site = await realSite({ speed: 30, serial: SERIAL });
+  await runningAgent(site);
+  await boothOnce(site, "the PLC is read", ({ now }) => now !== null);
+  const { url } = await openPage(site);
+  const { page } = await openTab(browser);
+  await page.goto(url ?? "");
+  await page.getByRole("heading", { name: "Today" }).waitFor();
+  const focused = (): Promise<string> => page.evaluate<string>("document.activeElement.textContent");
+  await page.keyboard.press("Tab");
+  expect(await focused()).toBe("Skip to content");
+  const seen: string[] = [];
+  for (const [index] of VIEWS.entries()) {
+    await page.keyboard.press("Tab");
+    seen.push(await focused());
+    if (index === 2) break;
+  }
+  expect(seen).toEqual(["Now", "Days", "Filters"]);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Exhaust filter" }).waitFor();
+  // Where the view begins, not at the top of the page again.
+  expect(await page.evaluate<string>("document.activeElement.id")).toBe("main");
+  for (let i = 0; i < 8 && (await focused()) !== "Filter changed"; i += 1) await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  await page.keyboard.press("Escape");
+  expect(await page.getByRole("dialog").count()).toBe(0);
+});

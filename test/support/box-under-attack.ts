@@ -1,0 +1,108 @@
+import Database from "better-sqlite3";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { ask, boothOnce, openPage, runningAgent, sessionAt } from "./box-http.ts";
+import { recordFault } from "./faults.ts";
+import { hostileRequest, UNENDED } from "./hostile-box.ts";
+import { sendRaw } from "./raw-http.ts";
+import { realSite, SERIAL } from "./real-site.ts";
+import { seededRandom } from "./seeded-random.ts";
+import { seedOf } from "./seed.ts";
+
+const AT_ONCE = 8;
+const PLC_PASSWORDS = ["plc-password-before", "plc-password-after"];
+
+/** Sends so many hostile requests to a real agent's page, and looks what came of it. */
+export async function attackBox(count: number, file: string): Promise<void> {
+  const site = await realSite({ speed: 10, serial: SERIAL });
+  const put = site.service.db.prepare("UPDATE booths SET old_password = ?, new_password = ?");
+  put.run(...PLC_PASSWORDS);
+  const agent = await runningAgent(site);
+  await boothOnce(site, "the booth is bound", ({ provisioning }) => provisioning.state === "active");
+  const { url, pin } = await openPage(site, { for_ms: 12 * 3_600_000 });
+  const session = await sessionAt(url ?? "", pin);
+  const secrets = [readFileSync(join(site.folder, "api-key"), "utf8").trim(), credentialIn(site.dataDir)];
+  const planted = [...secrets, ...PLC_PASSWORDS, pin, pin.replace(" ", ""), session];
+  const before = await pollsOf(url ?? "");
+
+  const seen = await attack(Number(new URL(url ?? "").port), { count, session, file, planted });
+  process.stdout.write(`${count.toString()} hostile requests: ${JSON.stringify(seen.by_status)}\n`);
+  expect(seen.leaks).toEqual([]);
+  // A failure of ours, whatever was asked; 503 says that too much is asked at once.
+  expect(Object.keys(seen.by_status).filter((status) => /^5/.test(status) && !["501", "503"].includes(status))).toEqual(
+    [],
+  );
+  expect(Object.values(seen.by_status).reduce((sum, times) => sum + times, 0)).toBe(count);
+  expect(agent.isRunning()).toBe(true);
+
+  const after = await pollsOf(url ?? "");
+  expect(after.answered).toBeGreaterThan(before.answered);
+  expect(after.failed).toBe(before.failed);
+  const helped = await ask(`${url ?? ""}/api/help`, { method: "POST", key: session, body: { subject: "s" } });
+  expect(helped.status).toBe(201);
+  const told = [
+    ...["/status", "/log", "/support.json", "/metrics", "/api/booths", `/api/booths_provisioning/${SERIAL}`].map(
+      (path) => ask(`${url ?? ""}${path}`).then(({ text }) => text),
+    ),
+  ];
+  const texts = [...(await Promise.all(told)), agent.out(), agent.err(), ...reportsIn(join(site.dataDir, "help"))];
+  expect(texts.every((text) => text !== "" || text === agent.err())).toBe(true);
+  expect(planted.filter((secret) => texts.some((text) => text.includes(secret)))).toEqual([]);
+  const row = { row: 45, fault: `${count.toString()} hostile requests to the local server` };
+  recordFault({ ...row, injected: count, lost: 0, doubled: 0, wrong: 0, passed: true });
+}
+
+interface Attack {
+  readonly count: number;
+  readonly session: string;
+  readonly file: string;
+  readonly planted: readonly string[];
+}
+
+async function attack(port: number, { count, session, file, planted }: Attack) {
+  const random = seededRandom(seedOf(file));
+  const by_status: Record<string, number> = {};
+  const leaks: string[] = [];
+  let left = count;
+  const worker = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      const bytes = hostileRequest(random, session);
+      const { status, head, body } = await answerTo(port, bytes);
+      by_status[status] = (by_status[status] ?? 0) + 1;
+      const leaked = planted.filter((secret) => `${head}${body}`.includes(secret));
+      if (leaked.length > 0) leaks.push(`${leaked.join(", ")} in the answer to ${bytes.subarray(0, 200).toString()}`);
+    }
+  };
+  const unended = UNENDED.map((text) => sendRaw(port, Buffer.from(text)));
+  await Promise.all([...unended, ...Array.from({ length: AT_ONCE }, worker)]);
+  return { by_status, leaks };
+}
+
+/** Whoever is told to come again later does: what is counted is what the server makes of a request. */
+async function answerTo(port: number, bytes: Buffer): Promise<Awaited<ReturnType<typeof sendRaw>>> {
+  for (;;) {
+    const answer = await sendRaw(port, bytes);
+    if (answer.status !== 429 || !answer.body.includes("too many requests")) return answer;
+  }
+}
+
+function credentialIn(dataDir: string): string {
+  const db = new Database(join(dataDir, "identity.db"), { readonly: true });
+  const row = db.prepare<[], { readonly credential: string | null }>("SELECT credential FROM gateway").get();
+  db.close();
+  if (row?.credential === null || row?.credential === undefined) throw new Error("the gateway has no credential");
+  return row.credential;
+}
+
+async function pollsOf(url: string): Promise<{ readonly answered: number; readonly failed: number }> {
+  const { text } = await ask(`${url}/metrics`);
+  const value = (outcome: string): number =>
+    Number(new RegExp(`polls_total\\{booth="booth-1",outcome="${outcome}"\\} (\\d+)`).exec(text)?.[1]);
+  return { answered: value("answered"), failed: value("failed") };
+}
+
+function reportsIn(folder: string): string[] {
+  return readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+}
