@@ -45,6 +45,8 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
       const { completion_status, hw_configuration } = answer.value;
       return { kind: "ok", value: { ...plain.value, completion_status, hw_configuration } };
     },
+    report: (key, path) =>
+      askFor(parts, { method: "GET", path, key }, (body) => (typeof body === "object" && body !== null ? body : null)),
     claim: (key, claim) => {
       const plain: PlainClaimWire = { serial_number: claim.serial };
       if (claim.is_plain) return ask({ method: "POST", path: PATH, key, body: plain });

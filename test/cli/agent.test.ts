@@ -78,6 +78,14 @@ describe("with an agent whose booth has no serial number yet", { timeout: MANY_P
     const unwanted = await command(site, "decommission");
     expect(unwanted).toMatchObject({ code: 1, out: "" });
     expect(unwanted.err).toContain("nobody to ask: run it again with --yes");
+    const today = await command(site, "reconcile", "--day", "2026-03-02");
+    expect(today).toMatchObject({ code: 1, out: "" });
+    expect(today.err).toContain("a day is YYYY-MM-DD, and over where the booth stands");
+    const compared = await command(site, "reconcile");
+    expect(compared).toMatchObject({ code: 0 });
+    const same = await command(site, "reconcile", "--json");
+    expect(JSON.parse(same.out)).toBeTypeOf("object");
+    expect(compared.out).toMatch(/^2026-03-01: \d+ figures compared, 0 differed\nthe same on both sides\n$/);
     const unasked = await command(site, "release");
     expect(unasked).toMatchObject({ code: 1, out: "" });
     expect(unasked.err).toContain("nobody to ask: run it again with --yes");

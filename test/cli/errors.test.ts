@@ -10,6 +10,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 const ASKING = [["status"], ["backlog"], ["durations"], ["history", "mode"], ["filters"], ["explain", "runtime"]];
 const DOING = [
   ["rebuild"],
+  ["reconcile"],
   ["page"],
   ["release", "--yes"],
   ["decommission", "--yes"],

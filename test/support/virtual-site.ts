@@ -21,6 +21,7 @@ import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/plc/virtual-driver.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
+import { ownReport } from "./own-report.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { STATE_VIEW } from "./state-view.ts";
 import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
@@ -157,6 +158,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         view: { ...STATE_VIEW, summaryOf: nowAndThen(options.summary_interval_ms ?? 0) },
         wireName: wireNameOf,
         makeHash: recordHash,
+        ownReport: (path, query, status) => ownReport(options.folder, { path, query, status }),
         secrets: { firstKey: () => PROVISION_KEY, wipeFirstKey: () => null },
         sealer: openSealer(options.folder),
         api: createServiceApi({
