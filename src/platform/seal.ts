@@ -10,14 +10,17 @@ const TAG_BYTES = 16;
 const MARK_CHARS = 16;
 
 /**
- * Seals secrets with a key of this machine (`machine.key` of the data folder, mode 0600, made once): AES-256-GCM, a fresh nonce
+ * Seals secrets with a key of this machine (`machine.key` of the data folder, mode 0600, made once, at its first use: an agent
+ * starts on a disk that is read-only as well): AES-256-GCM, a fresh nonce
  * each. Throws where the key can't be read, can be read by others, or isn't one.
  */
 export function openSealer(dataDir: string): Sealer {
-  const key = machineKey(dataDir);
+  const path = join(dataDir, "machine.key");
+  let known = isThere(path) ? keyAt(path) : null;
+  const machineKey = (): Buffer => (known ??= makeKey(dataDir, path));
   return {
     seal(plain) {
-      const nonce = randomBytes(NONCE_BYTES);
+      const [key, nonce] = [machineKey(), randomBytes(NONCE_BYTES)];
       const cipher = createCipheriv("aes-256-gcm", key, nonce);
       const body = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
       const mark = createHmac("sha256", key).update(plain).digest("base64url").slice(0, MARK_CHARS);
@@ -27,7 +30,7 @@ export function openSealer(dataDir: string): Sealer {
       const bytes = Buffer.from(sealed, "base64url");
       try {
         const options = { authTagLength: TAG_BYTES };
-        const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, NONCE_BYTES), options);
+        const decipher = createDecipheriv("aes-256-gcm", machineKey(), bytes.subarray(0, NONCE_BYTES), options);
         decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
         const body = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES));
         return Buffer.concat([body, decipher.final()]).toString("utf8");
@@ -39,10 +42,11 @@ export function openSealer(dataDir: string): Sealer {
   };
 }
 
-function machineKey(dataDir: string): Buffer {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const path = join(dataDir, "machine.key");
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) makeKey(path);
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function keyAt(path: string): Buffer {
   const mode = statSync(path).mode & 0o777;
   if ((mode & 0o077) !== 0) {
     throw new Error(`${path} can be read by others (mode ${mode.toString(8)}): chmod 600 ${path}`);
@@ -52,7 +56,8 @@ function machineKey(dataDir: string): Buffer {
   return key;
 }
 
-function makeKey(path: string): void {
+function makeKey(dataDir: string, path: string): Buffer {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const file = openSync(path, "wx", 0o600);
   try {
     writeSync(file, randomBytes(KEY_BYTES));
@@ -60,4 +65,5 @@ function makeKey(path: string): void {
   } finally {
     closeSync(file);
   }
+  return keyAt(path);
 }

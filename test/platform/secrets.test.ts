@@ -69,7 +69,7 @@ describe("sealed secrets", () => {
 
   it("with a key that others can read, or that is none, aren't begun with", () => {
     const folder = temporaryFolder();
-    openSealer(folder);
+    openSealer(folder).seal("secret");
     const path = join(folder, "machine.key");
     chmodSync(path, 0o640);
     expect(() => openSealer(folder)).toThrow("chmod 600");
