@@ -22,7 +22,7 @@ export async function attackBox(count: number, file: string): Promise<void> {
   await boothOnce(site, "the booth is bound", ({ provisioning }) => provisioning.state === "active");
   const { url, pin } = await openPage(site, { for_ms: 12 * 3_600_000 });
   const session = await sessionAt(url ?? "", pin);
-  const secrets = [readFileSync(join(site.folder, "api-key"), "utf8").trim(), credentialIn(site.dataDir)];
+  const secrets = [site.provisionKey, credentialIn(site.dataDir)];
   const planted = [...secrets, ...PLC_PASSWORDS, pin, pin.replace(" ", ""), session];
   const before = await pollsOf(url ?? "");
 

@@ -35,6 +35,8 @@ export interface RealSite {
   readonly configFile: string;
   /** Of the service's account. */
   readonly adminKey: string;
+  /** What the agent is given for its first claim; it wipes the file once that is done. */
+  readonly provisionKey: string;
   readonly clock: SimClock;
   readonly plc: RunningPlc;
   readonly service: RunningService;
@@ -87,6 +89,7 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
     runtimeDir,
     configFile,
     adminKey: ADMIN_KEY,
+    provisionKey: PROVISION_KEY,
     clock,
     plc,
     get service() {

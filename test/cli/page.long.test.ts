@@ -1,4 +1,7 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { parse, stringify } from "yaml";
 import type { PageState } from "../../src/core/types/page.ts";
 import { ask, runningAgent } from "../support/box-http.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";
@@ -38,4 +41,37 @@ it("page gives a PIN that opens a session, on the network for a time, and closes
     const wrong = await page("--for", odd);
     expect([wrong.code, wrong.err.includes("is no time such as 30m or 2h")]).toEqual([2, true]);
   }
+});
+
+const PRESET = "4711 0815 42";
+
+/** The site's configuration with a PIN set beforehand, in a file of that mode. */
+function presetPin(site: Awaited<ReturnType<typeof realSite>>, mode: number): void {
+  const file = join(site.folder, "page-pin");
+  writeFileSync(file, `${PRESET}\n`, { mode });
+  const config = parse(readFileSync(site.configFile, "utf8")) as object;
+  writeFileSync(site.configFile, stringify({ ...config, page: { port: 0, lan_port: 0, pin_file: file } }));
+}
+
+it("a PIN set beforehand opens the page on the network while no booth is bound, and is told nowhere", async () => {
+  const site = await realSite({ speed: 1, serial: null });
+  presetPin(site, 0o600);
+  const agent = await runningAgent(site);
+  await agent.line(/the page is open on the network at/);
+  const { out } = await runProgram(GATEWAY, ["status", "--json", "--config", site.configFile]);
+  const url = /the page is at (http:[^"]+)/.exec(agent.out())?.[1] ?? "";
+  const entered = await ask(`${url}/api/authenticate`, {
+    method: "POST",
+    body: { api_key: PRESET.replaceAll(" ", "") },
+  });
+  expect(entered.status).toBe(200);
+  expect(`${agent.out()}${agent.err()}${out}`).not.toMatch(/4711/);
+});
+
+it("a PIN that others can read opens nothing, and the log says why; the agent runs all the same", async () => {
+  const site = await realSite({ speed: 1, serial: null });
+  presetPin(site, 0o644);
+  const agent = await runningAgent(site);
+  await agent.line(/isn't opened on the network: .*page-pin can be read by others \(mode 644\)/);
+  expect(agent.out()).not.toMatch(/open on the network at/);
 });
