@@ -186,10 +186,14 @@ async function followService(
   around: { news: ReturnType<typeof createBell>; signal: AbortSignal },
 ): Promise<never> {
   let followed: unknown;
+  let drifted = "";
   for (;;) {
-    const { record } = booth.board.row;
-    if (record !== followed) booth.logParameters();
-    followed = record;
+    const { row, drift } = booth.board;
+    if (row.record !== followed) booth.logParameters();
+    followed = row.record;
+    if (drift !== drifted && drift !== "")
+      booth.tell("service_drift", `the service's record can't be read as it should: ${drift}`);
+    drifted = drift;
     await around.news.wait(around.signal);
   }
 }

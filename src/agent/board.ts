@@ -18,6 +18,8 @@ export interface BoothBoard {
   look_again: boolean;
   /** provision loop: the service's record offers a configuration of that revision, to be tried; null: none. */
   offered_revision: number | null;
+  /** provision loop: how the service's record departs from what it should be; "" it doesn't. */
+  drift: string;
   /** Settles when the configuration that was tried last has proved itself, or was given up. */
   trial_turn: Promise<unknown>;
   /** reconcile loop: how the day compared last; null: none was yet */

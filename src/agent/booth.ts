@@ -79,6 +79,8 @@ export interface Booth {
   logParameters(): void;
   /** Those that are logged now. */
   parameters(): Parameters;
+  /** Logs evidence for an incident of that name. */
+  tell(event: string, detail: string): void;
   /** Logs what a look at the clocks brought. Returns it in words; null: nothing. */
   watchClock(reading: ClockReading): string | null;
   clockWatch(): ClockWatch;
@@ -130,7 +132,8 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
   logParameters();
   tellDamagedTail(tail, intake);
   const watch = createPollWatch(setup.profile);
-  return { setup, board, intake, committer, watch, logParameters, parameters: parametersNow, ...clock };
+  const tell = (event: string, detail: string): void => tellEvent(intake, { event, detail });
+  return { setup, board, intake, committer, watch, logParameters, tell, parameters: parametersNow, ...clock };
 }
 
 async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoard> {
@@ -144,6 +147,7 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     turn: Promise.resolve(),
     look_again: false,
     offered_revision: null,
+    drift: "",
     reconciliation: null,
     trial_turn: Promise.resolve(),
     in_session: false,
@@ -212,13 +216,16 @@ function kept(before: CounterOffsets, after: CounterOffsets): CounterOffsets {
   return JSON.stringify(before) === JSON.stringify(after) ? before : after;
 }
 
+function tellEvent(intake: Intake, value: { readonly event: string; readonly detail: string }): void {
+  intake.record((when) => ({ kind: "e", ...when, tag: "", value, quality: "good" }));
+}
+
 /** Readings that were taken and are in no log: whoever looks at this time must know. */
 function tellDamagedTail(tail: Tail, intake: Intake): void {
   const damaged = tail.damaged?.() ?? 0;
   if (damaged === 0) return;
   const detail = `${damaged.toString()} entries of the tail file were damaged: polls taken before the last stop are missing`;
-  const value = { event: "tail_damaged", detail };
-  intake.record((when) => ({ kind: "e", ...when, tag: "", value, quality: "good" }));
+  tellEvent(intake, { event: "tail_damaged", detail });
 }
 
 function tellFacts(log: Logger, booth: BoothId, facts: readonly Fact[]): void {

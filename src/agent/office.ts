@@ -55,10 +55,7 @@ export function openOffice(parts: OfficeParts, { booths, find, provisioning }: M
     key: (board) => keyFor(provisioning(find(board.booth))),
     now: (board) => parts.view.now(board.state, parts.clock),
     tz: (board) => parts.view.parametersIn(board.state)?.tz ?? setupOf(board).parameters.tz,
-    tellAlgorithm: (board, detail) => {
-      const value = { event: "algorithm_difference", detail };
-      find(board.booth).intake.record((when) => ({ kind: "e", ...when, tag: "", value, quality: "good" }));
-    },
+    tellAlgorithm: (board, detail) => find(board.booth).tell("algorithm_difference", detail),
   };
   return {
     desk,

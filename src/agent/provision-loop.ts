@@ -9,7 +9,7 @@ import {
   type ProvisioningEvent,
 } from "../core/provisioning.ts";
 import type { Milliseconds } from "../core/types/units.ts";
-import { offeredRevision } from "../core/config-trial.ts";
+import { driftOf, offeredRevision } from "../core/config-trial.ts";
 import type { ServiceRecord } from "../core/types/service.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import { firstKeyOf, wipeFirstKey } from "./first-key.ts";
@@ -133,7 +133,10 @@ async function applyInTurn(parts: ProvisionParts, event: ProvisioningEvent): Pro
   const before = board.row;
   if (event.kind === "record_seen") offer(parts, event.record);
   const row = transition(before, event, { now: clock.wall(), gateway_id, random: () => random.next() });
-  if (row === before) return;
+  if (row === before) {
+    if (board.drift !== "") parts.news.ring();
+    return;
+  }
   await parts.identity.setProvisioning(board.booth, row);
   board.row = row;
   tell(parts, before, row);
@@ -142,6 +145,7 @@ async function applyInTurn(parts: ProvisionParts, event: ProvisioningEvent): Pro
 
 /** A changed configuration is tried before it counts, whichever answer brought it. */
 function offer({ board, news }: ProvisionParts, record: ServiceRecord): void {
+  board.drift = isBound(board.row) ? driftOf(board.row, record) : "";
   const offered = isBound(board.row) ? offeredRevision(board.row, record) : null;
   if (offered === null || offered === board.offered_revision) return;
   board.offered_revision = offered;

@@ -7,6 +7,7 @@ import { afterAnswer, afterFailure, CLOSED, heldOff, type Breaker } from "../cor
 import { fullJitter } from "../core/backoff.ts";
 import {
   provisioningShape,
+  unreadIn,
   type ClaimWire,
   type PlainClaimWire,
   type ReportedWire,
@@ -124,7 +125,9 @@ function recordParser(sealer: Sealer): (body: unknown) => ServiceRecord | null {
   return (body) => {
     const parsed = provisioningShape.safeParse(body);
     if (!parsed.success) return null;
-    const { old_password, new_password, ...record } = parsed.data;
+    const { old_password, new_password, ...rest } = parsed.data;
+    const unread = unreadIn(body);
+    const record = unread.length === 0 ? rest : { ...rest, unread };
     if (old_password === null && new_password === null) return record;
     return { ...record, plc_passwords: { old: seal(old_password), new: seal(new_password) } };
   };

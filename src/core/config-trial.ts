@@ -47,8 +47,30 @@ export function sifted(row: ProvisioningRow, record: ServiceRecord): ServiceReco
   if (row.refused_revision !== null && revisionOf(record) === row.refused_revision) {
     return { ...record, config: known.config, tz, working_hours };
   }
-  const place = record.tz !== null && !isKnownZone(record.tz) ? { tz, working_hours } : {};
-  return { ...record, ...place, ...(isOther(known, record) ? { config: known.config } : {}) };
+  const isUnread = (field: string): boolean => record.unread?.some((path) => path.split(".")[0] === field) ?? false;
+  const isPlaceUnsure = record.tz === null || !isKnownZone(record.tz) || isUnread("tz") || isUnread("working_hours");
+  return {
+    ...record,
+    ...(isPlaceUnsure && tz !== null ? { tz, working_hours } : {}),
+    ...(isOther(known, record) || isUnread("config") || record.config === null ? { config: known.config } : {}),
+    ...(record.mqtt === null || isUnread("mqtt") ? { mqtt: known.mqtt } : {}),
+  };
+}
+
+/**
+ * How the record of a booth that is bound here departs from the contract, or from what it had: in words; "" not at all. Without a
+ * generation it says nothing of the binding, and isn't taken.
+ */
+export function driftOf(row: ProvisioningRow, record: ServiceRecord): string {
+  const unread = record.unread ?? [];
+  const { record: known, generation } = row;
+  const gone = [
+    (generation ?? 0) > 0 && record.generation === null ? "generation" : "",
+    (known?.mqtt ?? null) !== null && record.mqtt === null && record.status === "provisioned" ? "mqtt" : "",
+    (known?.tz ?? null) !== null && record.tz === null ? "tz" : "",
+    (known?.config ?? null) !== null && record.config === null ? "config" : "",
+  ];
+  return [...new Set([...unread, ...gone])].filter((name) => name !== "").join(", ");
 }
 
 /** The revision that the record offers and that was neither tried nor refused yet; null: none. */

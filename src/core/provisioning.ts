@@ -191,6 +191,8 @@ function boundAs(
   around: Surroundings,
 ): ProvisioningRow {
   const holder = record.gateway?.id ?? null;
+  // A service that knows generations has lost this one's: what it says then is left aside.
+  if (record.generation === null && !isPlain(row)) return row;
   if (record.generation === null) return isNews(row, record) ? { ...row, record } : row;
   const isOurs = holder === around.gateway_id && record.generation === row.generation;
   if (isOurs) return isNews(row, record) ? { ...row, record } : row;

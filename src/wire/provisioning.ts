@@ -12,8 +12,11 @@ const limits = z.object({
 /** What the service's record says of a filter. */
 const filterConfig = z.object({ limits: limits.optional() });
 
-/** `GET /api/booths_provisioning/{serial_number}`: the [P] fields and those [O] ones that the gateway uses. */
-export const provisioningShape = z.object({
+/** Named of what can't be read. */
+const MAX_UNREAD = 10;
+
+/** The record as it should be: what fails here departs from the contract. */
+const contractShape = z.object({
   serial_number: text,
   completion_status: text.catch("IN PROGRESS"),
   hw_configuration: optionalText,
@@ -48,11 +51,33 @@ export const provisioningShape = z.object({
   config: z
     .object({
       revision: optionalCount,
-      filters: z.partialRecord(z.enum(FILTER_TYPES), filterConfig.nullish()).catch({}),
+      filters: z.partialRecord(z.enum(FILTER_TYPES), filterConfig.nullish()).default({}),
     })
     .nullish()
     .transform((value) => value ?? null),
 });
+/**
+ * `GET /api/booths_provisioning/{serial_number}`: the [P] fields and those [O] ones that the gateway uses. A field that can't be
+ * read counts as absent, and is named by `unreadIn`.
+ */
+export const provisioningShape = contractShape.extend({
+  status: contractShape.shape.status.catch(undefined),
+  generation: contractShape.shape.generation.catch(null),
+  working_hours: contractShape.shape.working_hours.catch([]),
+  gateway: contractShape.shape.gateway.catch(null),
+  mqtt: contractShape.shape.mqtt.catch(null),
+  config: contractShape.shape.config.catch(null),
+});
+
+/** Paths of what a record has and can't be read, as after a release of the service that nobody announced; at most a few. */
+export function unreadIn(body: unknown): readonly string[] {
+  const issues = contractShape.safeParse(body).error?.issues ?? [];
+  // No hours at all is what a facility may have; a record of a binding without the field has lost it.
+  const isBinding = typeof body === "object" && body !== null && "generation" in body;
+  const gone = isBinding && !("working_hours" in body) ? ["working_hours"] : [];
+  return [...gone, ...issues.slice(0, MAX_UNREAD).map(({ path }) => path.join("."))];
+}
+
 export type ProvisioningWire = z.infer<typeof provisioningShape>;
 
 /** The `reported` block: the seven device fields and what goes with them. */
