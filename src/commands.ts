@@ -34,6 +34,7 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   history: async () => (await import("./cli/history.ts")).historyCommand,
   filters: async () => (await import("./cli/filters.ts")).filtersCommand,
   explain: async () => (await import("./cli/explain.ts")).explainCommand,
+  reconcile: async () => (await import("./cli/reconcile.ts")).reconcileCommand,
   rebuild: async () => (await import("./cli/rebuild.ts")).rebuildCommand,
   probe: async () => (await import("./cli/probe.ts")).probeCommand(await plcTools()),
   detect: async () => (await import("./cli/detect.ts")).detectCommand(await plcTools()),

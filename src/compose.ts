@@ -8,6 +8,7 @@ import { createServiceTime } from "./agent/service-time.ts";
 import { serveSocket } from "./api/server.ts";
 import type { ReportRequest } from "./api/report-request.ts";
 import { SOCKET_NAME } from "./cli/agent-client.ts";
+import { localBooths, reportsNow } from "./api/local-booth.ts";
 import type { Io } from "./cli/command.ts";
 import { createBoothFields } from "./cloud/booth-fields.ts";
 import { createHttpClient } from "./cloud/http.ts";
@@ -24,6 +25,7 @@ import { budgetOf } from "./core/storage.ts";
 import { plcAddress } from "./core/plc-address.ts";
 import type { BoothConfig, ServiceConfig } from "./core/types/config.ts";
 import type { Profile } from "./core/types/profile.ts";
+import type { AgentStatus } from "./core/types/status.ts";
 import type { EpochMs } from "./core/types/units.ts";
 import { wireNameOf } from "./core/wire-names.ts";
 import { holeKeepers } from "./drivers/modbus/hole-keeper.ts";
@@ -38,7 +40,7 @@ import { systemdNotify } from "./platform/notify.ts";
 import { systemRandom } from "./platform/random.ts";
 import { openSealer } from "./platform/seal.ts";
 import { openSecrets, ownFile } from "./platform/secrets.ts";
-import type { Clock, Logger } from "./ports.ts";
+import type { Clock, Logger, ReportParts } from "./ports.ts";
 import { summaryOf } from "./report/summary.ts";
 import { recordHash } from "./wire/hash.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
@@ -116,6 +118,7 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
       view: STATE_VIEW,
       wireName: wireNameOf,
       makeHash: recordHash,
+      ownReport: (path, query, status) => reports.ask(ownRequest(path, query, status)).then(plainReport),
       secrets,
       sealer,
       api: createServiceApi({
@@ -152,9 +155,25 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
 function waysTo(service: ServiceConfig, parts: Omit<MqttLinkParts, "agentVersion">) {
   const ca = service.ca_file === undefined ? {} : { ca: readFileSync(service.ca_file, "utf8") };
   return {
-    http: createHttpClient({ baseUrl: service.url, ...ca }),
+    http: createHttpClient({ baseUrl: service.url, ...ca, ...proxyOf(service) }),
     mqtt: createMqttLink({ ...parts, agentVersion: VERSION, ...ca, ...clientOf(service) }),
   };
+}
+
+function ownRequest(path: string, query: ReportRequest["query"], status: AgentStatus): ReportRequest {
+  return { path, query, booths: localBooths(status), now_ms: reportsNow(status) };
+}
+
+/** A report as plain data. Throws where it isn't one. */
+async function plainReport({ status, body }: ReportParts): Promise<unknown> {
+  const parts: string[] = [];
+  for await (const part of body) parts.push(part);
+  if (status !== 200) throw new Error(`the box's own report: ${status.toString()} ${parts.join("").slice(0, 200)}`);
+  return JSON.parse(parts.join("")) as unknown;
+}
+
+function proxyOf({ proxy_url }: ServiceConfig): { readonly proxy?: string } {
+  return proxy_url === undefined ? {} : { proxy: proxy_url };
 }
 
 /** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */

@@ -237,6 +237,8 @@ export interface Identity {
 /** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
 export interface ServiceApi {
   lookUp(key: string, serial: string): Promise<ServiceAnswer<ServiceRecord>>;
+  /** GET of a report; its body as plain data. */
+  report(key: string, path: string): Promise<ServiceAnswer<unknown>>;
   /** Safe to repeat with the same claim id, after whatever. */
   claim(key: string, claim: Claim): Promise<ServiceAnswer<ServiceRecord>>;
   update(key: string, serial: string, change: BindingChange): Promise<ServiceAnswer<ServiceRecord>>;
@@ -285,6 +287,8 @@ export interface AgentControl {
   enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
   /** The key that a first claim is made with, typed on the spot: kept sealed until the gateway has its own. */
   giveKey(key: string): Promise<void>;
+  /** Compares a local day (YYYY-MM-DD; null: yesterday) with the service. Rejects for an unknown booth, or what is no finished day. */
+  reconcile(booth: BoothId, day: string | null): void;
   /** The confirm card was compared. Rejects for an unknown booth. */
   confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
   /** What waits for the service, by booth. */

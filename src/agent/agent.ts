@@ -1,22 +1,9 @@
 import type { KnownCertificate } from "../core/certificates.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { BoothCounts } from "../core/types/live.ts";
-import type { DisabledBooth } from "../core/types/status.ts";
+import type { AgentStatus, DisabledBooth } from "../core/types/status.ts";
 import type { BoothId, Milliseconds, Seq } from "../core/types/units.ts";
-import type {
-  AgentControl,
-  LinkSession,
-  Notify,
-  RecordHash,
-  Sealer,
-  Secrets,
-  ServiceApi,
-  ServiceLink,
-} from "../ports.ts";
-import { carryOut } from "./commands/carry-out.ts";
-import { configLoop } from "./commands/config-changed.ts";
-import { createDesk, type CommandDesk } from "./commands/desk.ts";
-import { createRotation, type KeyRotation } from "./commands/rotation.ts";
+import type { AgentControl, Notify, RecordHash, Sealer, Secrets, ServiceApi, ServiceLink } from "../ports.ts";
 import { backlogOf } from "./backlog.ts";
 import { createBell } from "./bell.ts";
 import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
@@ -25,6 +12,7 @@ import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
 import { giveFirstKey } from "./first-key.ts";
 import { changeFilter, undoFilter, type EntryParts } from "./filter-entries.ts";
+import { openOffice, type OfficeParts } from "./office.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
 import { pollLoops } from "./poll-loops.ts";
 import { createPulse } from "./pulse.ts";
@@ -53,6 +41,7 @@ export interface AgentParts extends Omit<BoothParts, "news" | "pulse"> {
   readonly service_time: HeardTime;
   readonly wireName: (mode: Mode) => string;
   readonly makeHash: () => RecordHash;
+  readonly ownReport: OfficeParts["ownReport"];
 }
 
 export interface Agent extends AgentControl {
@@ -83,17 +72,18 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     return applyEvent(provisioning(find(booth)), { kind: "renamed", name });
   };
   const find = (id: BoothId): Booth => boothIn(booths, id);
-  const { desk, rotation } = commandsOf({ ...parts, service, news }, () => booths.map(provisioning));
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
+  const statusNow = { ...parts, gateway_id, started_at, service, boards };
+  const status = (): AgentStatus => statusOf(statusNow);
+  const office = openOffice({ ...parts, service, news, status }, { booths, find, provisioning }, both);
   const acquiring = pollLoops({ ...parts, booths, news, pulse }, both);
   const delivering = [
     // Not waited for: a disk that refuses the row mustn't keep the polls back.
     ...booths.map((booth) => preseed(provisioning(booth), booth)),
-    syncLoop({ ...parts, service, booths: boards, rename, news, desk, rotation, turned: pulse.loop("sync") }, both),
-    desk.run(both),
+    syncLoop({ ...parts, service, booths: boards, rename, news, turned: pulse.loop("sync"), ...office }, both),
+    ...office.run(both),
     ...booths.map((booth) => provisionLoop(provisioning(booth), both)),
-    ...booths.map((booth) => configLoop(provisioning(booth), both)),
     ...booths.map((booth) =>
       reportLoop(
         {
@@ -114,11 +104,11 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   ];
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });
   parts.notify.ready();
-  const statusNow = { ...parts, gateway_id, started_at, service, boards };
   return {
     ...controlOf(parts, (id) => provisioning(find(id))),
     ...entriesOf(find, { ...parts, news, signal: both }),
-    status: () => statusOf(statusNow),
+    status,
+    reconcile: office.reconcile,
     readings: (id) => find(id).watch.readings(parts.clock.mono()),
     counts: () => booths.map(countsOf),
     backlog: () => Promise.all(booths.map(({ board }) => backlogOf(board, parts.store))),
@@ -136,18 +126,6 @@ function boothIn(booths: readonly Booth[], id: BoothId): Booth {
 function countsOf({ board, watch }: Booth): BoothCounts {
   const open_incidents = board.summary?.open_incidents ?? 0;
   return { booth: board.booth, ...watch.counts(), commits: board.commits, open_incidents };
-}
-
-/** The service's commands, and the key that it may have renewed. */
-function commandsOf(
-  parts: AgentParts & Pick<ProvisionParts, "service" | "news">,
-  booths: () => readonly ProvisionParts[],
-): { readonly desk: CommandDesk; readonly rotation: KeyRotation } {
-  const rotation = createRotation(parts, booths);
-  const session = (): LinkSession | null => desk.session();
-  const carry = carryOut({ ...parts, rotation, booths: booths(), session, backfilled: () => undefined });
-  const desk: CommandDesk = createDesk({ ...parts, carryOut: carry });
-  return { desk, rotation };
 }
 
 /** What people ask of a booth's provisioning enters as events. */

@@ -1,3 +1,4 @@
+import type { Reconciliation } from "../core/types/reconciliation.ts";
 import type { CounterOffsets } from "../core/change-filter.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { LinkStatus, RefusedRecords, StorageStatus } from "../core/types/status.ts";
@@ -19,6 +20,8 @@ export interface BoothBoard {
   offered_revision: number | null;
   /** Settles when the configuration that was tried last has proved itself, or was given up. */
   trial_turn: Promise<unknown>;
+  /** reconcile loop: how the day compared last; null: none was yet */
+  reconciliation: Reconciliation | null;
   /** sync loop: a session speaks for the booth, and acks may still come. */
   in_session: boolean;
   /** sync loop: what the service will never take */

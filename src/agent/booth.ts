@@ -144,6 +144,7 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     turn: Promise.resolve(),
     look_again: false,
     offered_revision: null,
+    reconciliation: null,
     trial_turn: Promise.resolve(),
     in_session: false,
     refused: await parts.store.refused(info.stream),

@@ -75,6 +75,7 @@ function boothStatusOf(board: BoothBoard, { view, clock, broker_url }: StatusPar
       advice: row.advice,
     },
     plc: { ...board.plc, address: board.address, shows_serial: board.shows_serial },
+    reconciliation: board.reconciliation,
     time,
     tz: (board.state === undefined ? null : view.parametersIn(board.state)?.tz) ?? "UTC",
     now: summaryNow(board, view, time),

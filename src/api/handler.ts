@@ -9,6 +9,7 @@ import { routeLook } from "./look-route.ts";
 import { isPageFile, PAGE_HEADERS, sendPageFile } from "./page-files.ts";
 import { routePage } from "./page-route.ts";
 import { routeFilters } from "./filter-routes.ts";
+import { routeReconcile } from "./reconcile-route.ts";
 import { routeRebuild } from "./rebuild-route.ts";
 import { sendReport } from "./report-route.ts";
 import { routeOf, type LocalAnswer } from "./routes.ts";
@@ -106,6 +107,7 @@ async function outcomeOf({ request, services, entrance }: Call, url: URL, method
   const { pathname: path, searchParams } = url;
   const call = { method, path, body };
   if (path.startsWith("/filters/")) return routeFilters(call, services.control);
+  if (path === "/reconcile") return routeReconcile(call, searchParams, services.control);
   if (path === "/rebuild") return routeRebuild(call, searchParams, services);
   if (path === "/booth_fields") return routeFields(call, searchParams, services);
   // Who may open the door decides who gets the PIN.

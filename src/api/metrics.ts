@@ -76,6 +76,14 @@ function boothFamilies(booths: readonly BoothStatus[]): Family[] {
       booths.map(({ booth, provisioning }) => sample({ booth, state: provisioning.state }, 1)),
     ),
     family(
+      [
+        "reconciliation_differences",
+        "gauge",
+        "Figures of the last compared day that differ from the service's; target 0.",
+      ],
+      each(({ reconciliation }) => (reconciliation?.kind === "done" ? reconciliation.remaining.length : null)),
+    ),
+    family(
       ["log_newest_seq", "gauge", "Newest record of the log."],
       each(({ log }) => log.newest_seq),
     ),

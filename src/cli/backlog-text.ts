@@ -2,9 +2,7 @@ import type { AgentStatus, BacklogStatus, LinkStatus } from "../core/types/statu
 import type { Drain } from "./backlog-drain.ts";
 import { linkText } from "./link-text.ts";
 import { PLAIN, type Style } from "./style.ts";
-import { lasting } from "./text.ts";
-
-const BAR_WIDTH = 30;
+import { barText, lasting } from "./text.ts";
 
 /** `booth-gateway backlog --json`. */
 export interface BacklogAnswer {
@@ -69,12 +67,6 @@ function detailLines({ delivery, waiting, drain, hours_to_full }: BoothBacklog, 
   const pace = `${rate(drain.acked_per_s)} records/s go, ${rate(drain.new_per_s)} come`;
   const end = drain.done_in_ms === null ? "it doesn't shrink" : `done in about ${lasting(drain.done_in_ms)}`;
   return [`  rate      ${pace}: ${end}`, ...(bar ? [`  ${barText(drain.share)}`] : []), ...full];
-}
-
-/** e.g. [######....] 60 % */
-export function barText(share: number): string {
-  const done = Math.round(Math.min(1, Math.max(0, share)) * BAR_WIDTH);
-  return `[${"#".repeat(done)}${".".repeat(BAR_WIDTH - done)}] ${Math.floor(share * 100).toString()} %`;
 }
 
 function rate(per_s: number): string {

@@ -17,6 +17,7 @@ import { examineUnit, examineVersions } from "./doctor/system.ts";
 import { examinationText } from "./doctor/text.ts";
 import type { PlcTools } from "./plc-tools.ts";
 import { print } from "./print.ts";
+import { barText } from "./text.ts";
 import { styleOf } from "./style.ts";
 
 export interface DoctorParts {
@@ -69,7 +70,7 @@ interface Around {
 }
 
 function examineBox(path: string, config: Config, { parts, io }: Around): readonly Finding[] {
-  const progress = (done: number, of: number): void => io.progress(`store: ${done.toString()} of ${of.toString()}`);
+  const progress = (done: number, of: number): void => io.progress(of === 0 ? "" : `${barText(done / of)}  store`);
   return [...examineFiles(path, config), ...examineDisk(config), examineStore(parts.files, config.data_dir, progress)];
 }
 

@@ -1,11 +1,11 @@
 import type { PageState } from "../core/types/page.ts";
 import { askAgent, socketPath } from "./agent-client.ts";
-import { CommandError, EXIT, type Run, type Values } from "./command.ts";
+import { EXIT, type Run, type Values } from "./command.ts";
+import { lengthOption } from "./length-option.ts";
 import { print } from "./print.ts";
 import { lasting } from "./text.ts";
 
-const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000 };
-const LONGEST_MS = 12 * 3_600_000;
+const LONGEST_H = 12;
 
 /** What the agent answers; the PIN where a new one was made. */
 type PageAnswer = PageState & { readonly pin?: string };
@@ -21,12 +21,8 @@ export const pageCommand: Run = async ({ values, io }) => {
 };
 
 function howLong(values: Values): { readonly lan?: true; readonly for_ms?: number } {
-  const text = values["for"];
-  if (typeof text !== "string") return {};
-  const [, count = "", unit = ""] = /^(\d{1,4})([mh])$/.exec(text) ?? [];
-  const for_ms = Number(count) * (UNITS_MS[unit] ?? 0);
-  if (for_ms > 0 && for_ms <= LONGEST_MS) return { lan: true, for_ms };
-  throw new CommandError(`--for ${text} is no time such as 30m or 2h, up to 12h`, EXIT.usage);
+  const for_ms = lengthOption(values, "for", LONGEST_H);
+  return for_ms === undefined ? {} : { lan: true, for_ms };
 }
 
 function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer): string {

@@ -4,7 +4,7 @@ import { askAgent, socketPath } from "./agent-client.ts";
 import { CommandError, EXIT, type Run } from "./command.ts";
 import { print } from "./print.ts";
 import { boothName, tableText } from "./report-options.ts";
-import { lasting } from "./text.ts";
+import { barText, lasting } from "./text.ts";
 
 /** How often progress is asked for. */
 const LOOK_EVERY_MS = 500;
@@ -19,7 +19,7 @@ export const rebuildCommand: Run = async ({ values, io }) => {
   // The agent answers its own shape.
   let progress = (await askAgent(socket, { method: "POST", path: "/rebuild", body })) as RebuildProgress;
   while (progress.kind === "running") {
-    io.progress(progressText(progress));
+    io.progress(`${barText(shareOf(progress))}  ${progressText(progress)}`);
     await delay(LOOK_EVERY_MS, undefined, { signal: io.signal });
     const path = `/rebuild?booth=${encodeURIComponent(booth)}`;
     progress = (await askAgent(socket, { method: "GET", path })) as RebuildProgress;
@@ -29,6 +29,10 @@ export const rebuildCommand: Run = async ({ values, io }) => {
   print({ values, io }, progress, doneText);
   return EXIT.ok;
 };
+
+function shareOf({ folded_seq, newest_seq }: Extract<RebuildProgress, { kind: "running" }>): number {
+  return newest_seq === 0 ? 0 : folded_seq / newest_seq;
+}
 
 export function progressText(progress: Extract<RebuildProgress, { kind: "running" }>): string {
   const { folded_seq, newest_seq, left_ms } = progress;

@@ -3,6 +3,7 @@ import { loadUsable } from "../config/usable.ts";
 import { configPath } from "./agent-client.ts";
 import { CommandError, EXIT, type Io, type Run } from "./command.ts";
 import { print } from "./print.ts";
+import { barText } from "./text.ts";
 
 type Action = "check" | "salvage" | "export" | "import" | "backup";
 const ACTIONS: readonly Action[] = ["check", "salvage", "export", "import", "backup"];
@@ -64,7 +65,7 @@ async function carryOut({ files, dataDir, file }: Work, action: Action, progress
 }
 
 function teller(io: Io): StoreProgress {
-  return (done, of) => io.progress(`${done.toString()} of ${of.toString()}`);
+  return (done, of) => io.progress(of === 0 ? "" : `${barText(done / of)}  ${done.toString()} of ${of.toString()}`);
 }
 
 function checkText({ file, bytes, sound, problems, streams }: StoreCheck): string {

@@ -46,6 +46,12 @@ export const localRebuildShape = z.strictObject({
   current: z.boolean().default(false),
 });
 
+/** `POST /reconcile` at the box. `day`: local, absent: the last finished one. */
+export const localReconcileShape = z.strictObject({
+  booth: z.string().max(60).optional(),
+  day: z.string().max(10).optional(),
+});
+
 /** `PUT /api/booths_provisioning/{serial_number}` at the box: of the service's fields those that a technician may set here. */
 export const localUpdateShape = z.strictObject({
   status: z.enum(["released", "decommissioned"]),

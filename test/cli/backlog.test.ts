@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { barText, backlogText, type BacklogAnswer } from "../../src/cli/backlog-text.ts";
+import { backlogText, type BacklogAnswer } from "../../src/cli/backlog-text.ts";
 import { drainOf, type Look } from "../../src/cli/backlog-drain.ts";
 import { linkText } from "../../src/cli/link-text.ts";
+import { barText } from "../../src/cli/text.ts";
 import { styleOf } from "../../src/cli/style.ts";
 import type { LinkStatus } from "../../src/core/types/status.ts";
 

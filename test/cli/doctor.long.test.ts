@@ -1,5 +1,6 @@
 import { chmodSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer as createHttpServer, type IncomingMessage } from "node:http";
+import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -40,7 +41,6 @@ describe("doctor", { timeout: MANY_PROCESSES_MS }, () => {
     for (const what of [
       "configuration",
       "identity.db",
-      "first key",
       "store ",
       "agent",
       "clock",
@@ -54,6 +54,7 @@ describe("doctor", { timeout: MANY_PROCESSES_MS }, () => {
 
     agent.signal("SIGTERM");
     expect(await agent.ended).toBe(0);
+    writeFileSync(join(site.folder, "api-key"), "another one");
     chmodSync(join(site.folder, "api-key"), 0o644);
     await site.plc.offline();
     await site.serviceDown();
@@ -88,6 +89,37 @@ describe("the way to a server", () => {
     const gone = await portOf(free);
     await new Promise((resolve) => free.close(resolve));
     expect(await reach({ ...target, port: gone })).toMatchObject({ kind: "failed", step: "TCP", code: "ECONNREFUSED" });
+  });
+
+  it("goes through a proxy, or is told that it lets nobody through", async () => {
+    const service = await portOf(
+      createHttpServer((_, answer) => void answer.setHeader("Date", "Mon, 02 Mar 2026 15:00:00 GMT").end("{}")),
+    );
+    const asked: string[] = [];
+    const proxy = createHttpServer();
+    proxy.on("connect", ({ url = "" }: IncomingMessage, socket: Socket) => {
+      asked.push(url);
+      if (!url.endsWith(`:${service.toString()}`)) {
+        socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
+        return;
+      }
+      const onward = connect(service, "127.0.0.1", () => {
+        socket.write("HTTP/1.1 200 OK\r\n\r\n");
+        socket.pipe(onward).pipe(socket);
+      });
+    });
+    const target = {
+      host: "127.0.0.1",
+      tls: false,
+      http: true,
+      proxy: { host: "127.0.0.1", port: await portOf(proxy) },
+    };
+    expect(await reach({ ...target, port: service })).toMatchObject({
+      kind: "reached",
+      server_time: Date.UTC(2026, 2, 2, 15),
+    });
+    expect(await reach({ ...target, port: 9 })).toMatchObject({ kind: "failed", step: "proxy" });
+    expect(asked).toEqual([`127.0.0.1:${service.toString()}`, "127.0.0.1:9"]);
   });
 
   it("fails at TLS where the server has no certificate to show", async () => {

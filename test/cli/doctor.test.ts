@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { agentFindings } from "../../src/cli/doctor/agent.ts";
 import { runtimeFinding, spaceFinding } from "../../src/cli/doctor/disk.ts";
 import { bad, examinationOf, ok, skipped, warn } from "../../src/cli/doctor/finding.ts";
-import type { Reached, Target } from "../../src/cli/doctor/reach.ts";
+import type { Reached, Step, Target } from "../../src/cli/doctor/reach.ts";
 import { serverFindings, targetOf } from "../../src/cli/doctor/service.ts";
 import { storeFinding } from "../../src/cli/doctor/store.ts";
 import { examineVersions, unitFindings } from "../../src/cli/doctor/system.ts";
@@ -117,7 +117,7 @@ describe("the way to a server", () => {
     certificate_ends: NOW + 90 * DAY,
     server_time: NOW,
   };
-  const failed = (step: "DNS" | "TCP" | "TLS" | "HTTP", code: string): Reached => ({
+  const failed = (step: Step, code: string): Reached => ({
     kind: "failed",
     step,
     code,
@@ -139,6 +139,7 @@ describe("the way to a server", () => {
     [failed("DNS", "EAI_AGAIN"), /uplink and name servers/],
     [failed("TCP", "ECONNREFUSED"), /check the port .* nothing listens at service\.example:443/],
     [failed("TCP", "ETIMEDOUT"), /let outgoing TCP to service\.example:443 through the firewall/],
+    [failed("proxy", ""), /service\.proxy_url/],
     [failed("TLS", "CERT_HAS_EXPIRED"), /clock .*; if it is right, the certificate/],
     [failed("TLS", "CERT_NOT_YET_VALID"), /clock/],
     [failed("TLS", "ERR_TLS_CERT_ALTNAME_INVALID"), /check the name/],

@@ -8,7 +8,14 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 /** Each asks the agent, or reads the configuration, first of all. */
 const ASKING = [["status"], ["backlog"], ["durations"], ["history", "mode"], ["filters"], ["explain", "runtime"]];
-const DOING = [["rebuild"], ["release", "--yes"], ["decommission", "--yes"], ["provision", "ABCD-1", "--yes"]];
+const DOING = [
+  ["rebuild"],
+  ["reconcile"],
+  ["page"],
+  ["release", "--yes"],
+  ["decommission", "--yes"],
+  ["provision", "ABCD-1", "--yes"],
+];
 const READING = [["run"], ["check"], ["plan"], ["tags"], ["record", "--out", "/nowhere/x"], ["store", "check"]];
 
 interface Told {

@@ -95,6 +95,16 @@ describe("what was typed wrongly", () => {
   });
 });
 
+describe("schemas", () => {
+  it("writes them and names the files, as text and as JSON", async () => {
+    const folder = temporaryFolder();
+    const files = ["profile", "gateway"].map((name) => join(folder, `${name}.schema.json`));
+    expect(await say(["schemas", folder])).toEqual({ code: 0, out: `${files.join("\n")}\n`, err: "" });
+    expect(JSON.parse((await say(["schemas", folder, "--json"])).out)).toEqual({ files });
+    for (const file of files) expect(JSON.parse(readFileSync(file, "utf8"))).toHaveProperty("$schema");
+  });
+});
+
 describe("what is made of the same table", () => {
   it("is the manual page in docs: npm run manual writes it anew", () => {
     expect(readFileSync(new URL("../../docs/booth-gateway.8", import.meta.url), "utf8")).toBe(manualPage(PROGRAM));

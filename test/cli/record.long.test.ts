@@ -13,6 +13,9 @@ describe("booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_
     const done = await site.gateway("record", "--config", site.configFile, "--for", "1.5s", "--out", trace);
     expect(done).toMatchObject({ code: 0, err: "" });
     expect(done.out).toMatch(/booth\.trace: \d+ answers, 0 requests without one, 0 failures of the connection\n$/);
+    const short = ["record", "--config", site.configFile, "--for", "0.5s", "--json", "--out"];
+    const told = await site.gateway(...short, join(temporaryFolder(), "short.trace"));
+    expect(JSON.parse(told.out)).toMatchObject({ answers: expect.any(Number) as number, silences: 0, failures: 0 });
     expect(site.plc.counts.writes).toBe(0);
     const text = readFileSync(trace, "utf8");
     expect(text).not.toMatch(/127\.0\.0\.1|api_key|no-key/);

@@ -7,6 +7,7 @@ import { CommandFailure, type CarryOut, type CommandCall } from "./desk.ts";
 import { digestsOf } from "./digests.ts";
 import { leaveBooth } from "./leave.ts";
 import { resend, type ResendParts } from "./resend.ts";
+import type { Backfilled } from "../reconcile.ts";
 import type { KeyRotation } from "./rotation.ts";
 
 export interface CarryOutParts extends ResendParts {
@@ -15,7 +16,7 @@ export interface CarryOutParts extends ResendParts {
   readonly booths: readonly ProvisionParts[];
   readonly rotation: KeyRotation;
   /** A backfill that answers a digest of ours was carried out. */
-  readonly backfilled: (digest: string, records: number) => void;
+  readonly backfilled: (digest: string, what: Backfilled) => void;
 }
 
 type Outcome = Readonly<Record<string, unknown>>;
@@ -49,7 +50,7 @@ function boothOf(parts: CarryOutParts, serial: Serial): ProvisionParts {
 async function backfill(parts: CarryOutParts, { order }: Of<"backfill">, signal: AbortSignal): Promise<Outcome> {
   const { board } = boothOf(parts, order.serial);
   const sent = await resend(parts, { board, stream: order.stream_id, ranges: order.ranges }, signal);
-  if (order.digest !== null) parts.backfilled(order.digest, sent.records);
+  if (order.digest !== null) parts.backfilled(order.digest, { ranges: order.ranges.length, records: sent.records });
   return { ...sent };
 }
 

@@ -11,9 +11,13 @@ interface Guarded {
   readonly forbidden: number;
   /** What puts it right. */
   readonly mode: string;
-  /** Made by the agent when it needs it. */
-  readonly mayLack?: true;
+  /** Why it may be missing. */
+  readonly mayLack?: string;
 }
+
+const MADE = "the agent makes it when it needs it";
+/** The agent deletes the file then. */
+const BOUND = "a gateway that is bound has a key of its own";
 
 const OTHERS = 0o077;
 const WRITABLE_BY_OTHERS = 0o002;
@@ -35,15 +39,15 @@ function guardedFiles(configFile: string, { data_dir, service, page, booths }: C
     path === undefined ? [] : [{ what, path, forbidden: OTHERS, mode: "600" }];
   return [
     { what: "configuration's rights", path: configFile, forbidden: WRITABLE_BY_OTHERS, mode: "o-w" },
-    { what: "data folder", path: data_dir, forbidden: 0o007, mode: "o-rwx", mayLack: true },
+    { what: "data folder", path: data_dir, forbidden: 0o007, mode: "o-rwx", mayLack: MADE },
     ...["identity.db", "identity.copy.db"].map((name) => ({
       what: name,
       path: join(data_dir, name),
       forbidden: OTHERS,
       mode: "600",
-      mayLack: true as const,
+      mayLack: MADE,
     })),
-    ...secret("first key", service.api_key_file),
+    ...secret("first key", service.api_key_file).map((file) => ({ ...file, mayLack: BOUND })),
     ...secret("client certificate's key", service.client_key_file),
     ...secret("PIN of the page", page.pin_file),
     ...booths.flatMap(({ id, opcua }) => [
@@ -56,7 +60,7 @@ function guardedFiles(configFile: string, { data_dir, service, page, booths }: C
 function examine({ what, path, forbidden, mode, mayLack }: Guarded): Finding {
   const found = modeOf(path);
   if (typeof found === "string") {
-    if (found === "ENOENT" && mayLack === true) return skipped(what, `${path} isn't there yet`);
+    if (found === "ENOENT" && mayLack !== undefined) return skipped(what, `${path} isn't there: ${mayLack}`);
     if (found === "EACCES") return skipped(what, `no right to look at ${path}: run it as root (sudo)`);
     return bad(what, `${path}: ${found}`, `put ${path} there, or correct its name in the configuration`);
   }

@@ -4,7 +4,6 @@ import { connect as connectTls, rootCertificates, type TLSSocket } from "node:tl
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { request: httpRequest } = process.getBuiltinModule("node:http");
-const { request: httpsRequest } = process.getBuiltinModule("node:https");
 
 /** Each step has this long. */
 const STEP_MS = 5_000;
@@ -17,9 +16,11 @@ export interface Target {
   readonly http: boolean;
   /** Authorities beside the public ones, PEM. */
   readonly ca?: string;
+  /** An HTTP proxy on the way. */
+  readonly proxy?: { readonly host: string; readonly port: number };
 }
 
-export type Step = "DNS" | "TCP" | "TLS" | "HTTP";
+export type Step = "DNS" | "TCP" | "proxy" | "TLS" | "HTTP";
 
 /** How far one gets towards a server; `code` is the system's or the TLS library's name of what went wrong. */
 export type Reached =
@@ -38,13 +39,16 @@ export async function reach(target: Target): Promise<Reached> {
   let step: Step = "DNS";
   const open: Socket[] = [];
   try {
-    const { address } = await within(lookup(target.host));
+    const first = target.proxy ?? target;
+    const { address } = await within(lookup(first.host));
     step = "TCP";
-    const plain = await connected(connect({ host: address, port: target.port }), "connect", open);
+    const plain = await connected(connect({ host: address, port: first.port }), "connect", open);
+    step = "proxy";
+    if (target.proxy !== undefined) await within(tunnel(plain, target));
     step = "TLS";
     const secure = target.tls ? await secured(plain, target, open) : null;
     step = "HTTP";
-    const server_time = target.http ? await askedTime(target) : null;
+    const server_time = target.http ? await within(askedTime(secure ?? plain, target)) : null;
     const ends = secure?.getPeerCertificate().valid_to;
     return {
       kind: "reached",
@@ -78,16 +82,27 @@ function connected<S extends Socket>(socket: S, event: string, open: Socket[]): 
   );
 }
 
-function askedTime({ host, port, tls, ca }: Target): Promise<number | null> {
-  const roots = ca === undefined ? {} : { ca: [...rootCertificates, ca] };
-  const ask = tls ? httpsRequest : httpRequest;
+/** Asks the proxy for the way to the target (CONNECT, RFC 9110, 9.3.6); the socket is that way then. */
+function tunnel(socket: Socket, { host, port }: Target): Promise<void> {
+  const path = `${isIP(host) === 6 ? `[${host}]` : host}:${port.toString()}`;
   return new Promise((resolve, reject) => {
-    const call = ask({ host, port, path: "/api", timeout: STEP_MS, agent: false, ...roots }, (answer) => {
+    const call = httpRequest({ createConnection: () => socket, method: "CONNECT", path, headers: { Host: path } });
+    call.on("error", reject);
+    call.on("connect", ({ statusCode = 0 }) => {
+      if (statusCode >= 200 && statusCode < 300) resolve();
+      else reject(new Error(`the proxy refuses the way to ${path} (${statusCode.toString()})`));
+    });
+    call.end();
+  });
+}
+
+function askedTime(socket: Socket, { host }: Target): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    const call = httpRequest({ createConnection: () => socket, host, path: "/api" }, (answer) => {
       answer.resume();
       const time = Date.parse(answer.headers.date ?? "");
       resolve(Number.isNaN(time) ? null : time);
     });
-    call.on("timeout", () => call.destroy(Object.assign(new Error("no answer in time"), { code: "ETIMEDOUT" })));
     call.on("error", reject);
     call.end();
   });

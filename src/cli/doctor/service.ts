@@ -68,6 +68,8 @@ function adviceFor({ step, code }: { step: string; code: string }, host: string,
       return code === "ECONNREFUSED"
         ? `check the port in the configuration: nothing listens at ${at}, or a firewall refuses it`
         : `let outgoing TCP to ${at} through the firewall, and check the box's uplink (ip route)`;
+    case "proxy":
+      return `check service.proxy_url in the configuration, and that the proxy lets this box through to ${at}`;
     case "TLS":
       return tlsAdvice(code, at);
     default:

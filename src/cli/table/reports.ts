@@ -79,6 +79,22 @@ export const REPORTS_TABLE = [
     examples: ["explain runtime --from 2026-03-02T15:00:00Z"],
   },
   {
+    name: "reconcile",
+    summary: "compare a day with the service, and send again what it lacks",
+    operands: [],
+    options: {
+      ...AGENT,
+      ...BOOTH,
+      day: { value: "DAY", text: "local day, YYYY-MM-DD (default: the last one that is over)" },
+    },
+    notes: [
+      "Each finished day is compared by the agent itself, two hours after it.",
+      "Where both sides hold the same records and still differ, nothing is changed: both values are shown.",
+    ],
+    examples: ["reconcile", "reconcile --day 2026-03-02"],
+    exits: { 0: "the same on both sides", 1: "they differ, or can't be compared" },
+  },
+  {
     name: "rebuild",
     summary: "derive all facts anew from the oldest kept record on, and say what changed",
     operands: [],

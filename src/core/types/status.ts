@@ -1,4 +1,5 @@
 import type { ProvisioningState } from "./provisioning.ts";
+import type { Reconciliation } from "./reconciliation.ts";
 import type { BoothSummary } from "./summary.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
 
@@ -78,6 +79,8 @@ export interface BoothStatus {
     /** The serial number that the PLC itself shows, whether it is the booth's or not; null: none was read. */
     readonly shows_serial: string | null;
   };
+  /** How the last compared day agrees with the service; null: none was compared yet. */
+  readonly reconciliation: Reconciliation | null;
   /** Corrected time of this status: what the booth's records go by, whatever the wall clock shows. */
   readonly time: EpochMs;
   /** Zone of the booth's local days, by its IANA name. */

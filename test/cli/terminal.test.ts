@@ -1,0 +1,82 @@
+import { spawn } from "node:child_process";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const STATUS = {
+  agent_version: "0",
+  gateway_id: "gateway",
+  at: 60_000,
+  started_at: 0,
+  boot: "boot",
+  clock: { synced: true, offset_ms: 0 },
+  service: { kind: "up", since: 0, url: "https://service.example", broker_url: null },
+  booths: [],
+  disabled: [{ booth: "booth-2", serial: null, since: 0, file: "f", line: 1, reason: "wrong", advice: "correct it" }],
+  certificates: [],
+  loss_window_ms: 10_000,
+};
+
+/** An agent that says what it is told to, and goes on delivering 25 records with each look. Returns its runtime folder. */
+async function scriptedAgent(): Promise<string> {
+  const folder = temporaryFolder();
+  let acked_seq = 0;
+  const server = createServer(({ url }, answer) => {
+    if (url === "/backlog") acked_seq = Math.min(100, acked_seq + 25);
+    const backlog = [{ booth: "booth-1", newest_seq: 100, acked_seq, oldest_at: null, hours_to_full: null }];
+    answer.end(JSON.stringify(url === "/backlog" ? backlog : STATUS));
+  });
+  await new Promise<void>((resolve) => server.listen(join(folder, "agent.sock"), resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return folder;
+}
+
+/** A command on a terminal of its own (util-linux's script); with `until` it is ended by Ctrl-C once it has said that. */
+async function onTerminal(
+  folder: string,
+  words: string,
+  { until, no_color = "" }: { readonly until?: string; readonly no_color?: string } = {},
+): Promise<string> {
+  const env = { PATH: process.env["PATH"] ?? "", RUNTIME_DIRECTORY: folder, NO_COLOR: no_color, TERM: "xterm" };
+  // In the shell's place: Ctrl-C reaches whoever runs on the terminal.
+  const command = `exec '${process.execPath}' '${GATEWAY}' ${words}`;
+  const child = spawn("script", ["-qfec", command, "/dev/null"], { env, stdio: ["pipe", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+  const ended = new Promise<number | null>((resolve) => void child.once("close", (code) => resolve(code)));
+  if (until !== undefined) {
+    await eventually(until, () => (said.includes(until) ? true : undefined));
+    child.stdin.write("\u0003");
+  }
+  expect(await ended).toBe(0);
+  return said;
+}
+
+describe("on a terminal", { timeout: MANY_PROCESSES_MS }, () => {
+  it("states have colours, unless NO_COLOR says no, or it is no terminal", async () => {
+    const folder = await scriptedAgent();
+    const coloured = await onTerminal(folder, "status");
+    expect(coloured).toContain("\u001b[32mup\u001b[0m for 1 min");
+    expect(coloured).toContain("\u001b[31mDISABLED\u001b[0m");
+    expect(await onTerminal(folder, "status", { no_color: "1" })).not.toContain("\u001b[3");
+    const env = { RUNTIME_DIRECTORY: folder, NO_COLOR: "" };
+    const piped = await runProgram(GATEWAY, ["status"], { env });
+    expect(piped).toMatchObject({ code: 0, err: "" });
+    expect(piped.out).not.toContain("\u001b");
+  });
+
+  it("a watched backlog is drawn in place, with a bar, until Ctrl-C", async () => {
+    const said = await onTerminal(await scriptedAgent(), "backlog --watch", { until: "nothing waits" });
+    expect(said).toContain("\u001b[H\u001b[J");
+    expect(said).toContain("75 records wait for the service");
+    expect(said).toContain(`[${"#".repeat(10)}${".".repeat(20)}] 33 %`);
+    expect(said).toContain("Ctrl-C ends it.");
+  });
+});

@@ -1,0 +1,120 @@
+import { expect, it } from "vitest";
+import type { Agent } from "../../src/agent/agent.ts";
+import type { Reconciliation } from "../../src/core/types/reconciliation.ts";
+import { row, rows, run } from "../../simulators/service/db.ts";
+import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
+import type { VirtualSite } from "../support/virtual-site.ts";
+
+/** Mon 2026-03-02 22:20 in Denver: one cycle, and the day is over. */
+const EVENING = Date.UTC(2026, 2, 3, 5, 20);
+const MIDNIGHT = Date.UTC(2026, 2, 3, 7);
+const DAY = "2026-03-02";
+
+type Done = Extract<Reconciliation, { kind: "done" }>;
+
+async function pastMidnight(): Promise<{ site: VirtualSite; agent: Agent }> {
+  const { site, agent } = await activeSite({ start: EVENING, scenario: "standard-cycle", for_ms: 0 });
+  await site.clock.run(MIDNIGHT + 15 * MINUTE - site.clock.wall());
+  return { site, agent };
+}
+
+async function reconciled(site: VirtualSite, agent: Agent): Promise<Done> {
+  agent.reconcile("booth-1", null);
+  const now = (): Reconciliation | null => boothOf(agent).reconciliation;
+  await site.clock.runUntil(() => now()?.kind !== "running", 60 * MINUTE);
+  const done = now();
+  if (done?.kind !== "done") throw new Error(JSON.stringify(done));
+  return done;
+}
+
+const seqsAt = (site: VirtualSite, from: number, to: number): number[] =>
+  rows<{ seq: number }>(
+    site.service.db,
+    `SELECT seq FROM records WHERE time >= ${from} AND time < ${to} ORDER BY seq`,
+  ).map(({ seq }) => seq);
+
+it("a record deleted at the service, one changed, an hour missing: found, healed by these hours alone, and the day agrees", async () => {
+  const { site, agent } = await pastMidnight();
+  expect(await reconciled(site, agent)).toMatchObject({ day: DAY, differed: 0, hours: 0, resent: 0, remaining: [] });
+
+  const { db } = site.service;
+  const before = seqsAt(site, 0, Number.MAX_SAFE_INTEGER);
+  const hour = MIDNIGHT - 60 * MINUTE;
+  const modes = rows<{ seq: number }>(
+    db,
+    "SELECT r.seq FROM records r JOIN names n ON n.id = r.tag WHERE r.kind = 'r' AND n.name = 'mode' ORDER BY r.seq",
+  );
+  const [deleted, changed] = [modes[1]?.seq ?? 0, modes[2]?.seq ?? 0];
+  run(db, "DELETE FROM records WHERE seq = ?", deleted);
+  run(db, "UPDATE records SET value = '9' WHERE seq = ?", changed);
+  const gone = run(db, "DELETE FROM records WHERE time >= ? AND time < ?", hour, MIDNIGHT);
+  run(db, "UPDATE streams SET version = version + 1");
+  expect(gone).toBeGreaterThan(10);
+  const came = site.service.came.length;
+
+  const healed = await reconciled(site, agent);
+  expect(healed.differed).toBeGreaterThan(0);
+  expect(healed).toMatchObject({ hours: 2, remaining: [], algorithm: false });
+  expect(seqsAt(site, 0, Number.MAX_SAFE_INTEGER).slice(0, before.length)).toEqual(before);
+  expect(row(db, "SELECT value FROM records WHERE seq = ?", changed)).not.toEqual({ value: "9" });
+  expect(rows(db, "SELECT seq FROM replaced_records")).toEqual([{ seq: changed }]);
+  expect(rows(db, "SELECT * FROM backfills")).toEqual([]);
+  // Nothing was sent again but the hours that differed.
+  const again = (site.service.came.slice(came) as { s0: number; k: unknown[] }[])
+    .flatMap(({ s0, k }) => k.map((_, index) => s0 + index))
+    .filter((seq) => seq <= (before.at(-1) ?? 0));
+  const hours = [...seqsAt(site, hour - 60 * MINUTE, hour), ...seqsAt(site, hour, MIDNIGHT)];
+  expect(again).toHaveLength(healed.resent);
+  expect(again.toSorted((a, b) => a - b)).toEqual(
+    hours.filter((seq) => seq >= (again.toSorted((a, b) => a - b)[0] ?? 0)),
+  );
+  process.stdout.write(
+    `reconcile: ${healed.differed.toString()} of ${healed.compared.toString()} figures differed; 1 record deleted, 1 changed, ${gone.toString()} of an hour gone; ${healed.resent.toString()} of ${before.length.toString()} records sent again\n`,
+  );
+  expect(await reconciled(site, agent)).toMatchObject({ differed: 0, resent: 0 });
+});
+
+it("the same records and other figures: told with both values, an incident, nothing sent; each night by itself, once", async () => {
+  const { site, agent } = await pastMidnight();
+  const { http } = site.service;
+  const send = http.send.bind(http);
+  let asked = 0;
+  const lying: typeof send = async (request) => {
+    const answer = await send(request);
+    if (!request.path.includes("utilization_stats")) return answer;
+    asked += 1;
+    const body = JSON.parse(answer.text) as { cycle_count: number };
+    return { ...answer, text: JSON.stringify({ ...body, cycle_count: body.cycle_count + 7 }) };
+  };
+  Object.assign(http, { send: lying });
+  const done = await reconciled(site, agent);
+  const [cycles, ...more] = done.remaining;
+  expect(more).toEqual([]);
+  expect(cycles?.figure).toBe("utilization_stats.cycle_count");
+  expect(Number(cycles?.service)).toBe(Number(cycles?.gateway) + 7);
+  expect(done).toMatchObject({ algorithm: true, hours: 0, resent: 0 });
+  await site.clock.run(5 * MINUTE);
+  const incidents = rows<{ value: string }>(site.service.db, "SELECT value FROM records WHERE kind = 'i'");
+  expect(incidents.filter(({ value }) => value.includes("algorithm_difference"))).toHaveLength(1);
+
+  Object.assign(http, { send });
+  asked = 0;
+  await site.stop();
+  const next = await site.start();
+  // What was compared stands after a restart, and that day isn't asked for again.
+  expect(boothOf(next).reconciliation).toMatchObject({ kind: "done", day: DAY, algorithm: true });
+  expect(asked).toBe(0);
+});
+
+it("no service within reach: said, tried again, and done once there is one; a day that isn't over is refused", async () => {
+  const { site, agent } = await pastMidnight();
+  expect(() => agent.reconcile("booth-1", "2026-03-03")).toThrow("a day is YYYY-MM-DD");
+  expect(() => agent.reconcile("booth-1", "yesterday")).toThrow("a day is YYYY-MM-DD");
+  site.service.way.down = true;
+  await site.clock.run(2 * MINUTE);
+  agent.reconcile("booth-1", DAY);
+  await site.clock.runUntil(() => boothOf(agent).reconciliation?.kind === "failed", 60 * MINUTE);
+  site.service.way.down = false;
+  await site.clock.runUntil(() => boothOf(agent).reconciliation?.kind === "done", 4 * 60 * MINUTE);
+  expect(boothOf(agent).reconciliation).toMatchObject({ day: DAY, remaining: [] });
+});
