@@ -39,7 +39,7 @@ export function configFrom(input: GatewayInput, file: string): Config {
     ...rest,
     data_dir: absolute(input.data_dir),
     runtime_dir: absolute(input.runtime_dir),
-    profile_dirs: profile_dirs?.map(absolute) ?? [SHIPPED_PROFILES],
+    profile_dirs: [...new Set([...(profile_dirs ?? ["profiles"]).map(absolute), SHIPPED_PROFILES])],
     page: { ...ports, ...(pin_file === undefined ? {} : { pin_file: absolute(pin_file) }) },
     ...(clock_file === undefined ? {} : { clock_file: absolute(clock_file) }),
     service: {

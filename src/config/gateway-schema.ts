@@ -159,7 +159,7 @@ export const gatewaySchema = z.strictObject({
     .min(1)
     .max(16)
     .exactOptional()
-    .describe("Folders of profiles. Default: the shipped ones."),
+    .describe("Folders of profiles of your own; the shipped ones come last. Default: profiles, beside this file."),
   log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
   commit_interval_ms: z
     .int()

@@ -218,7 +218,7 @@ it.each([
   const before = await site.untilBooth(box, "bound", ({ provisioning }) => provisioning.state === "active");
   const settings = kept();
   await service.stop();
-  const backlog = await site.untilBooth(box, "a backlog", ({ log }) => log.newest_seq - log.acked_seq >= 20);
+  const backlog = await site.untilBooth(box, "a backlog", ({ log }) => log.newest_seq - log.acked_seq >= 8);
   box.sh(dpkg(version === NEW ? files.new : files.old));
   service.stop = site.startService(box, service.data);
   const after = await site.untilBooth(
