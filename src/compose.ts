@@ -155,7 +155,7 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
 function waysTo(service: ServiceConfig, parts: Omit<MqttLinkParts, "agentVersion">) {
   const ca = service.ca_file === undefined ? {} : { ca: readFileSync(service.ca_file, "utf8") };
   return {
-    http: createHttpClient({ baseUrl: service.url, ...ca }),
+    http: createHttpClient({ baseUrl: service.url, ...ca, ...proxyOf(service) }),
     mqtt: createMqttLink({ ...parts, agentVersion: VERSION, ...ca, ...clientOf(service) }),
   };
 }
@@ -170,6 +170,10 @@ async function plainReport({ status, body }: ReportParts): Promise<unknown> {
   for await (const part of body) parts.push(part);
   if (status !== 200) throw new Error(`the box's own report: ${status.toString()} ${parts.join("").slice(0, 200)}`);
   return JSON.parse(parts.join("")) as unknown;
+}
+
+function proxyOf({ proxy_url }: ServiceConfig): { readonly proxy?: string } {
+  return proxy_url === undefined ? {} : { proxy: proxy_url };
 }
 
 /** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */

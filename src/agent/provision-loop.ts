@@ -23,6 +23,8 @@ const CREDENTIAL_BYTES = 32;
 const VERIFY_EVERY_MS = 5_000;
 /** The service's record is read again at the start, then this often. */
 const REFRESH_EVERY_MS = 21_600_000;
+/** A key that the service refuses may have been given its right meanwhile. */
+const DENIED_EVERY_MS = 900_000;
 /** Where the link is down the record may tell why: the broker has another address now. */
 const REFRESH_WHEN_DOWN_MS = 30_000;
 
@@ -50,7 +52,7 @@ export function newCredential(random: Random): string {
 export async function provisionLoop(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
   // What the last process knew may be old; a booth that isn't bound yet gets its record by the steps themselves.
   const refreshed = isBound(parts.board.row) ? Number.NEGATIVE_INFINITY : parts.clock.mono();
-  const since: Since = { refreshed, verifying: null };
+  const since: Since = { refreshed, verifying: null, denied: false };
   while (!isOver(signal)) {
     try {
       if (refreshIsDue(parts, since)) await refresh(parts, since);
@@ -92,11 +94,13 @@ interface Since {
   refreshed: number;
   /** Since when this process has been verifying; null: it isn't. */
   verifying: number | null;
+  /** The last reading of the record was refused. */
+  denied: boolean;
 }
 
 function refreshIsDue({ board, clock, service }: ProvisionParts, since: Since): boolean {
   const every = service.link.kind === "down" ? REFRESH_WHEN_DOWN_MS : REFRESH_EVERY_MS;
-  return isBound(board.row) && (board.look_again || clock.mono() - since.refreshed >= every);
+  return isBound(board.row) && ((board.look_again && !since.denied) || clock.mono() - since.refreshed >= every);
 }
 
 async function refresh(parts: ProvisionParts, since: Since): Promise<void> {
@@ -104,6 +108,13 @@ async function refresh(parts: ProvisionParts, since: Since): Promise<void> {
   since.refreshed = parts.clock.mono();
   board.look_again = false;
   const answer = await parts.api.lookUp(await keyFor(parts), board.row.serial ?? "");
+  if (answer.kind === "denied") {
+    // A key that is refused is tried again now and then, and not at each turn.
+    since.refreshed += Math.round(DENIED_EVERY_MS * (0.5 + parts.random.next()));
+    since.denied = true;
+    return;
+  }
+  since.denied = false;
   if (answer.kind !== "ok") return;
   await applyEvent(parts, { kind: "record_seen", record: answer.value, newest_seq: board.info.newest_seq });
 }

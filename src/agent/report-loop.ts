@@ -12,6 +12,8 @@ import type { StateView } from "./booth.ts";
 const AT_LEAST_EVERY_MS = 21_600_000;
 /** Changes that follow each other closely go in one request. */
 const AT_MOST_EVERY_MS = 10_000;
+/** 401 and 403 hold reports up, and nothing else. */
+const PAUSE_MS = 900_000;
 const RETRY = { base_ms: 10_000, cap_ms: 300_000 };
 
 export interface ReportParts {
@@ -45,19 +47,20 @@ export async function reportLoop(parts: ReportParts, signal: AbortSignal): Promi
       await parts.news.wait(signal, AT_LEAST_EVERY_MS);
       continue;
     }
-    if (await put(parts, reported)) {
-      said = content;
-      saidAt = parts.clock.mono();
-      failures = 0;
-    } else {
-      failures += 1;
-    }
+    const outcome = await put(parts, reported);
+    failures = outcome === "later" ? failures + 1 : 0;
+    // What the service will never take isn't offered again: what changes is.
+    if (outcome === "said" || outcome === "never") [said, saidAt] = [content, parts.clock.mono()];
     const more = failures === 0 ? 0 : fullJitter(failures, RETRY, () => parts.random.next());
-    await parts.clock.sleep(AT_MOST_EVERY_MS + more, signal);
+    const paused = outcome === "paused" ? Math.round(PAUSE_MS * (0.5 + parts.random.next())) : 0;
+    await parts.clock.sleep(AT_MOST_EVERY_MS + more + paused, signal);
   }
 }
 
-async function put(parts: ReportParts, reported: Reported): Promise<boolean> {
+/** What came of a report. paused: the key isn't allowed it; never: the service will not take this one. */
+type Outcome = "said" | "later" | "paused" | "never";
+
+async function put(parts: ReportParts, reported: Reported): Promise<Outcome> {
   const { row } = parts.board;
   const { gateway_id, credential } = await parts.identity.gateway();
   const change = { gateway_id, generation: row.generation ?? 0, complete: false, reported };
@@ -68,7 +71,7 @@ async function put(parts: ReportParts, reported: Reported): Promise<boolean> {
       `${parts.board.booth}: reported ${reportText(reported)}`,
     );
     await parts.recordSeen(answer.value);
-    return true;
+    return "said";
   }
   if (answer.kind === "conflict") parts.board.look_again = true;
   if (answer.kind !== "keep")
@@ -76,7 +79,11 @@ async function put(parts: ReportParts, reported: Reported): Promise<boolean> {
       { event: "report_refused", kind: answer.kind },
       `the service refused the report of ${parts.board.booth}`,
     );
-  return false;
+  if (answer.kind === "denied") return "paused";
+  if (answer.kind !== "reject") return "later";
+  const refused = { at: parts.clock.wall(), reason: answer.reason, reported };
+  await parts.identity.keep(`refused report ${parts.board.booth}`, refused);
+  return "never";
 }
 
 function reportedNow(parts: ReportParts): Reported {

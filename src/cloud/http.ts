@@ -1,5 +1,8 @@
-import type { IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
+import type { Agent } from "node:https";
+import type { Socket } from "node:net";
 import { withPublicRoots } from "./tls.ts";
+import { tunnelAgent } from "./tunnel.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { Agent: HttpAgent, request: httpRequest } = process.getBuiltinModule("node:http");
@@ -7,6 +10,8 @@ const { Agent: HttpsAgent, request: httpsRequest } = process.getBuiltinModule("n
 
 /** The whole exchange must be done within this. */
 const TOTAL_TIMEOUT_MS = 30_000;
+/** The connection, TLS included, must stand within this. */
+const CONNECT_TIMEOUT_MS = 10_000;
 /** More of an answer is never read: records are a few KiB. */
 const MAX_ANSWER_BYTES = 1_048_576;
 /** Of an error's body only this much. */
@@ -26,6 +31,18 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
+export interface HttpClientOptions {
+  readonly baseUrl: string;
+  /** A site's own authority, PEM, beside the public ones. */
+  readonly ca?: string;
+  /** http://HOST:PORT of a proxy on the way to an https:// service. */
+  readonly proxy?: string;
+  /** Default 10 s. */
+  readonly connect_timeout_ms?: number;
+  /** Default 30 s. */
+  readonly total_timeout_ms?: number;
+}
+
 export interface HttpClient {
   /** One try. Rejects with an Error on network trouble, time-out, or an answer over its limit. */
   send(request: HttpRequest): Promise<HttpAnswer>;
@@ -33,17 +50,11 @@ export interface HttpClient {
 }
 
 /** node:http with keep-alive: global fetch would cost 70 MB of memory. TLS is always verified. */
-export function createHttpClient(options: { readonly baseUrl: string; readonly ca?: string }): HttpClient {
+export function createHttpClient(options: HttpClientOptions): HttpClient {
   const base = new URL(options.baseUrl);
   const secure = base.protocol === "https:";
-  const agent = secure
-    ? new HttpsAgent({
-        keepAlive: true,
-        maxSockets: 2,
-        minVersion: "TLSv1.2",
-        ...(options.ca === undefined ? {} : { ca: withPublicRoots(options.ca) }),
-      })
-    : new HttpAgent({ keepAlive: true, maxSockets: 2 });
+  const { connect_timeout_ms = CONNECT_TIMEOUT_MS, total_timeout_ms = TOTAL_TIMEOUT_MS } = options;
+  const agent = secure ? secureAgent(options) : new HttpAgent({ keepAlive: true, maxSockets: 2 });
   const open = secure ? httpsRequest : httpRequest;
   return {
     send: (request) =>
@@ -52,15 +63,41 @@ export function createHttpClient(options: { readonly baseUrl: string; readonly c
         const call = open(new URL(request.path, base), {
           method: request.method,
           agent,
-          signal: AbortSignal.timeout(TOTAL_TIMEOUT_MS),
+          signal: AbortSignal.timeout(total_timeout_ms),
           headers: headersOf(request, body),
         });
         call.on("error", reject);
+        call.on("socket", (socket) => connectWithin(call, socket, { secure, connect_timeout_ms }));
         call.on("response", (answer) => void readAnswer(answer).then(resolve, reject));
         call.end(body);
       }),
     close: () => agent.destroy(),
   };
+}
+
+function secureAgent({ ca, proxy }: HttpClientOptions): Agent {
+  const options = {
+    keepAlive: true,
+    maxSockets: 2,
+    minVersion: "TLSv1.2" as const,
+    ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
+  };
+  return proxy === undefined ? new HttpsAgent(options) : tunnelAgent(new URL(proxy), options);
+}
+
+/** A host that swallows packets must not hold a request for the whole of its time. */
+function connectWithin(
+  call: ClientRequest,
+  socket: Socket,
+  { secure, connect_timeout_ms }: { readonly secure: boolean; readonly connect_timeout_ms: number },
+): void {
+  if (!socket.connecting) return;
+  const timer = setTimeout(
+    () => call.destroy(new Error(`no connection within ${(connect_timeout_ms / 1000).toString()} s`)),
+    connect_timeout_ms,
+  );
+  socket.once(secure ? "secureConnect" : "connect", () => clearTimeout(timer));
+  socket.once("close", () => clearTimeout(timer));
 }
 
 function headersOf(request: HttpRequest, body: string | undefined): Record<string, string | number> {

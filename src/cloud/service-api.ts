@@ -3,6 +3,7 @@ import pRetry from "p-retry";
 import type { Reported, SealedSecret, ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
 import type { Clock, Random, Sealer, ServiceApi, ServiceTime } from "../ports.ts";
 import { PLAIN_GENERATION } from "../core/provisioning-answers.ts";
+import { afterAnswer, afterFailure, CLOSED, heldOff, type Breaker } from "../core/breaker.ts";
 import { fullJitter } from "../core/backoff.ts";
 import {
   provisioningShape,
@@ -14,7 +15,7 @@ import {
 import { answerTime, isoTime } from "../wire/time.ts";
 import { answerOf, dateOf } from "./answer.ts";
 import { findPlain } from "./plain-level.ts";
-import type { HttpClient, HttpRequest } from "./http.ts";
+import type { HttpAnswer, HttpClient, HttpRequest } from "./http.ts";
 
 const PATH = "/api/booths_provisioning";
 /** Short trouble is ridden out here; longer trouble is the provisioning loop's, which waits with what it knows. */
@@ -34,20 +35,24 @@ export interface ServiceApiParts {
 /** The provisioning endpoints over HTTP. */
 export function createServiceApi(parts: ServiceApiParts): ServiceApi {
   const parseRecord = recordParser(parts.sealer);
-  const ask = (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => askFor(parts, request, parseRecord);
+  const tags = new Map<string, string>();
+  const line: Line = { ...parts, breaker: CLOSED, tags };
+  const ask = (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => askFor(line, request, parseRecord);
   return {
     async lookUp(key, serial) {
       const answer = await ask({ method: "GET", path: `${PATH}/${encodeURIComponent(serial)}`, key });
       const isFull = answer.kind === "ok" && answer.value.generation !== null;
       if (isFull || (answer.kind !== "ok" && answer.kind !== "not_found")) return answer;
-      const plain = await findPlain((path, parse) => askFor(parts, { method: "GET", path, key }, parse), serial);
+      const plain = await findPlain((path, parse) => askFor(line, { method: "GET", path, key }, parse), serial);
       if (answer.kind !== "ok" || plain.kind !== "ok") return plain;
       const { completion_status, hw_configuration } = answer.value;
       return { kind: "ok", value: { ...plain.value, completion_status, hw_configuration } };
     },
     report: (key, path) =>
-      askFor(parts, { method: "GET", path, key }, (body) => (typeof body === "object" && body !== null ? body : null)),
+      askFor(line, { method: "GET", path, key }, (body) => (typeof body === "object" && body !== null ? body : null)),
     claim: (key, claim) => {
+      // What was read of the record is of the binding before.
+      tags.delete(`${PATH}/${encodeURIComponent(claim.serial)}`);
       const plain: PlainClaimWire = { serial_number: claim.serial };
       if (claim.is_plain) return ask({ method: "POST", path: PATH, key, body: plain });
       const body: ClaimWire = {
@@ -65,7 +70,7 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
       };
       return ask({ method: "POST", path: PATH, key, body, headers: { "Idempotency-Key": claim.claim_id } });
     },
-    update: (key, serial, change) => {
+    update: async (key, serial, change) => {
       const body: UpdateWire = {
         ...(change.generation === PLAIN_GENERATION
           ? {}
@@ -75,7 +80,17 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
         ...(change.leaving === undefined ? {} : { status: change.leaving.to, reason: change.leaving.reason }),
         ...(change.reported === undefined ? {} : { reported: reportedOf(change.reported) }),
       };
-      return ask({ method: "PUT", path: `${PATH}/${encodeURIComponent(serial)}`, key, body });
+      const path = `${PATH}/${encodeURIComponent(serial)}`;
+      for (let tries = 1; ; tries += 1) {
+        const tag = tags.get(path);
+        const headers = tag === undefined ? {} : { "If-Match": tag };
+        const answer = await ask({ method: "PUT", path, key, body, headers });
+        if (answer.kind !== "conflict" || tag === undefined || tries === MATCH_TRIES) return answer;
+        // Something of the record changed since it was read: that is ours to overwrite as long as the binding is ours.
+        const now = await ask({ method: "GET", path, key });
+        const isOurs = now.kind === "ok" && now.value.gateway?.id === change.gateway_id;
+        if (!isOurs || now.value.generation !== change.generation) return answer;
+      }
     },
   };
 }
@@ -115,6 +130,33 @@ function recordParser(sealer: Sealer): (body: unknown) => ServiceRecord | null {
   };
 }
 
+/** The way to the one host, with what is known of it. */
+interface Line extends ServiceApiParts {
+  breaker: Breaker;
+  /** Validators of records as last read, by path; only what was read may be overwritten. */
+  readonly tags: Map<string, string>;
+}
+
+const HELD_OFF = "the service failed several times in a row, and is left alone for a while";
+/** Tries of a write whose record changes meanwhile. */
+const MATCH_TRIES = 3;
+/** A record's validators are as many as there are booths. */
+const MAX_TAGS = 64;
+
+function noteAnswer(line: Line, { method, path }: HttpRequest, { status, headers }: HttpAnswer): void {
+  line.breaker = isDown(status)
+    ? afterFailure(line.breaker, line.clock.mono(), () => line.random.next())
+    : afterAnswer(line.breaker);
+  const tag = headers["etag"];
+  if (status < 300 && method !== "POST" && typeof tag === "string") {
+    if (line.tags.size < MAX_TAGS || line.tags.has(path)) line.tags.set(path, tag);
+  }
+}
+
+function isDown(status: number): boolean {
+  return status === 500 || status === 502 || status === 503 || status === 504;
+}
+
 type Later = Extract<ServiceAnswer<never>, { kind: "keep" }>;
 
 /** Tells p-retry to try once more, and what to answer when it has tried often enough. */
@@ -128,7 +170,7 @@ class TryAgain extends Error {
 
 type Parse<T> = (body: unknown) => T | null;
 
-async function askFor<T>(parts: ServiceApiParts, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
+async function askFor<T>(parts: Line, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
   const once = async (): Promise<ServiceAnswer<T>> => {
     const answer = await sendOnce(parts, request, parse);
     if (answer.kind === "keep" && answer.after_ms === null) throw new TryAgain(answer);
@@ -149,14 +191,18 @@ async function askFor<T>(parts: ServiceApiParts, request: HttpRequest, parse: Pa
   }
 }
 
-async function sendOnce<T>(parts: ServiceApiParts, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
+async function sendOnce<T>(parts: Line, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
+  const wait = heldOff(parts.breaker, parts.clock.mono());
+  if (wait > 0) return { kind: "keep", reason: HELD_OFF, after_ms: wait };
   try {
     const sent = parts.clock.mono();
     const answer = await parts.http.send(request);
+    noteAnswer(parts, request, answer);
     const time = dateOf(answer.headers["date"]);
     if (time !== null) parts.service_time.heard({ time, sent, received: parts.clock.mono() });
     return answerOf(answer, parse, parts.clock.wall());
   } catch (error) {
+    parts.breaker = afterFailure(parts.breaker, parts.clock.mono(), () => parts.random.next());
     return { kind: "keep", reason: `the service can't be reached: ${describe(error)}`, after_ms: null };
   }
 }

@@ -20,6 +20,9 @@ function checkService({ service }: GatewayInput, source: YamlSource): readonly P
   const problems: Problem[] = [];
   const url = urlFault(service.url, HTTP_SCHEMES);
   if (url !== null) problems.push(source.problemAt(["service", "url"], url));
+  // What goes through a proxy is TLS with the service itself.
+  const proxy = service.proxy_url === undefined ? null : urlFault(service.proxy_url, { secure: ["http:"], plain: [] });
+  if (proxy !== null) problems.push(source.problemAt(["service", "proxy_url"], proxy));
   const mqtt = service.mqtt_url === undefined ? null : urlFault(service.mqtt_url, MQTT_SCHEMES);
   if (mqtt !== null) problems.push(source.problemAt(["service", "mqtt_url"], mqtt));
   if ((service.client_certificate_file === undefined) !== (service.client_key_file === undefined)) {

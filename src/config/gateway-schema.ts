@@ -7,6 +7,8 @@ import { groupNameSchema, groupSchema, limitsSchema, modeSetsSchema, profileName
 /** A gateway is a small box: more booths than this belong on a second one. */
 const MAX_BOOTHS = 64;
 
+export const DEFAULT_DATA_DIR = "/var/lib/booth-gateway";
+
 const path = z.string().min(1).max(4096);
 const time = z
   .string()
@@ -98,6 +100,11 @@ export const boothSchema = z.strictObject({
 const serviceSchema = z.strictObject({
   url: z.string().max(2000).describe("Base of /api. https, or http for loopback addresses."),
   ca_file: path.exactOptional().describe("Extra certificate authorities, PEM."),
+  proxy_url: z
+    .string()
+    .max(2000)
+    .exactOptional()
+    .describe("http://HOST:PORT of a proxy that leads to the service's https."),
   api_key_file: path.exactOptional().describe("File of mode 0600 that holds the first key."),
   api_key_credential: z
     .string()
@@ -145,7 +152,7 @@ const pageSchema = z.strictObject({
 });
 
 export const gatewaySchema = z.strictObject({
-  data_dir: path.default("/var/lib/booth-gateway"),
+  data_dir: path.default(DEFAULT_DATA_DIR),
   runtime_dir: path.default(DEFAULT_RUNTIME_DIR),
   profile_dirs: z
     .array(path)

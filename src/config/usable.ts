@@ -52,14 +52,15 @@ export function inspectText(text: string, path: string): UsableConfig {
   const sound = withoutBooths(source, new Set(misshapen.booths.keys()));
   const input = parseWith(anyBoothsSchema, sound.source);
   const checked = byBooth(checkGateway(input, sound.source));
-  const config = configFrom(input, path);
+  const isSound = (position: number): boolean => !checked.booths.has(sound.indices[position] ?? position);
+  const indices = sound.indices.filter((_, position) => isSound(position));
+  const config = configFrom({ ...input, booths: input.booths.filter((_, position) => isSound(position)) }, path);
   const errors = new Map(
     [...misshapen.booths, ...checked.booths].map(([index, problems]) => [index, new ConfigError(path, problems)]),
   );
   const booths: ReadyBooth[] = [];
   for (const [position, booth] of config.booths.entries()) {
-    const index = sound.indices[position] ?? position;
-    if (errors.has(index)) continue;
+    const index = indices[position] ?? position;
     const profile = profileFor(booth, { source, index, dirs: config.profile_dirs });
     if (profile instanceof ConfigError) errors.set(index, profile);
     else booths.push({ config: booth, profile });

@@ -26,8 +26,8 @@ export interface DeadLetters {
 
 export function createDeadLetters(db: Database): DeadLetters {
   const add = db.prepare<[Record<string, string | number>]>(
-    `INSERT OR IGNORE INTO dead_letter (stream_id, seq, at, reason, record, declared)
-     VALUES (@stream, @seq, @at, @reason, @record, @declared)`,
+    `INSERT OR IGNORE INTO dead_letter (stream_id, seq, at, reason, record, declared, sum)
+     VALUES (@stream, @seq, @at, @reason, @record, @declared, row_sum(@stream, @seq, @at, @reason, @record, @declared))`,
   );
   const thin = db.prepare<[{ stream: string; most: number }]>(
     `DELETE FROM dead_letter WHERE stream_id = @stream AND declared = 1 AND seq <= ifnull(
@@ -42,7 +42,10 @@ export function createDeadLetters(db: Database): DeadLetters {
   const waiting = db.prepare<[string], { seq: number; reason: string }>(
     "SELECT seq, reason FROM dead_letter WHERE stream_id = ? AND declared = 0 ORDER BY seq",
   );
-  const declare = db.prepare<[string]>("UPDATE dead_letter SET declared = 1 WHERE stream_id = ? AND declared = 0");
+  const declare = db.prepare<[string]>(
+    `UPDATE dead_letter SET declared = 1, sum = row_sum(stream_id, seq, at, reason, record, 1)
+     WHERE stream_id = ? AND declared = 0`,
+  );
   return {
     add(stream, refusals, { at, recordAt }) {
       for (const { seq, reason, declare: isUntold } of refusals) {

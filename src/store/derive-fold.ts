@@ -1,5 +1,5 @@
 import { knownTime, placeBoots } from "../core/derive/clock.ts";
-import { step } from "../core/derive/fold.ts";
+import { adoptParameters, step } from "../core/derive/fold.ts";
 import { emptyState, STATE_VERSION, type DeriveState } from "../core/derive/state.ts";
 import { DERIVATION_VERSION } from "../core/derive/version.ts";
 import type { Fold } from "./fold-port.ts";
@@ -13,6 +13,7 @@ export const deriveFold: Fold = {
   place: (state, places) => placeBoots(state as DeriveState, places),
   knownTime: (state) => knownTime(state as DeriveState),
   step: (state, record) => step(state as DeriveState, record),
+  adopt: (state, parameters) => adoptParameters(state as DeriveState, parameters),
   parametersIn: (state) => (state as DeriveState).parameters,
   timeOf: (state) => (state as DeriveState).clock.now,
 };

@@ -8,7 +8,7 @@ import { foundIn, type Found } from "./salvage-rows.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
 
 /** Tables whose rows are proven by themselves; the others follow from them. */
-const TABLES = ["origin", "stream", "fork", "state", "boot", "fact", "log"] as const;
+const TABLES = ["origin", "stream", "fork", "state", "boot", "fact", "log", "dead_letter"] as const;
 const FORMAT = "booth-gateway store";
 /** Rows between two words of progress. */
 const PROGRESS_ROWS = 1_000;

@@ -21,6 +21,8 @@ export interface Fold {
   knownTime(state: FoldState): KnownTime;
   /** Takes the state over: the caller uses only the one that comes back. Facts have no seq yet: the commit gives it. */
   step(state: FoldState, record: Stored<LogRecord>): { readonly state: FoldState; readonly facts: readonly Fact[] };
+  /** Puts other parameters in force without a record. Takes the state over; facts as from `step`. */
+  adopt(state: FoldState, parameters: Parameters): { readonly state: FoldState; readonly facts: readonly Fact[] };
   /** The parameters now in force; null: none yet. */
   parametersIn(state: FoldState): Parameters | null;
   /** Corrected time of the record folded last. */

@@ -18,9 +18,8 @@ export function recordReader(
   quarantine: Quarantine,
 ): (info: StreamInfo, ask: Ask) => readonly Placed[] {
   const unpack = rememberingLast();
-  return (info, ask) => {
-    if (ask.from > info.sendable_seq) return [];
-    const { rows, isEnd } = rowsFor(sql, info, ask);
+  const gather = (info: StreamInfo, ask: Ask, reach: Reach): readonly Placed[] => {
+    const { rows, isEnd } = rowsFor(sql, { info, reach }, ask);
     const isDamaged = (): void => void quarantine.step(info, Math.max(ask.from, info.oldest_seq));
     const log = wholeOf(rows, unpack, isDamaged)
       .flat()
@@ -38,15 +37,28 @@ export function recordReader(
     const expected = (given.at(-1)?.seq ?? info.sendable_seq) - ask.from + 1;
     if (ask.from >= info.oldest_seq && given.length < expected) isDamaged();
     // Everything that could be sent may have been given up, and what stands there waits for a sync.
-    if (given.length === 0 && !isEnd && info.oldest_seq <= info.sendable_seq) {
+    if (given.length === 0 && !isEnd && reach === "pages" && info.oldest_seq <= info.sendable_seq) {
       throw new StoreDamaged(`the store is damaged: its rows are out of order at seq ${ask.from.toString()}`);
     }
     return given;
   };
+  return (info, ask) => {
+    if (ask.from > info.sendable_seq) return [];
+    const near = gather(info, ask, "rows");
+    // The rows that should do may be damaged: those behind them tell more.
+    return near.length > 0 ? near : gather(info, ask, "pages");
+  };
 }
 
+/** How far is looked: no further than the rows that should do, or whole pages of them. */
+type Reach = "rows" | "pages";
+
 /** Rows from the one that holds `from` on, until they have as many seqs as are asked for. */
-function rowsFor(sql: Statements, { stream }: StreamInfo, ask: Ask): { rows: readonly LogRow[]; isEnd: boolean } {
+function rowsFor(
+  sql: Statements,
+  { info: { stream }, reach }: { readonly info: StreamInfo; readonly reach: Reach },
+  ask: Ask,
+): { rows: readonly LogRow[]; isEnd: boolean } {
   const rows: LogRow[] = [];
   let [next, seqs] = [ask.from, 0];
   while (seqs < ask.limit && rows.length < READ_ROWS) {
@@ -54,8 +66,12 @@ function rowsFor(sql: Statements, { stream }: StreamInfo, ask: Ask): { rows: rea
     // The first page may begin with a row before `from`: what stood between was given up.
     const fresh = page.filter(({ last_seq }) => last_seq >= next);
     if (fresh.length === 0) return { rows, isEnd: page.length < PAGE_ROWS };
-    rows.push(...fresh);
-    for (const { first_seq, last_seq } of fresh) seqs += last_seq - Math.max(first_seq, next) + 1;
+    for (const row of fresh) {
+      rows.push(row);
+      seqs += row.last_seq - Math.max(row.first_seq, next) + 1;
+      // Unpacking a chunk that isn't needed yet costs more than the answer.
+      if (seqs >= ask.limit && reach === "rows") return { rows, isEnd: false };
+    }
     if (page.length < PAGE_ROWS) return { rows, isEnd: true };
     next = Math.max(next, page.at(-1)?.last_seq ?? next) + 1;
   }

@@ -113,13 +113,14 @@ function newJob(tools: RebuildTools, stream: StreamId, current: boolean): Job {
   const today = current ? tools.fold.parametersIn(fold) : null;
   if (current && today === null) throw new Error("no parameters are in force yet: leave --current out");
   const places = tools.sql.bootPlaces.all(stream).length;
-  const { seq, state } = startOf(tools, stream, info.oldest_seq);
-  if (current && seq > 0) {
-    // Parameters are records too: those in force at the kept state came before it.
-    throw new Error("the first records are gone: leave --current out, and it begins with the first kept state");
-  }
+  const base = startOf(tools, stream, info.oldest_seq);
+  const { seq } = base;
+  // Parameters are records too: those in force at a kept state came before it.
+  const { state, facts: adopted } =
+    today === null || seq === 0 ? { ...base, facts: [] } : tools.fold.adopt(base.state, today);
+  const facts = adopted.map((fact) => ({ fact, time: tools.fold.timeOf(state) }));
   const awaited = current ? [] : [...tools.bases.after(stream, seq)];
-  const begun = { started: tools.now(), records: 0, last: null, facts: [], bases: [], ahead: [], awaited };
+  const begun = { started: tools.now(), records: 0, last: null, facts, bases: [], ahead: [], awaited };
   return { stream, today, current, places, from_seq: seq + 1, seq, state, ...begun };
 }
 

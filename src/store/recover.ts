@@ -56,13 +56,13 @@ function openSound(dataDir: string): Database.Database {
   const db = openStoreFile(dataDir);
   try {
     mustLookAsMade(db);
-    for (const table of ["stream", "state", "boot", "origin", "fork", "quarantine", "due", "base"]) {
+    for (const table of ["stream", "state", "boot", "origin", "fork", "quarantine", "due", "base", "dead_letter"]) {
       const verdict = db.pragma(`quick_check('${table}')`, { simple: true });
       if (verdict !== "ok") throw new StoreDamaged(`the store is damaged: ${table}: ${String(verdict)}`);
     }
     if (db.prepare(DAMAGED_SMALL).get() !== undefined) {
       throw new StoreDamaged(
-        "the store is damaged: the place of a boot or the origin of a stream doesn't fit its checksum",
+        "the store is damaged: the place of a boot, the origin of a stream or what was set aside doesn't fit its checksum",
       );
     }
     return db;
@@ -75,6 +75,7 @@ function openSound(dataDir: string): Database.Database {
 /** Small tables whose rows nothing else would show to be wrong. */
 const DAMAGED_SMALL = `SELECT 1 FROM boot WHERE sum <> row_sum(stream_id, boot, offset_ms, uncertain)
   UNION ALL SELECT 1 FROM origin WHERE sum <> row_sum(stream_id, booth_id, created_at)
+  UNION ALL SELECT 1 FROM dead_letter WHERE sum <> row_sum(stream_id, seq, at, reason, record, declared)
   UNION ALL SELECT 1 FROM fork WHERE sum <> row_sum(stream_id, from_seq) LIMIT 1`;
 
 /** A version number alone, under tables of ours, is no newer agent's work. */

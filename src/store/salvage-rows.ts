@@ -8,7 +8,7 @@ export type Found =
   | { readonly table: "fact"; readonly row: FactRow }
   | { readonly table: "state"; readonly row: StateRow }
   | { readonly table: "stream"; readonly row: FoundStream }
-  | { readonly table: "boot" | "origin" | "fork"; readonly cells: readonly Cell[] };
+  | { readonly table: "boot" | "origin" | "fork" | "dead_letter"; readonly cells: readonly Cell[] };
 
 export interface FoundStream {
   readonly stream_id: string;
@@ -32,6 +32,7 @@ const SHAPES = {
   boot: "ttiii",
   origin: "ttii",
   fork: "tii",
+  dead_letter: "tiittii",
 } as const;
 
 /**
@@ -110,7 +111,9 @@ function streamIn(cells: readonly Cell[]): Found | undefined {
 }
 
 function smallIn(cells: readonly Cell[]): Found | undefined {
-  const table = (["boot", "origin", "fork"] as const).find((name) => fits(cells, SHAPES[name], SHAPES[name].length));
+  const table = (["boot", "origin", "fork", "dead_letter"] as const).find((name) =>
+    fits(cells, SHAPES[name], SHAPES[name].length),
+  );
   if (table === undefined || rowSum(cells.slice(0, -1)) !== cells.at(-1)) return undefined;
   return { table, cells };
 }

@@ -123,6 +123,7 @@ function gather(put: ReturnType<typeof prepare>, found: Gathered, one: Found): v
     case "boot":
     case "origin":
     case "fork":
+    case "dead_letter":
       put[one.table].run(...one.cells);
   }
 }
@@ -161,6 +162,11 @@ function prepare(db: Database) {
       `INSERT INTO fork (stream_id, from_seq, sum) VALUES (?, ?, ?)
        ON CONFLICT (stream_id) DO UPDATE SET from_seq = excluded.from_seq, sum = excluded.sum
        WHERE excluded.from_seq > from_seq`,
+    ),
+    dead_letter: db.prepare(
+      `INSERT INTO dead_letter (stream_id, seq, at, reason, record, declared, sum) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (stream_id, seq) DO UPDATE SET declared = excluded.declared, sum = excluded.sum
+       WHERE excluded.declared > declared`,
     ),
     counts: db.prepare<[], { log_rows: number; facts: number }>(
       `SELECT (SELECT count(*) FROM log) AS log_rows, (SELECT count(*) FROM fact) AS facts`,

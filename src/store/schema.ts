@@ -130,6 +130,9 @@ const STEPS: readonly string[] = [
      declared INTEGER NOT NULL,
      PRIMARY KEY (stream_id, seq)
    ) STRICT, WITHOUT ROWID;`,
+  // What was set aside is proven like everything else, so that a salvage finds it again.
+  `ALTER TABLE dead_letter ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+   UPDATE dead_letter SET sum = row_sum(stream_id, seq, at, reason, record, declared);`,
 ];
 
 /** The schema this version writes and reads. */

@@ -26,7 +26,10 @@ export function recordHash(): { add(records: readonly StreamRecord[]): void; hex
   return {
     add(records) {
       for (const { kind, tag, boot, mono, value, quality } of records) {
-        hash.update(`${canonical([kind, tag, boot, mono, value, quality])}\n`);
+        // What holds no object has no keys to sort: nearly all of a log.
+        const record = [kind, tag, boot, mono, value, quality];
+        const line = typeof value === "object" ? canonical(record) : JSON.stringify(record);
+        hash.update(`${line}\n`);
       }
     },
     hex: () => hash.digest("hex"),

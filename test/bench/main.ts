@@ -7,6 +7,7 @@ import type { Family, Figure } from "./figure.ts";
 import { agentFamily } from "./agent.ts";
 import { cliFamily } from "./cli.ts";
 import { deriveFamily } from "./derive.ts";
+import { drainFamily } from "./drain.ts";
 import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
@@ -30,6 +31,7 @@ const FAMILIES: readonly Family[] = [
   deriveFamily,
   serviceFamily,
   storeFamily,
+  drainFamily,
 ];
 const RESULTS = new URL("../results/", import.meta.url);
 

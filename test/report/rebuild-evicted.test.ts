@@ -5,6 +5,8 @@ import { bridgeMs } from "../../src/core/derive/coverage.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
 import { createWriter, type Writer } from "../../src/store/writer.ts";
+import type { DeriveState } from "../../src/core/derive/state.ts";
+import type { Parameters } from "../../src/core/types/parameters.ts";
 import { script, stay, T0 } from "../support/booth.ts";
 import { clockedEntries } from "../support/clocked.ts";
 import { PLAIN } from "../support/parameters.ts";
@@ -63,7 +65,28 @@ it("once the first records are gone a rebuild begins with the first kept state, 
   expect(done.records).toBeGreaterThan(100);
   expect(changedBy(done)).toBe(0);
   expect({ rows: factRows(folder), state: JSON.stringify(writer.state(stream)) }).toEqual(before);
-  expect(() => writer.rebuilder.start(stream, true)).toThrow(/leave --current out/);
+  writer.close();
+});
+
+it("with today's parameters it begins there too: what is kept is told anew by them, older facts stay", () => {
+  const folder = memoryFolder();
+  const { writer, stream } = lived(folder);
+  const unchanged = { rows: factRows(folder), state: JSON.stringify(writer.state(stream)) };
+  expect(changedBy(rebuild(writer, stream, true))).toBe(0);
+  expect({ rows: factRows(folder), state: JSON.stringify(writer.state(stream)) }).toEqual(unchanged);
+
+  // From today on the code for spray means prep.
+  const state = writer.state(stream) as DeriveState;
+  const today: Parameters = { ...PLAIN, modes: { ...PLAIN.modes, "3": "prep" } };
+  const { boot, mono, now } = state.clock;
+  const record = { kind: "p", boot, mono: mono + 1000, at: now, tag: "", quality: "good", value: today } as const;
+  writer.ingest(stream, [record], writer.info(stream).last_take + 1);
+  const done = rebuild(writer, stream, true);
+  expect(done.from_seq).toBeGreaterThan(1);
+  const stages = done.changes.find(({ kind }) => kind === "m");
+  expect(stages?.replaced ?? 0).toBeGreaterThan(10);
+  expect(stages?.withdrawn).toBe(0);
+  expect(changedBy(rebuild(writer, stream, true))).toBe(0);
   writer.close();
 });
 

@@ -48,11 +48,13 @@ export function commit(one: Bed, records: readonly LogRecord[]): void {
   one.writer.ingest(one.stream, records, ++one.take);
 }
 
-/** An hour's commit: a value each half minute. */
+/** An hour's commit: a value each half minute, which no pattern makes smaller than a measured one would be. */
 export function hour(one: Bed, index: number): void {
   commit(
     one,
-    Array.from({ length: 120 }, (_, i) => reading(index * HOUR + i * 30_000, `tag_${(i % 12).toString()}`, index + i)),
+    Array.from({ length: 120 }, (_, i) =>
+      reading(index * HOUR + i * 30_000, `tag_${(i % 12).toString()}`, (index * 7_919 + i * i * 104_729) % 1_009),
+    ),
   );
 }
 

@@ -16,7 +16,8 @@ export function countingFold(factEvery: number): Fold {
     copy: (state) => structuredClone(state),
     place: (state) => state,
     knownTime: (state) => state as Count,
-    parametersIn: () => null,
+    adopt: (state) => ({ state, facts: [] }),
+  parametersIn: () => null,
     timeOf: (state) => (state as Count).now,
     step(state, record) {
       const { count } = state as Count;

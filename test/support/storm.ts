@@ -25,6 +25,8 @@ import { clickBooth } from "./profiles.ts";
 import { temporaryFolder } from "./temporary.ts";
 
 const SERVICE = fileURLToPath(new URL("./storm-service.ts", import.meta.url));
+/** The service looks through all that it holds first. */
+const STARTED_WITHIN_MS = 240_000;
 const SERIAL = "ABCD-123-123";
 const KEY = "provision-key-of-the-test";
 /** A day after the first of what waits, so that nothing is too old to be kept. */
@@ -129,6 +131,7 @@ async function programsOf(wiring: Wiring): Promise<Programs> {
     data_dir: dataDir,
     runtime_dir: runtimeDir,
     clock_file: clockFile,
+    page: { port: 0 },
     service: { url, api_key_file: join(folder, "api-key"), backlog_records_per_s },
     booths: [{ ...booth, modbus: { host: "127.0.0.1", port: wiring.plcPort } }],
   };
@@ -138,7 +141,7 @@ async function programsOf(wiring: Wiring): Promise<Programs> {
     startService: async () => {
       const { url: own, password } = broker.service;
       const program = startProgram(SERVICE, [serviceDir, port.toString(), own, password, tap.url, clockFile]);
-      const line = await program.line(/^ready /);
+      const line = await program.line(/^ready /, STARTED_WITHIN_MS);
       return { program, admin: line.slice("ready ".length) };
     },
   };

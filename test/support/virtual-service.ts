@@ -131,9 +131,9 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer {
     params: match(operation, request.method, url.pathname),
   })).find(({ params }) => params !== null);
   const caller = callerOfKey(service.db, request.key, service.now());
-  const answer = (status: number, body: unknown): HttpAnswer => ({
+  const answer = (status: number, body: unknown, more: Readonly<Record<string, string>> = {}): HttpAnswer => ({
     status,
-    headers: { date: new Date(service.now()).toUTCString() },
+    headers: { date: new Date(service.now()).toUTCString(), ...more },
     text: JSON.stringify(body),
   });
   if (caller === undefined) return answer(401, { error: "who?" });
@@ -153,7 +153,7 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer {
       body,
     });
     if (said instanceof Promise) throw new Error(`${request.path} takes real time`);
-    return answer(said.status, said.body);
+    return answer(said.status, said.body, said.headers);
   } catch (error) {
     if (error instanceof HttpError) return answer(error.status, { error: error.message });
     throw error;

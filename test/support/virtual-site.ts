@@ -46,6 +46,8 @@ export interface VirtualSiteOptions {
   readonly unnamed?: boolean;
   /** Instead of the virtual service's: real sockets, for what is said on the wire. */
   readonly way?: (clock: Clock, service_time: ServiceTime) => { readonly http: HttpClient; readonly link: ServiceLink };
+  /** Where the service's records name no broker. */
+  readonly broker_url?: string;
   /** Records of the backlog a second at most. */
   readonly backlog_rate?: number;
   /** The gateway stands beside that site's one: same clock, same booth, same service; its own PLC link and disk. */
@@ -153,7 +155,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         service_url: "http://service",
         commit_interval_ms: options.commit_interval_ms ?? 10_000,
         heartbeat_interval_ms: 60_000,
-        broker_url: null,
+        broker_url: options.broker_url ?? null,
         backlog_rate: options.backlog_rate ?? null,
         view: { ...STATE_VIEW, summaryOf: nowAndThen(options.summary_interval_ms ?? 0) },
         wireName: wireNameOf,

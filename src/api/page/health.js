@@ -19,10 +19,10 @@ export function healthView(context) {
   const node = el(
     "div",
     { className: "grid two" },
-    card(t("health.incidents"), { class: "wide" }, incidents),
     card(t("health.clock"), {}, clock),
     card(t("health.store"), {}, store),
     card(t("health.versions"), { class: "wide" }, versions),
+    card(t("health.incidents"), { class: "wide" }, incidents),
     card(t("health.log"), { class: "wide" }, log),
     helpCard(said),
   );
@@ -34,7 +34,7 @@ export function healthView(context) {
     asked = performance.now();
     const { booth } = context.booth();
     const answers = await Promise.all([
-      get(`/api/validation_incidents?booth_id=${encodeURIComponent(booth)}&limit=100&sort=-first_seen_at`),
+      get(`/api/validation_incidents?booth_id=${encodeURIComponent(booth)}&limit=25&sort=-first_seen_at`),
       get("/log"),
     ]).catch(() => null);
     if (answers === null) return;
@@ -72,7 +72,7 @@ export function healthView(context) {
 /** @param {any[]} incidents @param {any} booth */
 function incidentTable(incidents, { tz, time }) {
   if (incidents.length === 0) return el("p", {}, t("health.noIncidents"));
-  return table(
+  const shown = table(
     t("health.incidents"),
     [t("health.first"), t("health.tag"), t("health.reason"), t("health.state")],
     incidents.map(({ first_seen_at, tag_name, reason, resolved_at }) => [
@@ -84,6 +84,9 @@ function incidentTable(incidents, { tz, time }) {
         : t("health.resolved", { at: whenText(timeOf(resolved_at), tz, time) }),
     ]),
   );
+  // One below the other on a phone: a reason is a sentence, which a column would make a tower.
+  shown.classList.add("stack");
+  return shown;
 }
 
 /** @param {any} status @returns {(readonly [string, string])[]} */

@@ -74,10 +74,10 @@ export function nowView(context) {
 }
 
 /** @param {any} booth */
-function sinceText({ now, time, tz }) {
+function sinceText({ now, plc, time, tz }) {
   if (now === null || now.since === null) return t("now.neverRead");
   if (now.mode === "no_data" && now.last_good_at !== null)
-    return t("now.gap", { time: lasting(time - now.last_good_at) });
+    return t(plc.kind === "down" ? "now.gap" : "now.unknown", { time: lasting(time - now.last_good_at) });
   return t("now.since", { time: lasting(time - now.since), at: whenText(now.since, tz, time) });
 }
 
@@ -115,7 +115,7 @@ function todayFigures({ now }, use) {
             : t("now.ofHours", { time: minutesText(use.working_minutes) }),
       ),
     ),
-    figure(t("now.run"), el("small", {}, now?.run_open ? t("now.running") : t("now.notRunning"))),
+    figure(t("now.run"), t(now?.run_open ? "now.running" : "now.notRunning")),
   ];
 }
 

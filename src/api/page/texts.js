@@ -36,6 +36,7 @@ const TEXTS = {
   "now.since": "for {time}, since {at}",
   "now.neverRead": "Nothing has been read from the PLC yet.",
   "now.gap": "The PLC doesn't answer now; last reading {time} ago.",
+  "now.unknown": "The mode isn't known just now; it was {time} ago.",
   "now.today": "Today",
   "now.cycles": "Cycles",
   "now.counter": "{count} by the PLC's counter",
@@ -59,8 +60,9 @@ const TEXTS = {
   "link.soon": "Trying now.",
   "backlog.title": "Waiting to be delivered",
   "backlog.none": "Everything recorded has been delivered.",
-  "backlog.going": "{count} on their way to the service.",
-  "backlog.some": "{count} waiting. Nothing is lost; they go by themselves once the service answers.",
+  "backlog.going": "On the way to the service: {count}.",
+  "backlog.some":
+    "Waiting for the service: {count}. Nothing is lost; all of it goes by itself once the service answers.",
   "backlog.full": "Room for {time} more without the service.",
   "backlog.broker": "Handed to the broker; this service confirms nothing.",
   "backlog.kept": "This service takes no readings; they stay on this box.",
@@ -260,7 +262,6 @@ const TEXTS = {
   "unit.min": "{m} min",
   "unit.s": "{s} s",
   "unit.d": "{d} d {h} h",
-  none: "none",
 };
 
 /**

@@ -1,3 +1,4 @@
+import type { Parameters } from "../types/parameters.ts";
 import type { LogRecord, Reading, Stored } from "../types/record.ts";
 import type { EpochMs } from "../types/units.ts";
 import type { Instant } from "./clock.ts";
@@ -154,6 +155,27 @@ function finishTime(fold: Fold): void {
   writeHours(fold);
   passDay(fold);
   passIncidentTime(fold, stillWrong);
+}
+
+/**
+ * Other parameters come into force at the state's instant without a record, as where a rebuild with today's begins with a
+ * state that was made with those of then. The same ones change nothing. The state given is used up.
+ */
+export function adoptParameters(state: DeriveState, parameters: Parameters): Step {
+  const { boot, mono, now } = state.clock;
+  const record = {
+    kind: "p",
+    boot,
+    mono,
+    at: now,
+    tag: "",
+    quality: "good",
+    seq: state.seq,
+    value: parameters,
+  } as const;
+  const fold: Fold = { state, record, facts: [] };
+  if (JSON.stringify(state.parameters) !== JSON.stringify(parameters)) applyParameters(fold, parameters);
+  return fold;
 }
 
 /**

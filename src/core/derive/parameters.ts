@@ -18,9 +18,11 @@ export function applyParameters(fold: Fold, parameters: Parameters): void {
   });
   if (state.bays.length > 1) state.booth ??= { open: null, settled: 0 };
   else state.booth = null;
-  // A new mode map may give the code that holds another mode.
-  for (const { tag, raw, live } of state.bays)
-    if (live && raw !== null) state.pending.push({ tag, value: raw, quality: "good" });
+  // A new mode map may give the code that holds another mode; one that was read at this very instant is the newer one.
+  for (const { tag, raw, live } of state.bays) {
+    const is_read = state.pending.some((reading) => reading.tag === tag);
+    if (live && raw !== null && !is_read) state.pending.push({ tag, value: raw, quality: "good" });
+  }
   fitFilters(fold, parameters);
   prepareChecks(fold, parameters);
 }

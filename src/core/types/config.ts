@@ -87,6 +87,8 @@ export interface ServiceConfig {
   readonly url: string;
   /** Extra certificate authorities, PEM file. */
   readonly ca_file?: string;
+  /** http://HOST:PORT of a proxy on the way to the service. */
+  readonly proxy_url?: string;
   /** First key (scope provision): a file with mode 0600, or a systemd credential of that name. */
   readonly api_key_file?: string;
   readonly api_key_credential?: string;

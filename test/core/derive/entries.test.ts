@@ -109,6 +109,16 @@ describe("what becomes of an entry", () => {
     expect(run(booth, OWN).state.filters.exhaust_filter?.current.installed_at).toBe(T0);
   });
 
+  it("one that is over a day old stays what it was", () => {
+    const booth = script(OWN);
+    stay(booth, HOUR, { mode: 1 });
+    enter(booth, "old");
+    stay(booth, 25 * HOUR);
+    undo(booth, OWN, "old");
+    stay(booth, 5000);
+    expect(told(booth)).toEqual([["old", 60, "entered", null]]);
+  });
+
   it("what the PLC says after it can't be withdrawn with it", () => {
     const booth = script(COUNTED);
     stay(booth, HOUR, { mode: 3, exhaust: 30, button: false });

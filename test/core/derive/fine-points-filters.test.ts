@@ -100,13 +100,13 @@ describe("usage", () => {
   it("goes on from before when the PLC lost its memory", () => {
     const booth = script(COUNTED);
     stay(booth, 10 * MINUTE, { mode: 3, exhaust: 60, pre: 10 });
-    stay(booth, 10 * MINUTE, { exhaust: 0, pre: 0 });
+    stay(booth, 10 * MINUTE, { exhaust: 3, pre: 2 });
     stay(booth, 10 * MINUTE, { exhaust: 7, pre: 7 });
     const { filters } = run(booth, COUNTED).state;
     const used = [filters.exhaust_filter, filters.pre_filter].map((one) =>
       one === undefined ? null : usedMinutes(one.current),
     );
-    expect(used).toEqual([67, 17]);
+    expect(used).toEqual([64, 15]);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { placesOf } from "../../../src/core/derive/placing.ts";
 import type { Parameters } from "../../../src/core/types/parameters.ts";
-import { fold, forget, put, run, script, silence, stageTexts, stay, T0, valuesOf } from "../../support/booth.ts";
+import { fold, forget, poll, put, run, script, silence, stageTexts, stay, T0, valuesOf } from "../../support/booth.ts";
 import { minutesTag, PARAMETERS, PLAIN, tag, withFilters } from "../../support/parameters.ts";
 
 /** Worked examples of readings, meters, modes and pressure: each one found a planted fault that the other tests let pass. */
@@ -59,6 +59,23 @@ describe("new parameters", () => {
     stay(booth, 10 * MINUTE);
     stay(booth, MINUTE, { mode: 0 });
     expect(stageTexts(run(booth, PLAIN).facts)).toEqual([`spray 0-${(20 * MINUTE).toString()}`]);
+  });
+
+  it("that come right after a reading of the same instant don't take it back", () => {
+    const booth = script(PLAIN);
+    stay(booth, 10 * MINUTE, { mode: 3 });
+    poll(booth, { mode: 4 });
+    put(booth, { kind: "p", value: { ...PLAIN, tz: "America/Denver" } });
+    const polled = booth.entries.length - 1;
+    booth.now += 1;
+    stay(booth, 10 * MINUTE);
+    stay(booth, MINUTE, { mode: 0 });
+    stay(booth, MINUTE, { mode: 1 });
+    // The reading's commit ends before the parameters: within one they would come first.
+    expect(stageTexts(fold(booth.entries, PLAIN, [polled, 1, 10, 1000]).facts)).toEqual([
+      `spray 0-${(10 * MINUTE).toString()}`,
+      `flash ${(10 * MINUTE).toString()}-${(20 * MINUTE + 1).toString()}`,
+    ]);
   });
 
   it("may give the code that holds another mode, from then on", () => {
@@ -171,5 +188,74 @@ describe("counters that fall", () => {
     stay(booth, 10 * MINUTE, { uptime: 5 });
     stay(booth, MINUTE, { mode: 0 });
     expect(valuesOf(run(booth, PARAMETERS).facts, "i").filter(({ check }) => check === "memory_loss")).toEqual([]);
+  });
+});
+
+describe("what a counter's reading books", () => {
+  it("cycles of the PLC's counter belong to the hour that shows them", () => {
+    const booth = script(PARAMETERS);
+    stay(booth, 30 * MINUTE, { mode: 3, cycles: 5 });
+    stay(booth, HOUR, { cycles: 7 });
+    stay(booth, 2 * HOUR, { cycles: 8 });
+    stay(booth, MINUTE, { mode: 0 });
+    expect(valuesOf(run(booth, PARAMETERS).facts, "d").map(({ cycles }) => cycles)).toEqual([2, 1, 0]);
+  });
+
+  it.each([
+    [8, 0],
+    [5, 0],
+    [400, 1],
+  ])("from 5 to %i: %i incident(s)", (cycles, count) => {
+    const booth = script(PARAMETERS);
+    stay(booth, 30 * MINUTE, { mode: 3, cycles: 5 });
+    forget(booth);
+    stay(booth, HOUR, { mode: 3, cycles });
+    stay(booth, MINUTE, { mode: 0 });
+    const found = valuesOf(run(booth, PARAMETERS).facts, "i").filter(({ check }) => check === "monotonic");
+    expect(found.filter(({ resolved_at }) => resolved_at === null)).toHaveLength(count);
+  });
+
+  it.each([
+    ["h", 1, 1.5, 90],
+    ["h", 0.1, 15, 90],
+    ["min", 1, 90, 90],
+    ["s", 1, 5400, 90],
+  ])("filter minutes in %s with factor %f: %f is %f min", (...[unit, factor, value, minutes]) => {
+    const counter = { step: 0.1, retained: true };
+    const parameters = withFilters(
+      { exhaust_filter: { limits: { minutes: 1000 } } },
+      { used: tag("filter_minutes", unit, { filter: "exhaust_filter", factor, counter }) },
+    );
+    const booth = script(parameters);
+    stay(booth, MINUTE, { mode: 1, used: value });
+    stay(booth, MINUTE, { mode: 0 });
+    expect(run(booth, parameters).state.filters.exhaust_filter?.current.plc?.value).toBeCloseTo(minutes, 9);
+  });
+});
+
+describe("rules of reports", () => {
+  it("are kept with the instant at which they changed; of one instant the last ones", () => {
+    const booth = script(PLAIN);
+    stay(booth, HOUR, { mode: 1 });
+    put(booth, { kind: "p", value: { ...PLAIN, bay_count: 2 } });
+    stay(booth, HOUR);
+    for (const tz of ["Europe/Berlin", "America/Denver"]) put(booth, { kind: "p", value: { ...PLAIN, tz } });
+    stay(booth, HOUR);
+    const rules = run(booth, PLAIN).state.rules ?? [];
+    expect(rules.map(({ from, tz }) => [(from - T0) / HOUR, tz]).slice(1)).toEqual([[2, "America/Denver"]]);
+  });
+
+  it.each([
+    [63, 64],
+    [64, 64],
+    [65, 64],
+  ])("after %i changes %i are kept", (changes, kept) => {
+    const booth = script(PLAIN);
+    stay(booth, MINUTE, { mode: 1 });
+    for (let change = 0; change < changes; change += 1) {
+      put(booth, { kind: "p", value: { ...PLAIN, tz: change % 2 === 0 ? "Europe/Berlin" : "UTC" } });
+      stay(booth, MINUTE);
+    }
+    expect(run(booth, PLAIN).state.rules).toHaveLength(kept);
   });
 });

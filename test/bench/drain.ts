@@ -1,0 +1,174 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+
+import { createBell } from "../../src/agent/bell.ts";
+import { pump } from "../../src/agent/pump.ts";
+import { createServiceTime } from "../../src/agent/service-time.ts";
+import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
+import { cutBatches } from "../../src/core/batches.ts";
+import type { Placed } from "../../src/core/types/record.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import type { LinkAccount, LinkSession, StreamInfo } from "../../src/ports.ts";
+import { inlineStore } from "../../src/store/inline.ts";
+import type { Writer } from "../../src/store/writer.ts";
+import { batchOf } from "../../src/wire/telemetry.ts";
+import { prepareService } from "../support/service-kills.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { writerIn } from "../support/store.ts";
+import { fillStore, STREAM } from "./store-filled.ts";
+import type { BenchOptions, Family, Figure } from "./figure.ts";
+
+/**
+ * A log that waited is delivered: from the store's chunks through batches, gzip and MQTT to the reference service, which is a
+ * process of its own. The CPU is this process's alone, the fold of nothing and the poll of nobody in it.
+ */
+
+const CHILD = new URL("../support/service-child.ts", import.meta.url);
+const READINGS = { quick: 60_000, full: 400_000 };
+/** What the booth of the store family changes in a day, roughly. */
+const READINGS_PER_DAY = 86_400 * 5.9;
+const GATEWAY = "gw-1";
+const READ_LIMIT = 1_000;
+const LOOK_EVERY_RECORDS = 20_000;
+
+/** As in the notes: 13 million readings in 20 s of CPU, 3.5 bytes each. */
+const TARGET_PER_CPU_S = 650_000;
+const TARGET_BYTES = 3.5;
+
+function cpuSeconds(since?: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1e6;
+}
+
+/** What can't be spared with this wire: the columns of records that are in memory already, as text, zipped. */
+function anchorPerCpuSecond(records: readonly Placed[]): number {
+  const head = { gateway_id: GATEWAY, generation: 1, stream: STREAM };
+  const before = process.cpuUsage();
+  for (const batch of cutBatches(records)) gzipSync(JSON.stringify(batchOf(head, batch, 0)));
+  return records.length / cpuSeconds(before);
+}
+
+function someRecords(writer: Writer, count: number): Placed[] {
+  const records: Placed[] = [];
+  while (records.length < count) {
+    const more = writer.read(STREAM, (records.at(-1)?.seq ?? 0) + 1, READ_LIMIT);
+    if (more.length === 0) break;
+    records.push(...more);
+  }
+  return records;
+}
+
+interface Drained {
+  readonly records: number;
+  readonly cpu_s: number;
+  readonly sent_bytes: number;
+  /** Most resident memory beyond what was in use before, MB. */
+  readonly grown_mb: number;
+}
+
+async function drain(writer: Writer, url: string): Promise<Drained> {
+  const clock = systemClock();
+  const link = createMqttLink({ clock, service_time: createServiceTime(), agentVersion: "0", log: silentLog });
+  const names = { gateway_id: GATEWAY, client_id: GATEWAY, username: GATEWAY, credential: `secret of ${GATEWAY}` };
+  const where = { topic_prefix: `bg/v1/${GATEWAY}`, url, ws_url: null, confirmed_by: "service" } as const;
+  const account: LinkAccount = { ...names, ...where };
+  const ending = new AbortController();
+  const session = await link.connect(account, ending.signal);
+  let info: StreamInfo = writer.resend(STREAM, 1);
+  const last = info.newest_seq;
+  const idle = process.memoryUsage.rss();
+  let [most, looked] = [idle, 0];
+  const acked = (now: StreamInfo): void => {
+    info = now;
+    if (now.acked_seq - looked >= LOOK_EVERY_RECORDS) {
+      looked = now.acked_seq;
+      most = Math.max(most, process.memoryUsage.rss());
+    }
+    if (now.acked_seq >= last) ending.abort(new Error("drained"));
+  };
+  const before = process.cpuUsage();
+  const bytes = sentBytes(session);
+  await pump(
+    {
+      ...{ clock, session: bytes.session, generation: 1, stream: "stream-1", backlog_rate: null, acked },
+      store: inlineStore(writer),
+      news: createBell(clock),
+      info: () => info,
+      refused: () => Promise.reject(new Error("the service refused a record")),
+      conflict: () => Promise.reject(new Error("the service holds other records")),
+    },
+    ending.signal,
+  ).catch((error: unknown) => {
+    if (!ending.signal.aborted) throw error;
+  });
+  const cpu_s = cpuSeconds(before);
+  await session.close();
+  return { records: last, cpu_s, sent_bytes: bytes.sent(), grown_mb: (most - idle) / 1e6 };
+}
+
+/** What goes over the wire in batches, by the same columns and the same compression. */
+function sentBytes(session: LinkSession): { readonly session: LinkSession; readonly sent: () => number } {
+  const sampled = { records: 0, bytes: 0, all: 0, batches: 0 };
+  const send: LinkSession["send"] = (stream, generation, records) => {
+    sampled.all += records.length;
+    sampled.batches += 1;
+    // One in twenty: weighing all of them would cost as much as sending them.
+    if (sampled.batches % 20 === 1) {
+      const wire = batchOf({ gateway_id: GATEWAY, generation, stream }, records, 0);
+      sampled.bytes += gzipSync(JSON.stringify(wire)).length;
+      sampled.records += records.length;
+    }
+    return session.send(stream, generation, records);
+  };
+  return { session: { ...session, send }, sent: () => (sampled.bytes / sampled.records) * sampled.all };
+}
+
+async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
+  const folder = mkdtempSync(join(tmpdir(), "bench-drain-"));
+  try {
+    return await figuresIn(folder, quick ? READINGS.quick : READINGS.full);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function figuresIn(folder: string, readings: number): Promise<readonly Figure[]> {
+  const serviceDir = join(folder, "service");
+  prepareService(serviceDir);
+  fillStore(join(folder, "gateway"), readings / READINGS_PER_DAY);
+  const child = fork(CHILD, [serviceDir], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  child.send("open");
+  const [{ mqttUrl }] = (await once(child, "message")) as [{ mqttUrl: string }];
+  const writer = writerIn(join(folder, "gateway"));
+  writer.openStream("booth-1");
+  const anchor = anchorPerCpuSecond(someRecords(writer, readings / 4));
+  const { records, cpu_s, sent_bytes, grown_mb } = await drain(writer, mqttUrl);
+  writer.close();
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  const value = records / cpu_s;
+  const each = sent_bytes / records;
+  return [
+    {
+      ...{ name: "drain.readings_per_cpu_s", value, unit: "readings/s", anchor, ratio: value / anchor },
+      target: `${TARGET_PER_CPU_S.toString()}; anchor: columns, JSON and gzip alone`,
+      reached: value >= TARGET_PER_CPU_S,
+    },
+    {
+      ...{ name: "drain.bytes_per_reading", value: each, unit: "bytes", anchor: null, ratio: null },
+      target: `at most ${TARGET_BYTES.toString()}`,
+      reached: each <= TARGET_BYTES,
+    },
+    {
+      ...{ name: "drain.memory_growth_mb", value: grown_mb, unit: "MB", anchor: null, ratio: null },
+      target: "as little as for the window alone",
+      reached: null,
+    },
+  ];
+}
+
+export const drainFamily: Family = { name: "drain", run };

@@ -1,0 +1,79 @@
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { loadLasting } from "../../src/config/last-good.ts";
+import { recordFault } from "../support/faults.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+function configIn(folder: string): { readonly file: string; readonly text: string; readonly data: string } {
+  const [file, data] = [join(folder, "gateway.yaml"), join(folder, "data")];
+  const booth =
+    "  - id: booth-1\n    profile: click-booth\n    modbus: { host: 127.0.0.1, port: 9 }\n    tz: America/Denver\n";
+  const text = `data_dir: ${data}\nruntime_dir: ${folder}\nservice:\n  url: https://service.example\nbooths:\n${booth}`;
+  writeFileSync(file, text);
+  return { file, text, data };
+}
+
+it("row 40: half-written at every third byte, the file is refused by name and line, and the last good one stays in use", () => {
+  const folder = temporaryFolder();
+  const { file, text, data } = configIn(folder);
+  const environment = { STATE_DIRECTORY: data };
+  const { usable: good } = loadLasting(file, environment);
+  let [refused, wrong] = [0, 0];
+  for (let at = 0; at < text.length; at += 3) {
+    writeFileSync(file, text);
+    loadLasting(file, environment);
+    writeFileSync(file, text.slice(0, at));
+    const lasting = loadLasting(file, environment);
+    // A file that is sound although it is cut is what somebody may have meant.
+    if (lasting.refused === null) continue;
+    refused += 1;
+    expect(lasting.refused.message).toContain(file);
+    expect(lasting.usable).toEqual(good);
+    if (JSON.stringify(lasting.usable) !== JSON.stringify(good)) wrong += 1;
+  }
+  expect(refused).toBeGreaterThan(text.length / 6);
+  process.stdout.write(`row 40: ${refused.toString()} cuts refused, the last good one in use\n`);
+  recordFault({
+    row: 40,
+    fault: "half-written config",
+    injected: refused,
+    lost: 0,
+    doubled: 0,
+    wrong,
+    passed: wrong === 0,
+  });
+});
+
+it.each([
+  ["broken", (file: string) => writeFileSync(file, "service: [\n")],
+  [
+    "unreadable",
+    (file: string) => {
+      rmSync(file);
+      mkdirSync(file);
+    },
+  ],
+  ["gone", (file: string) => rmSync(file)],
+])("row 40: %s, it is refused, and the last good one is found by the state directory", (name, spoil) => {
+  const { file, data } = configIn(temporaryFolder());
+  const { usable: good } = loadLasting(file, {});
+  expect(statSync(join(data, "last-good.json")).mode & 0o777).toBe(0o600);
+  spoil(file);
+  const { usable, refused } = loadLasting(file, { STATE_DIRECTORY: data });
+  expect(refused?.message).toContain(file);
+  expect(usable).toEqual(good);
+  recordFault({ row: 40, fault: `${name} config`, injected: 1, lost: 0, doubled: 0, wrong: 0, passed: true });
+});
+
+it("without a last good one, or with another file's, the file's own fault is all there is", () => {
+  const { file, data } = configIn(temporaryFolder());
+  loadLasting(file, {});
+  const other = configIn(temporaryFolder());
+  writeFileSync(other.file, "service: [\n");
+  expect(() => loadLasting(other.file, {})).toThrow(other.file);
+  expect(() => loadLasting(other.file, { STATE_DIRECTORY: data })).toThrow(other.file);
+  writeFileSync(join(data, "last-good.json"), readFileSync(join(data, "last-good.json"), "utf8").slice(0, 20));
+  writeFileSync(file, "service: [\n");
+  expect(() => loadLasting(file, { STATE_DIRECTORY: data })).toThrow(file);
+});
