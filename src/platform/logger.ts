@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import { isJournal, withPriority } from "./journal.ts";
 import type { Logger } from "../ports.ts";
 
 /** Field names whose values never reach a log, at any depth that our own lines have. */
@@ -7,7 +8,7 @@ const SECRET_FIELDS = ["credential", "api_key", "key", "password", "authorizatio
 const STDOUT = 1;
 export const STDERR = 2;
 
-/** JSON lines to standard output, from where the journal takes them; a command whose output is an answer gives STDERR. */
+/** JSON lines to standard output, from where the journal takes them with their priority; a command whose output is an answer gives STDERR. */
 export function createLogger(level: "debug" | "info" | "warn" | "error", fd: number = STDOUT): Logger {
   const paths = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]);
   const options = {
@@ -17,5 +18,7 @@ export function createLogger(level: "debug" | "info" | "warn" | "error", fd: num
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths, censor: "[secret]" },
   };
-  return pino(options, pino.destination(fd));
+  const output = pino.destination(fd);
+  if (!isJournal(fd, process.env)) return pino(options, output);
+  return pino(options, { write: (line) => void output.write(withPriority(line)) });
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { join, sep } from "node:path";
+import { basename, join, sep } from "node:path";
 import { rolldown } from "rolldown";
 
 /** With addons of their own; they stay packages. */
@@ -81,7 +81,7 @@ function packageOf(id: string): string[] {
 export function launcherText(root: string, folder: string): string {
   const changes: readonly (readonly [string, string])[] = [
     ["#!/usr/bin/env node", `#!${folder}/bin/node --optimize-for-size`],
-    ["./commands.ts", `${folder}/agent/commands.js`],
+    ["./commands.ts", `./${basename(folder)}/agent/commands.js`],
     // Without a folder of the service manager nothing is cached: commands run as anybody, root among them.
     ["`${__dirname}/../node_modules/.cache/booth-gateway`", "null"],
   ];

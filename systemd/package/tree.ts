@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import {
   chmodSync,
   cpSync,
-  existsSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -56,8 +55,7 @@ function layOutAgent({ root, architecture, cache, version, bundle }: TreeParts, 
   for (const { name, text } of bundle.files) put(join(folder, "agent", name), text);
   put(join(folder, "package.json"), `${JSON.stringify({ name: "booth-gateway", version, type: "module" })}\n`);
   cpSync(join(root, "config/profiles"), join(folder, "profiles"), { recursive: true });
-  const page = join(root, "src/api/page");
-  if (existsSync(page)) cpSync(page, join(folder, "page"), { recursive: true });
+  cpSync(join(root, "src/api/page"), join(folder, "page"), { recursive: true });
   copyPackages(closureOf(root, EXTERNAL), { from: root, to: folder, prebuild: ARCHITECTURES[architecture].prebuild });
   const node = join(nodePackage(root, architecture, cache), "bin/node");
   if (!copyStripped(architecture, node, join(folder, "bin/node"))) {

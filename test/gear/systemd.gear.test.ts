@@ -25,10 +25,23 @@ it("systemd takes the unit without a warning", () => {
   });
 });
 
-it("the unit's exposure is 1.4 at most", () => {
-  const text = execFileSync("systemd-analyze", ["security", "--offline=yes", "--no-pager", UNIT], { encoding: "utf8" });
-  const level = Number(/Overall exposure level for [^:]+: ([\d.]+)/.exec(text)?.[1]);
-  expect(level).toBeLessThanOrEqual(1.4);
+/** A drop-in adds to the unit as if it stood behind it. */
+function exposure(dropIn: string | null): number {
+  const folder = mkdtempSync(join(tmpdir(), "bg-unit-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "booth-gateway.service");
+  const parts = [UNIT, ...(dropIn === null ? [] : [`systemd/drop-ins/${dropIn}.conf`])];
+  writeFileSync(path, parts.map((part) => readFileSync(part, "utf8")).join("\n"));
+  const text = execFileSync("systemd-analyze", ["security", "--offline=yes", "--no-pager", path], { encoding: "utf8" });
+  return Number(/Overall exposure level for [^:]+: ([\d.]+)/.exec(text)?.[1]);
+}
+
+it.each([
+  ["as shipped", null, 1.3],
+  ["with the address filter", "address-filter", 1.2],
+  ["with serial devices", "serial-devices", 1.5],
+])("the unit's exposure %s", (_, dropIn, atMost) => {
+  expect(exposure(dropIn)).toBeLessThanOrEqual(atMost);
 });
 
 it("the user is made from the sysusers file", () => {

@@ -1,0 +1,269 @@
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import Database from "better-sqlite3";
+import { bootContainer, type Container } from "../support/container.ts";
+import { eventually } from "../support/eventually.ts";
+import { recordFault } from "../support/faults.ts";
+import * as site from "../support/packaged-site.ts";
+
+/**
+ * The package as a gateway gets it, in a Debian with systemd as its first process and no network. The tests go on from each
+ * other: one life of one box.
+ */
+
+const OLD = "0.0.1";
+const NEW = "0.0.2";
+const folder = mkdtempSync(join(tmpdir(), "bg-package-"));
+const service = { data: join(folder, "service"), stop: (): Promise<void> => Promise.resolve() };
+const files = { old: "", new: "" };
+let box: Container;
+
+/** 0: none runs. */
+const pidNow = (): number => Number(box.show(site.UNIT, "MainPID"));
+function mainPid(): number {
+  const pid = pidNow();
+  // To signal 0 would be to signal ourselves.
+  if (pid === 0) throw new Error("the agent doesn't run");
+  return pid;
+}
+/** Microseconds of the box's monotonic clock, as systemd noted them. */
+const noted = (property: string): number => Number(box.show(site.UNIT, `${property}TimestampMonotonic`));
+const dpkg = (file: string): string => `dpkg -i /root/${file.slice(file.lastIndexOf("/") + 1)}`;
+
+beforeAll(async () => {
+  files.old = site.makePackage(OLD, folder);
+  files.new = site.makePackage(NEW, folder);
+  box = await bootContainer();
+  for (const file of Object.values(files)) site.putPackage(box, file);
+  site.putConfig(box);
+  site.startPlc(box);
+  service.stop = site.startService(box, service.data);
+});
+
+afterAll(async () => {
+  await box.end();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it("the README's lines install it without a network, bind the booth, and records arrive", async () => {
+  box.sh(`mkdir /root/new && mv /root/*_${NEW}_* /root/new/`);
+  for (const line of site.readmeCommands("Install it as a service")) {
+    box.sh(`cd /root && EDITOR='cp /root/gateway.yaml' && ${line}`, site.KEY);
+  }
+  box.sh("mv /root/new/* /root/");
+  expect([box.show(site.UNIT, "Type"), box.show(site.UNIT, "ActiveState")]).toEqual(["notify", "active"]);
+  const booth = await site.untilBooth(box, "the service has records", ({ log }) => log.acked_seq > 0);
+  expect({ state: booth.provisioning.state, serial: booth.serial }).toEqual({ state: "active", serial: site.SERIAL });
+  const line = await eventually("a status line with the mode", () => {
+    const text = box.show(site.UNIT, "StatusText");
+    return text.includes("to send") && text.includes("service up") ? text : undefined;
+  });
+  expect(line).toMatch(/booth-1: [a-z_]+, PLC up, \d+ to send/);
+});
+
+it("it runs without capabilities, writes to no system folder, listens on loopback alone", () => {
+  const status = readFileSync(box.inside(`/proc/${mainPid()}/status`), "utf8");
+  const field = (name: string): string => new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status)?.[1] ?? "";
+  expect(["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"].map((name) => Number(`0x${field(name)}`))).toEqual([
+    0, 0, 0, 0, 0,
+  ]);
+  expect({ noNewPrivs: field("NoNewPrivs"), seccomp: field("Seccomp") }).toEqual({ noNewPrivs: "1", seccomp: "2" });
+  expect(field("Uid")).not.toBe("0");
+  // Tried as root within the agent's own view of the file system: read-only is read-only for everybody.
+  const folders = [
+    "/",
+    "/usr",
+    "/usr/lib/booth-gateway",
+    "/etc",
+    "/etc/booth-gateway",
+    "/boot",
+    "/opt",
+    "/srv",
+    "/var",
+    "/var/lib",
+    "/var/log",
+    "/sys",
+  ];
+  const writable = folders.filter((one) => box.try(`nsenter -t ${mainPid()} -m touch ${one}/written`).code === 0);
+  expect(writable).toEqual([]);
+  const own = ["/var/lib/booth-gateway", "/run/booth-gateway", "/var/cache/booth-gateway"];
+  expect(
+    own.filter((one) => box.try(`nsenter -t ${mainPid()} -m touch ${one}/written && rm ${one}/written`).code !== 0),
+  ).toEqual([]);
+  const listening = box
+    .sh("ss -Hltun")
+    .trim()
+    .split("\n")
+    .map((line) => line.split(/\s+/)[4] ?? "");
+  expect(listening.length).toBeGreaterThan(0);
+  expect(listening.filter((address) => !/^(127\.|\[::1\]:)/.test(address))).toEqual([]);
+});
+
+it("neither the key nor the gateway's credential stands in the journal, the environment, or an argument", () => {
+  // SQLite doesn't open through another process's root.
+  cpSync(box.inside("/var/lib/booth-gateway"), join(folder, "state"), { recursive: true });
+  const db = new Database(join(folder, "state/identity.db"));
+  const { credential } = db.prepare("SELECT credential FROM gateway").get() as { credential: string };
+  db.close();
+  expect(credential.length).toBeGreaterThan(30);
+  const processes =
+    "for p in /proc/[0-9]*; do tr '\\0' '\\n' <$p/environ; tr '\\0' '\\n' <$p/cmdline; done 2>/dev/null; true";
+  const seen = [
+    box.sh("journalctl --no-pager -o export"),
+    box.sh(`systemctl show ${site.UNIT}`),
+    box.sh("booth-gateway status --json"),
+  ];
+  // The simulators beside are of another process table.
+  const texts = [...seen, box.sh(processes)];
+  expect(seen[0]).toContain("booth-gateway");
+  for (const secret of [site.KEY, credential])
+    expect(texts.map((text) => text.includes(secret))).toEqual(texts.map(() => false));
+});
+
+it("kill -9 of the agent: it is back by itself, and no record is lost or doubled", async () => {
+  const times: number[] = [];
+  for (let kill = 0; kill < 3; kill += 1) {
+    const [pid, restarts] = [mainPid(), Number(box.show(site.UNIT, "NRestarts"))];
+    const killed = process.hrtime.bigint();
+    box.sh(`kill -9 ${pid}`);
+    await eventually("another process is ready", () => {
+      const isBack = box.show(site.UNIT, "ActiveState") === "active" && pidNow() !== pid;
+      return isBack && Number(box.show(site.UNIT, "NRestarts")) === restarts + 1 ? true : undefined;
+    });
+    // systemd's clock is ours: CLOCK_MONOTONIC.
+    times.push((noted("ActiveEnter") - Number(killed / 1000n)) / 1e6);
+  }
+  const booth = await site.untilBooth(
+    box,
+    "all is acked",
+    ({ log }) => log.acked_seq > 0 && log.acked_seq === log.newest_seq,
+  );
+  const held = site.heldBy(service.data);
+  const lost = held.last - held.records;
+  const text = `kill -9 under systemd; ready again after ${times.map((time) => time.toFixed(2)).join(", ")} s`;
+  recordFault({ row: 1, fault: text, injected: times.length, lost, doubled: 0, wrong: 0, passed: lost === 0 });
+  expect(held).toMatchObject({ first: 1, streams: 1, records: held.last });
+  expect(held.last).toBeGreaterThanOrEqual(booth.log.acked_seq);
+});
+
+it("an event loop that hangs is ended by the watchdog, and the agent is back", async () => {
+  const [pid, restarts] = [mainPid(), Number(box.show(site.UNIT, "NRestarts"))];
+  // The agent opens its tail file anew after each commit; opening a pipe that nobody reads hangs.
+  box.sh("mkfifo -m 666 /run/booth-gateway/tail.jsonl.new");
+  await eventually(
+    "the agent hangs",
+    () => (box.try("timeout 2 booth-gateway status").code === 0 ? undefined : true),
+    60_000,
+  );
+  box.sh("rm /run/booth-gateway/tail.jsonl.new");
+  const beat = noted("Watchdog");
+  await eventually(
+    "the watchdog has started it anew",
+    () =>
+      pidNow() !== pid && pidNow() !== 0 && Number(box.show(site.UNIT, "NRestarts")) > restarts ? true : undefined,
+    60_000,
+  );
+  const seconds = (noted("ExecMainStart") - beat) / 1e6;
+  await site.untilBooth(box, "it reads again", ({ plc }) => plc.kind === "up");
+  const journal = box.sh(`journalctl --no-pager -u ${site.UNIT}`);
+  const passed = journal.includes("Watchdog timeout (limit 30s)!");
+  const fault = `event loop blocked; started anew ${seconds.toFixed(1)} s after the last beat, WatchdogSec 30 s`;
+  recordFault({ row: 2, fault, injected: 1, lost: 0, doubled: 0, wrong: 0, passed });
+  expect(passed).toBe(true);
+});
+
+it.each([
+  ["address-filter", "IPAddressDeny"],
+  ["serial-devices", "DeviceAllow"],
+])("the same agent runs with the drop-in %s", async (name, property) => {
+  const into = `/etc/systemd/system/${site.UNIT}.d`;
+  box.sh(`mkdir -p ${into} && cp /usr/share/booth-gateway/drop-ins/${name}.conf ${into} && systemctl daemon-reload`);
+  box.sh(`systemctl restart ${site.UNIT}`);
+  expect(box.show(site.UNIT, property)).not.toBe("");
+  await site.untilBooth(box, "it reads", ({ plc }) => plc.kind === "up");
+  box.sh(`rm -r ${into} && systemctl daemon-reload && systemctl restart ${site.UNIT}`);
+});
+
+/** Everything that an upgrade must leave alone. */
+const kept = (): string =>
+  box.sh("cd /etc && cat booth-gateway/gateway.yaml credstore/* && ls -R booth-gateway credstore");
+
+it("dpkg killed at any moment of an upgrade leaves the old program or the new one, whole", () => {
+  const versions = [0, 50, 150, 300, 500, 800, 1_200].map((after_ms) => {
+    box.try(`${dpkg(files.new)} >/dev/null 2>&1 & sleep ${after_ms / 1000}; kill -9 $! 2>/dev/null; wait`);
+    return box.try("booth-gateway --version").out.trim();
+  });
+  const wrong = versions.filter((version) => version !== OLD && version !== NEW);
+  const fault = `dpkg killed in an upgrade; then ran ${versions.join(", ")}`;
+  recordFault({
+    row: 41,
+    fault,
+    injected: versions.length,
+    lost: 0,
+    doubled: 0,
+    wrong: wrong.length,
+    passed: wrong.length === 0,
+  });
+  expect(wrong).toEqual([]);
+  box.sh("dpkg --configure -a");
+});
+
+it.each([
+  ["an upgrade", NEW],
+  ["a downgrade by one version", OLD],
+])("%s with a backlog keeps every record, the binding, and the configuration", async (what, version) => {
+  if (version === NEW) box.sh(dpkg(files.old));
+  const before = await site.untilBooth(box, "bound", ({ provisioning }) => provisioning.state === "active");
+  const settings = kept();
+  await service.stop();
+  const backlog = await site.untilBooth(box, "a backlog", ({ log }) => log.newest_seq - log.acked_seq >= 20);
+  box.sh(dpkg(version === NEW ? files.new : files.old));
+  service.stop = site.startService(box, service.data);
+  const after = await site.untilBooth(
+    box,
+    "the backlog is delivered",
+    ({ log }) => log.acked_seq >= backlog.log.newest_seq && log.acked_seq === log.newest_seq,
+  );
+  const held = site.heldBy(service.data);
+  const lost = held.last - held.records;
+  const fault = `${what} with ${backlog.log.newest_seq - backlog.log.acked_seq} records waiting`;
+  recordFault({ row: 41, fault, injected: 1, lost, doubled: 0, wrong: 0, passed: lost === 0 });
+  expect(site.statusOf(box)?.agent_version).toBe(version);
+  expect(held).toMatchObject({ first: 1, streams: 1, records: held.last });
+  expect(after.stream).toBe(before.stream);
+  expect(after.provisioning).toMatchObject({ state: "active", generation: before.provisioning.generation });
+  expect(kept()).toBe(settings);
+});
+
+it("the journal has the agent's lines with their priorities", () => {
+  const of = (priority: string): string => box.sh(`journalctl --no-pager -o cat -u ${site.UNIT} -p ${priority}`);
+  // The service was away in the tests before.
+  expect(of("warning")).toContain('"event":"service_down"');
+  expect(of("warning")).not.toContain('"event":"service_up"');
+  expect(of("info")).toContain('"event":"service_up"');
+});
+
+it("the daily check finds all well", () => {
+  box.sh("systemctl start booth-gateway-check.service");
+  expect(box.show("booth-gateway-check.service", "Result")).toBe("success");
+});
+
+it("removal keeps data and configuration, a purge leaves nothing", () => {
+  box.sh("dpkg -r booth-gateway");
+  const left = [
+    "/var/lib/booth-gateway/store.db",
+    "/var/lib/booth-gateway/identity.db",
+    "/etc/booth-gateway/gateway.yaml",
+  ];
+  expect(left.map((path) => existsSync(box.inside(path)))).toEqual([true, true, true]);
+  expect(existsSync(box.inside("/usr/lib/booth-gateway"))).toBe(false);
+  box.sh("dpkg -P booth-gateway");
+  const found = box.sh(
+    "find / -xdev \\( -path /proc -o -path /sys -o -path /root \\) -prune -o -name '*booth-gateway*' -print",
+  );
+  expect(found).toBe("");
+  expect(box.try("find /run /tmp /var/tmp /dev/shm -name '*booth-gateway*'").out).toBe("");
+  expect(box.sh("cat /etc/passwd /etc/group /etc/shadow")).not.toContain("booth-gateway");
+});

@@ -1,0 +1,116 @@
+import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "./eventually.ts";
+
+/** A Debian 12 with systemd as its first process, in namespaces of its own: no network but loopback, nothing kept. */
+
+const RELEASE = "bookworm";
+const PACKAGES = "systemd,systemd-sysv,dbus,iproute2,procps,ca-certificates,libcap2-bin";
+/** Made once, then found there again. */
+const ROOTFS = join(tmpdir(), `booth-gateway-${RELEASE}-rootfs`);
+const BOOTS_WITHIN_MS = 60_000;
+
+export interface Container {
+  /** Where a path inside is for us. */
+  inside(path: string): string;
+  /** Runs a shell line inside and gives what it printed. Throws where it fails. */
+  sh(line: string, input?: string): string;
+  /** The same, whatever its exit code. */
+  try(line: string): { readonly code: number | null; readonly out: string };
+  /** One property of a unit. */
+  show(unit: string, property: string): string;
+  /** Starts a program of ours with the container's network alone. */
+  beside(command: string, args: readonly string[]): ChildProcess;
+  end(): Promise<void>;
+}
+
+/** Boots a fresh one; its disk is memory laid over the rootfs, which stays as it is. */
+export async function bootContainer(): Promise<Container> {
+  makeRootfs();
+  const options = ["--quiet", "-D", ROOTFS, "-M", `booth-${process.pid}`, "--volatile=overlay", "--private-network"];
+  const boot = ["--boot", "--register=no", "--keep-unit", "--console=pipe", "--kill-signal=SIGRTMIN+3"];
+  const nspawn = spawn("systemd-nspawn", [...options, ...boot], {
+    stdio: "ignore",
+    detached: true,
+  });
+  const init = await eventually("the container's first process", () => initOf(nspawn.pid ?? 0), BOOTS_WITHIN_MS);
+  const enter = (spaces: string): string[] => ["-t", init.toString(), spaces];
+  const children: ChildProcess[] = [];
+  // Node's pipes are sockets, which nobody can open by the name /dev/stdin: cat makes a pipe of them.
+  const run = (line: string, input?: string) =>
+    input === undefined
+      ? spawnSync("nsenter", [...enter("-a"), "sh", "-c", line], {
+          encoding: "utf8",
+          stdio: ["ignore", "pipe", "pipe"],
+        })
+      : spawnSync("nsenter", [...enter("-a"), "sh", "-c", `cat | { ${line}\n}`], { encoding: "utf8", input });
+  const container: Container = {
+    inside: (path) => join(`/proc/${init}/root`, path),
+    sh: (line, input) => {
+      const { status, stdout, stderr } = run(line, input);
+      if (status !== 0) throw new Error(`${line} ended with ${status ?? "a signal"}:\n${stdout}${stderr}`);
+      return stdout;
+    },
+    try: (line) => {
+      const { status, stdout, stderr } = run(line);
+      return { code: status, out: stdout + stderr };
+    },
+    show: (unit, property) => container.sh(`systemctl show ${unit} --value -p ${property}`).trim(),
+    beside: (command, args) =>
+      started(children, spawn("nsenter", [...enter("-n"), command, ...args], { stdio: "ignore" })),
+    end: async () => {
+      for (const child of children) child.kill("SIGKILL");
+      const gone = new Promise((resolve) => nspawn.once("exit", resolve));
+      // nspawn hands it on as the container's order to stop, and sees to what is left.
+      nspawn.kill("SIGTERM");
+      await gone;
+    },
+  };
+  await eventually(
+    "systemd is up",
+    () => (/running|degraded/.test(container.try("systemctl is-system-running").out) ? true : undefined),
+    BOOTS_WITHIN_MS,
+  );
+  return container;
+}
+
+function started(children: ChildProcess[], child: ChildProcess): ChildProcess {
+  children.push(child);
+  return child;
+}
+
+/** The one child that is the first process of a namespace; another, which makes it, comes and goes before. */
+function initOf(nspawn: number): number | undefined {
+  const path = `/proc/${nspawn}/task/${nspawn}/children`;
+  if (!existsSync(path)) throw new Error("systemd-nspawn has ended: root and the package systemd-container are needed");
+  return readFileSync(path, "utf8").split(" ").filter(Boolean).map(Number).find(isInit);
+}
+
+function isInit(pid: number): boolean {
+  try {
+    return /^NSpid:\t.*\t1$/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    // It has gone meanwhile.
+    return false;
+  }
+}
+
+function makeRootfs(): void {
+  if (existsSync(ROOTFS)) return;
+  const making = `${ROOTFS}.${process.pid}`;
+  mkdirSync(making, { recursive: true });
+  try {
+    const indexes = execFileSync("apt-get", ["indextargets", "--format", "$(REPO_URI)", `Codename: ${RELEASE}`], {
+      encoding: "utf8",
+    });
+    const [mirror = ""] = indexes.split("\n");
+    execFileSync("debootstrap", ["--variant=minbase", `--include=${PACKAGES}`, RELEASE, making, mirror], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    renameSync(making, ROOTFS);
+  } finally {
+    rmSync(making, { recursive: true, force: true });
+  }
+}

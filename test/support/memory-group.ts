@@ -1,0 +1,34 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** A control group with a limit of memory, file cache included, of either version of the kernel's interface; needs root. */
+export interface MemoryGroup {
+  /** Processes join by writing their id into it. */
+  readonly procs: string;
+  /** MB. */
+  read(): { readonly anonymous: number; readonly cache: number; readonly peak: number };
+  remove(): void;
+}
+
+const MB = 1_000_000;
+
+export function memoryGroup(limit_bytes: number): MemoryGroup {
+  const isOld = existsSync("/sys/fs/cgroup/memory/memory.stat");
+  const folder = join(isOld ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup", `booth-gateway-test-${process.pid}`);
+  const names = isOld
+    ? { limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes", anonymous: "rss", cache: "cache" }
+    : { limit: "memory.max", peak: "memory.peak", anonymous: "anon", cache: "file" };
+  mkdirSync(folder);
+  writeFileSync(join(folder, names.limit), String(limit_bytes));
+  const statistic = (name: string): number =>
+    Number(new RegExp(`^${name} (\\d+)$`, "m").exec(readFileSync(join(folder, "memory.stat"), "utf8"))?.[1]) / MB;
+  return {
+    procs: join(folder, "cgroup.procs"),
+    read: () => ({
+      anonymous: statistic(names.anonymous),
+      cache: statistic(names.cache),
+      peak: Number(readFileSync(join(folder, names.peak), "utf8")) / MB,
+    }),
+    remove: () => rmdirSync(folder),
+  };
+}
