@@ -1,7 +1,4 @@
-/**
- * What the agent needs of the world, as types only. Whoever composes it (src/main.ts, or a test under virtual time)
- * passes the real thing in.
- */
+/** What the agent needs of the world, as types only. Whoever composes it, or a test, passes the real thing in. */
 import type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount, Refusal, Terms } from "./core/types/delivery.ts";
 import type { StageSpan } from "./core/derive/tail.ts";
 import type { EntryAnswer, FilterChange } from "./core/types/entry.ts";

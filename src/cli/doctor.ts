@@ -10,7 +10,7 @@ import { examineDisk } from "./doctor/disk.ts";
 import { examineFiles } from "./doctor/files.ts";
 import { bad, examinationOf, type Examination, type Finding } from "./doctor/finding.ts";
 import { examinePlc } from "./doctor/plc.ts";
-import { reach } from "./doctor/reach.ts";
+import { reach, type Target } from "./doctor/reach.ts";
 import { serverFindings, targetOf } from "./doctor/service.ts";
 import { examineStore } from "./doctor/store.ts";
 import { examineUnit, examineVersions } from "./doctor/system.ts";
@@ -84,19 +84,38 @@ async function examineNetwork(
     io.progress(`PLC of ${booth.id} ...`);
     findings.push(await examinePlc(booth, parts.tools));
   }
-  const { url, ca_file, mqtt_url } = config.service;
+  const { url, ca_file, mqtt_url, proxy_url } = config.service;
   const ca = authorities(ca_file);
   if (typeof ca === "object") findings.push(ca);
   const broker = running?.service.broker_url ?? mqtt_url ?? null;
-  const servers = [{ what: "service", url }, ...(broker === null ? [] : [{ what: "broker", url: broker }])];
+  const servers: readonly Server[] = [
+    { what: "service", url, ...(proxy_url === undefined ? {} : { proxy: proxyOf(proxy_url) }) },
+    ...(broker === null ? [] : [{ what: "broker", url: broker }]),
+  ];
   for (const server of servers) {
     io.progress(`${server.what} ...`);
-    const target = targetOf(server.url, typeof ca === "string" ? ca : undefined);
+    const { proxy } = server;
+    const target = {
+      ...targetOf(server.url, typeof ca === "string" ? ca : undefined),
+      ...(proxy === undefined ? {} : { proxy }),
+    };
     const reached = await reach(target);
     const clock = { now: Date.now(), checks_clock: config.clock_file === undefined };
     findings.push(...serverFindings(server.what, { target, reached }, clock));
   }
   return findings;
+}
+
+interface Server {
+  readonly what: string;
+  readonly url: string;
+  readonly proxy?: NonNullable<Target["proxy"]>;
+}
+
+/** Of http://HOST:PORT. */
+function proxyOf(url: string): NonNullable<Target["proxy"]> {
+  const { host, port } = targetOf(url, undefined);
+  return { host, port };
 }
 
 /** The file's text; or what keeps it from being read. */

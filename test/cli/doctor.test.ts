@@ -153,6 +153,15 @@ describe("the way to a server", () => {
     expect(only).toMatchObject({ state: "bad", todo: expect.stringMatching(todo) as string });
   });
 
+  it("is the proxy's up to the proxy", () => {
+    const through = { ...target, proxy: { host: "proxy.example", port: 3128 } };
+    const todoOf = (outcome: Reached): string | undefined =>
+      serverFindings("service", { target: through, reached: outcome }, clock)[0]?.todo;
+    expect(todoOf(failed("DNS", "ENOTFOUND"))).toContain("the name proxy.example");
+    expect(todoOf(failed("TCP", "ECONNREFUSED"))).toContain("nothing listens at proxy.example:3128");
+    expect(todoOf(failed("TLS", "EPROTO"))).toContain("service.example:443");
+  });
+
   it.each([
     [NOW + 30 * DAY + 1, "ok"],
     [NOW + 30 * DAY, "warn"],

@@ -104,6 +104,7 @@ export const CONFIG_SHAPE: Shape = {
     client_certificate_file: true,
     client_key_file: true,
     mqtt_url: true,
+    proxy_url: true,
     backlog_records_per_s: true,
   },
   booths: {

@@ -36,7 +36,10 @@ export function serverFindings(
   const at = `${target.host}:${target.port.toString()}`;
   if (reached.kind === "failed") {
     const { step, code, reason } = reached;
-    return [bad(what, `${step} fails: ${reason}`, adviceFor({ step, code }, target.host, at))];
+    // Up to the proxy, where there is one, the way is the proxy's.
+    const { host, port } = step === "DNS" || step === "TCP" ? (target.proxy ?? target) : target;
+    const todo = adviceFor({ step, code }, host, `${host}:${port.toString()}`);
+    return [bad(what, `${step} fails: ${reason}`, todo)];
   }
   const steps = ["DNS", "TCP", ...(target.tls ? ["TLS"] : []), ...(target.http ? ["HTTP"] : [])].join(", ");
   const findings: Finding[] = [ok(what, `${at} (${reached.address}): ${steps} are well`)];
