@@ -17,7 +17,7 @@ export function countingFold(factEvery: number): Fold {
     place: (state) => state,
     knownTime: (state) => state as Count,
     adopt: (state) => ({ state, facts: [] }),
-  parametersIn: () => null,
+    parametersIn: () => null,
     timeOf: (state) => (state as Count).now,
     step(state, record) {
       const { count } = state as Count;
