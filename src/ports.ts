@@ -9,7 +9,7 @@ import type { BoothCounts, LiveReading } from "./core/types/live.ts";
 import type { RebuildProgress } from "./core/types/rebuild.ts";
 import type { BindingChange, Confirmation, Leaving } from "./core/types/provisioning.ts";
 import type { AgentStatus, BacklogStatus, RefusedRecords, StorageStatus } from "./core/types/status.ts";
-import type { Claim, SealedSecret, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
+import type { Claim, DeviceFields, SealedSecret, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
 import type { Sample } from "./core/types/sample.ts";
 import type { TakenEntry } from "./core/types/taken.ts";
 import type { BoothId, BootId, EpochMs, Milliseconds, Seq, Serial, StreamId, TakeNumber } from "./core/types/units.ts";
@@ -79,7 +79,6 @@ export interface Notify {
 
 export type { LinkErrorKind } from "./core/link-error.ts";
 export type { Sample } from "./core/types/sample.ts";
-
 /**
  * One way to one device. A driver never retries and never reconnects: whoever owns the link does.
  * After open or read has rejected the driver must be closed, and a new one made.
@@ -234,6 +233,8 @@ export interface Identity {
 /** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
 export interface ServiceApi {
   lookUp(key: string, serial: string): Promise<ServiceAnswer<ServiceRecord>>;
+  /** What the service shows of the booth's devices. */
+  shown(key: string, booth_id: string): Promise<ServiceAnswer<DeviceFields>>;
   /** GET of a report; its body as plain data. */
   report(key: string, path: string): Promise<ServiceAnswer<unknown>>;
   /** Safe to repeat with the same claim id, after whatever. */

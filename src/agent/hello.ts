@@ -1,5 +1,6 @@
-import type { BoothHeartbeat, HelloBooth } from "../ports.ts";
+import type { BoothHeartbeat, HelloBooth, Store } from "../ports.ts";
 import { labelOf } from "../core/stream-label.ts";
+import { backlogOf } from "./backlog.ts";
 import type { BoothBoard } from "./board.ts";
 
 /** What a session says of a booth when it begins. */
@@ -14,8 +15,8 @@ export function helloOf(board: BoothBoard): HelloBooth {
   };
 }
 
-/** What the heartbeat says of a booth. */
-export function heartbeatOf(board: BoothBoard): BoothHeartbeat {
+/** What the heartbeat says of a booth, but for the oldest record that waits: that one has to be looked up. */
+export function heartbeatOf(board: BoothBoard): Omit<BoothHeartbeat, "oldest_at"> {
   const { info, row, summary } = board;
   return {
     stream: labelOf(row, info).stream,
@@ -29,4 +30,10 @@ export function heartbeatOf(board: BoothBoard): BoothHeartbeat {
     waiting_records: info.newest_seq - info.acked_seq,
     hours_to_full: board.storage?.hours_to_full ?? null,
   };
+}
+
+/** The whole heartbeat of a booth. */
+export async function wholeHeartbeatOf(board: BoothBoard, store: Pick<Store, "read">): Promise<BoothHeartbeat> {
+  const { oldest_at } = await backlogOf(board, store);
+  return { ...heartbeatOf(board), oldest_at };
 }

@@ -5,6 +5,7 @@ import type { Clock, Random, Sealer, ServiceApi, ServiceTime } from "../ports.ts
 import { PLAIN_GENERATION } from "../core/provisioning-answers.ts";
 import { afterAnswer, afterFailure, CLOSED, heldOff, type Breaker } from "../core/breaker.ts";
 import { fullJitter } from "../core/backoff.ts";
+import { deviceFieldsShape } from "../wire/booths.ts";
 import {
   provisioningShape,
   unreadIn,
@@ -15,6 +16,7 @@ import {
 } from "../wire/provisioning.ts";
 import { answerTime, isoTime } from "../wire/time.ts";
 import { answerOf, dateOf } from "./answer.ts";
+import { withFacility } from "./facility.ts";
 import { findPlain } from "./plain-level.ts";
 import type { HttpAnswer, HttpClient, HttpRequest } from "./http.ts";
 
@@ -38,7 +40,12 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
   const parseRecord = recordParser(parts.sealer);
   const tags = new Map<string, string>();
   const line: Line = { ...parts, breaker: CLOSED, tags };
-  const ask = (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => askFor(line, request, parseRecord);
+  const ask = async (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => {
+    const answer = await askFor(line, request, parseRecord);
+    const isPlain = answer.kind === "ok" && answer.value.generation === null;
+    const { key } = request;
+    return isPlain ? answer : withFacility((path, parse) => askFor(line, { method: "GET", path, key }, parse), answer);
+  };
   return {
     async lookUp(key, serial) {
       const answer = await ask({ method: "GET", path: `${PATH}/${encodeURIComponent(serial)}`, key });
@@ -51,6 +58,12 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
     },
     report: (key, path) =>
       askFor(line, { method: "GET", path, key }, (body) => (typeof body === "object" && body !== null ? body : null)),
+    shown: (key, booth_id) =>
+      askFor(
+        line,
+        { method: "GET", path: `/api/booths/${encodeURIComponent(booth_id)}`, key },
+        (body) => deviceFieldsShape.safeParse(body).data ?? null,
+      ),
     claim: (key, claim) => {
       // What was read of the record is of the binding before.
       tags.delete(`${PATH}/${encodeURIComponent(claim.serial)}`);
