@@ -39,7 +39,7 @@ export interface ServiceApiParts {
 export function createServiceApi(parts: ServiceApiParts): ServiceApi {
   const parseRecord = recordParser(parts.sealer);
   const tags = new Map<string, string>();
-  const line: Line = { ...parts, breaker: CLOSED, tags };
+  const line: Line = { ...parts, breaker: CLOSED, trouble: "", tags };
   const ask = async (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => {
     const answer = await askFor(line, request, parseRecord);
     const isPlain = answer.kind === "ok" && answer.value.generation === null;
@@ -97,8 +97,8 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
       const path = `${PATH}/${encodeURIComponent(serial)}`;
       for (let tries = 1; ; tries += 1) {
         const tag = tags.get(path);
-        const headers = tag === undefined ? {} : { "If-Match": tag };
-        const answer = await ask({ method: "PUT", path, key, body, headers });
+        const match = tag === undefined ? {} : { headers: { "If-Match": tag } };
+        const answer = await ask({ method: "PUT", path, key, body, ...match });
         if (answer.kind !== "conflict" || tag === undefined || tries === MATCH_TRIES) return answer;
         // Something of the record changed since it was read: that is ours to overwrite as long as the binding is ours.
         const now = await ask({ method: "GET", path, key });
@@ -149,11 +149,13 @@ function recordParser(sealer: Sealer): (body: unknown) => ServiceRecord | null {
 /** The way to the one host, with what is known of it. */
 interface Line extends ServiceApiParts {
   breaker: Breaker;
+  /** Why the last try failed, in words; "" none did. */
+  trouble: string;
   /** Validators of records as last read, by path; only what was read may be overwritten. */
   readonly tags: Map<string, string>;
 }
 
-const HELD_OFF = "the service failed several times in a row, and is left alone for a while";
+const HELD_OFF = "left alone for a while after several failures in a row";
 /** Tries of a write whose record changes meanwhile. */
 const MATCH_TRIES = 3;
 /** A record's validators are as many as there are booths. */
@@ -209,17 +211,20 @@ async function askFor<T>(parts: Line, request: HttpRequest, parse: Parse<T>): Pr
 
 async function sendOnce<T>(parts: Line, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
   const wait = heldOff(parts.breaker, parts.clock.mono());
-  if (wait > 0) return { kind: "keep", reason: HELD_OFF, after_ms: wait };
+  if (wait > 0) return { kind: "keep", reason: `${parts.trouble}; ${HELD_OFF}`, after_ms: wait };
   try {
     const sent = parts.clock.mono();
     const answer = await parts.http.send(request);
     noteAnswer(parts, request, answer);
     const time = dateOf(answer.headers["date"]);
     if (time !== null) parts.service_time.heard({ time, sent, received: parts.clock.mono() });
-    return answerOf(answer, parse, parts.clock.wall());
+    const said = answerOf(answer, parse, parts.clock.wall());
+    if (said.kind === "keep") parts.trouble = said.reason;
+    return said;
   } catch (error) {
     parts.breaker = afterFailure(parts.breaker, parts.clock.mono(), () => parts.random.next());
-    return { kind: "keep", reason: `the service can't be reached: ${describe(error)}`, after_ms: null };
+    parts.trouble = `the service can't be reached: ${describe(error)}`;
+    return { kind: "keep", reason: parts.trouble, after_ms: null };
   }
 }
 
