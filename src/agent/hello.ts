@@ -6,8 +6,11 @@ import type { BoothBoard } from "./board.ts";
 /** What a session says of a booth when it begins. */
 export function helloOf(board: BoothBoard): HelloBooth {
   const { info, row } = board;
+  const label = labelOf(row, info);
   return {
-    ...labelOf(row, info),
+    ...label,
+    // A log that went on under another name here follows its own; the first that was taken over with, the other gateway's.
+    predecessor: label.predecessor ?? row.claim?.predecessor ?? null,
     serial: row.serial ?? "",
     generation: row.generation ?? 0,
     newest_seq: info.newest_seq,

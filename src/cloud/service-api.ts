@@ -5,7 +5,7 @@ import type { Clock, Random, Sealer, ServiceApi, ServiceTime } from "../ports.ts
 import { PLAIN_GENERATION } from "../core/provisioning-answers.ts";
 import { afterAnswer, afterFailure, CLOSED, heldOff, type Breaker } from "../core/breaker.ts";
 import { fullJitter } from "../core/backoff.ts";
-import { deviceFieldsShape } from "../wire/booths.ts";
+import { deviceFieldsShape, lastStreamIn } from "../wire/booths.ts";
 import {
   provisioningShape,
   unreadIn,
@@ -56,14 +56,7 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
       const { completion_status, hw_configuration } = answer.value;
       return { kind: "ok", value: { ...plain.value, completion_status, hw_configuration } };
     },
-    report: (key, path) =>
-      askFor(line, { method: "GET", path, key }, (body) => (typeof body === "object" && body !== null ? body : null)),
-    shown: (key, booth_id) =>
-      askFor(
-        line,
-        { method: "GET", path: `/api/booths/${encodeURIComponent(booth_id)}`, key },
-        (body) => deviceFieldsShape.safeParse(body).data ?? null,
-      ),
+    ...reads((key, path, parse) => askFor(line, { method: "GET", path, key }, parse)),
     claim: (key, claim) => {
       // What was read of the record is of the binding before.
       tags.delete(`${PATH}/${encodeURIComponent(claim.serial)}`);
@@ -111,6 +104,23 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
 
 function sha256(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
+}
+
+/** What is read of a booth and changes nothing. */
+function reads(
+  get: <T>(key: string, path: string, parse: Parse<T>) => Promise<ServiceAnswer<T>>,
+): Pick<ServiceApi, "report" | "shown" | "lastStream"> {
+  return {
+    report: (key, path) => get(key, path, (body) => (typeof body === "object" && body !== null ? body : null)),
+    shown: (key, booth_id) => {
+      const path = `/api/booths/${encodeURIComponent(booth_id)}`;
+      return get(key, path, (body) => deviceFieldsShape.safeParse(body).data ?? null);
+    },
+    lastStream: (key, booth_id) => {
+      const path = `/api/booths/latest_updates?filter=${encodeURIComponent(`booth_id:eq:${booth_id}`)}`;
+      return get(key, path, (body) => ({ acked: lastStreamIn(body, booth_id) }));
+    },
+  };
 }
 
 /** What was never read stays out: a null would wipe what the service knows. A null date says "not since we look". */

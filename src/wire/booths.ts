@@ -33,3 +33,18 @@ export const deviceFieldsShape = z.object({
   last_program_update: instant,
   last_active_mode: optionalText,
 });
+
+const latest = z.object({
+  booth_id: text,
+  acked: z.object({ stream_id: text, seq: z.coerce.number().int().nonnegative() }),
+});
+
+/** `GET /api/booths/latest_updates`: the stream that came last for the booth; null: none can be read there. */
+export function lastStreamIn(
+  body: unknown,
+  booth_id: string,
+): { readonly stream_id: string; readonly last_seq: number } | null {
+  const { data = [] } = z.object({ data: z.array(z.unknown()) }).safeParse(body).data ?? {};
+  const found = data.map((item) => latest.safeParse(item).data).find((item) => item?.booth_id === booth_id);
+  return found === undefined ? null : { stream_id: found.acked.stream_id, last_seq: found.acked.seq };
+}

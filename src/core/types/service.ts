@@ -49,6 +49,12 @@ export interface ServiceRecord {
   readonly unread?: readonly string[] | undefined;
 }
 
+/** A stream at the service, which has everything of it up to `last_seq`. */
+export interface AckedStream {
+  readonly stream_id: StreamId;
+  readonly last_seq: Seq;
+}
+
 /** How a claim is meant; a take-over ends the binding of the gateway that holds the booth. */
 export type ClaimIntent = "claim" | "take_over";
 
