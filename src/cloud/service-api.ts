@@ -90,8 +90,8 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
       const path = `${PATH}/${encodeURIComponent(serial)}`;
       for (let tries = 1; ; tries += 1) {
         const tag = tags.get(path);
-        const match = tag === undefined ? {} : { headers: { "If-Match": tag } };
-        const answer = await ask({ method: "PUT", path, key, body, ...match });
+        const headers = tag === undefined ? {} : { "If-Match": tag };
+        const answer = await ask({ method: "PUT", path, key, body, headers });
         if (answer.kind !== "conflict" || tag === undefined || tries === MATCH_TRIES) return answer;
         // Something of the record changed since it was read: that is ours to overwrite as long as the binding is ours.
         const now = await ask({ method: "GET", path, key });
@@ -159,13 +159,12 @@ function recordParser(sealer: Sealer): (body: unknown) => ServiceRecord | null {
 /** The way to the one host, with what is known of it. */
 interface Line extends ServiceApiParts {
   breaker: Breaker;
-  /** Why the last try failed, in words; "" none did. */
+  /** Why the last request failed: what people are told while the host is left alone. */
   trouble: string;
   /** Validators of records as last read, by path; only what was read may be overwritten. */
   readonly tags: Map<string, string>;
 }
 
-const HELD_OFF = "left alone for a while after several failures in a row";
 /** Tries of a write whose record changes meanwhile. */
 const MATCH_TRIES = 3;
 /** A record's validators are as many as there are booths. */
@@ -221,16 +220,16 @@ async function askFor<T>(parts: Line, request: HttpRequest, parse: Parse<T>): Pr
 
 async function sendOnce<T>(parts: Line, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
   const wait = heldOff(parts.breaker, parts.clock.mono());
-  if (wait > 0) return { kind: "keep", reason: `${parts.trouble}; ${HELD_OFF}`, after_ms: wait };
+  if (wait > 0) return { kind: "keep", reason: parts.trouble, after_ms: wait };
   try {
     const sent = parts.clock.mono();
     const answer = await parts.http.send(request);
     noteAnswer(parts, request, answer);
     const time = dateOf(answer.headers["date"]);
     if (time !== null) parts.service_time.heard({ time, sent, received: parts.clock.mono() });
-    const said = answerOf(answer, parse, parts.clock.wall());
-    if (said.kind === "keep") parts.trouble = said.reason;
-    return said;
+    const outcome = answerOf(answer, parse, parts.clock.wall());
+    if (outcome.kind === "keep") parts.trouble = outcome.reason;
+    return outcome;
   } catch (error) {
     parts.breaker = afterFailure(parts.breaker, parts.clock.mono(), () => parts.random.next());
     parts.trouble = `the service can't be reached: ${describe(error)}`;
