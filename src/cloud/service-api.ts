@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import pRetry from "p-retry";
+import type { BindingChange } from "../core/types/provisioning.ts";
 import type { Reported, SealedSecret, ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
 import type { Clock, Random, Sealer, ServiceApi, ServiceTime } from "../ports.ts";
 import { PLAIN_GENERATION } from "../core/provisioning-answers.ts";
@@ -95,11 +96,16 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
         if (answer.kind !== "conflict" || tag === undefined || tries === MATCH_TRIES) return answer;
         // Something of the record changed since it was read: that is ours to overwrite as long as the binding is ours.
         const now = await ask({ method: "GET", path, key });
-        const isOurs = now.kind === "ok" && now.value.gateway?.id === change.gateway_id;
-        if (!isOurs || now.value.generation !== change.generation) return answer;
+        if (now.kind !== "ok" || !isBindingOf(now.value, change)) return answer;
       }
     },
   };
+}
+
+/** A service without generations names no gateway either: there the record is whose serial number it is. */
+function isBindingOf({ generation, gateway }: ServiceRecord, change: BindingChange): boolean {
+  if (change.generation === PLAIN_GENERATION) return generation === null;
+  return gateway?.id === change.gateway_id && generation === change.generation;
 }
 
 function sha256(secret: string): string {

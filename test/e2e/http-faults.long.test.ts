@@ -1,73 +1,15 @@
 import { expect, it, onTestFinished } from "vitest";
-import type { Agent } from "../../src/agent/agent.ts";
-import { createHttpClient } from "../../src/cloud/http.ts";
-import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
 import { rows } from "../../simulators/service/db.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
-import { startService, type RunningService } from "../../simulators/service/start.ts";
+import { startService } from "../../simulators/service/start.ts";
 import { boothOf, START } from "../support/active-site.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordFault } from "../support/faults.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { httpBed, RECORD, ROUTE, TOTAL_MS, untilActive, type HttpBed } from "../support/http-bed.ts";
 import { PROVISION_KEY, SERIAL } from "../support/virtual-service.ts";
-import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
-
-const ROUTE = "/api/booths_provisioning";
-const RECORD = `${ROUTE}/:serial_number`;
-/** Real time: the longest that a request may take here. */
-const TOTAL_MS = 400;
-/** Virtual time that passes while nothing happens on the sockets. */
-const STEP_MS = 500;
-
-interface Bed {
-  readonly site: VirtualSite;
-  readonly service: RunningService;
-  /** Requests made so far, by what came of them. */
-  readonly asked: { all: number; failed: number };
-  readonly agent: Agent;
-}
-
-/** Agent and service over real sockets; time passes only while the test waits. */
-async function bed(): Promise<Bed> {
-  const gate = { http: "" };
-  const asked = { all: 0, failed: 0 };
-  const site = virtualSite({
-    folder: temporaryFolder(),
-    scenario: "standard-cycle",
-    start: START,
-    unnamed: true,
-    way: (clock, service_time) => {
-      const client = createHttpClient({ baseUrl: gate.http, total_timeout_ms: TOTAL_MS });
-      onTestFinished(() => client.close());
-      const send: typeof client.send = async (request) => {
-        asked.all += 1;
-        asked.failed += 1;
-        const answer = await client.send(request);
-        if (answer.status < 400) asked.failed -= 1;
-        return answer;
-      };
-      const http = { ...client, send };
-      const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-      return { http, link: createMqttLink({ clock, service_time, log, agentVersion: "0.0.0" }) };
-    },
-  });
-  onTestFinished(() => site.close());
-  const service = await startService({ dataDir: ":memory:", port: 0, mqttPort: 0, clock: site.clock });
-  onTestFinished(() => service.stop());
-  seedSite(service.db, { serial: SERIAL, tz: "America/Denver", provisionKey: PROVISION_KEY, now: START });
-  gate.http = service.url;
-  const agent = await site.start();
-  return { site, service, asked, agent };
-}
-
-const active = ({ site, agent }: Bed): Promise<void> =>
-  eventually("the booth is active", async () => {
-    await site.clock.run(STEP_MS);
-    return boothOf(agent).provisioning.state === "active" ? true : undefined;
-  }).then(() => undefined);
 
 /** One claim, one binding, one stream, whatever was done to the requests; how many the service saw twice. */
-function bound({ service, site }: Bed): void {
+function bound({ service, site }: HttpBed): void {
   expect(rows(service.db, "SELECT action FROM provisioning_audit WHERE action = 'claim'")).toHaveLength(1);
   expect(rows(service.db, "SELECT idem_key FROM idempotency")).toHaveLength(1);
   expect(service.oracle()).toMatchObject([{ generation: 1, conflicts_offered: 0 }]);
@@ -85,11 +27,11 @@ it.each([
   [27, "time-out after it applied", ROUTES.map((route) => ({ route, when: "after", delay_ms: 2 * TOTAL_MS }))],
   [30, "200 with broken JSON", ROUTES.map((route) => ({ route, when: "after", truncate: true, times: 2 }))],
 ] as const)("row %i, %s: bound in the end by one claim", async (row, fault, plan) => {
-  const here = await bed();
+  const here = await httpBed();
   for (const one of plan) here.service.faults.add(one);
   const injected = plan.reduce((sum, one) => sum + ("times" in one ? one.times : 1), 0);
   await here.agent.enterSerial("booth-1", SERIAL, { by: "alex", note: "" });
-  await active(here);
+  await untilActive(here);
   bound(here);
   process.stdout.write(
     `row ${row.toString()}, ${fault}: ${injected.toString()} injected, ${here.asked.failed.toString()} of ${here.asked.all.toString()} requests failed\n`,
@@ -99,7 +41,7 @@ it.each([
 
 it("row 26: Retry-After is kept to, as seconds and as a date; the least wait, not the most", async () => {
   for (const form of ["seconds", "date"]) {
-    const here = await bed();
+    const here = await httpBed();
     const until = here.site.clock.wall() + 90_000;
     const retry_after = form === "seconds" ? "90" : new Date(until).toUTCString();
     here.service.faults.add({ route: `GET ${RECORD}`, status: 429, retry_after });
@@ -108,7 +50,7 @@ it("row 26: Retry-After is kept to, as seconds and as a date; the least wait, no
     const asked = here.asked.all;
     await here.site.clock.run(85_000);
     expect(here.asked.all).toBe(asked);
-    await active(here);
+    await untilActive(here);
     bound(here);
   }
   const fault = "Retry-After in both forms is kept to";
@@ -116,7 +58,7 @@ it("row 26: Retry-After is kept to, as seconds and as a date; the least wait, no
 });
 
 it("row 42: a serial number of nobody is not found, and asked for again; the right one then binds", async () => {
-  const here = await bed();
+  const here = await httpBed();
   await here.agent.enterSerial("booth-1", "WXYZ-999", { by: "alex", note: "" });
   await eventually("not found", () => (boothOf(here.agent).provisioning.state === "not_found" ? true : undefined));
   const asked = here.asked.all;
@@ -125,7 +67,7 @@ it("row 42: a serial number of nobody is not found, and asked for again; the rig
     return here.asked.all > asked ? true : undefined;
   });
   await here.agent.enterSerial("booth-1", SERIAL, { by: "alex", note: "" });
-  await active(here);
+  await untilActive(here);
   bound(here);
   recordFault({ row: 42, fault: "unknown serial", injected: 1, lost: 0, doubled: 0, wrong: 0, passed: true });
 });

@@ -56,6 +56,8 @@ export interface VirtualSiteOptions {
   readonly commit_interval_ms?: number;
   /** How old the summary after a commit may be: it copies the whole state, and nothing but screens and heartbeats show it. */
   readonly summary_interval_ms?: number;
+  /** Why the configuration's file isn't in use; default: it is. */
+  readonly config_refused?: string;
   /** The service manager; default: none. */
   readonly notify?: Notify;
 }
@@ -157,6 +159,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         heartbeat_interval_ms: 60_000,
         broker_url: options.broker_url ?? null,
         backlog_rate: options.backlog_rate ?? null,
+        config_refused: options.config_refused ?? null,
         view: { ...STATE_VIEW, summaryOf: nowAndThen(options.summary_interval_ms ?? 0) },
         wireName: wireNameOf,
         makeHash: recordHash,

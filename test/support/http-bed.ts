@@ -1,0 +1,66 @@
+import { onTestFinished } from "vitest";
+import type { Agent } from "../../src/agent/agent.ts";
+import { createHttpClient } from "../../src/cloud/http.ts";
+import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
+import { seedSite } from "../../simulators/service/seed.ts";
+import { startService, type RunningService } from "../../simulators/service/start.ts";
+import { boothOf, START } from "./active-site.ts";
+import { eventually } from "./eventually.ts";
+import { silentLog } from "./silent-log.ts";
+import { temporaryFolder } from "./temporary.ts";
+import { PROVISION_KEY, SERIAL } from "./virtual-service.ts";
+import { virtualSite, type VirtualSite } from "./virtual-site.ts";
+
+export const ROUTE = "/api/booths_provisioning";
+export const RECORD = `${ROUTE}/:serial_number`;
+/** Real time: the longest that a request may take here. */
+export const TOTAL_MS = 400;
+/** Virtual time that passes while nothing happens on the sockets. */
+const STEP_MS = 500;
+
+export interface HttpBed {
+  readonly site: VirtualSite;
+  readonly service: RunningService;
+  /** Requests made so far, by what came of them. */
+  readonly asked: { all: number; failed: number };
+  readonly agent: Agent;
+}
+
+/** Agent and service over real sockets; time passes only while the test waits. `plain`: the service knows nothing of gateways. */
+export async function httpBed({ plain = false }: { readonly plain?: boolean } = {}): Promise<HttpBed> {
+  const gate = { http: "" };
+  const asked = { all: 0, failed: 0 };
+  const site = virtualSite({
+    folder: temporaryFolder(),
+    scenario: "standard-cycle",
+    start: START,
+    unnamed: true,
+    way: (clock, service_time) => {
+      const client = createHttpClient({ baseUrl: gate.http, total_timeout_ms: TOTAL_MS });
+      onTestFinished(() => client.close());
+      const send: typeof client.send = async (request) => {
+        asked.all += 1;
+        asked.failed += 1;
+        const answer = await client.send(request);
+        if (answer.status < 400) asked.failed -= 1;
+        return answer;
+      };
+      const http = { ...client, send };
+      return { http, link: createMqttLink({ clock, service_time, log: silentLog, agentVersion: "0.0.0" }) };
+    },
+  });
+  onTestFinished(() => site.close());
+  const service = await startService({ dataDir: ":memory:", port: 0, mqttPort: 0, clock: site.clock, plain });
+  onTestFinished(() => service.stop());
+  seedSite(service.db, { serial: SERIAL, tz: "America/Denver", provisionKey: PROVISION_KEY, now: START });
+  gate.http = service.url;
+  const agent = await site.start();
+  return { site, service, asked, agent };
+}
+
+/** Lets time pass until the booth is active. */
+export const untilActive = ({ site, agent }: HttpBed): Promise<void> =>
+  eventually("the booth is active", async () => {
+    await site.clock.run(STEP_MS);
+    return boothOf(agent).provisioning.state === "active" ? true : undefined;
+  }).then(() => undefined);
