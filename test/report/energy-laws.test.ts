@@ -4,7 +4,8 @@ import type { Parameters } from "../../src/core/types/parameters.ts";
 import { energy, type Energy } from "../../src/report/energy.ts";
 import type { Source } from "../../src/report/source.ts";
 import type { Window } from "../../src/ports.ts";
-import { fold, forget, poll, script, silence, stay, T0, type Folded, type Script } from "../support/booth.ts";
+import { commit, fold, forget, poll, script, silence, stay, T0, type Folded, type Script } from "../support/booth.ts";
+import { withSteps } from "../support/folds.ts";
 import { law, testLaws } from "../support/law.ts";
 import { PLAIN, tag } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
@@ -150,11 +151,12 @@ const LAWS = [
     right: (booth, size) => fold(booth.entries, SIZED, [size]),
     holds: isOfTheLog,
     planted: {
-      "the silence between two commits left out": (booth, size) => {
-        const one = fold(booth.entries, SIZED, [size]);
-        if (size > 20) return one;
-        for (const hour of Object.values(one.state.hours)) if (hour.work !== undefined) hour.work = {};
-        return one;
+      "work counted between commits alone": (booth, size) => {
+        const skipping = withSteps((state, { kind, boot }) => {
+          const mark = { boot, mono: state.groups["fast"]?.to ?? 0 };
+          return kind === "h" ? { ...state, worked: { burner: mark, fan: mark } } : state;
+        });
+        return skipping(commit(booth.entries, SIZED, [size]));
       },
     },
   }),

@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
 import { energy } from "../../src/report/energy.ts";
+import { validationIncidents } from "../../src/report/incidents.ts";
 import { clickBooth } from "../support/profiles.ts";
 import { play } from "./play.ts";
 
 /** Mon 2026-03-02 08:00 in Denver. */
 const MORNING = Date.UTC(2026, 2, 2, 15);
+const MINUTE_MS = 60_000;
 /** The booth of the story: its burner, and both fans. */
 const SIZES = { burner_size_btu_h: 1_000_000, motor_size_hp: 20 };
 
@@ -33,5 +35,15 @@ it.each([
     expect(share).toBeGreaterThan(low);
     expect(share).toBeLessThan(high);
   }
+  played.close();
+});
+
+it("busy-day: a meter with a wrong factor is an incident, one with the right factor isn't", async () => {
+  const profile = clickBooth();
+  const tags = profile.tags.map((tag) => (tag.role === "gas" ? { ...tag, factor: 10 } : tag));
+  const story = { scenario: "busy-day", start: MORNING - 20 * MINUTE_MS, hours: 17.5 };
+  const played = await play({ ...story, number: 4, profile: { ...profile, tags }, booth: SIZES, unlisted: true });
+  const found = validationIncidents(played.source, played.window).map(({ check, tag_name }) => `${check} ${tag_name}`);
+  expect(found).toEqual(["energy_mismatch gas"]);
   played.close();
 });
