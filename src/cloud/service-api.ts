@@ -37,7 +37,7 @@ export interface ServiceApiParts {
 export function createServiceApi(parts: ServiceApiParts): ServiceApi {
   const parseRecord = recordParser(parts.sealer);
   const tags = new Map<string, string>();
-  const line: Line = { ...parts, breaker: CLOSED, tags };
+  const line: Line = { ...parts, breaker: CLOSED, trouble: "", tags };
   const ask = (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => askFor(line, request, parseRecord);
   return {
     async lookUp(key, serial) {
@@ -136,11 +136,12 @@ function recordParser(sealer: Sealer): (body: unknown) => ServiceRecord | null {
 /** The way to the one host, with what is known of it. */
 interface Line extends ServiceApiParts {
   breaker: Breaker;
+  /** Why the last request failed: what people are told while the host is left alone. */
+  trouble: string;
   /** Validators of records as last read, by path; only what was read may be overwritten. */
   readonly tags: Map<string, string>;
 }
 
-const HELD_OFF = "the service failed several times in a row, and is left alone for a while";
 /** Tries of a write whose record changes meanwhile. */
 const MATCH_TRIES = 3;
 /** A record's validators are as many as there are booths. */
@@ -196,17 +197,20 @@ async function askFor<T>(parts: Line, request: HttpRequest, parse: Parse<T>): Pr
 
 async function sendOnce<T>(parts: Line, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
   const wait = heldOff(parts.breaker, parts.clock.mono());
-  if (wait > 0) return { kind: "keep", reason: HELD_OFF, after_ms: wait };
+  if (wait > 0) return { kind: "keep", reason: parts.trouble, after_ms: wait };
   try {
     const sent = parts.clock.mono();
     const answer = await parts.http.send(request);
     noteAnswer(parts, request, answer);
     const time = dateOf(answer.headers["date"]);
     if (time !== null) parts.service_time.heard({ time, sent, received: parts.clock.mono() });
-    return answerOf(answer, parse, parts.clock.wall());
+    const outcome = answerOf(answer, parse, parts.clock.wall());
+    if (outcome.kind === "keep") parts.trouble = outcome.reason;
+    return outcome;
   } catch (error) {
     parts.breaker = afterFailure(parts.breaker, parts.clock.mono(), () => parts.random.next());
-    return { kind: "keep", reason: `the service can't be reached: ${describe(error)}`, after_ms: null };
+    parts.trouble = `the service can't be reached: ${describe(error)}`;
+    return { kind: "keep", reason: parts.trouble, after_ms: null };
   }
 }
 

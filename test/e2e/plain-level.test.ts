@@ -15,7 +15,7 @@ it("at a service that states no more than its interface: the booth is found, cla
   const requests: string[] = [];
   site.service.way.passing = (what, { method, path, body, headers }) => {
     if (what === "request")
-      requests.push(`${method} ${path} ${JSON.stringify(body ?? null)} ${JSON.stringify(headers ?? null)}`);
+      requests.push(`${method} ${path} ${JSON.stringify(body ?? null)} ${JSON.stringify(headers ?? {})}`);
     return Promise.resolve();
   };
   const agent = await site.start();
@@ -33,8 +33,8 @@ it("at a service that states no more than its interface: the booth is found, cla
   // What was asked names nothing of our own: no gateway, no stream, no generation, nothing reported.
   const changing = requests.filter((text) => !text.startsWith("GET"));
   expect(changing).toEqual([
-    `POST /api/booths_provisioning {"serial_number":"${SERIAL}"} null`,
-    `PUT /api/booths_provisioning/${SERIAL} {"completion_status":"COMPLETE"} null`,
+    `POST /api/booths_provisioning {"serial_number":"${SERIAL}"} {}`,
+    `PUT /api/booths_provisioning/${SERIAL} {"completion_status":"COMPLETE"} {}`,
   ]);
   expect(rows(site.service.db, "SELECT gateway_id, completion_status FROM provisionings")).toEqual([
     { gateway_id: null, completion_status: "COMPLETE" },

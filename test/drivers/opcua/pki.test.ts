@@ -56,7 +56,7 @@ describe("the gateway's own certificate", () => {
     expect(said[0]).toMatch(/ends on 20\d\d-\d\d-\d\d and is renewed 30 days before/);
     time.now = ends - 29 * DAY_MS;
     expect(pki.ownExpiry()).toBe(ends);
-    expect(pki.certificates()).toEqual([{ server: null, expires: ends }]);
+    expect(pki.certificates()).toEqual([{ link: "opcua", server: null, expires: ends }]);
     const renewed = await pki.own(opcua);
     expect(pki.ownExpiry()).toBeGreaterThan(time.now + 3000 * DAY_MS);
     expect(renewed.fingerprint).not.toBe(old.fingerprint);
@@ -105,5 +105,5 @@ test("a server's certificate that ends within 30 days is spoken of once", () => 
   for (let i = 0; i < 3; i++) pki.noteServer("opc.tcp://plc:4840", "bb", NOW + 29 * DAY_MS);
   expect(said).toHaveLength(1);
   expect(said[0]).toContain("opc.tcp://plc:4840 ends on 2027-06-30");
-  expect(pki.certificates()).toEqual([{ server: "opc.tcp://plc:4840", expires: NOW + 29 * DAY_MS }]);
+  expect(pki.certificates()).toEqual([{ link: "opcua", server: "opc.tcp://plc:4840", expires: NOW + 29 * DAY_MS }]);
 });
