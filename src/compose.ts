@@ -16,7 +16,8 @@ import { createMqttLink, type MqttLinkParts } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
 import { clientCertificateIn } from "./cloud/tls.ts";
 import { openPage, type PageParts } from "./compose-page.ts";
-import type { ReadyBooth, RefusedBooth, UsableConfig } from "./config/usable.ts";
+import type { Lasting } from "./config/last-good.ts";
+import type { ReadyBooth, RefusedBooth } from "./config/usable.ts";
 import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
 import { counterOffsets, entriesOf, seqOfEntry } from "./core/derive/entries.ts";
 import type { DeriveState } from "./core/derive/state.ts";
@@ -81,7 +82,8 @@ function linksOf({
 }
 
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
-export async function runAgent({ config, booths, refused }: UsableConfig, io: Io): Promise<void> {
+export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io): Promise<void> {
+  const { config, booths, refused } = usable;
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
   const random = systemRandom();
   const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
@@ -114,6 +116,7 @@ export async function runAgent({ config, booths, refused }: UsableConfig, io: Io
       commit_interval_ms: config.commit_interval_ms,
       heartbeat_interval_ms: config.heartbeat_interval_ms,
       broker_url: config.service.mqtt_url ?? null,
+      config_refused: fileRefused?.message ?? null,
       backlog_rate: config.service.backlog_records_per_s ?? null,
       view: STATE_VIEW,
       wireName: wireNameOf,

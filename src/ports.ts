@@ -7,9 +7,9 @@ import type { ServiceLinkError } from "./core/service-link-error.ts";
 import type { Fact, LogRecord, Placed, Stored, StreamRecord } from "./core/types/record.ts";
 import type { BoothCounts, LiveReading } from "./core/types/live.ts";
 import type { RebuildProgress } from "./core/types/rebuild.ts";
-import type { BindingChange, Confirmation, Leaving } from "./core/types/provisioning.ts";
+import type { Confirmation, Leaving } from "./core/types/provisioning.ts";
 import type { AgentStatus, BacklogStatus, RefusedRecords, StorageStatus } from "./core/types/status.ts";
-import type { Claim, SealedSecret, ServiceAnswer, ServiceRecord } from "./core/types/service.ts";
+import type { SealedSecret } from "./core/types/service.ts";
 import type { Sample } from "./core/types/sample.ts";
 import type { TakenEntry } from "./core/types/taken.ts";
 import type { BoothId, BootId, EpochMs, Milliseconds, Seq, Serial, StreamId, TakeNumber } from "./core/types/units.ts";
@@ -79,7 +79,6 @@ export interface Notify {
 
 export type { LinkErrorKind } from "./core/link-error.ts";
 export type { Sample } from "./core/types/sample.ts";
-
 /**
  * One way to one device. A driver never retries and never reconnects: whoever owns the link does.
  * After open or read has rejected the driver must be closed, and a new one made.
@@ -231,16 +230,7 @@ export interface Identity {
   promote(credential: string, name: string, what: unknown): Promise<void>;
 }
 
-/** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
-export interface ServiceApi {
-  lookUp(key: string, serial: string): Promise<ServiceAnswer<ServiceRecord>>;
-  /** GET of a report; its body as plain data. */
-  report(key: string, path: string): Promise<ServiceAnswer<unknown>>;
-  /** Safe to repeat with the same claim id, after whatever. */
-  claim(key: string, claim: Claim): Promise<ServiceAnswer<ServiceRecord>>;
-  update(key: string, serial: string, change: BindingChange): Promise<ServiceAnswer<ServiceRecord>>;
-}
-
+export type { ServiceApi } from "./core/types/service-api.ts";
 export type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount, Refusal, Terms } from "./core/types/delivery.ts";
 
 /** The hash of consecutive records, as acks and digests carry it, made as they are read. */

@@ -27,6 +27,8 @@ export interface AgentParts extends Omit<BoothParts, "news" | "pulse"> {
   readonly heartbeat_interval_ms: Milliseconds;
   readonly broker_url: string | null;
   readonly backlog_rate: number | null;
+  /** Why the configuration's file isn't in use but the last one that was good; absent or null: it is in use. */
+  readonly config_refused?: string | null;
   readonly booths: readonly BoothSetup[];
   /** Configured booths that can't be run; told, and nothing else. */
   readonly disabled?: readonly Omit<DisabledBooth, "since">[];
@@ -90,6 +92,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
           ...parts,
           board: booth.board,
           news,
+          tell: (event, detail) => booth.tell(event, detail),
           vendor: booth.setup.profile.vendor,
           protocol: booth.setup.profile.protocol,
           recordSeen: (record) =>

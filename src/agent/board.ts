@@ -1,7 +1,7 @@
 import type { Reconciliation } from "../core/types/reconciliation.ts";
 import type { CounterOffsets } from "../core/change-filter.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
-import type { LinkStatus, RefusedRecords, StorageStatus } from "../core/types/status.ts";
+import type { LinkStatus, RefusedRecords, ReportsStatus, StorageStatus } from "../core/types/status.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
 import type { BoothId, EpochMs, Milliseconds, Serial } from "../core/types/units.ts";
 import type { StreamInfo } from "../ports.ts";
@@ -24,6 +24,8 @@ export interface BoothBoard {
   trial_turn: Promise<unknown>;
   /** reconcile loop: how the day compared last; null: none was yet */
   reconciliation: Reconciliation | null;
+  /** report loop */
+  reports: ReportsStatus;
   /** sync loop: a session speaks for the booth, and acks may still come. */
   in_session: boolean;
   /** sync loop: what the service will never take */

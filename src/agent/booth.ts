@@ -17,6 +17,7 @@ import type { Clock, Driver, Identity, Logger, Random, Store, Tail } from "../po
 import type { Bell } from "./bell.ts";
 import { linkDown, type BoothBoard } from "./board.ts";
 import { createCommitter, type Committer } from "./committer.ts";
+import { keptRefusal } from "./report-outcome.ts";
 import { createIntake, type Intake } from "./intake.ts";
 import { createPollWatch, type PollWatch } from "./poll-watch.ts";
 import type { Pulse } from "./pulse.ts";
@@ -149,6 +150,7 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     offered_revision: null,
     drift: "",
     reconciliation: null,
+    reports: { refused: await keptRefusal(parts.identity, booth), read_back: null },
     trial_turn: Promise.resolve(),
     in_session: false,
     refused: await parts.store.refused(info.stream),

@@ -14,6 +14,7 @@ import type { ServiceRecord } from "../core/types/service.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import { firstKeyOf, wipeFirstKey } from "./first-key.ts";
 import type { Clock, Identity, Logger, Random, Sealer, Secrets, ServiceApi, Store } from "../ports.ts";
+import { predecessorAsked } from "./predecessor.ts";
 import { isOver, type Bell } from "./bell.ts";
 import type { BoothBoard, ServiceBoard } from "./board.ts";
 
@@ -203,7 +204,10 @@ async function claim(parts: ProvisionParts): Promise<void> {
     return;
   }
   if (row.claim === null || row.confirmed === null) throw new Error("a claim without id or confirmation");
-  const answer = await parts.api.claim(await keyFor(parts), {
+  const key = await keyFor(parts);
+  if (row.claim.intent === "take_over" && row.claim.predecessor === undefined)
+    return applyEvent(parts, await predecessorAsked(parts, key));
+  const answer = await parts.api.claim(key, {
     serial: row.serial ?? "",
     gateway_id,
     credential,

@@ -4,10 +4,9 @@ import { connectivityOf } from "../core/reported.ts";
 import type { Mode } from "../core/types/booth.ts";
 import type { Reported, ServiceRecord } from "../core/types/service.ts";
 import type { Milliseconds } from "../core/types/units.ts";
-import type { Clock, Identity, Logger, Random, ServiceApi } from "../ports.ts";
-import type { Bell } from "./bell.ts";
-import type { BoothBoard } from "./board.ts";
+import type { Random } from "../ports.ts";
 import type { StateView } from "./booth.ts";
+import { reportTaken, setReportAside, type OutcomeParts } from "./report-outcome.ts";
 
 const AT_LEAST_EVERY_MS = 21_600_000;
 /** Changes that follow each other closely go in one request. */
@@ -16,14 +15,8 @@ const AT_MOST_EVERY_MS = 10_000;
 const PAUSE_MS = 900_000;
 const RETRY = { base_ms: 10_000, cap_ms: 300_000 };
 
-export interface ReportParts {
-  readonly clock: Clock;
+export interface ReportParts extends OutcomeParts {
   readonly random: Random;
-  readonly log: Logger;
-  readonly identity: Identity;
-  readonly api: ServiceApi;
-  readonly board: BoothBoard;
-  readonly news: Bell;
   readonly commit_interval_ms: Milliseconds;
   readonly view: Pick<StateView, "now">;
   readonly vendor: string;
@@ -71,6 +64,7 @@ async function put(parts: ReportParts, reported: Reported): Promise<Outcome> {
       `${parts.board.booth}: reported ${reportText(reported)}`,
     );
     await parts.recordSeen(answer.value);
+    await reportTaken(parts, credential ?? "", reported);
     return "said";
   }
   if (answer.kind === "conflict") parts.board.look_again = true;
@@ -81,8 +75,7 @@ async function put(parts: ReportParts, reported: Reported): Promise<Outcome> {
     );
   if (answer.kind === "denied") return "paused";
   if (answer.kind !== "reject") return "later";
-  const refused = { at: parts.clock.wall(), reason: answer.reason, reported };
-  await parts.identity.keep(`refused report ${parts.board.booth}`, refused);
+  await setReportAside(parts, reported, answer.reason);
   return "never";
 }
 

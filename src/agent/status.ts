@@ -13,6 +13,8 @@ export interface StatusParts {
   readonly gateway_id: string;
   readonly started_at: EpochMs;
   readonly service_url: string;
+  /** Absent or null: the configuration's file is in use. */
+  readonly config_refused?: string | null;
   readonly commit_interval_ms: Milliseconds;
   readonly clock: Clock;
   readonly service_time: ServiceTime;
@@ -29,6 +31,7 @@ export function statusOf(parts: StatusParts): AgentStatus {
   return {
     agent_version: parts.version,
     gateway_id: parts.gateway_id,
+    config_refused: parts.config_refused ?? null,
     at: now,
     started_at: parts.started_at,
     boot: parts.clock.boot,
@@ -68,6 +71,7 @@ function boothStatusOf(board: BoothBoard, { view, clock, broker_url }: StatusPar
       facility_id: row.record?.facility_id ?? null,
       hw_configuration: row.record?.hw_configuration ?? null,
       created_at: row.record?.created_at ?? null,
+      refused_revision: row.refused_revision,
       facility: row.record?.facility_name ?? null,
       brand: row.record?.brand_name ?? null,
       model: row.record?.model_number ?? null,
@@ -75,6 +79,7 @@ function boothStatusOf(board: BoothBoard, { view, clock, broker_url }: StatusPar
       advice: row.advice,
     },
     plc: { ...board.plc, address: board.address, shows_serial: board.shows_serial },
+    reports: board.reports,
     reconciliation: board.reconciliation,
     time,
     tz: (board.state === undefined ? null : view.parametersIn(board.state)?.tz) ?? "UTC",

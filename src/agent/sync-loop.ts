@@ -20,7 +20,7 @@ import type { BoothBoard } from "./board.ts";
 import type { CommandDesk } from "./commands/desk.ts";
 import { connectWithKey, type ConnectParts } from "./connect.ts";
 import { firstKeyOf } from "./first-key.ts";
-import { heartbeatOf, helloOf } from "./hello.ts";
+import { heartbeatOf, helloOf, wholeHeartbeatOf } from "./hello.ts";
 import { TURN_MS, type Turned } from "./pulse.ts";
 import { pump } from "./pump.ts";
 import { serviceIsDown, serviceIsUp, type ServiceNews } from "./service-news.ts";
@@ -241,7 +241,7 @@ async function heartbeats(parts: SyncParts, { session, booths }: Running, signal
     if (text !== said || due <= 0) {
       said = text;
       saidAt = parts.clock.mono();
-      await session.heartbeat(now);
+      await session.heartbeat(await Promise.all(booths.map((board) => wholeHeartbeatOf(board, parts.store))));
     } else {
       await parts.news.wait(signal, due);
     }

@@ -1,4 +1,5 @@
 import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth } from "../core/types/status.ts";
+import { differencesText } from "../core/read-back.ts";
 import { askAgent, socketPath } from "./agent-client.ts";
 import type { Run } from "./command.ts";
 import { linkText, sayings } from "./link-text.ts";
@@ -25,11 +26,17 @@ export function statusText(status: AgentStatus, style: Style = PLAIN): string {
     `gateway   ${status.gateway_id}, agent ${status.agent_version}, running for ${lasting(status.at - status.started_at)}`,
     `service   ${status.service.url}: ${linkText(status.service, status.at, style)}`,
   ];
+  const config =
+    status.config_refused === null
+      ? []
+      : [
+          `config    ${style.bad("the last good one is in use")}, the file isn't: ${status.config_refused.trim()}; correct the file, then restart the agent`,
+        ];
   const clock = status.clock.synced ? [] : [`clock     ${style.warn(CLOCK)}`];
   const booths = status.booths.flatMap((booth) => ["", ...boothLines(booth, status, style)]);
   const disabled = status.disabled.flatMap((booth) => ["", ...disabledLines(booth, status.at, style)]);
   const certificates = status.certificates.map(certificateLine);
-  return `${[...head, ...clock, ...certificates, ...booths, ...disabled].join("\n")}\n`;
+  return `${[...head, ...config, ...clock, ...certificates, ...booths, ...disabled].join("\n")}\n`;
 }
 
 function certificateLine({ link, server, expires, state, advice }: CertificateStatus): string {
@@ -58,6 +65,11 @@ function boothLines(booth: BoothStatus, status: AgentStatus, style: Style): stri
   return [
     `${booth.booth}   serial ${booth.serial ?? "not entered"}`,
     `  bound     ${provisioning.state.replaceAll("_", " ")}${bound === "" ? "" : ` (${bound})`}${why === "" ? "" : `: ${why}`}`,
+    ...(provisioning.refused_revision === null
+      ? []
+      : [
+          `  config    the service's revision ${provisioning.refused_revision.toString()} was not taken: what was in force before still is`,
+        ]),
     `  PLC       ${booth.plc.address}: ${linkText(booth.plc, status.at, style)}`,
     ...(now === null
       ? []
@@ -69,6 +81,7 @@ function boothLines(booth: BoothStatus, status: AgentStatus, style: Style): stri
         ]),
     `  log       ${log.newest_seq.toString()} records, ${delivered(booth, waiting)}; ${pending}`,
     ...refusedLines(log.refused),
+    ...reportLines(booth.reports, status.at),
     ...(log.storage === null ? [] : [`  storage   ${storageText(log.storage)}`]),
     ...(log.trouble === "" ? [] : [`  ${style.bad("STORE")}     ${log.trouble}`]),
   ];
@@ -81,6 +94,16 @@ function refusedLines({ count, newest }: BoothStatus["log"]["refused"]): string[
       ? "1 record that the service will never take is"
       : `${count.toString()} records that the service will never take are`;
   return [`  REFUSED   ${records} kept aside; the newest, ${newest.seq.toString()}: ${newest.reason}`];
+}
+
+function reportLines({ refused, read_back }: BoothStatus["reports"], now: number): string[] {
+  const differences = read_back?.differences ?? [];
+  return [
+    ...(refused === null
+      ? []
+      : [`  REFUSED   the report on the booth's devices, ${lasting(now - refused.at)} ago: ${refused.reason}`]),
+    ...(differences.length === 0 ? [] : [`  service   shows ${differencesText(differences)}`]),
+  ];
 }
 
 /** How far the log has come, and by whose word. */

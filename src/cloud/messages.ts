@@ -26,10 +26,10 @@ export function heartbeatText(parts: SayingParts, beat: Beat): string {
       agent_version: parts.agentVersion,
       clock: { offset_ms, synced: offset_ms !== null },
       links: { service: beat.online ? "up" : "down" },
-      booths: beat.booths.map(({ stream, waiting_records, hours_to_full, ...booth }) => ({
+      booths: beat.booths.map(({ stream, waiting_records, oldest_at, hours_to_full, ...booth }) => ({
         stream_id: stream,
         ...booth,
-        backlog: { records: waiting_records, oldest_time: null, hours_to_full },
+        backlog: { records: waiting_records, oldest_time: oldest_at, hours_to_full },
       })),
     }),
   );

@@ -1,8 +1,6 @@
 import type { ServiceAnswer, ServiceRecord } from "../core/types/service.ts";
-import { boothListShape, facilityShape, type FoundBooth, type FoundFacility } from "../wire/booths.ts";
-
-/** Asks one path of the service; `parse` gives null for a body that isn't what was asked for. */
-export type Ask = <T>(path: string, parse: (body: unknown) => T | null) => Promise<ServiceAnswer<T>>;
+import { boothListShape, type FoundBooth, type FoundFacility } from "../wire/booths.ts";
+import { facilityOf, type Ask } from "./facility.ts";
 
 /**
  * A booth at a service that knows nothing of gateways: found among the account's booths by its serial number, its days and
@@ -28,14 +26,6 @@ function theOne(booths: readonly FoundBooth[], serial: string): ServiceAnswer<Fo
   if (first === undefined) return { kind: "not_found" };
   if (exact.length === 1) return { kind: "ok", value: first };
   return { kind: "reject", reason: `the service has ${exact.length.toString()} booths with serial number ${serial}` };
-}
-
-async function facilityOf(ask: Ask, id: string | null): Promise<ServiceAnswer<FoundFacility> | null> {
-  if (id === null) return null;
-  return ask(`/api/facilities/${encodeURIComponent(id)}`, (body) => {
-    const parsed = facilityShape.safeParse(body);
-    return parsed.success ? parsed.data : null;
-  });
 }
 
 function recordOf(serial: string, booth: FoundBooth, facility: FoundFacility | null): ServiceAnswer<ServiceRecord> {

@@ -5,6 +5,7 @@ import type { Clock, Random, Sealer, ServiceApi, ServiceTime } from "../ports.ts
 import { PLAIN_GENERATION } from "../core/provisioning-answers.ts";
 import { afterAnswer, afterFailure, CLOSED, heldOff, type Breaker } from "../core/breaker.ts";
 import { fullJitter } from "../core/backoff.ts";
+import { deviceFieldsShape, lastStreamIn } from "../wire/booths.ts";
 import {
   provisioningShape,
   unreadIn,
@@ -15,6 +16,7 @@ import {
 } from "../wire/provisioning.ts";
 import { answerTime, isoTime } from "../wire/time.ts";
 import { answerOf, dateOf } from "./answer.ts";
+import { withFacility } from "./facility.ts";
 import { findPlain } from "./plain-level.ts";
 import type { HttpAnswer, HttpClient, HttpRequest } from "./http.ts";
 
@@ -38,7 +40,12 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
   const parseRecord = recordParser(parts.sealer);
   const tags = new Map<string, string>();
   const line: Line = { ...parts, breaker: CLOSED, trouble: "", tags };
-  const ask = (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => askFor(line, request, parseRecord);
+  const ask = async (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => {
+    const answer = await askFor(line, request, parseRecord);
+    const isPlain = answer.kind === "ok" && answer.value.generation === null;
+    const { key } = request;
+    return isPlain ? answer : withFacility((path, parse) => askFor(line, { method: "GET", path, key }, parse), answer);
+  };
   return {
     async lookUp(key, serial) {
       const answer = await ask({ method: "GET", path: `${PATH}/${encodeURIComponent(serial)}`, key });
@@ -49,8 +56,7 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
       const { completion_status, hw_configuration } = answer.value;
       return { kind: "ok", value: { ...plain.value, completion_status, hw_configuration } };
     },
-    report: (key, path) =>
-      askFor(line, { method: "GET", path, key }, (body) => (typeof body === "object" && body !== null ? body : null)),
+    ...reads((key, path, parse) => askFor(line, { method: "GET", path, key }, parse)),
     claim: (key, claim) => {
       // What was read of the record is of the binding before.
       tags.delete(`${PATH}/${encodeURIComponent(claim.serial)}`);
@@ -98,6 +104,23 @@ export function createServiceApi(parts: ServiceApiParts): ServiceApi {
 
 function sha256(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
+}
+
+/** What is read of a booth and changes nothing. */
+function reads(
+  get: <T>(key: string, path: string, parse: Parse<T>) => Promise<ServiceAnswer<T>>,
+): Pick<ServiceApi, "report" | "shown" | "lastStream"> {
+  return {
+    report: (key, path) => get(key, path, (body) => (typeof body === "object" && body !== null ? body : null)),
+    shown: (key, booth_id) => {
+      const path = `/api/booths/${encodeURIComponent(booth_id)}`;
+      return get(key, path, (body) => deviceFieldsShape.safeParse(body).data ?? null);
+    },
+    lastStream: (key, booth_id) => {
+      const path = `/api/booths/latest_updates?filter=${encodeURIComponent(`booth_id:eq:${booth_id}`)}`;
+      return get(key, path, (body) => ({ acked: lastStreamIn(body, booth_id) }));
+    },
+  };
 }
 
 /** What was never read stays out: a null would wipe what the service knows. A null date says "not since we look". */

@@ -43,15 +43,15 @@ export function configTrial(row: ProvisioningRow, event: TrialEvent): Provisioni
 export function sifted(row: ProvisioningRow, record: ServiceRecord): ServiceRecord {
   const known = row.record;
   if (known === null) return record;
-  const { tz, working_hours } = known;
+  const { tz, working_hours, place_from } = known;
   if (row.refused_revision !== null && revisionOf(record) === row.refused_revision) {
-    return { ...record, config: known.config, tz, working_hours };
+    return { ...record, config: known.config, tz, working_hours, place_from };
   }
   const isUnread = (field: string): boolean => record.unread?.some((path) => path.split(".")[0] === field) ?? false;
   const isPlaceUnsure = record.tz === null || !isKnownZone(record.tz) || isUnread("tz") || isUnread("working_hours");
   return {
     ...record,
-    ...(isPlaceUnsure && tz !== null ? { tz, working_hours } : {}),
+    ...(isPlaceUnsure && tz !== null ? { tz, working_hours, place_from } : {}),
     ...(isOther(known, record) || isUnread("config") || record.config === null ? { config: known.config } : {}),
     ...(record.mqtt === null || isUnread("mqtt") ? { mqtt: known.mqtt } : {}),
   };
@@ -67,10 +67,16 @@ export function driftOf(row: ProvisioningRow, record: ServiceRecord): string {
   const gone = [
     (generation ?? 0) > 0 && record.generation === null ? "generation" : "",
     (known?.mqtt ?? null) !== null && record.mqtt === null && record.status === "provisioned" ? "mqtt" : "",
-    (known?.tz ?? null) !== null && record.tz === null ? "tz" : "",
+    isZoneGone(known, record) ? "tz" : "",
     (known?.config ?? null) !== null && record.config === null ? "config" : "",
   ];
   return [...new Set([...unread, ...gone])].filter((name) => name !== "").join(", ");
+}
+
+/** The record had a zone of its own, and has none now, whether or not its facility makes good for that. */
+function isZoneGone(known: ServiceRecord | null, record: ServiceRecord): boolean {
+  if ((known?.tz ?? null) === null || known?.place_from === "facility") return false;
+  return record.tz === null || record.place_from === "facility";
 }
 
 /** The revision that the record offers and that was neither tried nor refused yet; null: none. */

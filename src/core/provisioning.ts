@@ -23,6 +23,7 @@ export type ProvisioningEvent =
   | { readonly kind: "looking_up" }
   | { readonly kind: "looked_up"; readonly answer: ServiceAnswer<ServiceRecord>; readonly claim_id: string }
   | { readonly kind: "confirmed"; readonly confirmation: Confirmation; readonly claim_id: string }
+  | { readonly kind: "predecessor_known"; readonly predecessor: StreamLabel["predecessor"] }
   | { readonly kind: "claimed"; readonly answer: ServiceAnswer<ServiceRecord> }
   | { readonly kind: "configuring" }
   | { readonly kind: "configured"; readonly answer: ServiceAnswer<ServiceRecord> }
@@ -129,6 +130,10 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
       return row.state === "looking_up" ? lookedUp(row, event, around) : row;
     case "confirmed":
       return confirmed(row, event, around);
+    case "predecessor_known":
+      return row.state === "claiming" && row.claim !== null
+        ? { ...row, claim: { ...row.claim, predecessor: event.predecessor } }
+        : row;
     case "claimed":
       return row.state === "claiming" ? claimed(row, event.answer, around) : row;
     case "configuring":

@@ -12,6 +12,7 @@ const GATEWAY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const STATUS: AgentStatus = {
   agent_version: "0",
   gateway_id: "gateway",
+  config_refused: null,
   at: 1_000,
   started_at: 0,
   boot: "boot",

@@ -185,6 +185,7 @@ describe("the agent's own word", () => {
   const status: AgentStatus = {
     agent_version: "1",
     gateway_id: "g",
+    config_refused: null,
     at: NOW,
     started_at: NOW - DAY,
     boot: "b",

@@ -80,6 +80,7 @@ it("a gateway takes a broken one's place; what that one had recorded before stil
   await fresh.clock.run(30 * MINUTE);
   expect(boothOf(revived).provisioning.reason).toMatch(/^another gateway .* has taken this booth over$/);
   const [first, second] = streamsAt(fresh);
+  expect(second?.predecessor).toBe(first?.stream_id);
   // What it read before it broke, to the last record committed, without a hole; what it reads now is nobody's.
   expect(first).toMatchObject({ generation: 1, first_seq: 1, least: 1, conflicts: 0 });
   expect(first?.stored).toBe(first?.most);

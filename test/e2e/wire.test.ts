@@ -80,10 +80,10 @@ it("a first provisioning, the first batch and the first report say on the wire w
     return now?.provisioning.state === "verifying" && now.log.pending === 0 ? true : undefined;
   });
   broker.open();
-  const isReport = ({ body }: TappedExchange): boolean => body.includes('"reported"');
-  await eventually("all is acked and reported", () => {
+  const isReadBack = ({ path }: TappedExchange): boolean => path.startsWith("/api/booths/");
+  await eventually("all is acked, reported and read back", () => {
     const log = booth()?.log;
-    return log?.acked_seq === log?.newest_seq && http.exchanges.some(isReport) ? true : undefined;
+    return log?.acked_seq === log?.newest_seq && http.exchanges.some(isReadBack) ? true : undefined;
   });
 
   const { gateway_id, booths } = agent.status();

@@ -126,10 +126,13 @@ function forgetfulCopy(db: Db): Db {
 
 function carryOut(service: Service, request: HttpRequest): HttpAnswer {
   const url = new URL(request.path, "http://service");
-  const found = OPERATIONS.map((operation) => ({
+  // Fixed paths come before those with an id, as in any router.
+  const [found] = OPERATIONS.map((operation) => ({
     operation,
     params: match(operation, request.method, url.pathname),
-  })).find(({ params }) => params !== null);
+  }))
+    .filter(({ params }) => params !== null)
+    .sort((a, b) => Object.keys(a.params ?? {}).length - Object.keys(b.params ?? {}).length);
   const caller = callerOfKey(service.db, request.key, service.now());
   const answer = (status: number, body: unknown, more: Readonly<Record<string, string>> = {}): HttpAnswer => ({
     status,

@@ -39,7 +39,13 @@ export function bindStream(db: Db, binding: Binding, now: number): boolean {
   ) {
     return false;
   } else {
-    run(db, "UPDATE streams SET generation = ?, superseded_at = NULL WHERE id = ?", binding.generation, known.id);
+    const { stream_id = null, last_seq = null } = binding.predecessor ?? {};
+    run(
+      db,
+      `UPDATE streams SET generation = ?, superseded_at = NULL, predecessor_last_seq = CASE WHEN predecessor_stream_id IS NULL
+         THEN ? ELSE predecessor_last_seq END, predecessor_stream_id = coalesce(predecessor_stream_id, ?) WHERE id = ?`,
+      ...[binding.generation, last_seq, stream_id, known.id],
+    );
   }
   if (binding.oldest_seq !== undefined) settleFirstSeq(db, binding.stream_id, firstSeq(db, binding));
   return true;

@@ -21,7 +21,19 @@ export const STATUS_SHAPE: Shape = {
     stream: true,
     time: true,
     // Not account and facility: customers' names are nothing that helps.
-    provisioning: { state: true, since: true, generation: true, delivery: true, reason: true, advice: true },
+    provisioning: {
+      state: true,
+      since: true,
+      generation: true,
+      delivery: true,
+      refused_revision: true,
+      reason: true,
+      advice: true,
+    },
+    reports: {
+      refused: { at: true, reason: true },
+      read_back: { at: true, differences: { field: true, reported: true, shown: true } },
+    },
     plc: { ...LINK, address: true, shows_serial: true },
     now: {
       mode: true,

@@ -1,6 +1,6 @@
 import type { StreamLabel } from "./provisioning.ts";
 import type { Placed } from "./record.ts";
-import type { Seq, StreamId } from "./units.ts";
+import type { EpochMs, Seq, StreamId } from "./units.ts";
 
 /**
  * What became of one batch. `keep`: not known to be stored, send it again. `refused`: nothing of it was taken, and as it is it
@@ -67,6 +67,8 @@ export interface BoothHeartbeat {
   readonly link: "up" | "down";
   readonly mode: string;
   readonly waiting_records: number;
+  /** Corrected time of the oldest record that waits and may be sent; null: there is none. */
+  readonly oldest_at: EpochMs | null;
   /** Until records must be given up if none of them is acked; null: not known yet. */
   readonly hours_to_full: number | null;
 }

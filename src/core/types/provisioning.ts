@@ -65,6 +65,11 @@ export interface ProvisioningRow {
     readonly id: string;
     readonly expected_generation: number;
     readonly intent: ClaimIntent;
+    /**
+     * Of a take-over: the booth's stream of the gateway before, and how far the service had it. Stored before the claim, since
+     * afterwards the newest stream is ours. null: the service named none. Absent: not asked yet.
+     */
+    readonly predecessor?: StreamLabel["predecessor"] | undefined;
   } | null;
   readonly generation: number | null;
   /** The service's record as last read. */

@@ -24,6 +24,8 @@ export interface ServiceRecord {
   readonly facility_name: string | null;
   readonly tz: string | null;
   readonly working_hours: readonly WorkingHours[];
+  /** Zone and hours are the facility's own, since the record has no zone. Absent: they are the record's. */
+  readonly place_from?: "facility" | undefined;
   readonly brand_name: string | null;
   readonly model_number: string | null;
   readonly gateway: { readonly id: string | null; readonly last_seen_at: string | null } | null;
@@ -45,6 +47,12 @@ export interface ServiceRecord {
   readonly plc_passwords?: { readonly old: SealedSecret | null; readonly new: SealedSecret | null } | undefined;
   /** Paths of what the answer has and can't be read: it departs from the contract. Absent: none. */
   readonly unread?: readonly string[] | undefined;
+}
+
+/** A stream at the service, which has everything of it up to `last_seq`. */
+export interface AckedStream {
+  readonly stream_id: StreamId;
+  readonly last_seq: Seq;
 }
 
 /** How a claim is meant; a take-over ends the binding of the gateway that holds the booth. */
@@ -91,4 +99,16 @@ export interface Claim {
   /** The service knows nothing of gateways: it gets the serial number alone. */
   readonly is_plain: boolean;
   readonly confirmed: { readonly by: string; readonly note: string };
+}
+
+/** What the service shows of a booth's devices to its users: what it made of our reports. null: it has nothing. */
+export interface DeviceFields {
+  /** null: the service names none here. */
+  readonly serial_number: Serial | null;
+  readonly firmware_version: string | null;
+  readonly last_firmware_update: EpochMs | null;
+  readonly plc_program: string | null;
+  readonly plc_program_revision: string | null;
+  readonly last_program_update: EpochMs | null;
+  readonly last_active_mode: string | null;
 }

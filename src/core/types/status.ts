@@ -50,6 +50,21 @@ export interface RefusedRecords {
   readonly newest: { readonly seq: Seq; readonly at: EpochMs; readonly reason: string } | null;
 }
 
+/** One field that the service shows otherwise than it was reported; times in epoch ms, whole seconds. */
+export interface ReadBackDifference {
+  readonly field: string;
+  readonly reported: string | number | null;
+  readonly shown: string | number | null;
+}
+
+/** What became of the reports on the booth's devices. */
+export interface ReportsStatus {
+  /** The newest report that the service will never take; null: it took the last one. */
+  readonly refused: { readonly at: EpochMs; readonly reason: string } | null;
+  /** The booth's record as the service showed it after the last report; null: it wasn't read back yet. */
+  readonly read_back: { readonly at: EpochMs; readonly differences: readonly ReadBackDifference[] } | null;
+}
+
 export interface BoothStatus {
   readonly booth: BoothId;
   readonly serial: Serial | null;
@@ -66,6 +81,8 @@ export interface BoothStatus {
     readonly facility_id: string | null;
     readonly facility: string | null;
     readonly hw_configuration: string | null;
+    /** The service's configuration of that revision wasn't taken, and what was in force before still is; null: none. */
+    readonly refused_revision: number | null;
     /** As the service spells it. */
     readonly created_at: string | null;
     /** Of the booth, as the service has it. */
@@ -79,6 +96,7 @@ export interface BoothStatus {
     /** The serial number that the PLC itself shows, whether it is the booth's or not; null: none was read. */
     readonly shows_serial: string | null;
   };
+  readonly reports: ReportsStatus;
   /** How the last compared day agrees with the service; null: none was compared yet. */
   readonly reconciliation: Reconciliation | null;
   /** Corrected time of this status: what the booth's records go by, whatever the wall clock shows. */
@@ -143,6 +161,8 @@ export interface CertificateStatus {
 export interface AgentStatus {
   readonly agent_version: string;
   readonly gateway_id: string;
+  /** Why the configuration's file isn't in use but the last one that was good; null: it is in use. */
+  readonly config_refused: string | null;
   readonly at: EpochMs;
   readonly started_at: EpochMs;
   readonly boot: string;
