@@ -1,50 +1,117 @@
+import { energyOf, loadsOf, millionthsOf, type Machine } from "../core/derive/machines.ts";
 import { tagWithRole } from "../core/derive/roles.ts";
+import type { Parameters } from "../core/types/parameters.ts";
 import type { EpochMs, TagName } from "../core/types/units.ts";
 import type { Window } from "../ports.ts";
 import { timeLineOf, type FigureCoverage, type Source } from "./source.ts";
+import { stretchesIn, workUntil } from "./work.ts";
 
 const HOUR_MS = 3_600_000;
+const MILLIONTHS = 1_000_000;
+
+/** plc: counted by the PLC, with a meter or by an estimate of its own; estimate: from a machine's size and load. */
+export type EnergySource = "plc" | "estimate";
 
 export interface Energy {
-  /** therm; null: no meter. */
+  /** therm; null: neither a meter nor what an estimate needs. */
   readonly gas_therm: number | null;
-  /** kWh; null: no meter. */
+  /** kWh; null: as above. */
   readonly energy_kwh: number | null;
-  readonly source: "plc";
+  readonly gas_source: EnergySource | null;
+  readonly energy_source: EnergySource | null;
   readonly coverage: FigureCoverage;
 }
 
+interface Counted {
+  readonly machine: Machine;
+  readonly meter: TagName | undefined;
+  readonly source: EnergySource | null;
+}
+
 /**
- * Energy of the window as the PLC's meters counted it, by hours. An hour that the window cuts is shared out by the meter's
- * readings in it; once these have left the log, pro rata by time.
+ * Energy of the window by hours: as the PLC's meters counted it, else estimated from burner and motor sizes. An hour that the
+ * window cuts is shared out by the readings in it; once these have left the log, pro rata by time.
  */
 export function energy(source: Source, window: Window): Energy {
   const { window: clipped, coverage, tail } = timeLineOf(source, window);
   const { state } = tail;
+  const { parameters } = state;
   const facts = source.reader.facts(source.stream, "d", { start: clipped.start - HOUR_MS, end: clipped.end });
   const hours = [
     ...facts.map(({ value }) => value),
-    ...Object.entries(state.hours).map(([hour, figures]) => ({ hour: Number(hour), ...figures })),
+    ...Object.entries(state.hours).map(([hour, figures]) => ({ hour: Number(hour), ...withWork(figures) })),
   ];
-  const [gas_tag, kwh_tag] = [tagWithRole(state.parameters, "gas"), tagWithRole(state.parameters, "kwh")];
-  let [gas, kwh] = [0, 0];
-  for (const { hour, gas_therm, energy_kwh } of hours) {
+  const [gas, kwh] = [countedBy(parameters, "burner"), countedBy(parameters, "fan")];
+  let [gas_therm, energy_kwh] = [0, 0];
+  for (const { hour, ...figures } of hours) {
     const part = { hour, end: Math.max(hour + 1, Math.min(hour + HOUR_MS, source.now_ms)), window: clipped };
-    if (gas_therm > 0) gas += gas_therm * shareOf(source, gas_tag, part);
-    if (energy_kwh > 0) kwh += energy_kwh * shareOf(source, kwh_tag, part);
+    gas_therm += amountIn(source, parameters, { ...part, ...gas, amount: figures.gas_therm });
+    energy_kwh += amountIn(source, parameters, { ...part, ...kwh, amount: figures.energy_kwh });
   }
   return {
-    gas_therm: gas_tag === undefined ? null : gas,
-    energy_kwh: kwh_tag === undefined ? null : kwh,
-    source: "plc",
+    gas_therm: shown(gas, gas_therm),
+    energy_kwh: shown(kwh, energy_kwh),
+    gas_source: gas.source,
+    energy_source: kwh.source,
     coverage,
   };
+}
+
+interface Unwritten {
+  readonly gas_therm: number;
+  readonly energy_kwh: number;
+  readonly work?: Partial<Record<Machine, number>>;
+}
+
+function withWork({ gas_therm, energy_kwh, work = {} }: Unwritten): Pick<Unwritten, "gas_therm" | "energy_kwh"> {
+  return {
+    gas_therm: gas_therm + energyOf("burner", work.burner ?? 0),
+    energy_kwh: energy_kwh + energyOf("fan", work.fan ?? 0),
+  };
+}
+
+function countedBy(parameters: Parameters | null, machine: Machine): Counted {
+  const meter = tagWithRole(parameters, machine === "burner" ? "gas" : "kwh");
+  const load = parameters === null ? null : loadsOf(parameters)[machine];
+  return { machine, meter, source: meter !== undefined ? "plc" : load === null ? null : "estimate" };
+}
+
+/** Estimates are whole millionths; their sum is told of without binary noise. */
+function shown({ source }: Counted, sum: number): number | null {
+  if (source === null) return null;
+  return source === "plc" ? sum : Math.round(sum * MILLIONTHS) / MILLIONTHS;
 }
 
 interface PartOfHour {
   readonly hour: EpochMs;
   readonly end: EpochMs;
   readonly window: Window;
+}
+
+/** The part of an hour's energy that lies in the window. */
+function amountIn(
+  source: Source,
+  parameters: Parameters | null,
+  part: PartOfHour & Counted & { readonly amount: number },
+): number {
+  const { machine, meter, amount } = part;
+  if (amount <= 0) return 0;
+  const isCut = part.window.start > part.hour || part.window.end < part.end;
+  const estimated = isCut && part.source === "estimate" && parameters !== null;
+  const cut = estimated ? estimatedIn(source, parameters, { ...part, machine }) : null;
+  return cut ?? amount * shareOf(source, meter, part);
+}
+
+/** The estimate of an hour's part; null: the readings have left the log. */
+function estimatedIn(
+  source: Source,
+  parameters: Parameters,
+  { machine, hour, window }: PartOfHour & { readonly machine: Machine },
+): number | null {
+  const stretches = stretchesIn(source, { start: hour, end: hour + HOUR_MS }, { machine, parameters });
+  if (stretches.length === 0) return null;
+  const until = (at: EpochMs): number => millionthsOf(machine, workUntil(stretches, Math.max(hour, at)));
+  return Math.max(0, until(Math.min(hour + HOUR_MS, window.end)) - until(window.start)) / MILLIONTHS;
 }
 
 /** 0..1: how much of the hour's energy lies in the window. */

@@ -27,6 +27,8 @@ function ofMeter(source: Source, line: TimeLine, role: "gas" | "kwh"): Explained
   const figures = energy(source, line.window);
   const { parameters } = line.state;
   const tags = roleTags(parameters, role);
+  const source_of = role === "gas" ? figures.gas_source : figures.energy_source;
+  if (source_of === "estimate") return ofEstimate(source, line, role);
   const factor = parameters?.tags[tags[0] ?? ""]?.factor ?? 1;
   const readings = evidenceIn(source, line.window, tags);
   const parts = readings.map((one, index): Part => {
@@ -40,6 +42,30 @@ function ofMeter(source: Source, line: TimeLine, role: "gas" | "kwh"): Explained
   ];
   if (role === "gas") return { unit: "therm", value: { gas_therm: figures.gas_therm ?? 0 }, parts, rules };
   return { unit: "kWh", value: { energy_kwh: figures.energy_kwh ?? 0 }, parts, rules };
+}
+
+/** Without a meter: the loads that were read, and what was made of them. */
+function ofEstimate(source: Source, line: TimeLine, role: "gas" | "kwh"): Explained {
+  const { gas_therm, energy_kwh } = energy(source, line.window);
+  const { start, end } = line.window;
+  const loads = evidenceIn(
+    source,
+    line.window,
+    roleTags(line.state.parameters, role === "gas" ? "burner_modulation" : "fan_speed"),
+  );
+  const amount = (role === "gas" ? gas_therm : energy_kwh) ?? 0;
+  const parts = [{ start, end, text: "estimated: no meter counts it", amount, evidence: loads }];
+  const { burner_size_btu_h = 0, motor_size_hp = 0 } = line.state.parameters ?? {};
+  if (role === "gas") {
+    const rules = [
+      `an estimate: burner size (${burner_size_btu_h.toString()} BTU/h) x modulation, over the time it was read`,
+    ];
+    return { unit: "therm", value: { gas_therm: amount }, parts, rules };
+  }
+  const rules = [
+    `an estimate: motor size (${motor_size_hp.toString()} hp) x fan speed cubed, over the time it was read`,
+  ];
+  return { unit: "kWh", value: { energy_kwh: amount }, parts, rules };
 }
 
 function ofWorkingTime(_source: Source, { state, window }: TimeLine): Explained {

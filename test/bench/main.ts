@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { arch, cpus, platform } from "node:os";
+import { parseArgs } from "node:util";
 
 import type { Family, Figure } from "./figure.ts";
 import { agentFamily } from "./agent.ts";
@@ -69,17 +70,49 @@ function table(figures: readonly Figure[]): string {
     .join("\n");
 }
 
-const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
-const figures: Figure[] = [];
-const chosen = FAMILIES.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
-for (const [index, family] of chosen.entries()) {
-  const started = performance.now();
-  process.stderr.write(`${(index + 1).toString()} of ${chosen.length.toString()}: ${family.name} ... `);
-  figures.push(...(await family.run({ quick: process.argv.includes("--quick") })));
-  process.stderr.write(`${((performance.now() - started) / 1000).toFixed(0)} s\n`);
+const HELP = `npm run bench [-- --quick] [FAMILY ...]
+
+Measures, prints one table, and writes test/results/bench.json. All families take some ten minutes; --quick measures less of each.
+Families: ${FAMILIES.map(({ name }) => name).join(", ")}
+`;
+
+interface Call {
+  readonly quick: boolean;
+  readonly chosen: readonly Family[];
 }
-const machine = `${platform()} ${arch()}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}`;
-const result = { machine, node: process.version, commit: commit(), figures };
-mkdirSync(RESULTS, { recursive: true });
-writeFileSync(new URL("bench.json", RESULTS), `${JSON.stringify(result, null, 2)}\n`);
-process.stdout.write(`${table(figures)}\n`);
+
+/** What was asked for; a text: what to say instead. */
+function callOf(args: string[]): Call | string {
+  const options = { quick: { type: "boolean", default: false }, help: { type: "boolean", default: false } } as const;
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  if (values.help) return HELP;
+  const unknown = positionals.filter((wanted) => !FAMILIES.some(({ name }) => name === wanted));
+  if (unknown.length > 0)
+    throw new Error(`there is no family ${unknown.join(", ")}; npm run bench -- --help names them`);
+  const chosen = FAMILIES.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  return { quick: values.quick, chosen };
+}
+
+async function measure({ quick, chosen }: Call): Promise<void> {
+  const figures: Figure[] = [];
+  for (const [index, family] of chosen.entries()) {
+    const started = performance.now();
+    process.stderr.write(`${(index + 1).toString()} of ${chosen.length.toString()}: ${family.name} ... `);
+    figures.push(...(await family.run({ quick })));
+    process.stderr.write(`${((performance.now() - started) / 1000).toFixed(0)} s\n`);
+  }
+  const machine = `${platform()} ${arch()}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}`;
+  const result = { machine, node: process.version, commit: commit(), figures };
+  mkdirSync(RESULTS, { recursive: true });
+  writeFileSync(new URL("bench.json", RESULTS), `${JSON.stringify(result, null, 2)}\n`);
+  process.stdout.write(`${table(figures)}\n`);
+}
+
+try {
+  const call = callOf(process.argv.slice(2));
+  if (typeof call === "string") process.stdout.write(call);
+  else await measure(call);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 2;
+}

@@ -101,3 +101,33 @@ it("people read it as lines: the number, what was seen, rules, parts, and the re
   expect(explainText(of("gas_usage"), register)).toMatch(/gas_therm: 6 therm\n/);
   expect(explain(explained().source, "__proto__", { start: T0, end: T0 + MINUTE })).toBeNull();
 });
+
+it.each([
+  {
+    figure: "gas_usage",
+    value: { gas_therm: 5 },
+    rule: "burner size (1000000 BTU/h) x modulation",
+    load: "flame",
+  },
+  {
+    figure: "kwh_usage",
+    value: { energy_kwh: 14.914 },
+    rule: "motor size (20 hp) x fan speed cubed",
+    load: "fan",
+  },
+])("$figure without a meter is told as the estimate that it is", ({ figure, value, rule, load }) => {
+  const sized: Parameters = {
+    ...BOOTH,
+    tags: { mode: tag("mode"), flame: tag("burner_modulation", "%"), fan: tag("fan_speed", "%") },
+    burner_size_btu_h: 1_000_000,
+    motor_size_hp: 20,
+  };
+  const booth = script(sized);
+  stay(booth, 60 * MINUTE, { mode: 3, flame: 50, fan: 100 });
+  poll(booth, { mode: 1, flame: 0, fan: 0 });
+  const source = { reader: readerOf(fold(booth.entries, sized)), stream: "s", now_ms: T0 + 61 * MINUTE };
+  const found = explain(source, figure, { start: T0, end: source.now_ms });
+  expect(found?.value).toEqual(value);
+  expect(found?.rules.some((text) => text.startsWith(`an estimate: ${rule}`))).toBe(true);
+  expect(found?.parts.flatMap(({ evidence }) => evidence.map((one) => one.tag))).toEqual([load, load]);
+});

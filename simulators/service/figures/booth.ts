@@ -5,6 +5,8 @@ import type { Db } from "../db.ts";
 import { uniteBays } from "./bays.ts";
 import { bookings } from "./counters.ts";
 import type { Booking } from "./counters.ts";
+import { estimatesOf } from "./estimates.ts";
+import type { Estimate } from "./estimates.ts";
 import { cyclesOf } from "./cycles.ts";
 import type { Cycle } from "./cycles.ts";
 import { findInstallations, maintenanceOf } from "./filters.ts";
@@ -37,6 +39,7 @@ interface Computed {
   readonly plc_cycles: readonly Booking[] | undefined;
   readonly gas: readonly Booking[];
   readonly kwh: readonly Booking[];
+  readonly estimates: { readonly gas: Estimate; readonly kwh: Estimate };
 }
 
 /** Everything that reports are made from, as it stands at one instant. */
@@ -49,6 +52,7 @@ export interface BoothFigures {
   readonly plc_cycles: readonly Booking[] | undefined;
   readonly gas: readonly Booking[];
   readonly kwh: readonly Booking[];
+  readonly estimates: Computed["estimates"];
   readonly installations: readonly Installation[];
   readonly maintenance: readonly Maintenance[];
   readonly filter_input: FilterInput;
@@ -80,9 +84,9 @@ function figuresAt({ log, restarts, timelines, sets, ...rest }: Computed, now: n
   const inputNow = once((): FilterInput => ({ log, stages, cycles: cyclesNow(), restarts, first }));
   const installationsNow = once(() => (stages.length === 0 ? [] : findInstallations(inputNow())));
   const maintenanceNow = once(() => maintenanceOf(inputNow(), installationsNow()));
-  const { plc_cycles, gas, kwh, revisions } = rest;
+  const { plc_cycles, gas, kwh, estimates, revisions } = rest;
   return {
-    ...{ now, log, stages, plc_cycles, gas, kwh, revisions },
+    ...{ now, log, stages, plc_cycles, gas, kwh, estimates, revisions },
     get cycles() {
       return cyclesNow();
     },
@@ -132,5 +136,6 @@ function compute(log: BoothLog, version: string): Computed {
   const plc_cycles = counted ? bookings(log, "cycle_counter", restarts.instants) : undefined;
   const gas = bookings(log, "gas", restarts.instants);
   const kwh = bookings(log, "kwh", restarts.instants);
-  return { version, log, restarts, timelines, revisions: findRevisions(log), sets, plc_cycles, gas, kwh };
+  const estimates = estimatesOf(log);
+  return { version, log, restarts, timelines, revisions: findRevisions(log), sets, plc_cycles, gas, kwh, estimates };
 }

@@ -4,6 +4,7 @@ import { workingTime } from "../working-hours.ts";
 import type { FormerHours } from "../working-hours.ts";
 import type { BoothFigures } from "./booth.ts";
 import { booked } from "./counters.ts";
+import { estimated } from "./estimates.ts";
 import { boothOveruse } from "./filters.ts";
 import { firstAfter } from "./search.ts";
 import { timeIn } from "./mode-sets.ts";
@@ -46,8 +47,8 @@ export function utilization(figures: BoothFigures, calendar: Calendar, window: S
     utilization_pct: workingMs === 0 ? null : fourDecimals((usedInHours / workingMs) * 100),
     overtime_minutes: minutes(used - usedInHours),
     cycle_count: cycleCount(figures, window),
-    gas_usage: fourDecimals(booked(figures.gas, window)),
-    kwh_usage: fourDecimals(booked(figures.kwh, window)),
+    gas_usage: fourDecimals(booked(figures.gas, window) + estimated(figures.estimates.gas, window)),
+    kwh_usage: fourDecimals(booked(figures.kwh, window) + estimated(figures.estimates.kwh, window)),
   };
 }
 

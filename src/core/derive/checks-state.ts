@@ -1,5 +1,6 @@
 import type { FilterType, TagValue } from "../types/booth.ts";
 import type { EpochMs, Milliseconds, TagName } from "../types/units.ts";
+import type { Machine } from "./machines.ts";
 
 /** An analog tag's value as long as it stays exactly the same. */
 export interface Unchanged {
@@ -12,12 +13,16 @@ export interface Unchanged {
 export interface DayMarks {
   /** When the day is compared, and the next one begins. */
   end: EpochMs;
+  /** When it began; absent in states of before it was kept. */
+  begin?: EpochMs;
   cycles: number;
   runtime_ms: Milliseconds;
   /** Attributed steps of counters by tag. */
   steps: Record<TagName, number>;
   /** Our own minutes and the PLC's, by filter, with the installation that they belong to. */
   filters: Partial<Record<FilterType, { installed_at: EpochMs; own: number; plc: number }>>;
+  /** Estimated work since then, with the time that it was seen for, of machines with a meter. */
+  estimates?: Partial<Record<Machine, { work: number; ms: Milliseconds }>>;
 }
 
 /** What the validation checks remember. */

@@ -5,6 +5,7 @@ import type { Milliseconds } from "../types/units.ts";
 import type { DayMarks } from "./checks-state.ts";
 import { unitsPerHour } from "./counters.ts";
 import { judge } from "./incidents.ts";
+import { energyOf, fullLoadKwh, loadsOf, MACHINES, type Machine } from "./machines.ts";
 import { tagWithRole } from "./roles.ts";
 import type { DeriveState, Fold } from "./state.ts";
 import { usedMinutes } from "./usage.ts";
@@ -16,6 +17,12 @@ const MINUTE_MS: Milliseconds = 60_000;
 const CYCLES_SHARE = 0.05;
 const TIME_SHARE = 0.02;
 const TIME_AT_LEAST_MS: Milliseconds = 300_000;
+const ENERGY_TIMES = 3;
+const LEAST_ENERGY: Readonly<Record<Machine, number>> = { burner: 1, fan: 10 };
+/** Decimal steps aren't exact in binary. */
+const NOISE = 1e-6;
+/** Share of the day that the load must have been seen for: a meter counts on unseen. */
+const SEEN_SHARE = 0.9;
 
 /** Whether what the PLC counted over a day differs too far from what was derived: over max(1, 5 %). */
 export function cyclesDiffer(plc: number, derived: number): boolean {
@@ -25,6 +32,21 @@ export function cyclesDiffer(plc: number, derived: number): boolean {
 /** The same of time, ms: over max(2 %, 5 min) and one step of the meter. */
 export function timeDiffers(plc: Milliseconds, own: Milliseconds, step: Milliseconds): boolean {
   return Math.abs(plc - own) > Math.max(TIME_SHARE * Math.max(plc, own), TIME_AT_LEAST_MS) + step;
+}
+
+/**
+ * The same of energy, therm or kWh. An estimate is rough: only threefold is far, and what is under `least` says nothing.
+ * @param other what the meter may count beside the machine
+ */
+export function energyDiffers({
+  counted,
+  estimated,
+  other,
+  least,
+}: Readonly<Record<"counted" | "estimated" | "other" | "least", number>>): boolean {
+  return (
+    counted > ENERGY_TIMES * estimated + other + least + NOISE || estimated > ENERGY_TIMES * counted + least + NOISE
+  );
 }
 
 /** At the end of each local day the PLC's counts are compared with ours, and the next day begins. */
@@ -43,7 +65,7 @@ function marksOf(state: DeriveState, parameters: Parameters): DayMarks {
   const { checks, clock } = state;
   const today = dayOf(parameters.tz, clock.now - COMPARED_AFTER_MS);
   const steps = Object.fromEntries(
-    (["cycle_counter", "hour_meter"] as const).flatMap((role) => {
+    (["cycle_counter", "hour_meter", "gas", "kwh"] as const).flatMap((role) => {
       const tag = tagWithRole(parameters, role);
       const counted = tag === undefined ? null : attributed(state, tag);
       return tag === undefined || counted === null ? [] : [[tag, counted]];
@@ -57,7 +79,7 @@ function marksOf(state: DeriveState, parameters: Parameters): DayMarks {
     filters[type] = { installed_at: filter.installed_at, own: filter.in_use_ms, plc };
   }
   const end = instantOf(parameters.tz, today + 1, 0) + COMPARED_AFTER_MS;
-  return { end, cycles: checks.cycles, runtime_ms: checks.runtime_ms, steps, filters };
+  return { begin: clock.now, end, cycles: checks.cycles, runtime_ms: checks.runtime_ms, steps, filters };
 }
 
 /** Steps of a counter without those that it showed for time without data: nothing derived stands against them. */
@@ -87,6 +109,7 @@ function compare(fold: Fold, parameters: Parameters, day: DayMarks): void {
     const wrong = timeDiffers(plc, own, Math.round(hours.step * unit));
     mismatch(fold, { tag: hours.tag, check: "runtime_mismatch", wrong, plc: plc / MINUTE_MS, own: own / MINUTE_MS });
   }
+  for (const machine of MACHINES) compareEnergy(fold, parameters, { day, machine });
   for (const type of FILTER_TYPES) {
     const before = day.filters[type];
     const filter = state.filters[type]?.current;
@@ -97,6 +120,25 @@ function compare(fold: Fold, parameters: Parameters, day: DayMarks): void {
     const wrong = timeDiffers(counted, own, MINUTE_MS);
     mismatch(fold, { tag: type, check: "filter_mismatch", wrong, plc: counted / MINUTE_MS, own: own / MINUTE_MS });
   }
+}
+
+function compareEnergy(
+  fold: Fold,
+  parameters: Parameters,
+  { day, machine }: { day: DayMarks; machine: Machine },
+): void {
+  const { state } = fold;
+  const load = loadsOf(parameters)[machine];
+  const counted = countedSince(state, parameters, { day, role: machine === "burner" ? "gas" : "kwh" });
+  const estimate = day.estimates?.[machine];
+  if (load === null || counted === null || estimate === undefined) return;
+  if (estimate.ms < SEEN_SHARE * (state.clock.now - (day.begin ?? -Infinity))) return;
+  const estimated = energyOf(machine, estimate.work);
+  // Lights and a compressor beside the fans may take as much as these at full speed all day.
+  const other = machine === "burner" ? 0 : fullLoadKwh(load.size, estimate.ms);
+  const least = LEAST_ENERGY[machine];
+  const wrong = energyDiffers({ counted: counted.amount, estimated, other, least });
+  mismatch(fold, { tag: counted.tag, check: "energy_mismatch", wrong, plc: counted.amount, own: estimated });
 }
 
 function countedSince(

@@ -7,6 +7,7 @@ import { cover } from "./coverage.ts";
 import { checkCross, passConflicts } from "./cross-checks.ts";
 import { takeEntry, undoEntry } from "./entries.ts";
 import { reportRemovals } from "./filters.ts";
+import { passWork } from "./energy.ts";
 import { finishInstant, passTime } from "./gaps.ts";
 import { writeHours } from "./hours.ts";
 import { checkReadings, stillWrong } from "./checks.ts";
@@ -73,6 +74,7 @@ function apply(fold: Fold): void {
       break;
     case "h":
       cover(state, record);
+      passWork(state);
       break;
     case "t": {
       checkStep(fold, record);
@@ -82,6 +84,7 @@ function apply(fold: Fold): void {
     }
     case "p":
       applyParameters(fold, record.value);
+      passWork(state);
       break;
     case "f":
       takeEntry(fold, record);
@@ -101,6 +104,7 @@ function takeReading(fold: Fold, reading: Reading): void {
   const { state } = fold;
   const { tag, value, quality } = reading;
   checkSourceTime(fold, reading);
+  passWork(state);
   const latest = state.latest[tag];
   if (quality !== "bad" || latest === undefined) state.latest[tag] = { value, at: state.clock.now, quality };
   else latest.quality = quality;
@@ -152,6 +156,7 @@ function finishBay(fold: Fold, bay: BayState): void {
 function finishTime(fold: Fold): void {
   passRevisionTime(fold);
   reportRemovals(fold);
+  passWork(fold.state);
   writeHours(fold);
   passDay(fold);
   passIncidentTime(fold, stillWrong);

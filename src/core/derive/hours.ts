@@ -1,6 +1,7 @@
 import type { EpochMs, Milliseconds } from "../types/units.ts";
 import type { DeriveState, Fold, HourState, Slice } from "./state.ts";
 import { stamp } from "./state.ts";
+import { energyOf, type Machine } from "./machines.ts";
 import { tagWithRole } from "./roles.ts";
 
 const HOUR_MS: Milliseconds = 3_600_000;
@@ -31,6 +32,22 @@ export function addCount(
   if (amount > 0) hourState(state, hourOf(state.clock.now))[what] += amount;
 }
 
+/** Adds what a machine did at a steady rate; an hour already written can't change any more. */
+export function addWork(
+  state: DeriveState,
+  { machine, rate, from, to }: { machine: Machine; rate: number; from: EpochMs; to: EpochMs },
+): void {
+  for (let start = from; start < to;) {
+    const hour = hourOf(start);
+    const end = Math.min(to, hour + HOUR_MS);
+    if (rate > 0 && (state.hour_next === null || hour >= state.hour_next)) {
+      const work = (hourState(state, hour).work ??= {});
+      work[machine] = (work[machine] ?? 0) + rate * (end - start);
+    }
+    start = end;
+  }
+}
+
 /** A counted cycle ended at `end`; one that ended before an hour already written can't change it any more. */
 export function addCycleEnd(state: DeriveState, end: EpochMs): void {
   const hour = hourOf(end);
@@ -54,8 +71,10 @@ function writeHour(fold: Fold, hour: EpochMs, figures: HourState): void {
   const { state } = fold;
   const has_counter = tagWithRole(state.parameters, "cycle_counter") !== undefined;
   const cycles = has_counter ? figures.counted_cycles : figures.derived_cycles;
-  const { ms_by_mode, gas_therm, energy_kwh } = figures;
-  const value = { hour, ms_by_mode, cycles, gas_therm: rounded(gas_therm), energy_kwh: rounded(energy_kwh) };
+  const { ms_by_mode, work = {} } = figures;
+  const gas_therm = rounded(figures.gas_therm + energyOf("burner", work.burner ?? 0));
+  const energy_kwh = rounded(figures.energy_kwh + energyOf("fan", work.fan ?? 0));
+  const value = { hour, ms_by_mode, cycles, gas_therm, energy_kwh };
   fold.facts.push({ kind: "d", ...stamp(fold), value, quality: "good" });
   // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- the hours are a map that is saved as JSON
   delete state.hours[String(hour)];

@@ -5,6 +5,7 @@ import type { Fact, LogRecord, StageFact } from "../types/record.ts";
 import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "../types/units.ts";
 import { emptyChecks, type ChecksState } from "./checks-state.ts";
 import type { ClockState } from "./clock-state.ts";
+import type { Machine } from "./machines.ts";
 import type { Installation } from "./installation.ts";
 
 /** A fact before the store has given it its seq. */
@@ -172,6 +173,8 @@ export interface HourState {
   derived_cycles: number;
   gas_therm: number;
   energy_kwh: number;
+  /** Work of machines without a meter, as core/derive/energy has it; absent: none. */
+  work?: Partial<Record<Machine, number>>;
   /** Its end, or the end of the gap that its end lies in; null: its time is not yet settled. */
   settled_at: EpochMs | null;
 }
@@ -234,6 +237,8 @@ export interface DeriveState {
   /** The last entries of people, oldest first; absent in states of before they were kept. */
   entries?: EntryState[];
   checks: ChecksState;
+  /** Up to where machines' work is counted; absent in states of before it was kept. */
+  worked?: Partial<Record<Machine, { boot: BootId; mono: Milliseconds }>>;
   /** Pressure drops and fan speeds by tag, as far back as the open spray stage needs them. */
   samples: Record<TagName, Sampled[]>;
 }

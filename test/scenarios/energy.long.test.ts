@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { energy } from "../../src/report/energy.ts";
+import { validationIncidents } from "../../src/report/incidents.ts";
+import { clickBooth } from "../support/profiles.ts";
+import { play } from "./play.ts";
+
+/** Mon 2026-03-02 08:00 in Denver. */
+const MORNING = Date.UTC(2026, 2, 2, 15);
+const MINUTE_MS = 60_000;
+/** The booth of the story: its burner, and both fans. */
+const SIZES = { burner_size_btu_h: 1_000_000, motor_size_hp: 20 };
+
+/** The same PLC without meters. */
+function unmetered(): ReturnType<typeof clickBooth> {
+  const profile = clickBooth();
+  return { ...profile, tags: profile.tags.filter(({ role }) => role !== "gas" && role !== "kwh") };
+}
+
+it.each([
+  // The fans' share of what lights take part in.
+  { scenario: "standard-cycle", hours: 2.5, gas: [0.98, 1.02], kwh: [0.8, 1] },
+  // Nothing is made up for the 40 min that nobody saw.
+  { scenario: "cable-out", hours: 5, gas: [0.7, 0.8], kwh: [0.6, 0.7] },
+])("$scenario: what no meter counts is estimated, and equal on both sides", async ({ gas, kwh, ...story }) => {
+  const common = { number: 1, start: MORNING, profile: unmetered(), booth: SIZES, unlisted: true };
+  const played = await play({ ...common, ...story });
+  const { source, window, truth } = played;
+  const found = energy(source, window);
+  expect([found.gas_source, found.energy_source]).toEqual(["estimate", "estimate"]);
+  const shares = [
+    [(found.gas_therm ?? NaN) / truth.gas_therm, gas],
+    [(found.energy_kwh ?? NaN) / truth.energy_kwh, kwh],
+  ] as const;
+  for (const [share, [low = NaN, high = NaN]] of shares) {
+    expect(share).toBeGreaterThan(low);
+    expect(share).toBeLessThan(high);
+  }
+  played.close();
+});
+
+it("busy-day: a meter with a wrong factor is an incident, one with the right factor isn't", async () => {
+  const profile = clickBooth();
+  const tags = profile.tags.map((tag) => (tag.role === "gas" ? { ...tag, factor: 10 } : tag));
+  const story = { scenario: "busy-day", start: MORNING - 20 * MINUTE_MS, hours: 17.5 };
+  const played = await play({ ...story, number: 4, profile: { ...profile, tags }, booth: SIZES, unlisted: true });
+  const found = validationIncidents(played.source, played.window).map(({ check, tag_name }) => `${check} ${tag_name}`);
+  expect(found).toEqual(["energy_mismatch gas"]);
+  played.close();
+});
