@@ -76,5 +76,7 @@ it("each order of the service and each answer to it says on the wire what it alw
     [stream]: "<stream>",
     [`"algorithm_version": ${DERIVATION_VERSION.toString()}`]: '"algorithm_version": <version>',
   };
-  await expect(`${withoutChance(texts.join("\n\n"), names)}\n`).toMatchFileSnapshot("../golden/orders.txt");
+  // How long each order takes is no part of what is said.
+  const text = texts.join("\n\n").replaceAll(/(?<="expires_at": ?)\d{13}\b/g, "<epoch ms>");
+  await expect(`${withoutChance(text, names)}\n`).toMatchFileSnapshot("../golden/orders.txt");
 });
