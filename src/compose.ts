@@ -18,9 +18,6 @@ import { clientCertificateIn } from "./cloud/tls.ts";
 import { openPage, type PageParts } from "./compose-page.ts";
 import type { Lasting } from "./config/last-good.ts";
 import type { ReadyBooth, RefusedBooth } from "./config/usable.ts";
-import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
-import { counterOffsets, entriesOf, seqOfEntry } from "./core/derive/entries.ts";
-import type { DeriveState } from "./core/derive/state.ts";
 import { parametersOf } from "./core/parameters.ts";
 import { budgetOf } from "./core/storage.ts";
 import { plcAddress } from "./core/plc-address.ts";
@@ -42,7 +39,7 @@ import { systemRandom } from "./platform/random.ts";
 import { openSealer } from "./platform/seal.ts";
 import { openSecrets, ownFile } from "./platform/secrets.ts";
 import type { Clock, Logger, ReportParts } from "./ports.ts";
-import { summaryOf } from "./report/summary.ts";
+import { STATE_VIEW } from "./state-view.ts";
 import { recordHash } from "./wire/hash.ts";
 import { openReportsThread } from "./store/reports-thread.ts";
 import { openTail } from "./store/tail.ts";
@@ -54,16 +51,6 @@ function versionOf(file: URL): string {
   const { version } = JSON.parse(readFileSync(file, "utf8")) as { version: string };
   return version;
 }
-
-const STATE_VIEW: AgentParts["view"] = {
-  summaryOf: (state, now) => summaryOf(state as DeriveState, now),
-  parametersIn: (state) => (state as DeriveState).parameters,
-  now: (state, at) => correctedNow(state as DeriveState | undefined, at),
-  syncedOffset: (state, boot) => syncedOffset(state as DeriveState, boot),
-  entriesOf: (state, at) => entriesOf(state as DeriveState, correctedNow(state as DeriveState, at)),
-  seqOfEntry: (state, id) => seqOfEntry(state as DeriveState, id),
-  counterOffsets: (state) => counterOffsets(state as DeriveState),
-};
 
 function linksOf({
   clock,

@@ -18,6 +18,7 @@ const STATUS = {
   disabled: [{ booth: "booth-2", serial: null, since: 0, file: "f", line: 1, reason: "wrong", advice: "correct it" }],
   certificates: [],
   loss_window_ms: 10_000,
+  config_refused: null,
 };
 
 /** An agent that says what it is told to, and goes on delivering 25 records with each look. Returns its runtime folder. */

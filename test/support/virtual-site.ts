@@ -23,7 +23,7 @@ import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import { ownReport } from "./own-report.ts";
 import { seededRandom } from "./seeded-random.ts";
-import { STATE_VIEW } from "./state-view.ts";
+import { STATE_VIEW } from "../../src/state-view.ts";
 import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
 import { collectingLogger, memoryTail, mortalClock, nowAndThen, typedDriver } from "./virtual-parts.ts";
 import { PROVISION_KEY, SERIAL, virtualService, type Facility, type VirtualService } from "./virtual-service.ts";

@@ -1,10 +1,10 @@
-import type { StateView } from "../../src/agent/booth.ts";
-import { correctedNow, syncedOffset } from "../../src/core/derive/clock.ts";
-import { counterOffsets, entriesOf, seqOfEntry } from "../../src/core/derive/entries.ts";
-import type { DeriveState } from "../../src/core/derive/state.ts";
-import { summaryOf } from "../../src/report/summary.ts";
+import type { StateView } from "./agent/booth.ts";
+import { correctedNow, syncedOffset } from "./core/derive/clock.ts";
+import { counterOffsets, entriesOf, seqOfEntry } from "./core/derive/entries.ts";
+import type { DeriveState } from "./core/derive/state.ts";
+import { summaryOf } from "./report/summary.ts";
 
-/** How an agent under test looks at the fold's state: as the real one does. */
+/** How the agent, which knows nothing of the fold, looks at the state that the fold keeps. */
 export const STATE_VIEW: StateView = {
   summaryOf: (state, now) => summaryOf(state as DeriveState, now),
   parametersIn: (state) => (state as DeriveState).parameters,
