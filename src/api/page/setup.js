@@ -3,7 +3,7 @@ import { card, el, redraw, table } from "./dom.js";
 import { lasting, number, secondsText, unitText, whenText } from "./format.js";
 import { linkCard } from "./now.js";
 import { sizeCard } from "./size.js";
-import { seenSteps, STEPS } from "./steps.js";
+import { seenSteps, STEPS, stepTimes } from "./steps.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./main.js").Context} Context */
@@ -101,7 +101,8 @@ function reportText(context, seen) {
   const booth = context.booth();
   const status = context.status();
   const { provisioning, plc, now, log, tz, time } = booth;
-  const steps = STEPS.map(([name, states]) => [t(`step.${name}`), seen.timeOf(states)]).filter(([, at]) => at !== null);
+  const times = stepTimes(provisioning, seen);
+  const steps = STEPS.map(([name], index) => [t(`step.${name}`), times[index]]).filter(([, at]) => at !== null);
   return [
     `${t("setup.report")}, ${new Date(status.at).toISOString()}`,
     `${booth.booth}  ${booth.serial ?? "-"}  ${provisioning.account ?? "-"}, ${provisioning.facility ?? "-"}`,

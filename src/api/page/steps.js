@@ -32,17 +32,37 @@ export function seenSteps(booth) {
   };
 }
 
+/** Where the binding stands; -1: nowhere on its way. @param {{ readonly state: string }} provisioning */
+function indexOf({ state }) {
+  return STEPS.findIndex(([, states]) => /** @type {readonly string[]} */ (states).includes(state));
+}
+
+/**
+ * When each step was reached. One that went by between two looks was over when the next one began; null: not reached.
+ * @param {{ readonly state: string }} provisioning @param {ReturnType<typeof seenSteps>} seen
+ */
+export function stepTimes(provisioning, seen) {
+  const here = indexOf(provisioning);
+  /** @type {(number | null)[]} */
+  const times = STEPS.map(() => null);
+  /** @type {number | null} */
+  let next = null;
+  for (let index = here; index >= 0; index--) times[index] = next = seen.timeOf(STEPS[index]?.[1] ?? []) ?? next;
+  return times;
+}
+
 /** @param {any} booth @param {ReturnType<typeof seenSteps>} seen */
 export function stepList({ provisioning, tz }, seen) {
-  const here = STEPS.findIndex(([, states]) => /** @type {readonly string[]} */ (states).includes(provisioning.state));
+  const here = indexOf(provisioning);
   if (here < 0) return null;
+  const times = stepTimes(provisioning, seen);
   const isDone = provisioning.state === "active";
   return el(
     "ol",
     { className: "steps", "aria-label": t("setup.steps") },
-    ...STEPS.map(([name, states], index) => {
+    ...STEPS.map(([name], index) => {
       const done = index < here || isDone;
-      const at = index <= here ? seen.timeOf(states) : null;
+      const at = times[index] ?? null;
       return el(
         "li",
         {
