@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import type { Browser } from "playwright-core";
+import type { Browser, Response } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { boothOnce, openPage, runningAgent } from "../support/box-http.ts";
 import { enterPin, openBrowser, openTab, PHONE, screenshot } from "../support/browser.ts";
@@ -61,10 +61,11 @@ it("weighs little, and is usable soon after its first byte", async () => {
   const { page } = await openTab(browser, { viewport: PHONE });
   const sizes: number[] = [];
   const bodies: Promise<void>[] = [];
-  page.on("response", (response) => {
+  const weigh = (response: Response): void => {
     if (response.url().includes("/events")) return;
     bodies.push(response.body().then((body) => void sizes.push(gzipSync(body, { level: 9 }).length)));
-  });
+  };
+  page.on("response", weigh);
   await page.goto(url ?? "");
   await page.locator("#mode").filter({ hasText: /\w/ }).waitFor();
   const usable = await page.evaluate<number>(
@@ -74,6 +75,8 @@ it("weighs little, and is usable soon after its first byte", async () => {
     await page.getByRole("link", { name: view }).click();
     await page.locator(`nav a[aria-current="page"]`, { hasText: view }).waitFor();
   }
+  // What the page asks for from now on ends with the tab.
+  page.off("response", weigh);
   await Promise.all(bodies);
   const weight = sizes.reduce((sum, size) => sum + size, 0);
   process.stdout.write(
