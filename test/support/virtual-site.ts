@@ -58,6 +58,8 @@ export interface VirtualSiteOptions {
   readonly summary_interval_ms?: number;
   /** Why the configuration's file isn't in use; default: it is. */
   readonly config_refused?: string;
+  /** The key that somebody put in its place; default: the service's. */
+  readonly first_key?: () => string;
   /** The service manager; default: none. */
   readonly notify?: Notify;
 }
@@ -164,7 +166,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
         wireName: wireNameOf,
         makeHash: recordHash,
         ownReport: (path, query, status) => ownReport(options.folder, { path, query, status }),
-        secrets: { firstKey: () => PROVISION_KEY, wipeFirstKey: () => null },
+        secrets: { firstKey: options.first_key ?? (() => PROVISION_KEY), wipeFirstKey: () => null },
         sealer: openSealer(options.folder),
         api: createServiceApi({
           ...{ http, clock: own, random, service_time, sealer: openSealer(options.folder) },
