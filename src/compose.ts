@@ -156,8 +156,8 @@ function ownRequest(path: string, query: ReportRequest["query"], status: AgentSt
 
 /** A report as plain data. Throws where it isn't one. */
 async function plainReport({ status, body }: ReportParts): Promise<unknown> {
-  const parts: Uint8Array[] = [];
-  for await (const part of body) parts.push(part);
+  const parts: Buffer[] = [];
+  for await (const part of body) parts.push(Buffer.from(part));
   const text = Buffer.concat(parts).toString();
   if (status !== 200) throw new Error(`the box's own report: ${status.toString()} ${text.slice(0, 200)}`);
   return JSON.parse(text) as unknown;
