@@ -4,8 +4,10 @@ import type { Placed } from "../core/types/record.ts";
 import type { Seq } from "../core/types/units.ts";
 import type { Store, StreamInfo } from "../ports.ts";
 
-/** Records read from the store at a time: two batches' worth, so that the window can be filled from one read. */
+/** Records read from the store at a time: taking in more at once would keep a poll waiting. */
 const READ_LIMIT = 1_000;
+/** Records read before they are cut: a whole batch of short ones, and more. */
+const CUT_AT = 4_000;
 
 /** What of a lane goes next. */
 export interface LaneBatch {
@@ -45,13 +47,23 @@ function termsReader({ store, info }: ReaderParts): LaneReader {
 /** Everything. Rejects where the store has no record behind `after`, though it should. */
 function logReader({ store, info }: ReaderParts): LaneReader {
   let ready: (readonly Placed[])[] = [];
+  /** The last cut of what was read: more may belong to it. */
+  let rest: readonly Placed[] = [];
+  const fill = async (after: Seq, end: Seq): Promise<void> => {
+    // A lane that has jumped ahead leaves what was read for it to the other one.
+    const records = rest[0]?.seq === after + 1 ? [...rest] : [];
+    let isMore = true;
+    while (isMore && records.length < CUT_AT) {
+      const more = await store.read(info().stream, (records.at(-1)?.seq ?? after) + 1, READ_LIMIT);
+      records.push(...more);
+      isMore = more.length === READ_LIMIT && (more.at(-1)?.seq ?? end) < end;
+    }
+    ready = [...cutBatches(records.filter(({ seq }) => seq <= end))];
+    rest = isMore && ready.length > 1 ? (ready.pop() ?? []) : [];
+  };
   return {
     async next(after, end) {
-      // A lane that has jumped ahead leaves what was read for it to the other one.
-      if ((ready[0]?.[0]?.seq ?? 0) <= after) {
-        const records = await store.read(info().stream, after + 1, READ_LIMIT);
-        ready = [...cutBatches(records.filter(({ seq }) => seq <= end))];
-      }
+      if ((ready[0]?.[0]?.seq ?? 0) <= after) await fill(after, end);
       // Another name of the log may begin where this one was read beyond.
       const batch = (ready.shift() ?? []).filter(({ seq }) => seq <= end);
       const last = batch.at(-1);
