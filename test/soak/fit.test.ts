@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { seededRandom } from "../support/seeded-random.ts";
 import { slopePerHour, trendOf, troubles, type Look } from "./fit.ts";
 
-const CALM: Look = { at_s: 0, private_mb: 60, resident_mb: 120, files: 40, wal_mb: 0.5, backlog: 0 };
+const CALM: Look = { at_s: 0, live_mb: 20, private_mb: 60, resident_mb: 120, files: 40, wal_mb: 0.5, backlog: 0 };
 
 /** Twelve hours, a look a minute. */
 function looks(of: (hour: number, index: number) => Partial<Look>): Look[] {
@@ -26,7 +26,8 @@ it.each([
     looks((hour) => ({ private_mb: 60 + 20 * Math.min(1, hour / 3) })),
     [],
   ],
-  ["3 MB an hour", looks((hour) => ({ private_mb: 60 + 3 * hour })), ["memory grew by 23.9 MB, 12.0 allowed"]],
+  ["1 MB an hour in use", looks((hour) => ({ live_mb: 20 + hour })), ["live memory grew by 8.0 MB, 4.0 allowed"]],
+  ["5 MB an hour", looks((hour) => ({ private_mb: 60 + 5 * hour })), ["private memory grew by 39.9 MB, 25.0 allowed"]],
   [
     "a file left open each hour",
     looks((hour) => ({ files: 40 + Math.floor(hour) })),

@@ -3,6 +3,8 @@
 /** One look at the agent, `at_s` seconds after the run's begin. */
 export interface Look {
   readonly at_s: number;
+  /** In use after a full collection, by the main thread. */
+  readonly live_mb: number;
   readonly private_mb: number;
   readonly resident_mb: number;
   readonly files: number;
@@ -31,13 +33,19 @@ export function middle(values: readonly number[]): number {
   return sorted[sorted.length >> 1] ?? NaN;
 }
 
+/** Of memory over the measured time, by its slope. */
+interface Growth {
+  readonly slope_mb_per_h: number;
+  readonly growth_mb: number;
+  /** What that may be. */
+  readonly allowed_mb: number;
+}
+
 export interface Trend {
   readonly looks: number;
-  readonly slope_mb_per_h: number;
-  /** Of private memory over the measured time, by the slope. */
-  readonly growth_mb: number;
-  /** What that may be: a heap in use goes up and down by some MB. */
-  readonly allowed_mb: number;
+  readonly live: Growth;
+  /** What the process takes, garbage and all threads included. */
+  readonly taken: Growth;
   readonly files_before: number;
   readonly files_after: number;
   readonly most_wal_mb: number;
@@ -45,22 +53,32 @@ export interface Trend {
   readonly most_resident_mb: number;
 }
 
-const NOISE_MB = 12;
-const LEAK_MB_PER_H = 1;
+/** What is in use goes up and down with connections and batches, and grows a little while code is still compiled. */
+const LIVE_NOISE_MB = 3;
+/** A heap takes memory before it collects; the store's thread too. */
+const TAKEN_NOISE_MB = 25;
+const LEAK_MB_PER_H = 0.5;
+
+function growthOf(warm: readonly Look[], noise_mb: number, of: (look: Look) => number): Growth {
+  const hours = ((warm.at(-1)?.at_s ?? 0) - (warm[0]?.at_s ?? 0)) / 3_600;
+  const slope = slopePerHour(warm.map((look) => [look.at_s, of(look)]));
+  return {
+    slope_mb_per_h: slope,
+    growth_mb: slope * hours,
+    allowed_mb: Math.max(noise_mb, LEAK_MB_PER_H * hours),
+  };
+}
 
 /** After the warm-up. */
 export function trendOf(looks: readonly Look[]): Trend {
   const end = looks.at(-1)?.at_s ?? 0;
   const warm = looks.filter(({ at_s }) => at_s >= end * WARM_UP);
-  const slope = slopePerHour(warm.map(({ at_s, private_mb }) => [at_s, private_mb]));
-  const hours = (end - (warm[0]?.at_s ?? end)) / 3_600;
   const half = warm.length >> 1;
   const most = (of: (look: Look) => number): number => Math.max(0, ...looks.map(of));
   return {
     looks: looks.length,
-    slope_mb_per_h: slope,
-    growth_mb: slope * hours,
-    allowed_mb: Math.max(NOISE_MB, LEAK_MB_PER_H * hours),
+    live: growthOf(warm, LIVE_NOISE_MB, ({ live_mb }) => live_mb),
+    taken: growthOf(warm, TAKEN_NOISE_MB, ({ private_mb }) => private_mb),
     files_before: middle(warm.slice(0, half).map(({ files }) => files)),
     files_after: middle(warm.slice(half).map(({ files }) => files)),
     most_wal_mb: most(({ wal_mb }) => wal_mb),
@@ -78,10 +96,13 @@ const LEAST_LOOKS = 12;
 
 /** What is wrong with it, as sentences. */
 export function troubles(trend: Trend): readonly string[] {
-  const { growth_mb, allowed_mb, files_before, files_after, most_wal_mb, looks } = trend;
+  const { live, taken, files_before, files_after, most_wal_mb, looks } = trend;
+  const grown = (what: string, { growth_mb, allowed_mb }: Growth): string[] =>
+    growth_mb > allowed_mb ? [`${what} grew by ${growth_mb.toFixed(1)} MB, ${allowed_mb.toFixed(1)} allowed`] : [];
   return [
     ...(looks < LEAST_LOOKS ? [`only ${looks.toString()} looks at the agent`] : []),
-    ...(growth_mb > allowed_mb ? [`memory grew by ${growth_mb.toFixed(1)} MB, ${allowed_mb.toFixed(1)} allowed`] : []),
+    ...grown("live memory", live),
+    ...grown("private memory", taken),
     ...(files_after > files_before + SPARE_FILES
       ? [`open files went from ${files_before.toString()} to ${files_after.toString()}`]
       : []),

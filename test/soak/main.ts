@@ -56,9 +56,9 @@ async function run(options: Omit<SoakOptions, "atEnd">): Promise<number> {
   const { atEnd, undo } = undoing();
   process.once("SIGINT", () => void undo().finally(() => process.exit(130)));
   const isTerminal = process.stderr.isTTY;
-  const onLook: SoakOptions["onLook"] = ({ at_s, private_mb, files, backlog }, struck) =>
+  const onLook: SoakOptions["onLook"] = ({ at_s, live_mb, files, backlog }, struck) =>
     process.stderr.write(
-      `\r${at_s.toFixed(0)} of ${options.seconds.toString()} s, ${struck.toString()} faults, ${private_mb.toFixed(1)} MB, ` +
+      `\r${at_s.toFixed(0)} of ${options.seconds.toString()} s, ${struck.toString()} faults, ${live_mb.toFixed(1)} MB in use, ` +
         `${files.toString()} files, ${backlog.toString()} records wait   `,
     );
   try {

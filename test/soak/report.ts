@@ -1,6 +1,6 @@
 import { cpus } from "node:os";
 import { aligned } from "../support/aligned.ts";
-import type { Look } from "./fit.ts";
+import type { Look, Trend } from "./fit.ts";
 import type { SoakResult } from "./soak.ts";
 
 const LINES = 20;
@@ -17,7 +17,8 @@ export function reportOf({ options, looks, trend, struck, ...result }: SoakResul
     ["records delivered", result.records.toString()],
     ["lost, doubled", `${result.lost.toString()}, ${result.doubled.toString()}`],
     ["faults", `${total.toString()} (${[...struck].map(([name, count]) => `${name} ${count.toString()}`).join("; ")})`],
-    ["private memory", `${signed(trend.slope_mb_per_h)} MB/h after warm-up, ${signed(trend.growth_mb)} MB in all`],
+    ["live memory", grownBy(trend.live)],
+    ["private memory", grownBy(trend.taken)],
     ["resident memory", `${trend.most_resident_mb.toFixed(1)} MB at most`],
     ["open files", `${trend.files_before.toString()} in the first half, ${trend.files_after.toString()} in the second`],
     ["write-ahead log", `${trend.most_wal_mb.toFixed(2)} MB at most`],
@@ -27,10 +28,15 @@ export function reportOf({ options, looks, trend, struck, ...result }: SoakResul
   return `${aligned(facts)}\n\n${aligned([HEAD, ...someOf(looks).map(cellsOf)])}\n`;
 }
 
-const HEAD = ["at s", "private MB", "resident MB", "files", "WAL MB", "backlog"];
+function grownBy({ slope_mb_per_h, growth_mb, allowed_mb }: Trend["live"]): string {
+  const [slope, growth] = [signed(slope_mb_per_h), signed(growth_mb)];
+  return `${slope} MB/h after warm-up, ${growth} MB in all, ${allowed_mb.toFixed(1)} allowed`;
+}
 
-function cellsOf({ at_s, private_mb, resident_mb, files, wal_mb, backlog }: Look): string[] {
-  const numbers = [at_s, private_mb, resident_mb].map((value) => value.toFixed(1));
+const HEAD = ["at s", "live MB", "private MB", "resident MB", "files", "WAL MB", "backlog"];
+
+function cellsOf({ at_s, live_mb, private_mb, resident_mb, files, wal_mb, backlog }: Look): string[] {
+  const numbers = [at_s, live_mb, private_mb, resident_mb].map((value) => value.toFixed(1));
   return [...numbers, files.toString(), wal_mb.toFixed(2), backlog.toString()];
 }
 

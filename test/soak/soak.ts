@@ -9,6 +9,7 @@ import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import type { AtEnd } from "../support/temporary.ts";
 import { soakFaults, strike, type Lines } from "./faults.ts";
+import { heapWatch, type HeapWatch } from "./heap.ts";
 import { trendOf, troubles, type Look, type Trend } from "./fit.ts";
 
 export interface SoakOptions {
@@ -38,13 +39,16 @@ export interface SoakResult {
 }
 
 const STARTS_WITHIN_MS = 60_000;
-const MOST_LOOKS = 2_000;
-const SHORTEST_LOOK_MS = 250;
+/** Each collects garbage: what is left is what counts. */
+const MOST_LOOKS = 240;
+const SHORTEST_LOOK_MS = 1_000;
 
 /** The real agent as a process, polled and delivering through lines that fail; then whether all of it arrived. */
 export async function soak(options: SoakOptions): Promise<SoakResult> {
   const { site, lines } = await siteWithLines(options);
   const agent = site.startAgent();
+  const heap = await heapWatch(await agent.line(/Debugger listening/));
+  options.atEnd(() => heap.close());
   await eventually("records are delivered", async () => ((await acked(site)) > 0 ? true : undefined), STARTS_WITHIN_MS);
   const counts = new Map<string, number>();
   const looks: Look[] = [];
@@ -58,7 +62,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     mended: () => brokerThrough(site, lines.mqtt),
   }).catch(unlessOver(over.signal));
   try {
-    await watch({ site, pid: agent.pid, options }, (look) => {
+    await watch({ site, heap, pid: agent.pid, options }, (look) => {
       looks.push(look);
       options.onLook?.(look, sum(counts));
     });
@@ -67,6 +71,8 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     await striking;
   }
   const survived = agent.isRunning();
+  // A Node that is looked into waits with its end until nobody does any more.
+  heap.close();
   agent.signal("SIGTERM");
   const code = await agent.ended;
   await site.plc.offline();
@@ -105,6 +111,7 @@ async function siteWithLines({ speed, atEnd }: SoakOptions): Promise<{ site: Rea
     speed,
     serial: SERIAL,
     scenario: "busy-day",
+    node: ["--inspect=127.0.0.1:0"],
     atEnd,
     through: async (port, peer) => {
       const proxy = await line(port);
@@ -132,11 +139,12 @@ function unlessOver(signal: AbortSignal): (error: unknown) => void {
 
 interface Watched {
   readonly site: RealSite;
+  readonly heap: HeapWatch;
   readonly pid: number;
   readonly options: SoakOptions;
 }
 
-async function watch({ site, pid, options }: Watched, tell: (look: Look) => void): Promise<void> {
+async function watch({ site, heap, pid, options }: Watched, tell: (look: Look) => void): Promise<void> {
   const begun = performance.now();
   const every_ms = Math.max(SHORTEST_LOOK_MS, (options.seconds * 1_000) / MOST_LOOKS);
   for (let at_s = 0; at_s < options.seconds; at_s = (performance.now() - begun) / 1_000) {
@@ -144,6 +152,7 @@ async function watch({ site, pid, options }: Watched, tell: (look: Look) => void
     const log = status?.booths[0]?.log;
     tell({
       at_s,
+      live_mb: await heap.live(),
       ...memoryOf(pid),
       files: openFilesOf(pid),
       wal_mb: statSync(join(site.dataDir, "store.db-wal")).size / 1_000_000,

@@ -28,6 +28,8 @@ export interface RealSiteOptions {
   readonly through?: (port: number, peer: "plc" | "service") => Promise<number>;
   /** Where everything is undone: at the end of the test. */
   readonly atEnd?: AtEnd;
+  /** Options of Node for each agent. */
+  readonly node?: readonly string[];
 }
 
 /** PLC and service in this process behind real sockets; the agent is started from it as a process of its own. */
@@ -52,7 +54,7 @@ export interface RealSite {
 }
 
 export async function realSite(options: RealSiteOptions): Promise<RealSite> {
-  const { atEnd = ofTest, through = (port: number) => Promise.resolve(port) } = options;
+  const { atEnd = ofTest, node = [], through = (port: number) => Promise.resolve(port) } = options;
   const folder = temporaryFolder(undefined, atEnd);
   const [dataDir, runtimeDir] = [join(folder, "gateway"), join(folder, "run")];
   for (const path of [dataDir, runtimeDir]) mkdirSync(path, { mode: 0o700 });
@@ -109,7 +111,7 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
     async serviceUp() {
       service = await startAt(Number(new URL(service.url).port), Number(new URL(service.mqttUrl).port));
     },
-    startAgent: () => startProgram(GATEWAY, ["run", "--config", configFile], { atEnd }),
+    startAgent: () => startProgram(GATEWAY, ["run", "--config", configFile], { atEnd, node }),
     status: async () => {
       const socket = join(runtimeDir, "agent.sock");
       const answer = await askAgent(socket, { method: "GET", path: "/status" }).catch(() => undefined);
