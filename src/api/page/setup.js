@@ -3,6 +3,7 @@ import { card, el, redraw, table } from "./dom.js";
 import { lasting, number, secondsText, unitText, whenText } from "./format.js";
 import { linkCard } from "./now.js";
 import { sizeCard } from "./size.js";
+import { plcCard } from "./plc.js";
 import { seenSteps, STEPS, stepTimes } from "./steps.js";
 import { t } from "./texts.js";
 
@@ -15,12 +16,14 @@ export function setupView(context) {
   const plc = el("div", {});
   const tags = el("div", {});
   const size = sizeCard(context);
+  const look = plcCard(context);
   const node = el(
     "div",
     { className: "grid" },
     binding.node,
     plc,
     size.node,
+    look.node,
     reportCard(context, seen),
     card(t("setup.tags"), {}, tags),
   );
@@ -35,8 +38,9 @@ export function setupView(context) {
     const readings = context.readings();
     redraw(tags, readings, () => [tagTable(readings)]);
     size.update();
+    look.update();
   };
-  return { node, update, close: () => undefined };
+  return { node, update, close: () => look.close() };
 }
 
 /** @param {readonly any[]} readings */
