@@ -4,15 +4,14 @@ import { lasting, number, secondsText, unitText, whenText } from "./format.js";
 import { linkCard } from "./now.js";
 import { sizeCard } from "./size.js";
 import { plcCard } from "./plc.js";
-import { seenSteps, STEPS, stepTimes } from "./steps.js";
+import { STEPS, stepTimes } from "./steps.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./main.js").Context} Context */
 
 /** Binding the booth, its PLC, and what was set up for the customer's file. @param {Context} context */
 export function setupView(context) {
-  const seen = seenSteps(context.booth().booth);
-  const binding = bindingCard(context, seen);
+  const binding = bindingCard(context);
   const plc = el("div", {});
   const tags = el("div", {});
   const size = sizeCard(context);
@@ -24,13 +23,12 @@ export function setupView(context) {
     plc,
     size.node,
     look.node,
-    reportCard(context, seen),
+    reportCard(context),
     card(t("setup.tags"), {}, tags),
   );
   const update = () => {
     const booth = context.booth();
     const status = context.status();
-    seen.note(booth);
     binding.update();
     redraw(plc, [booth.plc.kind, booth.plc.since, booth.plc.reason, lasting(status.at - booth.plc.since)], () => [
       linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
@@ -65,14 +63,14 @@ function tagTable(readings) {
   );
 }
 
-/** @param {Context} context @param {ReturnType<typeof seenSteps>} seen */
-function reportCard(context, seen) {
+/** @param {Context} context */
+function reportCard(context) {
   const text = /** @type {HTMLTextAreaElement} */ (
     el("textarea", { readOnly: true, rows: 8, "aria-label": t("setup.report"), hidden: true })
   );
   const said = el("span", { role: "status", className: "soft" });
   const fill = () => {
-    text.value = reportText(context, seen);
+    text.value = reportText(context);
     text.hidden = false;
   };
   const copy = async () => {
@@ -100,12 +98,12 @@ function reportCard(context, seen) {
   );
 }
 
-/** @param {Context} context @param {ReturnType<typeof seenSteps>} seen */
-function reportText(context, seen) {
+/** @param {Context} context */
+function reportText(context) {
   const booth = context.booth();
   const status = context.status();
   const { provisioning, plc, now, log, tz, time } = booth;
-  const times = stepTimes(provisioning, seen);
+  const times = stepTimes(provisioning);
   const steps = STEPS.map(([name], index) => [t(`step.${name}`), times[index]]).filter(([, at]) => at !== null);
   return [
     `${t("setup.report")}, ${new Date(status.at).toISOString()}`,
