@@ -69,7 +69,7 @@ function linksOf({
 }
 
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
-export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io): Promise<void> {
+export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io, file: string): Promise<void> {
   const { config, booths, refused } = usable;
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
   const random = systemRandom();
@@ -131,7 +131,7 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io
       log: lines,
       fields: createBoothFields({ http, clock, key }),
     };
-    await serveUntilFinished(agent, { socket, config, clock, log, more });
+    await serveUntilFinished(agent, { socket, config, file, clock, log, more });
   } finally {
     notify.stopping();
     http.close();
