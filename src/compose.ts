@@ -156,10 +156,11 @@ function ownRequest(path: string, query: ReportRequest["query"], status: AgentSt
 
 /** A report as plain data. Throws where it isn't one. */
 async function plainReport({ status, body }: ReportParts): Promise<unknown> {
-  const parts: string[] = [];
-  for await (const part of body) parts.push(part);
-  if (status !== 200) throw new Error(`the box's own report: ${status.toString()} ${parts.join("").slice(0, 200)}`);
-  return JSON.parse(parts.join("")) as unknown;
+  const parts: Buffer[] = [];
+  for await (const part of body) parts.push(Buffer.from(part));
+  const text = Buffer.concat(parts).toString();
+  if (status !== 200) throw new Error(`the box's own report: ${status.toString()} ${text.slice(0, 200)}`);
+  return JSON.parse(text) as unknown;
 }
 
 function proxyOf({ proxy_url }: ServiceConfig): { readonly proxy?: string } {

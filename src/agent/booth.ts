@@ -153,6 +153,7 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     reports: { refused: await keptRefusal(parts.identity, booth), read_back: null },
     trial_turn: Promise.resolve(),
     in_session: false,
+    silence: null,
     refused: await parts.store.refused(info.stream),
     plc: linkDown(parts.clock.wall(), "not connected yet"),
     answered: 0,
