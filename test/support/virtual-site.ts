@@ -62,6 +62,8 @@ export interface VirtualSiteOptions {
   readonly commit_interval_ms?: number;
   /** How old the summary after a commit may be: it copies the whole state, and nothing but screens and heartbeats show it. */
   readonly summary_interval_ms?: number;
+  /** Default: a minute, as the agent's own. */
+  readonly heartbeat_interval_ms?: number;
   /** Why the configuration's file isn't in use; default: it is. */
   readonly config_refused?: string;
   /** Told at each connection of the passwords that the driver would have. */
@@ -183,7 +185,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       version: "0.0.0",
       service_url: "http://service",
       commit_interval_ms: options.commit_interval_ms ?? 10_000,
-      heartbeat_interval_ms: 60_000,
+      heartbeat_interval_ms: options.heartbeat_interval_ms ?? 60_000,
       broker_url: options.broker_url ?? null,
       backlog_rate: options.backlog_rate ?? null,
       config_refused: options.config_refused ?? null,
