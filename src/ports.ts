@@ -181,7 +181,10 @@ export interface Rebuilds {
   progress(stream: StreamId): Promise<RebuildProgress | null>;
 }
 
-/** A report as it comes from its thread: the body, UTF-8, in parts, each made when it is asked for. */
+/**
+ * A report as it comes from its thread: the body, UTF-8, in parts, each made when it is asked for, and to be done with by then:
+ * the next may stand in the same memory.
+ */
 export interface ReportParts {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

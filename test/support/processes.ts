@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
 import { eventually } from "./eventually.ts";
+import { ofTest, type AtEnd } from "./temporary.ts";
 
 /** The bins, started as npm does but by this very Node. */
 export const GATEWAY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -18,6 +18,8 @@ export interface ProgramOptions {
   readonly node?: readonly string[];
   /** Modes of files count for it, also where the tests run as root. */
   readonly mortal?: boolean;
+  /** When it is killed, if it still runs: at the end of the test. */
+  readonly atEnd?: AtEnd;
 }
 
 /** util-linux: root without the two capabilities that pass over modes. */
@@ -51,7 +53,7 @@ export function startProgram(file: string, argv: readonly string[], options: Pro
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (texts.err += chunk));
   for (const input of [child.stdout, child.stderr]) createInterface({ input }).on("line", (line) => lines.push(line));
   const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
-  onTestFinished(() => killAndWait(child, isRunning));
+  (options.atEnd ?? ofTest)(() => killAndWait(child, isRunning));
   return {
     pid: child.pid ?? 0,
     lines,
