@@ -234,5 +234,5 @@ function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, ...link
   }
   // A link of its own, by a name that no Modbus address has.
   const link = `booth ${booth.id}`;
-  return { link, makeDriver: () => ownLinkDriver({ booth, profile, ...links }) };
+  return { link, makeDriver: (passwords) => ownLinkDriver({ booth, profile, passwords, ...links }) };
 }
