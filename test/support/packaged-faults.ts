@@ -132,3 +132,18 @@ export function heldBefore(data: string, stream: string, instant: EpochMs): numb
     db.close();
   }
 }
+
+/** The gateway's own key at the service. */
+export function credentialOf(box: Container): string {
+  // SQLite doesn't open through another process's root.
+  const folder = temporaryFolder();
+  cpSync(box.inside(STATE), folder, { recursive: true });
+  const db = new Database(join(folder, "identity.db"));
+  try {
+    const { credential } = db.prepare<[], { credential: string }>("SELECT credential FROM gateway").get() ?? {};
+    if (credential === undefined) throw new Error("the gateway has no key of its own");
+    return credential;
+  } finally {
+    db.close();
+  }
+}
