@@ -4,7 +4,7 @@ import type { Lasting } from "./config/last-good.ts";
 import { markOf, wipeState } from "./platform/wipe.ts";
 
 /** The agent until it is stopped, or until it is taken out of service: then nothing of its keys and data stays. */
-export async function runInService(lasting: Lasting, io: Io): Promise<void> {
+export async function runInService(lasting: Lasting, io: Io, file: string): Promise<void> {
   const folders = lasting.usable.config;
   const mark = markOf(folders);
   if (mark !== null) {
@@ -16,6 +16,6 @@ export async function runInService(lasting: Lasting, io: Io): Promise<void> {
   }
   const leaving = new AbortController();
   const signal = AbortSignal.any([io.signal, leaving.signal]);
-  await runAgent(lasting, { ...io, signal, outOfService: () => leaving.abort() });
+  await runAgent(lasting, { ...io, signal, outOfService: () => leaving.abort() }, file);
   if (leaving.signal.aborted) wipeState(folders);
 }

@@ -74,7 +74,7 @@ export interface Serving extends Io {
 }
 
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
-export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Serving): Promise<void> {
+export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Serving, file: string): Promise<void> {
   const { config, booths, refused } = usable;
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
   const random = systemRandom();
@@ -136,7 +136,7 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Se
       log: lines,
       fields: createBoothFields({ http, clock, key }),
     };
-    await serveUntilFinished(agent, { socket, config, clock, log, more });
+    await serveUntilFinished(agent, { socket, config, file, clock, log, more });
   } finally {
     notify.stopping();
     http.close();
@@ -247,5 +247,5 @@ function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, ...link
   }
   // A link of its own, by a name that no Modbus address has.
   const link = `booth ${booth.id}`;
-  return { link, makeDriver: () => ownLinkDriver({ booth, profile, ...links }) };
+  return { link, makeDriver: (passwords) => ownLinkDriver({ booth, profile, passwords, ...links }) };
 }

@@ -66,6 +66,9 @@ export interface Sealer {
   open(secret: SealedSecret): string | null;
 }
 
+/** Passwords of a booth's PLC in the service's record, the newer one first; opened as they are asked for, and kept nowhere. */
+export type PlcPasswords = () => readonly string[];
+
 /** Tells the service manager: ready, alive, what we are doing, stopping. */
 export interface Notify {
   ready(): void;

@@ -58,6 +58,7 @@ export function emptyRow(now: EpochMs): ProvisioningRow {
   return {
     state: "unprovisioned",
     since: now,
+    entered_at: {},
     serial: null,
     confirmed: null,
     claim: null,
