@@ -1,7 +1,9 @@
+import { hash } from "node:crypto";
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { SCHEMA_VERSION } from "../../src/store/schema.ts";
 import { bootContainer, type Container } from "../support/container.ts";
 import { eventually } from "../support/eventually.ts";
 import { memoryGroup } from "../support/memory-group.ts";
@@ -208,6 +210,23 @@ it("a journal that is stuck, then flooded by others until it drops what it had: 
   await site.untilBooth(box, "polls go on", (booth) => booth.log.taken >= stuck.log.taken + TAKEN);
   expect(restarts()).toBe(before);
   const fault = { row: 44, fault: `journal stuck; ${FLOOD_LINES} lines of others`, injected: 2 };
+  expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
+});
+
+it("a store that a newer agent wrote is refused in a sentence, and is whole when that agent is back", async () => {
+  await site.untilBooth(box, "all is delivered", faults.isWell);
+  const path = join(box.inside(faults.STATE), "store.db");
+  faults.onStoppedStore(box, (state) =>
+    faults.inStore(state, ["CREATE TABLE of_tomorrow (one INTEGER)", "PRAGMA user_version = 99"]),
+  );
+  const newer = hash("sha256", readFileSync(path));
+  await eventually("it is refused", () => (journal().includes("install the newer agent again") ? true : undefined));
+  stop();
+  const wrong = hash("sha256", readFileSync(path)) === newer ? 0 : 1;
+  faults.onStoppedStore(box, (state) =>
+    faults.inStore(state, ["DROP TABLE of_tomorrow", `PRAGMA user_version = ${SCHEMA_VERSION}`]),
+  );
+  const fault = { row: 41, fault: "downgrade to an agent that doesn't know the schema", injected: 1, wrong };
   expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
 });
 
