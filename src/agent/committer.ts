@@ -44,15 +44,22 @@ export function createCommitter(parts: CommitterParts, leftover: readonly TakenE
   const bell = createBell(clock);
   const pending: TakenEntry[] = [...leftover];
   let urgent = true;
+  /**
+   * Entries of the commit that failed last: it is made again just as it was, for it may have become durable all the same, and only
+   * by the same last take does the store know it. null: none failed.
+   */
+  let again: number | null = null;
   let committedAt = Number.NEGATIVE_INFINITY;
 
   const commit = async (): Promise<void> => {
-    const entries = pending.slice(0, MAX_ENTRIES_PER_COMMIT);
+    const entries = pending.slice(0, again ?? MAX_ENTRIES_PER_COMMIT);
     const last = entries.at(-1);
     if (last === undefined) return;
     urgent = pending.length > entries.length;
     committedAt = clock.mono();
+    again = entries.length;
     const result = await parts.store.ingest(parts.stream.stream, recordsOf(entries, parts.bridge), last.take);
+    again = null;
     pending.splice(0, entries.length);
     parts.tail.committed(parts.stream.stream, last.take);
     parts.committed(result);

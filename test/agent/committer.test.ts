@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import type { LogRecord } from "../../src/core/types/record.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
-import { createCommitter } from "../../src/agent/committer.ts";
-import type { Store } from "../../src/ports.ts";
+import { createCommitter, type Committer } from "../../src/agent/committer.ts";
+import type { Clock, Ingested, Store } from "../../src/ports.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 
@@ -19,6 +19,39 @@ const entry = (take: number): TakenEntry => ({
   changes: [["mode", take % 2, "good"]],
 });
 
+const ingested = (newest_seq: number): Ingested => ({
+  newest_seq,
+  sendable_seq: newest_seq,
+  facts: [],
+  state: {},
+  commit_ms: 1,
+  oldest_seq: 1,
+  storage: {
+    used_bytes: 0,
+    max_bytes: 1,
+    hours_to_full: null,
+    quarantined: 0,
+    health: { low: false, damaged_files: [] },
+  },
+});
+
+function committerOn(clock: Clock, store: Pick<Store, "ingest">, trouble: (reason: string) => void): Committer {
+  const parts = {
+    clock,
+    random: seededRandom(1),
+    // The committer needs no other call of the store.
+    store: store as Store,
+    tail: { leftover: () => [], append: () => undefined, committed: () => undefined, close: () => undefined },
+    log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
+    stream,
+    interval_ms: 10_000,
+    bridge: () => 15_000,
+    committed: () => undefined,
+    trouble,
+  };
+  return createCommitter(parts, []);
+}
+
 it("a store that can't commit fills up to a bound; what was taken is committed later, in order, all of it", async () => {
   const clock = virtualClock({ wall: 0 });
   const way = { broken: true };
@@ -28,39 +61,10 @@ it("a store that can't commit fills up to a bound; what was taken is committed l
     ingest: (_stream, records) => {
       if (way.broken) return Promise.reject(new Error("disk full"));
       readings.push(...records.filter(({ kind }) => kind === "r"));
-      return Promise.resolve({
-        newest_seq: readings.length,
-        sendable_seq: readings.length,
-        facts: [],
-        state: {},
-        commit_ms: 1,
-        oldest_seq: 1,
-        storage: {
-          used_bytes: 0,
-          max_bytes: 1,
-          hours_to_full: null,
-          quarantined: 0,
-          health: { low: false, damaged_files: [] },
-        },
-      });
+      return Promise.resolve(ingested(readings.length));
     },
   };
-  const committer = createCommitter(
-    {
-      clock,
-      random: seededRandom(1),
-      // The committer needs no other call of the store.
-      store: store as Store,
-      tail: { leftover: () => [], append: () => undefined, committed: () => undefined, close: () => undefined },
-      log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
-      stream,
-      interval_ms: 10_000,
-      bridge: () => 15_000,
-      committed: () => undefined,
-      trouble: (reason) => void troubles.push(reason),
-    },
-    [],
-  );
+  const committer = committerOn(clock, store, (reason) => void troubles.push(reason));
   const stopping = new AbortController();
   const running = committer.run(stopping.signal);
   let taken = 0;
@@ -74,6 +78,34 @@ it("a store that can't commit fills up to a bound; what was taken is committed l
   expect(committer.pending()).toBe(0);
   expect(readings.map(({ mono }) => mono / 1_000)).toEqual(Array.from({ length: taken }, (_, index) => index + 1));
   expect(troubles).toEqual(["disk full", ""]);
+  stopping.abort(new Error("stopped"));
+  await running;
+});
+
+it("a commit that became durable though its answer was an error is known by its last take when it is made again", async () => {
+  const clock = virtualClock({ wall: 0 });
+  const readings: LogRecord[] = [];
+  let [last_take, calls] = [0, 0];
+  const committer = committerOn(
+    clock,
+    {
+      ingest: (_stream, records, take) => {
+        calls += 1;
+        if (take > last_take) readings.push(...records.filter(({ kind }) => kind === "r"));
+        last_take = Math.max(last_take, take);
+        return calls === 1 ? Promise.reject(new Error("i/o error")) : Promise.resolve(ingested(readings.length));
+      },
+    },
+    () => undefined,
+  );
+  const stopping = new AbortController();
+  committer.add(entry(1), true);
+  const running = committer.run(stopping.signal);
+  await clock.run(0);
+  committer.add(entry(2), true);
+  await clock.run(60_000);
+  expect(readings.map(({ mono }) => mono / 1_000)).toEqual([1, 2]);
+  expect(committer.pending()).toBe(0);
   stopping.abort(new Error("stopped"));
   await running;
 });

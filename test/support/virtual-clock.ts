@@ -1,11 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Clock } from "../../src/ports.ts";
-
-interface Timer {
-  readonly due: number;
-  readonly order: number;
-  readonly fire: () => void;
-}
+import { timerQueue, type Timer } from "./timer-queue.ts";
 
 /** A clock that moves only when told: months of booth life in seconds, the same each time. */
 export interface VirtualClock extends Clock {
@@ -36,20 +31,14 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
   let bootedAt = 0;
   let synced = true;
   let order = 0;
-  let timers: Timer[] = [];
+  const timers = timerQueue();
   // Nothing here waits for the world outside: one turn lets every chain of promises come to rest.
   const settle = (): Promise<void> => turn();
   const fireNext = async (until: number): Promise<boolean> => {
     await settle();
-    const next = timers.reduce<Timer | undefined>(
-      (first, timer) =>
-        first === undefined || timer.due < first.due || (timer.due === first.due && timer.order < first.order)
-          ? timer
-          : first,
-      undefined,
-    );
+    const next = timers.first();
     if (next === undefined || next.due > until) return false;
-    timers = timers.filter((timer) => timer !== next);
+    timers.remove(next);
     mono = Math.max(mono, next.due);
     next.fire();
     return true;
@@ -84,12 +73,12 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
         };
         const timer: Timer = { due: mono + Math.max(0, Math.round(ms)), order: ++order, fire };
         const abort = (): void => {
-          timers = timers.filter((one) => one !== timer);
+          timers.remove(timer);
           reject(signal?.reason as Error);
         };
         if (signal?.aborted === true) abort();
         else {
-          timers.push(timer);
+          timers.add(timer);
           signal?.addEventListener("abort", abort, { once: true });
         }
       }),
@@ -106,6 +95,6 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
     stepWall(ms) {
       offset += ms;
     },
-    sleeping: () => timers.length,
+    sleeping: () => timers.size(),
   };
 }

@@ -32,7 +32,7 @@ export interface ServiceWay {
 export interface VirtualService {
   readonly db: Db;
   readonly way: ServiceWay;
-  readonly facility: Required<Facility>;
+  readonly facility: Required<Omit<Facility, "runtime_max_age_ms">>;
   readonly http: HttpClient;
   readonly link: ServiceLink;
   /** A report of the service as its users get it. Throws where it doesn't answer 200. */
@@ -54,6 +54,8 @@ export const SERIAL = "ABCD-123-123";
 export interface Facility {
   /** The service offers what the interface document states, and no more. */
   readonly plain?: boolean;
+  /** As the service's own; a read-back after each report costs a walk through the whole log else. */
+  readonly runtime_max_age_ms?: number;
   readonly tz: string;
   readonly working_hours?: readonly WorkingHours[];
 }
@@ -78,6 +80,7 @@ function serviceOn(db: Db, clock: Clock, facility: Facility): VirtualService {
     now: () => clock.wall(),
     mqttUrl: () => "mqtt://virtual",
     plain: facility.plain ?? false,
+    runtime_max_age_ms: facility.runtime_max_age_ms ?? 0,
   };
   const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20, passing: null, listener: null };
   const came: unknown[] = [];

@@ -1,4 +1,4 @@
-import { startAgent, type Agent } from "../../src/agent/agent.ts";
+import { startAgent, type Agent, type AgentParts } from "../../src/agent/agent.ts";
 import type { HttpClient } from "../../src/cloud/http.ts";
 import { createServiceApi } from "../../src/cloud/service-api.ts";
 import { findProfile } from "../../src/config/profile.ts";
@@ -12,7 +12,9 @@ import { recordHash } from "../../src/wire/hash.ts";
 import { wireNameOf } from "../../src/core/wire-names.ts";
 import { systemdNotify } from "../../src/platform/notify.ts";
 import type { AgentControl, Clock, Driver, Notify, ServiceLink, ServiceTime } from "../../src/ports.ts";
+import type { StoreBudget } from "../../src/core/storage.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
+import type { Fold } from "../../src/store/fold-port.ts";
 import { openIdentity } from "../../src/store/identity.ts";
 import { inlineIdentity, inlineStore } from "../../src/store/inline.ts";
 import { keepStore } from "../../src/store/keeper.ts";
@@ -45,7 +47,11 @@ export interface VirtualSiteOptions {
   /** The booth has no serial number in its configuration. */
   readonly unnamed?: boolean;
   /** Instead of the virtual service's: real sockets, for what is said on the wire. */
-  readonly way?: (clock: Clock, service_time: ServiceTime) => { readonly http: HttpClient; readonly link: ServiceLink };
+  readonly way?: (
+    clock: Clock,
+    service_time: ServiceTime,
+    life: Life,
+  ) => { readonly http: HttpClient; readonly link: ServiceLink };
   /** Where the service's records name no broker. */
   readonly broker_url?: string;
   /** Records of the backlog a second at most. */
@@ -60,6 +66,17 @@ export interface VirtualSiteOptions {
   readonly config_refused?: string;
   /** The service manager; default: none. */
   readonly notify?: Notify;
+  /** Default: the store's own. */
+  readonly budget?: StoreBudget;
+  /** What each process is given, before it starts. `life.dead` once it was killed. */
+  readonly given?: (parts: AgentParts, life: Life) => AgentParts;
+  /** What the store folds with; default: the derivation. */
+  readonly fold?: Fold;
+}
+
+/** A process's, from its start to its end. */
+export interface Life {
+  readonly dead: boolean;
 }
 
 /** PLC, agent and service in one process under virtual time; the store on real files. */
@@ -75,6 +92,8 @@ export interface VirtualSite {
   control(): AgentControl;
   /** SIGTERM: what was read is committed. */
   stop(): Promise<void>;
+  /** SIGTERM, for who drives the clock otherwise; resolves once the agent has ended. */
+  stopping(): Promise<void>;
   /** kill -9: nothing more of the present agent is carried out; store and tail stay as they are. */
   kill(): void;
   /** Power cut: as kill, and what stood in memory alone is gone too. */
@@ -85,8 +104,9 @@ export interface VirtualSite {
 
 interface Process {
   readonly stopping: AbortController;
-  readonly agent: Agent;
-  dead: boolean;
+  /** null: it is still starting. */
+  agent: Agent | null;
+  readonly life: { dead: boolean };
   /** In order, as after SIGTERM. */
   readonly close: () => void;
   /** Files are let go of, as the kernel does after a kill. */
@@ -131,7 +151,8 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const writer = keepStore({
       dataDir: options.folder,
       ballast_bytes: 0,
-      fold: deriveFold,
+      fold: options.fold ?? deriveFold,
+      ...(options.budget === undefined ? {} : { budget: options.budget }),
       uuid: () => random.uuid(),
       now: () => clock.mono(),
       wall: () => clock.wall(),
@@ -140,62 +161,60 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const tail = memoryTail(tailLeft, (left) => {
       if (!life.dead) tailLeft = left;
     });
-    const { http, link } = options.way?.(own, service_time) ?? service;
+    const { http, link } = options.way?.(own, service_time, life) ?? service;
     const makeDriver = (): Driver =>
       typedDriver(virtualDriver({ booth, profile, clock: { ...own, wall: () => clock.truth() }, link: plc }));
-    const agent = await startAgent(
-      {
-        clock: own,
-        random,
-        log: collectingLogger(lines),
-        notify: options.notify ?? systemdNotify({}),
-        store: inlineStore(writer),
-        identity: inlineIdentity(identityFile),
-        tail,
-        service_time,
-        version: "0.0.0",
-        service_url: "http://service",
-        commit_interval_ms: options.commit_interval_ms ?? 10_000,
-        heartbeat_interval_ms: 60_000,
-        broker_url: options.broker_url ?? null,
-        backlog_rate: options.backlog_rate ?? null,
-        config_refused: options.config_refused ?? null,
-        view: { ...STATE_VIEW, summaryOf: nowAndThen(options.summary_interval_ms ?? 0) },
-        wireName: wireNameOf,
-        makeHash: recordHash,
-        ownReport: (path, query, status) => ownReport(options.folder, { path, query, status }),
-        secrets: { firstKey: () => PROVISION_KEY, wipeFirstKey: () => null },
-        sealer: openSealer(options.folder),
-        api: createServiceApi({
-          ...{ http, clock: own, random, service_time, sealer: openSealer(options.folder) },
-          ...{ agentVersion: "0.0.0", hardwareId: "virtual" },
-        }),
-        link,
-        booths: [{ config, profile, parameters: parametersOf(profile, config), address: "virtual", makeDriver }],
-      },
-      stopping.signal,
-    );
-    agent.finished.catch((error: unknown) => {
-      if (!life.dead) lines.push(`FAILED ${String(error)}`);
-    });
-    process = {
+    const parts: AgentParts = {
+      clock: own,
+      random,
+      log: collectingLogger(lines),
+      notify: options.notify ?? systemdNotify({}),
+      store: inlineStore(writer),
+      identity: inlineIdentity(identityFile),
+      tail,
+      service_time,
+      version: "0.0.0",
+      service_url: "http://service",
+      commit_interval_ms: options.commit_interval_ms ?? 10_000,
+      heartbeat_interval_ms: 60_000,
+      broker_url: options.broker_url ?? null,
+      backlog_rate: options.backlog_rate ?? null,
+      config_refused: options.config_refused ?? null,
+      view: { ...STATE_VIEW, summaryOf: nowAndThen(options.summary_interval_ms ?? 0) },
+      wireName: wireNameOf,
+      makeHash: recordHash,
+      ownReport: (path, query, status) => ownReport(options.folder, { path, query, status }),
+      secrets: { firstKey: () => PROVISION_KEY, wipeFirstKey: () => null },
+      sealer: openSealer(options.folder),
+      api: createServiceApi({
+        ...{ http, clock: own, random, service_time, sealer: openSealer(options.folder) },
+        ...{ agentVersion: "0.0.0", hardwareId: "virtual" },
+      }),
+      link,
+      booths: [{ config, profile, parameters: parametersOf(profile, config), address: "virtual", makeDriver }],
+    };
+    const born: Process = {
       stopping,
-      agent,
-      set dead(dead: boolean) {
-        life.dead = dead;
-      },
+      agent: null,
+      life,
       close: () => writer.close(),
       end: () => {
         writer.abandon();
         identityFile.close();
       },
     };
+    process = born;
+    const agent = await startAgent(options.given?.(parts, life) ?? parts, stopping.signal);
+    born.agent = agent;
+    agent.finished.catch((error: unknown) => {
+      if (!life.dead) lines.push(`FAILED ${String(error)}`);
+    });
     return agent;
   };
 
   const kill = (): void => {
     if (process === null) return;
-    process.dead = true;
+    process.life.dead = true;
     process.end();
     process = null;
   };
@@ -207,7 +226,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     lines,
     start,
     control() {
-      if (process === null) throw new Error("no agent runs");
+      if (process === null || process.agent === null) throw new Error("no agent runs");
       return process.agent;
     },
     kill,
@@ -216,17 +235,11 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       tailLeft = [];
     },
     async stop() {
-      if (process === null) return;
-      const { stopping, agent, end } = process;
-      stopping.abort(new Error("stopped"));
-      const done = { yes: false };
-      const finish = (): void => void (done.yes = true);
-      agent.finished.then(finish, finish);
-      await clock.runUntil(() => done.yes, 60_000);
-      process.close();
-      end();
+      const ended = endOf(process);
+      await clock.runUntil(() => ended.yes, 60_000);
       process = null;
     },
+    stopping: () => endOf(process).done.then(() => void (process = null)),
     close() {
       kill();
       if (beside === undefined) service.close();
@@ -239,4 +252,24 @@ function scenarioOf(given: string | Scenario): Scenario {
   const scenario = findScenario(given);
   if (scenario === undefined) throw new Error(`no scenario ${given}`);
   return scenario;
+}
+
+/** SIGTERM, and what the process does on its way out. */
+function endOf(process: Process | null): { readonly yes: boolean; readonly done: Promise<void> } {
+  if (process === null || process.agent === null) return { yes: true, done: Promise.resolve() };
+  const { stopping, agent, close, end } = process;
+  const ended = { yes: false };
+  stopping.abort(new Error("stopped"));
+  const finish = (): void => {
+    close();
+    end();
+    ended.yes = true;
+  };
+  const done = agent.finished.then(finish, finish);
+  return {
+    get yes() {
+      return ended.yes;
+    },
+    done,
+  };
 }

@@ -13,6 +13,8 @@ export interface Service {
   readonly mqttWsUrl?: () => string;
   /** Offers only what the interface document states and what was observed; no generation, acks or broker. */
   readonly plain: boolean;
+  /** How old the total running time in a booth's record may be, ms; absent: it is found anew whenever the log has grown. */
+  readonly runtime_max_age_ms?: number;
 }
 
 export interface Call {

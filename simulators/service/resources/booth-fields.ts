@@ -1,4 +1,4 @@
-import { row } from "../db.ts";
+import { row, type Db } from "../db.ts";
 import { runtimeMs } from "../figures/summary.ts";
 import type { Call } from "../http/operation.ts";
 import { currentProvisioning, latestReported } from "../provisioning/rows.ts";
@@ -55,8 +55,21 @@ export function boothFields(call: Call, booth: BoothRow): Record<string, unknown
     connectivity_status: connectivityOf(db, booth, call.now),
     last_active_mode: textOf(reported["last_active_mode"]),
     last_updated_at: formatTime(Math.max(received?.at ?? 0, booth.updated_at)),
-    total_runtime: minutes(runtimeMs(figuresOf(call, booth), { start: 0, end: call.now })),
+    total_runtime: minutes(totalRuntimeMs(call, booth)),
   };
+}
+
+const runtimes = new WeakMap<Db, Map<string, { readonly at: number; readonly ms: number }>>();
+
+/** The one field for which the whole log must be gone through. */
+function totalRuntimeMs(call: Call, booth: BoothRow): number {
+  const { db, runtime_max_age_ms = 0 } = call.service;
+  const known = runtimes.get(db) ?? new Map<string, { readonly at: number; readonly ms: number }>();
+  const last = known.get(booth.id);
+  if (last !== undefined && call.now - last.at < runtime_max_age_ms) return last.ms;
+  const ms = runtimeMs(figuresOf(call, booth), { start: 0, end: call.now });
+  runtimes.set(db, known.set(booth.id, { at: call.now, ms }));
+  return ms;
 }
 
 function statusOf(call: Call, booth: BoothRow): "active" | "decommissioned" | "not_activated" {

@@ -1,0 +1,48 @@
+import { fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Broken } from "./judge.ts";
+import type { Story } from "./story.ts";
+
+/** What a worker says of a seed. */
+export interface SeedResult {
+  readonly seed: number;
+  readonly hours: number;
+  readonly faults: number;
+  readonly broken: readonly Broken[];
+  /** The shortest story found that breaks one of the same laws; null: none is broken. */
+  readonly story: Story | null;
+}
+
+export interface BatchOptions {
+  readonly from: number;
+  readonly seeds: number;
+  readonly workers: number;
+  /** Told of each seed as it is done. */
+  readonly done: (result: SeedResult) => void;
+}
+
+/** Plays consecutive seeds in processes of their own. Rejects when one of them ends before its time. */
+export async function playSeeds({ from, seeds, workers, done }: BatchOptions): Promise<void> {
+  let next = from;
+  const work = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const child = fork(fileURLToPath(new URL("worker.ts", import.meta.url)));
+      let playing: number | null = null;
+      const give = (): void => {
+        playing = next < from + seeds ? next++ : null;
+        if (playing === null) child.disconnect();
+        else child.send(playing);
+      };
+      child.on("message", (result: SeedResult) => {
+        done(result);
+        give();
+      });
+      child.once("error", reject);
+      child.once("exit", (code) => {
+        if (playing === null && code === 0) resolve();
+        else reject(new Error(`the process that played seed ${String(playing)} ended with code ${String(code)}`));
+      });
+      give();
+    });
+  await Promise.all(Array.from({ length: Math.min(workers, seeds) }, work));
+}

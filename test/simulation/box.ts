@@ -1,0 +1,264 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Agent, AgentParts } from "../../src/agent/agent.ts";
+import type { AgentStatus } from "../../src/core/types/status.ts";
+import { deriveFold } from "../../src/store/derive-fold.ts";
+import { virtualSite, type Life, type VirtualSite, type VirtualSiteOptions } from "../support/virtual-site.ts";
+import type { Bug } from "./bugs.ts";
+import { failingFold, flipBit, imageOf, restore, torn, type DiskFault, type Image } from "./disk.ts";
+import { noteDurable, noteFound, type Ledger, type Take } from "./ledger.ts";
+import { watchedHttp, watchedLink, watchedParts, type Around } from "./ports.ts";
+import type { Moment, Port } from "./story.ts";
+import { faultyHttp, faultyLink, type Uplink } from "./uplink.ts";
+
+const MEMORY = "/dev/shm";
+/** The service manager's patience between two starts of a process that failed. */
+const RESTART_MS = 5_000;
+
+export interface BoxOptions {
+  readonly site: Omit<VirtualSiteOptions, "folder" | "way" | "given" | "fold">;
+  readonly ledger: Ledger;
+  readonly uplink: Uplink;
+  readonly bug: Bug | null;
+  /** Of a torn write. */
+  readonly random: () => number;
+  readonly trace: (text: string) => void;
+  /** Sees each take as it is appended. */
+  readonly took: (take: Take) => void;
+}
+
+/** A gateway with its disk: the agent's process is started again whenever it ends, unless the box is retired. */
+export interface Box {
+  readonly site: VirtualSite;
+  readonly folder: string;
+  /** Of the commits to come; null: the disk is well. */
+  disk: DiskFault | null;
+  /** Agents of the next starts call themselves so. */
+  version: string;
+  /** Starts, and ends of a process that nobody asked for. */
+  readonly counts: { starts: number; failures: number };
+  isRunning(): boolean;
+  /** Of the agent that runs; null: none does, or it is still starting. */
+  status(): AgentStatus | null;
+  agent(): Agent | null;
+  /** Sleeps of the process that runs. */
+  sleeping(): number;
+  start(): void;
+  /** kill -9, and a new start so much later. */
+  kill(for_ms: number): void;
+  /** The power fails; `boot` is called when it is back, before the next start. */
+  cutPower(for_ms: number, boot: () => void): void;
+  /** SIGTERM; what is done between end and start, then a new start. */
+  restart(for_ms: number, between: () => void): Promise<void>;
+  /** Calls `act` at that moment inside the agent, at the latest after `within_ms`. */
+  at(moment: Moment, within_ms: number, act: () => void): void;
+  /** While no process runs: one bit of the store turns over, `where` of [0, 1) of it. */
+  turnBit(where: number): void;
+  /** It never starts again. */
+  retire(): void;
+  close(): void;
+}
+
+interface Waiting {
+  readonly moment: Moment;
+  left: number;
+  readonly act: () => void;
+}
+
+interface State {
+  life: Life | null;
+  agent: Agent | null;
+  /** True instant before which nothing starts. */
+  start_at: number;
+  retired: boolean;
+  waiting: Waiting | null;
+  /** The disk before the commit that is under way. */
+  before: Image | null;
+  /** When power or an orderly reboot last took the memory away, since the last start; null: it didn't. */
+  cut_at: number | null;
+  /** A bit was turned over since the last start. */
+  is_damaged: boolean;
+  sleeping: Set<symbol>;
+}
+
+export function openBox(options: BoxOptions): Box {
+  const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "bg-sim-"));
+  const state: State = {
+    ...{ life: null, agent: null, start_at: 0, retired: false, waiting: null, before: null, cut_at: null },
+    ...{ is_damaged: false, sleeping: new Set<symbol>() },
+  };
+  const { trace } = options;
+  const watch = (port: Port, when: "before" | "after"): void => {
+    const { waiting } = state;
+    if (waiting?.moment.port !== port) return;
+    // Seen before the last call, for a write that is torn.
+    if (when === "before" && waiting.left === 1 && port === "ingest") state.before = imageOf(folder);
+    if (waiting.moment.when !== when || --waiting.left > 0) return;
+    state.waiting = null;
+    waiting.act();
+    state.before = null;
+  };
+  const around = (life: Life): Around => ({ life, watch });
+  const site: VirtualSite = virtualSite({
+    ...options.site,
+    folder,
+    fold: failingFold(options.bug?.fold?.(deriveFold) ?? deriveFold, () => box.disk),
+    way: (_clock, service_time, life) => {
+      site.service.way.listener = service_time;
+      return {
+        http: watchedHttp(faultyHttp(site.service.http, options.uplink), around(life)),
+        link: watchedLink(faultyLink(site.service.link, options.uplink, site.clock), around(life)),
+      };
+    },
+    given: (parts, life) => {
+      state.life = life;
+      state.sleeping = new Set();
+      const own = { ...parts, version: box.version, clock: countedClock(parts, state.sleeping) };
+      const planted = options.bug?.parts?.(own) ?? own;
+      return watchedParts(withLedger(planted, { options, state, site }), around(life));
+    },
+  });
+  const { clock } = site;
+  const later = (ms: number, act: () => void): void => void clock.sleep(ms).then(act);
+  const startLater = (for_ms: number): void => {
+    state.start_at = Math.max(state.start_at, clock.truth() + for_ms);
+    later(for_ms, () => {
+      if (clock.truth() >= state.start_at && state.life === null && !state.retired) box.start();
+    });
+  };
+  const end = (image: Image | null): void => {
+    const kept = image ?? imageOf(folder);
+    site.kill();
+    restore(folder, kept);
+    Object.assign(state, { life: null, agent: null, waiting: null });
+    for (const cut of [...options.uplink.ends]) cut();
+    options.uplink.ends.clear();
+  };
+  const failed = (life: Life | null, error: unknown): void => {
+    if (life === null || life.dead || state.life !== life) return;
+    box.counts.failures += 1;
+    trace(`the agent ended by itself: ${String(error)}`);
+    end(null);
+    startLater(RESTART_MS);
+  };
+  const box: Box = {
+    site,
+    folder,
+    disk: null,
+    version: "0.1.0",
+    counts: { starts: 0, failures: 0 },
+    isRunning: () => state.life !== null,
+    agent: () => state.agent,
+    status: () => state.agent?.status() ?? null,
+    sleeping: () => state.sleeping.size,
+    start() {
+      box.counts.starts += 1;
+      trace(`start ${box.counts.starts.toString()} of ${box.version}`);
+      site.start().then(
+        (agent) => {
+          const { life } = state;
+          state.agent = agent;
+          agent.finished.catch((error: unknown) => failed(life, error));
+        },
+        (error: unknown) => failed(state.life, error),
+      );
+    },
+    kill(for_ms) {
+      if (state.life !== null) end(null);
+      startLater(for_ms);
+    },
+    cutPower(for_ms, boot) {
+      const { before } = state;
+      if (state.life !== null) end(before === null ? null : torn(before, imageOf(folder), options.random));
+      site.cutPower();
+      state.cut_at = clock.truth();
+      startLater(for_ms);
+      boot();
+    },
+    async restart(for_ms, between) {
+      state.start_at = Number.POSITIVE_INFINITY;
+      if (state.agent === null) {
+        if (state.life !== null) end(null);
+      } else await site.stopping();
+      Object.assign(state, { life: null, agent: null, waiting: null });
+      between();
+      state.start_at = 0;
+      startLater(for_ms);
+    },
+    at(moment, within_ms, act) {
+      const waiting: Waiting = { moment, left: moment.nth, act };
+      state.waiting = waiting;
+      later(within_ms, () => {
+        if (state.waiting !== waiting) return;
+        state.waiting = null;
+        act();
+      });
+    },
+    turnBit(where) {
+      state.is_damaged = true;
+      flipBit(folder, where);
+    },
+    retire() {
+      state.retired = true;
+      if (state.life !== null) end(null);
+    },
+    close() {
+      site.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return box;
+}
+
+interface Seeing {
+  readonly options: BoxOptions;
+  readonly state: State;
+  readonly site: VirtualSite;
+}
+
+/** What goes into the ledger, seen where the agent can't touch it. */
+function withLedger(parts: AgentParts, { options, state, site }: Seeing): AgentParts {
+  const { store, tail } = parts;
+  const { ledger } = options;
+  const left = new Set(tail.leftover().map(({ take }) => take));
+  return {
+    ...parts,
+    store: {
+      ...store,
+      async openStream(booth) {
+        const info = await store.openStream(booth);
+        const { cut_at, is_damaged } = state;
+        noteFound(ledger, { stream: info.stream, last_take: info.last_take, left }, { cut_at, is_damaged });
+        Object.assign(state, { cut_at: null, is_damaged: false });
+        return info;
+      },
+    },
+    tail: {
+      ...tail,
+      append(entry) {
+        tail.append(entry);
+        options.took({ at: site.clock.truth(), entry });
+      },
+      committed(stream, take) {
+        tail.committed(stream, take);
+        noteDurable(ledger, stream, take);
+      },
+    },
+  };
+}
+
+function countedClock({ clock }: AgentParts, sleeping: Set<symbol>): AgentParts["clock"] {
+  return {
+    ...clock,
+    async sleep(ms, signal) {
+      const name = Symbol();
+      sleeping.add(name);
+      try {
+        await clock.sleep(ms, signal);
+      } finally {
+        sleeping.delete(name);
+      }
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { boothFigures } from "../../simulators/service/figures/booth.ts";
+import { findProfile } from "../../src/config/profile.ts";
+import { timeLineOf } from "../../src/report/source.ts";
+import { openSource } from "../support/figures.ts";
+import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
+import { holesIn } from "./laws/holes.ts";
+import { untiled, wrongSpans, type ModeSpan, type Rules } from "./laws/time-line.ts";
+import { givenUp, heldRecords } from "./records.ts";
+import type { Played } from "./run.ts";
+import { modePolls, unsureSpans } from "./seen.ts";
+
+/** A law that didn't hold, with some of the places. */
+export interface Broken {
+  readonly law: string;
+  readonly places: readonly string[];
+}
+
+/** Of a law that is broken everywhere the first places are enough. */
+const MOST_PLACES = 5;
+/** A gap up to three polls, 15 s at least, is bridged. */
+const LEAST_BRIDGE_MS = 15_000;
+/** What a clock may be off that only the service put right, over a slow line. */
+const CLOCK_MS = 4_000;
+
+/** Holds a story that is over against every law; empty: all held. */
+export function judge(played: Played): readonly Broken[] {
+  const { ledger, outcome, boxes } = played;
+  const { window, story } = outcome;
+  const held = heldRecords(outcome.service.db);
+  const takes = ledger.takes;
+  // What was read in the quiet time is still on its way.
+  const due = takes.filter(({ at }) => at <= window.end);
+  const profile = findProfile(story.profile);
+  const polls = modePolls(profile, takes);
+  const rules: Rules = {
+    ...window,
+    bridge_ms: Math.max(LEAST_BRIDGE_MS, 3 * story.poll_ms),
+    slack_ms: story.poll_ms + CLOCK_MS,
+    unsure: unsureSpans(takes, held),
+  };
+  const now = window.end;
+  const service = clipped(boothFigures(outcome.service.db, "b-1", now).stages, window);
+  const results: readonly (readonly [string, readonly string[]])[] = [
+    ["on the way", ledger.broken],
+    ["everything that was taken is with the service", missingAtService(due, held)],
+    ["the service holds nothing that wasn't taken", inventedAtService(takes, held)],
+    ["the service holds each reading once", doubledAtService(held)],
+    ["a stream has no hole", holesIn(held, givenUp(outcome.service.db))],
+    ["the service's time line is what the polls showed", wrongSpans(polls, service, rules)],
+    ["the service's modes make up the window", untiled(service, window)],
+    ...boxes.flatMap(({ folder }) => {
+      const { source, close } = openSource(folder, outcome.truth.to + 3_600_000);
+      const { spans } = timeLineOf(source, window);
+      close();
+      return [
+        ["the gateway's time line is what the polls showed", wrongSpans(polls, spans, rules)],
+        ["the gateway's modes make up the window", untiled(spans, window)],
+      ] as const;
+    }),
+  ];
+  return results
+    .filter(([, places]) => places.length > 0)
+    .map(([law, places]) => ({ law, places: [...places.slice(0, MOST_PLACES), ...more(places.length)] }));
+}
+
+function more(places: number): string[] {
+  return places > MOST_PLACES ? [`and ${(places - MOST_PLACES).toString()} more`] : [];
+}
+
+/** The booth's stages inside the window; before the first one nothing is known. */
+function clipped(stages: readonly ModeSpan[], { start, end }: { start: number; end: number }): readonly ModeSpan[] {
+  const inside = stages
+    .filter((stage) => stage.start < end && stage.end > start)
+    .map(({ mode, ...span }) => ({ mode, start: Math.max(start, span.start), end: Math.min(end, span.end) }));
+  const first = inside[0]?.start ?? end;
+  return first > start ? [{ mode: "no_data", start, end: first }, ...inside] : inside;
+}

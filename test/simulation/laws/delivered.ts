@@ -1,0 +1,86 @@
+import type { TagValue } from "../../../src/core/types/booth.ts";
+import type { Take } from "../ledger.ts";
+import type { Held } from "../records.ts";
+
+/** Where a reading stands: no two of a tag can stand there. */
+function placeOf(boot: string, mono: number, tag: string): string {
+  return `${boot} ${mono.toString()} ${tag}`;
+}
+
+interface Cover {
+  readonly boot: string;
+  readonly group: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** By boot and group, in order. */
+function coversOf(held: readonly Held[]): ReadonlyMap<string, readonly Cover[]> {
+  const covers = new Map<string, Cover[]>();
+  for (const { kind, boot, value } of held) {
+    if (kind !== "h") continue;
+    const cover = { ...(value as Omit<Cover, "boot"> & { readonly polls: number }), boot };
+    if (cover.polls === 0) continue;
+    const key = `${boot} ${cover.group}`;
+    covers.set(key, [...(covers.get(key) ?? []), cover]);
+  }
+  return covers;
+}
+
+/** Everything that was taken is with the service: each answered poll in a coverage record, each reading with its value, each other record. */
+export function missingAtService(takes: readonly Take[], held: readonly Held[]): string[] {
+  const covers = coversOf(held);
+  const readings = new Map<string, TagValue>();
+  const others = new Set<string>();
+  for (const { kind, boot, mono, tag, value } of held) {
+    if (kind === "r") readings.set(placeOf(boot, mono, tag), value as TagValue);
+    else others.add(placeOf(boot, mono, kind));
+  }
+  const missing: string[] = [];
+  for (const { at, entry } of takes) {
+    const when = new Date(at).toISOString();
+    if (entry.kind === "record") {
+      const { kind, boot, mono } = entry.record;
+      if (!others.has(placeOf(boot, mono, kind))) missing.push(`${kind} of ${when}: not at the service`);
+      continue;
+    }
+    if (!entry.answered) continue;
+    const { boot, mono, group } = entry;
+    const isCovered = covers.get(`${boot} ${group}`)?.some(({ from, to }) => from <= mono && mono <= to) ?? false;
+    if (!isCovered) missing.push(`poll of ${group} at ${when}: in no coverage record at the service`);
+    for (const [tag, value] of entry.changes) {
+      const seen = readings.get(placeOf(boot, mono, tag));
+      if (seen !== value) missing.push(`${tag} at ${when}: taken ${String(value)}, at the service ${String(seen)}`);
+    }
+  }
+  return missing;
+}
+
+/** The service holds no reading that wasn't taken, and none of another value. */
+export function inventedAtService(takes: readonly Take[], held: readonly Held[]): string[] {
+  const taken = new Map<string, TagValue>();
+  for (const { entry } of takes) {
+    if (entry.kind !== "poll") continue;
+    for (const [tag, value] of entry.changes) taken.set(placeOf(entry.boot, entry.mono, tag), value);
+  }
+  return held
+    .filter(({ kind, boot, mono, tag, value }) => kind === "r" && taken.get(placeOf(boot, mono, tag)) !== value)
+    .map(
+      ({ seq, tag, boot, mono, value }) =>
+        `seq ${seq.toString()}: ${tag} ${String(value)} at ${boot} ${mono.toString()}`,
+    );
+}
+
+/** Each reading stands in one place of one stream. */
+export function doubledAtService(held: readonly Held[]): string[] {
+  const seen = new Set<string>();
+  return held
+    .filter(({ kind }) => kind === "r")
+    .filter(({ boot, mono, tag }) => {
+      const place = placeOf(boot, mono, tag);
+      const again = seen.has(place);
+      seen.add(place);
+      return again;
+    })
+    .map(({ stream, seq, tag }) => `${stream} ${seq.toString()}: ${tag} a second time`);
+}

@@ -1,0 +1,66 @@
+import type { TakenEntry } from "../../src/core/types/taken.ts";
+import type { Booth } from "../../simulators/plc/model/booth.ts";
+import type { Profile } from "../../src/core/types/profile.ts";
+
+/** One take: what the agent appended to its tail, and when in truth. */
+export interface Take {
+  readonly at: number;
+  readonly entry: TakenEntry;
+}
+
+/** Everything that agents have taken in, kept outside of them. */
+export interface Ledger {
+  /** In order of taking; without what a power cut took away. */
+  readonly takes: Take[];
+  /** What power cuts took away, with the instant of the cut. */
+  readonly lost: { readonly take: Take; readonly cut_at: number }[];
+  /** Takes that the agent itself has called durable, by stream. */
+  readonly durable: Map<string, number>;
+  /** Laws broken on the way, as sentences. */
+  readonly broken: string[];
+}
+
+export function openLedger(): Ledger {
+  return { takes: [], lost: [], durable: new Map(), broken: [] };
+}
+
+export function noteDurable({ durable }: Ledger, stream: string, take: number): void {
+  durable.set(stream, Math.max(take, durable.get(stream) ?? 0));
+}
+
+/** What a PLC's program shows for the mode at that instant, in the profile's words. */
+export function isWhatThePlcSaid(profile: Profile, booth: Booth, { at, entry }: Take): boolean {
+  if (entry.kind !== "poll") return true;
+  const tag = profile.tags.find(({ role }) => role === "mode")?.name;
+  return entry.changes.every(
+    ([name, value, quality]) =>
+      name !== tag || quality === "bad" || profile.modes[String(value)] === booth.stateAt(at).mode,
+  );
+}
+
+/**
+ * What a damaged file takes with it is judged by what the agent declares.
+ *
+ * A new process has found `last_take` in the store and `left` in the tail: what is in neither is gone. Only a loss of power may take
+ * anything away, and nothing that was durable; each loss is set aside with its instant.
+ */
+export function noteFound(
+  ledger: Ledger,
+  found: { readonly stream: string; readonly last_take: number; readonly left: ReadonlySet<number> },
+  { cut_at, is_damaged }: { readonly cut_at: number | null; readonly is_damaged: boolean },
+): void {
+  const { stream, last_take, left } = found;
+  const gone = ledger.takes.filter(
+    ({ entry }) => entry.stream === stream && entry.take > last_take && !left.has(entry.take),
+  );
+  if (gone.length === 0) return;
+  const durable = ledger.durable.get(stream) ?? 0;
+  for (const take of gone) {
+    ledger.takes.splice(ledger.takes.indexOf(take), 1);
+    const name = `take ${take.entry.take.toString()} of ${new Date(take.at).toISOString()}`;
+    if (is_damaged) ledger.lost.push({ take, cut_at: take.at });
+    else if (take.entry.take <= durable) ledger.broken.push(`what was called durable is stored: ${name} isn't`);
+    else if (cut_at === null) ledger.broken.push(`a process's end takes nothing that was taken: ${name} is gone`);
+    else ledger.lost.push({ take, cut_at });
+  }
+}

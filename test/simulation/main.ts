@@ -1,0 +1,103 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { playSeeds, type SeedResult } from "./batch.ts";
+import { verdictOf } from "./seed.ts";
+import { storyOf } from "./stories.ts";
+
+const HELP = `npm run simulate -- [--seeds N] [--from N] [--workers N]
+npm run simulate -- --seed N [--trace]
+
+Plays stories of a whole site under virtual time, each made from its seed: the real agent, its store on files, a PLC, the
+network, and the service; kills, power cuts, clock steps, outages. Each is held against the laws that no story may break.
+
+  --seeds N    how many seeds (100)
+  --from N     the first of them (1)
+  --workers N  processes (as many as the machine has cores)
+  --seed N     that seed alone
+  --trace      print its story and each event with its virtual time
+Result: test/results/simulation.json. A broken seed is printed with the law, and its story as short as it could be made.
+`;
+
+const HOURS_A_DAY = 24;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "100" },
+    from: { type: "string", default: "1" },
+    workers: { type: "string", default: availableParallelism().toString() },
+    seed: { type: "string" },
+    trace: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+
+function count(name: "seeds" | "from" | "workers" | "seed"): number {
+  const value = Number(values[name]);
+  if (Number.isInteger(value) && value > 0) return value;
+  process.stderr.write(`--${name}: a whole number above 0, not ${String(values[name])}\n`);
+  return process.exit(2);
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function tell({ seed, broken, story }: SeedResult): void {
+  print(`seed ${seed.toString()} broke ${broken.length === 1 ? "a law" : `${broken.length.toString()} laws`}:`);
+  for (const { law, places } of broken) print([`  ${law}`, ...places.map((place) => `    ${place}`)].join("\n"));
+  if (story !== null) print(`  its story in short: ${JSON.stringify(story)}`);
+}
+
+async function one(seed: number): Promise<void> {
+  const story = storyOf(seed);
+  print(JSON.stringify(story, null, 2));
+  const trace = (at: number, text: string): void => print(`${new Date(at).toISOString()} ${text}`);
+  const { broken, hash } = await verdictOf(story, values.trace ? { trace } : {});
+  if (broken.length > 0) tell({ seed, hours: story.hours, faults: story.faults.length, broken, story: null });
+  print(`${broken.length === 0 ? "every law held" : "broken"}; trace ${hash}`);
+  process.exitCode = broken.length === 0 ? 0 : 1;
+}
+
+async function many(): Promise<void> {
+  const results: SeedResult[] = [];
+  const [seeds, from] = [count("seeds"), count("from")];
+  const broken = (): readonly SeedResult[] => results.filter((result) => result.broken.length > 0);
+  await playSeeds({
+    from,
+    seeds,
+    workers: count("workers"),
+    done: (result) => {
+      results.push(result);
+      if (result.broken.length > 0) tell(result);
+      if (process.stdout.isTTY)
+        process.stdout.write(
+          `\r${results.length.toString()} of ${seeds.toString()}, ${broken().length.toString()} broken `,
+        );
+    },
+  });
+  const sum = (of: (result: SeedResult) => number): number => results.reduce((total, result) => total + of(result), 0);
+  const booth_days = Math.floor(sum(({ hours }) => hours) / HOURS_A_DAY);
+  const faults = sum((result) => result.faults);
+  const report = {
+    seeds,
+    booth_days,
+    faults,
+    broken: broken().flatMap(({ seed, story, broken: laws }) =>
+      laws.map(({ law, places }) => ({ seed, law, places, story })),
+    ),
+  };
+  const folder = fileURLToPath(new URL("../results", import.meta.url));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${folder}/simulation.json`, `${JSON.stringify(report, null, 2)}\n`);
+  const [s, d, f, b] = [seeds, booth_days, faults, broken().length].map(String);
+  print(
+    `${process.stdout.isTTY ? "\n" : ""}${s ?? ""} seeds, ${d ?? ""} days of booth life, ${f ?? ""} faults, ${b ?? ""} broken`,
+  );
+  process.exitCode = broken().length === 0 ? 0 : 1;
+}
+
+if (values.help) process.stdout.write(HELP);
+else if (values.seed !== undefined) await one(count("seed"));
+else await many();

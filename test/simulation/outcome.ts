@@ -1,0 +1,33 @@
+import type { Booth } from "../../simulators/plc/model/booth.ts";
+import type { Truth } from "../../simulators/plc/model/truth.ts";
+import type { Window } from "../../src/ports.ts";
+import type { VirtualService } from "../support/virtual-service.ts";
+import type { Fault, Story } from "./story.ts";
+
+/** [start, end), epoch ms of true time. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A story that is over: what really happened, and what came of it at the service. */
+export interface Outcome {
+  readonly story: Story;
+  /** From the story's start to the end of its hours. Everything in it is delivered, or never will be. */
+  readonly window: Window;
+  /** The model's own account over the window: stages, cycles, filters, counters, outages. */
+  readonly truth: Truth;
+  /** The PLC itself: its state, and with it its counters, at any instant (`stateAt`). */
+  readonly booth: Booth;
+  /** The reference service: its tables (`db`) and its answers (`get`). The booth there is "b-1". */
+  readonly service: Pick<VirtualService, "db" | "get" | "facility">;
+  /**
+   * True instants of the answered polls of the mode's group that were taken and no power cut may have taken away, in order.
+   * Between two of them nobody can know more than the first says.
+   */
+  readonly polls: readonly number[];
+  /** Boots in which nobody ever vouched for the time: what was read then has its order, and its place only between its neighbours. */
+  readonly unsure: readonly Span[];
+  /** When faults were active. A fault without a length has the same start and end. */
+  readonly spans: readonly (Span & { readonly fault: Fault })[];
+}

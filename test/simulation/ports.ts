@@ -1,0 +1,113 @@
+import type { AgentParts } from "../../src/agent/agent.ts";
+import type { HttpClient } from "../../src/cloud/http.ts";
+import type { Driver, LinkSession, ServiceLink, Store, Tail } from "../../src/ports.ts";
+import type { Life } from "../support/virtual-site.ts";
+import type { Port } from "./story.ts";
+
+/** Told of each call that the agent makes; may end the process, which then never hears of it again. */
+export type Watcher = (port: Port, when: "before" | "after") => void;
+
+/** One process's way out into the world. */
+export interface Around {
+  readonly life: Life;
+  readonly watch: Watcher;
+}
+
+const never = new Promise<never>(() => undefined);
+
+/** Asks anew each time: the compiler takes a property read before a call for settled. */
+function isDead(life: Life): boolean {
+  return life.dead;
+}
+
+/** A call that a dead process neither makes nor hears the end of. */
+export async function through<T>({ life, watch }: Around, port: Port, call: () => Promise<T>): Promise<T> {
+  if (isDead(life)) return never;
+  watch(port, "before");
+  if (isDead(life)) return never;
+  try {
+    const answer = await call();
+    if (isDead(life)) return await never;
+    watch(port, "after");
+    return isDead(life) ? await never : answer;
+  } catch (error) {
+    if (isDead(life)) return never;
+    throw error;
+  }
+}
+
+/** What an agent is given, each call of it seen. */
+export function watchedParts(parts: AgentParts, around: Around): AgentParts {
+  const { identity } = parts;
+  return {
+    ...parts,
+    store: watchedStore(parts.store, around),
+    tail: watchedTail(parts.tail, around),
+    identity: {
+      ...identity,
+      gateway: () => through(around, "read", () => identity.gateway()),
+      provisioning: (booth) => through(around, "read", () => identity.provisioning(booth)),
+      setProvisioning: (booth, row) => through(around, "row", () => identity.setProvisioning(booth, row)),
+      setCredential: (credential) => through(around, "row", () => identity.setCredential(credential)),
+    },
+    booths: parts.booths.map((booth) => ({ ...booth, makeDriver: () => watchedDriver(booth.makeDriver(), around) })),
+  };
+}
+
+function watchedStore(store: Store, around: Around): Store {
+  return {
+    openStream: (booth) => through(around, "read", () => store.openStream(booth)),
+    ingest: (stream, records, take) => through(around, "ingest", () => store.ingest(stream, records, take)),
+    read: (stream, from, limit) => through(around, "read", () => store.read(stream, from, limit)),
+    terms: (stream, from, end) => through(around, "read", () => store.terms(stream, from, end)),
+    ack: (stream, upTo) => through(around, "ack", () => store.ack(stream, upTo)),
+    setAside: (stream, refusals) => through(around, "ack", () => store.setAside(stream, refusals)),
+    refused: (stream) => through(around, "read", () => store.refused(stream)),
+    resend: (stream, from) => through(around, "ack", () => store.resend(stream, from)),
+    info: (stream) => through(around, "read", () => store.info(stream)),
+    state: (stream) => through(around, "read", () => store.state(stream)),
+    close: () => store.close(),
+  };
+}
+
+function watchedTail(tail: Tail, { life, watch }: Around): Tail {
+  return {
+    ...tail,
+    append(entry) {
+      if (isDead(life)) return;
+      watch("append", "before");
+      if (isDead(life)) return;
+      tail.append(entry);
+      watch("append", "after");
+    },
+  };
+}
+
+function watchedDriver(driver: Driver, around: Around): Driver {
+  return {
+    open: (signal) => through(around, "plc", () => driver.open(signal)),
+    read: (group, signal) => through(around, "plc", () => driver.read(group, signal)),
+    close: () => driver.close(),
+  };
+}
+
+export function watchedHttp(http: HttpClient, around: Around): HttpClient {
+  return { send: (request) => through(around, "http", () => http.send(request)), close: () => undefined };
+}
+
+export function watchedLink(link: ServiceLink, around: Around): ServiceLink {
+  return {
+    connect: async (account, signal) =>
+      watchedSession(await through(around, "hello", () => link.connect(account, signal)), around),
+  };
+}
+
+function watchedSession(session: LinkSession, around: Around): LinkSession {
+  return {
+    ...session,
+    hello: (booths) => through(around, "hello", () => session.hello(booths)),
+    heartbeat: (booths) => through(around, "hello", () => session.heartbeat(booths)),
+    send: (stream, generation, records) => through(around, "send", () => session.send(stream, generation, records)),
+    say: (message) => through(around, "send", () => session.say(message)),
+  };
+}

@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { findProfile } from "../../src/config/profile.ts";
+import { rows } from "../../simulators/service/db.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { SERIAL } from "../support/virtual-service.ts";
+import { openBox, type Box } from "./box.ts";
+import type { Bug } from "./bugs.ts";
+import { isWhatThePlcSaid, openLedger, type Ledger, type Take } from "./ledger.ts";
+import type { Outcome } from "./outcome.ts";
+import { scenarioOf } from "./stories.ts";
+import type { Story } from "./story.ts";
+import { heal, strike, type Stage } from "./troubles.ts";
+import { goodUplink } from "./uplink.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** After the story's end, without faults: what is still waiting is delivered by then. */
+export const QUIET_MS = 60 * MINUTE_MS;
+
+export interface RunOptions {
+  readonly bug?: Bug | null;
+  /** Told of each event, with the true instant. */
+  readonly trace?: (at: number, text: string) => void;
+}
+
+/** A story that was played, whatever came of it. */
+export interface Played {
+  readonly outcome: Outcome;
+  readonly ledger: Ledger;
+  /** Of all log lines and of the service's records. */
+  readonly hash: string;
+  readonly boxes: readonly Box[];
+  readonly lines: readonly string[];
+  close(): void;
+}
+
+/** Plays a story from its start to the end of the quiet time after it. */
+export async function play(story: Story, { bug = null, trace = () => undefined }: RunOptions = {}): Promise<Played> {
+  const profile = findProfile(story.profile);
+  const ledger = openLedger();
+  const uplink = goodUplink();
+  const random = seededRandom(story.seed + 2_000_003);
+  const boxes: Box[] = [];
+  const say = (text: string): void => trace(clock.truth(), text);
+  const took = (take: Take): void => {
+    ledger.takes.push(take);
+    if (!isWhatThePlcSaid(profile, site.booth, take))
+      ledger.broken.push(`a reading says what the PLC said then: ${JSON.stringify(take)}`);
+  };
+  const first = openBox({
+    site: {
+      scenario: scenarioOf(story),
+      profile,
+      seed: story.seed,
+      start: story.start,
+      booth: { poll: { fast: { poll_interval_ms: story.poll_ms }, slow: { poll_interval_ms: 60_000 } } },
+      commit_interval_ms: story.commit_interval_ms,
+      summary_interval_ms: 10 * MINUTE_MS,
+      facility: { runtime_max_age_ms: 24 * HOUR_MS },
+      unnamed: story.serial_at_ms !== null,
+    },
+    ...{ ledger, uplink, bug, random: () => random.next(), trace: say, took },
+  });
+  boxes.push(first);
+  const { site } = first;
+  const { clock } = site;
+  const stage: Stage = { box: () => boxes.at(-1) ?? first, uplink, swap: () => undefined };
+  first.start();
+  for (const fault of story.faults) {
+    if (fault.at_ms >= story.hours * HOUR_MS) continue;
+    void clock.sleep(fault.at_ms).then(() => {
+      say(JSON.stringify(fault));
+      strike(stage, fault);
+    });
+  }
+  if (story.serial_at_ms !== null) enterSerial(stage, story.serial_at_ms);
+  await clock.run(story.hours * HOUR_MS);
+  heal(stage);
+  await clock.run(QUIET_MS);
+  await site.stop();
+  const window = { start: story.start, end: story.start + story.hours * HOUR_MS };
+  const outcome: Outcome = {
+    story,
+    window,
+    truth: site.booth.truth(window.start, window.end),
+    booth: site.booth,
+    service: site.service,
+    polls: [],
+    unsure: [],
+    spans: story.faults.map((fault) => {
+      const start = story.start + fault.at_ms;
+      return { fault, start, end: start + ("for_ms" in fault ? fault.for_ms : 0) };
+    }),
+  };
+  const { lines } = site;
+  return {
+    outcome,
+    ledger,
+    hash: hashOf(lines, outcome),
+    boxes,
+    lines,
+    close: () => boxes.forEach((box) => box.close()),
+  };
+}
+
+/** Somebody types the serial number in, and comes back until the box has taken it. */
+function enterSerial(stage: Stage, after_ms: number): void {
+  const box = stage.box();
+  void box.site.clock.sleep(after_ms).then(() => {
+    const [booth] = box.status()?.booths ?? [];
+    if (booth !== undefined && booth.provisioning.state !== "unprovisioned") return;
+    box
+      .agent()
+      ?.enterSerial("booth-1", SERIAL, { by: "alex", note: "" })
+      .catch(() => undefined);
+    enterSerial(stage, 5 * MINUTE_MS);
+  });
+}
+
+function hashOf(lines: readonly string[], { service }: Outcome): string {
+  const hash = createHash("sha256");
+  for (const line of lines) hash.update(`${line}\n`);
+  for (const record of rows<object>(service.db, "SELECT * FROM records ORDER BY gateway_id, stream_no, seq"))
+    hash.update(JSON.stringify(record));
+  return hash.digest("hex");
+}

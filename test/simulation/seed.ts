@@ -1,0 +1,27 @@
+import { judge, type Broken } from "./judge.ts";
+import { play, type RunOptions } from "./run.ts";
+import type { Story } from "./story.ts";
+
+/** What came of a story. */
+export interface Verdict {
+  readonly broken: readonly Broken[];
+  readonly hash: string;
+  /** Faults that struck. */
+  readonly faults: number;
+}
+
+/** Plays a story and holds it against the laws. What nobody foresaw is a broken law too. */
+export async function verdictOf(story: Story, options: RunOptions = {}): Promise<Verdict> {
+  const faults = story.faults.length;
+  try {
+    const played = await play(story, options);
+    try {
+      return { broken: judge(played), hash: played.hash, faults };
+    } finally {
+      played.close();
+    }
+  } catch (error) {
+    const places = [error instanceof Error ? (error.stack ?? error.message) : String(error)];
+    return { broken: [{ law: "a story comes to its end", places }], hash: "", faults };
+  }
+}

@@ -1,0 +1,43 @@
+import type { Profile } from "../../src/core/types/profile.ts";
+import type { Poll } from "./laws/time-line.ts";
+import type { Take } from "./ledger.ts";
+import type { Span } from "./outcome.ts";
+import type { Held } from "./records.ts";
+
+/** What the polls of the mode's group showed, as far as it was taken. */
+export function modePolls(profile: Profile, takes: readonly Take[]): readonly Poll[] {
+  const tag = profile.tags.find(({ role }) => role === "mode");
+  const polls: Poll[] = [];
+  let mode: string | null = null;
+  for (const { at, entry } of takes) {
+    if (entry.kind !== "poll" || !entry.answered || entry.group !== tag?.group) continue;
+    const change = entry.changes.find(([name]) => name === tag.name);
+    if (change !== undefined) mode = change[2] === "bad" ? null : (profile.modes[String(change[1])] ?? null);
+    polls.push({ at, mode });
+  }
+  return polls;
+}
+
+/** From the last take before a boot in which nobody vouched for the time to the first one after it. */
+export function unsureSpans(takes: readonly Take[], held: readonly Held[]): readonly Span[] {
+  const synced = new Set(
+    held
+      .filter(({ kind, value }) => kind === "t" && (value as { readonly state: string }).state === "synced")
+      .map(({ boot }) => boot),
+  );
+  const spans: Span[] = [];
+  let [boot, start, last_at] = ["", 0, 0];
+  const close = (end: number): void => {
+    if (boot !== "" && !synced.has(boot)) spans.push({ start, end });
+  };
+  for (const { at, entry } of takes) {
+    const own = entry.kind === "poll" ? entry.boot : entry.record.boot;
+    if (own !== boot) {
+      close(at);
+      [boot, start] = [own, last_at];
+    }
+    last_at = at;
+  }
+  close(Number.MAX_SAFE_INTEGER);
+  return spans;
+}

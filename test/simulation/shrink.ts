@@ -1,0 +1,27 @@
+import type { Story } from "./story.ts";
+
+/** Replays at most; a story that is long still after that is short enough to read. */
+const MOST_REPLAYS = 40;
+const HOUR_MS = 3_600_000;
+
+/** A shorter story that is still broken: without faults, by halves and then singly, and with fewer hours. */
+export async function shrunk(story: Story, isBroken: (story: Story) => Promise<boolean>): Promise<Story> {
+  let [best, replays] = [story, 0];
+  const attempt = async (shorter: Story): Promise<boolean> => {
+    if (replays >= MOST_REPLAYS) return false;
+    replays += 1;
+    if (!(await isBroken(shorter))) return false;
+    best = shorter;
+    return true;
+  };
+  for (let size = Math.ceil(best.faults.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < best.faults.length;) {
+      const faults = best.faults.filter((_, index) => index < from || index >= from + size);
+      if (!(await attempt({ ...best, faults }))) from += size;
+    }
+  }
+  const last = Math.max(0, ...best.faults.map(({ at_ms }) => at_ms));
+  for (const hours of [Math.ceil(last / HOUR_MS) + 1, Math.ceil(last / HOUR_MS) + 4])
+    if (hours < best.hours && (await attempt({ ...best, hours }))) break;
+  return best;
+}

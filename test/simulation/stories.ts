@@ -1,0 +1,114 @@
+import type { FilterType } from "../../src/core/types/booth.ts";
+import { FILTER_TYPES } from "../../src/core/types/booth.ts";
+import { diceOf, randomScenario, type Dice } from "../scenarios/random.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import type { Scenario, Step } from "../../simulators/plc/model/scenario.ts";
+import { PORTS, type Fault, type FaultKind, type Moment, type Story, type WallAtBoot } from "./story.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** Mon 2026-03-02 06:00 in Denver; stories begin within the three weeks after it, the change to summer time among them. */
+const FIRST_START = Date.UTC(2026, 2, 2, 13);
+const LEAST_FAULTS = 20;
+const ZONES = ["America/Denver", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "UTC"] as const;
+
+/** The seed's story: a day of booth life or more, and 20 faults or more. */
+export function storyOf(seed: number): Story {
+  const dice = diceOf(seededRandom(seed));
+  const hours = Math.round(dice.between(24, 30));
+  const count = Math.floor(dice.between(LEAST_FAULTS, LEAST_FAULTS + 8));
+  const faults = Array.from({ length: count }, () => faultOf(dice, hours * HOUR_MS));
+  return {
+    seed,
+    start: FIRST_START + Math.floor(dice.between(0, 21 * 24)) * HOUR_MS,
+    hours,
+    told_hours: hours,
+    tz: dice.one(ZONES),
+    profile: "click-booth",
+    poll_ms: dice.one([5_000, 5_000, 10_000, 10_000, 15_000]),
+    commit_interval_ms: dice.one([60_000, 300_000, 600_000]),
+    serial_at_ms: dice.chance(0.2) ? Math.floor(dice.between(1, 300)) * MINUTE_MS : null,
+    faults: faults.sort((a, b) => a.at_ms - b.at_ms),
+  };
+}
+
+/** What the booth itself does: part of the day at work, the rest off; every seventh story is a quiet weekend. */
+export function scenarioOf(story: Story): Scenario {
+  const dice = diceOf(seededRandom(story.seed + 1_000_003));
+  const working = story.seed % 7 === 0 ? 1 : dice.between(5, 10);
+  const scenario = randomScenario(dice, Math.min(working, story.told_hours - 1));
+  const off: readonly Step[] = [{ mode: "idle", minutes: 20 }, { mode: "off" }];
+  const beats = scenario.beats.map((beat, index) =>
+    index === scenario.beats.length - 1
+      ? {
+          ...beat,
+          at: Math.floor(dice.between(2, (story.told_hours - working - 1) * 60)),
+          steps: [...beat.steps, ...off],
+        }
+      : beat,
+  );
+  return { ...scenario, tz: story.tz, beats };
+}
+
+function faultOf(dice: Dice, within_ms: number): Fault {
+  const at_ms = Math.floor(dice.between(5 * MINUTE_MS, within_ms - 30 * MINUTE_MS));
+  return { at_ms, ...dice.one(KINDS)(dice) };
+}
+
+function minutes(dice: Dice, low: number, high: number): number {
+  return Math.floor(dice.between(low, high) * MINUTE_MS);
+}
+
+function seconds(dice: Dice, low: number, high: number): number {
+  return Math.floor(dice.between(low, high) * 1_000);
+}
+
+/** Mostly at some call inside the agent, else at any instant. */
+function momentOf(dice: Dice): Moment | null {
+  if (dice.chance(0.3)) return null;
+  return { port: dice.one(PORTS), nth: Math.floor(dice.between(1, 6)), when: dice.one(["before", "after"]) };
+}
+
+function wallOf(dice: Dice): WallAtBoot {
+  return dice.one<WallAtBoot>(["right", "right", "right", "1970", "day_ahead", "day_behind"]);
+}
+
+function filterOf(dice: Dice): FilterType {
+  return dice.one(FILTER_TYPES);
+}
+
+const STEPS_MS = [86_400_000, -86_400_000, HOUR_MS, -HOUR_MS, 1_500, -1_500] as const;
+
+type Draw = (dice: Dice) => FaultKind;
+
+/** Each stands in the list as often as it is to be drawn. */
+const KINDS: readonly Draw[] = [
+  ...twice((dice) => ({ kind: "kill", moment: momentOf(dice), for_ms: seconds(dice, 1, 8) })),
+  (dice) => ({ kind: "restart", upgrade: dice.chance(0.5), for_ms: seconds(dice, 1, 8) }),
+  ...twice((dice) => ({
+    kind: "power_cut",
+    moment: dice.chance(0.5) ? { port: "ingest", nth: Math.floor(dice.between(1, 4)), when: "after" } : momentOf(dice),
+    for_ms: seconds(dice, 20, 900),
+    wall: wallOf(dice),
+  })),
+  (dice) => ({ kind: "reboot", for_ms: seconds(dice, 20, 90), wall: wallOf(dice) }),
+  (dice) => ({ kind: "plc", how: dice.one(["timeout", "refused", "reset"]), for_ms: seconds(dice, 2, 1_200) }),
+  (dice) => ({ kind: "cable", for_ms: minutes(dice, 0.04, 40) }),
+  (dice) => ({ kind: "plc_power", for_ms: minutes(dice, 0.1, 30), counters: dice.one(["retained", "lost"]) }),
+  (dice) => ({ kind: "bad_tag", tag: dice.one(["mode", "gas", "cycle_count"]), for_ms: minutes(dice, 0.5, 20) }),
+  ...twice((dice) => ({ kind: "service_down", for_ms: minutes(dice, 1, 400) })),
+  (dice) => ({ kind: "latency", latency_ms: seconds(dice, 0.5, 4), for_ms: minutes(dice, 1, 30) }),
+  (dice) => ({ kind: "lost_acks", count: Math.floor(dice.between(1, 5)) }),
+  (dice) => ({ kind: "doubled", count: Math.floor(dice.between(1, 5)) }),
+  (dice) => ({ kind: "http", status: dice.one([401, 403, 429, 500, 503, "cut"]), for_ms: minutes(dice, 1, 40) }),
+  () => ({ kind: "session_lost" }),
+  ...twice((dice) => ({ kind: "clock_step", step_ms: dice.one(STEPS_MS) })),
+  (dice) => ({ kind: "disk", how: dice.one(["full", "io"]), for_ms: seconds(dice, 2, 150) }),
+  (dice) => ({ kind: "disk", how: "fsync", for_ms: seconds(dice, 2, 20) }),
+  (dice) => ({ kind: "filter_change", filter: filterOf(dice) }),
+  (dice) => ({ kind: "entry", filter: filterOf(dice), ago_ms: minutes(dice, 0, 60) }),
+];
+
+function twice(draw: Draw): readonly Draw[] {
+  return [draw, draw];
+}

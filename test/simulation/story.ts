@@ -1,0 +1,70 @@
+/** What befalls the box and its surroundings. `at_ms`: after the story's start, by true time; `for_ms`: how long it lasts. */
+export type Fault = { readonly at_ms: number } & FaultKind;
+
+/** A moment inside the agent: the nth call of that port from `at_ms` on, before it is carried out or when it was and nobody knows yet. */
+export interface Moment {
+  readonly port: Port;
+  readonly nth: number;
+  readonly when: "before" | "after";
+}
+
+export const PORTS = ["ingest", "read", "ack", "append", "http", "send", "hello", "plc", "row"] as const;
+/** row: the provisioning row is stored; append: a take enters the tail; plc: a poll. */
+export type Port = (typeof PORTS)[number];
+
+/** How a box's wall clock stands when it starts: as it should, in 1970, or a day off. */
+export type WallAtBoot = "right" | "1970" | "day_ahead" | "day_behind";
+
+export type FaultKind =
+  /** kill -9, at that instant or at a moment inside the agent; the next process starts `for_ms` later. */
+  | { readonly kind: "kill"; readonly moment: Moment | null; readonly for_ms: number }
+  /** SIGTERM and a new start; `upgrade`: of another version. */
+  | { readonly kind: "restart"; readonly upgrade: boolean; readonly for_ms: number }
+  /** The box loses power: the tail is gone, and so is what no sync has confirmed; it boots `for_ms` later. */
+  | { readonly kind: "power_cut"; readonly moment: Moment | null; readonly for_ms: number; readonly wall: WallAtBoot }
+  /** An orderly reboot: SIGTERM, the tail gone, another boot. */
+  | { readonly kind: "reboot"; readonly for_ms: number; readonly wall: WallAtBoot }
+  | { readonly kind: "plc"; readonly how: "timeout" | "refused" | "reset"; readonly for_ms: number }
+  | { readonly kind: "cable"; readonly for_ms: number }
+  | { readonly kind: "plc_power"; readonly for_ms: number; readonly counters: "retained" | "lost" }
+  /** A tag that answers with an exception. */
+  | { readonly kind: "bad_tag"; readonly tag: string; readonly for_ms: number }
+  | { readonly kind: "service_down"; readonly for_ms: number }
+  | { readonly kind: "latency"; readonly latency_ms: number; readonly for_ms: number }
+  | { readonly kind: "lost_acks"; readonly count: number }
+  | { readonly kind: "doubled"; readonly count: number }
+  /** HTTP answers with that status, or with half its body. */
+  | { readonly kind: "http"; readonly status: 401 | 403 | 429 | 500 | 503 | "cut"; readonly for_ms: number }
+  /** The broker throws the session away. */
+  | { readonly kind: "session_lost" }
+  | { readonly kind: "clock_step"; readonly step_ms: number }
+  | { readonly kind: "disk"; readonly how: "full" | "io" | "fsync"; readonly for_ms: number }
+  /** One bit of the database turns over while the agent is down for that. */
+  | { readonly kind: "bad_bit"; readonly where: number; readonly for_ms: number }
+  /** Another box takes this one's place; this one never comes back. */
+  | { readonly kind: "swap"; readonly for_ms: number }
+  | { readonly kind: "filter_change"; readonly filter: "exhaust_filter" | "pre_filter" | "intake_filter" }
+  | {
+      readonly kind: "entry";
+      readonly filter: "exhaust_filter" | "pre_filter" | "intake_filter";
+      readonly ago_ms: number;
+    };
+
+/** A whole story, as plain data: leaving a fault out, or fewer hours, gives another story that can be played. */
+export interface Story {
+  readonly seed: number;
+  /** Epoch ms, true time. */
+  readonly start: number;
+  /** Booth life from the start on; what was read by then must be delivered within the quiet time after it. */
+  readonly hours: number;
+  /** The booth's own life is told for so long, whatever `hours` says. */
+  readonly told_hours: number;
+  readonly tz: string;
+  readonly profile: string;
+  /** Of the group that holds the mode. */
+  readonly poll_ms: number;
+  readonly commit_interval_ms: number;
+  /** Nobody has told the box its serial number before this, ms after the start; null: it stands in its configuration. */
+  readonly serial_at_ms: number | null;
+  readonly faults: readonly Fault[];
+}

@@ -1,0 +1,167 @@
+import type { VirtualClock } from "../support/virtual-clock.ts";
+import type { Box } from "./box.ts";
+import type { Fault, Moment, WallAtBoot } from "./story.ts";
+import type { Uplink } from "./uplink.ts";
+
+/** What faults are done to. */
+export interface Stage {
+  /** The gateway that holds the booth. */
+  box(): Box;
+  readonly uplink: Uplink;
+  /** Another box takes its place. */
+  swap(for_ms: number): void;
+}
+
+const DAY_MS = 86_400_000;
+/** A moment that doesn't come within this is done without. */
+const MOMENT_WITHIN_MS = 3_600_000;
+/** NTP puts a wrong clock right so long after a boot. */
+const NTP_AFTER_MS = 25 * 60_000;
+const USUAL_LATENCY_MS = 20;
+
+/** Lets a fault happen now. What has a length is ended by itself. */
+export function strike(stage: Stage, fault: Fault): void {
+  const undo = upset(stage, fault);
+  if (undo !== null && "for_ms" in fault) void stage.box().site.clock.sleep(fault.for_ms).then(undo);
+}
+
+/** How it is put right again; null: it rights itself, or nothing is to be done. */
+type Undo = (() => void) | null;
+
+function upset(stage: Stage, fault: Fault): Undo {
+  const box = stage.box();
+  const { clock, booth, service } = box.site;
+  switch (fault.kind) {
+    case "plc":
+    case "cable":
+    case "plc_power":
+    case "bad_tag":
+      return upsetPlc(box, fault);
+    case "service_down":
+      service.way.down = true;
+      return () => (service.way.down = false);
+    case "latency":
+      service.way.latency_ms = fault.latency_ms;
+      return () => (service.way.latency_ms = USUAL_LATENCY_MS);
+    case "http":
+      stage.uplink.http = fault.status;
+      return () => (stage.uplink.http = null);
+    case "disk":
+      box.disk = fault.how;
+      return () => (box.disk = null);
+    case "lost_acks":
+      service.way.lose_acks += fault.count;
+      return null;
+    case "doubled":
+      stage.uplink.doubled += fault.count;
+      return null;
+    case "session_lost":
+      for (const cut of [...stage.uplink.ends]) cut();
+      return null;
+    case "clock_step":
+      clock.stepWall(fault.step_ms);
+      return null;
+    case "filter_change":
+      booth.press(fault.filter, clock.truth());
+      return null;
+    case "entry":
+      enter(box, fault);
+      return null;
+    case "swap":
+      stage.swap(fault.for_ms);
+      return null;
+    default:
+      end(box, fault);
+      return null;
+  }
+}
+
+type PlcFault = Extract<Fault, { kind: "plc" | "cable" | "plc_power" | "bad_tag" }>;
+
+function upsetPlc({ site: { clock, plc, booth } }: Box, fault: PlcFault): Undo {
+  const inject = (action: Parameters<typeof booth.inject>[0]): void => booth.inject(action, clock.truth());
+  switch (fault.kind) {
+    case "plc":
+      plc.fault = fault.how;
+      return () => (plc.fault = null);
+    case "cable":
+      inject({ kind: "cable", connected: false });
+      return () => inject({ kind: "cable", connected: true });
+    case "plc_power":
+      inject({ kind: "power_off" });
+      return () => inject({ kind: "power_on", counters: fault.counters });
+    case "bad_tag":
+      plc.bad_tags = [...plc.bad_tags, fault.tag];
+      return () => (plc.bad_tags = plc.bad_tags.filter((tag) => tag !== fault.tag));
+  }
+}
+
+/** The agent's process ends, and its box with it or not. */
+function end(box: Box, fault: Extract<Fault, { kind: "kill" | "restart" | "power_cut" | "reboot" | "bad_bit" }>): void {
+  const { clock } = box.site;
+  const { for_ms } = fault;
+  switch (fault.kind) {
+    case "kill":
+      atMoment(box, fault.moment, () => box.kill(for_ms));
+      break;
+    case "restart":
+      if (fault.upgrade) box.version = `0.1.${(box.counts.starts + 1).toString()}`;
+      void box.restart(for_ms, () => undefined);
+      break;
+    case "power_cut":
+      atMoment(box, fault.moment, () => box.cutPower(for_ms, () => boot(clock, fault)));
+      break;
+    case "reboot":
+      void box.restart(for_ms, () => box.cutPower(for_ms, () => boot(clock, fault)));
+      break;
+    case "bad_bit":
+      void box.restart(for_ms, () => box.turnBit(fault.where));
+      break;
+  }
+}
+
+function atMoment(box: Box, moment: Moment | null, act: () => void): void {
+  if (moment === null) act();
+  else box.at(moment, MOMENT_WITHIN_MS, act);
+}
+
+/** The box has another boot from now on, its clock stands as its battery has it, and NTP comes later. */
+function boot(clock: VirtualClock, { wall }: { readonly wall: WallAtBoot }): void {
+  const shown = { right: 0, "1970": -clock.truth() + 12_000, day_ahead: DAY_MS, day_behind: -DAY_MS }[wall];
+  clock.reboot(clock.truth() + shown);
+  clock.setSynced(wall === "right");
+  if (wall === "right") return;
+  const { boot: name } = clock;
+  void clock.sleep(NTP_AFTER_MS).then(() => {
+    if (clock.boot === name) putRight(clock);
+  });
+}
+
+/** As NTP does. */
+export function putRight(clock: VirtualClock): void {
+  clock.stepWall(clock.truth() - clock.wall());
+  clock.setSynced(true);
+}
+
+/** A person's entry; whoever gets no answer lets it be. */
+function enter(box: Box, { filter, ago_ms, at_ms }: Extract<Fault, { kind: "entry" }>): void {
+  const change = { id: `entry-${at_ms.toString()}`, filter, ago_ms, by: "alex" };
+  box
+    .agent()
+    ?.changeFilter("booth-1", change)
+    .catch(() => undefined);
+}
+
+/** All is well from now on. */
+export function heal(stage: Stage): void {
+  const box = stage.box();
+  const { clock, plc, booth, service } = box.site;
+  Object.assign(plc, { fault: null, bad_tags: [] });
+  Object.assign(service.way, { down: false, lose_acks: 0, latency_ms: USUAL_LATENCY_MS });
+  Object.assign(stage.uplink, { http: null, doubled: 0 });
+  box.disk = null;
+  const state = booth.stateAt(clock.truth());
+  if (!state.cable) booth.inject({ kind: "cable", connected: true }, clock.truth());
+  if (!state.powered) booth.inject({ kind: "power_on", counters: "retained" }, clock.truth());
+  putRight(clock);
+}

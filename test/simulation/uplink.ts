@@ -1,0 +1,84 @@
+import type { HttpAnswer, HttpClient } from "../../src/cloud/http.ts";
+import { ServiceLinkError } from "../../src/core/service-link-error.ts";
+import type { Clock, LinkSession, ServiceLink } from "../../src/ports.ts";
+
+/** What the way to the service does beside what the virtual service's own switches do. */
+export interface Uplink {
+  /** HTTP answers with it instead; null: as the service has it. */
+  http: 401 | 403 | 429 | 500 | 503 | "cut" | null;
+  /** So many batches are delivered twice. */
+  doubled: number;
+  /** Ends each session that stands. */
+  readonly ends: Set<() => void>;
+}
+
+export function goodUplink(): Uplink {
+  return { http: null, doubled: 0, ends: new Set() };
+}
+
+/** A batch comes again after so long, as from a broker that wasn't sure. */
+const AGAIN_MS = 3_000;
+
+export function faultyHttp(http: HttpClient, uplink: Uplink): HttpClient {
+  return {
+    async send(request) {
+      const { http: fault } = uplink;
+      // A refusal comes before the request is carried out, a cut answer after it.
+      if (fault !== null && fault !== "cut") return refusal(fault);
+      const answer = await http.send(request);
+      return uplink.http === "cut" ? { ...answer, text: answer.text.slice(0, answer.text.length / 2) } : answer;
+    },
+    close: () => undefined,
+  };
+}
+
+function refusal(status: number): HttpAnswer {
+  const headers = status === 429 ? { "retry-after": "30" } : {};
+  return { status, headers, text: JSON.stringify({ error: "not now" }) };
+}
+
+export function faultyLink(link: ServiceLink, uplink: Uplink, clock: Clock): ServiceLink {
+  return {
+    async connect(account, signal) {
+      const session = await link.connect(account, signal);
+      return faultySession(session, uplink, clock);
+    },
+  };
+}
+
+function faultySession(session: LinkSession, uplink: Uplink, clock: Clock): LinkSession {
+  let end: (reason: ServiceLinkError) => void = () => undefined;
+  const lost = new Promise<ServiceLinkError>((resolve) => (end = resolve));
+  const state = { is_over: false };
+  const isOver = (): boolean => state.is_over;
+  const cut = (): void => {
+    state.is_over = true;
+    end(new ServiceLinkError("closed", "the broker has lost the session"));
+  };
+  uplink.ends.add(cut);
+  const gone = (): never => {
+    throw new ServiceLinkError("closed", "the broker has lost the session");
+  };
+  return {
+    ...session,
+    closed: Promise.race([session.closed, lost]),
+    hello: (booths) => (isOver() ? gone() : session.hello(booths)),
+    heartbeat: (booths) => (isOver() ? gone() : session.heartbeat(booths)),
+    async send(stream, generation, records) {
+      if (isOver()) return { kind: "keep", reason: "the broker has lost the session" };
+      if (uplink.doubled > 0) {
+        uplink.doubled -= 1;
+        void clock
+          .sleep(AGAIN_MS)
+          .then(() => session.send(stream, generation, records))
+          .catch(() => undefined);
+      }
+      const outcome = await session.send(stream, generation, records);
+      return isOver() ? { kind: "keep", reason: "the broker has lost the session" } : outcome;
+    },
+    close() {
+      uplink.ends.delete(cut);
+      return session.close();
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { verdictOf } from "./seed.ts";
+import { shrunk } from "./shrink.ts";
+import { storyOf } from "./stories.ts";
+import type { SeedResult } from "./batch.ts";
+
+/** Plays each seed that it is told of, and tells what came of it; a broken story as short as it can be made. */
+process.on("message", (seed: number) => {
+  void resultOf(seed).then((result) => process.send?.(result));
+});
+
+async function resultOf(seed: number): Promise<SeedResult> {
+  const story = storyOf(seed);
+  const { broken, faults } = await verdictOf(story);
+  const done = { seed, hours: story.hours, faults, broken };
+  if (broken.length === 0) return { ...done, story: null };
+  const laws = new Set(broken.map(({ law }) => law));
+  const short = await shrunk(story, async (shorter) =>
+    (await verdictOf(shorter)).broken.some(({ law }) => laws.has(law)),
+  );
+  return { ...done, story: short };
+}
