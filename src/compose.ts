@@ -69,7 +69,7 @@ function linksOf({
 }
 
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
-export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io): Promise<void> {
+export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io, file: string): Promise<void> {
   const { config, booths, refused } = usable;
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
   const random = systemRandom();
@@ -131,7 +131,7 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io
       log: lines,
       fields: createBoothFields({ http, clock, key }),
     };
-    await serveUntilFinished(agent, { socket, config, clock, log, more });
+    await serveUntilFinished(agent, { socket, config, file, clock, log, more });
   } finally {
     notify.stopping();
     http.close();
@@ -156,8 +156,8 @@ function ownRequest(path: string, query: ReportRequest["query"], status: AgentSt
 
 /** A report as plain data. Throws where it isn't one. */
 async function plainReport({ status, body }: ReportParts): Promise<unknown> {
-  const parts: Uint8Array[] = [];
-  for await (const part of body) parts.push(part);
+  const parts: Buffer[] = [];
+  for await (const part of body) parts.push(Buffer.from(part));
   const text = Buffer.concat(parts).toString();
   if (status !== 200) throw new Error(`the box's own report: ${status.toString()} ${text.slice(0, 200)}`);
   return JSON.parse(text) as unknown;
@@ -234,5 +234,5 @@ function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, ...link
   }
   // A link of its own, by a name that no Modbus address has.
   const link = `booth ${booth.id}`;
-  return { link, makeDriver: () => ownLinkDriver({ booth, profile, ...links }) };
+  return { link, makeDriver: (passwords) => ownLinkDriver({ booth, profile, passwords, ...links }) };
 }

@@ -19,8 +19,11 @@ export interface LaneBatch {
 
 /** Reads one lane of a log batch by batch. */
 export interface LaneReader {
-  /** The batch behind `after`, of records up to `end` at most; without any record: nothing of the lane up to `to`. */
-  next(after: Seq, end: Seq): Promise<LaneBatch>;
+  /**
+   * The batch behind `after`, of records up to `end` and so many at most; without any record: nothing of the lane up to `to`.
+   * `most`: null: as many as fit.
+   */
+  next(after: Seq, end: Seq, most?: number | null): Promise<LaneBatch>;
 }
 
 interface ReaderParts {
@@ -35,9 +38,10 @@ export function laneReaders(parts: ReaderParts): Readonly<Record<LaneName, LaneR
 /** Parameters and clocks alone. */
 function termsReader({ store, info }: ReaderParts): LaneReader {
   return {
-    async next(after, end) {
+    async next(after, end, most) {
       const { records, looked_to } = await store.terms(info().stream, after + 1, end);
-      const [batch = []] = cutBatches(records);
+      const [cut = []] = cutBatches(records);
+      const batch = cut.slice(0, most ?? cut.length);
       const [first, last] = [batch[0], batch.at(-1)];
       return { batch, from: first?.seq ?? after + 1, to: last?.seq ?? looked_to };
     },
@@ -61,9 +65,14 @@ function logReader({ store, info }: ReaderParts): LaneReader {
     ready = [...cutBatches(records.filter(({ seq }) => seq <= end))];
     rest = isMore && ready.length > 1 ? (ready.pop() ?? []) : [];
   };
+  const fillFew = async (after: Seq, most: number): Promise<void> => {
+    ready = cutBatches(await store.read(info().stream, after + 1, most)).slice(0, 1);
+    rest = [];
+  };
   return {
-    async next(after, end) {
-      if ((ready[0]?.[0]?.seq ?? 0) <= after) await fill(after, end);
+    async next(after, end, most = null) {
+      if (most !== null) await fillFew(after, most);
+      else if ((ready[0]?.[0]?.seq ?? 0) <= after) await fill(after, end);
       // Another name of the log may begin where this one was read beyond.
       const batch = (ready.shift() ?? []).filter(({ seq }) => seq <= end);
       const last = batch.at(-1);

@@ -19,8 +19,27 @@ export function isKnownZone(tz: string): boolean {
   }
 }
 
+/** Since 1973 no zone's clocks have been put but at the begin of a minute (UTC). */
+const MINUTE_MS: Milliseconds = 60_000;
+const MINUTES_SINCE: EpochMs = 94_694_400_000;
+/** By zone and minute: loops ask for the borders of the same few days at every turn, and the formatter takes some 20 us. */
+const offsets = new Map<string, Map<number, Milliseconds>>();
+const MOST_OFFSETS = 1_000;
+
 /** Local time minus UTC at that instant, ms. */
 export function zoneOffsetMs(tz: string, at: EpochMs): Milliseconds {
+  if (at < MINUTES_SINCE) return formattedOffset(tz, at);
+  const known = offsets.get(tz) ?? new Map<number, Milliseconds>();
+  const minute = Math.floor(at / MINUTE_MS);
+  const found = known.get(minute);
+  if (found !== undefined) return found;
+  if (known.size >= MOST_OFFSETS) known.clear();
+  const offset = formattedOffset(tz, at);
+  offsets.set(tz, known.set(minute, offset));
+  return offset;
+}
+
+function formattedOffset(tz: string, at: EpochMs): Milliseconds {
   const parts: Record<string, number> = {};
   for (const { type, value } of formatterOf(tz).formatToParts(at)) parts[type] = Number(value);
   const { year = 1970, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;

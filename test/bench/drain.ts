@@ -103,6 +103,8 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
       store: inlineStore(writer),
       news: createBell(clock),
       info: () => info,
+      silence: null,
+      silent: () => undefined,
       refused: () => Promise.reject(new Error("the service refused a record")),
       conflict: () => Promise.reject(new Error("the service holds other records")),
     },

@@ -6,6 +6,7 @@ import Database from "better-sqlite3";
 import { bootContainer, type Container } from "../support/container.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordFault } from "../support/faults.ts";
+import * as faults from "../support/packaged-faults.ts";
 import * as site from "../support/packaged-site.ts";
 
 /**
@@ -208,6 +209,25 @@ it("dpkg killed at any moment of an upgrade leaves the old program or the new on
   });
   expect(wrong).toEqual([]);
   box.sh("dpkg --configure -a");
+});
+
+it("the power fails in the midst of an upgrade: the old program or the new runs, and what was durable is kept", async () => {
+  box.sh(dpkg(files.old));
+  const before = await site.untilBooth(box, "all is delivered", faults.isWell);
+  box.sh(`sh -c '${dpkg(files.new)} >/dev/null 2>&1 &'`);
+  await eventually("the new one is being unpacked", () =>
+    box.try(`ls /usr/lib/booth-gateway | grep ^${NEW}`).code === 0 ? true : undefined,
+  );
+  await box.cut();
+  site.startPlc(box);
+  service.stop = site.startService(box, service.data);
+  const after = await site.untilBooth(box, "all is delivered", faults.isWell);
+  const version = site.statusOf(box)?.agent_version ?? "";
+  box.sh("dpkg --configure -a");
+  const wrong = [OLD, NEW].includes(version) && after.stream === before.stream ? 0 : 1;
+  const fault = { row: 3, fault: "whole container cut, in the midst of an upgrade", injected: 1, wrong };
+  expect(await faults.enter({ box, data: service.data }, fault)).toEqual(faults.NOTHING);
+  expect(after.log.newest_seq).toBeGreaterThanOrEqual(before.log.newest_seq);
 });
 
 it.each([

@@ -42,10 +42,10 @@ it("streams a long export part by part, goes on with other reports, and survives
   const csv = { path: "/api/booths/b-1/export_csv", query, booths, now_ms };
   const runtime = { path: "/api/booths/b-1/runtime", query, booths, now_ms };
 
-  const parts: Uint8Array[] = [];
+  const parts: Buffer[] = [];
   const { status, body } = await thread.ask(csv);
   for await (const part of body) {
-    parts.push(part);
+    parts.push(Buffer.from(part));
     // In the middle of the export another report is answered.
     if (parts.length === 1) expect((await thread.ask(runtime)).status).toBe(200);
   }

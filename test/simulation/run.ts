@@ -17,6 +17,10 @@ const HOUR_MS = 3_600_000;
 /** After the story's end, without faults: what is still waiting is delivered by then. */
 export const QUIET_MS = 60 * MINUTE_MS;
 
+const SLOW_MS = 2 * MINUTE_MS;
+/** Each one reads the oldest record that waits: at one a minute they would cost a third of a quiet day. */
+export const HEARTBEAT_MS = 5 * MINUTE_MS;
+
 export interface RunOptions {
   readonly bug?: Bug | null;
   /** Told of each event, with the true instant. */
@@ -53,9 +57,10 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
       profile,
       seed: story.seed,
       start: story.start,
-      booth: { poll: { fast: { poll_interval_ms: story.poll_ms }, slow: { poll_interval_ms: 60_000 } } },
+      booth: { poll: { fast: { poll_interval_ms: story.poll_ms }, slow: { poll_interval_ms: SLOW_MS } } },
       commit_interval_ms: story.commit_interval_ms,
       summary_interval_ms: 10 * MINUTE_MS,
+      heartbeat_interval_ms: HEARTBEAT_MS,
       facility: { runtime_max_age_ms: 24 * HOUR_MS },
       unnamed: story.serial_at_ms !== null,
     },

@@ -25,8 +25,8 @@ export function storyOf(seed: number): Story {
     told_hours: hours,
     tz: dice.one(ZONES),
     profile: "click-booth",
-    poll_ms: dice.one([5_000, 5_000, 10_000, 10_000, 15_000]),
-    commit_interval_ms: dice.one([60_000, 300_000, 600_000]),
+    poll_ms: dice.chance(0.01) ? 1_000 : dice.one([5_000, 10_000, 15_000, 20_000, 30_000]),
+    commit_interval_ms: dice.chance(0.02) ? 10_000 : dice.one([300_000, 600_000, 900_000]),
     serial_at_ms: dice.chance(0.2) ? Math.floor(dice.between(1, 300)) * MINUTE_MS : null,
     faults: faults.sort((a, b) => a.at_ms - b.at_ms),
   };
@@ -35,7 +35,7 @@ export function storyOf(seed: number): Story {
 /** What the booth itself does: part of the day at work, the rest off; every seventh story is a quiet weekend. */
 export function scenarioOf(story: Story): Scenario {
   const dice = diceOf(seededRandom(story.seed + 1_000_003));
-  const working = story.seed % 7 === 0 ? 1 : dice.between(5, 10);
+  const working = story.seed % 7 === 0 ? 1 : dice.between(2.5, 6);
   const scenario = randomScenario(dice, Math.min(working, story.told_hours - 1));
   const off: readonly Step[] = [{ mode: "idle", minutes: 20 }, { mode: "off" }];
   const beats = scenario.beats.map((beat, index) =>
@@ -103,7 +103,7 @@ const KINDS: readonly Draw[] = [
   (dice) => ({ kind: "http", status: dice.one([401, 403, 429, 500, 503, "cut"]), for_ms: minutes(dice, 1, 40) }),
   () => ({ kind: "session_lost" }),
   ...twice((dice) => ({ kind: "clock_step", step_ms: dice.one(STEPS_MS) })),
-  (dice) => ({ kind: "disk", how: dice.one(["full", "io"]), for_ms: seconds(dice, 2, 150) }),
+  (dice) => ({ kind: "disk", how: dice.one(["full", "io"]), for_ms: seconds(dice, 2, 90) }),
   (dice) => ({ kind: "disk", how: "fsync", for_ms: seconds(dice, 2, 20) }),
   (dice) => ({ kind: "filter_change", filter: filterOf(dice) }),
   (dice) => ({ kind: "entry", filter: filterOf(dice), ago_ms: minutes(dice, 0, 60) }),

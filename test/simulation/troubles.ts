@@ -15,7 +15,7 @@ export interface Stage {
 const DAY_MS = 86_400_000;
 /** A moment that doesn't come within this is done without. */
 const MOMENT_WITHIN_MS = 3_600_000;
-/** NTP puts a wrong clock right so long after a boot. */
+/** NTP puts a wrong clock right so long after it went wrong. */
 const NTP_AFTER_MS = 25 * 60_000;
 const USUAL_LATENCY_MS = 20;
 
@@ -60,6 +60,9 @@ function upset(stage: Stage, fault: Fault): Undo {
       return null;
     case "clock_step":
       clock.stepWall(fault.step_ms);
+      // Whoever sets the clock takes the kernel's word from it.
+      clock.setSynced(false);
+      ntpLater(clock);
       return null;
     case "filter_change":
       booth.press(fault.filter, clock.truth());
@@ -130,7 +133,11 @@ function boot(clock: VirtualClock, { wall }: { readonly wall: WallAtBoot }): voi
   const shown = { right: 0, "1970": -clock.truth() + 12_000, day_ahead: DAY_MS, day_behind: -DAY_MS }[wall];
   clock.reboot(clock.truth() + shown);
   clock.setSynced(wall === "right");
-  if (wall === "right") return;
+  if (wall !== "right") ntpLater(clock);
+}
+
+/** Puts the clock right in this boot, unless it ends before. */
+function ntpLater(clock: VirtualClock): void {
   const { boot: name } = clock;
   void clock.sleep(NTP_AFTER_MS).then(() => {
     if (clock.boot === name) putRight(clock);

@@ -26,6 +26,8 @@ const faultShape = z.object({
   double_ack: z.boolean().default(false),
   /** Of the batch only the first half of its bytes is there. */
   cut: z.boolean().default(false),
+  /** A batch that holds a record of this name vanishes without an answer; any other is let through. */
+  swallow: z.string().optional(),
   /** Seconds or an HTTP date, as sent in Retry-After. */
   retry_after: z.string().optional(),
   /** How often it strikes. */
