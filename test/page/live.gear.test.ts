@@ -1,7 +1,16 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { boothOnce, openPage, runningAgent } from "../support/box-http.ts";
-import { DESK, enterPin, openBrowser, openTab, PHONE, screenshot, seriousFaults } from "../support/browser.ts";
+import {
+  DESK,
+  enterPin,
+  openBrowser,
+  openTab,
+  PHONE,
+  screenshot,
+  seriousFaults,
+  smallTargets,
+} from "../support/browser.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 
 const VIEWS = ["now", "days", "filters", "setup", "health"] as const;
@@ -90,6 +99,7 @@ it("looks well on phone and desk, light and dark, and axe finds nothing serious 
       await tab.page.getByRole("heading", { name: HEADINGS[view] }).waitFor();
       await screenshot(tab.page, `${view}-${name}`);
       for (const fault of await seriousFaults(tab.page)) faults.push(`${view} ${name}: ${fault}`);
+      for (const fault of await smallTargets(tab.page)) faults.push(`${view} ${name}: small: ${fault}`);
       const wide = await tab.page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
       if (wide) faults.push(`${view} ${name}: wider than the screen`);
     }

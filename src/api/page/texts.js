@@ -68,7 +68,8 @@ const TEXTS = {
   "backlog.kept": "This service takes no readings; they stay on this box.",
   "backlog.record": "1 record",
   "backlog.records": "{count} records",
-  "note.clock": "Nobody has vouched for the time yet: what is shown is unsure, and nothing is sent.",
+  "note.clock":
+    "The time isn't confirmed yet: what is shown may be placed wrongly, and nothing is sent. It comes with the service or a time server.",
   "note.store": "Readings can't be stored: {reason}",
   "note.disabled": "{booth} is switched off: {reason}",
 
@@ -217,8 +218,8 @@ const TEXTS = {
   "health.reason": "Reason",
   "health.state": "State",
   "health.clock": "Clock",
-  "health.synced": "The time is vouched for.",
-  "health.unsynced": "Nobody has vouched for the time yet.",
+  "health.synced": "The time is confirmed.",
+  "health.unsynced": "The time isn't confirmed yet.",
   "health.offset": "The box's own clock is off by {time}.",
   "health.store": "Store",
   "health.used": "{used} of {max} in use",
