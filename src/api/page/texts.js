@@ -15,6 +15,7 @@ const TEXTS = {
   "head.noSerial": "no serial number yet",
   "head.live": "Live",
   "head.notLive": "Not live: the box doesn't answer",
+  "head.stale": "The box doesn't answer; this was at {at}",
   "head.locked": "PIN needed",
   "head.signOut": "Sign out",
 
