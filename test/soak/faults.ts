@@ -26,7 +26,11 @@ function onLine(name: string, line: TcpProxy, faults: Partial<Faults>): SoakFaul
       // Those that stand are reset too.
       if (faults.refuse === true) line.cut();
     },
-    end: () => Object.assign(line.faults, noFaults()),
+    end: () => {
+      Object.assign(line.faults, noFaults());
+      // A side that nobody told of the other's end would wait for ever.
+      if (faults.silent === true) line.cut();
+    },
   };
 }
 
