@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { openDoor, type OpenDoor, type PageCertificate } from "./api/door.ts";
 import type { MoreServices } from "./api/services.ts";
+import { plcDesk } from "./compose-plc.ts";
 import type { Config } from "./core/types/config.ts";
 import { helpBox } from "./platform/help-box.ts";
 import { readOwnSecret } from "./platform/secrets.ts";
@@ -14,18 +15,24 @@ const LEAST_PIN = /^[\s-]*(?:\d[\s-]*){8,32}$/;
 
 export interface PageParts {
   readonly config: Config;
+  /** Where it was read from. */
+  readonly file: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly more: MoreServices;
 }
 
 /** The real page: its ports, its certificate, and the reports that people leave. */
-export async function openPage(agent: AgentControl, { config, clock, log, more }: PageParts): Promise<OpenDoor> {
+export async function openPage(agent: AgentControl, { config, file, clock, log, more }: PageParts): Promise<OpenDoor> {
   const { port, lan_port, pin_file } = config.page;
   const dir = join(config.data_dir, "page");
   const certificate = (): Promise<PageCertificate> => certificateIn(dir);
   const help = helpBox(join(config.data_dir, "help"));
-  const page = await openDoor({ port, lan_port, certificate }, agent, { ...more, help });
+  const page = await openDoor({ port, lan_port, certificate }, agent, {
+    ...more,
+    help,
+    plc: plcDesk(file, { clock, log }),
+  });
   const { url, trouble } = page.services.door.state();
   if (url === null) log.warn({ event: "page_closed", port }, trouble);
   else log.info({ event: "page", url }, `the page is at ${url}`);

@@ -68,8 +68,13 @@ function linksOf({
   };
 }
 
+/** The process, and what is to be done once every booth is out of service: none may be left out for its configuration. */
+export interface Serving extends Io {
+  readonly outOfService: () => void;
+}
+
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
-export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io): Promise<void> {
+export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Serving, file: string): Promise<void> {
   const { config, booths, refused } = usable;
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
   const random = systemRandom();
@@ -77,8 +82,7 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io
   const notify = systemdNotify(io.environment);
   const service_time = createServiceTime();
   const { http, mqtt } = waysTo(config.service, { clock, service_time, log });
-  const standbyDir = join(config.runtime_dir, "standby");
-  const thread = openStoreThread({ dataDir: config.data_dir, standbyDir, budget: budgetOf(config.store) });
+  const thread = openStoreThread(storeOptionsOf(config));
   const { store, rebuilds } = thread;
   const identity = patientIdentity({ identity: thread.identity, clock, log }, io.signal);
   // The answer says that the folder is ours: only then may the tail be touched, which another agent may be writing.
@@ -119,6 +123,7 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io
       booths: booths.map((booth) => setupOf(booth, links)),
       certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
       disabled: refused.map(disabledOf),
+      ...(refused.length === 0 ? { outOfService: io.outOfService } : {}),
     },
     io.signal,
   );
@@ -131,7 +136,7 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io
       log: lines,
       fields: createBoothFields({ http, clock, key }),
     };
-    await serveUntilFinished(agent, { socket, config, clock, log, more });
+    await serveUntilFinished(agent, { socket, config, file, clock, log, more });
   } finally {
     notify.stopping();
     http.close();
@@ -139,6 +144,14 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io
     await store.close();
     tail.close();
   }
+}
+
+function storeOptionsOf({
+  data_dir,
+  runtime_dir,
+  store,
+}: Lasting["usable"]["config"]): Parameters<typeof openStoreThread>[0] {
+  return { dataDir: data_dir, standbyDir: join(runtime_dir, "standby"), budget: budgetOf(store) };
 }
 
 /** The service by HTTP and by its broker. Throws where a file of certificates or keys can't be used. */
@@ -156,10 +169,11 @@ function ownRequest(path: string, query: ReportRequest["query"], status: AgentSt
 
 /** A report as plain data. Throws where it isn't one. */
 async function plainReport({ status, body }: ReportParts): Promise<unknown> {
-  const parts: string[] = [];
-  for await (const part of body) parts.push(part);
-  if (status !== 200) throw new Error(`the box's own report: ${status.toString()} ${parts.join("").slice(0, 200)}`);
-  return JSON.parse(parts.join("")) as unknown;
+  const parts: Buffer[] = [];
+  for await (const part of body) parts.push(Buffer.from(part));
+  const text = Buffer.concat(parts).toString();
+  if (status !== 200) throw new Error(`the box's own report: ${status.toString()} ${text.slice(0, 200)}`);
+  return JSON.parse(text) as unknown;
 }
 
 function proxyOf({ proxy_url }: ServiceConfig): { readonly proxy?: string } {
@@ -233,5 +247,5 @@ function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, ...link
   }
   // A link of its own, by a name that no Modbus address has.
   const link = `booth ${booth.id}`;
-  return { link, makeDriver: () => ownLinkDriver({ booth, profile, ...links }) };
+  return { link, makeDriver: (passwords) => ownLinkDriver({ booth, profile, passwords, ...links }) };
 }

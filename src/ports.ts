@@ -66,6 +66,9 @@ export interface Sealer {
   open(secret: SealedSecret): string | null;
 }
 
+/** Passwords of a booth's PLC in the service's record, the newer one first; opened as they are asked for, and kept nowhere. */
+export type PlcPasswords = () => readonly string[];
+
 /** Tells the service manager: ready, alive, what we are doing, stopping. */
 export interface Notify {
   ready(): void;
@@ -178,11 +181,14 @@ export interface Rebuilds {
   progress(stream: StreamId): Promise<RebuildProgress | null>;
 }
 
-/** A report as it comes from its thread: the body in parts, each made when it is asked for. */
+/**
+ * A report as it comes from its thread: the body, UTF-8, in parts, each made when it is asked for, and to be done with by then:
+ * the next may stand in the same memory.
+ */
 export interface ReportParts {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: AsyncIterable<string>;
+  readonly body: AsyncIterable<Uint8Array>;
 }
 
 /** A stage of the booth as reports need it. */

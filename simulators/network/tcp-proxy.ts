@@ -85,7 +85,8 @@ function join(client: Socket, server: Socket, { spoiler, pairs }: Shared): void 
     [server, client],
   ] as const) {
     socket.on("close", () => {
-      pairs.delete(reset);
+      // Half of a connection can still be cut.
+      if (other.destroyed) pairs.delete(reset);
       // A half-open line doesn't tell one side of the other's end either.
       if (spoiler.faults.silent) return;
       over.abort();

@@ -1,3 +1,4 @@
+import type { Silence } from "../core/silence.ts";
 import type { Reconciliation } from "../core/types/reconciliation.ts";
 import type { CounterOffsets } from "../core/change-filter.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
@@ -28,6 +29,8 @@ export interface BoothBoard {
   reports: ReportsStatus;
   /** sync loop: a session speaks for the booth, and acks may still come. */
   in_session: boolean;
+  /** sync loop: what the last session ended over; null: nothing */
+  silence: Silence | null;
   /** sync loop: what the service will never take */
   refused: RefusedRecords;
   /** link loop */

@@ -13,7 +13,7 @@ import type { BoothSummary } from "../core/types/summary.ts";
 import type { ClockRecord, Fact } from "../core/types/record.ts";
 import type { BoothId, BootId, EpochMs, Milliseconds, Seq, Serial } from "../core/types/units.ts";
 import type { TakenEntry } from "../core/types/taken.ts";
-import type { Clock, Driver, Identity, Logger, Random, Store, Tail } from "../ports.ts";
+import type { Clock, Driver, Identity, Logger, PlcPasswords, Random, Store, Tail } from "../ports.ts";
 import type { Bell } from "./bell.ts";
 import { linkDown, type BoothBoard } from "./board.ts";
 import { createCommitter, type Committer } from "./committer.ts";
@@ -28,7 +28,7 @@ export interface BoothSetup {
   readonly profile: Profile;
   readonly parameters: Parameters;
   readonly address: string;
-  readonly makeDriver: () => Driver;
+  readonly makeDriver: (passwords: PlcPasswords) => Driver;
   /** Booths with the same one share a physical link and take turns; absent: it has its own. */
   readonly link?: string;
   /** The longest that the device keeps its link busy when it doesn't answer. */
@@ -153,6 +153,7 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
     reports: { refused: await keptRefusal(parts.identity, booth), read_back: null },
     trial_turn: Promise.resolve(),
     in_session: false,
+    silence: null,
     refused: await parts.store.refused(info.stream),
     plc: linkDown(parts.clock.wall(), "not connected yet"),
     answered: 0,

@@ -4,8 +4,10 @@ import type { Placed } from "../core/types/record.ts";
 import type { Seq } from "../core/types/units.ts";
 import type { Store, StreamInfo } from "../ports.ts";
 
-/** Records read from the store at a time: two batches' worth, so that the window can be filled from one read. */
+/** Records read from the store at a time: taking in more at once would keep a poll waiting. */
 const READ_LIMIT = 1_000;
+/** Records read before they are cut: a whole batch of short ones, and more. */
+const CUT_AT = 4_000;
 
 /** What of a lane goes next. */
 export interface LaneBatch {
@@ -17,8 +19,11 @@ export interface LaneBatch {
 
 /** Reads one lane of a log batch by batch. */
 export interface LaneReader {
-  /** The batch behind `after`, of records up to `end` at most; without any record: nothing of the lane up to `to`. */
-  next(after: Seq, end: Seq): Promise<LaneBatch>;
+  /**
+   * The batch behind `after`, of records up to `end` and so many at most; without any record: nothing of the lane up to `to`.
+   * `most`: null: as many as fit.
+   */
+  next(after: Seq, end: Seq, most?: number | null): Promise<LaneBatch>;
 }
 
 interface ReaderParts {
@@ -33,9 +38,10 @@ export function laneReaders(parts: ReaderParts): Readonly<Record<LaneName, LaneR
 /** Parameters and clocks alone. */
 function termsReader({ store, info }: ReaderParts): LaneReader {
   return {
-    async next(after, end) {
+    async next(after, end, most) {
       const { records, looked_to } = await store.terms(info().stream, after + 1, end);
-      const [batch = []] = cutBatches(records);
+      const [cut = []] = cutBatches(records);
+      const batch = cut.slice(0, most ?? cut.length);
       const [first, last] = [batch[0], batch.at(-1)];
       return { batch, from: first?.seq ?? after + 1, to: last?.seq ?? looked_to };
     },
@@ -45,13 +51,28 @@ function termsReader({ store, info }: ReaderParts): LaneReader {
 /** Everything. Rejects where the store has no record behind `after`, though it should. */
 function logReader({ store, info }: ReaderParts): LaneReader {
   let ready: (readonly Placed[])[] = [];
+  /** The last cut of what was read: more may belong to it. */
+  let rest: readonly Placed[] = [];
+  const fill = async (after: Seq, end: Seq): Promise<void> => {
+    // A lane that has jumped ahead leaves what was read for it to the other one.
+    const records = rest[0]?.seq === after + 1 ? [...rest] : [];
+    let isMore = true;
+    while (isMore && records.length < CUT_AT) {
+      const more = await store.read(info().stream, (records.at(-1)?.seq ?? after) + 1, READ_LIMIT);
+      records.push(...more);
+      isMore = more.length === READ_LIMIT && (more.at(-1)?.seq ?? end) < end;
+    }
+    ready = [...cutBatches(records.filter(({ seq }) => seq <= end))];
+    rest = isMore && ready.length > 1 ? (ready.pop() ?? []) : [];
+  };
+  const fillFew = async (after: Seq, most: number): Promise<void> => {
+    ready = cutBatches(await store.read(info().stream, after + 1, most)).slice(0, 1);
+    rest = [];
+  };
   return {
-    async next(after, end) {
-      // A lane that has jumped ahead leaves what was read for it to the other one.
-      if ((ready[0]?.[0]?.seq ?? 0) <= after) {
-        const records = await store.read(info().stream, after + 1, READ_LIMIT);
-        ready = [...cutBatches(records.filter(({ seq }) => seq <= end))];
-      }
+    async next(after, end, most = null) {
+      if (most !== null) await fillFew(after, most);
+      else if ((ready[0]?.[0]?.seq ?? 0) <= after) await fill(after, end);
       // Another name of the log may begin where this one was read beyond.
       const batch = (ready.shift() ?? []).filter(({ seq }) => seq <= end);
       const last = batch.at(-1);

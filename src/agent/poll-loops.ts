@@ -1,4 +1,6 @@
 import { serialTagOf } from "../core/plc-identity.ts";
+import type { ProvisioningRow } from "../core/types/provisioning.ts";
+import type { Sealer } from "../ports.ts";
 import type { Bell } from "./bell.ts";
 import type { Booth } from "./booth.ts";
 import { linkLoop, type LinkParts } from "./link-loop.ts";
@@ -9,10 +11,11 @@ export type PollParts = Omit<LinkParts, "turned" | "probe_ms" | "booths"> & {
   readonly booths: readonly Booth[];
   readonly news: Bell;
   readonly pulse: Pulse;
+  readonly sealer: Sealer;
 };
 
 /** One for each physical link, whatever the number of booths on it. */
-export function pollLoops({ booths, news, pulse, ...parts }: PollParts, signal: AbortSignal): Promise<void>[] {
+export function pollLoops({ booths, news, pulse, sealer, ...parts }: PollParts, signal: AbortSignal): Promise<void>[] {
   const links = Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id);
   return [...links.values()].map((sharing) =>
     linkLoop(
@@ -20,14 +23,14 @@ export function pollLoops({ booths, news, pulse, ...parts }: PollParts, signal: 
         ...parts,
         turned: pulse.loop(`poll of ${sharing.map(({ setup }) => setup.config.id).join(" and ")}`),
         probe_ms: () => Math.max(...sharing.map(({ setup }) => setup.probe_ms?.() ?? 0)),
-        booths: sharing.map((booth) => onLink(booth, news)),
+        booths: sharing.map((booth) => onLink(booth, { news, sealer })),
       },
       signal,
     ),
   );
 }
 
-function onLink(booth: Booth, news: Bell): LinkBoothParts {
+function onLink(booth: Booth, { news, sealer }: Pick<PollParts, "news" | "sealer">): LinkBoothParts {
   const { setup, board, watch } = booth;
   const intake: Booth["intake"] = {
     ...booth.intake,
@@ -40,6 +43,7 @@ function onLink(booth: Booth, news: Bell): LinkBoothParts {
   const serial = serialTagOf(setup.profile);
   return {
     ...setup,
+    makeDriver: () => setup.makeDriver(() => passwordsIn(board.row, sealer)),
     ...(serial === null ? {} : { identity_group: serial.group }),
     booth: setup.config.id,
     groups: setup.parameters.groups,
@@ -51,4 +55,13 @@ function onLink(booth: Booth, news: Bell): LinkBoothParts {
       news.ring();
     },
   };
+}
+
+/** The record names the password before a change and the one after it; nobody says which of them the PLC has by now. */
+function passwordsIn({ record }: ProvisioningRow, sealer: Sealer): readonly string[] {
+  const { old, new: next } = record?.plc_passwords ?? { old: null, new: null };
+  return [next, old].flatMap((sealed) => {
+    const opened = sealed === null ? null : sealer.open(sealed);
+    return opened === null || opened === "" ? [] : [opened];
+  });
 }

@@ -113,7 +113,7 @@ async function refresh(parts: ProvisionParts, since: Since): Promise<void> {
     // A key that is refused is tried again now and then, and not at each turn.
     since.refreshed += Math.round(DENIED_EVERY_MS * (0.5 + parts.random.next()));
     since.denied = true;
-    return;
+    return applyEvent(parts, { kind: "key_refused", reason: answer.reason });
   }
   since.denied = false;
   if (answer.kind !== "ok") return;

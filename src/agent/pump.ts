@@ -1,8 +1,10 @@
 import { stretchOf, type LaneName } from "../core/lanes.ts";
+import type { Silence } from "../core/silence.ts";
 import { ServiceLinkError } from "../core/service-link-error.ts";
 import {
   afterProbe,
   afterSending,
+  afterWitness,
   nextTurn,
   sendingFrom,
   splitOnce,
@@ -29,6 +31,10 @@ export interface PumpParts {
   /** Records of the backlog a second at most; null: as fast as the service acks. */
   readonly backlog_rate: number | null;
   readonly acked: (info: StreamInfo) => void;
+  /** What the session before ended over. */
+  readonly silence: Silence | null;
+  /** This one ends over it. */
+  readonly silent: (silence: Silence | null) => void;
   /** The service will never take these records of ours. */
   readonly refused: (refusals: readonly Refusal[]) => Promise<void>;
   /** The service holds another record under that seq, and everything before it is there as it is here. */
@@ -53,7 +59,7 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
     parts,
     under_way: new Set(),
     readers: laneReaders(parts),
-    sending: sendingFrom(parts.info().acked_seq),
+    sending: sendingFrom(parts.info().acked_seq, parts.silence),
     failure: null,
   };
   for (;;) {
@@ -75,34 +81,38 @@ async function takeTurn(pumping: Pumping, signal: AbortSignal): Promise<void> {
     case "news":
       return waitForNews(parts, turn.ms, signal);
     case "probe":
-      return probe(pumping, turn.seq);
+      return offerOnce(pumping, turn.seq, afterProbe);
+    case "witness":
+      return offerOnce(pumping, turn.seq, afterWitness);
     case "send":
-      return sendNext(pumping, turn.lane);
+      return sendNext(pumping, turn.lane, turn.limit);
   }
 }
 
-/** Offers the record once more that the service calls its newest. */
-async function probe(pumping: Pumping, seq: Seq): Promise<void> {
+/** Offers a record once more that the service should have. */
+async function offerOnce(pumping: Pumping, seq: Seq, after: typeof afterProbe): Promise<void> {
   const { parts } = pumping;
   const [record] = await parts.store.read(parts.info().stream, seq, 1);
   if (record?.seq !== seq) {
-    pumping.sending = afterProbe(pumping.sending, "missing");
+    pumping.sending = after(pumping.sending, "missing");
     return;
   }
   const outcome = await parts.session.send(parts.stream, parts.generation, [record]);
-  if (outcome.kind === "keep") throw new ServiceLinkError("no_ack", outcome.reason);
-  pumping.sending = afterProbe(pumping.sending, outcome.kind);
+  pumping.sending = after(pumping.sending, outcome.kind);
+  if (outcome.kind !== "keep") return;
+  parts.silent(pumping.sending.silence);
+  throw new ServiceLinkError("no_ack", outcome.reason);
 }
 
 function waitForNews({ news }: PumpParts, ms: Milliseconds | null, signal: AbortSignal): Promise<void> {
   return ms === null ? news.wait(signal) : news.wait(signal, ms);
 }
 
-async function sendNext(pumping: Pumping, lane: LaneName): Promise<void> {
+async function sendNext(pumping: Pumping, lane: LaneName, limit: number | null): Promise<void> {
   const { parts, under_way } = pumping;
   const stretch = stretchOf(pumping.sending.lanes, lane, parts.info().sendable_seq);
   if (stretch === null) return;
-  const next = await pumping.readers[lane].next(stretch.seq, stretch.end);
+  const next = await pumping.readers[lane].next(stretch.seq, stretch.end, limit);
   const { batch, to } = next;
   const sent = { to, records: batch.length, mono: parts.clock.mono(), rate: parts.backlog_rate };
   pumping.sending = afterSending(pumping.sending, lane, sent);
@@ -140,6 +150,7 @@ async function deliver(pumping: Pumping, next: LaneBatch, refusals = 0): Promise
       await parts.conflict(verdict.seq);
       throw new ServiceLinkError("closed", verdict.reason);
     case "end":
+      parts.silent(pumping.sending.silence);
       throw new ServiceLinkError("no_ack", verdict.reason);
   }
 }
@@ -154,6 +165,7 @@ async function deliverHalves(pumping: Pumping, { batch, from, to }: LaneBatch): 
 
 /** A record that was set aside is done with, as an acked one is. */
 function giveUp(pumping: Pumping, range: SentRange): Promise<void> {
+  pumping.parts.silent(null);
   const { sending, verdict } = taken(pumping.sending, range);
   pumping.sending = sending;
   return moveTo(pumping.parts, verdict.up_to);

@@ -63,6 +63,7 @@ function boothStatusOf(board: BoothBoard, { view, clock, broker_url }: StatusPar
     provisioning: {
       state: row.state,
       since: row.since,
+      entered_at: { ...row.entered_at, [row.state]: row.since },
       generation: row.generation,
       delivery: isPlain(row) ? (broker_url === null ? "none" : "broker") : "service",
       booth_id: row.record?.booth_id ?? null,

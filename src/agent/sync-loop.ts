@@ -149,6 +149,8 @@ async function runSession(parts: SyncParts, { session, booths, proven }: Session
           proven();
           acked(parts, board, info.acked_seq);
         },
+        silence: board.silence,
+        silent: (silence) => void (board.silence = silence),
         refused: (refusals) => setAside(parts, board, refusals),
         conflict: (seq) => parts.rename(board, seq),
       },

@@ -7,6 +7,7 @@ import { routeHelp } from "./help-route.ts";
 import type { LiveFeed } from "./live.ts";
 import { routeLook } from "./look-route.ts";
 import { isPageFile, PAGE_HEADERS, sendPageFile } from "./page-files.ts";
+import { isPlcTool, sendPlcTool } from "./plc-route.ts";
 import { routePage } from "./page-route.ts";
 import { routeFilters } from "./filter-routes.ts";
 import { routeReconcile } from "./reconcile-route.ts";
@@ -61,6 +62,8 @@ async function answer(call: Call): Promise<void> {
     send(response, { status: 503, body: { error: "too many pages are open; close one" } });
   } else if (isReport(method, pathname) && services.reports !== undefined) {
     await sendReport(response, url, { control: services.control, ask: services.reports });
+  } else if (isPlcTool(method, pathname)) {
+    await sendPlcTool(call, pathname, services);
   } else {
     send(response, await outcomeOf(call, url, method));
   }

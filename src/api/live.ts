@@ -22,17 +22,21 @@ export function createLiveFeed(control: AgentControl): LiveFeed {
     if (pages.size === 0) clearInterval(timer);
   };
   const send = (to: ReadonlyMap<ServerResponse, string | null>): void => {
-    const texts = new Map<string | null, string>([[null, eventText("status", control.status())]]);
+    const status = eventText("status", control.status());
+    // As bytes, once for all pages that ask for the same booth: a text would be encoded anew for each of them.
+    const made = new Map<string | null, Buffer>();
+    const eventsOf = (booth: string | null): Buffer => {
+      const readings = booth === null ? "" : eventText("readings", { booth, readings: control.readings(booth) });
+      return Buffer.from(status + readings);
+    };
     for (const [response, booth] of to) {
       if (response.writableLength > MAX_UNREAD_BYTES) {
         response.destroy();
         continue;
       }
-      response.write(texts.get(null) ?? "");
-      if (booth === null) continue;
-      const text = texts.get(booth) ?? eventText("readings", { booth, readings: control.readings(booth) });
-      texts.set(booth, text);
-      response.write(text);
+      const events = made.get(booth) ?? eventsOf(booth);
+      made.set(booth, events);
+      response.write(events);
     }
   };
   return {

@@ -1,6 +1,4 @@
 import type { ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { AgentControl, ReportParts } from "../ports.ts";
 import { localBooths, reportsNow } from "./local-booth.ts";
 import type { ReportRequest } from "./report-request.ts";
@@ -18,6 +16,19 @@ export async function sendReport(
   const query = Object.fromEntries(url.searchParams);
   const report = await ask({ path: url.pathname, query, booths: localBooths(status), now_ms: reportsNow(status) });
   response.writeHead(report.status, { ...report.headers, "Cache-Control": "no-store" });
-  // A reader that goes away ends the pipeline, and with it the making of the rest.
-  await pipeline(Readable.from(report.body), response);
+  for await (const part of report.body) await sent(response, part);
+  response.end();
+}
+
+/** The part is with the kernel, and its memory free for the next. Rejects when its reader goes away, which ends the making. */
+function sent(response: ServerResponse, part: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const left = (): void => reject(new Error("the reader has gone"));
+    response.once("close", left);
+    response.write(part, (error) => {
+      response.off("close", left);
+      if (error) reject(error);
+      else resolve();
+    });
+  });
 }

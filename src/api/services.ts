@@ -37,6 +37,24 @@ export interface PageDoor {
   close(): void;
 }
 
+export type PlcTool = "probe" | "detect";
+
+/** The tools at the PLC that only read. */
+export interface PlcDesk {
+  /**
+   * Rejects with what a person can do about it, also where a tool is at work already. `operand` and `values` are those of the
+   * command of that name; `progress` gets a line for each step.
+   */
+  run(
+    wish: {
+      readonly tool: PlcTool;
+      readonly operand: string;
+      readonly values: Readonly<Record<string, string | undefined>>;
+    },
+    io: { readonly signal: AbortSignal; progress(text: string): void },
+  ): Promise<{ readonly answer: object; readonly text: string }>;
+}
+
 /** What the local server answers from; what is absent answers 501. */
 export interface MoreServices {
   readonly reports?: AskReport;
@@ -45,6 +63,7 @@ export interface MoreServices {
   readonly door?: PageDoor;
   readonly help?: HelpBox;
   readonly fields?: BoothFieldsDesk;
+  readonly plc?: PlcDesk;
   /** Newest last. */
   readonly log?: () => readonly LogLine[];
 }

@@ -5,25 +5,50 @@ import type { Candidate, Clues, DetectableType, OrderPair, Place, Ranked } from 
 import { modbusAddressText } from "../core/modbus-address.ts";
 import type { ModbusAddress } from "../core/types/config.ts";
 import type { ModbusProfile, ModbusTag } from "../core/types/profile.ts";
-import { CommandError, EXIT, type Io, type Run, type Values } from "./command.ts";
-import { candidatesText, findingOf, findingText } from "./detect-text.ts";
+import { CommandError, EXIT, type Run, type Values } from "./command.ts";
+import { candidatesText, findingOf, findingText, type Finding } from "./detect-text.ts";
 import { print } from "./print.ts";
 import { MODBUS_PORT, USUAL_TYPES } from "./table/plc.ts";
-import { chosenBooth, numberOption, unreachable, type PlcTools, type ToolConnection } from "./plc-tools.ts";
+import {
+  chosenBooth,
+  numberOption,
+  unreachable,
+  type PlcTools,
+  type ToolCall,
+  type ToolConnection,
+} from "./plc-tools.ts";
 
 const TIMES = { connect_ms: 2500, answer_ms: 2000 } as const;
 
 /** `booth-gateway detect`: which address, type and order a manual means. */
 export function detectCommand(tools: PlcTools): Run {
-  return async ({ values, operands, io }) => {
-    const wanted = wantedOf(values, operands[0] ?? "");
-    const candidates = await readAll(wanted, tools, io);
-    const ranked = rank(candidates, wanted.clues);
-    const finding = findingOf(ranked);
-    const text = (): string => `${candidatesText(candidates, finding)}${findingText(finding, wanted.clues)}`;
-    print({ values, io }, { device: wanted.device, finding, ranked: ranked.map(plain) }, text);
-    return finding.best === null ? EXIT.failed : EXIT.ok;
+  return async (call) => {
+    const { answer, table, text } = await detected(tools, call);
+    print(call, answer, () => `${table}${text}`);
+    return answer.finding.best === null ? EXIT.failed : EXIT.ok;
   };
+}
+
+/** What it found; `table` and `text` tell the same for people. */
+export async function detected(
+  tools: PlcTools,
+  { values, operands, io }: ToolCall,
+): Promise<{ readonly answer: Detected; readonly table: string; readonly text: string }> {
+  const wanted = wantedOf(values, operands[0] ?? "");
+  const candidates = await readAll(wanted, tools, io).finally(() => io.progress(""));
+  const ranked = rank(candidates, wanted.clues);
+  const finding = findingOf(ranked);
+  return {
+    answer: { device: wanted.device, finding, ranked: ranked.map(plain) },
+    table: candidatesText(candidates, finding),
+    text: findingText(finding, wanted.clues),
+  };
+}
+
+export interface Detected {
+  readonly device: ModbusAddress;
+  readonly finding: Finding;
+  readonly ranked: readonly unknown[];
 }
 
 interface Wanted {
@@ -146,14 +171,17 @@ function typesOf(values: Values, tag: ModbusTag | null): readonly DetectableType
   });
 }
 
-async function readAll(wanted: Wanted, tools: PlcTools, io: Io): Promise<readonly Candidate[]> {
+async function readAll(wanted: Wanted, tools: PlcTools, io: ToolCall["io"]): Promise<readonly Candidate[]> {
   const connection = tools.connect(wanted.device, TIMES);
   const stop = (): void => connection.close();
   io.signal.addEventListener("abort", stop, { once: true });
   try {
     await connection.open();
     const candidates: Candidate[] = [];
-    for (const place of wanted.places) candidates.push(...(await readPlace(connection, place, wanted)));
+    for (const place of wanted.places) {
+      io.progress(`reading ${place.table}:${place.address}`);
+      candidates.push(...(await readPlace(connection, place, wanted)));
+    }
     return candidates;
   } catch (error) {
     throw io.signal.aborted ? io.signal.reason : unreachable(error, modbusAddressText(wanted.device));

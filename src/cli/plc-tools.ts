@@ -8,7 +8,7 @@ import type { WireExchange } from "../core/types/wire-exchange.ts";
 import type { Milliseconds } from "../core/types/units.ts";
 import type { Driver } from "../ports.ts";
 import { configPath } from "./agent-client.ts";
-import { CommandError, EXIT, type Values } from "./command.ts";
+import { CommandError, EXIT, type Call, type Io, type Values } from "./command.ts";
 
 /** Sees every answer, in the order they come. */
 export type OnExchange = (exchange: WireExchange) => void;
@@ -63,6 +63,11 @@ export interface PlcTools {
   mono(): Milliseconds;
   /** Resolves after that time; rejects with the signal's reason when aborted. */
   sleep(ms: Milliseconds, signal: AbortSignal): Promise<void>;
+}
+
+/** A tool's call, with as much of a terminal as it needs to be at work without one. */
+export interface ToolCall extends Pick<Call, "values" | "operands"> {
+  readonly io: Pick<Io, "progress" | "signal">;
 }
 
 export interface ChosenBooth {

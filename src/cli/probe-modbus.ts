@@ -43,6 +43,7 @@ export interface ProbeFinding {
 interface Ask {
   readonly tools: PlcTools;
   readonly signal: AbortSignal;
+  progress(text: string): void;
 }
 
 /**
@@ -57,12 +58,15 @@ export async function probeModbus(
   const link = reopening(device, ask);
   try {
     const answers: { unit: number; answer: UnitAnswer }[] = [];
-    for (const unit of units)
+    for (const [index, unit] of units.entries()) {
+      ask.progress(`unit id ${unit}, ${index + 1} of ${units.length}`);
       answers.push({ unit, answer: await link.use((one) => unitAnswer(one, unit)).catch(silent) });
+    }
     const unit = answers.find(({ answer }) => answer === "answers")?.unit;
     if (unit === undefined) {
       return { kind: "no_unit", tried: units, absent: answers.some(({ answer }) => answer === "absent") };
     }
+    ask.progress("identification and round trip");
     // A device that gives an identification that isn't one has none.
     const identification = await link.use((one) => one.identify(unit)).catch(() => null);
     const times: number[] = [];
@@ -73,6 +77,7 @@ export async function probeModbus(
     }
     const round_trip_ms = Math.round(median(times) * 100) / 100;
     link.close();
+    ask.progress("how many connections it takes");
     const connections = await countConnections(device, unit, ask);
     return { kind: "modbus", units: answers, identification, round_trip_ms, ...connections };
   } finally {

@@ -1,6 +1,6 @@
 import { LinkError } from "../core/link-error.ts";
-import { CommandError, EXIT, type Io, type Run, type Values } from "./command.ts";
-import type { PlcTools } from "./plc-tools.ts";
+import { CommandError, EXIT, type Run, type Values } from "./command.ts";
+import type { PlcTools, ToolCall } from "./plc-tools.ts";
 import { probeModbus, type ProbeFinding } from "./probe-modbus.ts";
 import { probeText } from "./probe-text.ts";
 import { print } from "./print.ts";
@@ -13,20 +13,31 @@ const MOST_UNITS = 32;
 
 /** `booth-gateway probe`: who answers there, and how. */
 export function probeCommand(tools: PlcTools): Run {
-  return async ({ values, operands, io }) => {
-    const finding = await probe(targetOf(operands[0] ?? ""), unitsOf(values), { tools, io });
-    print({ values, io }, finding, probeText);
-    return finding.modbus.kind === "modbus" || finding.opcua ? EXIT.ok : EXIT.unavailable;
+  return async (call) => {
+    const { answer, text } = await probed(tools, call);
+    print(call, answer, () => text);
+    return answer.modbus.kind === "modbus" || answer.opcua ? EXIT.ok : EXIT.unavailable;
   };
+}
+
+/** What it found, and the same in words. */
+export async function probed(
+  tools: PlcTools,
+  { values, operands, io }: ToolCall,
+): Promise<{ readonly answer: ProbeFinding; readonly text: string }> {
+  const answer = await probe(targetOf(operands[0] ?? ""), unitsOf(values), { tools, io }).finally(() =>
+    io.progress(""),
+  );
+  return { answer, text: probeText(answer) };
 }
 
 async function probe(
   target: { readonly host: string; readonly port: number },
   units: readonly number[],
-  { tools, io }: { readonly tools: PlcTools; readonly io: Io },
+  { tools, io }: { readonly tools: PlcTools; readonly io: ToolCall["io"] },
 ): Promise<ProbeFinding> {
   const greeting = tools.greetsOpcua({ host: target.host, port: OPCUA_PORT }, OPCUA_GREETING_MS);
-  const modbus = await probeModbus(target, units, { tools, signal: io.signal }).catch((error: unknown) => {
+  const modbus = await probeModbus(target, units, { tools, ...io }).catch((error: unknown) => {
     io.signal.throwIfAborted();
     if (error instanceof LinkError) return { kind: "none", why: error.kind, reason: error.message } as const;
     throw error;
@@ -36,7 +47,7 @@ async function probe(
 
 /** host, host:port, [v6]:port or a bare v6 address. */
 function targetOf(operand: string): { readonly host: string; readonly port: number } {
-  const [, bracketed, named, digits] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/i.exec(operand) ?? [];
+  const [, bracketed, named, digits] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s]+))(?::(\d{1,5}))?$/i.exec(operand) ?? [];
   const isBareV6 = /^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(operand);
   const host = bracketed ?? named ?? (isBareV6 ? operand : undefined);
   const port = digits === undefined ? MODBUS_PORT : Number(digits);

@@ -26,7 +26,9 @@ export interface Exchange {
 /** Publishes and waits for the ack that names this very batch. */
 export function exchange({ waiting, stream, records, sent, deadline_ms, publish }: Exchange): Promise<AckedBatch> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => entry.settle({ kind: "keep", reason: "no ack in time" }), deadline_ms);
+    let confirmed = false;
+    const late = (): void => entry.settle({ kind: "keep", reason: "no ack in time", is_silent: confirmed });
+    const timer = setTimeout(late, deadline_ms);
     const entry: Waiting = {
       stream,
       records,
@@ -40,7 +42,8 @@ export function exchange({ waiting, stream, records, sent, deadline_ms, publish 
     waiting.add(entry);
     publish().then(
       (refusal) => {
-        if (refusal !== null) entry.settle(refusal);
+        if (refusal === null) confirmed = true;
+        else entry.settle(refusal);
       },
       (error: unknown) =>
         entry.settle({ kind: "keep", reason: error instanceof Error ? error.message : String(error) }),

@@ -1,3 +1,4 @@
+import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import mqtt, { type IConnackPacket, type IClientOptions, type MqttClient } from "mqtt";
 import { faultOfCode, isWayBlocked, ServiceLinkError } from "../core/service-link-error.ts";
@@ -136,6 +137,8 @@ async function dialOnce(
     ...parts.client_certificate?.(),
     will,
   });
+  // A batch's last piece must not wait a round trip until those before it are confirmed.
+  if (client.stream instanceof Socket) client.stream.setNoDelay(true);
   const isTooLong = packetSizes(MAX_PACKET_BYTES);
   client.stream.on("data", (chunk: Buffer) => {
     if (!isTooLong(chunk)) return;

@@ -62,8 +62,8 @@ function checkSecurity(input: OpcuaInput): Faults {
 function checkLogin(input: OpcuaInput): Faults {
   const { security_policy, user, password_file, user_certificate_file, user_key_file } = input;
   const faults: (readonly [string, string])[] = [];
-  if ((user === undefined) !== (password_file === undefined)) {
-    faults.push([user === undefined ? "password_file" : "user", "user and password_file go together"]);
+  if (user === undefined && password_file !== undefined) {
+    faults.push(["password_file", "password_file goes with user"]);
   }
   if ((user_certificate_file === undefined) !== (user_key_file === undefined)) {
     const key = user_key_file === undefined ? "user_certificate_file" : "user_key_file";

@@ -65,7 +65,9 @@ const opcuaSchema = z.strictObject({
     .exactOptional()
     .describe("Default: read, each poll asks. subscribe: the server tells changes; where it can't, each poll asks."),
   user: z.string().min(1).max(200).exactOptional(),
-  password_file: path.exactOptional().describe("File of mode 0600 that holds the user's password."),
+  password_file: path
+    .exactOptional()
+    .describe("File of mode 0600 that holds the user's password. Default: the passwords in the service's record."),
   user_certificate_file: path.exactOptional().describe("Login by certificate, PEM."),
   user_key_file: path.exactOptional().describe("Its private key, PEM, mode 0600."),
   server_certificate_fingerprint: z.string().max(200).exactOptional().describe("SHA-256 of the server's certificate."),

@@ -47,6 +47,7 @@ export function checkTag(input: ProfileInput, tag: TagInput): readonly Fault[] {
   if ((tag.min !== undefined || tag.max !== undefined) && !isNumeric(tag)) {
     faults.push([tag.min === undefined ? "max" : "min", `a ${tag.type} has no limits`]);
   }
+  if (tag.between !== undefined && !isNumeric(tag)) faults.push(["between", `a ${tag.type} has no limits`]);
   return [...faults, ...checkSentinels(tag), ...checkLabels(tag), ...checkModulus(tag)];
 }
 

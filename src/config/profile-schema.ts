@@ -154,8 +154,8 @@ const tagMeaning = {
     .record(z.string().regex(/^-?\d{1,20}$/, "a raw value is a whole number"), z.string().min(1).max(60))
     .exactOptional()
     .describe("What a raw value means: the tag's value is then text."),
-  min: z.number().exactOptional(),
-  max: z.number().exactOptional(),
+  min: z.number().exactOptional().describe("The device can't mean less: such a reading is bad."),
+  max: z.number().exactOptional().describe("The device can't mean more: such a reading is bad."),
   group: groupNameSchema,
   unit: z.string().max(20).default(""),
   factor: z.number().positive().default(1).describe("Value in the figure's unit = value x factor."),
@@ -167,6 +167,11 @@ const tagMeaning = {
     .exactOptional()
     .describe("The same in percent of the value logged last; the larger one holds. Not for counters."),
   heartbeat_ms: z.int().min(1000).max(86_400_000).default(DEFAULT_HEARTBEAT_MS),
+  between: z
+    .strictObject({ min: z.number(), max: z.number() })
+    .refine(({ min, max }) => min < max, "min lies below max")
+    .exactOptional()
+    .describe("What the process should keep to: a value outside is still a reading, and an incident."),
   counter: counterSchema.exactOptional(),
 };
 

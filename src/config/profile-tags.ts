@@ -1,3 +1,4 @@
+import { tagParameters } from "../core/parameters.ts";
 import type { ModbusPoint, ModbusTag, OpcuaNode, OpcuaTag, ValueRules } from "../core/types/profile.ts";
 import type { Problem } from "./config-error.ts";
 import { parseAddress } from "./profile-address.ts";
@@ -80,34 +81,5 @@ function given<T extends object, K extends keyof T>(tag: T, keys: readonly K[]):
 }
 
 function meaningOf(tag: TagInput): Omit<ModbusTag, "point"> {
-  const {
-    name,
-    label,
-    role,
-    mode,
-    filter,
-    bay,
-    unit,
-    factor,
-    group,
-    deadband,
-    deadband_percent,
-    heartbeat_ms,
-    counter,
-  } = tag;
-  return {
-    name,
-    label: label ?? name,
-    ...(role === undefined ? {} : { role }),
-    ...(mode === undefined ? {} : { mode }),
-    ...(filter === undefined ? {} : { filter }),
-    bay,
-    unit,
-    factor,
-    group,
-    deadband,
-    ...(deadband_percent === undefined ? {} : { deadband_percent }),
-    heartbeat_ms,
-    ...(counter === undefined ? {} : { counter }),
-  };
+  return { name: tag.name, label: tag.label ?? tag.name, ...tagParameters(tag) };
 }

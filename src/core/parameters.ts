@@ -2,7 +2,7 @@ import { modeBitTags } from "./mode-bits.ts";
 import type { FilterType, ModeSets } from "./types/booth.ts";
 import type { BoothConfig } from "./types/config.ts";
 import type { FilterParameters, Parameters, TagParameters } from "./types/parameters.ts";
-import type { Profile, ProfileTag } from "./types/profile.ts";
+import type { Profile } from "./types/profile.ts";
 
 /** The four modes that count as use of the booth, where a profile says nothing else. */
 const DEFAULT_IN_USE: ModeSets["in_use"] = ["spray", "flash", "purge", "bake"];
@@ -40,8 +40,9 @@ export function unknownGroups(profile: Profile, booth: BoothConfig): readonly st
 }
 
 /** A tag without what only acquisition needs: where it stands in the device, and what people call it. */
-function tagParameters(tag: ProfileTag): TagParameters {
+export function tagParameters(tag: TagParameters): TagParameters {
   const { role, mode, filter, bay, unit, factor, group, deadband, deadband_percent, heartbeat_ms, counter } = tag;
+  const { between } = tag;
   return {
     ...(role === undefined ? {} : { role }),
     ...(mode === undefined ? {} : { mode }),
@@ -53,6 +54,7 @@ function tagParameters(tag: ProfileTag): TagParameters {
     deadband,
     ...(deadband_percent === undefined ? {} : { deadband_percent }),
     heartbeat_ms,
+    ...(between === undefined ? {} : { between }),
     ...(counter === undefined ? {} : { counter }),
   };
 }

@@ -32,7 +32,9 @@ type Change = Pick<ProvisioningRow, "state"> & Partial<ProvisioningRow>;
 /** Another state, entered now; reason, advice and waiting begin anew unless the change says them. */
 export function move(row: ProvisioningRow, around: Surroundings, change: Change): ProvisioningRow {
   const since = change.state === row.state ? row.since : around.now;
-  return { ...row, reason: "", advice: "", attempt: 0, wait_ms: 0, ...change, since };
+  const before = change.state === "serial_entered" ? {} : row.entered_at;
+  const entered_at = { ...before, [change.state]: since };
+  return { ...row, reason: "", advice: "", attempt: 0, wait_ms: 0, ...change, since, entered_at };
 }
 
 /** Network trouble and overload: the same state again after a jittered wait; the service's Retry-After is the least. */

@@ -31,6 +31,8 @@ export type ProvisioningEvent =
   | { readonly kind: "not_verified"; readonly reason: string }
   /** The service's record came along with another answer. `newest_seq`: of the log, at that moment. */
   | { readonly kind: "record_seen"; readonly record: ServiceRecord; readonly newest_seq: Seq }
+  /** The record can't be read: 401 or 403. */
+  | { readonly kind: "key_refused"; readonly reason: string }
   /** The booth is to be given up. */
   | { readonly kind: "leave"; readonly leaving: Leaving }
   /** The service's answer to giving it up. */
@@ -56,6 +58,7 @@ export function emptyRow(now: EpochMs): ProvisioningRow {
   return {
     state: "unprovisioned",
     since: now,
+    entered_at: {},
     serial: null,
     confirmed: null,
     claim: null,
@@ -147,7 +150,9 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
         ? move(row, around, { state: "claimed", reason: event.reason, advice: "it is tried again by itself" })
         : row;
     case "record_seen":
-      return isBound(row) ? recordSeen(row, event, around) : row;
+      return isBound(row) ? keyTaken(recordSeen(row, event, around)) : row;
+    case "key_refused":
+      return row.state === "active" ? keyRefused(row, event.reason) : row;
     case "leave":
       return leave(row, event.leaving, around);
     case "left":
@@ -165,6 +170,19 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
     case "config_refused":
       return configTrial(row, event);
   }
+}
+
+const REVOKED =
+  "give another key: put it in the place of the old one, or enter the serial number again with it (--key-file); readings go on being kept";
+
+/** Nothing else changes: what is bound stays so, and goes on once a key opens again. */
+function keyRefused(row: ProvisioningRow, why: string): ProvisioningRow {
+  const reason = `the service refuses the key: ${why}`;
+  return row.reason === reason ? row : { ...row, reason, advice: REVOKED };
+}
+
+function keyTaken(row: ProvisioningRow): ProvisioningRow {
+  return row.advice === REVOKED ? { ...row, reason: "", advice: "" } : row;
 }
 
 /** Somebody compared the card, or says that this gateway takes the place of the one that holds the booth. */

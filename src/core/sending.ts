@@ -1,5 +1,14 @@
 import { cursorAt, withAcked, type Cursor } from "./cursor.ts";
-import { nextLane, oneLane, withBacklog, withSent, type LaneName, type Lanes } from "./lanes.ts";
+import { nextLane, oneLane, stretchOf, withBacklog, withSent, type LaneName, type Lanes } from "./lanes.ts";
+import {
+  afterSilence,
+  isSetAside,
+  limitBehind,
+  NEVER_ANSWERED,
+  silenceText,
+  withAnotherWitness,
+  type Silence,
+} from "./silence.ts";
 import type { BatchOutcome } from "./types/delivery.ts";
 import type { Milliseconds, Seq } from "./types/units.ts";
 
@@ -19,10 +28,27 @@ export interface Sending {
   readonly ahead: Ahead;
   /** What waited at the begin was put in a lane of its own, where it was much. */
   readonly is_split: boolean;
+  /** What the session before ended over, or this one does. */
+  readonly silence: Silence | null;
+  /** The service answered a record that it has, offered once more: it isn't all that it leaves unanswered. */
+  readonly witness: "unasked" | "answered" | "missing";
+  /** Newest record that the service is known to have answered for; 0: none. */
+  readonly answered_seq: Seq;
+  /** Nothing more can be said of a batch; those behind it are no news. */
+  readonly is_over: boolean;
 }
 
-export function sendingFrom(acked_seq: Seq): Sending {
-  return { cursor: cursorAt(acked_seq), lanes: oneLane(acked_seq), ahead: { kind: "unknown" }, is_split: false };
+export function sendingFrom(acked_seq: Seq, silence: Silence | null = null): Sending {
+  return {
+    cursor: cursorAt(acked_seq),
+    lanes: oneLane(acked_seq),
+    ahead: { kind: "unknown" },
+    is_split: false,
+    silence,
+    witness: "unasked",
+    answered_seq: silence?.witness ?? acked_seq,
+    is_over: false,
+  };
 }
 
 /** What is known at the time of a decision. */
@@ -34,12 +60,16 @@ export interface SendingNow {
   readonly under_way: number;
 }
 
-/** What to do next. `news`: wait until something is recorded, or for `ms` where that isn't null. */
+/**
+ * What to do next. `news`: wait until something is recorded, or for `ms` where that isn't null. `witness`: offer a record that
+ * is acked. `limit`: most records; null: as many as fit.
+ */
 export type SendingTurn =
   | { readonly kind: "acks" }
   | { readonly kind: "news"; readonly ms: Milliseconds | null }
   | { readonly kind: "probe"; readonly seq: Seq }
-  | { readonly kind: "send"; readonly lane: LaneName };
+  | { readonly kind: "witness"; readonly seq: Seq }
+  | { readonly kind: "send"; readonly lane: LaneName; readonly limit: number | null };
 
 export function nextTurn(sending: Sending, now: SendingNow): SendingTurn {
   const { ahead } = sending;
@@ -47,9 +77,24 @@ export function nextTurn(sending: Sending, now: SendingNow): SendingTurn {
   if (now.under_way >= window) return { kind: "acks" };
   if (ahead.kind === "probe") return { kind: "probe", seq: ahead.seq };
   const lane = nextLane(sending.lanes, now);
-  if (lane !== null) return { kind: "send", lane };
+  if (lane !== null) return sendIn(sending, lane, now);
   const { backlog, backlog_at } = sending.lanes;
   return { kind: "news", ms: backlog === null ? null : Math.max(1, backlog_at - now.mono) };
+}
+
+function sendIn(sending: Sending, lane: LaneName, { sendable_seq }: SendingNow): SendingTurn {
+  const stretch = stretchOf(sending.lanes, lane, sendable_seq);
+  const limit = stretch === null ? null : limitBehind(sending.silence, stretch.seq);
+  const { witness, answered_seq } = sending;
+  if (limit === 1 && witness === "unasked" && answered_seq > 0) return { kind: "witness", seq: answered_seq };
+  return { kind: "send", lane, limit };
+}
+
+/** An acked record was offered once more. `missing`: it isn't here any more. */
+export function afterWitness(sending: Sending, outcome: BatchOutcome["kind"] | "missing"): Sending {
+  const { silence } = sending;
+  if (outcome === "keep") return { ...sending, silence: silence === null ? null : withAnotherWitness(silence) };
+  return { ...sending, witness: outcome === "missing" ? "missing" : "answered" };
 }
 
 /** Once the service is seen not to be ahead, what waits is told from what is new. */
@@ -96,14 +141,28 @@ export function verdictOf(
 ): { readonly sending: Sending; readonly verdict: SendingVerdict } {
   switch (outcome.kind) {
     case "acked":
-      return taken({ ...sending, ahead: aheadAfter(sending, range, outcome.held_seq) }, range);
+      return taken({ ...sending, ahead: aheadAfter(sending, range, outcome.held_seq), answered_seq: range.to }, range);
     case "refused":
       return { sending, verdict: refused(range, outcome.reason) };
     case "conflict":
       return { sending, verdict: conflict(sending, range, outcome.seq) };
     case "keep":
-      return { sending, verdict: { kind: "end", reason: outcome.reason } };
+      return unanswered(sending, range, outcome);
   }
+}
+
+function unanswered(
+  sending: Sending,
+  range: SentRange,
+  { reason, is_silent = false }: Extract<BatchOutcome, { kind: "keep" }>,
+): { readonly sending: Sending; readonly verdict: SendingVerdict } {
+  if (sending.is_over) return { sending, verdict: { kind: "end", reason } };
+  const is_proven = is_silent && sending.witness === "answered";
+  const silence = afterSilence(sending.silence, { ...range, is_proven, witness: sending.answered_seq });
+  if (isSetAside(silence))
+    return { sending: { ...sending, silence: null }, verdict: { kind: "set_aside", reason: NEVER_ANSWERED } };
+  const verdict = { kind: "end", reason: silenceText(silence, reason) } as const;
+  return { sending: { ...sending, silence, is_over: true }, verdict };
 }
 
 function refused({ records, refusals }: SentRange, reason: string): SendingVerdict {

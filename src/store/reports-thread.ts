@@ -107,14 +107,14 @@ interface Rest {
  * The parts, each asked for when the one before is taken; a reader that leaves early stops the making. Not a generator: one
  * that is left before its first part would never come to its `finally`.
  */
-function partsOf(first: Extract<ReportReply, { kind: "part" }>, rest: Rest): AsyncIterable<string> {
-  let [ready, isDone, isOver]: [string | null, boolean, boolean] = [first.text, first.done, false];
+function partsOf(first: Extract<ReportReply, { kind: "part" }>, rest: Rest): AsyncIterable<Uint8Array> {
+  let [ready, isDone, isOver]: [Uint8Array | null, boolean, boolean] = [first.bytes, first.done, false];
   const over = (): void => {
     if (!isOver) rest.finish(rest.id);
     isOver = true;
   };
   if (isDone) over();
-  const next = async (): Promise<IteratorResult<string, undefined>> => {
+  const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
     if (ready !== null) {
       const value = ready;
       ready = null;
@@ -125,9 +125,9 @@ function partsOf(first: Extract<ReportReply, { kind: "part" }>, rest: Rest): Asy
     isDone = reply.kind === "failed" || reply.done;
     if (isDone) over();
     if (reply.kind === "failed") throw new Error(reply.message);
-    return { done: false, value: reply.text };
+    return { done: false, value: reply.bytes };
   };
-  const leave = (): Promise<IteratorResult<string, undefined>> => {
+  const leave = (): Promise<IteratorResult<Uint8Array, undefined>> => {
     if (!isDone) rest.drop();
     isDone = true;
     over();

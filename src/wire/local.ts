@@ -40,6 +40,20 @@ export const localFilterChangeShape = z.strictObject({
 /** `POST /filters/undo` at the box: that entry is withdrawn. */
 export const localFilterUndoShape = localFilterChangeShape.pick({ booth: true, id: true, by: true });
 
+/** `POST /plc/probe` at the box: what answers at an address. `units`: ids to try, as the command takes them. */
+export const localProbeShape = z.strictObject({
+  address: z.string().min(1).max(255),
+  units: z.string().max(200).optional(),
+});
+
+/** `POST /plc/detect` at the box: a tag or an address of the booth's PLC in every order. `expect`: what its display shows. */
+export const localDetectShape = z.strictObject({
+  booth: z.string().max(60).optional(),
+  at: z.string().min(1).max(100),
+  expect: z.string().max(40).optional(),
+  unit: z.string().max(3).optional(),
+});
+
 /** `POST /rebuild` at the box. `current`: with today's parameters. */
 export const localRebuildShape = z.strictObject({
   booth: z.string().max(60).optional(),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ANSWERS } from "./answers.ts";
 import { OPERATIONS, type LocalOperation, type Operation } from "./operations.ts";
 import { localAuthenticateShape, localClaimShape, localHelpShape, localUpdateShape } from "./local.ts";
 
@@ -38,10 +39,11 @@ function operationObject(
 ): Record<string, unknown> {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => parameter(name, "path"));
   const body = BODIES[`${method} ${path}`];
+  const answer = ANSWERS[`${method} ${path}`] ?? z.looseObject({});
   const content =
     type === "csv"
       ? { "text/csv": { schema: { type: "string" } } }
-      : { "application/json": { schema: { type: "object" } } };
+      : { "application/json": { schema: schemaOf(answer, "output") } };
   const needsSession = method !== "GET" && path !== "/api/authenticate";
   return {
     summary,
@@ -57,8 +59,11 @@ function operationObject(
 }
 
 function bodyObject(shape: z.ZodType): Record<string, unknown> {
-  const schema = z.toJSONSchema(shape, { io: "input", unrepresentable: "any" });
-  return { required: true, content: { "application/json": { schema } } };
+  return { required: true, content: { "application/json": { schema: schemaOf(shape, "input") } } };
+}
+
+function schemaOf(shape: z.ZodType, io: "input" | "output"): unknown {
+  return z.toJSONSchema(shape, { io, unrepresentable: "any" });
 }
 
 function parameter(name: string | undefined, place: "path" | "query"): Record<string, unknown> {

@@ -46,10 +46,11 @@ export interface BatchWire {
 export function batchOf(head: BatchHead, records: readonly Placed[], sent: EpochMs): BatchWire {
   const first = records[0];
   if (first === undefined) throw new Error("a batch holds at least one record");
-  const tags: string[] = [];
+  const indexes = new Map<string, number>();
   const indexOf = (tag: string): number => {
-    const known = tags.indexOf(tag);
-    return known >= 0 ? known : tags.push(tag) - 1;
+    const index = indexes.get(tag) ?? indexes.size;
+    indexes.set(tag, index);
+    return index;
   };
   records.forEach((record, index) => {
     if (record.seq !== first.seq + index || record.boot !== first.boot) throw new Error("a batch is one unbroken run");
@@ -64,7 +65,7 @@ export function batchOf(head: BatchHead, records: readonly Placed[], sent: Epoch
     mono0: first.mono,
     boot: first.boot,
     g: records.map((record) => indexOf(record.tag)),
-    tags,
+    tags: [...indexes.keys()],
     k: records.map((record) => record.kind),
     dt: records.map((record) => record.mono - first.mono),
     val: records.map((record) => record.value),

@@ -45,6 +45,8 @@ export function layOut(parts: TreeParts): void {
   const folder = join(HOME, `${version}-${contentHash(unnamed)}`);
   renameSync(unnamed, join(stage, folder));
   put(join(stage, HOME, "booth-gateway"), launcherText(root, `/${folder}`), 0o755);
+  const starter = readFileSync(join(root, "systemd/package/with-notify-socket"));
+  put(join(stage, HOME, "with-notify-socket"), starter, 0o755);
   mkdirSync(join(stage, "usr/bin"), { recursive: true });
   symlinkSync("../lib/booth-gateway/booth-gateway", join(stage, "usr/bin/booth-gateway"));
   layOutSystem(parts);

@@ -9,7 +9,8 @@ import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
 import { percentile } from "./figure.ts";
 import type { BenchOptions, Family, Figure } from "./figure.ts";
-import { cpuSeconds, withAgent } from "./running-agent.ts";
+import { cpuSeconds } from "../support/process-figures.ts";
+import { withAgent } from "./running-agent.ts";
 
 /**
  * The real agent with 8 and with 64 booths at 1 Hz: its CPU, everything from poll to commit included, and how late polls

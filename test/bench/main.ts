@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { arch, cpus, platform } from "node:os";
 import { parseArgs } from "node:util";
 
+import { aligned } from "../support/aligned.ts";
 import type { Family, Figure } from "./figure.ts";
 import { agentFamily } from "./agent.ts";
 import { cliFamily } from "./cli.ts";
@@ -58,16 +59,7 @@ function table(figures: readonly Figure[]): string {
     figure.target,
     figure.reached === null ? "" : figure.reached ? "yes" : "no",
   ]);
-  const all = [["figure", "value", "unit", "anchor", "ratio", "target", "reached"], ...rows];
-  const widths = (all[0] ?? []).map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  return all
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  return aligned([["figure", "value", "unit", "anchor", "ratio", "target", "reached"], ...rows]);
 }
 
 const HELP = `npm run bench [-- --quick] [FAMILY ...]

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { findProfile } from "../../src/config/profile.ts";
@@ -8,6 +7,7 @@ import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { startOpcuaServer } from "../../simulators/plc/opcua/server.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { boothFor, startPlc } from "../../simulators/plc/start.ts";
+import { memoryOf, type Memory } from "../support/process-figures.ts";
 import type { BenchOptions, Family, Figure } from "./figure.ts";
 import { PASSWORD, withAgent } from "./running-agent.ts";
 
@@ -19,19 +19,6 @@ import { PASSWORD, withAgent } from "./running-agent.ts";
 /** Node with a thread that does nothing. */
 const IDLE = `new (require("node:worker_threads").Worker)("setInterval(() => undefined, 1000)", { eval: true });`;
 const IDLE_SETTLE_MS = 2_000;
-
-interface Memory {
-  readonly resident_mb: number;
-  /** What is neither shared with other processes nor backed by a file. */
-  readonly private_mb: number;
-}
-
-function memoryOf(pid: number): Memory {
-  const lines = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
-  const mb = (name: string): number =>
-    (Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(lines)?.[1]) * 1024) / 1_000_000;
-  return { resident_mb: mb("Rss"), private_mb: mb("Private_Dirty") };
-}
 
 async function idleMemory(): Promise<Memory> {
   const node = spawn(process.execPath, ["-e", IDLE], { stdio: "ignore" });

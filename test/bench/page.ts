@@ -1,4 +1,7 @@
+import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { askAgent } from "../../src/cli/agent-client.ts";
 import { findProfile } from "../../src/config/profile.ts";
 import type { PageState } from "../../src/core/types/page.ts";
@@ -11,46 +14,33 @@ import { withAgent } from "./running-agent.ts";
 import { SIXTY_TAGS_T0 } from "./sixty-tags.ts";
 import { fillStore } from "./store-filled.ts";
 
-/** How late polls begin while 20 pages look on and one client after the other takes everything as CSV. */
+/**
+ * How late polls begin while 20 pages look on and one client after the other takes everything as CSV: as the PLC sees it (in
+ * this process, which does nothing else). Pages and clients are a process of their own.
+ */
 
 const BOOTHS = 8;
-const PAGES = 20;
 const DAY_MS = 86_400_000;
 const SETTLE_MS = 8_000;
+const LOAD = fileURLToPath(new URL("page-load.ts", import.meta.url));
 
 interface Load {
+  readonly pages: number;
   readonly events: number;
   readonly exported_bytes: number;
 }
 
-/** Twenty open pages and an export that begins anew when it ends, until aborted. */
-async function load(url: string, days: number, signal: AbortSignal): Promise<Load> {
-  const sums = { events: 0, exported_bytes: 0 };
-  const drain = async (path: string, take: (bytes: Uint8Array) => void): Promise<void> => {
-    try {
-      const { body } = await fetch(`${url}${path}`, { signal });
-      for await (const chunk of body ?? []) take(chunk as Uint8Array);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
-  };
-  const [start, end] = [new Date(SIXTY_TAGS_T0).toISOString(), new Date(SIXTY_TAGS_T0 + days * DAY_MS).toISOString()];
-  const exports = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await drain(`/api/booths/booth-1/export_csv?start=${start}&end=${end}`, ({ length }) => {
-        sums.exported_bytes += length;
-      });
-    }
-  };
-  const pages = Array.from({ length: PAGES }, () => drain("/events?booth=booth-1", () => void (sums.events += 1)));
-  await Promise.all([exports(), ...pages]);
-  return sums;
+async function p99During<T>(taps: readonly Tap[], act: () => Promise<T>): Promise<readonly [number, T]> {
+  for (const { arrivals } of taps) arrivals.splice(0);
+  const done = await act();
+  const late = taps.flatMap(({ arrivals }) => latenesses(arrivals));
+  return [percentile(late, 99), done];
 }
 
-async function lateDuring(taps: readonly Tap[], act: () => Promise<unknown>): Promise<readonly number[]> {
-  for (const { arrivals } of taps) arrivals.splice(0);
-  await act();
-  return taps.flatMap(({ arrivals }) => latenesses(arrivals));
+async function load(url: string, { days, seconds }: { days: number; seconds: number }): Promise<Load> {
+  const window = [SIXTY_TAGS_T0, SIXTY_TAGS_T0 + days * DAY_MS].map((at) => new Date(at).toISOString());
+  const { stdout } = await promisify(execFile)(process.execPath, [LOAD, url, ...window, String(seconds)]);
+  return JSON.parse(stdout) as Load; // what page-load.ts prints
 }
 
 async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
@@ -72,13 +62,10 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
         await sleep(SETTLE_MS);
         // The agent answers its own shape.
         const { url } = (await askAgent(socket, { method: "GET", path: "/page" })) as PageState;
-        const alone = await lateDuring(taps, () => sleep(seconds * 1000));
-        let seen: Load = { events: 0, exported_bytes: 0 };
-        const late = await lateDuring(taps, async () => {
-          seen = await load(url ?? "", days, AbortSignal.timeout(seconds * 1000));
-        });
-        const [p99, anchor] = [percentile(late, 99), percentile(alone, 99)];
-        const what = `${days} days as CSV (${(seen.exported_bytes / 1e6).toFixed(0)} MB taken), ${seen.events} events to ${PAGES} pages`;
+        if (url === null) throw new Error("the agent has no page");
+        const [anchor] = await p99During(taps, () => sleep(seconds * 1000));
+        const [p99, seen] = await p99During(taps, () => load(url, { days, seconds }));
+        const what = `${days} days as CSV (${(seen.exported_bytes / 1e6).toFixed(0)} MB taken), ${seen.events} events to ${seen.pages} pages`;
         return [
           {
             name: "page.lateness_p99_ms",

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -62,11 +62,4 @@ async function polling(socket: string): Promise<void> {
     if (status?.booths.every(({ plc }) => plc.kind === "up") === true) return;
   }
   throw new Error("the agent doesn't read every booth");
-}
-
-/** CPU that a process, with its threads, has used so far. */
-export function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  // utime and stime in ticks, of which Linux tells programs that there are 100 a second, whatever its own clock.
-  return (Number(fields[11]) + Number(fields[12])) / 100;
 }

@@ -102,6 +102,12 @@ booths:
     }
   });
 
+  test("logs in as a user whose password the service's record has, where no file is named", () => {
+    const address = addressOf('endpoint: "opc.tcp://plc:4840", user: gw');
+    expect(address).toMatchObject({ user: "gw" });
+    expect(address).not.toHaveProperty("password_file");
+  });
+
   const cases: readonly (readonly [string, string])[] = [
     ['endpoint: "opc.tcp://plc:4840", mode: push', "opcua.mode"],
     ['endpoint: "http://plc:4840"', "opc.tcp://HOST:PORT"],
@@ -113,7 +119,7 @@ booths:
       "no password may be sent",
     ],
     ['endpoint: "opc.tcp://plc:4840", security_policy: Basic256', "is not known here"],
-    ['endpoint: "opc.tcp://plc:4840", user: gw', "go together"],
+    ['endpoint: "opc.tcp://plc:4840", password_file: pw', "password_file goes with user"],
     ['endpoint: "opc.tcp://plc:4840", server_certificate_fingerprint: "ab:cd"', "64 hex digits"],
     ['endpoint: "opc.tcp://plc:4840", password: secret', 'unknown key "password"'],
   ];

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 
 import { ConfigError } from "../../src/config/config-error.ts";
+import { tagParameters } from "../../src/core/parameters.ts";
 import { findProfile, loadProfile, parseProfile, profileNames, SHIPPED_PROFILES } from "../../src/config/profile.ts";
 
 const CLICK = readFileSync(join(SHIPPED_PROFILES, "click-booth.yaml"), "utf8");
@@ -36,6 +37,13 @@ function refusal(text: string): ConfigError {
 }
 
 describe("profiles", () => {
+  test("what the process should keep to reaches derivation", () => {
+    const between = { min: 5, max: 95 };
+    const text = SMALL.replace("400002, type: uint32,", "400002, type: uint32, between: { min: 5, max: 95 },");
+    const [, minutes] = parseProfile(text, "p.yaml").tags;
+    expect(minutes === undefined ? null : tagParameters(minutes)).toMatchObject({ between });
+  });
+
   test("defaults are filled in", () => {
     const { quirks, mode_sets, tags } = parseProfile(SMALL, "p.yaml");
     expect(quirks).toMatchObject({ unit_id: 1, string_order: "high_first", max_registers: 125, max_bits: 2000 });
@@ -149,6 +157,13 @@ describe("profiles", () => {
       "type: uint32, deadband_percent: 5, counter: { step: 1, retained: true }",
       /a counter has no deadband in percent/,
     ],
+    [
+      "limits of text",
+      "type: uint16",
+      "type: string, length: 2, between: { min: 1, max: 2 }",
+      /a string has no limits/,
+    ],
+    ["limits the wrong way round", "type: uint16", "type: uint16, between: { min: 2, max: 2 }", /min lies below max/],
     ["a filter role without a filter", "filter: exhaust_filter, ", "", /needs a filter/],
     ["a filter without its role", "role: filter_minutes", "role: gas", /only tags with a role filter_/],
     ["a point in a declared hole", "400002", "400250", /lies in the declared hole 200\.\.300/],

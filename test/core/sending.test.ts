@@ -16,12 +16,12 @@ const acked = (held_seq: number) => ({ kind: "acked", rejected: [], held_seq }) 
 describe("what goes next", () => {
   it("one batch at a time until the service is seen to hold no more than was sent, then the window", () => {
     const begun = sendingFrom(0);
-    expect(nextTurn(begun, NOW)).toEqual({ kind: "send", lane: "live" });
+    expect(nextTurn(begun, NOW)).toEqual({ kind: "send", lane: "live", limit: null });
     expect(nextTurn(begun, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
     const ahead = verdictOf(begun, range(1, 5), acked(21)).sending;
     expect(nextTurn(ahead, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
     const level = verdictOf(begun, range(1, 5), acked(5)).sending;
-    expect(nextTurn(level, { ...NOW, under_way: 3 })).toEqual({ kind: "send", lane: "live" });
+    expect(nextTurn(level, { ...NOW, under_way: 3 })).toEqual({ kind: "send", lane: "live", limit: null });
     expect(nextTurn(level, { ...NOW, under_way: 4 })).toEqual({ kind: "acks" });
   });
 
@@ -60,7 +60,7 @@ describe("whether the service may hold what this store doesn't know of", () => {
 
   it("once it is, everything goes in order and one at a time until what it holds is behind", () => {
     const ahead = afterProbe(probing, "conflict");
-    expect(nextTurn(ahead, NOW)).toEqual({ kind: "send", lane: "live" });
+    expect(nextTurn(ahead, NOW)).toEqual({ kind: "send", lane: "live", limit: null });
     expect(nextTurn(ahead, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
     expect(splitOnce(ahead, 9_000).lanes.backlog).toBe(null);
     const still = verdictOf(ahead, range(6, 10), acked(12)).sending;

@@ -1,6 +1,6 @@
-import { deliveryRows } from "../support/delivery-rows.ts";
+import { deliveryRows, unansweredRow, type RowBrokers } from "../support/delivery-rows.ts";
 
-deliveryRows({
+const aedes: RowBrokers = {
   name: "aedes",
   make: () =>
     Promise.resolve({
@@ -11,4 +11,7 @@ deliveryRows({
         return Promise.resolve();
       },
     }),
-});
+};
+
+deliveryRows(aedes);
+unansweredRow(aedes);

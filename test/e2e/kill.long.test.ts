@@ -1,16 +1,12 @@
 import { expect, it } from "vitest";
 import { planGroup } from "../../src/drivers/modbus/group-plan.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
-import { hashOf } from "../../src/wire/hash.ts";
-import { rangeHash } from "../../simulators/service/ingest/canonical.ts";
-import { storedRange } from "../../simulators/service/ingest/store.ts";
-import { findStream } from "../../simulators/service/ingest/streams.ts";
-import { eventually } from "../support/eventually.ts";
+import { drain, isSameAtService } from "../support/delivered.ts";
 import { recordFault } from "../support/faults.ts";
 import { killer, MOMENTS, type Moment } from "../support/kill-moments.ts";
 import { MANY_PROCESSES_MS } from "../support/processes.ts";
 import { clickBooth } from "../support/profiles.ts";
-import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
+import { realSite, SERIAL } from "../support/real-site.ts";
 import { ownRecords } from "../support/own-records.ts";
 import { accountsOf, lostOf, tailEntries } from "../support/taken-witness.ts";
 import { seededRandom } from "../support/seeded-random.ts";
@@ -27,23 +23,6 @@ function requestsFor(polls: Readonly<Record<string, number>>): { least: number; 
   );
   const least = costs.reduce((sum, [group, pieces]) => sum + pieces * (polls[group] ?? 0), 0);
   return { least, perPoll: Math.max(...costs.map(([, pieces]) => pieces)) };
-}
-
-/** Starts and stops the agent until the service holds all that the agent holds; nothing new is read meanwhile. */
-async function drain(site: RealSite): Promise<ReturnType<typeof ownRecords>> {
-  for (let round = 0; round < 5; round += 1) {
-    const agent = site.startAgent();
-    await eventually("everything is acked", async () => {
-      const booth = (await site.status())?.booths[0];
-      const isDone = booth !== undefined && booth.log.pending === 0 && booth.log.acked_seq === booth.log.newest_seq;
-      return isDone && booth.provisioning.state === "active" ? true : undefined;
-    });
-    agent.signal("SIGTERM");
-    expect(await agent.ended).toBe(0);
-    const own = ownRecords(site.dataDir);
-    if (site.service.oracle()[0]?.count === own.records.length) return own;
-  }
-  throw new Error("the service never held all that the agent held");
 }
 
 it(
@@ -75,9 +54,7 @@ it(
     await site.plc.offline();
     const own = await drain(site);
     const [stream, ...others] = site.service.oracle();
-    const row = findStream(site.service.db, own.stream);
-    const stored = row === undefined ? [] : storedRange(site.service.db, row, [1, own.records.length]);
-    const isSame = rangeHash(stored) === hashOf(own.records);
+    const isSame = isSameAtService(site, own);
     const counted = {
       kills,
       records: own.records.length,

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import { Aedes } from "aedes";
@@ -20,11 +20,19 @@ interface Batch {
   readonly k: readonly string[];
 }
 
+interface QuietBroker {
+  readonly url: string;
+  readonly batches: readonly Batch[];
+  /** It opens to that key alone from now on; sessions that stand are ended. */
+  opensTo(key: string): void;
+}
+
 /** A broker of somebody who answers nothing; it knows the customer's key. */
-async function quietBroker(): Promise<{ readonly url: string; readonly batches: readonly Batch[] }> {
+async function quietBroker(): Promise<QuietBroker> {
   const broker = await Aedes.createBroker();
+  let opens = PROVISION_KEY;
   // eslint-disable-next-line max-params -- the library's signature
-  broker.authenticate = (_, __, password, done) => done(null, password?.toString() === PROVISION_KEY);
+  broker.authenticate = (_, __, password, done) => done(null, password?.toString() === opens);
   const batches: Batch[] = [];
   broker.on("publish", ({ topic, payload }) => {
     if (!topic.endsWith("/up/batch")) return;
@@ -36,11 +44,17 @@ async function quietBroker(): Promise<{ readonly url: string; readonly batches: 
     server.close();
     await new Promise<void>((resolve) => broker.close(resolve));
   });
-  return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`, batches };
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => sockets.add(socket));
+  const opensTo = (key: string): void => {
+    opens = key;
+    for (const socket of sockets) socket.destroy();
+  };
+  return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`, batches, opensTo };
 }
 
-it("at a service that acks nothing the broker's word moves the cursor, and the state says whose word it is", async () => {
-  const broker = await quietBroker();
+/** Box, service without generations and that broker; `key` is the one in the box's file. */
+function siteWith(broker: QuietBroker, key: () => string): VirtualSite {
   const made: { site: VirtualSite | null } = { site: null };
   const site = virtualSite({
     folder: temporaryFolder(),
@@ -48,6 +62,7 @@ it("at a service that acks nothing the broker's word moves the cursor, and the s
     start: START,
     facility: { plain: true },
     broker_url: broker.url,
+    first_key: key,
     way: (clock, service_time) => ({
       http: {
         send: (request) => made.site?.service.http.send(request) ?? Promise.reject(new Error("no service yet")),
@@ -58,17 +73,61 @@ it("at a service that acks nothing the broker's word moves the cursor, and the s
   });
   made.site = site;
   onTestFinished(() => site.close());
-  const agent = await site.start();
-  const log = () => agent.status().booths[0]?.log ?? { acked_seq: 0, newest_seq: 0 };
-  await eventually("the broker has taken what was recorded", async () => {
+  return site;
+}
+
+async function until(site: VirtualSite, what: string, condition: () => boolean): Promise<void> {
+  await eventually(what, async () => {
     await site.clock.run(4_000);
     await delay(1);
+    return condition() ? true : undefined;
+  });
+}
+
+const seqsOf = ({ batches }: QuietBroker): number[] => batches.flatMap(({ s0, k }) => k.map((_, index) => s0 + index));
+
+it("at a service that acks nothing the broker's word moves the cursor, and the state says whose word it is", async () => {
+  const broker = await quietBroker();
+  const site = siteWith(broker, () => PROVISION_KEY);
+  const agent = await site.start();
+  const log = () => agent.status().booths[0]?.log ?? { acked_seq: 0, newest_seq: 0 };
+  await until(site, "the broker has taken what was recorded", () => {
     const { acked_seq, newest_seq } = log();
-    return acked_seq > 60 && acked_seq === newest_seq ? true : undefined;
+    return acked_seq > 60 && acked_seq === newest_seq;
   });
   expect(agent.status().booths[0]?.provisioning).toMatchObject({ state: "active", delivery: "broker" });
-  const seqs = broker.batches.flatMap(({ s0, k }) => k.map((_, index) => s0 + index));
-  expect(seqs).toEqual(Array.from({ length: log().acked_seq }, (_, index) => index + 1));
+  expect(seqsOf(broker)).toEqual(Array.from({ length: log().acked_seq }, (_, index) => index + 1));
   // Nothing of our own was asked of the service, and it was given no reading.
   expect(site.service.came).toEqual([]);
 });
+
+it("a key that the broker refuses: said in words, everything kept, and sent once another key is there", async () => {
+  const broker = await quietBroker();
+  let key = PROVISION_KEY;
+  const site = siteWith(broker, () => key);
+  const agent = await site.start();
+  const log = () => agent.status().booths[0]?.log ?? { acked_seq: 0, newest_seq: 0 };
+  await until(site, "the broker has taken something", () => log().acked_seq > 20);
+  broker.opensTo("another-key");
+  const link = () => agent.status().service;
+  await until(
+    site,
+    "the refusal is told",
+    () => link().kind === "down" && /not authorized/i.test(reasonOf(link())),
+  );
+  expect(link()).toMatchObject({
+    kind: "down",
+    advice: expect.stringMatching(/see whether it was revoked/) as unknown,
+  });
+  const { acked_seq, newest_seq } = log();
+  await until(site, "more is recorded", () => log().newest_seq > newest_seq + 50);
+  expect(log().acked_seq).toBe(acked_seq);
+  key = "another-key";
+  await until(site, "the broker has taken the rest", () => log().acked_seq === log().newest_seq);
+  expect([...new Set(seqsOf(broker))]).toEqual(Array.from({ length: log().acked_seq }, (_, index) => index + 1));
+  expect(link().kind).toBe("up");
+});
+
+function reasonOf(link: { readonly kind: string; readonly reason?: string }): string {
+  return link.reason ?? "";
+}

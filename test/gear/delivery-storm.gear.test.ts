@@ -3,10 +3,10 @@ import { rideStorm } from "../support/storm-run.ts";
 
 it("agent, broker and service killed at random, acks lost and doubled, bodies cut, an older store put back: each record arrives once", () =>
   rideStorm("delivery storm", {
-    records: 4_000,
+    records: 16_000,
     rounds: 2,
     speed: 60,
-    backlog_records_per_s: 20,
+    backlog_records_per_s: 120,
     away_ms: 120_000,
     pause_ms: 300,
     cut_chance: 0.01,

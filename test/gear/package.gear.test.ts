@@ -6,6 +6,8 @@ import Database from "better-sqlite3";
 import { bootContainer, type Container } from "../support/container.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordFault } from "../support/faults.ts";
+import * as faults from "../support/packaged-faults.ts";
+import { setBackTo } from "../support/old-schema.ts";
 import * as site from "../support/packaged-site.ts";
 
 /**
@@ -15,6 +17,8 @@ import * as site from "../support/packaged-site.ts";
 
 const OLD = "0.0.1";
 const NEW = "0.0.2";
+/** When records were still texts. */
+const OLD_SCHEMA = 5;
 const folder = mkdtempSync(join(tmpdir(), "bg-package-"));
 const service = { data: join(folder, "service"), stop: (): Promise<void> => Promise.resolve() };
 const files = { old: "", new: "" };
@@ -210,8 +214,27 @@ it("dpkg killed at any moment of an upgrade leaves the old program or the new on
   box.sh("dpkg --configure -a");
 });
 
+it("the power fails in the midst of an upgrade: the old program or the new runs, and what was durable is kept", async () => {
+  box.sh(dpkg(files.old));
+  const before = await site.untilBooth(box, "all is delivered", faults.isWell);
+  box.sh(`sh -c '${dpkg(files.new)} >/dev/null 2>&1 &'`);
+  await eventually("the new one is being unpacked", () =>
+    box.try(`ls /usr/lib/booth-gateway | grep ^${NEW}`).code === 0 ? true : undefined,
+  );
+  await box.cut();
+  site.startPlc(box);
+  service.stop = site.startService(box, service.data);
+  const after = await site.untilBooth(box, "all is delivered", faults.isWell);
+  const version = site.statusOf(box)?.agent_version ?? "";
+  box.sh("dpkg --configure -a");
+  const wrong = [OLD, NEW].includes(version) && after.stream === before.stream ? 0 : 1;
+  const fault = { row: 3, fault: "whole container cut, in the midst of an upgrade", injected: 1, wrong };
+  expect(await faults.enter({ box, data: service.data }, fault)).toEqual(faults.NOTHING);
+  expect(after.log.newest_seq).toBeGreaterThanOrEqual(before.log.newest_seq);
+});
+
 it.each([
-  ["an upgrade", NEW],
+  [`an upgrade from schema ${OLD_SCHEMA}`, NEW],
   ["a downgrade by one version", OLD],
 ])("%s with a backlog keeps every record, the binding, and the configuration", async (what, version) => {
   if (version === NEW) box.sh(dpkg(files.old));
@@ -219,6 +242,7 @@ it.each([
   const settings = kept();
   await service.stop();
   const backlog = await site.untilBooth(box, "a backlog", ({ log }) => log.newest_seq - log.acked_seq >= 8);
+  if (version === NEW) faults.onStoppedStore(box, (state) => setBackTo(state, OLD_SCHEMA));
   box.sh(dpkg(version === NEW ? files.new : files.old));
   service.stop = site.startService(box, service.data);
   const after = await site.untilBooth(

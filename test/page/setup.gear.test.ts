@@ -43,6 +43,13 @@ it("a booth is set up by its serial number: PIN, card, ticks, active; its size i
   expect(await page.locator("ol.steps li.done").count()).toBe(7);
   expect(await page.locator("ol.steps time").count()).toBe(7);
   await screenshot(page, "setup-active");
+  // The box knows when each was reached, whoever looks and whenever.
+  const { page: later } = await openTab(browser, { viewport: PHONE });
+  await later.goto(page.url());
+  await later.getByText(`This gateway is bound to ${SERIAL}`).waitFor();
+  expect(await later.locator("ol.steps time").allInnerTexts()).toEqual(
+    await page.locator("ol.steps time").allInnerTexts(),
+  );
 
   await page.getByRole("button", { name: "Read them" }).click();
   const width = page.getByLabel("Width, ft");

@@ -6,8 +6,9 @@ const FOLDER = new URL("../../src/api/page/", import.meta.url);
 const files = readdirSync(FOLDER).filter((name) => !name.endsWith(".json"));
 const scripts = files.filter((name) => name.endsWith(".js"));
 const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
-const code = scripts.filter((name) => name !== "texts.js").map(read);
-const keys = [...read("texts.js").matchAll(/^ {2}"?([\w.]+)"?:/gm)].map(([, key]) => key ?? "");
+const TEXTS = ["texts.js", "plc-texts.js"];
+const code = scripts.filter((name) => !TEXTS.includes(name)).map(read);
+const keys = TEXTS.flatMap((name) => [...read(name).matchAll(/^ {2}"?([\w.]+)"?:/gm)]).map(([, key]) => key ?? "");
 
 it("every text that a view asks for is there, once, and every one that is there is asked for", () => {
   const asked = code.flatMap((text) => [...text.matchAll(/"([a-z]+\.[A-Za-z_]+)"/g)].map(([, key]) => key ?? ""));

@@ -78,7 +78,7 @@ it("between threads one part is under way: the next isn't begun before somebody 
     return reply;
   };
   let part = await next({ id: 1, kind: "ask", request: REQUEST });
-  const perPart = part.text.split("\n").length;
+  const perPart = Buffer.from(part.bytes).toString().split("\n").length;
   let [parts, most] = [1, read.records];
   while (!part.done) {
     const before = read.records;

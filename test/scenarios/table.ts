@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { aligned } from "../support/aligned.ts";
 import { readScores, SCORES_FILE, type Score } from "./score.ts";
 
 const HEAD = [
@@ -47,13 +48,6 @@ export function setup(): () => void {
   return () => {
     if (writtenAt() === before) return;
     const rows = [HEAD, ...readScores().map(cellsOf)];
-    const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-    const lines = rows.map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    );
-    process.stdout.write(`\nscenarios: derived against truth, and box against service\n${lines.join("\n")}\n`);
+    process.stdout.write(`\nscenarios: derived against truth, and box against service\n${aligned(rows)}\n`);
   };
 }

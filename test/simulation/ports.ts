@@ -50,7 +50,10 @@ export function watchedParts(parts: AgentParts, around: Around): AgentParts {
       setProvisioning: (booth, row) => through(around, "row", () => identity.setProvisioning(booth, row)),
       setCredential: (credential) => through(around, "row", () => identity.setCredential(credential)),
     },
-    booths: parts.booths.map((booth) => ({ ...booth, makeDriver: () => watchedDriver(booth.makeDriver(), around) })),
+    booths: parts.booths.map((booth) => ({
+      ...booth,
+      makeDriver: (passwords) => watchedDriver(booth.makeDriver(passwords), around),
+    })),
   };
 }
 

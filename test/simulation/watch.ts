@@ -1,8 +1,9 @@
 import { rows } from "../../simulators/service/db.ts";
 import type { HttpClient } from "../../src/cloud/http.ts";
+import type { AgentStatus } from "../../src/core/types/status.ts";
 import type { ServiceLink } from "../../src/ports.ts";
 import type { ClaimWire } from "../../src/wire/provisioning.ts";
-import type { Box } from "./box.ts";
+import type { VirtualSite } from "../support/virtual-site.ts";
 import { afterBatch, type Lanes } from "./laws/lanes.ts";
 import { untrueStatus, type Weather } from "./laws/status.ts";
 import type { Ledger } from "./ledger.ts";
@@ -28,8 +29,16 @@ export interface Watching {
   cuts: number;
 }
 
+/** What of a gateway is looked at. */
+interface Looked {
+  readonly site: VirtualSite;
+  readonly counts: { readonly starts: number };
+  status(): AgentStatus | null;
+  sleeping(): number;
+}
+
 export interface Look {
-  readonly box: Box;
+  readonly box: Looked;
   readonly ledger: Ledger;
   readonly uplink: Uplink;
   /** A closed way shows within so long. */
@@ -66,7 +75,7 @@ export function lookAt(watching: Watching, look: Look): void {
   for (const text of wrong) ledger.broken.push(`what people are shown is so: ${new Date(now).toISOString()} ${text}`);
 }
 
-function plcOf({ site: { clock, booth, plc } }: Box): Weather["plc"] {
+function plcOf({ site: { clock, booth, plc } }: Looked): Weather["plc"] {
   const now = clock.truth();
   const instants = Array.from({ length: LOOKS }, (_, index) => now - (index * PLC_MS) / (LOOKS - 1));
   const up = instants.filter((at) => {
@@ -77,7 +86,7 @@ function plcOf({ site: { clock, booth, plc } }: Box): Weather["plc"] {
   return up === LOOKS ? "all" : up === 0 ? "never" : "mixed";
 }
 
-function heldSeq({ site: { service } }: Box): number | null {
+function heldSeq({ site: { service } }: Looked): number | null {
   return rows<{ seq: number | null }>(service.db, "SELECT max(acked_seq) AS seq FROM streams")[0]?.seq ?? null;
 }
 

@@ -54,17 +54,22 @@ function all(writer: Writer): readonly Placed[] {
 }
 
 /** The files of a store, the write-ahead log among them: it is copied while the store is open, as a kill would leave it. */
-interface Image {
+export interface StoreImage {
   readonly name: string;
   readonly bytes: Buffer;
+}
+
+/** Nothing has been flipped yet. */
+export function emptyRot(flips: number): Rot {
+  const none = { harmless: 0, quarantined: 0, salvaged: 0, refused: 0, declared: 0, wrong: 0 };
+  return { flips, ...none, examples: [] };
 }
 
 /** A store of some thousand records, flipped in one bit per copy: in the database, or in its write-ahead log. */
 export function rot(folder: string, flips: number, seed: number): Rot {
   const { images, truth } = wholeStore(join(folder, "whole"));
   const random = seededRandom(seed);
-  const none = { harmless: 0, quarantined: 0, salvaged: 0, refused: 0, declared: 0, wrong: 0 };
-  const result: Rot = { flips, ...none, examples: [] };
+  const result = emptyRot(flips);
   const size = images.reduce((sum, { bytes }) => sum + bytes.length, 0);
   for (let flip = 0; flip < flips; flip += 1) {
     const copy = join(folder, `flip-${flip.toString()}`);
@@ -74,7 +79,7 @@ export function rot(folder: string, flips: number, seed: number): Rot {
     const hit = images.find(({ bytes }) => at < bytes.length || ((at -= bytes.length), false));
     for (const { name, bytes } of images)
       writeFileSync(join(copy, name), name === hit?.name ? flipped(bytes, at, bit) : bytes);
-    judge(result, { copy, truth, what: `${hit?.name ?? ""} byte ${at.toString()} bit ${bit.toString()}` });
+    judgeCopy(result, { copy, truth, what: `${hit?.name ?? ""} byte ${at.toString()} bit ${bit.toString()}` });
     rmSync(copy, { recursive: true });
   }
   return result;
@@ -86,7 +91,11 @@ function flipped(bytes: Buffer, at: number, bit: number): Buffer {
   return spoilt;
 }
 
-function wholeStore(whole: string): { readonly images: readonly Image[]; readonly truth: ReadonlyMap<number, string> } {
+/** A new store with much in it, as files, and what it holds by seq. The folder must not be there yet. */
+export function wholeStore(whole: string): {
+  readonly images: readonly StoreImage[];
+  readonly truth: ReadonlyMap<number, string>;
+} {
   mkdirSync(whole);
   const first = open(whole).writer;
   first.openStream("booth-1");
@@ -110,13 +119,15 @@ function minute(take: number): LogRecord[] {
   );
 }
 
-interface Case {
+/** `copy`: the folder; `truth`: what was written, by seq. */
+export interface RotCase {
   readonly copy: string;
   readonly truth: ReadonlyMap<number, string>;
   readonly what: string;
 }
 
-function judge(result: Rot, { copy, truth, what }: Case): void {
+/** Opens a harmed copy as an agent does, and enters what came of it. */
+export function judgeCopy(result: Rot, { copy, truth, what }: RotCase): void {
   const found = (problems: readonly string[]): void => {
     if (problems.length === 0) return;
     result.wrong += problems.length;

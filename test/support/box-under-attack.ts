@@ -28,17 +28,16 @@ export async function attackBox(count: number, file: string): Promise<void> {
 
   const seen = await attack(Number(new URL(url ?? "").port), { count, session, file, planted });
   process.stdout.write(`${count.toString()} hostile requests: ${JSON.stringify(seen.by_status)}\n`);
-  expect(seen.leaks).toEqual([]);
   // A failure of ours, whatever was asked; 503 says that too much is asked at once.
-  expect(Object.keys(seen.by_status).filter((status) => /^5/.test(status) && !["501", "503"].includes(status))).toEqual(
-    [],
+  const ours = Object.entries(seen.by_status).filter(
+    ([status]) => /^5/.test(status) && !["501", "503"].includes(status),
   );
   expect(Object.values(seen.by_status).reduce((sum, times) => sum + times, 0)).toBe(count);
   expect(agent.isRunning()).toBe(true);
 
   const after = await pollsOf(url ?? "");
   expect(after.answered).toBeGreaterThan(before.answered);
-  expect(after.failed).toBe(before.failed);
+  const lost = after.failed - before.failed;
   const helped = await ask(`${url ?? ""}/api/help`, { method: "POST", key: session, body: { subject: "s" } });
   expect(helped.status).toBe(201);
   const told = [
@@ -48,9 +47,12 @@ export async function attackBox(count: number, file: string): Promise<void> {
   ];
   const texts = [...(await Promise.all(told)), agent.out(), agent.err(), ...reportsIn(join(site.dataDir, "help"))];
   expect(texts.every((text) => text !== "" || text === agent.err())).toBe(true);
-  expect(planted.filter((secret) => texts.some((text) => text.includes(secret)))).toEqual([]);
+  const told_after = planted.filter((secret) => texts.some((text) => text.includes(secret)));
+  const leaks = [...seen.leaks, ...told_after];
+  const wrong = leaks.length + ours.reduce((sum, [, times]) => sum + times, 0);
   const row = { row: 45, fault: `${count.toString()} hostile requests to the local server` };
-  recordFault({ ...row, injected: count, lost: 0, doubled: 0, wrong: 0, passed: true });
+  recordFault({ ...row, injected: count, lost, doubled: 0, wrong, passed: lost + wrong === 0 });
+  expect({ leaks, ours, lost }).toEqual({ leaks: [], ours: [], lost: 0 });
 }
 
 interface Attack {

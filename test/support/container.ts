@@ -1,5 +1,14 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
@@ -23,21 +32,20 @@ export interface Container {
   show(unit: string, property: string): string;
   /** Starts a program of ours with the container's network alone. */
   beside(command: string, args: readonly string[]): ChildProcess;
+  /** Our id of a process that has that one inside. */
+  pidOf(inside: number): number;
+  /** Everything in it and beside it ends at once, as at a power cut; then it boots again, on the disk that it had. */
+  cut(): Promise<void>;
   end(): Promise<void>;
 }
 
 /** Boots a fresh one; its disk is memory laid over the rootfs, which stays as it is. */
 export async function bootContainer(): Promise<Container> {
   makeRootfs();
-  const options = ["--quiet", "-D", ROOTFS, "-M", `booth-${process.pid}`, "--volatile=overlay", "--private-network"];
-  const boot = ["--boot", "--register=no", "--keep-unit", "--console=pipe", "--kill-signal=SIGRTMIN+3"];
-  const nspawn = spawn("systemd-nspawn", [...options, ...boot], {
-    stdio: "ignore",
-    detached: true,
-  });
-  const init = await eventually("the container's first process", () => initOf(nspawn.pid ?? 0), BOOTS_WITHIN_MS);
+  const disk = mountDisk();
+  let { nspawn, init } = await boot(disk.root);
+  let children: ChildProcess[] = [];
   const enter = (spaces: string): string[] => ["-t", init.toString(), spaces];
-  const children: ChildProcess[] = [];
   // Node's pipes are sockets, which nobody can open by the name /dev/stdin: cat makes a pipe of them.
   const run = (line: string, input?: string) =>
     input === undefined
@@ -46,6 +54,13 @@ export async function bootContainer(): Promise<Container> {
           stdio: ["ignore", "pipe", "pipe"],
         })
       : spawnSync("nsenter", [...enter("-a"), "sh", "-c", `cat | { ${line}\n}`], { encoding: "utf8", input });
+  const gone = async (signal: () => void): Promise<void> => {
+    for (const child of children) child.kill("SIGKILL");
+    children = [];
+    const exit = new Promise((resolve) => nspawn.once("exit", resolve));
+    signal();
+    await exit;
+  };
   const container: Container = {
     inside: (path) => join(`/proc/${init}/root`, path),
     sh: (line, input) => {
@@ -60,20 +75,73 @@ export async function bootContainer(): Promise<Container> {
     show: (unit, property) => container.sh(`systemctl show ${unit} --value -p ${property}`).trim(),
     beside: (command, args) =>
       started(children, spawn("nsenter", [...enter("-n"), command, ...args], { stdio: "ignore" })),
+    pidOf: (inside) => pidOutside(init, inside),
+    cut: async () => {
+      await gone(() => process.kill(init, "SIGKILL"));
+      ({ nspawn, init } = await boot(disk.root));
+      await isUp(container);
+    },
     end: async () => {
-      for (const child of children) child.kill("SIGKILL");
-      const gone = new Promise((resolve) => nspawn.once("exit", resolve));
       // nspawn hands it on as the container's order to stop, and sees to what is left.
-      nspawn.kill("SIGTERM");
-      await gone;
+      await gone(() => nspawn.kill("SIGTERM"));
+      disk.remove();
     },
   };
+  await isUp(container);
+  return container;
+}
+
+async function boot(root: string): Promise<{ readonly nspawn: ChildProcess; readonly init: number }> {
+  const options = ["--quiet", "-D", root, "-M", `booth-${process.pid}`, "--private-network"];
+  const how = ["--boot", "--register=no", "--keep-unit", "--console=pipe", "--kill-signal=SIGRTMIN+3"];
+  const nspawn = spawn("systemd-nspawn", [...options, ...how], { stdio: "ignore", detached: true });
+  const init = await eventually("the container's first process", () => initOf(nspawn.pid ?? 0), BOOTS_WITHIN_MS);
+  return { nspawn, init };
+}
+
+async function isUp(container: Container): Promise<void> {
   await eventually(
     "systemd is up",
     () => (/running|degraded/.test(container.try("systemctl is-system-running").out) ? true : undefined),
     BOOTS_WITHIN_MS,
   );
-  return container;
+}
+
+/** A disk in memory, laid over the rootfs, that outlives a boot. */
+function mountDisk(): { readonly root: string; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), "booth-disk-"));
+  execFileSync("mount", ["-t", "tmpfs", "tmpfs", folder]);
+  const made = (name: string): string => {
+    mkdirSync(join(folder, name));
+    return join(folder, name);
+  };
+  const [upper, work, root] = [made("upper"), made("work"), made("root")];
+  const layers = `lowerdir=${ROOTFS},upperdir=${upper},workdir=${work}`;
+  execFileSync("mount", ["-t", "overlay", "overlay", "-o", layers, root]);
+  return {
+    root,
+    remove: () => {
+      execFileSync("umount", ["-l", root]);
+      execFileSync("umount", ["-l", folder]);
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** The process of the same table of processes that has the id there. */
+function pidOutside(init: number, inside: number): number {
+  const table = readlinkSync(`/proc/${init}/ns/pid`);
+  const found = readdirSync("/proc").filter((name) => {
+    try {
+      const ids = /^NSpid:\t(.*)$/m.exec(readFileSync(`/proc/${name}/status`, "utf8"))?.[1]?.split("\t");
+      return ids?.at(-1) === inside.toString() && readlinkSync(`/proc/${name}/ns/pid`) === table;
+    } catch {
+      // No process, or gone meanwhile.
+      return false;
+    }
+  });
+  if (found[0] === undefined) throw new Error(`no process ${inside} in the container`);
+  return Number(found[0]);
 }
 
 function started(children: ChildProcess[], child: ChildProcess): ChildProcess {

@@ -101,6 +101,23 @@ function lies(stream: string, records: readonly Placed[]): unknown[] {
   ];
 }
 
+/** Row 29 once more: what the service chokes on in silence. The same for every broker. */
+export function unansweredRow({ name, make }: RowBrokers): void {
+  it(`${name}: a record that is never answered is found, set aside and declared; everything else arrives`, async () => {
+    const broker = await make();
+    const { bed, agent } = await begin(broker, { link: { ...broker.options.link, ack_deadline_ms: 200 } });
+    bed.service.faults.add({ topic: "up/batch", swallow: "door_open", times: 1_000_000 });
+    await bed.pass(7 * MINUTE);
+    const delivered = await bed.settle(agent);
+    const { refused } = agent.status().booths[0]?.log ?? { refused: null };
+    expect(delivered.set_aside.length).toBeGreaterThan(0);
+    expect(refused?.newest?.reason).toMatch(/^never answered/);
+    const declared = bed.service.oracle()[0]?.gaps.map(({ from, to }) => [from, to]);
+    expect(declared).toEqual(delivered.set_aside.map((seq) => [seq, seq]));
+    held({ row: 29, fault: `record never answered, ${name}`, injected: delivered.set_aside.length }, delivered);
+  });
+}
+
 /** Rows 29, 31 and 35 against a broker. */
 export function deliveryRows({ name, make }: RowBrokers): void {
   it(`${name}: a poison record is found, set aside and declared; everything else arrives`, async () => {

@@ -4,7 +4,7 @@ import { OPERATIONS } from "../../src/wire/operations.ts";
 import { badJson, badText, badValue, pick } from "./bad-values.ts";
 
 const OWN_PATHS =
-  "/ /main.js /status /healthz /metrics /log /support.json /readings /page /rebuild /confirm /release /filters/changed /filters/undo /booth_fields /api/openapi.json /api/booths/booth-1/explain /page/ /../package.json /%2e%2e/%2e%2e/etc/passwd //evil.example/ /api/booths/%00 /api/booths/%zz/history * http://evil.example/status".split(
+  "/ /main.js /status /healthz /metrics /log /support.json /readings /page /rebuild /confirm /release /filters/changed /filters/undo /booth_fields /plc/probe /plc/detect /api/openapi.json /api/booths/booth-1/explain /page/ /../package.json /%2e%2e/%2e%2e/etc/passwd //evil.example/ /api/booths/%00 /api/booths/%zz/history * http://evil.example/status".split(
     " ",
   );
 const PATHS = [...OWN_PATHS, ...OPERATIONS.map(({ path }) => path)];

@@ -3,44 +3,14 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { createServiceTime } from "../../src/agent/service-time.ts";
 import { createMqttLink, type MqttLink } from "../../src/cloud/mqtt-link.ts";
-import type { Placed } from "../../src/core/types/record.ts";
 import type { LinkAccount, Random } from "../../src/ports.ts";
-import { reading, T0 } from "./records.ts";
+import { corpusOf } from "../fuzz/corpus.ts";
+import { T0 } from "./records.ts";
 import { silentLog } from "./silent-log.ts";
 import { virtualClock } from "./virtual-clock.ts";
 
-/** What no broker should send: hex, MQTT 5 if it is anything. */
-const CORPUS: readonly (readonly [what: string, packet: string])[] = [
-  ["second CONNACK", "2003000000"],
-  ["CONNACK with an unknown reason", "20030077ff"],
-  ["CONNACK without properties", "20020000"],
-  ["CONNECT from a broker", "100c00044d5154540502003c0000"],
-  ["SUBSCRIBE from a broker", "8206000100000000"],
-  ["PINGREQ from a broker", "c000"],
-  ["PUBACK of nothing", "40020539"],
-  ["PUBACK with id 0", "40020000"],
-  ["PUBACK that refuses", "4003000187"],
-  ["PUBREC of a QoS 1 message", "50020002"],
-  ["SUBACK of nothing", "900405390000"],
-  ["SUBACK that refuses", "9004000100" + "87"],
-  ["DISCONNECT, taken over", "e0028e00"],
-  ["DISCONNECT with flags", "ef00"],
-  ["AUTH", "f0021800"],
-  ["reserved type 0", "0000"],
-  ["length that never ends", "30ffffffffff"],
-  ["length of 256 MB", "30ffffff7f"],
-  ["PUBLISH, QoS 3", "3605000161000100"],
-  ["PUBLISH, topic longer than the packet", "3004ffff6161"],
-  ["PUBLISH, empty topic", "30030000" + "00"],
-  ["PUBLISH, topic with a wildcard", "300600012b000000"],
-  ["PUBLISH, topic that isn't UTF-8", "30050002fffe00"],
-  ["PUBLISH, alias that nobody told", "3006000003230001"],
-  ["PUBLISH, id 0", "3206000161000000"],
-  ["properties longer than the packet", "30040001617f"],
-  ["a property twice", "300a00016106010001000100"],
-  ["HTTP", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n").toString("hex")],
-  ["nothing but zeros", "00".repeat(64)],
-];
+/** What no broker should send, MQTT 5 if it is anything. */
+const CORPUS = corpusOf({ name: "mqtt-packets", format: "hex" });
 
 const ACK_TOPIC = "bg/v1/g/down/ack";
 
@@ -89,7 +59,7 @@ function spoilt(answer: Buffer, random: Random): Buffer {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next() * list.length)] as T;
   const dice = random.next();
   if (dice < 0.45) return answer;
-  if (dice < 0.65) return Buffer.concat([answer, Buffer.from(pick(CORPUS)[1], "hex")]);
+  if (dice < 0.65) return Buffer.concat([answer, pick(CORPUS).bytes]);
   if (dice < 0.75) return Buffer.concat([answer, pick(ACKS)]);
   if (dice < 0.85) return answer.subarray(0, Math.floor(random.next() * answer.length));
   const bytes = Buffer.concat([answer, pick(ACKS)]);
@@ -144,9 +114,3 @@ export function accountAt(url: string): LinkAccount {
   const names = { gateway_id: "g", client_id: "g", username: "g", credential: "secret", topic_prefix: "bg/v1/g" };
   return { ...names, url, ws_url: null, confirmed_by: "service" };
 }
-
-export const THREE_RECORDS = [1, 2, 3].map((seq): Placed => ({
-  ...reading(seq * 1000, "mode", seq),
-  seq,
-  time: T0 + seq * 1000,
-}));

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { recordFault } from "./faults.ts";
-import { accountAt, hostileBroker, impatientLink, THREE_RECORDS } from "./hostile-broker.ts";
+import { accountAt, hostileBroker, impatientLink } from "./hostile-broker.ts";
+import { THREE_RECORDS } from "./records.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { seedOf } from "./seed.ts";
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 export interface MemoryGroup {
   /** Processes join by writing their id into it. */
   readonly procs: string;
-  /** MB. */
-  read(): { readonly anonymous: number; readonly cache: number; readonly peak: number };
+  /** MB; and how often the kernel has ended a process. */
+  read(): { readonly anonymous: number; readonly cache: number; readonly peak: number; readonly kills: number };
   remove(): void;
 }
 
@@ -16,8 +16,14 @@ export function memoryGroup(limit_bytes: number): MemoryGroup {
   const isOld = existsSync("/sys/fs/cgroup/memory/memory.stat");
   const folder = join(isOld ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup", `booth-gateway-test-${process.pid}`);
   const names = isOld
-    ? { limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes", anonymous: "rss", cache: "cache" }
-    : { limit: "memory.max", peak: "memory.peak", anonymous: "anon", cache: "file" };
+    ? {
+        limit: "memory.limit_in_bytes",
+        peak: "memory.max_usage_in_bytes",
+        anonymous: "rss",
+        cache: "cache",
+        kills: "memory.oom_control",
+      }
+    : { limit: "memory.max", peak: "memory.peak", anonymous: "anon", cache: "file", kills: "memory.events" };
   mkdirSync(folder);
   writeFileSync(join(folder, names.limit), String(limit_bytes));
   const statistic = (name: string): number =>
@@ -27,6 +33,7 @@ export function memoryGroup(limit_bytes: number): MemoryGroup {
     read: () => ({
       anonymous: statistic(names.anonymous),
       cache: statistic(names.cache),
+      kills: Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(folder, names.kills), "utf8"))?.[1]),
       peak: Number(readFileSync(join(folder, names.peak), "utf8")) / MB,
     }),
     remove: () => rmdirSync(folder),

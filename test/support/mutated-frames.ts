@@ -6,7 +6,7 @@ import type { ModbusType } from "../../src/core/types/profile.ts";
 import type { Framing } from "../../src/drivers/modbus/framing.ts";
 import { mbapFraming } from "../../src/drivers/modbus/mbap-framing.ts";
 import { rtuFraming } from "../../src/drivers/modbus/rtu-framing.ts";
-import { EDITS } from "./mutated-modbus.ts";
+import { EDITS } from "../fuzz/edits.ts";
 import { point, QUIRKS } from "./profiles.ts";
 import { seededRandom } from "./seeded-random.ts";
 
@@ -34,7 +34,8 @@ const POINTS = TYPES.reduce<{ readonly at: number; readonly list: ReturnType<typ
   },
   { at: 0, list: [] },
 );
-const COUNT = POINTS.at;
+/** Registers that are asked for: one value of each type. */
+export const COUNT = POINTS.at;
 
 /** Without letters: 12e3 is no number here. */
 function decimal(digits: string): number {
@@ -52,7 +53,7 @@ export interface MutatedCounts {
   readonly wrong: number;
 }
 
-type End = Exclude<keyof MutatedCounts, "frames">;
+export type End = Exclude<keyof MutatedCounts, "frames">;
 
 /** Runs so many frames; a crash in framing or decoding is thrown. */
 export function mutatedFrames(framing: "tcp" | "rtu", frames: number, seed: number): MutatedCounts {
@@ -73,7 +74,8 @@ export function mutatedFrames(framing: "tcp" | "rtu", frames: number, seed: numb
   return { frames, ...ends };
 }
 
-function answerTo(reader: Framing, framing: "tcp" | "rtu", data: Buffer): Buffer {
+/** Asks for all types in a row, and gives the right answer with this data. */
+export function answerTo(reader: Framing, framing: "tcp" | "rtu", data: Buffer): Buffer {
   const request = withCrc(Buffer.from([UNIT, READ_HOLDING, 0, FROM, 0, COUNT]));
   const out = reader.request(request);
   const body = Buffer.concat([Buffer.from([UNIT, READ_HOLDING, data.length]), data]);
@@ -90,7 +92,8 @@ function withCrc(body: Buffer): Buffer {
   return bytes;
 }
 
-interface Spoilt {
+/** An answer on its way to its reader. `right`: what it was. */
+export interface Spoilt {
   readonly framing: "tcp" | "rtu";
   readonly right: Buffer;
   readonly sent: Buffer;
@@ -98,7 +101,8 @@ interface Spoilt {
   readonly cut: number;
 }
 
-function endOf(reader: Framing, spoilt: Spoilt): End {
+/** What comes of it; anything but "wrong" is in order. */
+export function endOf(reader: Framing, spoilt: Spoilt): End {
   const { sent, cut, right } = spoilt;
   for (const upTo of [cut, sent.length]) {
     const piece = sent.subarray(upTo === cut ? 0 : cut, upTo);

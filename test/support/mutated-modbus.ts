@@ -5,6 +5,7 @@ import { mbapFraming } from "../../src/drivers/modbus/mbap-framing.ts";
 import { modbusSession } from "../../src/drivers/modbus/session.ts";
 import { wirePort } from "../../src/drivers/modbus/wire-port.ts";
 import type { BlockAnswer } from "../../src/drivers/modbus/session.ts";
+import { EDITS } from "../fuzz/edits.ts";
 import { pattern, usualAnswer } from "./fake-modbus.ts";
 import { memoryWire } from "./memory-wire.ts";
 
@@ -66,22 +67,6 @@ function isAnswer(bytes: Buffer, right: Buffer, outcome: BlockAnswer): boolean {
     outcome.words.every((word, i) => word === values[i])
   );
 }
-
-/** Changes bytes at a place, by a value. */
-export type Edit = (bytes: Buffer, at: number, value: number) => Buffer;
-export const EDITS: readonly Edit[] = [
-  (bytes, at, value) => {
-    const copy = Buffer.from(bytes);
-    copy[at % copy.length] = value;
-    return copy;
-  },
-  (bytes, at) => bytes.subarray(0, at % (bytes.length + 1)),
-  (bytes, at) => bytes.subarray(at % bytes.length),
-  (bytes, at, value) => Buffer.concat([bytes, Buffer.alloc(at, value)]),
-  (bytes, at, value) =>
-    Buffer.concat([bytes.subarray(0, at % bytes.length), Buffer.from([value]), bytes.subarray(at % bytes.length)]),
-  (bytes, at) => Buffer.concat([bytes.subarray(0, at % bytes.length), bytes]),
-];
 
 const EDIT = fc.tuple(fc.nat(EDITS.length - 1), fc.nat(300), fc.nat(255));
 

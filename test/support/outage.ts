@@ -77,6 +77,14 @@ export async function rideOutage({ hours, rate, site: site_options = {} }: Outag
       `${delays.length.toString()} live commits arrived at most ${worst.toString()} ms later\n`,
   );
   const fault = `service away for ${hours.toString()} h, then a drain beside live data`;
-  recordFault({ row: 32, fault, injected: backlog, lost, doubled, wrong: 0, passed: true });
+  recordFault({
+    row: 32,
+    fault,
+    injected: backlog,
+    lost,
+    doubled,
+    wrong: turns.length - 1,
+    passed: lost + doubled === 0,
+  });
   site.close();
 }

@@ -33,6 +33,7 @@ export function readmeCommands(heading: string): readonly string[] {
 /** What the technician types into the editor, put where an editor of the test's finds it. */
 export function putConfig(container: Container): void {
   const config = {
+    commit_interval_ms: 2_000,
     service: { url: `http://127.0.0.1:${PORTS.service}`, api_key_credential: "booth-gateway-api-key" },
     booths: [
       { id: "booth-1", profile: "click-booth", modbus: { host: "127.0.0.1", port: PORTS.plc }, tz: "America/Denver" },
@@ -91,14 +92,15 @@ export interface Held {
   readonly streams: number;
 }
 
-/** What the service holds of all streams: with one stream, `last` records from 1 on are all there is. */
-export function heldBy(data: string): Held {
+/** What the service holds of that stream, else of all: with one stream, `last` records from 1 on are all there is. */
+export function heldBy(data: string, stream: string | null = null): Held {
   const db = new Database(join(data, "service.db"), { readonly: true });
   try {
     const sql = `SELECT count(*) AS records, coalesce(min(seq), 0) AS first, coalesce(max(seq), 0) AS last,
-      count(DISTINCT stream_no) AS streams FROM records`;
+      count(DISTINCT stream_no) AS streams FROM records
+      WHERE ? IS NULL OR stream_no IN (SELECT id FROM streams WHERE stream_id = ?)`;
     // The query's own columns.
-    return db.prepare(sql).get() as Held;
+    return db.prepare<[string | null, string | null]>(sql).get(stream, stream) as Held;
   } finally {
     db.close();
   }

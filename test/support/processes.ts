@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
 import { eventually } from "./eventually.ts";
+import { ofTest, type AtEnd } from "./temporary.ts";
 
 /** The bins, started as npm does but by this very Node. */
 export const GATEWAY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -18,6 +18,10 @@ export interface ProgramOptions {
   readonly node?: readonly string[];
   /** Modes of files count for it, also where the tests run as root. */
   readonly mortal?: boolean;
+  /** What starts it, in its place and with its process id, as unshare does. */
+  readonly within?: readonly string[];
+  /** When it is killed, if it still runs: at the end of the test. */
+  readonly atEnd?: AtEnd;
 }
 
 /** util-linux: root without the two capabilities that pass over modes. */
@@ -40,7 +44,14 @@ export interface Program {
 
 export function startProgram(file: string, argv: readonly string[], options: ProgramOptions = {}): Program {
   const mortal = options.mortal === true && process.getuid?.() === 0 ? MORTAL : [];
-  const [command = "", ...words] = [...mortal, process.execPath, ...(options.node ?? []), file, ...argv];
+  const [command = "", ...words] = [
+    ...(options.within ?? []),
+    ...mortal,
+    process.execPath,
+    ...(options.node ?? []),
+    file,
+    ...argv,
+  ];
   const child = spawn(command, words, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...cleanEnvironment(), ...options.env },
@@ -51,7 +62,7 @@ export function startProgram(file: string, argv: readonly string[], options: Pro
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (texts.err += chunk));
   for (const input of [child.stdout, child.stderr]) createInterface({ input }).on("line", (line) => lines.push(line));
   const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
-  onTestFinished(() => killAndWait(child, isRunning));
+  (options.atEnd ?? ofTest)(() => killAndWait(child, isRunning));
   return {
     pid: child.pid ?? 0,
     lines,

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { clockFileText, clockFromNow, scaledClock, type SimClock } from "../../simulators/clock.ts";
+import type { RunningOpcua } from "../../simulators/plc/opcua/server.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc, type RunningPlc } from "../../simulators/plc/start.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
@@ -10,8 +10,8 @@ import { startService, type RunningService } from "../../simulators/service/star
 import type { AgentStatus } from "../../src/core/types/status.ts";
 import { askAgent } from "../../src/cli/agent-client.ts";
 import { GATEWAY, startProgram, type Program } from "./processes.ts";
-import { clickBooth } from "./profiles.ts";
-import { temporaryFolder } from "./temporary.ts";
+import { clickBooth, plcnextBooth } from "./profiles.ts";
+import { ofTest, temporaryFolder, type AtEnd } from "./temporary.ts";
 
 export const SERIAL = "ABCD-123-123";
 const ADMIN_KEY = "admin-key-of-the-test";
@@ -25,6 +25,14 @@ export interface RealSiteOptions {
   /** The serial in the agent's configuration; null: none, it is entered later. */
   readonly serial: string | null;
   readonly scenario?: string;
+  /** Stands between the agent and a port of its PLC or service; gives the port that the agent is told. */
+  readonly through?: (port: number, peer: "plc" | "service") => Promise<number>;
+  /** The agent reads the PLC by OPC UA instead of Modbus. */
+  readonly opcua?: boolean;
+  /** Where everything is undone: at the end of the test. */
+  readonly atEnd?: AtEnd;
+  /** Options of Node for each agent. */
+  readonly node?: readonly string[];
 }
 
 /** PLC and service in this process behind real sockets; the agent is started from it as a process of its own. */
@@ -49,7 +57,8 @@ export interface RealSite {
 }
 
 export async function realSite(options: RealSiteOptions): Promise<RealSite> {
-  const folder = temporaryFolder();
+  const { atEnd = ofTest, node = [], through = (port: number) => Promise.resolve(port) } = options;
+  const folder = temporaryFolder(undefined, atEnd);
   const [dataDir, runtimeDir] = [join(folder, "gateway"), join(folder, "run")];
   for (const path of [dataDir, runtimeDir]) mkdirSync(path, { mode: 0o700 });
   const origin = clockFromNow(options.speed, STORY_START);
@@ -59,12 +68,13 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
   const scenario = findScenario(options.scenario ?? "standard-cycle");
   if (scenario === undefined) throw new Error(`no scenario ${options.scenario ?? ""}`);
   const identity = { plc_serial: SERIAL };
-  const plc = await startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, identity });
-  onTestFinished(() => plc.stop());
+  const behind = options.opcua === true ? { opcua: { profile: plcnextBooth(), port: 0 } } : {};
+  const plc = await startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, identity, ...behind });
+  atEnd(() => plc.stop());
   const startAt = (port: number, mqttPort: number): Promise<RunningService> =>
     startService({ dataDir: join(folder, "service"), port, mqttPort, clock });
   let service = await startAt(0, 0);
-  onTestFinished(() => service.stop());
+  atEnd(() => service.stop());
   seedSite(service.db, {
     serial: SERIAL,
     tz: scenario.tz,
@@ -73,13 +83,19 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
     now: STORY_START,
   });
   const configFile = join(folder, "gateway.yaml");
-  const booth = { id: "booth-1", profile: "click-booth", modbus: { host: "127.0.0.1", port: plc.port } };
+  const way =
+    plc.opcua === null
+      ? { profile: "click-booth", modbus: { host: "127.0.0.1", port: await through(plc.port, "plc") } }
+      : { profile: "plcnext-booth", opcua: opcuaLogin(folder, plc.opcua) };
+  const booth = { id: "booth-1", ...way };
+  const url = new URL(service.url);
+  url.port = (await through(Number(url.port), "service")).toString();
   const config = {
     data_dir: dataDir,
     runtime_dir: runtimeDir,
     clock_file: join(folder, "clock.json"),
     page: { port: 0, lan_port: 0 },
-    service: { url: service.url, api_key_file: join(folder, "api-key") },
+    service: { url: url.href.replace(/\/$/, ""), api_key_file: join(folder, "api-key") },
     booths: [{ ...booth, ...(options.serial === null ? {} : { serial: options.serial }), tz: scenario.tz }],
   };
   writeFileSync(configFile, stringify(config));
@@ -99,7 +115,7 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
     async serviceUp() {
       service = await startAt(Number(new URL(service.url).port), Number(new URL(service.mqttUrl).port));
     },
-    startAgent: () => startProgram(GATEWAY, ["run", "--config", configFile]),
+    startAgent: () => startProgram(GATEWAY, ["run", "--config", configFile], { atEnd, node }),
     status: async () => {
       const socket = join(runtimeDir, "agent.sock");
       const answer = await askAgent(socket, { method: "GET", path: "/status" }).catch(() => undefined);
@@ -107,4 +123,11 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
       return answer as AgentStatus | undefined;
     },
   };
+}
+
+function opcuaLogin(folder: string, server: RunningOpcua): Readonly<Record<string, string>> {
+  const password_file = join(folder, "plc-password");
+  writeFileSync(password_file, "booth\n", { mode: 0o600 });
+  const { endpoint } = server;
+  return { endpoint, user: "gateway", password_file, server_certificate_fingerprint: server.fingerprint() };
 }

@@ -1,4 +1,4 @@
-import type { LogRecord } from "../../src/core/types/record.ts";
+import type { LogRecord, Placed } from "../../src/core/types/record.ts";
 import type { TagValue } from "../../src/core/types/booth.ts";
 
 /** Wall clock at mono 0 of the records made here: 2026-03-02T08:00:00Z. */
@@ -18,3 +18,10 @@ export function coverage(from: number, to: number, boot = "b1"): LogRecord {
 export function clockRecord(mono: number, boot = "b1"): LogRecord {
   return { kind: "t", ...base(mono, boot), tag: "", value: { wall: T0 + mono, state: "synced" } };
 }
+
+/** A batch of stream "s". */
+export const THREE_RECORDS = [1, 2, 3].map((seq): Placed => ({
+  ...reading(seq * 1000, "mode", seq),
+  seq,
+  time: T0 + seq * 1000,
+}));

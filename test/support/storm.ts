@@ -46,7 +46,7 @@ export interface StormOptions {
   readonly cut_chance: number;
 }
 
-/** Which batches came in a session, in their order. */
+/** Which batches came in a session, in their order; without a lone record that is offered once more, to see what the service has. */
 export type Sessions = readonly (readonly number[])[];
 
 /** Agent, broker and service as processes that can be killed one by one, and a PLC. */
@@ -169,11 +169,13 @@ export async function storm(options: StormOptions): Promise<Storm> {
   onTestFinished(() => plc.stop());
   const broker = await mosquitto(folder, [{}]);
   const sessions: number[][] = [];
+  const isAgain = offeredAgain();
   const tap = await mqttTap({
     target: () => `mqtt://127.0.0.1:${(broker.ports[0] ?? 0).toString()}`,
     onPublish: (publish) => {
       if (!publish.topic.endsWith("/up/batch")) return true;
-      (sessions[tap.connects.length] ??= []).push(firstSeqOf(publish));
+      const batch = batchIn(publish);
+      if (!isAgain(batch)) (sessions[tap.connects.length] ??= []).push(batch.s0);
       return options.random.next() >= options.cut_chance;
     },
   });
@@ -252,6 +254,21 @@ function copies(
   };
 }
 
-function firstSeqOf({ payload }: TappedPublish): number {
-  return (JSON.parse(gunzipSync(payload).toString("utf8")) as { s0: number }).s0;
+interface TappedBatch {
+  readonly s0: number;
+  readonly k: readonly string[];
+}
+
+function batchIn({ payload }: TappedPublish): TappedBatch {
+  return JSON.parse(gunzipSync(payload).toString("utf8")) as TappedBatch;
+}
+
+/** Tells a lone record that came before, in whichever session, from what a lane sends. */
+function offeredAgain(): (batch: TappedBatch) => boolean {
+  const seen = new Set<number>();
+  return ({ s0, k }) => {
+    const isAgain = k.length === 1 && seen.has(s0);
+    for (let seq = s0; seq < s0 + k.length; seq += 1) seen.add(seq);
+    return isAgain;
+  };
 }

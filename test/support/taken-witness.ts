@@ -25,6 +25,9 @@ export interface Accounts {
   readonly doubled: number;
 }
 
+/** Made by the store, not taken. */
+const STORES_OWN = "store_damaged";
+
 /** Counts a log. Of facts only the number is taken: they are made, not taken. */
 export function accountsOf(records: readonly Placed[]): Accounts {
   const polls: Record<string, number> = {};
@@ -36,7 +39,7 @@ export function accountsOf(records: readonly Placed[]): Accounts {
     if (kind === "h") {
       polls[tag] = (polls[tag] ?? 0) + record.value.polls;
       takes += Math.max(1, record.value.polls);
-    } else if (kind === "t" || kind === "p") takes += 1;
+    } else if (kind === "t" || kind === "p" || (kind === "e" && value.event !== STORES_OWN)) takes += 1;
     const what = kind === "r" || kind === "h" ? tag : JSON.stringify(value);
     const key = [kind, boot, mono, what].join("|");
     if (seen.has(key)) doubled += 1;

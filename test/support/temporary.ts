@@ -3,15 +3,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
+/** Told what is to be undone in the end, last first; a test does by itself. */
+export type AtEnd = (undo: () => unknown) => void;
+
 /** Linux's file system in memory: an fsync costs nothing there. */
 const MEMORY = "/dev/shm";
 
 /** A folder for one test, removed when it ends. */
-export function temporaryFolder(within: string = tmpdir()): string {
+export function temporaryFolder(within: string = tmpdir(), atEnd: AtEnd = ofTest): string {
   const folder = mkdtempSync(join(within, "bg-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
+
+/** At the end of the test that runs. */
+export const ofTest: AtEnd = (undo) =>
+  onTestFinished(async () => {
+    await undo();
+  });
 
 /** A temporary folder in memory where the machine has one: for tests that are not about what reaches the disk. */
 export function memoryFolder(): string {

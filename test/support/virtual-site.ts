@@ -11,7 +11,7 @@ import { openSealer } from "../../src/platform/seal.ts";
 import { recordHash } from "../../src/wire/hash.ts";
 import { wireNameOf } from "../../src/core/wire-names.ts";
 import { systemdNotify } from "../../src/platform/notify.ts";
-import type { AgentControl, Clock, Driver, Notify, ServiceLink, ServiceTime } from "../../src/ports.ts";
+import type { AgentControl, Clock, Driver, Notify, PlcPasswords, ServiceLink, ServiceTime } from "../../src/ports.ts";
 import type { StoreBudget } from "../../src/core/storage.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import type { Fold } from "../../src/store/fold-port.ts";
@@ -66,6 +66,10 @@ export interface VirtualSiteOptions {
   readonly heartbeat_interval_ms?: number;
   /** Why the configuration's file isn't in use; default: it is. */
   readonly config_refused?: string;
+  /** Told at each connection of the passwords that the driver would have. */
+  readonly passwords?: (known: readonly string[]) => void;
+  /** The key that somebody put in its place; default: the service's. */
+  readonly first_key?: () => string;
   /** The service manager; default: none. */
   readonly notify?: Notify;
   /** Default: the store's own. */
@@ -164,8 +168,11 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       if (!life.dead) tailLeft = left;
     });
     const { http, link } = options.way?.(own, service_time, life) ?? service;
-    const makeDriver = (): Driver =>
-      typedDriver(virtualDriver({ booth, profile, clock: { ...own, wall: () => clock.truth() }, link: plc }));
+    const makeDriver = (passwords: PlcPasswords): Driver => {
+      options.passwords?.(passwords());
+      return typedDriver(virtualDriver({ booth, profile, clock: { ...own, wall: () => clock.truth() }, link: plc }));
+    };
+    const sealer = openSealer(options.folder);
     const parts: AgentParts = {
       clock: own,
       random,
@@ -186,10 +193,10 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       wireName: wireNameOf,
       makeHash: recordHash,
       ownReport: (path, query, status) => ownReport(options.folder, { path, query, status }),
-      secrets: { firstKey: () => PROVISION_KEY, wipeFirstKey: () => null },
-      sealer: openSealer(options.folder),
+      secrets: { firstKey: options.first_key ?? (() => PROVISION_KEY), wipeFirstKey: () => null },
+      sealer,
       api: createServiceApi({
-        ...{ http, clock: own, random, service_time, sealer: openSealer(options.folder) },
+        ...{ http, clock: own, random, service_time, sealer },
         ...{ agentVersion: "0.0.0", hardwareId: "virtual" },
       }),
       link,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { canonical } from "./canonical.ts";
 import { faultOfRecord } from "./validate.ts";
 
-/** Records a batch may hold at most; a gateway sends about 500. */
+/** Records a batch may hold at most; a gateway sends some 2,400. */
 const MAX_RECORDS = 20_000;
 
 const batchShape = z.object({

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FaultPlan } from "../admin/faults.ts";
 import type { Service } from "../http/operation.ts";
+import { unpack } from "../ingest/unpack.ts";
 import { takeUplink } from "./uplink.ts";
 
 /** A gateway's topics that go up; the group is whose and which. */
@@ -39,6 +40,7 @@ export async function deliver(packet: Published, { service, faults, send, discon
     return;
   }
   const whole = Buffer.from(packet.payload);
+  if (before?.swallow !== undefined && holds(whole, before.swallow)) return;
   const payload = before?.cut === true ? whole.subarray(0, whole.length >> 1) : whole;
   const { ack, commands = [] } = takeUplink(service.db, { gateway, topic, payload, now: service.now() });
   const after = faults.onTopic(`up/${topic}`, "after");
@@ -52,4 +54,12 @@ export async function deliver(packet: Published, { service, faults, send, discon
     if (onAck?.double_ack === true) send(gateway, "ack", ack);
   }
   for (const command of commands) send(gateway, "cmd", command);
+}
+
+/** Whether a batch holds a record of that name; nothing that can't be read does. */
+function holds(payload: Buffer, name: string): boolean {
+  const unpacked = unpack(payload);
+  if ("error" in unpacked) return false;
+  const { tags } = unpacked.batch as { readonly tags?: unknown };
+  return Array.isArray(tags) && tags.includes(name);
 }

@@ -58,6 +58,16 @@ export async function send(path, body, method = "POST") {
   return answer.json();
 }
 
+/**
+ * Sends, and gets events back until the answer ends.
+ * @param {string} path @param {{ body: unknown, signal: AbortSignal }} call @param {(name: string, data: any) => void} event
+ */
+export async function converse(path, { body, signal }, event) {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await exchange(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  if (answer.body !== null) await readEvents(answer.body, event);
+}
+
 /** @param {string} pin */
 export async function enterPin(pin) {
   const { session_token } = await send("/api/authenticate", { api_key: pin });

@@ -5,12 +5,11 @@ import { stepList } from "./steps.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./main.js").Context} Context */
-/** @typedef {ReturnType<typeof import("./steps.js").seenSteps>} Seen */
 
 const STARTING = ["unprovisioned", "not_found", "released", "decommissioned", "denied"];
 
-/** @param {Context} context @param {Seen} seen */
-export function bindingCard(context, seen) {
+/** @param {Context} context */
+export function bindingCard(context) {
   const said = el("div", { role: "alert" });
   const body = el("div", {});
   const node = card(t("setup.binding"), {}, said, body);
@@ -53,7 +52,7 @@ export function bindingCard(context, seen) {
         ...stateNote(booth),
         showsForm && serialForm(booth, run),
         !showsForm && (state === "awaiting_confirm" || state === "conflict") && confirmCard(booth, { run, another }),
-        stepList(booth, seen),
+        stepList(booth),
         !showsForm &&
           state !== "active" &&
           state !== "awaiting_confirm" &&

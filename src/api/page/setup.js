@@ -3,31 +3,32 @@ import { card, el, redraw, table } from "./dom.js";
 import { lasting, number, secondsText, unitText, whenText } from "./format.js";
 import { linkCard } from "./now.js";
 import { sizeCard } from "./size.js";
-import { seenSteps, STEPS, stepTimes } from "./steps.js";
+import { plcCard } from "./plc.js";
+import { STEPS, stepTimes } from "./steps.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./main.js").Context} Context */
 
 /** Binding the booth, its PLC, and what was set up for the customer's file. @param {Context} context */
 export function setupView(context) {
-  const seen = seenSteps(context.booth().booth);
-  const binding = bindingCard(context, seen);
+  const binding = bindingCard(context);
   const plc = el("div", {});
   const tags = el("div", {});
   const size = sizeCard(context);
+  const look = plcCard(context);
   const node = el(
     "div",
     { className: "grid" },
     binding.node,
     plc,
     size.node,
-    reportCard(context, seen),
+    look.node,
+    reportCard(context),
     card(t("setup.tags"), {}, tags),
   );
   const update = () => {
     const booth = context.booth();
     const status = context.status();
-    seen.note(booth);
     binding.update();
     redraw(plc, [booth.plc.kind, booth.plc.since, booth.plc.reason, lasting(status.at - booth.plc.since)], () => [
       linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
@@ -35,8 +36,9 @@ export function setupView(context) {
     const readings = context.readings();
     redraw(tags, readings, () => [tagTable(readings)]);
     size.update();
+    look.update();
   };
-  return { node, update, close: () => undefined };
+  return { node, update, close: () => look.close() };
 }
 
 /** @param {readonly any[]} readings */
@@ -61,14 +63,14 @@ function tagTable(readings) {
   );
 }
 
-/** @param {Context} context @param {ReturnType<typeof seenSteps>} seen */
-function reportCard(context, seen) {
+/** @param {Context} context */
+function reportCard(context) {
   const text = /** @type {HTMLTextAreaElement} */ (
     el("textarea", { readOnly: true, rows: 8, "aria-label": t("setup.report"), hidden: true })
   );
   const said = el("span", { role: "status", className: "soft" });
   const fill = () => {
-    text.value = reportText(context, seen);
+    text.value = reportText(context);
     text.hidden = false;
   };
   const copy = async () => {
@@ -96,12 +98,12 @@ function reportCard(context, seen) {
   );
 }
 
-/** @param {Context} context @param {ReturnType<typeof seenSteps>} seen */
-function reportText(context, seen) {
+/** @param {Context} context */
+function reportText(context) {
   const booth = context.booth();
   const status = context.status();
   const { provisioning, plc, now, log, tz, time } = booth;
-  const times = stepTimes(provisioning, seen);
+  const times = stepTimes(provisioning);
   const steps = STEPS.map(([name], index) => [t(`step.${name}`), times[index]]).filter(([, at]) => at !== null);
   return [
     `${t("setup.report")}, ${new Date(status.at).toISOString()}`,

@@ -13,49 +13,33 @@ export const STEPS = /** @type {const} */ ([
   ["active", ["active"]],
 ]);
 
-/** When each state was first seen, as long as the browser's tab lives. @param {string} booth */
-export function seenSteps(booth) {
-  const key = `steps ${booth}`;
-  /** @type {Record<string, number>} */
-  let times = JSON.parse(sessionStorage.getItem(key) ?? "{}");
-  return {
-    /** @param {any} booth */
-    note({ provisioning }) {
-      const { state, since } = provisioning;
-      if (times[state] === since) return;
-      if (state === "unprovisioned" || state === "serial_entered") times = {};
-      times[state] = since;
-      sessionStorage.setItem(key, JSON.stringify(times));
-    },
-    /** @param {readonly string[]} states */
-    timeOf: (states) => states.map((state) => times[state]).find((time) => time !== undefined) ?? null,
-  };
-}
-
 /** Where the binding stands; -1: nowhere on its way. @param {{ readonly state: string }} provisioning */
 function indexOf({ state }) {
   return STEPS.findIndex(([, states]) => /** @type {readonly string[]} */ (states).includes(state));
 }
 
 /**
- * When each step was reached. One that went by between two looks was over when the next one began; null: not reached.
- * @param {{ readonly state: string }} provisioning @param {ReturnType<typeof seenSteps>} seen
+ * When each step was reached. One that went by without a state of its own was over when the next one began; null: not reached.
+ * @param {{ readonly state: string, readonly entered_at: Readonly<Record<string, number>> }} provisioning
  */
-export function stepTimes(provisioning, seen) {
+export function stepTimes(provisioning) {
   const here = indexOf(provisioning);
+  const { entered_at } = provisioning;
+  /** @param {readonly string[]} states */
+  const timeOf = (states) => states.map((state) => entered_at[state]).find((time) => time !== undefined) ?? null;
   /** @type {(number | null)[]} */
   const times = STEPS.map(() => null);
   /** @type {number | null} */
   let next = null;
-  for (let index = here; index >= 0; index--) times[index] = next = seen.timeOf(STEPS[index]?.[1] ?? []) ?? next;
+  for (let index = here; index >= 0; index--) times[index] = next = timeOf(STEPS[index]?.[1] ?? []) ?? next;
   return times;
 }
 
-/** @param {any} booth @param {ReturnType<typeof seenSteps>} seen */
-export function stepList({ provisioning, tz }, seen) {
+/** @param {any} booth */
+export function stepList({ provisioning, tz }) {
   const here = indexOf(provisioning);
   if (here < 0) return null;
-  const times = stepTimes(provisioning, seen);
+  const times = stepTimes(provisioning);
   const isDone = provisioning.state === "active";
   return el(
     "ol",

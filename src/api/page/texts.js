@@ -1,5 +1,5 @@
 /**
- * Every text of the page, in one place for translation. {name} is filled in. Reasons and advice of links, incidents and log
+ * Every text of the page, in one place for translation; those of the tools at the PLC, which few need, in plc-texts.js. {name} is filled in. Reasons and advice of links, incidents and log
  * lines come from the agent as they are.
  */
 const TEXTS = {
@@ -264,11 +264,10 @@ const TEXTS = {
   "unit.d": "{d} d {h} h",
 };
 
-/**
- * @param {string} key
- * @param {Readonly<Record<string, string | number>>} [values]
- */
-export function t(key, values = {}) {
-  const text = /** @type {Readonly<Record<string, string>>} */ (TEXTS)[key] ?? key;
-  return text.replaceAll(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
-}
+/** Looks texts up by key and fills them in. @param {Readonly<Record<string, string>>} texts */
+export const textsOf =
+  (texts) =>
+  (/** @type {string} */ key, /** @type {Readonly<Record<string, string | number>>} */ values = {}) =>
+    (texts[key] ?? key).replaceAll(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+
+export const t = textsOf(TEXTS);

@@ -24,6 +24,7 @@ export const STATUS_SHAPE: Shape = {
     provisioning: {
       state: true,
       since: true,
+      entered_at: { "*": true },
       generation: true,
       delivery: true,
       refused_revision: true,

@@ -91,10 +91,14 @@ export interface Present {
   wall(): EpochMs;
 }
 
-/** Corrected time now: by the offset of the state's boot; before its first record only the wall clock can say. */
+/**
+ * Corrected time now: by the offset of the state's boot. Before the first record of another boot the wall clock says it, but
+ * never less than what is known: that boot has lasted `mono` since.
+ */
 export function correctedNow(state: DeriveState | undefined, present: Present): EpochMs {
   const wall = present.wall();
-  if (state?.clock.boot !== present.boot) return wall;
+  if (state === undefined) return wall;
+  if (state.clock.boot !== present.boot) return Math.max(wall, knownTime(state).now + present.mono());
   return Math.max(state.clock.now, present.mono() + state.clock.offset);
 }
 

@@ -47,7 +47,7 @@ export interface OpcuaAddress {
   readonly allow_insecure: boolean;
   /** Login by name; absent: by `user_certificate_file`, else anonymous. */
   readonly user?: string;
-  /** File of mode 0600. */
+  /** File of mode 0600; absent with `user`: the service's record has the password. */
   readonly password_file?: string;
   /** Login by certificate, PEM; the key's file has mode 0600. */
   readonly user_certificate_file?: string;

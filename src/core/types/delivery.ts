@@ -15,7 +15,12 @@ export type BatchOutcome =
     }
   | { readonly kind: "conflict"; readonly seq: Seq }
   | { readonly kind: "refused"; readonly reason: string }
-  | { readonly kind: "keep"; readonly reason: string };
+  | {
+      readonly kind: "keep";
+      readonly reason: string;
+      /** The broker has it, the connection stands, and the service said nothing in time. */
+      readonly is_silent?: boolean;
+    };
 
 /** Records that others can't be read without. */
 export interface Terms {

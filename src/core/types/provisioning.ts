@@ -58,6 +58,8 @@ export interface ConfigTrial {
 export interface ProvisioningRow {
   readonly state: ProvisioningState;
   readonly since: EpochMs;
+  /** When each state was entered last, since the serial number was. */
+  readonly entered_at: Readonly<Partial<Record<ProvisioningState, EpochMs>>>;
   readonly serial: Serial | null;
   readonly confirmed: Confirmation | null;
   /** Stored before the first claim is sent, so that a power cut repeats the same request. */

@@ -72,6 +72,8 @@ export interface BoothStatus {
   readonly provisioning: {
     readonly state: ProvisioningState;
     readonly since: EpochMs;
+    /** When each state was entered last, since the serial number was; those before an upgrade from an older agent are missing. */
+    readonly entered_at: Readonly<Partial<Record<ProvisioningState, EpochMs>>>;
     readonly generation: number | null;
     /** Who confirms that readings have arrived; none: nobody takes any. */
     readonly delivery: "service" | "broker" | "none";

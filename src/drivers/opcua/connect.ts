@@ -17,6 +17,8 @@ export interface Connecting {
   readonly pki: OpcuaPki;
   readonly now: EpochMs;
   readonly idle_ms: Milliseconds;
+  /** Of the user; null: a file holds it, or nobody logs in by name. */
+  readonly password: string | null;
   /** A fresh channel that the driver can end at any time. Throws where the driver has been closed in between. */
   readonly newChannel: (options: Pick<ChannelOptions, "policy" | "certificate" | "keys">) => Channel;
 }
@@ -26,12 +28,12 @@ export interface Connecting {
  * and the session. Rejects with a LinkError; nothing secret has gone out before the server is known to be the pinned one.
  */
 export async function connectSession(connecting: Connecting): Promise<Session> {
-  const { opcua, address, pki, now, idle_ms, newChannel } = connecting;
+  const { opcua, address, pki, now, idle_ms, password, newChannel } = connecting;
   if (address.security_policy === "None") {
     if (!address.allow_insecure) throw new LinkError("config", "security_policy None needs allow_insecure: true");
     const channel = newChannel({ policy: "None" });
     await channel.open();
-    return openSession(opcua, channel, { address, own: null, serverCertificate: null, idle_ms });
+    return openSession(opcua, channel, { address, own: null, serverCertificate: null, idle_ms, password });
   }
   const offers = await discover(opcua, address.endpoint, newChannel({ policy: "None" }));
   const server = judgeServer(offers, {
@@ -47,7 +49,7 @@ export async function connectSession(connecting: Connecting): Promise<Session> {
   await channel.open().catch((error: unknown) => {
     throw refusedByServer(error, own.fingerprint);
   });
-  return openSession(opcua, channel, { address, own, serverCertificate: server.der, idle_ms });
+  return openSession(opcua, channel, { address, own, serverCertificate: server.der, idle_ms, password });
 }
 
 async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promise<readonly Offer[]> {

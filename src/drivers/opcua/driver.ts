@@ -2,13 +2,14 @@ import { LinkError } from "../../core/link-error.ts";
 import type { OpcuaAddress } from "../../core/types/config.ts";
 import type { OpcuaProfile } from "../../core/types/profile.ts";
 import type { EpochMs, Milliseconds } from "../../core/types/units.ts";
-import type { Driver, Logger } from "../../ports.ts";
+import type { Driver, Logger, PlcPasswords } from "../../ports.ts";
 import { secureChannel } from "./channel.ts";
 import type { Channel } from "./channel.ts";
 import { connectSession } from "./connect.ts";
 import { cyclicReader } from "./cyclic.ts";
 import type { GroupReader } from "./cyclic.ts";
 import { opcuaLibrary } from "./library.ts";
+import { withPasswords } from "./login.ts";
 import type { Opcua } from "./library.ts";
 import { resolveTags } from "./nodes.ts";
 import type { OpcuaPki } from "./pki.ts";
@@ -35,6 +36,8 @@ export interface OpcuaDriverOptions {
   /** For the expiry of certificates alone. */
   readonly wall: () => EpochMs;
   readonly timeouts?: OpcuaTimeouts;
+  /** Of a user whose password no file holds: each is tried, in their order. */
+  readonly passwords?: PlcPasswords;
   /** Told where a subscription was wanted and polls ask instead. */
   readonly log?: Logger;
 }
@@ -80,10 +83,10 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
     const opcua = await opcuaLibrary();
     goOn();
     const idle_ms = idleOf(profile);
-    session = await connectSession({
-      ...{ opcua, address, pki: options.pki, idle_ms, now: options.wall() },
-      newChannel: (more) => newChannel(opcua, more),
-    });
+    const connecting = { opcua, address, pki: options.pki, idle_ms, now: options.wall() };
+    session = await withPasswords(address, options.passwords, (password) =>
+      connectSession({ ...connecting, password, newChannel: (more) => newChannel(opcua, more) }),
+    );
     const wanted = { tags: profile.tags, max_nodes_per_read: profile.quirks.max_nodes_per_read };
     const resolved = await resolveTags(opcua, session, wanted);
     const insecure = address.security_policy === "None";

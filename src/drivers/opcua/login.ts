@@ -3,8 +3,10 @@ import { createPublicKey } from "node:crypto";
 import { LinkError } from "../../core/link-error.ts";
 import type { OpcuaAddress } from "../../core/types/config.ts";
 import { parseCertificate } from "./certificate.ts";
+import type { PlcPasswords } from "../../ports.ts";
 import { readCertificateFile, readKeyOf, readSecret } from "./files.ts";
 import type { Opcua } from "./library.ts";
+import { isLoginRefused } from "./status.ts";
 
 type UserPolicy = InstanceType<Opcua["UserTokenPolicy"]>;
 type Policy = Opcua["SecurityPolicy"][keyof Opcua["SecurityPolicy"]];
@@ -16,6 +18,8 @@ export interface LoginContext {
   /** The pinned one, DER; null with policy None. */
   readonly serverCertificate: Buffer | null;
   readonly serverNonce: Buffer;
+  /** Of the user; null: in the file that the configuration names. */
+  readonly password: string | null;
 }
 
 export type Login = Pick<
@@ -33,6 +37,31 @@ export async function loginOf(opcua: Opcua, address: OpcuaAddress, context: Logi
   return { userIdentityToken: new opcua.AnonymousIdentityToken({ policyId: policy.id }) };
 }
 
+/**
+ * Connects with each password in turn until the server takes one; with null where a file holds it, or none is asked for. The
+ * order is the caller's. Throws what the last try threw.
+ */
+export async function withPasswords<T>(
+  { user, password_file }: OpcuaAddress,
+  known: PlcPasswords | undefined,
+  connect: (password: string | null) => Promise<T>,
+): Promise<T> {
+  if (user === undefined || password_file !== undefined) return connect(null);
+  const [first, ...others] = known?.() ?? [];
+  if (first === undefined) {
+    const advice = "enter the booth's serial number, or set opcua.password_file";
+    throw new LinkError("config", `the service's record holds no password of this PLC yet: ${advice}`);
+  }
+  let trying = connect(first);
+  for (const password of others) {
+    trying = trying.catch((error: unknown) => {
+      if (!isLoginRefused(error)) throw error;
+      return connect(password);
+    });
+  }
+  return trying;
+}
+
 function byName(opcua: Opcua, address: OpcuaAddress & { readonly user: string }, context: LoginContext): Login {
   const { serverCertificate, channelPolicy, serverNonce } = context;
   if (serverCertificate === null || channelPolicy === opcua.SecurityPolicy.None) {
@@ -40,7 +69,7 @@ function byName(opcua: Opcua, address: OpcuaAddress & { readonly user: string },
   }
   const policy = policyOf(opcua, context, opcua.UserTokenType.UserName);
   if (policy === null) throw new LinkError("config", "the server offers no login by user and password");
-  const password = Buffer.from(readSecret(address.password_file ?? ""), "utf8");
+  const password = Buffer.from(context.password ?? readSecret(address.password_file ?? ""), "utf8");
   const factory = opcua.getCryptoFactory(policy.security);
   // Without a policy of its own the token is protected by the channel, which is encrypted.
   const encrypted = factory === null ? null : factory.asymmetricEncryptionAlgorithm;

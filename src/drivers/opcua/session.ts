@@ -24,6 +24,8 @@ export interface SessionOptions {
   readonly serverCertificate: Buffer | null;
   /** How long the server keeps a session that asks nothing. */
   readonly idle_ms: Milliseconds;
+  /** As `Connecting` has it. */
+  readonly password: string | null;
 }
 
 type CreateSessionAnswer = InstanceType<Opcua["CreateSessionResponse"]>;
@@ -42,6 +44,7 @@ export async function openSession(opcua: Opcua, channel: Channel, options: Sessi
       channelPolicy: opcua.SecurityPolicy[address.security_policy],
       serverCertificate,
       serverNonce: created.serverNonce,
+      password: options.password,
     });
     const request = new opcua.ActivateSessionRequest({
       ...(await signatureOf(opcua, options, created.serverNonce)),

@@ -1,10 +1,16 @@
 import { LinkError } from "../../core/link-error.ts";
 
+const LOGIN_REFUSED = "the server refuses the login";
+
+/** Another password may be taken. */
+export function isLoginRefused(error: unknown): boolean {
+  return error instanceof LinkError && error.message.startsWith(LOGIN_REFUSED);
+}
+
 /** What the refusal of a whole service means for the link, by the standard's name of its status code. */
 export function statusError(name: string): LinkError {
   if (BUSY.has(name)) return new LinkError("busy", `the server has no room for another session (${name})`);
-  if (LOGIN.has(name))
-    return new LinkError("config", `the server refuses the login (${name}): check user and password`);
+  if (LOGIN.has(name)) return new LinkError("config", `${LOGIN_REFUSED} (${name}): check user and password`);
   if (TRUST.test(name)) {
     const advice = "trust the gateway's certificate in the server";
     return new LinkError("config", `the server refuses the gateway's certificate (${name}): ${advice}`);

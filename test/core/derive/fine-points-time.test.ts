@@ -57,11 +57,14 @@ describe("a boot that waited for its place", () => {
 describe("time now", () => {
   const present = (boot: string, mono: number) => ({ boot, mono: () => mono, wall: () => 77 });
 
-  it("goes by the offset of the state's boot, never before what is known; in another boot by the wall clock", () => {
+  it("goes by the offset of the state's boot, never before what is known; in another boot by the wall clock, but later than that", () => {
     const state = begun();
     expect(correctedNow(state, present("boot-1", MONO0 + HOUR))).toBe(T0 + HOUR);
     expect(correctedNow(state, present("boot-1", 5))).toBe(state.clock.now);
-    expect(correctedNow(state, present("boot-2", MONO0 + HOUR))).toBe(77);
+    expect(correctedNow(state, present("boot-2", HOUR))).toBe(state.clock.now + HOUR);
+    const wall = T0 + 2 * HOUR;
+    expect(correctedNow(state, { ...present("boot-2", HOUR), wall: () => wall })).toBe(wall);
+    expect(correctedNow(emptyState(), present("boot-2", 5))).toBe(77);
     expect(correctedNow(undefined, present("boot-1", 5))).toBe(77);
   });
 

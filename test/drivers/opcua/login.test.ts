@@ -96,6 +96,51 @@ describe("login by certificate", () => {
   });
 });
 
+describe("login by name with the passwords of the service's record", () => {
+  const byRecord = (): OpcuaAddress => {
+    const { password_file, ...rest } = bed().address();
+    expect(password_file).toBeTypeOf("string");
+    return rest;
+  };
+
+  test("the one that the PLC has is found, whichever it is", async () => {
+    const { make, server, gate } = bed();
+    for (const known of [
+      [PASSWORD, "before"],
+      ["not yet", PASSWORD],
+    ]) {
+      const driver = make({ address: byRecord(), passwords: () => known });
+      await driver.open(never);
+      expect((await driver.read("fast", never))[0]?.quality).toBe("good");
+    }
+    const attempts = [PASSWORD, "not yet", PASSWORD].map((password) => ({ user: "gateway", password }));
+    expect(server.logins).toEqual(attempts);
+    expect([PASSWORD, "not yet"].filter((secret) => gate.sent().includes(secret))).toEqual([]);
+  });
+
+  test("none of them, or none known yet: said, without a word of them", async () => {
+    const { make, server } = bed();
+    const refused = await failure(make({ address: byRecord(), passwords: () => ["one", "two"] }).open(never));
+    expect(refused).toMatchObject({ kind: "config" });
+    expect(refused.message).toContain("refuses the login");
+    expect(server.logins.map(({ password }) => password)).toEqual(["one", "two"]);
+    for (const passwords of [() => [], undefined]) {
+      const none = await failure(make({ address: byRecord(), ...(passwords && { passwords }) }).open(never));
+      expect(none.message).toContain("holds no password of this PLC yet");
+    }
+    expect(server.logins).toHaveLength(2);
+  });
+
+  test("a file goes first: the record's are not even asked for", async () => {
+    const asked = (): never => {
+      throw new Error("asked");
+    };
+    const driver = bed().make({ passwords: asked });
+    await driver.open(never);
+    expect(bed().server.logins).toEqual([{ user: "gateway", password: PASSWORD }]);
+  });
+});
+
 describe("the server's certificate as a file", () => {
   test("in PEM and in DER: trusted; another one: refused with both fingerprints", async () => {
     const { make, address, server, dir } = bed();

@@ -1,0 +1,47 @@
+import { textsOf } from "./texts.js";
+
+/** Texts of the tools at the PLC. What the tools themselves say comes from the agent as it is. */
+export const t = textsOf({
+  "plc.title": "Look at a PLC",
+  "plc.text":
+    "Only reads, by connections of its own beside the one that polls. Where the PLC allows just one, this fails and polling goes on, or polling is interrupted for a moment.",
+  "plc.address": "Address of the PLC",
+  "plc.probe": "What answers there?",
+  "plc.at": "Tag, or address as in the manual",
+  "plc.expect": "What its display shows (may stay empty)",
+  "plc.detect": "Which address and order?",
+  "plc.working": "Looking ...",
+  "plc.step": "Looking: {text} ...",
+  "plc.stop": "Stop",
+  "plc.stopped": "Stopped.",
+  "plc.what": "What",
+  "plc.found": "Found",
+  "plc.modbus": "Modbus TCP answers at",
+  "plc.units": "Unit ids that answer",
+  "plc.silent": "Silent unit ids",
+  "plc.absent": "Unit ids that aren't there",
+  "plc.identification": "Identification",
+  "plc.none": "none",
+  "plc.connections": "Connections at once",
+  "plc.orMore": "{count} or more, beside those in use",
+  "plc.beside": "{count}, beside those in use",
+  "plc.roundTrip": "Round trip",
+  "plc.opcua": "OPC UA",
+  "plc.answers": "answers",
+  "plc.silence": "no answer",
+  "plc.best": "{value}; in the profile: {point}",
+  "plc.also":
+    "Other readings that fit too: {count}. Fill in what the display shows, or look again when the value has changed.",
+  "plc.nothing":
+    "Nothing fits: no register there answers, all are zero, or the values are out of bounds. Check the address, and fill in what the display shows.",
+  "plc.ways": "Ways to read it, the best first",
+  "plc.fits": "fits",
+  "plc.no": "no",
+  "way.address": "Address, from 0",
+  "way.value": "Value",
+  "way.plausible": "Fits",
+  "way.type": "Type",
+  "way.order": "Order",
+  "way.reading": "The manual",
+  "way.registers": "Registers",
+});

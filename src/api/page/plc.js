@@ -1,0 +1,167 @@
+import { converse } from "./api.js";
+import { card, el, field, redraw, table } from "./dom.js";
+import { number } from "./format.js";
+import { t } from "./plc-texts.js";
+import { withSession } from "./session.js";
+
+/** @typedef {import("./main.js").Context} Context */
+
+/** Of the ways to read a value, those that fit best. */
+const MOST_WAYS = 8;
+
+/** The tools at the PLC: what answers there, and which address and order a manual means. @param {Context} context */
+export function plcCard(context) {
+  const said = el("div", { role: "status" });
+  const found = el("div", {});
+  const tags = el("datalist", { id: "tags" });
+  const stop = el("button", { type: "button", hidden: true, onclick: () => ending.abort() }, t("plc.stop"));
+  let ending = new AbortController();
+  /** @param {string} path @param {object} body @param {(done: any) => HTMLElement[]} show */
+  const run = async (path, body, show) => {
+    ending.abort();
+    ending = new AbortController();
+    const { signal } = ending;
+    found.replaceChildren();
+    said.replaceChildren(t("plc.working"));
+    stop.hidden = false;
+    try {
+      await withSession(() =>
+        converse(path, { body, signal }, (name, data) => {
+          if (name === "progress" && data.text !== "") said.replaceChildren(t("plc.step", data));
+          if (name === "failed") said.replaceChildren(el("div", { className: "note bad" }, data.error));
+          if (name !== "done") return;
+          said.replaceChildren();
+          found.replaceChildren(...show(data));
+        }),
+      );
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      said.replaceChildren(signal.aborted ? t("plc.stopped") : el("div", { className: "note bad" }, text));
+    }
+    if (ending.signal === signal) stop.hidden = true;
+  };
+  const address = addressOf(context.booth());
+  const node = card(
+    t("plc.title"),
+    { class: "no-print" },
+    el("p", { className: "soft" }, t("plc.text")),
+    form(
+      (values) => run("/plc/probe", { address: values.address }, probeResult),
+      [field(t("plc.address"), { name: "address", required: true, maxLength: 255, value: address })],
+      t("plc.probe"),
+    ),
+    form(
+      ({ at, expect }) => run("/plc/detect", { ...wanted(context), at, ...(expect ? { expect } : {}) }, detectResult),
+      [tagField(), field(t("plc.expect"), { name: "expect", maxLength: 40, inputMode: "decimal" })],
+      t("plc.detect"),
+    ),
+    tags,
+    el("div", { className: "buttons" }, stop),
+    said,
+    found,
+  );
+  const update = () => {
+    const names = context.readings().map(({ tag }) => tag);
+    redraw(tags, names, () => names.map((value) => el("option", { value })));
+  };
+  return { node, update, close: () => ending.abort() };
+}
+
+/** @param {Context} context */
+const wanted = (context) => ({ booth: context.booth().booth });
+
+/** What the form can be filled with: only a network address can be probed. @param {any} booth */
+function addressOf({ plc }) {
+  return /^[\w.:[\]-]+$/.test(plc.address) ? plc.address : "";
+}
+
+function tagField() {
+  const whole = field(t("plc.at"), { name: "at", required: true, maxLength: 100, spellcheck: false });
+  whole.querySelector("input")?.setAttribute("list", "tags");
+  return whole;
+}
+
+/** @param {(values: Record<string, string>) => Promise<void>} act @param {readonly HTMLElement[]} fields @param {string} label */
+function form(act, fields, label) {
+  const node = el(
+    "form",
+    {
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        const data = new FormData(/** @type {HTMLFormElement} */ (node));
+        void act(Object.fromEntries([...data].map(([name, value]) => [name, String(value).trim()])));
+      },
+    },
+    el("div", { className: "fields" }, ...fields),
+    el("div", { className: "buttons" }, el("button", { type: "submit" }, label)),
+  );
+  return node;
+}
+
+/** @param {{ answer: any, text: string }} done */
+function probeResult({ answer: { host, port, modbus, opcua }, text }) {
+  if (modbus.kind !== "modbus") return [el("div", { className: "note bad lines" }, text)];
+  /** @param {string} kind */
+  const units = (kind) =>
+    modbus.units
+      .filter((/** @type {any} */ { answer }) => answer === kind)
+      .map((/** @type {any} */ { unit }) => unit)
+      .join(", ");
+  const told = (modbus.identification ?? []).map((/** @type {any} */ one) => one.text).filter(Boolean);
+  const more = modbus.connections === modbus.connections_tried;
+  return [
+    table(
+      t("plc.probe"),
+      [t("plc.what"), t("plc.found")],
+      [
+        [t("plc.modbus"), `${host}:${port}`],
+        [t("plc.units"), units("answers")],
+        ...(units("silent") === "" ? [] : [[t("plc.silent"), units("silent")]]),
+        ...(units("absent") === "" ? [] : [[t("plc.absent"), units("absent")]]),
+        [t("plc.identification"), told.length === 0 ? t("plc.none") : told.join(" · ")],
+        [t("plc.connections"), t(more ? "plc.orMore" : "plc.beside", { count: modbus.connections })],
+        [t("plc.roundTrip"), `${number(modbus.round_trip_ms, 2)} ms`],
+        [t("plc.opcua"), t(opcua ? "plc.answers" : "plc.silence")],
+      ],
+    ),
+  ];
+}
+
+/** @param {any} finding */
+function findingText({ best, point, also }) {
+  if (best === null) return t("plc.nothing");
+  const parts = Object.entries(point).map(([name, value]) => `${name}: ${name === "address" ? `"${value}"` : value}`);
+  const others = also.length === 0 ? "" : t("plc.also", { count: also.length });
+  return `${t("plc.best", { value: short(best.value), point: `{ ${parts.join(", ")} }` })} ${others}`;
+}
+
+/** @param {number | null} value */
+const short = (value) => (value === null ? "–" : String(Number(value.toPrecision(7))));
+
+/** @param {{ answer: any }} done */
+function detectResult({ answer: { ranked, finding } }) {
+  const rows = ranked
+    .slice(0, MOST_WAYS)
+    .map((/** @type {any} */ one) => [
+      `${one.table}:${one.address}`,
+      short(one.value),
+      one.plausible ? el("span", { className: "badge good" }, t("plc.fits")) : t("plc.no"),
+      one.type,
+      one.order,
+      one.reading,
+      one.words.map((/** @type {number} */ word) => word.toString(16).padStart(4, "0")).join(" "),
+    ]);
+  const heads = ["address", "value", "plausible", "type", "order", "reading", "registers"];
+  return [
+    el("p", { className: "advice" }, findingText(finding)),
+    ...(rows.length === 0
+      ? []
+      : [
+          table(
+            t("plc.ways"),
+            heads.map((name) => t(`way.${name}`)),
+            rows,
+          ),
+        ]),
+  ];
+}

@@ -1,0 +1,65 @@
+import { once } from "node:events";
+import { createServer, get, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished, expect, it } from "vitest";
+import { sendFailure } from "../../src/api/answer.ts";
+import { sendReport } from "../../src/api/report-route.ts";
+import type { AgentControl } from "../../src/ports.ts";
+import { until } from "../support/eventually.ts";
+
+const PARTS = 200;
+const PART_BYTES = 65_536;
+
+/** A report whose parts all stand in one piece of memory, as those of the reports' thread do. */
+function report() {
+  const seen = { made: 0, left: 0 };
+  const memory = Buffer.from(new SharedArrayBuffer(PART_BYTES));
+  const next = (): Promise<IteratorResult<Uint8Array, undefined>> => {
+    if (seen.made === PARTS) return Promise.resolve({ done: true, value: undefined });
+    return Promise.resolve({ done: false, value: memory.fill(seen.made++) });
+  };
+  const leave = (): Promise<IteratorResult<Uint8Array, undefined>> => {
+    seen.left += 1;
+    return Promise.resolve({ done: true, value: undefined });
+  };
+  return { seen, body: { [Symbol.asyncIterator]: () => ({ next, return: leave }) } };
+}
+
+async function asked(): Promise<{ answer: IncomingMessage; seen: { readonly made: number; readonly left: number } }> {
+  const { seen, body } = report();
+  // The route asks it for nothing else.
+  const control = { status: () => ({ booths: [], at: 0 }) } as unknown as AgentControl;
+  const parts = { control, ask: () => Promise.resolve({ status: 200, headers: {}, body }) };
+  const server = createServer((_, response) => {
+    sendReport(response, new URL("http://agent/"), parts).catch((error: unknown) => sendFailure(response, error));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const [answer] = (await once(get({ port: (server.address() as AddressInfo).port }), "response")) as [IncomingMessage];
+  return { answer, seen };
+}
+
+it("no part is made before the one before it has left its memory", async () => {
+  const { answer, seen } = await asked();
+  const all = Buffer.concat(await answer.toArray());
+  expect(all.length).toBe(PARTS * PART_BYTES);
+  for (let part = 0; part < PARTS; part += 1)
+    expect(all.subarray(part * PART_BYTES, (part + 1) * PART_BYTES).every((byte) => byte === part)).toBe(true);
+  expect(seen).toEqual({ made: PARTS, left: 0 });
+});
+
+it("a reader that doesn't read holds the making up, and one that goes away ends it", async () => {
+  const { answer, seen } = await asked();
+  answer.on("error", () => undefined);
+  let before = -1;
+  // What the sockets hold is taken at once; then nothing more is made.
+  await until(() => before === (before = seen.made), "the making stands still");
+  expect(seen.made).toBeLessThan(PARTS);
+  answer.destroy();
+  await until(() => seen.left === 1, "the making is told");
+  expect(seen.made).toBeLessThan(PARTS);
+});

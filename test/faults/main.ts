@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import type { FaultEntry } from "../support/faults.ts";
+import { writeBlock } from "../support/made-block.ts";
+import { accountOf, strangers, type Run } from "./account.ts";
+import { MATRIX } from "./matrix.ts";
+import { countedText, matrixBlock } from "./texts.ts";
+
+const RESULTS = new URL("../results/faults.json", import.meta.url);
+const HELP = `npm run faults [-- --nightly | --write]
+
+Prints the fault matrix with what the tests counted in test/results/faults.json. Ends with 1 where a row has no count, or
+was injected and not held. With --nightly the rows that wait for the night must be there instead of the others. --write
+puts the matrix into docs/reliability.md.
+`;
+
+function entriesOf(file: URL): readonly FaultEntry[] {
+  // Written by the tests' own module alone.
+  return JSON.parse(readFileSync(file, "utf8")) as FaultEntry[];
+}
+
+function show(run: Run): number {
+  const entries = entriesOf(RESULTS);
+  const accounts = accountOf(MATRIX, entries, run);
+  const odd = strangers(MATRIX, entries).map(
+    ({ row, fault }) => `row ${row.toString()} isn't in the matrix: ${fault}\n`,
+  );
+  const bad = accounts.filter(({ trouble }) => trouble !== null);
+  const counted = accounts.filter((account) => account.entries > 0);
+  const injected = counted.reduce((sum, account) => sum + account.injected, 0);
+  process.stdout.write(`${countedText(accounts)}\n${odd.join("")}`);
+  process.stdout.write(
+    `${counted.length.toString()} of ${MATRIX.length.toString()} rows, ${injected.toString()} faults injected` +
+      `${bad.length === 0 ? "" : `; not held or not injected: ${bad.map(({ row }) => row.row).join(", ")}`}\n`,
+  );
+  return bad.length + odd.length > 0 ? 1 : 0;
+}
+
+try {
+  const flag = { type: "boolean", default: false } as const;
+  const { values } = parseArgs({ options: { nightly: flag, write: flag, help: flag } });
+  if (values.help) process.stdout.write(HELP);
+  else if (values.write) await writeBlock(matrixBlock());
+  else process.exitCode = show(values.nightly ? "nightly" : "ci");
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,27 @@
+import { aligned } from "../support/aligned.ts";
+import type { MadeBlock } from "../support/made-block.ts";
+import type { RowAccount } from "./account.ts";
+import { SECTIONS, type MatrixRow } from "./matrix.ts";
+
+/** The matrix with a run's counts, for a terminal. */
+export function countedText(accounts: readonly RowAccount[]): string {
+  const cells = accounts.map(({ row, entries, injected, lost, doubled, wrong, trouble }) => [
+    row.row.toString(),
+    row.fault,
+    entries === 0 ? "-" : injected.toString(),
+    entries === 0 ? "-" : `${lost.toString()}/${doubled.toString()}/${wrong.toString()}`,
+    row.expected,
+    trouble ?? (entries === 0 ? `by night: ${row.nightly_because ?? "counted by .ci/run"}` : ""),
+  ]);
+  return aligned([["row", "fault", "injected", "lost/doubled/wrong", "expected", ""], ...cells]);
+}
+
+/** The matrix without counts, as it stands in the documents: a table for each section. */
+export function matrixBlock(): MadeBlock {
+  const line = ({ row, fault, expected, nightly_because }: MatrixRow): string =>
+    `| ${row.toString()} | ${fault} | ${expected} | ${nightly_because === undefined ? "" : `by night: ${nightly_because}`} |`;
+  const tables = SECTIONS.map(({ title, rows }) =>
+    [`| row | ${title.toLowerCase()} | expected | |`, "| --- | --- | --- | --- |", ...rows.map(line)].join("\n"),
+  );
+  return { document: "docs/reliability.md", name: "fault matrix", markdown: tables.join("\n\n") };
+}

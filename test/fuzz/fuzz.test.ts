@@ -1,0 +1,61 @@
+import { readdirSync } from "node:fs";
+import { expect, it } from "vitest";
+import { seedOf } from "../support/seed.ts";
+import { corpusOf } from "./corpus.ts";
+import { fuzz } from "./run.ts";
+import type { Target } from "./target.ts";
+import { TARGETS } from "./targets.ts";
+
+const seed = seedOf("fuzz");
+
+it("each folder of the corpus belongs to a target", () => {
+  const folders = readdirSync(new URL("corpus", import.meta.url)).sort();
+  expect(folders).toEqual(TARGETS.map(({ name }) => name).sort());
+});
+
+it.each(TARGETS)("$name: whatever it is given it takes or refuses in order", async (target) => {
+  const { findings, taken, refused } = await fuzz({ target, corpus: corpusOf(target), runs: target.ci_runs, seed });
+  expect(
+    findings.map(
+      ({ what, why, input }) => `${what}: ${why}\n${input.toString(target.format === "hex" ? "hex" : "utf8")}`,
+    ),
+  ).toEqual([]);
+  // Both ways are met: inputs that are all refused at the door would prove little.
+  expect(taken).toBeGreaterThan(0);
+  expect(refused).toBeGreaterThan(0);
+});
+
+const CORPUS = [{ file: "one", bytes: Buffer.from("some words: 12, and more\nof them") }];
+const BASE = { name: "planted", format: "text", ci_runs: 0 } as const;
+
+it.each<[string, Target]>([
+  [
+    "an exception",
+    {
+      ...BASE,
+      open: () => (input) => (JSON.parse(`"${input.toString("utf8").replaceAll("\n", "")}`) as string, "taken"),
+    },
+  ],
+  ["a wrong value", { ...BASE, open: () => (input) => (input.includes("13") ? { wrong: "13" } : "taken") }],
+])("finds %s that was planted, and the same with the same seed", async (_, target) => {
+  const run = () => fuzz({ target, corpus: CORPUS, runs: 2_000, seed: 1 });
+  const [first, again] = [await run(), await run()];
+  expect(first.findings.length).toBeGreaterThan(0);
+  expect(again.findings.map(({ what }) => what)).toEqual(first.findings.map(({ what }) => what));
+});
+
+it("a reader that changes Object.prototype is found", async () => {
+  const target: Target = {
+    ...BASE,
+    open: () => () => {
+      Object.defineProperty(Object.prototype, "planted", { value: 1, configurable: true });
+      return "taken";
+    },
+  };
+  try {
+    const { findings } = await fuzz({ target, corpus: CORPUS, runs: 0, seed: 1 });
+    expect(findings.map(({ why }) => why)).toEqual(["it changed Object.prototype"]);
+  } finally {
+    Reflect.deleteProperty(Object.prototype, "planted");
+  }
+});

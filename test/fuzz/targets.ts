@@ -1,0 +1,25 @@
+import type { Target } from "./target.ts";
+import { config, profile, trace } from "./targets/files.ts";
+import { httpAnswers, httpBodies } from "./targets/http.ts";
+import { modbusRtu, modbusTcp } from "./targets/modbus.ts";
+import { mqttAcks, mqttCommands, mqttPackets } from "./targets/mqtt.ts";
+import { opcuaAnswers, opcuaFrames } from "./targets/opcua.ts";
+import { database, tail } from "./targets/stored.ts";
+
+/** Everything that reads what others wrote. */
+export const TARGETS: readonly Target[] = [
+  modbusTcp,
+  modbusRtu,
+  opcuaFrames,
+  opcuaAnswers,
+  mqttPackets,
+  mqttAcks,
+  mqttCommands,
+  httpAnswers,
+  httpBodies,
+  config,
+  profile,
+  trace,
+  tail,
+  database,
+];

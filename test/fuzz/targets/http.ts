@@ -1,0 +1,43 @@
+import { jsonOf } from "../../../src/api/json-body.ts";
+import { answerOf } from "../../../src/cloud/answer.ts";
+import * as local from "../../../src/wire/local.ts";
+import { provisioningShape, unreadIn, type ProvisioningWire } from "../../../src/wire/provisioning.ts";
+import type { Judge, Target } from "../target.ts";
+
+const AT = Date.UTC(2026, 2, 2, 15);
+
+/** What the service, or something in between, answers with 200: a record that can be used, or "later". */
+const judgeAnswers: Judge = (input) => {
+  const answer = { status: 200, headers: {}, text: input.toString("utf8") };
+  const parse = (body: unknown): ProvisioningWire | null => {
+    unreadIn(body);
+    return provisioningShape.safeParse(body).data ?? null;
+  };
+  const outcome = answerOf(answer, parse, AT);
+  if (outcome.kind === "ok") {
+    const { serial_number, generation } = outcome.value;
+    if (typeof serial_number !== "string") return { wrong: "a record without a serial number" };
+    if (typeof generation === "number" && !Number.isFinite(generation)) return { wrong: "a generation that is none" };
+    return isPlain(outcome.value) ? "taken" : { wrong: "it brought a prototype with it" };
+  }
+  return outcome.kind === "keep" ? "refused" : { wrong: `200 became ${outcome.kind}` };
+};
+
+/** What people send to the box. */
+const judgeBodies: Judge = (input) => {
+  const body = jsonOf(input.toString("utf8"));
+  if (!isPlain(body)) return { wrong: "it brought a prototype with it" };
+  const fits = Object.values(local).filter((shape) => shape.safeParse(body).success);
+  return fits.length > 0 ? "taken" : "refused";
+};
+
+/** Objects and lists of JSON alone, with no name by which one could reach a prototype. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  const proto: unknown = Object.getPrototypeOf(value);
+  if (proto !== Object.prototype && proto !== Array.prototype && proto !== null) return false;
+  return Object.entries(value).every(([key, item]) => key !== "__proto__" && isPlain(item));
+}
+
+export const httpAnswers: Target = { name: "http-answers", format: "text", ci_runs: 5_000, open: () => judgeAnswers };
+export const httpBodies: Target = { name: "http-bodies", format: "text", ci_runs: 5_000, open: () => judgeBodies };

@@ -1,0 +1,22 @@
+import { mbapFraming } from "../../../src/drivers/modbus/mbap-framing.ts";
+import { rtuFraming } from "../../../src/drivers/modbus/rtu-framing.ts";
+import { answerTo, COUNT, endOf } from "../../support/mutated-frames.ts";
+import type { Judge, Target, Verdict } from "../target.ts";
+
+/** The answer to one read of all types of register, whole and in two pieces; values are computed beside the code under test. */
+function judge(framing: "tcp" | "rtu"): Judge {
+  return (input) => {
+    let verdict: Verdict = "refused";
+    for (const cut of [input.length, input.length >> 1]) {
+      const reader = framing === "tcp" ? mbapFraming() : rtuFraming(() => false);
+      const right = answerTo(reader, framing, Buffer.alloc(2 * COUNT));
+      const end = endOf(reader, { framing, right, sent: input, cut });
+      if (end === "wrong") return { wrong: `cut at ${cut.toString()}: a value that the frame doesn't hold` };
+      if (end === "unchanged" || end === "as_sent" || end === "exceptions") verdict = "taken";
+    }
+    return verdict;
+  };
+}
+
+export const modbusTcp: Target = { name: "modbus-tcp", format: "hex", ci_runs: 10_000, open: () => judge("tcp") };
+export const modbusRtu: Target = { name: "modbus-rtu", format: "hex", ci_runs: 10_000, open: () => judge("rtu") };

@@ -1,0 +1,101 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { openTail } from "../../../src/store/tail.ts";
+import { emptyRot, judgeCopy, wholeStore, type StoreImage } from "../../support/bit-rot.ts";
+import type { Judge, Target, Verdict } from "../target.ts";
+
+const MEMORY = "/dev/shm";
+
+function inFolder<T>(act: (folder: string) => T): T {
+  const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "bg-fuzz-"));
+  try {
+    return act(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** A tail file as a crash, or rot, may leave it: each line with its checksum is an entry, nothing else is. */
+const judgeTail: Judge = (input) =>
+  inFolder((folder) => {
+    writeFileSync(join(folder, "tail.jsonl"), input);
+    const tail = openTail(folder);
+    const [found, damaged] = [tail.leftover(), tail.damaged?.() ?? 0];
+    tail.close();
+    const lines = input.toString("utf8").split("\n").slice(0, -1);
+    const whole = lines.filter((line) => line[8] === " " && sumOf(line.slice(9)) === line.slice(0, 8));
+    const bodies = whole.map((line) => JSON.stringify(JSON.parse(line.slice(9))));
+    if (JSON.stringify(bodies) !== JSON.stringify(found.map((entry) => JSON.stringify(entry))))
+      return { wrong: "other entries than the lines whose checksum holds" };
+    if (damaged !== lines.length - whole.length) return { wrong: `${damaged.toString()} damaged lines told` };
+    return damaged === 0 && whole.length > 0 ? "taken" : "refused";
+  });
+
+function sumOf(body: string): string {
+  return crc32(body).toString(16).padStart(8, "0");
+}
+
+export const tail: Target = { name: "tail", format: "text", ci_runs: 1_000, open: () => judgeTail };
+
+const MILLION = 1_000_000;
+const SECTOR_BYTES = 512;
+/** What the disk does to a file, its place in millionths of the file: lines of an input. */
+const HARM = /^(flip|zero) (store\.db(?:-wal)?) (\d{1,6}) (\d+)$/;
+
+/** One line of harm each; null: the input isn't such lines. */
+function harmed(images: readonly StoreImage[], text: string): readonly StoreImage[] | null {
+  const lines = text.split("\n").filter((line) => line !== "");
+  const found = lines.map((line) => HARM.exec(line));
+  if (found.length === 0 || found.includes(null)) return null;
+  const copies = images.map(({ name, bytes }) => ({ name, bytes: Buffer.from(bytes) }));
+  for (const match of found) {
+    const [, harm, file, place, value] = match ?? [];
+    const bytes = copies.find(({ name }) => name === file)?.bytes ?? Buffer.of();
+    const at = Math.floor((Number(place) * bytes.length) / MILLION);
+    if (harm === "flip") bytes[at] = (bytes[at] ?? 0) ^ (1 << (Number(value) & 7));
+    else bytes.fill(0, at - (at % SECTOR_BYTES), at - (at % SECTOR_BYTES) + SECTOR_BYTES);
+  }
+  return copies;
+}
+
+/** A store of some thousand records after such harm: no value is wrong, and what is missing is declared. */
+function judgeDatabase(): Judge {
+  const { images, truth } = inFolder((folder) => wholeStore(join(folder, "whole")));
+  return (input): Verdict =>
+    inFolder((folder) => {
+      const copies = harmed(images, input.toString("utf8"));
+      if (copies === null) return "refused";
+      const copy = join(folder, "copy");
+      mkdirSync(copy);
+      for (const { name, bytes } of copies) writeFileSync(join(copy, name), bytes);
+      const result = emptyRot(1);
+      judgeCopy(result, { copy, truth, what: input.toString("utf8").trim() });
+      if (result.wrong > 0) return { wrong: result.examples.join("; ") };
+      return result.harmless > 0 ? "taken" : "refused";
+    });
+}
+
+/** Some harm to the database; to the write-ahead log one bit alone: more in its last commit can't be told from a torn write. */
+function otherHarm(input: Buffer, random: () => number): Buffer {
+  const below = (limit: number): number => Math.floor(random() * limit);
+  const place = (): string => below(MILLION).toString();
+  if (random() < 0.2) return Buffer.from(`flip store.db-wal ${place()} ${below(8).toString()}\n`);
+  const lines = input
+    .toString("utf8")
+    .split("\n")
+    .filter((line) => line !== "" && !line.includes("-wal") && random() < 0.5);
+  const more = Array.from({ length: 1 + below(3) }, () =>
+    random() < 0.8 ? `flip store.db ${place()} ${below(8).toString()}` : `zero store.db ${place()} 0`,
+  );
+  return Buffer.from(`${[...lines, ...more].join("\n")}\n`);
+}
+
+export const database: Target = {
+  name: "database",
+  format: "text",
+  ci_runs: 20,
+  open: judgeDatabase,
+  mutate: otherHarm,
+};

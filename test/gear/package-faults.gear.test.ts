@@ -1,0 +1,273 @@
+import { hash } from "node:crypto";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { SCHEMA_VERSION } from "../../src/store/schema.ts";
+import { bootContainer, type Container } from "../support/container.ts";
+import { eventually } from "../support/eventually.ts";
+import { memoryGroup } from "../support/memory-group.ts";
+import * as faults from "../support/packaged-faults.ts";
+import * as site from "../support/packaged-site.ts";
+
+/**
+ * Faults of the box, brought about in a Debian with systemd as its first process, under the packaged agent as its unit starts it.
+ * The tests go on from each other: one life of one box.
+ */
+
+const VERSION = "0.0.1";
+const CONFIG = "/etc/booth-gateway/gateway.yaml";
+/** The state, the ballast of 4 MB, and little else. */
+const SMALL_MB = 12;
+/** Polls that must have been answered while nothing can be stored. */
+const TAKEN = 3;
+/** Nothing can be had from it: the kernel ends whoever asks for more. */
+const NO_MEMORY_BYTES = 4_096;
+/** Less than a page with its header. */
+const TORN_BYTES = 300;
+const FLOOD_LINES = 50_000;
+
+const folder = mkdtempSync(join(tmpdir(), "bg-faults-"));
+const data = join(folder, "service");
+let box: Container;
+let stopService = (): Promise<void> => Promise.resolve();
+
+const faulty = (): faults.Faulty => ({ box, data });
+const journal = (): string => box.sh(`journalctl --no-pager -o cat -u ${site.UNIT}`);
+const restart = (): string => box.sh(`systemctl restart ${site.UNIT}`);
+const stop = (): string => box.sh(`systemctl stop ${site.UNIT}`);
+const start = (): string => box.sh(`systemctl start ${site.UNIT}`);
+const restarts = (): number => Number(box.show(site.UNIT, "NRestarts"));
+const mainPid = (): number => Number(box.show(site.UNIT, "MainPID"));
+
+beforeAll(async () => {
+  const file = site.makePackage(VERSION, folder);
+  box = await bootContainer();
+  site.putConfig(box);
+  site.startPlc(box);
+  stopService = site.startService(box, data);
+  site.putPackage(box, file);
+  for (const line of site.readmeCommands("Install it as a service")) {
+    box.sh(`cd /root && EDITOR='cp /root/gateway.yaml' && ${line}`, site.KEY);
+  }
+});
+
+afterAll(async () => {
+  await box.end();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it("a broken, half-written or unreadable configuration is refused with file and line; the last good one stays in use", async () => {
+  await site.untilBooth(box, "all is delivered", faults.isWell);
+  const good = box.sh(`cat ${CONFIG}`);
+  const broken = [
+    [
+      "half of it is written",
+      `printf '%s' '${good.slice(0, good.indexOf("booths:") + 7)}' >${CONFIG}`,
+      /gateway\.yaml:\d+:\d+/,
+    ],
+    ["a setting nobody knows", `printf '\\nboths: []\\n' >>${CONFIG}`, /gateway\.yaml:\d+:\d+: .*boths/],
+    ["readable for root alone", `chmod 600 ${CONFIG}`, /gateway\.yaml: can't be read/],
+  ] as const;
+  let wrong = 0;
+  for (const [, spoil, said] of broken) {
+    box.sh(spoil);
+    restart();
+    const { booths, config_refused } = await eventually("it is up", () => site.statusOf(box));
+    if (booths.length !== 1 || !said.test(config_refused ?? "") || !said.test(journal())) wrong += 1;
+    writeFileSync(box.inside(CONFIG), good);
+    box.sh(`chmod 644 ${CONFIG}`);
+  }
+  restart();
+  const fault = `configuration broken under systemd: ${broken.map(([what]) => what).join(", ")}`;
+  expect(await faults.enter(faulty(), { row: 40, fault, injected: broken.length, wrong })).toEqual(faults.NOTHING);
+  expect(site.statusOf(box)?.config_refused).toBe(null);
+});
+
+it("a disk that is slow, full, or read-only: it goes on polling, says so, and keeps all", async () => {
+  const slow = "/run/slow-sync";
+  const library = faults.putLibrary(box, { c: "test/support/slow-sync.c" });
+  const asBefore = faults.dropIn(box, `Environment=LD_PRELOAD=${library} SLOW_SYNC_WHILE=${slow}`);
+  stop();
+  const putBack = faults.smallState(box, SMALL_MB);
+  start();
+  const { log } = await site.untilBooth(box, "all is delivered", faults.isWell);
+  const before = restarts();
+
+  box.sh(`touch ${slow}`);
+  const waiting = await site.untilBooth(
+    box,
+    "commits take two seconds",
+    (booth) => (booth.log.commit_ms ?? 0) >= 2_000,
+  );
+  await site.untilBooth(box, "polls go on", (booth) => booth.log.taken >= waiting.log.taken + TAKEN);
+  box.sh(`rm ${slow}`);
+  const quick = await site.untilBooth(
+    box,
+    "commits are quick again",
+    (booth) => (booth.log.commit_ms ?? 2_000) < 2_000,
+  );
+  const late = faults.leftOut(faults.copyOfStore(box), log.newest_seq, quick.log.newest_seq);
+  const slowly = { row: 10, fault: "fsync takes 2 s, under systemd", injected: 1, wrong: late };
+  expect(await faults.enter(faulty(), slowly)).toEqual(faults.NOTHING);
+
+  box.try(`dd if=/dev/zero of=${faults.STATE}/others bs=64k`);
+  await site.untilBooth(box, "the ballast is given up", (booth) => booth.log.storage?.health.low === true);
+  box.try(`dd if=/dev/zero of=${faults.STATE}/others-again bs=512`);
+  const full = await site.untilBooth(box, "the disk is full", (booth) => booth.log.trouble !== "");
+  await site.untilBooth(box, "polls go on", (booth) => booth.log.taken >= full.log.taken + TAKEN);
+  box.sh(`rm ${faults.STATE}/others*`);
+  const filled = { row: 7, fault: "disk filled by others, twice, under systemd", injected: 2 };
+  expect(await faults.enter(faulty(), filled)).toEqual(faults.NOTHING);
+
+  stop();
+  // The file system alone, as the kernel does after an error of the disk; not under a file that is open for writing.
+  box.sh(`mount -o remount,ro ${faults.STATE} && mount -o remount,bind,rw ${faults.STATE}`);
+  start();
+  const fixed = await site.untilBooth(box, "nothing can be written", (booth) => booth.log.trouble !== "");
+  expect(fixed.log.trouble).toContain("the disk takes no writes");
+  await site.untilBooth(box, "polls go on", (booth) => booth.log.taken >= fixed.log.taken + TAKEN);
+  box.sh(`mount -o remount,rw ${faults.STATE}`);
+  const read_only = { row: 9, fault: "read-only at a start by systemd", injected: 1 };
+  expect(await faults.enter(faulty(), read_only)).toEqual(faults.NOTHING);
+
+  expect(restarts()).toBe(before);
+  stop();
+  putBack();
+  asBefore();
+  start();
+});
+
+it("the kernel ends it for want of memory: it is back by itself", async () => {
+  const [pid, before] = [mainPid(), restarts()];
+  const group = memoryGroup(NO_MEMORY_BYTES);
+  writeFileSync(group.procs, box.pidOf(pid).toString());
+  await eventually("it has been ended, and another is up", () => {
+    box.try("timeout 2 booth-gateway status");
+    return restarts() === before + 1 && box.show(site.UNIT, "ActiveState") === "active" ? true : undefined;
+  });
+  const { kills } = group.read();
+  group.remove();
+  const fault = { row: 11, fault: "ended by the kernel for want of memory, under systemd", injected: kills };
+  expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
+  expect(kills).toBe(1);
+});
+
+it("a commit that the power cut in two, then a store that is gone and a clock of 1970 without a network", async () => {
+  await site.untilBooth(box, "all is delivered", faults.isWell);
+  const untilDead = faults.dropIn(box, "Restart=no");
+  box.sh(`kill -9 ${mainPid()}`);
+  await eventually("it is dead", () => (box.show(site.UNIT, "ActiveState") === "failed" ? true : undefined));
+  appendFileSync(join(box.inside(faults.STATE), "store.db-wal"), Buffer.alloc(TORN_BYTES, 7));
+  start();
+  const torn = { row: 4, fault: "half a page behind the last commit, under systemd", injected: 1 };
+  expect(await faults.enter(faulty(), torn)).toEqual(faults.NOTHING);
+
+  const before = await site.untilBooth(box, "all is delivered", faults.isWell);
+  await stopService();
+  stop();
+  untilDead();
+  const began = Date.now();
+  const clock = faults.wrongClock(box, "@1970-01-01 00:00:10");
+  start();
+  const { time } = await site.untilBooth(box, "it polls", ({ log }) => log.taken > TAKEN);
+  expect(time).toBeGreaterThanOrEqual(before.time);
+  stop();
+  const gone = faults.removeStore(box);
+  start();
+  const alone = await site.untilBooth(box, "it polls", ({ log }) => log.taken > TAKEN && log.newest_seq > 0);
+  expect(site.statusOf(box)?.clock).toEqual({ synced: false, offset_ms: null });
+  expect(alone.log.acked_seq).toBe(0);
+  expect(alone.provisioning).toMatchObject({ state: "active", generation: before.provisioning.generation });
+  expect(alone.stream).not.toBe(before.stream);
+  stopService = site.startService(box, data);
+  await site.untilBooth(box, "the service has vouched for the time", faults.isWell);
+  expect(site.statusOf(box)?.clock.synced).toBe(true);
+  clock.set("+0");
+  await eventually("the clock that was put right is told", () =>
+    /"event":"clock".*was set by/.test(journal()) ? true : undefined,
+  );
+  const early = faults.heldBefore(data, alone.stream, began);
+  const first = { row: 37, fault: "first boot at 1970 without a service, put right by it", injected: 1, wrong: early };
+  expect(await faults.enter(faulty(), first)).toEqual(faults.NOTHING);
+  const missing = { row: 6, fault: "database file gone, under systemd", injected: gone > 0 ? 1 : 0 };
+  expect(await faults.enter(faulty(), missing)).toEqual(faults.NOTHING);
+  stop();
+  clock.end();
+  start();
+});
+
+it("a journal that is stuck, then flooded by others until it drops what it had: polling goes on", async () => {
+  const { log } = await site.untilBooth(box, "all is delivered", faults.isWell);
+  const before = restarts();
+  const journald = box.show("systemd-journald.service", "MainPID");
+  box.sh(`kill -STOP ${journald}`);
+  const stuck = await site.untilBooth(box, "polls go on", (booth) => booth.log.taken >= log.taken + TAKEN);
+  box.sh(`kill -CONT ${journald}`);
+  box.sh(
+    `yes "$(printf 'flood %.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)" | head -n ${FLOOD_LINES} | systemd-cat -t flood`,
+  );
+  await site.untilBooth(box, "polls go on", (booth) => booth.log.taken >= stuck.log.taken + TAKEN);
+  expect(restarts()).toBe(before);
+  const fault = { row: 44, fault: `journal stuck; ${FLOOD_LINES} lines of others`, injected: 2 };
+  expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
+});
+
+it("a store that a newer agent wrote is refused in a sentence, and is whole when that agent is back", async () => {
+  await site.untilBooth(box, "all is delivered", faults.isWell);
+  const path = join(box.inside(faults.STATE), "store.db");
+  faults.onStoppedStore(box, (state) =>
+    faults.inStore(state, ["CREATE TABLE of_tomorrow (one INTEGER)", "PRAGMA user_version = 99"]),
+  );
+  const newer = hash("sha256", readFileSync(path));
+  await eventually("it is refused", () => (journal().includes("install the newer agent again") ? true : undefined));
+  stop();
+  const wrong = hash("sha256", readFileSync(path)) === newer ? 0 : 1;
+  faults.onStoppedStore(box, (state) =>
+    faults.inStore(state, ["DROP TABLE of_tomorrow", `PRAGMA user_version = ${SCHEMA_VERSION}`]),
+  );
+  const fault = { row: 41, fault: "downgrade to an agent that doesn't know the schema", injected: 1, wrong };
+  expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
+});
+
+it("the first key, encrypted for this machine, reaches the agent as its credential, and stands nowhere in plain", () => {
+  const [plain, encrypted] = ["/etc/credstore/booth-gateway-api-key", "/etc/credstore.encrypted/booth-gateway-api-key"];
+  const notes = readFileSync(box.inside("/usr/share/booth-gateway/drop-ins/encrypted-key.conf"), "utf8");
+  const commands = [...notes.matchAll(/^# {3}(.*)$/gm)].map(([, command = ""]) => command);
+  expect(commands.length).toBe(2);
+  for (const command of commands) box.sh(command, site.KEY);
+  box.sh(`rm ${plain}`);
+  box.sh(`mkdir -p /etc/systemd/system/${site.UNIT}.d`);
+  box.sh(`cp /usr/share/booth-gateway/drop-ins/encrypted-key.conf /etc/systemd/system/${site.UNIT}.d/`);
+  box.sh("systemctl daemon-reload");
+  restart();
+  const seen = box.sh(`nsenter -t ${mainPid()} -m cat /run/credentials/${site.UNIT}/booth-gateway-api-key`);
+  expect(seen.trim()).toBe(site.KEY);
+  expect(readFileSync(box.inside(encrypted), "utf8")).not.toContain(site.KEY);
+  expect(box.try(`grep -rlF ${site.KEY} /etc ${faults.STATE} /var/cache/booth-gateway`).out).toBe("");
+});
+
+it("decommissioned, it delivers what waits, wipes its keys, then its data, and stays off", async () => {
+  const before = await site.untilBooth(box, "all is delivered", faults.isWell);
+  const credential = faults.credentialOf(box);
+  box.sh("booth-gateway decommission --yes");
+  await eventually("it has ended, and isn't started again", () =>
+    box.show(site.UNIT, "ActiveState") === "inactive" && box.show(site.UNIT, "ConditionResult") === "no"
+      ? true
+      : undefined,
+  );
+  expect(readdirSync(box.inside(faults.STATE))).toEqual(["decommissioned"]);
+  expect(readdirSync(box.inside("/run/booth-gateway"))).toEqual([]);
+  for (const secret of [credential, site.KEY]) {
+    expect(box.try(`grep -rlF -e ${secret} ${faults.STATE} /run/booth-gateway /var/cache/booth-gateway /etc`).out).toBe(
+      "",
+    );
+  }
+  expect(faults.heldBefore(data, before.stream, Number.MAX_SAFE_INTEGER)).toBeGreaterThanOrEqual(before.log.newest_seq);
+  expect(journal()).toContain('"event":"out_of_service"');
+  start();
+  expect(box.show(site.UNIT, "ActiveState")).toBe("inactive");
+  expect(box.try("booth-gateway run").out).toMatch(
+    /was decommissioned.*delete .*decommissioned to put it into service/,
+  );
+});

@@ -1,0 +1,69 @@
+import type { OracleGap, OracleRow } from "./oracle.ts";
+
+/** A live lane, one of what waits, one of what is sent once more: so many runs of ascending seqs a stream arrives in. */
+const LANES = 3;
+
+/** Each record once, every seq there or given up with a word, each lane in order. */
+export function deliveryFaults(rows: readonly OracleRow[], gaps: readonly OracleGap[]): string[] {
+  const streams = [...new Set(rows.map(({ stream }) => stream))];
+  return [
+    ...twice(rows),
+    ...streams.flatMap((stream) => {
+      const own = rows.filter((row) => row.stream === stream);
+      const given_up = gaps.filter((gap) => gap.stream === stream);
+      return [...holes(stream, own, given_up), ...disorder(stream, own)];
+    }),
+  ];
+}
+
+/** Readings and coverage are of one instant: a second one of the same is the same taken twice, under whatever seq. */
+function twice(rows: readonly OracleRow[]): string[] {
+  const seen = new Map<string, OracleRow>();
+  const found: string[] = [];
+  for (const row of rows) {
+    if (row.kind !== "r" && row.kind !== "h") continue;
+    const key = `${row.kind} ${row.boot} ${row.mono.toString()} ${row.tag}`;
+    const first = seen.get(key);
+    if (first !== undefined)
+      found.push(`${key}: under ${first.stream} ${first.seq.toString()} and ${row.stream} ${row.seq.toString()}`);
+    seen.set(key, row);
+  }
+  return found;
+}
+
+function holes(stream: string, own: readonly OracleRow[], gaps: readonly OracleGap[]): string[] {
+  const known = [
+    ...own.map(({ seq }) => ({ from: seq, to: seq, held: true })),
+    ...gaps.map(({ from, to }) => ({ from, to, held: false })),
+  ].toSorted((a, b) => a.from - b.from || a.to - b.to);
+  const found: string[] = [];
+  let next = 1;
+  let newest = 0;
+  for (const { from, to, held } of known) {
+    if (held && from === newest) found.push(`${stream}: seq ${from.toString()} is there twice`);
+    if (from > next)
+      found.push(`${stream}: ${next.toString()} to ${(from - 1).toString()} are neither there nor given up`);
+    if (held) newest = from;
+    next = Math.max(next, to + 1);
+  }
+  return found;
+}
+
+/** The longest chain of ever lower seqs in order of arrival is the number of ascending runs that it takes to make it up. */
+function disorder(stream: string, own: readonly OracleRow[]): string[] {
+  const arrived = own.toSorted((a, b) => a.received_at - b.received_at || a.seq - b.seq);
+  // The newest seq of each run so far, descending; a seq goes on with the run that is nearest below it.
+  const runs: number[] = [];
+  for (const { seq } of arrived) {
+    let [low, high] = [0, runs.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((runs[middle] ?? 0) < seq) high = middle;
+      else low = middle + 1;
+    }
+    runs[low] = seq;
+  }
+  return runs.length > LANES
+    ? [`${stream}: arrived in ${runs.length.toString()} runs, not in ${LANES.toString()}`]
+    : [];
+}

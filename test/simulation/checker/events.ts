@@ -1,0 +1,97 @@
+import type { Truth } from "../../../simulators/plc/model/truth.ts";
+import type { Span } from "../outcome.ts";
+import type { OracleRow } from "./oracle.ts";
+import type { Sight } from "./sight.ts";
+import { overlaps, spanText, widened } from "./spans.ts";
+
+/** A cycle is certain once the pause after it is over. */
+const RUN_PAUSE_MS = 120_000;
+/** Counters of filters are polled once a minute, and a change must be seen twice. */
+const FILTER_MS = 3 * 60_000;
+
+type Seen = Pick<Sight, "blind" | "slack_ms">;
+
+const near = (a: number, b: number, within: number): boolean => Math.abs(a - b) <= within;
+const isSure = (span: Span, blind: readonly Span[]): boolean => !blind.some((one) => overlaps(one, span));
+
+interface CycleValue {
+  readonly bay: number;
+  readonly start: number;
+  readonly end: number;
+  readonly counted: boolean;
+  readonly supersedes?: number;
+}
+
+/** Of cycles that were claimed anew the last claim counts. */
+function lastClaims(rows: readonly OracleRow[]): readonly CycleValue[] {
+  const own = rows.flatMap(({ kind, stream, seq, value }) =>
+    kind === "c" ? [{ name: `${stream} ${seq.toString()}`, stream, value: value as CycleValue }] : [],
+  );
+  const gone = new Set(own.map(({ stream, value }) => `${stream} ${String(value.supersedes)}`));
+  return own.filter(({ name }) => !gone.has(name)).map(({ value }) => value);
+}
+
+/** Every cycle that was watched from begin to end is told once, and no other one is. */
+export function cycleFaults(
+  truth: Pick<Truth, "cycles" | "from" | "to">,
+  rows: readonly OracleRow[],
+  seen: Seen,
+): string[] {
+  const { blind, slack_ms } = seen;
+  const told = lastClaims(rows);
+  const watched = (cycle: Span): boolean =>
+    isSure(widened(cycle, RUN_PAUSE_MS, RUN_PAUSE_MS + 2 * slack_ms), blind) &&
+    cycle.start - RUN_PAUSE_MS >= truth.from &&
+    cycle.end + 2 * RUN_PAUSE_MS < truth.to;
+  const isSame = (a: Span & { readonly counted: boolean }, b: Span & { readonly counted: boolean }): boolean =>
+    near(a.start, b.start, slack_ms) && near(a.end, b.end, slack_ms) && a.counted === b.counted;
+  return [
+    ...truth.cycles.filter(watched).flatMap((cycle) => {
+      const times = told.filter((one) => isSame(one, cycle)).length;
+      return times === 1 ? [] : [`cycle ${spanText(cycle)}: told ${times.toString()} times`];
+    }),
+    ...told
+      .filter((one) => watched(one) && !truth.cycles.some((cycle) => isSame(one, cycle)))
+      .map((one) => `cycle ${spanText(one)}: told, and there was none`),
+  ];
+}
+
+interface FilterValue {
+  readonly filter: string;
+  readonly source: string;
+  readonly installed_at: number;
+}
+
+/** Every filter that was changed while the booth was watched is told, and no change that the PLC is said to have shown was none. */
+export function filterFaults(
+  truth: Pick<Truth, "filters" | "from" | "to">,
+  rows: readonly OracleRow[],
+  seen: Seen,
+): string[] {
+  const told = rows.flatMap(({ kind, value }) => (kind === "f" ? [value as FilterValue] : []));
+  const changes = Object.entries(truth.filters).flatMap(([filter, installations]) =>
+    installations.map(({ installed_at }) => ({ filter, installed_at })),
+  );
+  const isSame = (a: Pick<FilterValue, "filter" | "installed_at">, b: typeof a): boolean =>
+    a.filter === b.filter && near(a.installed_at, b.installed_at, FILTER_MS);
+  const watched = ({ installed_at }: Pick<FilterValue, "installed_at">): boolean =>
+    installed_at - FILTER_MS >= truth.from &&
+    installed_at + FILTER_MS < truth.to &&
+    isSure(widened({ start: installed_at, end: installed_at }, FILTER_MS, FILTER_MS), seen.blind);
+  const text = ({ filter, installed_at }: Pick<FilterValue, "filter" | "installed_at">): string =>
+    `${filter} of ${new Date(installed_at).toISOString()}`;
+  return [
+    ...changes
+      .filter((change) => watched(change) && !told.some((one) => isSame(one, change)))
+      .map((change) => `${text(change)}: changed, and nobody told`),
+    ...told
+      .filter((one) => one.source === "plc_reset" && watched(one) && !changes.some((change) => isSame(one, change)))
+      .map((one) => `${text(one)}: told, and it wasn't changed`),
+  ];
+}
+
+/** No program is told that never ran. */
+export function programFaults(truth: Pick<Truth, "revisions">, programs: readonly string[]): string[] {
+  const ran: readonly string[] = truth.revisions.map(({ plc_program_revision }) => plc_program_revision);
+  return programs.filter((version) => !ran.includes(version)).map((version) => `program ${version}: it never ran`);
+}

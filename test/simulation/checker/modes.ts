@@ -1,0 +1,43 @@
+import { wireNameOf } from "../../../src/core/wire-names.ts";
+import type { Truth } from "../../../simulators/plc/model/truth.ts";
+import type { Span } from "../outcome.ts";
+import type { OracleStage } from "./oracle.ts";
+import type { Sight } from "./sight.ts";
+import { overlaps, spanText, without } from "./spans.ts";
+
+/** Names are whole minutes with four decimals; a window has so many of them. */
+const ROUNDING_MIN = 0.01;
+
+/** Where the booth was watched the service's time line is the truth, each transition within a poll; its minutes are the window. */
+export function modeFaults(
+  { stages }: Pick<Truth, "stages">,
+  shown: readonly OracleStage[],
+  { blind, slack_ms }: Pick<Sight, "blind" | "slack_ms">,
+): string[] {
+  return stages.flatMap(({ mode, start, end }) => {
+    const sure = { start: start + slack_ms, end: end - slack_ms };
+    if (sure.start >= sure.end) return [];
+    return without(sure, blind).flatMap((span) => {
+      const others = shown.filter((stage) => overlaps(stage, span) && stage.mode !== wireNameOf(mode));
+      return [
+        ...others.map((stage) => `${spanText(span)}: ${mode} in truth, the service shows ${stage.mode}`),
+        ...untold(span, shown).map((hole) => `${spanText(hole)}: ${mode} in truth, the service shows nothing`),
+      ];
+    });
+  });
+}
+
+/** Parts of a span of which no stage tells. */
+function untold(span: Span, shown: readonly OracleStage[]): readonly Span[] {
+  // Answers are in whole seconds.
+  return without(span, shown).filter(({ start, end }) => end - start > 1_000);
+}
+
+/** All modes with no data are the window, to the last digit that is shown. */
+export function minutesFaults(minutes: Readonly<Record<string, number>>, { start, end }: Span): string[] {
+  const sum = Object.values(minutes).reduce((all, value) => all + value, 0);
+  const window = (end - start) / 60_000;
+  return Math.abs(sum - window) <= ROUNDING_MIN
+    ? []
+    : [`modes make ${sum.toString()} minutes of a window of ${window.toString()}`];
+}

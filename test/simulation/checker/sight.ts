@@ -1,0 +1,112 @@
+import { findProfile } from "../../../src/config/profile.ts";
+import type { Fault } from "../story.ts";
+import type { Outcome, Span } from "../outcome.ts";
+import type { OracleGap, OracleRow } from "./oracle.ts";
+import { spanText, united, widened, without } from "./spans.ts";
+
+/** A gap up to three polls, 15 s at least, is bridged. */
+const LEAST_BRIDGE_MS = 15_000;
+/** What a clock may be off that the service alone put right over a slow line, and a second by which answers are rounded. */
+const CLOCK_MS = 5_000;
+/** From a fault's end until polls go on: deadlines, the longest back-off, a start. */
+const SETTLE_MS = 90_000;
+/** A kill at a moment inside the agent waits for that moment; some, as a request to the service, are rare. */
+const MOMENT_MS = 4 * 3_600_000;
+
+/** What could be seen of the booth, by the faults and by what the service holds of polls. */
+export interface Sight {
+  /** United; outside of them the booth was watched. */
+  readonly blind: readonly Span[];
+  /** A transition is shown so much later at most. */
+  readonly slack_ms: number;
+  /** Spans without polls that no fault of the story explains. */
+  readonly unexplained: readonly string[];
+}
+
+export function sightOf(outcome: Outcome, held: readonly OracleRow[], gaps: readonly OracleGap[]): Sight {
+  const { story, window, spans, truth, unsure } = outcome;
+  const bridge_ms = Math.max(LEAST_BRIDGE_MS, 3 * story.poll_ms);
+  const unpolled = unpolledSpans(outcome, held, bridge_ms);
+  const dark = [
+    ...spans.filter(({ fault }) => UNREADABLE.includes(fault.kind)).map((span) => widened(span, 0, SETTLE_MS)),
+    ...truth.outages,
+    ...unsure,
+    ...gaps.map((gap) => spanOfGap(gap, held)),
+  ];
+  const causes = [
+    ...spans.flatMap((span) => (isBlinding(span.fault) ? [causeOf(span, story.commit_interval_ms + bridge_ms)] : [])),
+    ...truth.outages.map((outage) => widened(outage, bridge_ms, SETTLE_MS)),
+    ...unsure.map((span) => widened(span, bridge_ms, SETTLE_MS)),
+    // Before anybody has told the box its number, and while it starts for the first time.
+    { start: window.start, end: window.start + SETTLE_MS },
+  ];
+  const explained = united([...causes, ...dark]);
+  const unexplained = unpolled
+    .flatMap((span) => without(span, explained))
+    .filter(({ start, end }) => end - start > bridge_ms)
+    .map((span) => `${spanText(span)}: not polled, and no fault explains it`);
+  const blind = united([...dark, ...unpolled].map((span) => widened(span, bridge_ms, bridge_ms)));
+  return { blind, slack_ms: story.poll_ms + CLOCK_MS, unexplained };
+}
+
+/** The polls are answered, and still the mode, or the time, isn't known at once. */
+const UNREADABLE: readonly Fault["kind"][] = ["bad_tag", "clock_step", "plc_power"];
+
+/** Whether a fault keeps the agent from reading the booth's mode or from knowing the time, or loses what was read. */
+function isBlinding({ kind }: Fault): boolean {
+  return ![
+    "service_down",
+    "latency",
+    "lost_acks",
+    "doubled",
+    "http",
+    "session_lost",
+    "filter_change",
+    "entry",
+  ].includes(kind);
+}
+
+function causeOf({ fault, start, end }: Outcome["spans"][number], before: number): Span {
+  const isLate = "moment" in fault && fault.moment !== null;
+  return widened({ start, end }, before, SETTLE_MS + (isLate ? MOMENT_MS : 0));
+}
+
+/** From the last record held before a range that was given up to the first one behind it. */
+function spanOfGap({ stream, from, to }: OracleGap, held: readonly OracleRow[]): Span {
+  const own = held.filter((row) => row.stream === stream);
+  const before = own.findLast(({ seq }) => seq < from);
+  const after = own.find(({ seq }) => seq > to);
+  return { start: before?.time ?? -Infinity, end: after?.time ?? Infinity };
+}
+
+interface Covered {
+  readonly from: number;
+  readonly to: number;
+  readonly polls: number;
+  readonly max_interval_ms: number;
+}
+
+/** Where polls of the mode's group lie further apart than the bridge, by the coverage that the service holds of boots whose time is known. */
+function unpolledSpans({ story, window }: Outcome, held: readonly OracleRow[], bridge_ms: number): readonly Span[] {
+  const group = findProfile(story.profile).tags.find(({ role }) => role === "mode")?.group;
+  const synced = new Set(
+    held.flatMap(({ kind, boot, value }) =>
+      kind === "t" && (value as { readonly state: string }).state !== "unsynced" ? [boot] : [],
+    ),
+  );
+  const covered = held
+    .flatMap(({ kind, tag, boot, time, value }) => {
+      if (kind !== "h" || tag !== group || !synced.has(boot)) return [];
+      const { from, to, polls, max_interval_ms } = value as Covered;
+      return polls > 0 && max_interval_ms <= bridge_ms ? [{ start: time, end: time + to - from }] : [];
+    })
+    .toSorted((a, b) => a.start - b.start);
+  const unpolled: Span[] = [];
+  let seen = window.start;
+  for (const { start, end } of covered) {
+    if (start - seen > bridge_ms) unpolled.push({ start: seen, end: Math.min(start, window.end) });
+    seen = Math.max(seen, end);
+  }
+  if (window.end - seen > bridge_ms + story.commit_interval_ms) unpolled.push({ start: seen, end: window.end });
+  return unpolled.filter(({ start, end }) => start < end);
+}

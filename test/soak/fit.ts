@@ -1,0 +1,111 @@
+/** What a long run is judged by. Pure. */
+
+/** One look at the agent, `at_s` seconds after the run's begin. */
+export interface Look {
+  readonly at_s: number;
+  /** In use after a full collection, by the main thread. */
+  readonly live_mb: number;
+  readonly private_mb: number;
+  readonly resident_mb: number;
+  readonly files: number;
+  readonly wal_mb: number;
+  /** Records that the service hasn't acked. */
+  readonly backlog: number;
+}
+
+/** The run's first third is warm-up: code is compiled, the heap and the WAL find their size. */
+const WARM_UP = 1 / 3;
+/** More looks tell a slope no better. */
+const MOST_POINTS = 300;
+
+/** MB an hour, by the median of the slopes between all pairs of points (Theil-Sen): a third of them may be far off. */
+export function slopePerHour(points: readonly (readonly [at_s: number, value: number])[]): number {
+  const step = Math.max(1, Math.ceil(points.length / MOST_POINTS));
+  const some = points.filter((_, index) => index % step === 0);
+  const slopes = some.flatMap(([at, value], index) =>
+    some.slice(index + 1).map(([later, then]) => (then - value) / (later - at)),
+  );
+  return slopes.length === 0 ? 0 : middle(slopes) * 3_600;
+}
+
+export function middle(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[sorted.length >> 1] ?? NaN;
+}
+
+/** Of memory over the measured time, by its slope. */
+interface Growth {
+  readonly slope_mb_per_h: number;
+  readonly growth_mb: number;
+  /** What that may be. */
+  readonly allowed_mb: number;
+}
+
+export interface Trend {
+  readonly looks: number;
+  readonly live: Growth;
+  /** What the process takes, garbage and all threads included. */
+  readonly taken: Growth;
+  readonly files_before: number;
+  readonly files_after: number;
+  readonly most_wal_mb: number;
+  readonly most_backlog: number;
+  readonly most_resident_mb: number;
+}
+
+/** What is in use goes up and down with connections and batches, and grows a little while code is still compiled. */
+const LIVE_NOISE_MB = 3;
+/** A heap takes memory before it collects; the store's thread too. */
+const TAKEN_NOISE_MB = 25;
+const LEAK_MB_PER_H = 0.5;
+
+function growthOf(warm: readonly Look[], noise_mb: number, of: (look: Look) => number): Growth {
+  const hours = ((warm.at(-1)?.at_s ?? 0) - (warm[0]?.at_s ?? 0)) / 3_600;
+  const slope = slopePerHour(warm.map((look) => [look.at_s, of(look)]));
+  return {
+    slope_mb_per_h: slope,
+    growth_mb: slope * hours,
+    allowed_mb: Math.max(noise_mb, LEAK_MB_PER_H * hours),
+  };
+}
+
+/** After the warm-up. */
+export function trendOf(looks: readonly Look[]): Trend {
+  const end = looks.at(-1)?.at_s ?? 0;
+  const warm = looks.filter(({ at_s }) => at_s >= end * WARM_UP);
+  const half = warm.length >> 1;
+  const most = (of: (look: Look) => number): number => Math.max(0, ...looks.map(of));
+  return {
+    looks: looks.length,
+    live: growthOf(warm, LIVE_NOISE_MB, ({ live_mb }) => live_mb),
+    taken: growthOf(warm, TAKEN_NOISE_MB, ({ private_mb }) => private_mb),
+    files_before: middle(warm.slice(0, half).map(({ files }) => files)),
+    files_after: middle(warm.slice(half).map(({ files }) => files)),
+    most_wal_mb: most(({ wal_mb }) => wal_mb),
+    most_backlog: most(({ backlog }) => backlog),
+    most_resident_mb: most(({ resident_mb }) => resident_mb),
+  };
+}
+
+/** A connection more or less at the moment of a look. */
+const SPARE_FILES = 3;
+/** The log is checkpointed at half a megabyte; a reader may hold it for a while. */
+const MOST_WAL_MB = 8;
+/** Fewer looks say nothing of a trend. */
+const LEAST_LOOKS = 12;
+
+/** What is wrong with it, as sentences. */
+export function troubles(trend: Trend): readonly string[] {
+  const { live, taken, files_before, files_after, most_wal_mb, looks } = trend;
+  const grown = (what: string, { growth_mb, allowed_mb }: Growth): string[] =>
+    growth_mb > allowed_mb ? [`${what} grew by ${growth_mb.toFixed(1)} MB, ${allowed_mb.toFixed(1)} allowed`] : [];
+  return [
+    ...(looks < LEAST_LOOKS ? [`only ${looks.toString()} looks at the agent`] : []),
+    ...grown("live memory", live),
+    ...grown("private memory", taken),
+    ...(files_after > files_before + SPARE_FILES
+      ? [`open files went from ${files_before.toString()} to ${files_after.toString()}`]
+      : []),
+    ...(most_wal_mb > MOST_WAL_MB ? [`the write-ahead log grew to ${most_wal_mb.toFixed(1)} MB`] : []),
+  ];
+}

@@ -1,0 +1,47 @@
+import { once } from "node:events";
+
+/** A look into a running Node over its inspector (started with --inspect=127.0.0.1:0). */
+export interface HeapWatch {
+  /** What is still in use after a full collection: MB of the main thread's heap and of what hangs on it outside. */
+  live(): Promise<number>;
+  close(): void;
+}
+
+interface Answer {
+  readonly id?: number;
+  readonly result?: { readonly result?: { readonly value?: unknown } };
+  readonly error?: { readonly message: string };
+}
+
+const LIVE = "(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())";
+
+/** @param line what Node printed: "Debugger listening on ws://..." */
+export async function heapWatch(line: string): Promise<HeapWatch> {
+  const url = /ws:\/\/\S+/.exec(line)?.[0];
+  if (url === undefined) throw new Error(`no inspector in: ${line}`);
+  const socket = new WebSocket(url);
+  await once(socket, "open");
+  const waiting = new Map<number, (answer: Answer) => void>();
+  let last = 0;
+  socket.addEventListener("message", ({ data }) => {
+    const answer = JSON.parse(String(data)) as Answer;
+    waiting.get(answer.id ?? 0)?.(answer);
+  });
+  const ask = async (method: string, params: object = {}): Promise<unknown> => {
+    last += 1;
+    const id = last;
+    const answered = new Promise<Answer>((resolve) => waiting.set(id, resolve));
+    socket.send(JSON.stringify({ id, method, params }));
+    const { result, error } = await answered;
+    waiting.delete(id);
+    if (error !== undefined) throw new Error(`${method}: ${error.message}`);
+    return result?.result?.value;
+  };
+  return {
+    live: async () => {
+      await ask("HeapProfiler.collectGarbage");
+      return Number(await ask("Runtime.evaluate", { expression: LIVE })) / 1_000_000;
+    },
+    close: () => socket.close(),
+  };
+}

@@ -1,0 +1,171 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { tcpProxy, type TcpProxy } from "../../simulators/network/tcp-proxy.ts";
+import { drain, isSameAtService } from "../support/delivered.ts";
+import { eventually } from "../support/eventually.ts";
+import { memoryOf, openFilesOf } from "../support/process-figures.ts";
+import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import type { AtEnd } from "../support/temporary.ts";
+import { soakFaults, strike, type Lines } from "./faults.ts";
+import { heapWatch, type HeapWatch } from "./heap.ts";
+import { trendOf, troubles, type Look, type Trend } from "./fit.ts";
+
+export interface SoakOptions {
+  /** How long faults strike and the agent is watched. */
+  readonly seconds: number;
+  /** Booth seconds per second. */
+  readonly speed: number;
+  readonly seed: number;
+  readonly atEnd: AtEnd;
+  readonly onLook?: (look: Look, struck: number) => void;
+}
+
+export interface SoakResult {
+  readonly options: Pick<SoakOptions, "seconds" | "speed" | "seed">;
+  readonly looks: readonly Look[];
+  readonly trend: Trend;
+  /** How often each fault began. */
+  readonly struck: ReadonlyMap<string, number>;
+  readonly polls: number;
+  readonly records: number;
+  /** Held by the box and not by the service. */
+  readonly lost: number;
+  /** Rows that the service holds beyond the box's. */
+  readonly doubled: number;
+  /** What is wrong, as sentences; none: it passed. */
+  readonly troubles: readonly string[];
+}
+
+const STARTS_WITHIN_MS = 60_000;
+/** Each collects garbage: what is left is what counts. */
+const MOST_LOOKS = 240;
+const SHORTEST_LOOK_MS = 1_000;
+
+/** The real agent as a process, polled and delivering through lines that fail; then whether all of it arrived. */
+export async function soak(options: SoakOptions): Promise<SoakResult> {
+  const { site, lines } = await siteWithLines(options);
+  const agent = site.startAgent();
+  const heap = await heapWatch(await agent.line(/Debugger listening/));
+  options.atEnd(() => heap.close());
+  await eventually("records are delivered", async () => ((await acked(site)) > 0 ? true : undefined), STARTS_WITHIN_MS);
+  const counts = new Map<string, number>();
+  const looks: Look[] = [];
+  const over = new AbortController();
+  const wait = (ms: number): Promise<void> => delay(ms, undefined, { signal: over.signal });
+  const striking = strike({
+    faults: soakFaults(site, lines),
+    random: seededRandom(options.seed),
+    wait,
+    counts,
+    mended: () => brokerThrough(site, lines.mqtt),
+  }).catch(unlessOver(over.signal));
+  try {
+    await watch({ site, heap, pid: agent.pid, options }, (look) => {
+      looks.push(look);
+      options.onLook?.(look, sum(counts));
+    });
+  } finally {
+    over.abort();
+    await striking;
+  }
+  const survived = agent.isRunning();
+  // A Node that is looked into waits with its end until nobody does any more.
+  heap.close();
+  agent.signal("SIGTERM");
+  const code = await agent.ended;
+  await site.plc.offline();
+  const own = await drain(site);
+  const streams = site.service.oracle();
+  const held = streams.reduce((all, { count }) => all + count, 0);
+  const isSame = isSameAtService(site, own);
+  const trend = trendOf(looks);
+  const [lost, doubled] = [Math.max(0, own.records.length - held), Math.max(0, held - own.records.length)];
+  return {
+    options,
+    looks,
+    trend,
+    struck: counts,
+    polls: site.plc.counts.requests,
+    records: own.records.length,
+    lost,
+    doubled,
+    troubles: [
+      ...troubles(trend),
+      ...(survived && code === 0 ? [] : [`the agent ended with ${code.toString()}`]),
+      ...(lost + doubled === 0 ? [] : [`${lost.toString()} records lost, ${doubled.toString()} doubled`]),
+      ...(isSame && streams.length === 1 ? [] : ["the service's records aren't the agent's"]),
+    ],
+  };
+}
+
+async function siteWithLines({ speed, atEnd }: SoakOptions): Promise<{ site: RealSite; lines: Lines }> {
+  const proxies: Partial<Record<"plc" | "service", TcpProxy>> = {};
+  const line = async (port: number): Promise<TcpProxy> => {
+    const proxy = await tcpProxy({ target: { port } });
+    atEnd(() => proxy.close());
+    return proxy;
+  };
+  const site = await realSite({
+    speed,
+    serial: SERIAL,
+    scenario: "busy-day",
+    node: ["--inspect=127.0.0.1:0"],
+    atEnd,
+    through: async (port, peer) => {
+      const proxy = await line(port);
+      proxies[peer] = proxy;
+      return proxy.port;
+    },
+  });
+  const mqtt = await line(Number(new URL(site.service.mqttUrl).port));
+  const { plc, service: http } = proxies;
+  if (plc === undefined || http === undefined) throw new Error("the site was built without its lines");
+  brokerThrough(site, mqtt);
+  return { site, lines: { plc, http, mqtt } };
+}
+
+/** The service names its broker to the agent: that is told the line instead. */
+function brokerThrough(site: RealSite, { port }: TcpProxy): void {
+  Object.assign(site.service.service, { mqttUrl: () => `mqtt://127.0.0.1:${port}` });
+}
+
+function unlessOver(signal: AbortSignal): (error: unknown) => void {
+  return (error) => {
+    if (!signal.aborted) throw error;
+  };
+}
+
+interface Watched {
+  readonly site: RealSite;
+  readonly heap: HeapWatch;
+  readonly pid: number;
+  readonly options: SoakOptions;
+}
+
+async function watch({ site, heap, pid, options }: Watched, tell: (look: Look) => void): Promise<void> {
+  const begun = performance.now();
+  const every_ms = Math.max(SHORTEST_LOOK_MS, (options.seconds * 1_000) / MOST_LOOKS);
+  for (let at_s = 0; at_s < options.seconds; at_s = (performance.now() - begun) / 1_000) {
+    const status = await site.status();
+    const log = status?.booths[0]?.log;
+    tell({
+      at_s,
+      live_mb: await heap.live(),
+      ...memoryOf(pid),
+      files: openFilesOf(pid),
+      wal_mb: statSync(join(site.dataDir, "store.db-wal")).size / 1_000_000,
+      backlog: log === undefined ? 0 : log.newest_seq - log.acked_seq,
+    });
+    await delay(every_ms);
+  }
+}
+
+async function acked(site: RealSite): Promise<number> {
+  return (await site.status())?.booths[0]?.log.acked_seq ?? 0;
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((all, count) => all + count, 0);
+}

@@ -1,0 +1,36 @@
+import { rangeHash } from "../../simulators/service/ingest/canonical.ts";
+import { storedRange } from "../../simulators/service/ingest/store.ts";
+import { findStream } from "../../simulators/service/ingest/streams.ts";
+import { hashOf } from "../../src/wire/hash.ts";
+import { eventually } from "./eventually.ts";
+import { ownRecords } from "./own-records.ts";
+import type { RealSite } from "./real-site.ts";
+
+const ROUNDS = 5;
+const WITHIN_MS = 60_000;
+
+/** Starts and stops the agent until the service holds all that the agent holds; nothing new may be read meanwhile. */
+export async function drain(site: RealSite): Promise<ReturnType<typeof ownRecords>> {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const agent = site.startAgent();
+    const look = async (): Promise<true | undefined> => {
+      const booth = (await site.status())?.booths[0];
+      const isDone = booth !== undefined && booth.log.pending === 0 && booth.log.acked_seq === booth.log.newest_seq;
+      return isDone && booth.provisioning.state === "active" ? true : undefined;
+    };
+    await eventually("everything is acked", look, WITHIN_MS);
+    agent.signal("SIGTERM");
+    const code = await agent.ended;
+    if (code !== 0) throw new Error(`the agent ended with ${code.toString()}`);
+    const own = ownRecords(site.dataDir);
+    if (site.service.oracle()[0]?.count === own.records.length) return own;
+  }
+  throw new Error("the service never held all that the agent held");
+}
+
+/** Whether the service's records of that stream are the box's own, by their hash. */
+export function isSameAtService(site: RealSite, own: ReturnType<typeof ownRecords>): boolean {
+  const row = findStream(site.service.db, own.stream);
+  const stored = row === undefined ? [] : storedRange(site.service.db, row, [1, own.records.length]);
+  return rangeHash(stored) === hashOf(own.records);
+}
