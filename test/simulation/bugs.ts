@@ -1,4 +1,5 @@
 import type { AgentParts } from "../../src/agent/agent.ts";
+import type { BoothSetup } from "../../src/agent/booth.ts";
 import type { LogRecord, Stored } from "../../src/core/types/record.ts";
 import type { Driver, LinkSession, Sample } from "../../src/ports.ts";
 import type { Fold } from "../../src/store/fold-port.ts";
@@ -43,7 +44,10 @@ function lateAnswers(parts: AgentParts): AgentParts {
       }
     },
   });
-  const booths = parts.booths.map((booth) => ({ ...booth, makeDriver: () => lateDriver(booth.makeDriver()) }));
+  const booths = parts.booths.map((booth): BoothSetup => ({
+    ...booth,
+    makeDriver: (passwords) => lateDriver(booth.makeDriver(passwords)),
+  }));
   return { ...parts, booths };
 }
 

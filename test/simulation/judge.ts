@@ -3,6 +3,7 @@ import { findProfile } from "../../src/config/profile.ts";
 import { timeLineOf } from "../../src/report/source.ts";
 import { allOfGateway, allOfService } from "../scenarios/figures.ts";
 import { openSource } from "../support/figures.ts";
+import { checkOutcome } from "./checker.ts";
 import { differingFigures } from "./laws/both-sides.ts";
 import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
 import { holesIn } from "./laws/holes.ts";
@@ -54,6 +55,7 @@ export function judge(played: Played): readonly Broken[] {
     ["a stream has no hole", holesIn(held, given_up)],
     ["the service's time line is what the polls showed", wrongSpans(polls, service, rules)],
     ["the service's modes make up the window", untiled(service, window)],
+    ["an account of its own, from PLC and service alone, agrees", checkOutcome(outcome)],
     ...(declared.length > 0 ? [] : bothSides(played)),
     ...boxes.flatMap(({ folder }) => {
       const { source, close } = openSource(folder, outcome.truth.to + 3_600_000);
