@@ -35,7 +35,7 @@ module.exports = {
     allow(config, [core, config], ["zod", "yaml"]),
     allow(own("src/platform"), [core, ports, own("src/platform")], ["pino"]),
     allow(
-      "^src/(main\\.(ts|cjs)|commands\\.ts|(compose(-page|-plc)?|state-view)\\.ts|(reports|certificate)-worker\\.ts)$",
+      "^src/(main\\.(ts|cjs)|commands\\.ts|(compose(-page|-plc|-service)?|state-view)\\.ts|(reports|certificate)-worker\\.ts)$",
       [own("src")],
       [],
     ),
@@ -52,7 +52,7 @@ module.exports = {
     ...["wire", "drivers", "store", "cloud", "agent", "api", "cli", "config", "platform"].map((name) =>
       nodeCore(own(`src/${name}`)),
     ),
-    nodeCore("^src/(main|commands|compose(-page|-plc)?|state-view|(reports|certificate)-worker)\\.(ts|cjs)$"),
+    nodeCore("^src/(main|commands|compose(-page|-plc|-service)?|state-view|(reports|certificate)-worker)\\.(ts|cjs)$"),
     nodeCore("^simulators/"),
   ],
   options: {

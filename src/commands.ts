@@ -21,8 +21,11 @@ function version(): string {
 /** Each command with the way to its code: a command loads what it needs itself, which keeps `status` quick on a small box. */
 const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   run: async () => {
-    const [{ runCommand }, { runAgent }] = await Promise.all([import("./cli/run.ts"), import("./compose.ts")]);
-    return runCommand(runAgent);
+    const [{ runCommand }, { runInService }] = await Promise.all([
+      import("./cli/run.ts"),
+      import("./compose-service.ts"),
+    ]);
+    return runCommand(runInService);
   },
   status: async () => (await import("./cli/status.ts")).statusCommand,
   backlog: async () => (await import("./cli/backlog.ts")).backlogCommand,

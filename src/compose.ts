@@ -68,8 +68,13 @@ function linksOf({
   };
 }
 
+/** The process, and what is to be done once every booth is out of service: none may be left out for its configuration. */
+export interface Serving extends Io {
+  readonly outOfService: () => void;
+}
+
 /** Builds the real agent round the machine's clock, disk, network, and runs it until the signal. */
-export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io, file: string): Promise<void> {
+export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Serving, file: string): Promise<void> {
   const { config, booths, refused } = usable;
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
   const random = systemRandom();
@@ -77,8 +82,7 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io
   const notify = systemdNotify(io.environment);
   const service_time = createServiceTime();
   const { http, mqtt } = waysTo(config.service, { clock, service_time, log });
-  const standbyDir = join(config.runtime_dir, "standby");
-  const thread = openStoreThread({ dataDir: config.data_dir, standbyDir, budget: budgetOf(config.store) });
+  const thread = openStoreThread(storeOptionsOf(config));
   const { store, rebuilds } = thread;
   const identity = patientIdentity({ identity: thread.identity, clock, log }, io.signal);
   // The answer says that the folder is ours: only then may the tail be touched, which another agent may be writing.
@@ -119,6 +123,7 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io
       booths: booths.map((booth) => setupOf(booth, links)),
       certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
       disabled: refused.map(disabledOf),
+      ...(refused.length === 0 ? { outOfService: io.outOfService } : {}),
     },
     io.signal,
   );
@@ -139,6 +144,14 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Io
     await store.close();
     tail.close();
   }
+}
+
+function storeOptionsOf({
+  data_dir,
+  runtime_dir,
+  store,
+}: Lasting["usable"]["config"]): Parameters<typeof openStoreThread>[0] {
+  return { dataDir: data_dir, standbyDir: join(runtime_dir, "standby"), budget: budgetOf(store) };
 }
 
 /** The service by HTTP and by its broker. Throws where a file of certificates or keys can't be used. */

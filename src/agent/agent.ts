@@ -10,6 +10,7 @@ import { linkDown, type BoothBoard, type ServiceBoard } from "./board.ts";
 import { clockLoop } from "./clock-loop.ts";
 import type { HeardTime } from "./service-time.ts";
 import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth.ts";
+import { farewellLoop } from "./farewell-loop.ts";
 import { giveFirstKey } from "./first-key.ts";
 import { changeFilter, undoFilter, type EntryParts } from "./filter-entries.ts";
 import { openOffice, type OfficeParts } from "./office.ts";
@@ -44,6 +45,8 @@ export interface AgentParts extends Omit<BoothParts, "news" | "pulse"> {
   readonly wireName: (mode: Mode) => string;
   readonly makeHash: () => RecordHash;
   readonly ownReport: OfficeParts["ownReport"];
+  /** Called once every booth is out of service for good; absent: the agent goes on. */
+  readonly outOfService?: () => void;
 }
 
 export interface Agent extends AgentControl {
@@ -103,6 +106,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     ),
     ...booths.map((booth) => followService(booth, { news, signal: both })),
     clockLoop({ ...parts, booths }, both),
+    farewellLoop({ ...parts, news, boards }, both),
     watchdogLoop({ ...parts, pulse, service, boards }, both),
   ];
   const finished = supervise({ acquiring, delivering, booths, ending, signal: both });

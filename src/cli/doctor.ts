@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { UsableConfig } from "../config/usable.ts";
 import type { Config } from "../core/types/config.ts";
 import type { AgentStatus } from "../core/types/status.ts";
 import type { StoreFiles } from "../core/types/store-files.ts";
@@ -45,7 +46,7 @@ export async function examine({ values, io }: Pick<Call, "values" | "io">, parts
   const running = "trouble" in agent ? null : agent;
   const unit = await examineUnit();
   const told = "trouble" in agent ? [noAgentFinding(agent.trouble)] : agentFindings(agent);
-  const network = usable === null ? [] : await examineNetwork(usable.config, { running, parts, io });
+  const network = usable === null ? [] : await examineNetwork(usable, { running, parts, io });
   io.progress("");
   const versions = examineVersions({ installed: parts.version, running: running?.agent_version ?? null });
   return examinationOf([...findings, ...local, ...unit, ...told, ...network, versions]);
@@ -76,12 +77,12 @@ function examineBox(path: string, config: Config, { parts, io }: Around): readon
 
 /** PLCs where no agent holds their connection, the service, and the broker as far as it is known. */
 async function examineNetwork(
-  config: Config,
+  { config, booths }: UsableConfig,
   { running, parts, io }: Around & { readonly running: AgentStatus | null },
 ): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
-  for (const booth of running === null ? config.booths : []) {
-    io.progress(`PLC of ${booth.id} ...`);
+  for (const booth of running === null ? booths : []) {
+    io.progress(`PLC of ${booth.config.id} ...`);
     findings.push(await examinePlc(booth, parts.tools));
   }
   const { url, ca_file, mqtt_url, proxy_url } = config.service;

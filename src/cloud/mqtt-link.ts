@@ -13,7 +13,7 @@ import { certificateNews } from "./certificate-news.ts";
 import { exchange, parseAck, settle, type Waiting } from "./acks.ts";
 import { heartbeatText, helloText, type SayingParts } from "./messages.ts";
 import { CONNECT_TIMEOUT_MS, createDialler, typedError, type Dialled, type MqttDialParts } from "./mqtt-connect.ts";
-import { brokerRefusal, publishOnce } from "./mqtt-publish.ts";
+import { brokerRefusal, publishOnce, type Endings } from "./mqtt-publish.ts";
 import { endOfCertificate, type ClientCertificate } from "./tls.ts";
 import { slots, turns } from "./turns.ts";
 
@@ -68,7 +68,15 @@ export function createMqttLink(parts: MqttLinkParts): MqttLink {
       const dialled = await dial({ account, will, signal });
       const { url, certificate_ends } = dialled;
       if (certificate_ends !== null) known.server = { link: "service", server: url, expires: certificate_ends };
-      return sessionOf({ ...parts, sayWhatEnds }, { ...dialled, account, session });
+      // Who stops doesn't wait for a broker that takes its time over the subscription.
+      const stop = (): void => void dialled.client.end(true);
+      signal.addEventListener("abort", stop, { once: true });
+      if (signal.aborted) stop();
+      try {
+        return await sessionOf({ ...parts, sayWhatEnds }, { ...dialled, account, session });
+      } finally {
+        signal.removeEventListener("abort", stop);
+      }
     },
   };
 }
@@ -81,6 +89,7 @@ interface Open extends Dialled {
 interface Living {
   readonly waiting: Set<Waiting>;
   readonly closed: Promise<ServiceLinkError>;
+  readonly endings: Endings;
   window: number;
   over: ServiceLinkError | null;
   /** Gets what comes on down/cmd. */
@@ -94,18 +103,17 @@ async function sessionOf(
   const { client, account, session, url } = open;
   const since = parts.clock.wall();
   const living = watchSession(parts, open);
-  // mqtt.js never settles a publish of a connection that is gone: whoever waits for one learns of the end here.
-  const ended = living.closed.then((reason) => Promise.reject(reason));
-  ended.catch(() => undefined);
   const slot = slots(open.receive_maximum);
   const publish = (topic: string, payload: string | Buffer, retain = false): Promise<void> =>
-    slot(() =>
-      Promise.race([publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain }), ended]),
-    );
+    slot(() => {
+      if (living.over !== null) return Promise.reject(living.over);
+      return publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain }, living.endings);
+    });
   // Without a deadline a broker that never answers would keep the session open for ever, by its pings alone.
   const late = delay(parts.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, undefined, { ref: false }).then(() =>
     Promise.reject(new ServiceLinkError("unreachable", "the broker doesn't answer the subscription")),
   );
+  const ended = living.closed.then((reason) => Promise.reject(reason));
   const commands = commandSide(publish);
   living.command = (payload) => commands.came(payload);
   const subscribed = client.subscribeAsync(`${account.topic_prefix}/down/#`, { qos: 1 });
@@ -113,7 +121,6 @@ async function sessionOf(
     client.end(true);
     throw living.over ?? notAllowed(error);
   });
-  late.catch(() => undefined);
   return {
     url,
     closed: living.closed,
@@ -148,10 +155,12 @@ function watchSession(parts: MqttLinkParts, { client, account }: Open): Living {
   const waiting = new Set<Waiting>();
   let resolveClosed: (reason: ServiceLinkError) => void = () => undefined;
   const closed = new Promise<ServiceLinkError>((resolve) => (resolveClosed = resolve));
-  const living: Living = { waiting, closed, window: 1, over: null, command: () => undefined };
+  const endings: Endings = new Set();
+  const living: Living = { waiting, closed, endings, window: 1, over: null, command: () => undefined };
   const end = (reason: ServiceLinkError): void => {
     living.over ??= reason;
     for (const entry of [...waiting]) entry.settle({ kind: "keep", reason: reason.message });
+    for (const tell of [...endings]) tell(living.over);
     resolveClosed(living.over);
   };
   client.on("close", () => end(new ServiceLinkError("closed", "the connection to the broker is gone")));

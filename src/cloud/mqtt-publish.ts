@@ -5,18 +5,36 @@ import type { BatchOutcome } from "../ports.ts";
 /** A publish that the broker doesn't confirm: the session is dead, whatever TCP says. */
 const PUBLISH_DEADLINE_MS = 15_000;
 
-/** QoS 1. Resolves with the broker's PUBACK; rejects with what it says instead, or after the deadline. */
-export function publishOnce(
-  client: MqttClient,
-  message: { readonly topic: string; readonly payload: string | Buffer; readonly retain: boolean },
-): Promise<void> {
+/**
+ * What is to be told of a session's end. A promise of the end that each publish were raced against would keep something of
+ * all of them for as long as the session lasts.
+ */
+export type Endings = Set<(reason: ServiceLinkError) => void>;
+
+export interface Message {
+  readonly topic: string;
+  readonly payload: string | Buffer;
+  readonly retain: boolean;
+}
+
+/**
+ * QoS 1. Resolves with the broker's PUBACK; rejects with what it says instead, after the deadline, or with the session's end,
+ * after which mqtt.js never settles anything.
+ */
+export function publishOnce(client: MqttClient, { topic, payload, retain }: Message, endings: Endings): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("the broker doesn't confirm")), PUBLISH_DEADLINE_MS);
-    client.publish(message.topic, message.payload, { qos: 1, retain: message.retain }, (error) => {
+    const finish = (settle: () => void): void => {
       clearTimeout(timer);
-      if (error) reject(refusalOf(error, message.topic));
-      else resolve();
-    });
+      endings.delete(end);
+      settle();
+    };
+    const late = (): void => finish(() => reject(new Error("the broker doesn't confirm")));
+    const timer = setTimeout(late, PUBLISH_DEADLINE_MS);
+    const end = (reason: ServiceLinkError): void => finish(() => reject(reason));
+    endings.add(end);
+    client.publish(topic, payload, { qos: 1, retain }, (error) =>
+      finish(error ? () => reject(refusalOf(error, topic)) : resolve),
+    );
   });
 }
 

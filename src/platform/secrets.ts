@@ -65,8 +65,8 @@ function readSecret(path: string): string {
   return text;
 }
 
-/** Overwritten before it goes, as far as a file system lets anybody do that. */
-function wipe(path: string): string | null {
+/** Overwritten before it goes, as far as a file system lets anybody do that. Gives what is left to do by hand; null: nothing. */
+export function wipe(path: string): string | null {
   try {
     const file = openSync(path, "r+");
     try {

@@ -23,14 +23,21 @@ function breaking(table: string, change: string): string {
   return `CREATE TRIGGER IF NOT EXISTS ${name} AFTER ${change} ON ${table} BEGIN DELETE FROM seal; END;`;
 }
 
+/** Goes up by one with each change of the tables that this version couldn't read. */
+export const IDENTITY_VERSION = 0;
+
+/**
+ * Whether a newer agent wrote the file, by its version and its tables: a version number alone, under tables of ours, is no
+ * newer agent's work.
+ */
+export function isNewerIdentity(db: Database.Database): boolean {
+  return Number(db.pragma("user_version", { simple: true })) > IDENTITY_VERSION && schemaText(db) !== ownSchema();
+}
+
 /** Makes what isn't there yet. Throws where the tables aren't as they were made, or the rows don't fit their seal. */
 export function openIdentitySchema(db: Database.Database): void {
   db.exec(SCHEMA);
-  const made = new Database(":memory:");
-  made.exec(SCHEMA);
-  const isAsMade = schemaText(db) === schemaText(made);
-  made.close();
-  if (!isAsMade) throw new Error("the identity is damaged: its tables aren't as they were made");
+  if (schemaText(db) !== ownSchema()) throw new Error("the identity is damaged: its tables aren't as they were made");
   const found = db.prepare<[], { sum: number }>("SELECT sum FROM seal").get();
   if (found === undefined) seal(db);
   else if (found.sum !== sumOf(db)) throw new Error("the identity is damaged: its rows don't fit their seal");
@@ -43,6 +50,14 @@ export function seal(db: Database.Database): void {
 
 function sumOf(db: Database.Database): number {
   return rowSum(TABLES.map((table) => db.prepare(`SELECT * FROM ${table} ORDER BY 1`).raw().all()));
+}
+
+function ownSchema(): string {
+  const made = new Database(":memory:");
+  made.exec(SCHEMA);
+  const text = schemaText(made);
+  made.close();
+  return text;
 }
 
 function schemaText(db: Database.Database): string {

@@ -1,9 +1,9 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Database } from "better-sqlite3";
+import Sqlite, { type Database } from "better-sqlite3";
 import { faultOf } from "../core/store-fault.ts";
 import type { BoothId } from "../core/types/units.ts";
-import { openIdentitySchema, seal } from "./identity-schema.ts";
+import { isNewerIdentity, openIdentitySchema, seal } from "./identity-schema.ts";
 import { openWriter } from "./open.ts";
 import type { Origin } from "./origins.ts";
 
@@ -28,7 +28,8 @@ export interface IdentityFile {
 
 /**
  * Opens identity.db (mode 0600) of a data folder; where it is gone or damaged, its copy takes its place. The gateway id is made
- * once, by `uuid`. Throws when both are unreadable: a new identity would leave the booth bound to a gateway that is gone.
+ * once, by `uuid`. Throws when both are unreadable: a new identity would leave the booth bound to a gateway that is gone; and where
+ * a newer agent wrote the file: it is then left alone.
  */
 export function openIdentity(dataDir: string, uuid: () => string): IdentityFile {
   const path = join(dataDir, "identity.db");
@@ -115,6 +116,7 @@ function bodies(
 
 function openWhole(path: string, copy: string): Database {
   if (!existsSync(path) && existsSync(copy)) copyFileSync(copy, path);
+  mustBeNoNewer(path);
   try {
     return openChecked(path);
   } catch (error) {
@@ -123,6 +125,26 @@ function openWhole(path: string, copy: string): Database {
     for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
     copyFileSync(copy, path);
     return openChecked(path);
+  }
+}
+
+/** Throws in a sentence; whatever else is wrong with the file shows when it is opened. */
+function mustBeNoNewer(path: string): void {
+  if (!existsSync(path) || !isNewer(path)) return;
+  throw new Error(
+    `a newer agent wrote ${path}: install that version again, or this one over a copy of the data from before; nothing was changed`,
+  );
+}
+
+function isNewer(path: string): boolean {
+  let db: Database | undefined;
+  try {
+    db = new Sqlite(path, { readonly: true });
+    return isNewerIdentity(db);
+  } catch {
+    return false;
+  } finally {
+    db?.close();
   }
 }
 

@@ -20,7 +20,8 @@ export function inspectStore(dataDir: string, progress: StoreProgress): StoreChe
   let db: Database.Database | null = null;
   try {
     db = new Database(file, { readonly: true, fileMustExist: true });
-    look(db, { found, problems, streams, progress });
+    // All of it as it stood at one moment: the agent puts rows together meanwhile, and a row that has gone looks like damage.
+    db.transaction(look)(db, { found, problems, streams, progress });
   } catch (error) {
     problems.push(error instanceof Error ? error.message : String(error));
   } finally {

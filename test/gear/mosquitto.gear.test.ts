@@ -1,5 +1,4 @@
-import dns from "node:dns";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ServiceLinkFault } from "../../src/core/service-link-error.ts";
 import type { LinkAccount } from "../../src/ports.ts";
 import { clientCertificateIn } from "../../src/cloud/tls.ts";
@@ -56,8 +55,10 @@ deliveryRows({
   name: "mosquitto",
   make: async (): Promise<RowBroker> => {
     const { broker, options } = await rig({ listeners: (authority) => [goodTls(authority), {}] });
+    // The service takes a second to join a broker that has started anew: what was sent before isn't acked.
+    const link = { ...options.link, ack_deadline_ms: 2_000 };
     return {
-      options,
+      options: { ...options, link },
       url: () => `mqtt://127.0.0.1:${(broker.ports[1] ?? 0).toString()}`,
       strike: () => broker.restart(),
     };
@@ -125,50 +126,6 @@ describe("row 34: a broker that can't show who it is", () => {
     },
   );
 });
-
-describe("row 33: names", () => {
-  it("a name that can't be looked up is told, and a new address is found at the next connect", async () => {
-    const port = await freePort();
-    const { options, broker } = await rig({
-      listeners: (authority) => {
-        const { tls } = goodTls(authority);
-        const at = (host: string): Listener => ({ host, port, ...(tls === undefined ? {} : { tls }) });
-        return [at("127.0.0.2"), at("127.0.0.3")];
-      },
-      url: (ports) => `mqtts://broker.test:${(ports[0] ?? 0).toString()}`,
-    });
-    const names: { address: string | null; asked: number } = { address: "127.0.0.2", asked: 0 };
-    const real = dns.lookup;
-    // The resolver is what fails here: everything behind it stays as it is.
-    const lookup = vi.spyOn(dns, "lookup").mockImplementation(((name: string, ...rest: [object, Found]) => {
-      if (name !== "broker.test") return Reflect.apply(real, dns, [name, ...rest]) as undefined;
-      names.asked += 1;
-      const [, found] = rest;
-      const unknown = Object.assign(new Error("getaddrinfo ENOTFOUND broker.test"), { code: "ENOTFOUND" });
-      const { address } = names;
-      setImmediate(() => (address === null ? found(unknown) : found(null, [{ address, family: 4 }])));
-      return undefined;
-    }) as typeof dns.lookup);
-    onTestFinished(() => lookup.mockRestore());
-    const bed = await deliveryBed(options);
-    const agent = await active(bed);
-    let injected = 0;
-    for (const address of [null, "127.0.0.3", null, "127.0.0.2"]) {
-      names.address = address;
-      injected += 1;
-      const asked = names.asked;
-      await broker.restart();
-      if (address === null)
-        await bed.until("the name is said to be unknown", () => /ENOTFOUND.*; .*name server/.test(reasonOf(agent)));
-      else await bed.until("there is a session", () => agent.status().service.kind === "up");
-      await bed.pass(MINUTE / 3);
-      expect(names.asked).toBeGreaterThan(asked);
-    }
-    held({ row: 33, fault: "DNS fails, address changes", injected }, await bed.settle(agent));
-  });
-});
-
-type Found = (error: Error | null, addresses?: readonly { address: string; family: number }[]) => void;
 
 describe("who may connect", () => {
   it("row 39: a client certificate is shown, and its end said a month before", async () => {

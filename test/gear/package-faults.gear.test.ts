@@ -1,7 +1,9 @@
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { hash } from "node:crypto";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { SCHEMA_VERSION } from "../../src/store/schema.ts";
 import { bootContainer, type Container } from "../support/container.ts";
 import { eventually } from "../support/eventually.ts";
 import { memoryGroup } from "../support/memory-group.ts";
@@ -209,4 +211,63 @@ it("a journal that is stuck, then flooded by others until it drops what it had: 
   expect(restarts()).toBe(before);
   const fault = { row: 44, fault: `journal stuck; ${FLOOD_LINES} lines of others`, injected: 2 };
   expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
+});
+
+it("a store that a newer agent wrote is refused in a sentence, and is whole when that agent is back", async () => {
+  await site.untilBooth(box, "all is delivered", faults.isWell);
+  const path = join(box.inside(faults.STATE), "store.db");
+  faults.onStoppedStore(box, (state) =>
+    faults.inStore(state, ["CREATE TABLE of_tomorrow (one INTEGER)", "PRAGMA user_version = 99"]),
+  );
+  const newer = hash("sha256", readFileSync(path));
+  await eventually("it is refused", () => (journal().includes("install the newer agent again") ? true : undefined));
+  stop();
+  const wrong = hash("sha256", readFileSync(path)) === newer ? 0 : 1;
+  faults.onStoppedStore(box, (state) =>
+    faults.inStore(state, ["DROP TABLE of_tomorrow", `PRAGMA user_version = ${SCHEMA_VERSION}`]),
+  );
+  const fault = { row: 41, fault: "downgrade to an agent that doesn't know the schema", injected: 1, wrong };
+  expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
+});
+
+it("the first key, encrypted for this machine, reaches the agent as its credential, and stands nowhere in plain", () => {
+  const [plain, encrypted] = ["/etc/credstore/booth-gateway-api-key", "/etc/credstore.encrypted/booth-gateway-api-key"];
+  const notes = readFileSync(box.inside("/usr/share/booth-gateway/drop-ins/encrypted-key.conf"), "utf8");
+  const commands = [...notes.matchAll(/^# {3}(.*)$/gm)].map(([, command = ""]) => command);
+  expect(commands.length).toBe(2);
+  for (const command of commands) box.sh(command, site.KEY);
+  box.sh(`rm ${plain}`);
+  box.sh(`mkdir -p /etc/systemd/system/${site.UNIT}.d`);
+  box.sh(`cp /usr/share/booth-gateway/drop-ins/encrypted-key.conf /etc/systemd/system/${site.UNIT}.d/`);
+  box.sh("systemctl daemon-reload");
+  restart();
+  const seen = box.sh(`nsenter -t ${mainPid()} -m cat /run/credentials/${site.UNIT}/booth-gateway-api-key`);
+  expect(seen.trim()).toBe(site.KEY);
+  expect(readFileSync(box.inside(encrypted), "utf8")).not.toContain(site.KEY);
+  expect(box.try(`grep -rlF ${site.KEY} /etc ${faults.STATE} /var/cache/booth-gateway`).out).toBe("");
+});
+
+it("decommissioned, it delivers what waits, wipes its keys, then its data, and stays off", async () => {
+  const before = await site.untilBooth(box, "all is delivered", faults.isWell);
+  const credential = faults.credentialOf(box);
+  box.sh("booth-gateway decommission --yes");
+  await eventually("it has ended, and isn't started again", () =>
+    box.show(site.UNIT, "ActiveState") === "inactive" && box.show(site.UNIT, "ConditionResult") === "no"
+      ? true
+      : undefined,
+  );
+  expect(readdirSync(box.inside(faults.STATE))).toEqual(["decommissioned"]);
+  expect(readdirSync(box.inside("/run/booth-gateway"))).toEqual([]);
+  for (const secret of [credential, site.KEY]) {
+    expect(box.try(`grep -rlF -e ${secret} ${faults.STATE} /run/booth-gateway /var/cache/booth-gateway /etc`).out).toBe(
+      "",
+    );
+  }
+  expect(faults.heldBefore(data, before.stream, Number.MAX_SAFE_INTEGER)).toBeGreaterThanOrEqual(before.log.newest_seq);
+  expect(journal()).toContain('"event":"out_of_service"');
+  start();
+  expect(box.show(site.UNIT, "ActiveState")).toBe("inactive");
+  expect(box.try("booth-gateway run").out).toMatch(
+    /was decommissioned.*delete .*decommissioned to put it into service/,
+  );
 });

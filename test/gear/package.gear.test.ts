@@ -7,6 +7,7 @@ import { bootContainer, type Container } from "../support/container.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordFault } from "../support/faults.ts";
 import * as faults from "../support/packaged-faults.ts";
+import { setBackTo } from "../support/old-schema.ts";
 import * as site from "../support/packaged-site.ts";
 
 /**
@@ -16,6 +17,8 @@ import * as site from "../support/packaged-site.ts";
 
 const OLD = "0.0.1";
 const NEW = "0.0.2";
+/** When records were still texts. */
+const OLD_SCHEMA = 5;
 const folder = mkdtempSync(join(tmpdir(), "bg-package-"));
 const service = { data: join(folder, "service"), stop: (): Promise<void> => Promise.resolve() };
 const files = { old: "", new: "" };
@@ -231,7 +234,7 @@ it("the power fails in the midst of an upgrade: the old program or the new runs,
 });
 
 it.each([
-  ["an upgrade", NEW],
+  [`an upgrade from schema ${OLD_SCHEMA}`, NEW],
   ["a downgrade by one version", OLD],
 ])("%s with a backlog keeps every record, the binding, and the configuration", async (what, version) => {
   if (version === NEW) box.sh(dpkg(files.old));
@@ -239,6 +242,7 @@ it.each([
   const settings = kept();
   await service.stop();
   const backlog = await site.untilBooth(box, "a backlog", ({ log }) => log.newest_seq - log.acked_seq >= 8);
+  if (version === NEW) faults.onStoppedStore(box, (state) => setBackTo(state, OLD_SCHEMA));
   box.sh(dpkg(version === NEW ? files.new : files.old));
   service.stop = site.startService(box, service.data);
   const after = await site.untilBooth(

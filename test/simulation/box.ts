@@ -10,6 +10,7 @@ import { failingFold, flipBit, imageOf, restore, torn, type DiskFault, type Imag
 import { noteDurable, noteFound, type Ledger, type Take } from "./ledger.ts";
 import { watchedHttp, watchedLink, watchedParts, type Around } from "./ports.ts";
 import type { Moment, Port } from "./story.ts";
+import { claimWatched, orderWatched } from "./watch.ts";
 import { faultyHttp, faultyLink, type Uplink } from "./uplink.ts";
 
 const MEMORY = "/dev/shm";
@@ -88,7 +89,8 @@ export function openBox(options: BoxOptions): Box {
     ...{ life: null, agent: null, start_at: 0, retired: false, waiting: null, before: null, cut_at: null },
     ...{ is_damaged: false, sleeping: new Set<symbol>() },
   };
-  const { trace } = options;
+  const { ledger, trace } = options;
+  const claims = new Map<string, string>();
   const watch = (port: Port, when: "before" | "after"): void => {
     const { waiting } = state;
     if (waiting?.moment.port !== port) return;
@@ -107,8 +109,11 @@ export function openBox(options: BoxOptions): Box {
     way: (_clock, service_time, life) => {
       site.service.way.listener = service_time;
       return {
-        http: watchedHttp(faultyHttp(site.service.http, options.uplink), around(life)),
-        link: watchedLink(faultyLink(site.service.link, options.uplink, site.clock), around(life)),
+        http: watchedHttp(claimWatched(faultyHttp(site.service.http, options.uplink), ledger, claims), around(life)),
+        link: watchedLink(
+          orderWatched(faultyLink(site.service.link, options.uplink, site.clock), ledger),
+          around(life),
+        ),
       };
     },
     given: (parts, life) => {

@@ -1,6 +1,7 @@
 import { boothFigures } from "../../simulators/service/figures/booth.ts";
 import { findProfile } from "../../src/config/profile.ts";
 import { timeLineOf } from "../../src/report/source.ts";
+import { allOfGateway, allOfService, contrast } from "../scenarios/figures.ts";
 import { openSource } from "../support/figures.ts";
 import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
 import { holesIn } from "./laws/holes.ts";
@@ -48,6 +49,7 @@ export function judge(played: Played): readonly Broken[] {
     ["a stream has no hole", holesIn(held, givenUp(outcome.service.db))],
     ["the service's time line is what the polls showed", wrongSpans(polls, service, rules)],
     ["the service's modes make up the window", untiled(service, window)],
+    ...bothSides(played),
     ...boxes.flatMap(({ folder }) => {
       const { source, close } = openSource(folder, outcome.truth.to + 3_600_000);
       const { spans } = timeLineOf(source, window);
@@ -61,6 +63,25 @@ export function judge(played: Played): readonly Broken[] {
   return results
     .filter(([, places]) => places.length > 0)
     .map(([law, places]) => ({ law, places: [...places.slice(0, MOST_PLACES), ...more(places.length)] }));
+}
+
+/** The service computes each figure on its own, from what was delivered. */
+function bothSides({ boxes, outcome }: Played): readonly (readonly [string, readonly string[]])[] {
+  const [box, ...others] = boxes;
+  // After a swap no box has the whole story.
+  if (box === undefined || others.length > 0) return [];
+  const { source, close } = openSource(box.folder, box.site.clock.truth());
+  try {
+    const { window } = outcome;
+    return [
+      [
+        "gateway and service have the same figures",
+        contrast(allOfGateway(source, window), allOfService(box.site, window)),
+      ],
+    ];
+  } finally {
+    close();
+  }
 }
 
 function more(places: number): string[] {

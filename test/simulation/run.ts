@@ -11,12 +11,15 @@ import { scenarioOf } from "./stories.ts";
 import type { Story } from "./story.ts";
 import { heal, strike, type Stage } from "./troubles.ts";
 import { goodUplink } from "./uplink.ts";
+import { lookAt, type Watching } from "./watch.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** After the story's end, without faults: what is still waiting is delivered by then. */
 export const QUIET_MS = 60 * MINUTE_MS;
 
+/** Laws that hold at any time are looked at this often. */
+const LOOK_EVERY_MS = 10 * MINUTE_MS;
 const SLOW_MS = 2 * MINUTE_MS;
 /** Each one reads the oldest record that waits: at one a minute they would cost a third of a quiet day. */
 export const HEARTBEAT_MS = 5 * MINUTE_MS;
@@ -79,6 +82,12 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     });
   }
   if (story.serial_at_ms !== null) enterSerial(stage, story.serial_at_ms);
+  const watching: Watching = { well_since: null, closed_since: null, started_at: story.start, starts: 0, cuts: 0 };
+  const look = (): void => {
+    lookAt(watching, { box: stage.box(), ledger, uplink, shown_ms: HEARTBEAT_MS + MINUTE_MS });
+    void clock.sleep(LOOK_EVERY_MS).then(look);
+  };
+  look();
   await clock.run(story.hours * HOUR_MS);
   heal(stage);
   await clock.run(QUIET_MS);

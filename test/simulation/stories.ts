@@ -18,6 +18,7 @@ export function storyOf(seed: number): Story {
   const hours = Math.round(dice.between(24, 30));
   const count = Math.floor(dice.between(LEAST_FAULTS, LEAST_FAULTS + 8));
   const faults = Array.from({ length: count }, () => faultOf(dice, hours * HOUR_MS));
+  const serial_at_ms = dice.chance(0.2) ? Math.floor(dice.between(1, 300)) * MINUTE_MS : null;
   return {
     seed,
     start: FIRST_START + Math.floor(dice.between(0, 21 * 24)) * HOUR_MS,
@@ -26,9 +27,9 @@ export function storyOf(seed: number): Story {
     tz: dice.one(ZONES),
     profile: "click-booth",
     poll_ms: dice.chance(0.01) ? 1_000 : dice.one([5_000, 10_000, 15_000, 20_000, 30_000]),
-    commit_interval_ms: dice.chance(0.02) ? 10_000 : dice.one([300_000, 600_000, 900_000]),
-    serial_at_ms: dice.chance(0.2) ? Math.floor(dice.between(1, 300)) * MINUTE_MS : null,
-    faults: faults.sort((a, b) => a.at_ms - b.at_ms),
+    commit_interval_ms: dice.chance(0.03) ? 60_000 : dice.one([300_000, 600_000, 900_000]),
+    serial_at_ms,
+    faults: [...faults, ...firstContact(dice, serial_at_ms)].sort((a, b) => a.at_ms - b.at_ms),
   };
 }
 
@@ -53,6 +54,19 @@ export function scenarioOf(story: Story): Scenario {
 function faultOf(dice: Dice, within_ms: number): Fault {
   const at_ms = Math.floor(dice.between(5 * MINUTE_MS, within_ms - 30 * MINUTE_MS));
   return { at_ms, ...dice.one(KINDS)(dice) };
+}
+
+/** What befalls a box while it is being bound. */
+function firstContact(dice: Dice, serial_at_ms: number | null): readonly Fault[] {
+  if (!dice.chance(0.5)) return [];
+  const at_ms = Math.max(0, (serial_at_ms ?? 0) - 1);
+  const trouble: FaultKind = dice.one<FaultKind>([
+    { kind: "http", status: "cut", for_ms: minutes(dice, 1, 5) },
+    { kind: "http", status: 503, for_ms: minutes(dice, 1, 5) },
+    { kind: "kill", moment: { port: "http", nth: Math.floor(dice.between(1, 8)), when: "after" }, for_ms: 2_000 },
+    { kind: "kill", moment: { port: "row", nth: Math.floor(dice.between(1, 8)), when: "after" }, for_ms: 2_000 },
+  ]);
+  return [{ at_ms, ...trouble }];
 }
 
 function minutes(dice: Dice, low: number, high: number): number {

@@ -8,12 +8,14 @@ export interface Uplink {
   http: 401 | 403 | 429 | 500 | 503 | "cut" | null;
   /** So many batches are delivered twice. */
   doubled: number;
+  /** Sessions that the broker threw away so far. */
+  cuts: number;
   /** Ends each session that stands. */
   readonly ends: Set<() => void>;
 }
 
 export function goodUplink(): Uplink {
-  return { http: null, doubled: 0, ends: new Set() };
+  return { http: null, doubled: 0, cuts: 0, ends: new Set() };
 }
 
 /** A batch comes again after so long, as from a broker that wasn't sure. */
@@ -53,6 +55,7 @@ function faultySession(session: LinkSession, uplink: Uplink, clock: Clock): Link
   const isOver = (): boolean => state.is_over;
   const cut = (): void => {
     state.is_over = true;
+    uplink.cuts += 1;
     end(new ServiceLinkError("closed", "the broker has lost the session"));
   };
   uplink.ends.add(cut);

@@ -1,5 +1,7 @@
-import { rmSync, statSync, writeFileSync } from "node:fs";
+import { hash } from "node:crypto";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { openIdentity } from "../../src/store/identity.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -32,4 +34,30 @@ it.each([
   expect(second.gateway().gateway_id).toBe(uuid());
   expect(second.provisioning("booth-1")).toEqual({ state: "claiming" });
   second.close();
+});
+
+it("an identity that a newer agent wrote is refused in a sentence, and nothing of it is changed", () => {
+  const folder = temporaryFolder();
+  openIdentity(folder, uuid).close();
+  const path = join(folder, "identity.db");
+  const db = new Database(path);
+  db.exec("CREATE TABLE of_tomorrow (one INTEGER) STRICT");
+  db.pragma("user_version = 1");
+  db.close();
+  const sums = (): string[] =>
+    ["identity.db", "identity.copy.db"].map((name) => hash("sha256", readFileSync(join(folder, name))));
+  const before = sums();
+  expect(() => openIdentity(folder, uuid)).toThrow(/a newer agent wrote .*install that version again/);
+  expect(sums()).toEqual(before);
+});
+
+it("a version number alone, under tables of ours, is no newer agent's", () => {
+  const folder = temporaryFolder();
+  openIdentity(folder, uuid).close();
+  const db = new Database(join(folder, "identity.db"));
+  db.pragma("user_version = 8");
+  db.close();
+  const again = openIdentity(folder, () => "another");
+  expect(again.gateway().gateway_id).toBe(uuid());
+  again.close();
 });

@@ -179,7 +179,8 @@ function acceptedRecords(folder: string): { records: Map<number, string>; set_as
   return { records, set_aside: refused.map(({ seq }) => seq), upTo: newest_seq };
 }
 
-function compare(folder: string, service: RunningService): Delivered {
+/** What the service stored against what a box that runs no more recorded in that folder. */
+export function compare(folder: string, service: RunningService): Delivered {
   const { records, set_aside, upTo } = acceptedRecords(folder);
   const seen = new Map<number, number>();
   let wrong = 0;

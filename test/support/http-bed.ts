@@ -5,6 +5,7 @@ import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
 import { startService, type RunningService } from "../../simulators/service/start.ts";
 import { boothOf, START } from "./active-site.ts";
+import { compare, type Delivered } from "./delivery-bed.ts";
 import { eventually } from "./eventually.ts";
 import { silentLog } from "./silent-log.ts";
 import { temporaryFolder } from "./temporary.ts";
@@ -24,14 +25,15 @@ export interface HttpBed {
   /** Requests made so far, by what came of them. */
   readonly asked: { all: number; failed: number };
   readonly agent: Agent;
+  readonly folder: string;
 }
 
 /** Agent and service over real sockets; time passes only while the test waits. `plain`: the service knows nothing of gateways. */
 export async function httpBed({ plain = false }: { readonly plain?: boolean } = {}): Promise<HttpBed> {
-  const gate = { http: "" };
+  const [folder, gate] = [temporaryFolder(), { http: "" }];
   const asked = { all: 0, failed: 0 };
   const site = virtualSite({
-    folder: temporaryFolder(),
+    folder,
     scenario: "standard-cycle",
     start: START,
     unnamed: true,
@@ -55,7 +57,7 @@ export async function httpBed({ plain = false }: { readonly plain?: boolean } = 
   seedSite(service.db, { serial: SERIAL, tz: "America/Denver", provisionKey: PROVISION_KEY, now: START });
   gate.http = service.url;
   const agent = await site.start();
-  return { site, service, asked, agent };
+  return { site, service, asked, agent, folder };
 }
 
 /** Lets time pass until the booth is active. */
@@ -64,3 +66,16 @@ export const untilActive = ({ site, agent }: HttpBed): Promise<void> =>
     await site.clock.run(STEP_MS);
     return boothOf(agent).provisioning.state === "active" ? true : undefined;
   }).then(() => undefined);
+
+/** Waits until everything that was recorded is acked, ends the agent, and holds what the service stored against it. */
+export async function delivered({ site, service, agent, folder }: HttpBed): Promise<Delivered> {
+  site.plc.fault = "refused";
+  await eventually("everything is acked, and the service's stream has no hole", async () => {
+    await site.clock.run(STEP_MS);
+    const { acked_seq, newest_seq, pending } = boothOf(agent).log;
+    const isDone = acked_seq === newest_seq && pending === 0 && service.oracle().at(-1)?.acked_seq === newest_seq;
+    return isDone ? true : undefined;
+  });
+  site.kill();
+  return compare(folder, service);
+}

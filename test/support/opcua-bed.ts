@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 
-import { findProfile } from "../../src/config/profile.ts";
 import type { OpcuaAddress } from "../../src/core/types/config.ts";
 import type { OpcuaProfile } from "../../src/core/types/profile.ts";
 import { opcuaDriver } from "../../src/drivers/opcua/driver.ts";
@@ -19,6 +18,7 @@ import { boothFor } from "../../simulators/plc/start.ts";
 import { handClock } from "../simulators/plc/rig.ts";
 import type { HandClock } from "../simulators/plc/rig.ts";
 import { ANSWER_MS } from "./modbus-bed.ts";
+import { plcnextBooth } from "./profiles.ts";
 import { tcpGate } from "./tcp-gate.ts";
 import type { TcpGate } from "./tcp-gate.ts";
 
@@ -45,15 +45,9 @@ export interface OpcuaBed {
   readonly again: (manners: Partial<OpcuaManners>) => Promise<void>;
 }
 
-export function opcuaProfile(): OpcuaProfile {
-  const profile = findProfile("plcnext-booth");
-  if (profile.protocol !== "opcua") throw new Error("plcnext-booth speaks OPC UA");
-  return profile;
-}
-
 /** One server for the tests of a file, well-mannered again after each; a fresh gate for each. */
 export function opcuaBed(): () => OpcuaBed {
-  const profile = opcuaProfile();
+  const profile = plcnextBooth();
   const scenario = findScenario("standard-cycle");
   if (scenario === undefined) throw new Error("no scenario");
   const clock = handClock(START);

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { BoothStatus } from "../../src/core/types/status.ts";
@@ -131,4 +131,39 @@ export function heldBefore(data: string, stream: string, instant: EpochMs): numb
   } finally {
     db.close();
   }
+}
+
+/** The gateway's own key at the service. */
+export function credentialOf(box: Container): string {
+  // SQLite doesn't open through another process's root.
+  const folder = temporaryFolder();
+  cpSync(box.inside(STATE), folder, { recursive: true });
+  const db = new Database(join(folder, "identity.db"));
+  try {
+    const { credential } = db.prepare<[], { credential: string }>("SELECT credential FROM gateway").get() ?? {};
+    if (credential === undefined) throw new Error("the gateway has no key of its own");
+    return credential;
+  } finally {
+    db.close();
+  }
+}
+
+/** Does something with the store while the agent is stopped, in a folder of ours, and puts it back. The agent runs on. */
+export function onStoppedStore(box: Container, change: (folder: string) => void): void {
+  box.sh(`systemctl stop ${UNIT}`);
+  const folder = temporaryFolder();
+  const [theirs, ours] = [join(box.inside(STATE), "store.db"), join(folder, "store.db")];
+  cpSync(theirs, ours);
+  change(folder);
+  // Its owner stays.
+  writeFileSync(theirs, readFileSync(ours));
+  box.sh(`systemctl start --no-block ${UNIT}`);
+}
+
+/** Carries the statements out in the folder's store. */
+export function inStore(folder: string, statements: readonly string[]): void {
+  const db = new Database(join(folder, "store.db"));
+  for (const statement of statements) db.exec(statement);
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  db.close();
 }

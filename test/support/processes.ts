@@ -18,6 +18,8 @@ export interface ProgramOptions {
   readonly node?: readonly string[];
   /** Modes of files count for it, also where the tests run as root. */
   readonly mortal?: boolean;
+  /** What starts it, in its place and with its process id, as unshare does. */
+  readonly within?: readonly string[];
   /** When it is killed, if it still runs: at the end of the test. */
   readonly atEnd?: AtEnd;
 }
@@ -42,7 +44,14 @@ export interface Program {
 
 export function startProgram(file: string, argv: readonly string[], options: ProgramOptions = {}): Program {
   const mortal = options.mortal === true && process.getuid?.() === 0 ? MORTAL : [];
-  const [command = "", ...words] = [...mortal, process.execPath, ...(options.node ?? []), file, ...argv];
+  const [command = "", ...words] = [
+    ...(options.within ?? []),
+    ...mortal,
+    process.execPath,
+    ...(options.node ?? []),
+    file,
+    ...argv,
+  ];
   const child = spawn(command, words, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...cleanEnvironment(), ...options.env },

@@ -1,5 +1,11 @@
 import { findProfile } from "../../src/config/profile.ts";
-import type { ModbusPoint, ModbusProfile, ModbusQuirks, ModbusTag } from "../../src/core/types/profile.ts";
+import type {
+  ModbusPoint,
+  ModbusProfile,
+  ModbusQuirks,
+  ModbusTag,
+  OpcuaProfile,
+} from "../../src/core/types/profile.ts";
 
 /** The shipped one, and profiles made in place for tests that need a shape rather than a real device. */
 
@@ -22,6 +28,13 @@ export const QUIRKS: ModbusQuirks = {
 export function clickBooth(): ModbusProfile {
   const profile = findProfile("click-booth");
   if (profile.protocol !== "modbus") throw new Error("click-booth is no Modbus profile");
+  return profile;
+}
+
+/** The shipped one for OPC UA. */
+export function plcnextBooth(): OpcuaProfile {
+  const profile = findProfile("plcnext-booth");
+  if (profile.protocol !== "opcua") throw new Error("plcnext-booth speaks OPC UA");
   return profile;
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { clockFileText, clockFromNow, scaledClock, type SimClock } from "../../simulators/clock.ts";
+import type { RunningOpcua } from "../../simulators/plc/opcua/server.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc, type RunningPlc } from "../../simulators/plc/start.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
@@ -9,7 +10,7 @@ import { startService, type RunningService } from "../../simulators/service/star
 import type { AgentStatus } from "../../src/core/types/status.ts";
 import { askAgent } from "../../src/cli/agent-client.ts";
 import { GATEWAY, startProgram, type Program } from "./processes.ts";
-import { clickBooth } from "./profiles.ts";
+import { clickBooth, plcnextBooth } from "./profiles.ts";
 import { ofTest, temporaryFolder, type AtEnd } from "./temporary.ts";
 
 export const SERIAL = "ABCD-123-123";
@@ -26,6 +27,8 @@ export interface RealSiteOptions {
   readonly scenario?: string;
   /** Stands between the agent and a port of its PLC or service; gives the port that the agent is told. */
   readonly through?: (port: number, peer: "plc" | "service") => Promise<number>;
+  /** The agent reads the PLC by OPC UA instead of Modbus. */
+  readonly opcua?: boolean;
   /** Where everything is undone: at the end of the test. */
   readonly atEnd?: AtEnd;
   /** Options of Node for each agent. */
@@ -65,7 +68,8 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
   const scenario = findScenario(options.scenario ?? "standard-cycle");
   if (scenario === undefined) throw new Error(`no scenario ${options.scenario ?? ""}`);
   const identity = { plc_serial: SERIAL };
-  const plc = await startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, identity });
+  const behind = options.opcua === true ? { opcua: { profile: plcnextBooth(), port: 0 } } : {};
+  const plc = await startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, identity, ...behind });
   atEnd(() => plc.stop());
   const startAt = (port: number, mqttPort: number): Promise<RunningService> =>
     startService({ dataDir: join(folder, "service"), port, mqttPort, clock });
@@ -79,11 +83,11 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
     now: STORY_START,
   });
   const configFile = join(folder, "gateway.yaml");
-  const booth = {
-    id: "booth-1",
-    profile: "click-booth",
-    modbus: { host: "127.0.0.1", port: await through(plc.port, "plc") },
-  };
+  const way =
+    plc.opcua === null
+      ? { profile: "click-booth", modbus: { host: "127.0.0.1", port: await through(plc.port, "plc") } }
+      : { profile: "plcnext-booth", opcua: opcuaLogin(folder, plc.opcua) };
+  const booth = { id: "booth-1", ...way };
   const url = new URL(service.url);
   url.port = (await through(Number(url.port), "service")).toString();
   const config = {
@@ -119,4 +123,11 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
       return answer as AgentStatus | undefined;
     },
   };
+}
+
+function opcuaLogin(folder: string, server: RunningOpcua): Readonly<Record<string, string>> {
+  const password_file = join(folder, "plc-password");
+  writeFileSync(password_file, "booth\n", { mode: 0o600 });
+  const { endpoint } = server;
+  return { endpoint, user: "gateway", password_file, server_certificate_fingerprint: server.fingerprint() };
 }

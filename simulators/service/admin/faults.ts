@@ -42,6 +42,8 @@ export interface FaultPlan {
   /** Adds one; throws a ZodError on a bad shape. */
   readonly add: (fault: unknown) => void;
   readonly clear: () => void;
+  /** How many have struck so far. */
+  readonly struck: () => number;
   /** The fault that strikes this request now, if any; counts it. */
   readonly onRoute: (route: string, when: Fault["when"]) => Fault | undefined;
   readonly onTopic: (topic: string, when: Fault["when"]) => Fault | undefined;
@@ -49,11 +51,13 @@ export interface FaultPlan {
 
 export function faultPlan(): FaultPlan {
   const pending: { fault: Fault; left: number }[] = [];
+  let struck = 0;
   const take = (matches: (fault: Fault) => boolean): Fault | undefined => {
     const index = pending.findIndex(({ fault }) => matches(fault));
     const entry = pending[index];
     if (entry === undefined) return undefined;
     entry.left -= 1;
+    struck += 1;
     if (entry.left === 0) pending.splice(index, 1);
     return entry.fault;
   };
@@ -63,6 +67,7 @@ export function faultPlan(): FaultPlan {
       pending.push({ fault, left: fault.times });
     },
     clear: () => void pending.splice(0),
+    struck: () => struck,
     onRoute: (route, when) => take((fault) => fault.when === when && (fault.route === route || fault.route === "*")),
     onTopic: (topic, when) => take((fault) => fault.when === when && fault.topic === topic),
   };

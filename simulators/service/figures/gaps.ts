@@ -1,6 +1,6 @@
 import type { Parameters } from "../../../src/core/types/parameters.ts";
 import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
-import type { BoothLog, RoleTag } from "./log.ts";
+import type { BoothLog, RoleTag, Sample } from "./log.ts";
 import { goodBefore, goodWithin } from "./search.ts";
 import type { Segment } from "./segments.ts";
 
@@ -57,6 +57,22 @@ function advance(
   const samples = samplesOf(log, at.name);
   const late = bridgeMs(parameters, parameters.tags[at.name]?.group ?? "");
   const from = goodBefore(samples, at.before.to);
-  const to = goodWithin(samples, at.after.from, at.after.from + late);
+  const [start, end] = [at.after.from, at.after.from + late];
+  const to = goodWithin(samples, start, end) ?? heldOver(log, parameters, { name: at.name, start, end });
   return from === undefined || to === undefined ? undefined : Number(to.value) - Number(from.value);
+}
+
+/**
+ * A tag that was polled all along is logged anew only when it changes: where the mode alone couldn't be read, the counter's last
+ * reading holds still. After a silence of its own group it would have been logged.
+ */
+function heldOver(
+  log: BoothLog,
+  parameters: Parameters,
+  { name, start, end }: { readonly name: string; readonly start: number; readonly end: number },
+): Sample | undefined {
+  const covers = log.covers.get(parameters.tags[name]?.group ?? "") ?? [];
+  if (!covers.some(({ from, to }) => from <= end && to >= start)) return undefined;
+  const last = samplesOf(log, name).findLast(({ time }) => time <= end);
+  return last?.good === true ? last : undefined;
 }

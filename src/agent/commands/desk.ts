@@ -8,6 +8,8 @@ import type { Bell } from "../bell.ts";
 const LEDGER = "commands";
 /** Commands under way at once; what comes beyond is not accepted, and the service repeats it. */
 const MAX_RUNNING = 16;
+/** Commands heard and not looked at yet; the service repeats those that nobody answered. */
+const MAX_INBOX = 64;
 
 /** A command can't be carried out, for a reason that the office is told. */
 export class CommandFailure extends Error {}
@@ -54,6 +56,7 @@ export function createDesk(parts: DeskParts): CommandDesk {
     setSession(now) {
       session = now;
       now?.commands((heard) => {
+        if (inbox.length >= MAX_INBOX) return;
         inbox.push(heard);
         news.ring();
       });

@@ -79,7 +79,11 @@ export const AGENT_TABLE = [
     summary: "take a booth out of service for good",
     operands: [],
     options: { ...AGENT, ...BOOTH, ...YES },
-    notes: LEAVING_NOTES,
+    notes: [
+      LEAVING_NOTES[0],
+      "Once every booth is out of service the agent wipes its keys, then its data, and ends; it starts again as a new gateway " +
+        "when the file decommissioned is deleted from its data folder.",
+    ],
     examples: ["decommission --booth booth-1"],
     exits: { 0: "given up, or under way", 1: "refused, with the reason" },
   },

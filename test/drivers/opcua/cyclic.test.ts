@@ -5,13 +5,13 @@ import { opcuaLibrary } from "../../../src/drivers/opcua/library.ts";
 import type { Request } from "../../../src/drivers/opcua/library.ts";
 import type { Session } from "../../../src/drivers/opcua/session.ts";
 import { failure } from "../../support/modbus-bed.ts";
-import { opcuaProfile } from "../../support/opcua-bed.ts";
+import { plcnextBooth } from "../../support/profiles.ts";
 
 const URIS = ["http://opcfoundation.org/UA/", "urn:a", "urn:b"];
 
 async function readerWith(uris: readonly string[], extra = 0) {
   const opcua = await opcuaLibrary();
-  const profile = opcuaProfile();
+  const profile = plcnextBooth();
   const node = opcua.coerceNodeId("ns=1;s=x");
   const resolved = { namespaces: URIS, places: profile.tags.map(() => ({ node })), max_nodes: 100 };
   const asked: Request[] = [];

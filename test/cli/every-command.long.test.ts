@@ -1,0 +1,192 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { GROUPS, type CommandName } from "../../src/cli/table/all.ts";
+import type { CommandSpec } from "../../src/cli/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { PROVISION_KEY, realSite, SERIAL, type RealSite } from "../support/real-site.ts";
+import { say } from "../support/say.ts";
+
+/** Each command beside an agent at work: for people, as one JSON document, and failing with a sentence and the documented code. */
+
+/** The words after the command's name, the exit code, and what is said: of JSON without its white space. */
+type Said = readonly [words: string, code: number, says: RegExp];
+
+interface Row {
+  readonly human: Said;
+  /** null: what it answers isn't for programs. */
+  readonly json: Said | null;
+  readonly fails: Said;
+}
+
+const NO_FILE: Said = ["--config {folder}/none.yaml", 78, /there is no such file/];
+const NO_BOOTH: Said = ["--booth booth-9", 2, /there is no booth "booth-9"/];
+const UNASKED: Said = ["", 1, /nobody to ask: run it again with --yes/];
+const bind: Said = [`${SERIAL} --yes --key-file {folder}/typed`, 0, / active\n$/];
+
+/** In an order in which they can be carried out; a booth that was given up is bound again by `again`. */
+const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
+  provision: {
+    human: bind,
+    json: [`${SERIAL} --yes`, 0, /^{"booth":"booth-1","serial":"ABCD-123-123".*"state":"active"/],
+    fails: ["not/a/serial", 2, /letters, digits and single dashes/],
+  },
+  status: {
+    human: ["", 0, /^gateway +.*\n[^]*booth-1 +serial ABCD-123-123[^]*PLC +127\.0\.0\.1:\d+: up for/],
+    json: ["", 0, /^{"agent_version":.*"booths":\[{"booth":"booth-1"/],
+    fails: NO_FILE,
+  },
+  backlog: { human: ["", 0, /booth-1/], json: ["", 0, /"booth":"booth-1"/], fails: NO_FILE },
+  page: {
+    human: ["", 0, /^PIN +\d{4} \d{4} +\(for 30 min\)\non this box +http:/],
+    json: ["", 0, /"pin":"\d{4} \d{4}"/],
+    fails: ["--for 99h", 2, /--for 99h is no time such as/],
+  },
+  durations: {
+    human: ["", 0, /Mode +[\d.]+/],
+    json: ["", 0, /^{.*"modes":\[{"mode":/],
+    fails: ["--from x", 2, /--from x is not a time like/],
+  },
+  history: {
+    human: ["mode", 0, /mode +\d+\n/],
+    json: ["mode", 0, /"data":{"mode":\[{"value":/],
+    fails: ["", 2, /TAGS is missing/],
+  },
+  filters: {
+    human: ["", 0, /exhaust_filter/],
+    json: ["", 0, /"exhaust_filter":{"last_active_filter":/],
+    fails: ["changed nothing", 2, /FILTER can't be "nothing"/],
+  },
+  explain: {
+    human: ["runtime", 0, /rules\n/],
+    json: ["runtime", 0, /"rules":\[/],
+    fails: ["nothing", 2, /FIGURE can't be "nothing"/],
+  },
+  reconcile: {
+    human: ["", 0, /figures compared/],
+    json: ["", 0, /^{"kind":/],
+    fails: ["--day 2026", 1, /a day is YYYY-MM-DD/],
+  },
+  rebuild: {
+    human: ["", 0, /nothing changed/],
+    json: ["", 0, /"kind":"done"/],
+    fails: ["--booth booth-9", 1, /none of that name/],
+  },
+  probe: {
+    human: ["127.0.0.1:{plc} --units 1", 0, /unit ids +1\n/],
+    json: ["127.0.0.1:{plc} --units 1", 0, /"kind":"modbus","units":\[{"unit":1,"answer":"answers"}\]/],
+    fails: ["127.0.0.1:99999", 2, /is no address like/],
+  },
+  detect: {
+    human: ["cycle_count", 0, /in the profile: { address: "holding:16384"/],
+    json: ["cycle_count", 0, /"point":{"address":"holding:16384"/],
+    fails: ["nothing", 2, /"nothing" is no Modbus address/],
+  },
+  plan: { human: ["", 0, /^booth-1: click-booth/], json: ["", 0, /"booth":"booth-1"/], fails: NO_BOOTH },
+  tags: { human: ["", 0, /cycle_count +[\da-f ]+/], json: ["", 0, /"tag":"cycle_count"/], fails: NO_BOOTH },
+  record: {
+    human: ["--for 1s --out {folder}/a.trace", 0, /a\.trace: \d+ answers/],
+    json: ["--for 1s --out {folder}/b.trace", 0, /"answers":\d+,"silences":0/],
+    fails: ["--out {folder}/none/x.trace", 2, /can't be written: ENOENT/],
+  },
+  check: { human: ["", 0, /is in order/], json: ["", 0, /"booth-1"/], fails: NO_FILE },
+  config: {
+    human: ["show log_level", 0, /log_level +info +default/],
+    json: ["show log_level", 0, /"settings":\[{"path":"log_level"/],
+    fails: ["show nothing", 1, /there is no setting nothing/],
+  },
+  // Where no agent answers there is something to do, whatever this machine's clock and disk are like.
+  doctor: {
+    human: ["--config {folder}/elsewhere.yaml", 1, /the agent isn't running[^]*what to do/i],
+    json: ["--config {folder}/elsewhere.yaml", 1, /^{"ok":false,"findings":\[{/],
+    fails: ["now", 2, /one word too many/],
+  },
+  "support-bundle": {
+    human: ["--out {folder}/a.tar.gz", 0, /a\.tar\.gz/],
+    json: ["--out {folder}/b.tar.gz", 0, /"file":".*b\.tar\.gz"/],
+    fails: ["--out {folder}/none/x", 2, /can't be written: ENOENT/],
+  },
+  store: {
+    human: ["check", 0, /sound\nbooth-1/],
+    json: ["check", 0, /"sound":true/],
+    fails: ["check --data-dir {folder}/none", 1, /there is no store at/],
+  },
+  schemas: {
+    human: ["{folder}/schemas", 0, /gateway\.schema\.json\n/],
+    json: ["{folder}/schemas", 0, /^{"files":\[/],
+    fails: ["", 2, /FOLDER is missing/],
+  },
+  completion: { human: ["bash", 0, /^# bash completion for/], json: null, fails: ["fish", 2, /SHELL can't be "fish"/] },
+  manual: { human: ["", 0, /^\.TH BOOTH/], json: null, fails: ["x", 2, /one word too many/] },
+  release: { human: ["--yes", 0, / released\n$/], json: ["--yes", 0, /"state":"released"/], fails: UNASKED },
+  decommission: {
+    human: ["--yes", 0, / decommissioned\n$/],
+    json: ["--yes", 0, /"state":"decommissioned"/],
+    fails: UNASKED,
+  },
+};
+
+const groups: readonly { readonly commands: readonly CommandSpec[] }[] = GROUPS;
+const TABLE = groups.flatMap(({ commands }) => commands);
+const specOf = (name: string): CommandSpec | undefined => TABLE.find((one) => one.name === name);
+
+/** What isn't as the row has it; null: all is. */
+async function faultOf(
+  site: RealSite,
+  name: string,
+  { said, as }: { said: Said; as: keyof Row },
+): Promise<string | null> {
+  const [words, code, says] = said;
+  const filled = words.replaceAll("{folder}", site.folder).replaceAll("{plc}", site.plc.port.toString());
+  const config =
+    "config" in (specOf(name)?.options ?? {}) && !words.includes("--config") ? ["--config", site.configFile] : [];
+  const argv = [name, ...filled.split(" ").filter(Boolean), ...(as === "json" ? ["--json"] : []), ...config];
+  const told = await say(argv);
+  const isOne = as !== "json" || told.out === `${JSON.stringify(JSON.parse(told.out || "null"), null, 2)}\n`;
+  const text = as === "fails" ? told.err : as === "json" ? JSON.stringify(JSON.parse(told.out || "null")) : told.out;
+  const silent = as === "fails" ? told.out : name === "record" ? "" : told.err;
+  const isRight = told.code === code && says.test(text) && silent === "" && isOne;
+  return isRight
+    ? null
+    : `${argv.join(" ")}: ${told.code.toString()}\n${told.out.slice(0, 600)}${told.err.slice(0, 600)}`;
+}
+
+/** A booth that was given up is bound again, with a key given once more. */
+async function bound(site: RealSite): Promise<void> {
+  const state = (await site.status())?.booths[0]?.provisioning.state;
+  if (state !== "released" && state !== "decommissioned") return;
+  writeFileSync(join(site.folder, "typed"), `${PROVISION_KEY}\n`);
+  expect(await faultOf(site, "provision", { said: bind, as: "human" })).toBeNull();
+}
+
+it("every command of the table has a row here, and JSON where it takes --json", () => {
+  expect(Object.keys(ROWS).sort()).toEqual(
+    TABLE.map(({ name }) => name)
+      .filter((name) => name !== "run")
+      .sort(),
+  );
+  for (const [name, { json }] of Object.entries(ROWS))
+    expect(json !== null, name).toBe("json" in (specOf(name)?.options ?? {}));
+});
+
+it("each command answers people, answers programs with one document, and fails with a sentence", async () => {
+  const site = await realSite({ speed: 120, serial: null, scenario: "busy-day" });
+  writeFileSync(join(site.folder, "typed"), `${PROVISION_KEY}\n`);
+  const elsewhere = readFileSync(site.configFile, "utf8").replace(site.runtimeDir, join(site.folder, "nobody"));
+  writeFileSync(join(site.folder, "elsewhere.yaml"), elsewhere);
+  // `run` for people: its log. Two agents at one folder: the second says who has it.
+  const agent = site.startAgent();
+  await agent.line(/is running/);
+  const faults = [await faultOf(site, "run", { said: ["", 1, /another agent|in use|running/], as: "fails" })];
+  await eventually("the PLC is read", async () => ((await site.status())?.booths[0]?.now === null ? undefined : true));
+  for (const [name, { human, json, fails }] of Object.entries(ROWS)) {
+    faults.push(await faultOf(site, name, { said: human, as: "human" }));
+    if (json !== null) {
+      await bound(site);
+      faults.push(await faultOf(site, name, { said: json, as: "json" }));
+    }
+    faults.push(await faultOf(site, name, { said: fails, as: "fails" }));
+    await bound(site);
+  }
+  expect(faults.filter((fault) => fault !== null)).toEqual([]);
+});

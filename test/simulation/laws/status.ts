@@ -1,0 +1,34 @@
+import type { AgentStatus } from "../../../src/core/types/status.ts";
+
+/** How it has been around the box of late, whatever the box knows of it. */
+export interface Weather {
+  /** Whether the PLC could be read: all of the time, never, or now and then. */
+  readonly plc: "all" | "never" | "mixed";
+  /** Whether the service could be reached. */
+  readonly service: "all" | "never" | "mixed";
+  /** Acked by the service, over its streams of this booth; null: it knows none. */
+  readonly held_seq: number | null;
+  /** Takes that no commit holds. */
+  readonly pending: number;
+}
+
+/** What people are shown is so. */
+export function untrueStatus({ booths, service }: AgentStatus, weather: Weather): string[] {
+  const [booth] = booths;
+  if (booth === undefined) return ["the booth is missing"];
+  const { plc, log, provisioning } = booth;
+  const seqs = `newest ${log.newest_seq.toString()}, acked ${log.acked_seq.toString()}`;
+  const isBound = provisioning.state === "active";
+  const { storage } = log;
+  const checks: readonly (readonly [boolean, string])[] = [
+    [weather.plc === "all" && plc.kind === "down", "the PLC can be read and is shown as down"],
+    [weather.plc === "never" && plc.kind !== "down", `the PLC can't be read and is shown as ${plc.kind}`],
+    [isBound && weather.service === "all" && service.kind !== "up", "the service can be reached and is shown as down"],
+    [weather.service === "never" && service.kind === "up", "the service can't be reached and is shown as up"],
+    [log.acked_seq > log.newest_seq, `more is acked than there is: ${seqs}`],
+    [weather.held_seq !== null && log.acked_seq > weather.held_seq, `more is acked than the service has: ${seqs}`],
+    [log.pending !== weather.pending, `${log.pending.toString()} takes wait, not ${weather.pending.toString()}`],
+    [(storage?.used_bytes ?? 0) > (storage?.max_bytes ?? 1), "the store is over its budget"],
+  ];
+  return checks.filter(([broken]) => broken).map(([, text]) => text);
+}
