@@ -130,6 +130,8 @@ async function dialOnce(
     reconnectPeriod: 0,
     queueQoSZero: false,
     resubscribe: false,
+    // Else all 65,536 numbers of two bytes are made in advance: 13 MB, for packets that are few.
+    writeCache: false,
     rejectUnauthorized: true,
     ...OLDEST_TLS,
     ...(version === 5 ? { properties: { maximumPacketSize: MAX_PACKET_BYTES } } : {}),
