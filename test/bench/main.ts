@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { arch, cpus, platform } from "node:os";
 import { parseArgs } from "node:util";
 
 import { aligned } from "../support/aligned.ts";
+import { writeBlock } from "../support/made-block.ts";
 import type { Family, Figure } from "./figure.ts";
 import { agentFamily } from "./agent.ts";
 import { cliFamily } from "./cli.ts";
@@ -15,6 +16,8 @@ import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
 import { pageFamily } from "./page.ts";
 import { planFamily } from "./plan.ts";
+import { cellsOf, readmeBlock, type BenchResult } from "./readme.ts";
+import { startFamily } from "./start.ts";
 import { storeFamily } from "./store.ts";
 import { serviceFamily } from "./service.ts";
 
@@ -27,6 +30,7 @@ const FAMILIES: readonly Family[] = [
   fleetFamily,
   planFamily,
   memoryFamily,
+  startFamily,
   agentFamily,
   pageFamily,
   cliFamily,
@@ -45,26 +49,15 @@ function commit(): string {
   }
 }
 
-function short(value: number | null): string {
-  return value === null || Number.isNaN(value) ? "" : value.toPrecision(4);
-}
-
 function table(figures: readonly Figure[]): string {
-  const rows = figures.map((figure) => [
-    figure.name,
-    short(figure.value),
-    figure.unit,
-    short(figure.anchor),
-    short(figure.ratio),
-    figure.target,
-    figure.reached === null ? "" : figure.reached ? "yes" : "no",
-  ]);
-  return aligned([["figure", "value", "unit", "anchor", "ratio", "target", "reached"], ...rows]);
+  return aligned([["figure", "value", "unit", "anchor", "ratio", "target", "reached"], ...figures.map(cellsOf)]);
 }
 
 const HELP = `npm run bench [-- --quick] [FAMILY ...]
+npm run bench -- --readme
 
 Measures, prints one table, and writes test/results/bench.json. All families take some ten minutes; --quick measures less of each.
+--readme puts the last run's figures, with its machine, into README.md.
 Families: ${FAMILIES.map(({ name }) => name).join(", ")}
 `;
 
@@ -75,9 +68,11 @@ interface Call {
 
 /** What was asked for; a text: what to say instead. */
 function callOf(args: string[]): Call | string {
-  const options = { quick: { type: "boolean", default: false }, help: { type: "boolean", default: false } } as const;
+  const flag = { type: "boolean", default: false } as const;
+  const options = { quick: flag, readme: flag, help: flag };
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
   if (values.help) return HELP;
+  if (values.readme) return "readme";
   const unknown = positionals.filter((wanted) => !FAMILIES.some(({ name }) => name === wanted));
   if (unknown.length > 0)
     throw new Error(`there is no family ${unknown.join(", ")}; npm run bench -- --help names them`);
@@ -94,15 +89,21 @@ async function measure({ quick, chosen }: Call): Promise<void> {
     process.stderr.write(`${((performance.now() - started) / 1000).toFixed(0)} s\n`);
   }
   const machine = `${platform()} ${arch()}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}`;
-  const result = { machine, node: process.version, commit: commit(), figures };
+  const result: BenchResult = { machine, node: process.version, commit: commit(), quick, figures };
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(new URL("bench.json", RESULTS), `${JSON.stringify(result, null, 2)}\n`);
   process.stdout.write(`${table(figures)}\n`);
 }
 
+function lastResult(): BenchResult {
+  // Written by this program alone.
+  return JSON.parse(readFileSync(new URL("bench.json", RESULTS), "utf8")) as BenchResult;
+}
+
 try {
   const call = callOf(process.argv.slice(2));
-  if (typeof call === "string") process.stdout.write(call);
+  if (call === "readme") await writeBlock(readmeBlock(lastResult()));
+  else if (typeof call === "string") process.stdout.write(call);
   else await measure(call);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

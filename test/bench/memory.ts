@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { findProfile } from "../../src/config/profile.ts";
-import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { startOpcuaServer } from "../../simulators/plc/opcua/server.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
-import { boothFor, startPlc } from "../../simulators/plc/start.ts";
+import { boothFor } from "../../simulators/plc/start.ts";
 import { memoryOf, type Memory } from "../support/process-figures.ts";
+import { modbusPlc } from "./modbus-plc.ts";
 import type { BenchOptions, Family, Figure } from "./figure.ts";
 import { PASSWORD, withAgent } from "./running-agent.ts";
 
@@ -44,13 +44,6 @@ function memoryAfter(booth: object, settle_ms: number): Promise<Memory> {
   });
 }
 
-async function modbusServer() {
-  const profile = findProfile("click-booth");
-  const scenario = findScenario("standard-cycle");
-  if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("nothing to play");
-  return startPlc({ profile, scenario, seed: 1, clock: scaledClock(clockFromNow(1, Date.now())), port: 0 });
-}
-
 async function opcuaServer() {
   const profile = findProfile("plcnext-booth");
   const scenario = findScenario("standard-cycle");
@@ -61,7 +54,7 @@ async function opcuaServer() {
 
 async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   const settle_ms = quick ? 5_000 : 20_000;
-  const device = await modbusServer();
+  const device = await modbusPlc();
   const server = await opcuaServer();
   const modbus = { profile: "click-booth", modbus: { host: "127.0.0.1", port: device.port } };
   const opcua = {

@@ -27,6 +27,22 @@ export interface Prepared {
 export async function withAgent<T>(
   booths: readonly object[],
   act: (pid: number, socket: string) => Promise<T>,
+  prepared: Prepared = {},
+): Promise<T> {
+  return withStartedAgent(
+    booths,
+    async (pid, socket) => {
+      await polling(socket);
+      return act(pid, socket);
+    },
+    prepared,
+  );
+}
+
+/** The same from the process's first moment on. */
+export async function withStartedAgent<T>(
+  booths: readonly object[],
+  act: (pid: number, socket: string) => Promise<T>,
   { fill, config: more = {} }: Prepared = {},
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
@@ -44,7 +60,6 @@ export async function withAgent<T>(
   });
   const ended = once(agent, "exit");
   try {
-    await polling(join(runtime_dir, "agent.sock"));
     return await act(agent.pid ?? 0, join(runtime_dir, "agent.sock"));
   } finally {
     agent.kill("SIGTERM");
@@ -53,12 +68,17 @@ export async function withAgent<T>(
   }
 }
 
+/** What the agent says of itself; null while it doesn't answer. */
+export async function statusAt(socket: string): Promise<AgentStatus | null> {
+  // The agent answers its own shape.
+  return (await askAgent(socket, { method: "GET", path: "/status" }).catch(() => null)) as AgentStatus | null;
+}
+
 async function polling(socket: string): Promise<void> {
   const deadline = performance.now() + STARTS_WITHIN_MS;
   while (performance.now() < deadline) {
     await sleep(200);
-    // The agent answers its own shape.
-    const status = (await askAgent(socket, { method: "GET", path: "/status" }).catch(() => null)) as AgentStatus | null;
+    const status = await statusAt(socket);
     if (status?.booths.every(({ plc }) => plc.kind === "up") === true) return;
   }
   throw new Error("the agent doesn't read every booth");

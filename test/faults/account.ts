@@ -1,9 +1,6 @@
 import type { FaultEntry } from "../support/faults.ts";
 import type { MatrixRow } from "./matrix.ts";
 
-/** Which rows must have been injected: those of `.ci/run`, or those that wait for the night. */
-export type Run = "ci" | "nightly";
-
 /** A row of the matrix with what a run counted for it. */
 export interface RowAccount {
   readonly row: MatrixRow;
@@ -18,7 +15,7 @@ export interface RowAccount {
 }
 
 /** Every row of the matrix beside the run's entries, in the matrix's order. */
-export function accountOf(matrix: readonly MatrixRow[], entries: readonly FaultEntry[], run: Run): RowAccount[] {
+export function accountOf(matrix: readonly MatrixRow[], entries: readonly FaultEntry[]): RowAccount[] {
   return matrix.map((row) => {
     const own = entries.filter((entry) => entry.row === row.row);
     const sum = (of: (entry: FaultEntry) => number): number => own.reduce((total, entry) => total + of(entry), 0);
@@ -29,7 +26,7 @@ export function accountOf(matrix: readonly MatrixRow[], entries: readonly FaultE
       lost: sum(({ lost }) => lost),
       doubled: sum(({ doubled }) => doubled),
       wrong: sum(({ wrong }) => wrong),
-      trouble: troubleOf(row, own, run),
+      trouble: troubleOf(own),
     };
   });
 }
@@ -39,11 +36,10 @@ export function strangers(matrix: readonly MatrixRow[], entries: readonly FaultE
   return entries.filter((entry) => !matrix.some(({ row }) => row === entry.row));
 }
 
-function troubleOf(row: MatrixRow, own: readonly FaultEntry[], run: Run): string | null {
+function troubleOf(own: readonly FaultEntry[]): string | null {
   const bad = own.filter(({ passed, lost, doubled, wrong }) => !passed || lost + doubled + wrong > 0);
   if (bad.length > 0) return `failed: ${bad.map(({ fault }) => fault).join("; ")}`;
   const idle = own.filter(({ injected }) => !(injected > 0));
   if (idle.length > 0) return `nothing injected: ${idle.map(({ fault }) => fault).join("; ")}`;
-  const isDue = (row.nightly_because === undefined) === (run === "ci");
-  return own.length === 0 && isDue ? "no test has injected it in this run" : null;
+  return own.length === 0 ? "no test has injected it in this run" : null;
 }

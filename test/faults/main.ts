@@ -3,16 +3,15 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { FaultEntry } from "../support/faults.ts";
 import { writeBlock } from "../support/made-block.ts";
-import { accountOf, strangers, type Run } from "./account.ts";
+import { accountOf, strangers } from "./account.ts";
 import { MATRIX } from "./matrix.ts";
 import { countedText, matrixBlock } from "./texts.ts";
 
 const RESULTS = new URL("../results/faults.json", import.meta.url);
-const HELP = `npm run faults [-- --nightly | --write]
+const HELP = `npm run faults [-- --write]
 
 Prints the fault matrix with what the tests counted in test/results/faults.json. Ends with 1 where a row has no count, or
-was injected and not held. With --nightly the rows that wait for the night must be there instead of the others. --write
-puts the matrix into docs/reliability.md.
+was injected and not held. --write puts the matrix into docs/reliability.md.
 `;
 
 function entriesOf(file: URL): readonly FaultEntry[] {
@@ -20,9 +19,9 @@ function entriesOf(file: URL): readonly FaultEntry[] {
   return JSON.parse(readFileSync(file, "utf8")) as FaultEntry[];
 }
 
-function show(run: Run): number {
+function show(): number {
   const entries = entriesOf(RESULTS);
-  const accounts = accountOf(MATRIX, entries, run);
+  const accounts = accountOf(MATRIX, entries);
   const odd = strangers(MATRIX, entries).map(
     ({ row, fault }) => `row ${row.toString()} isn't in the matrix: ${fault}\n`,
   );
@@ -39,10 +38,10 @@ function show(run: Run): number {
 
 try {
   const flag = { type: "boolean", default: false } as const;
-  const { values } = parseArgs({ options: { nightly: flag, write: flag, help: flag } });
+  const { values } = parseArgs({ options: { write: flag, help: flag } });
   if (values.help) process.stdout.write(HELP);
   else if (values.write) await writeBlock(matrixBlock());
-  else process.exitCode = show(values.nightly ? "nightly" : "ci");
+  else process.exitCode = show();
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 2;

@@ -7,7 +7,7 @@ import { countedText, matrixBlock } from "./texts.ts";
 
 const ROWS: readonly MatrixRow[] = [
   { row: 1, fault: "killed", expected: "back" },
-  { row: 2, fault: "starved", expected: "back", nightly_because: "it takes long" },
+  { row: 2, fault: "starved", expected: "back" },
 ];
 
 function entry(row: number, more: Partial<FaultEntry> = {}): FaultEntry {
@@ -24,34 +24,27 @@ it("stands in docs/reliability.md as it is (npm run faults -- --write)", async (
 });
 
 it.each([
-  ["a row of every run without an entry", [entry(2)], ["no test has injected it in this run", null]],
-  ["a row that waits for the night", [entry(1)], [null, null]],
-  ["an entry that lost something", [entry(1, { lost: 1 })], ["failed: fault of 1", null]],
-  ["an entry that doubled something", [entry(1, { doubled: 1 })], ["failed: fault of 1", null]],
-  ["an entry with a wrong value", [entry(1, { wrong: 1 })], ["failed: fault of 1", null]],
-  ["an entry that didn't pass", [entry(1), entry(2, { passed: false })], [null, "failed: fault of 2"]],
-  ["an entry that injected nothing", [entry(1, { injected: 0 })], ["nothing injected: fault of 1", null]],
-] as const)("ci: %s", (_, entries, troubles) => {
-  expect(accountOf(ROWS, entries, "ci").map(({ trouble }) => trouble)).toEqual(troubles);
-});
-
-it("by night the rows that wait for it must have been injected, the others needn't", () => {
-  const troubles = (entries: readonly FaultEntry[]) =>
-    accountOf(ROWS, entries, "nightly").map(({ trouble }) => trouble);
-  expect(troubles([])).toEqual([null, "no test has injected it in this run"]);
-  expect(troubles([entry(2)])).toEqual([null, null]);
+  ["a row without an entry", [entry(2)], ["no test has injected it in this run", null]],
+  ["an entry for each", [entry(1), entry(2)], [null, null]],
+  ["one that lost something", [entry(1, { lost: 1 }), entry(2)], ["failed: fault of 1", null]],
+  ["one that doubled something", [entry(1, { doubled: 1 }), entry(2)], ["failed: fault of 1", null]],
+  ["one with a wrong value", [entry(1, { wrong: 1 }), entry(2)], ["failed: fault of 1", null]],
+  ["one that didn't pass", [entry(1), entry(2, { passed: false })], [null, "failed: fault of 2"]],
+  ["one that injected nothing", [entry(1, { injected: 0 }), entry(2)], ["nothing injected: fault of 1", null]],
+] as const)("%s", (_, entries, troubles) => {
+  expect(accountOf(ROWS, entries).map(({ trouble }) => trouble)).toEqual(troubles);
 });
 
 it("adds up the entries of a row, and names those of no row", () => {
   const entries = [entry(1), entry(1, { fault: "another", injected: 4, lost: 2 }), entry(46)];
-  const [first] = accountOf(ROWS, entries, "ci");
+  const [first] = accountOf(ROWS, entries);
   expect(first).toMatchObject({ entries: 2, injected: 7, lost: 2, doubled: 0, wrong: 0 });
   expect(strangers(ROWS, entries)).toEqual([entry(46)]);
-  expect(countedText(accountOf(ROWS, entries, "ci"))).toBe(
+  expect(countedText(accountOf(ROWS, entries))).toBe(
     [
       "row  fault    injected  lost/doubled/wrong  expected",
       "1    killed   7         2/0/0               back      failed: another",
-      "2    starved  -         -                   back      by night: it takes long",
+      "2    starved  -         -                   back      no test has injected it in this run",
     ].join("\n"),
   );
 });

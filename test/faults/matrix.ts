@@ -5,8 +5,6 @@ export interface MatrixRow {
   readonly row: number;
   readonly fault: string;
   readonly expected: string;
-  /** Why no run of `.ci/run` injects it; absent: each run does. */
-  readonly nightly_because?: string;
 }
 
 interface Section {
@@ -49,7 +47,6 @@ const PROCESS_AND_DISK: readonly MatrixRow[] = [
     row: 11,
     fault: "memory pressure",
     expected: "stays within its budget; if killed, as row 1",
-    nightly_because: "a day of booth life under a memory limit takes minutes and needs a memory controller",
   },
 ];
 

@@ -11,17 +11,16 @@ export function countedText(accounts: readonly RowAccount[]): string {
     entries === 0 ? "-" : injected.toString(),
     entries === 0 ? "-" : `${lost.toString()}/${doubled.toString()}/${wrong.toString()}`,
     row.expected,
-    trouble ?? (entries === 0 ? `by night: ${row.nightly_because ?? "counted by .ci/run"}` : ""),
+    trouble ?? "",
   ]);
   return aligned([["row", "fault", "injected", "lost/doubled/wrong", "expected", ""], ...cells]);
 }
 
 /** The matrix without counts, as it stands in the documents: a table for each section. */
 export function matrixBlock(): MadeBlock {
-  const line = ({ row, fault, expected, nightly_because }: MatrixRow): string =>
-    `| ${row.toString()} | ${fault} | ${expected} | ${nightly_because === undefined ? "" : `by night: ${nightly_because}`} |`;
+  const line = ({ row, fault, expected }: MatrixRow): string => `| ${row.toString()} | ${fault} | ${expected} |`;
   const tables = SECTIONS.map(({ title, rows }) =>
-    [`| row | ${title.toLowerCase()} | expected | |`, "| --- | --- | --- | --- |", ...rows.map(line)].join("\n"),
+    [`| row | ${title.toLowerCase()} | expected |`, "| --- | --- | --- |", ...rows.map(line)].join("\n"),
   );
   return { document: "docs/reliability.md", name: "fault matrix", markdown: tables.join("\n\n") };
 }

@@ -19,6 +19,7 @@ export function storyOf(seed: number): Story {
   const count = Math.floor(dice.between(LEAST_FAULTS, LEAST_FAULTS + 8));
   const faults = Array.from({ length: count }, () => faultOf(dice, hours * HOUR_MS));
   const serial_at_ms = dice.chance(0.2) ? Math.floor(dice.between(1, 300)) * MINUTE_MS : null;
+  const is_small = dice.chance(0.1);
   return {
     seed,
     start: FIRST_START + Math.floor(dice.between(0, 21 * 24)) * HOUR_MS,
@@ -28,8 +29,11 @@ export function storyOf(seed: number): Story {
     profile: "click-booth",
     poll_ms: dice.chance(0.01) ? 1_000 : dice.one([5_000, 10_000, 15_000, 20_000, 30_000]),
     commit_interval_ms: dice.chance(0.03) ? 60_000 : dice.one([300_000, 600_000, 900_000]),
+    budget_bytes: is_small ? SMALL_BYTES : null,
     serial_at_ms,
-    faults: [...faults, ...firstContact(dice, serial_at_ms)].sort((a, b) => a.at_ms - b.at_ms),
+    faults: [...faults, ...(is_small ? longOutage(dice, hours) : []), ...firstContact(dice, serial_at_ms)].sort(
+      (a, b) => a.at_ms - b.at_ms,
+    ),
   };
 }
 
@@ -54,6 +58,19 @@ export function scenarioOf(story: Story): Scenario {
 function faultOf(dice: Dice, within_ms: number): Fault {
   const at_ms = Math.floor(dice.between(5 * MINUTE_MS, within_ms - 30 * MINUTE_MS));
   return { at_ms, ...dice.one(KINDS)(dice) };
+}
+
+/** So little that some hours without the service must give records up. */
+const SMALL_BYTES = 260_000;
+
+function longOutage(dice: Dice, hours: number): readonly Fault[] {
+  return [
+    {
+      at_ms: minutes(dice, 10, 120),
+      kind: "service_down",
+      for_ms: Math.floor(hours * dice.between(0.5, 0.8)) * HOUR_MS,
+    },
+  ];
 }
 
 /** What befalls a box while it is being bound. */

@@ -39,6 +39,7 @@ export interface SoakResult {
 }
 
 const STARTS_WITHIN_MS = 60_000;
+const LAST_LINES = 20;
 /** Each collects garbage: what is left is what counts. */
 const MOST_LOOKS = 240;
 const SHORTEST_LOOK_MS = 1_000;
@@ -49,7 +50,12 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   const agent = site.startAgent();
   const heap = await heapWatch(await agent.line(/Debugger listening/));
   options.atEnd(() => heap.close());
-  await eventually("records are delivered", async () => ((await acked(site)) > 0 ? true : undefined), STARTS_WITHIN_MS);
+  const isDelivered = async (): Promise<true | undefined> => ((await acked(site)) > 0 ? true : undefined);
+  await eventually("records are delivered", isDelivered, STARTS_WITHIN_MS).catch((cause: unknown) => {
+    throw new Error(`no record was delivered; the agent said:\n${agent.lines.slice(-LAST_LINES).join("\n")}`, {
+      cause,
+    });
+  });
   const counts = new Map<string, number>();
   const looks: Look[] = [];
   const over = new AbortController();

@@ -1,0 +1,60 @@
+#!/usr/bin/env node
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { aligned } from "../support/aligned.ts";
+import { byFolder, percent, unreachedLines, type FileCoverage } from "./folders.ts";
+
+const SOURCE = fileURLToPath(new URL("../../src/", import.meta.url));
+const RESULTS = new URL("../results/", import.meta.url);
+/** Of branches in core. */
+const LEAST_PERCENT = 95;
+const HELP = `npm run coverage [-- TEST ...]
+
+Runs the tests (those of npm test and the long ones; or the given files) with V8's coverage, prints by folder which share
+of branches and statements they reach, and writes test/results/coverage.json. Ends with 1 where less than ${LEAST_PERCENT.toString()} % of the
+branches of src/core are reached. node test/coverage/main.ts prints the last run's table again; with --unreached the lines.
+`;
+
+function filesOf(): readonly FileCoverage[] {
+  // Written by vitest's provider.
+  const text = readFileSync(new URL("coverage/coverage-final.json", RESULTS), "utf8");
+  return Object.values(JSON.parse(text) as Record<string, FileCoverage>);
+}
+
+function show(files: readonly FileCoverage[]): number {
+  const folders = byFolder(files, SOURCE);
+  const head = ["folder", "files", "branches", "reached %", "statements", "reached %"];
+  const rows = folders.map(({ folder, files: count, ...sums }) => [
+    folder,
+    count.toString(),
+    sums.branches.toString(),
+    percent(sums.branches_reached, sums.branches).toFixed(1),
+    sums.statements.toString(),
+    percent(sums.statements_reached, sums.statements).toFixed(1),
+  ]);
+  process.stdout.write(`${aligned([head, ...rows])}\n`);
+  mkdirSync(RESULTS, { recursive: true });
+  writeFileSync(new URL("coverage.json", RESULTS), `${JSON.stringify(folders, null, 2)}\n`);
+  const core = folders.filter(({ folder }) => folder === "src/core" || folder.startsWith("src/core/"));
+  const [reached, all] = core.reduce(
+    ([some, sum], { branches_reached, branches }) => [some + branches_reached, sum + branches],
+    [0, 0],
+  );
+  const share = percent(reached, all);
+  process.stdout.write(`src/core: ${share.toFixed(2)} % of ${all.toString()} branches\n`);
+  return share >= LEAST_PERCENT ? 0 : 1;
+}
+
+function showUnreached(files: readonly FileCoverage[]): void {
+  for (const file of files) {
+    const lines = unreachedLines(file);
+    if (lines.length > 0) process.stdout.write(`src/${file.path.slice(SOURCE.length)}: ${lines.join(", ")}\n`);
+  }
+}
+
+const flag = { type: "boolean", default: false } as const;
+const { values } = parseArgs({ options: { unreached: flag, help: flag } });
+if (values.help) process.stdout.write(HELP);
+else if (values.unreached) showUnreached(filesOf());
+else process.exitCode = show(filesOf());
