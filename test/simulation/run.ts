@@ -22,7 +22,7 @@ export const QUIET_MS = 60 * MINUTE_MS;
 
 /** Laws that hold at any time are looked at this often. */
 const LOOK_EVERY_MS = 3 * MINUTE_MS;
-const SLOW_MS = 2 * MINUTE_MS;
+const SLOW_MS = MINUTE_MS;
 /** Each one reads the oldest record that waits: at one a minute they would cost a third of a quiet day. */
 export const HEARTBEAT_MS = 5 * MINUTE_MS;
 
