@@ -128,7 +128,7 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("nothing to play");
   const clock = scaledClock(clockFromNow(1, Date.now()));
   const device = await startPlc({ profile, scenario, seed: 1, clock, port: 0 });
-  const options = { target: device.port, seconds: quick ? 10 : 60 };
+  const options = { target: device.port, seconds: quick ? 4 : 60 };
   try {
     return [...figuresOf(8, 0.5, await measure(8, options)), ...figuresOf(64, 2, await measure(64, options))];
   } finally {

@@ -80,7 +80,7 @@ async function fleet(
   for (const poll of [...ours, ...plain]) for (let i = 0; i < WARM_UP_POLLS; i++) await poll();
   const seconds = options.quick ? 1 : 5;
   const late: number[] = [];
-  const { ours: value = NaN, plain: anchor = NaN } = await interleaved(options.quick ? 5 : 7, {
+  const { ours: value = NaN, plain: anchor = NaN } = await interleaved(options.quick ? 3 : 7, {
     ours: () => cpuPercent(ours, seconds, late),
     plain: () => cpuPercent(plain, seconds),
   });

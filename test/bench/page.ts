@@ -88,7 +88,7 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("nothing to play");
   const clock = scaledClock(clockFromNow(1, Date.now()));
   const device = await startPlc({ profile, scenario, seed: 1, clock, port: 0 });
-  const [seconds, days] = quick ? [10, 3] : [60, 90];
+  const [seconds, days] = quick ? [4, 1] : [60, 90];
   const taps = await Promise.all(Array.from({ length: BOOTHS }, () => tap(device.port)));
   const poll = { fast: { poll_interval_ms: 1000 }, slow: { poll_interval_ms: 1000 } };
   const booths = taps.map(({ port }) => ({ profile: "click-booth", modbus: { host: "127.0.0.1", port }, poll }));

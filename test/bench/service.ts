@@ -212,7 +212,7 @@ async function reportFigures(
 async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), "bg-bench-service-"));
   try {
-    const size = quick ? { booths: 10, days: 30 } : { booths: 50, days: 90 };
+    const size = quick ? { booths: 4, days: 10 } : { booths: 50, days: 90 };
     const dataDir = join(folder, "demo");
     const db = openDb(dataDir);
     await seedDemo(db, { seed: 1, ...size, now: NOW });

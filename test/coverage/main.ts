@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -9,12 +10,21 @@ const SOURCE = fileURLToPath(new URL("../../src/", import.meta.url));
 const RESULTS = new URL("../results/", import.meta.url);
 /** Of branches in core. */
 const LEAST_PERCENT = 95;
-const HELP = `npm run coverage [-- TEST ...]
+const HELP = `npm run coverage [-- TEST ...] [--last] [--unreached]
 
-Runs the tests (those of npm test and the long ones; or the given files) with V8's coverage, prints by folder which share
-of branches and statements they reach, and writes test/results/coverage.json. Ends with 1 where less than ${LEAST_PERCENT.toString()} % of the
-branches of src/core are reached. node test/coverage/main.ts prints the last run's table again; with --unreached the lines.
+Runs the tests (those of npm test and the long ones; or the given files and folders) with V8's coverage, prints by folder
+which share of branches and statements they reach, and writes test/results/coverage.json. Ends with 1 where less than
+${LEAST_PERCENT.toString()} % of the branches of src/core are reached.
+
+  --last         no run: the last one's table again
+  --unreached    and the lines of branches that no test took
 `;
+
+/** Whether the tests passed. What they reached is told either way. */
+function runTests(tests: readonly string[]): boolean {
+  const options = ["run", "--config", "vitest.coverage.config.ts", "--coverage", ...tests];
+  return spawnSync("vitest", options, { stdio: "inherit" }).status === 0;
+}
 
 function filesOf(): readonly FileCoverage[] {
   // Written by vitest's provider.
@@ -53,8 +63,19 @@ function showUnreached(files: readonly FileCoverage[]): void {
   }
 }
 
-const flag = { type: "boolean", default: false } as const;
-const { values } = parseArgs({ options: { unreached: flag, help: flag } });
-if (values.help) process.stdout.write(HELP);
-else if (values.unreached) showUnreached(filesOf());
-else process.exitCode = show(filesOf());
+function main(): number {
+  const flag = { type: "boolean", default: false } as const;
+  const options = { last: flag, unreached: flag, help: flag };
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const passed = values.last || runTests(positionals);
+  const files = filesOf();
+  if (values.unreached) showUnreached(files);
+  const code = show(files);
+  return passed ? code : 1;
+}
+
+process.exitCode = main();
