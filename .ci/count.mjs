@@ -18,6 +18,16 @@ for (const file of files) {
     failed += 1;
   }
 }
+try {
+  // Each seed of the simulation counts as a test; which law it broke, its own step has said.
+  const { seeds, broken } = JSON.parse(readFileSync("test/results/simulation.json", "utf8"));
+  const bad = new Set(broken.map(({ seed }) => seed)).size;
+  passed += seeds - bad;
+  failed += bad;
+} catch (error) {
+  console.log(`no report of the simulation: ${error.message}`);
+  failed += 1;
+}
 const failedSteps = Number(steps);
 if (failedSteps > 0 && failed === 0) failed = failedSteps;
 console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);

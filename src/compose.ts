@@ -14,6 +14,7 @@ import { createBoothFields } from "./cloud/booth-fields.ts";
 import { createHttpClient } from "./cloud/http.ts";
 import { createMqttLink, type MqttLinkParts } from "./cloud/mqtt-link.ts";
 import { createServiceApi } from "./cloud/service-api.ts";
+import { withSessionTokens } from "./cloud/session-token.ts";
 import { clientCertificateIn } from "./cloud/tls.ts";
 import { openPage, type PageParts } from "./compose-page.ts";
 import type { Lasting } from "./config/last-good.ts";
@@ -157,8 +158,9 @@ function storeOptionsOf({
 /** The service by HTTP and by its broker. Throws where a file of certificates or keys can't be used. */
 function waysTo(service: ServiceConfig, parts: Omit<MqttLinkParts, "agentVersion">) {
   const ca = service.ca_file === undefined ? {} : { ca: readFileSync(service.ca_file, "utf8") };
+  const http = createHttpClient({ baseUrl: service.url, ...ca, ...proxyOf(service) });
   return {
-    http: createHttpClient({ baseUrl: service.url, ...ca, ...proxyOf(service) }),
+    http: service.authorization === "session" ? withSessionTokens(http) : http,
     mqtt: createMqttLink({ ...parts, agentVersion: VERSION, ...ca, ...clientOf(service) }),
   };
 }

@@ -151,12 +151,12 @@ function writeConfig({ options, memory, service, plc }: Site): void {
 /** Keeps an agent running until the signal; its log lines go to the screen. */
 async function keepAgent(site: Site, signal: AbortSignal): Promise<void> {
   const { folder, screen } = site.options;
-  const show = (line: AgentLine): void =>
-    screen.line(
-      site.clock.wall(),
-      line.level === "info" ? "agent" : `agent ${line.level === "error" ? "!!" : "!"}`,
-      line.text,
-    );
+  const show = ({ level, event, text }: AgentLine): void => {
+    // Where the page is, is told with its PIN.
+    if (event === "page") return;
+    const who = level === "info" ? "agent" : `agent ${level === "error" ? "!!" : "!"}`;
+    screen.line(site.clock.wall(), who, text);
+  };
   while (!isOver(signal)) {
     const agent = startAgentProcess(folder.configFile, show);
     screen.line(

@@ -10,6 +10,7 @@ import {
   splitOnce,
   taken,
   verdictOf,
+  type Inherited,
   type Sending,
   type SentRange,
 } from "../core/sending.ts";
@@ -18,7 +19,7 @@ import type { BatchOutcome, Clock, LinkSession, Refusal, Store, StreamInfo } fro
 import type { Bell } from "./bell.ts";
 import { laneReaders, type LaneBatch } from "./lane-reader.ts";
 
-export interface PumpParts {
+export interface PumpParts extends Inherited {
   readonly clock: Clock;
   readonly store: Store;
   readonly session: LinkSession;
@@ -31,8 +32,6 @@ export interface PumpParts {
   /** Records of the backlog a second at most; null: as fast as the service acks. */
   readonly backlog_rate: number | null;
   readonly acked: (info: StreamInfo) => void;
-  /** What the session before ended over. */
-  readonly silence: Silence | null;
   /** This one ends over it. */
   readonly silent: (silence: Silence | null) => void;
   /** The service will never take these records of ours. */
@@ -59,7 +58,7 @@ export async function pump(parts: PumpParts, signal: AbortSignal): Promise<never
     parts,
     under_way: new Set(),
     readers: laneReaders(parts),
-    sending: sendingFrom(parts.info().acked_seq, parts.silence),
+    sending: sendingFrom(parts.info().acked_seq, parts),
     failure: null,
   };
   for (;;) {

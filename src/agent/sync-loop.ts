@@ -134,7 +134,7 @@ async function runSession(parts: SyncParts, { session, booths, proven }: Session
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const pumps = booths.map((board) => {
-    const { stream } = labelOf(board.row, board.info);
+    const { stream, oldest_seq: first_seq } = labelOf(board.row, board.info);
     return pump(
       {
         clock: parts.clock,
@@ -149,7 +149,7 @@ async function runSession(parts: SyncParts, { session, booths, proven }: Session
           proven();
           acked(parts, board, info.acked_seq);
         },
-        silence: board.silence,
+        ...{ first_seq, silence: board.silence },
         silent: (silence) => void (board.silence = silence),
         refused: (refusals) => setAside(parts, board, refusals),
         conflict: (seq) => parts.rename(board, seq),

@@ -113,6 +113,10 @@ const serviceSchema = z.strictObject({
     .regex(/^[A-Za-z0-9_.-]{1,255}$/, "a systemd credential's name is letters, digits, dots, dashes and _")
     .exactOptional()
     .describe("systemd credential that holds the first key."),
+  authorization: z
+    .enum(["key", "session"])
+    .exactOptional()
+    .describe("Default: key, sent as it is. session: a session token is asked for with it (POST /api/authenticate)."),
   client_certificate_file: path
     .exactOptional()
     .describe("Shown to a broker that asks for a certificate, PEM; read anew at each connection."),

@@ -38,7 +38,18 @@ export interface Sending {
   readonly is_over: boolean;
 }
 
-export function sendingFrom(acked_seq: Seq, silence: Silence | null = null): Sending {
+/** What a session inherits. */
+export interface Inherited {
+  readonly silence: Silence | null;
+  /** Oldest record that goes under the stream's present name: those before it are another stream's at the service. */
+  readonly first_seq: Seq;
+}
+
+export function sendingFrom(
+  acked_seq: Seq,
+  { silence, first_seq }: Inherited = { silence: null, first_seq: 1 },
+): Sending {
+  const answered_seq = silence?.witness ?? acked_seq;
   return {
     cursor: cursorAt(acked_seq),
     lanes: oneLane(acked_seq),
@@ -46,7 +57,7 @@ export function sendingFrom(acked_seq: Seq, silence: Silence | null = null): Sen
     is_split: false,
     silence,
     witness: "unasked",
-    answered_seq: silence?.witness ?? acked_seq,
+    answered_seq: answered_seq >= first_seq ? answered_seq : 0,
     is_over: false,
   };
 }

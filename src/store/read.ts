@@ -22,8 +22,8 @@ export function recordReader(
     const { rows, isEnd } = rowsFor(sql, { info, reach }, ask);
     const isDamaged = (): void => void quarantine.step(info, Math.max(ask.from, info.oldest_seq));
     const log = wholeOf(rows, unpack, isDamaged)
-      .flat()
-      .filter(({ seq }) => seq >= ask.from && seq <= info.sendable_seq);
+      .flatMap((records) => firstOf(records, ask))
+      .filter(({ seq }) => seq <= info.sendable_seq);
     // Facts after the last log row read belong to a later answer, unless there is no later log row.
     const to = isEnd ? info.newest_seq : (rows.at(-1)?.last_seq ?? 0);
     const facts = wholeOf(
@@ -50,6 +50,12 @@ export function recordReader(
   };
 }
 
+/** As many of a row's records as may be answered. They stand in seq order: a chunk is asked for several times in turn. */
+function firstOf(records: readonly Placed<LogRecord>[], { from, limit }: Ask): readonly Placed<LogRecord>[] {
+  const begin = records.findIndex(({ seq }) => seq >= from);
+  return begin < 0 ? [] : records.slice(begin, begin + limit);
+}
+
 /** How far is looked: no further than the rows that should do, or whole pages of them. */
 type Reach = "rows" | "pages";
 
@@ -61,19 +67,23 @@ function rowsFor(
 ): { rows: readonly LogRow[]; isEnd: boolean } {
   const rows: LogRow[] = [];
   let [next, seqs] = [ask.from, 0];
+  // A chunk alone mostly does, and each is some KB to be copied.
+  let wanted = reach === "rows" ? 1 : PAGE_ROWS;
   while (seqs < ask.limit && rows.length < READ_ROWS) {
-    const page = sql.logRowsFrom.all({ stream, from: next, rows: PAGE_ROWS });
+    const page = sql.logRowsFrom.all({ stream, from: next, rows: wanted });
     // The first page may begin with a row before `from`: what stood between was given up.
     const fresh = page.filter(({ last_seq }) => last_seq >= next);
-    if (fresh.length === 0) return { rows, isEnd: page.length < PAGE_ROWS };
+    const isEnd = page.length < wanted;
+    if (fresh.length === 0 && (isEnd || wanted === PAGE_ROWS)) return { rows, isEnd };
     for (const row of fresh) {
       rows.push(row);
       seqs += row.last_seq - Math.max(row.first_seq, next) + 1;
       // Unpacking a chunk that isn't needed yet costs more than the answer.
       if (seqs >= ask.limit && reach === "rows") return { rows, isEnd: false };
     }
-    if (page.length < PAGE_ROWS) return { rows, isEnd: true };
-    next = Math.max(next, page.at(-1)?.last_seq ?? next) + 1;
+    if (isEnd) return { rows, isEnd };
+    next = Math.max(next, (fresh.at(-1)?.last_seq ?? next - 1) + 1);
+    wanted = PAGE_ROWS;
   }
   return { rows, isEnd: false };
 }

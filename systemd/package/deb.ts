@@ -11,6 +11,8 @@ export interface DebParts {
   readonly stage: string;
   readonly architecture: Architecture;
   readonly version: string;
+  /** Whom to tell of a weakness: NAME <ADDRESS>. */
+  readonly maintainer: string;
   readonly made_at: Date;
   /** Packed in a second instead of most of a minute, and 10 MB larger: for tests. */
   readonly quick: boolean;
@@ -19,14 +21,14 @@ export interface DebParts {
 }
 
 /** Makes the .deb of a laid-out tree. Same tree, same time given: same bytes. */
-export function makeDeb({ root, stage, architecture, version, made_at, quick, file }: DebParts): void {
+export function makeDeb({ root, stage, architecture, version, maintainer, made_at, quick, file }: DebParts): void {
   const control = join(stage, "DEBIAN");
   const files = filesBelow(stage);
   mkdirSync(control);
   const bytes = files.reduce((sum, name) => sum + lstatSync(join(stage, name)).size, 0);
   writeFileSync(
     join(control, "control"),
-    controlText({ architecture, version, installed_kb: Math.ceil(bytes / 1024) }),
+    controlText({ architecture, version, maintainer, installed_kb: Math.ceil(bytes / 1024) }),
   );
   const sums = files.map(
     (name) =>
@@ -51,12 +53,13 @@ export function makeDeb({ root, stage, architecture, version, made_at, quick, fi
 function controlText(of: {
   readonly architecture: Architecture;
   readonly version: string;
+  readonly maintainer: string;
   readonly installed_kb: number;
 }): string {
   return `Package: booth-gateway
 Version: ${of.version}
 Architecture: ${of.architecture}
-Maintainer: booth-gateway maintainers <booth-gateway@localhost>
+Maintainer: ${of.maintainer}
 Section: net
 Priority: optional
 Installed-Size: ${of.installed_kb}

@@ -18,6 +18,7 @@ const HELP = `npm run package -- [options]
   --arch NAME       amd64 or arm64; may be given twice (default: both)
   --out DIR         where the packages go (default: dist)
   --version TEXT    instead of package.json's
+  --maintainer WHO  whom to tell of a weakness: "NAME <ADDRESS>"; stands in the package (default: nobody outside this machine)
   --sign-key KEY    gpg's name of the key that signs the checksums
   --quick           packs fast and large, for tests
 `;
@@ -47,6 +48,7 @@ async function main(): Promise<void> {
       arch: { type: "string", multiple: true, default: Object.keys(ARCHITECTURES) },
       out: { type: "string", default: join(root, "dist") },
       version: { type: "string", default: ownVersion() },
+      maintainer: { type: "string", default: "booth-gateway maintainers <booth-gateway@localhost>" },
       "sign-key": { type: "string" },
       quick: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
@@ -56,7 +58,8 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const { version, quick } = values;
+  const { version, quick, maintainer } = values;
+  if (!/^[^<>\n]+ <[^<>@\s]+@[^<>@\s]+>$/.test(maintainer)) throw new Error("--maintainer is NAME <ADDRESS>");
   const out = resolve(values.out);
   mkdirSync(out, { recursive: true });
   const made_at = madeAt();
@@ -74,7 +77,7 @@ async function main(): Promise<void> {
         cache: join(root, "node_modules/.cache/booth-gateway-node"),
         bundle,
       });
-      makeDeb({ root, stage, architecture, version, made_at, quick, file });
+      makeDeb({ root, stage, architecture, version, maintainer, made_at, quick, file });
       process.stdout.write(`${file}\n`);
       return file;
     } finally {

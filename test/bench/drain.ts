@@ -103,7 +103,7 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
       store: inlineStore(writer),
       news: createBell(clock),
       info: () => info,
-      silence: null,
+      ...{ silence: null, first_seq: 1 },
       silent: () => undefined,
       refused: () => Promise.reject(new Error("the service refused a record")),
       conflict: () => Promise.reject(new Error("the service holds other records")),

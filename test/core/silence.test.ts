@@ -34,7 +34,7 @@ const MOST_SESSIONS = 2_000;
 
 /** One session, one batch at a time; ends with the first that can't be shown to have arrived, or with the log. */
 function oneSession(life: Life, answer: (from: number, to: number) => Answer): void {
-  let sending: Sending = sendingFrom(life.acked_seq, life.silence);
+  let sending: Sending = sendingFrom(life.acked_seq, { silence: life.silence, first_seq: 1 });
   for (;;) {
     const turn = nextTurn(sending, { sendable_seq: life.newest, mono: 0, window: 1, under_way: 0 });
     if (turn.kind === "witness") {
@@ -117,6 +117,14 @@ describe("records that the service never answers", () => {
     const done = deliver(100, (from) => (from <= 20 && asked === 0 ? "acked" : ++asked < 300 ? "silent" : "acked"));
     expect(done.set_aside).toEqual([]);
     expect(done.acked.size).toBe(100);
+  });
+
+  it("have no witness that went under another name: at the service it is another stream's", () => {
+    const silence: Silence = { from: 101, to: 101, limit: 1, alone: 0, witness: 100 };
+    const now = { sendable_seq: 110, mono: 0, window: 1, under_way: 0 };
+    const turnFrom = (first_seq: number) => nextTurn(sendingFrom(100, { silence, first_seq }), now);
+    expect(turnFrom(100)).toEqual({ kind: "witness", seq: 100 });
+    expect(turnFrom(101)).toEqual({ kind: "send", lane: "live", limit: 1 });
   });
 
   it("stay where they are while nothing was ever acked: nobody knows then that it is they", () => {

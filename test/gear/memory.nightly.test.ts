@@ -28,7 +28,7 @@ function unitEnvironment(): Record<string, string> {
 /** speed: simulated seconds per second; the agent polls that much more often than it ever does, which takes rather more memory. */
 it.each([
   ["a Modbus booth", { limit_mb: 96, speed: 180, opcua: false }],
-  ["an OPC UA booth", { limit_mb: 128, speed: 60, opcua: true }],
+  ["an OPC UA booth", { limit_mb: 128, speed: 180, opcua: true }],
 ])(
   "%s runs a day with an outage and its drain in little memory, file cache included: %o",
   async (what, { limit_mb, speed, opcua }) => {

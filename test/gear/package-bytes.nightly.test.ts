@@ -1,13 +1,20 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { realSite, SERIAL } from "../support/real-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const ARCHITECTURES = ["amd64", "arm64"];
 const MADE_AT = "1767225600";
 /** Debian's cross libraries, from libc6-arm64-cross and libstdc++6-arm64-cross. */
 const ARM64_LIBRARIES = "/usr/aarch64-linux-gnu";
+
+/** Takes that must have been made: polls, above all. */
+const POLLS = 20;
+const EMULATED_WITHIN_MS = 300_000;
 
 /** All packages; for what doesn't depend on how they are packed, the quick way. */
 function makeAll(folder: string, options: readonly string[], home?: string): string[] {
@@ -48,23 +55,51 @@ it("with a key given the checksums are signed, and a changed package no longer f
   expect(spawnSync("sha256sum", ["--check", "--quiet", "SHA256SUMS"], { cwd: folder }).status).toBe(0);
 });
 
-it("the arm64 agent starts under emulation: its Node, its addons, its check of a configuration", () => {
-  const folder = temporaryFolder();
+/** Unpacked; `run` gives what a program of its Node prints. */
+function arm64Agent(folder: string) {
   const [file = ""] = makeAll(folder, ["--quick", "--arch", "arm64"]);
   const root = join(folder, "root");
   execFileSync("dpkg-deb", ["-x", file, root]);
   const launcher = readFileSync(join(root, "usr/lib/booth-gateway/booth-gateway"), "utf8");
   const node = join(root, /^#!(\S+)/.exec(launcher)?.[1] ?? "");
-  const home = join(node, "../..");
+  const command = (...args: string[]): [string, string[]] => [
+    "qemu-aarch64-static",
+    ["-L", ARM64_LIBRARIES, node, ...args],
+  ];
   const run = (...args: string[]): string =>
-    execFileSync("qemu-aarch64-static", ["-L", ARM64_LIBRARIES, node, ...args], { encoding: "utf8", cwd: home });
+    execFileSync(...command(...args), { encoding: "utf8", cwd: join(node, "../..") });
+  return { root, agent: join(root, "usr/lib/booth-gateway/booth-gateway"), command, run };
+}
+
+it("the arm64 agent starts under emulation: its Node, its addons, its check of a configuration", () => {
+  const { root, agent, run } = arm64Agent(temporaryFolder());
   const own = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
   expect(run("-p", "process.arch").trim()).toBe("arm64");
   expect(
     run("-p", 'const D = require("better-sqlite3"); new D(":memory:").prepare("SELECT 6 * 7 AS x").get().x').trim(),
   ).toBe("42");
   expect(run("-p", 'typeof require("@serialport/bindings-cpp").autoDetect().open').trim()).toBe("function");
-  const agent = join(root, "usr/lib/booth-gateway/booth-gateway");
   expect(run(agent, "--version")).toContain(own.version);
   expect(run(agent, "check", "--config", join(root, "usr/share/booth-gateway/gateway.yaml"))).toContain("booth-1");
+});
+
+it("the arm64 agent polls a booth, stores, is bound, and delivers, under emulation", async () => {
+  const { agent, command } = arm64Agent(temporaryFolder());
+  const site = await realSite({ speed: 1, serial: SERIAL });
+  const child = spawn(...command(agent, "run", "--config", site.configFile), { stdio: "ignore" });
+  const ended = once(child, "exit");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  const booth = await eventually(
+    "records of many polls are acked",
+    async () => (await site.status())?.booths.find(({ log }) => log.acked_seq > 0 && log.taken >= POLLS),
+    EMULATED_WITHIN_MS,
+  );
+  process.stdout.write(`arm64 under emulation: ${booth.log.taken} polls, ${booth.log.acked_seq} records acked\n`);
+  expect(booth).toMatchObject({ serial: SERIAL, provisioning: { state: "active" }, plc: { kind: "up" } });
+  child.kill("SIGTERM");
+  await ended;
+  expect(child.exitCode).toBe(0);
 });

@@ -1,7 +1,16 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { boothOnce, openPage, runningAgent } from "../support/box-http.ts";
-import { DESK, enterPin, openBrowser, openTab, PHONE, screenshot, seriousFaults } from "../support/browser.ts";
+import {
+  DESK,
+  enterPin,
+  openBrowser,
+  openTab,
+  PHONE,
+  screenshot,
+  seriousFaults,
+  smallTargets,
+} from "../support/browser.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 
 const VIEWS = ["now", "days", "filters", "setup", "health"] as const;
@@ -53,9 +62,9 @@ it("shows modes as they change, and a filter's change that is entered and taken 
   expect(faults).toEqual([]);
 });
 
-it("says that the PLC's cable is out, why and what to do, and that it is back", async () => {
+it("says that the PLC's cable is out, why and what to do, and that it is back; that the box is silent, too", async () => {
   const site = await realSite({ speed: 30, serial: SERIAL });
-  await runningAgent(site);
+  const agent = await runningAgent(site);
   await boothOnce(site, "the PLC is read", ({ plc, now }) => plc.kind === "up" && now !== null);
   const { url } = await openPage(site);
   const { page, faults } = await openTab(browser, { viewport: PHONE, colorScheme: "dark" });
@@ -71,6 +80,14 @@ it("says that the PLC's cable is out, why and what to do, and that it is back", 
   await plc.getByText("Connected", { exact: true }).waitFor();
   await page.locator("#mode").filter({ hasNotText: "No data" }).waitFor();
   await screenshot(page, "cable-back-dark");
+
+  // A box that says nothing, and doesn't end its connection either: what is shown must not pass for the present.
+  const live = page.locator("#live");
+  agent.signal("SIGSTOP");
+  await live.filter({ hasText: /doesn't answer; this was at \d\d:\d\d:\d\d/ }).waitFor();
+  await screenshot(page, "box-silent-dark", { whole: false });
+  agent.signal("SIGCONT");
+  await live.filter({ hasText: "Live" }).waitFor();
   expect(faults).toEqual([]);
 });
 
@@ -90,6 +107,7 @@ it("looks well on phone and desk, light and dark, and axe finds nothing serious 
       await tab.page.getByRole("heading", { name: HEADINGS[view] }).waitFor();
       await screenshot(tab.page, `${view}-${name}`);
       for (const fault of await seriousFaults(tab.page)) faults.push(`${view} ${name}: ${fault}`);
+      for (const fault of await smallTargets(tab.page)) faults.push(`${view} ${name}: small: ${fault}`);
       const wide = await tab.page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
       if (wide) faults.push(`${view} ${name}: wider than the screen`);
     }

@@ -76,6 +76,8 @@ interface State {
   waiting: Waiting | null;
   /** The disk before the commit that is under way. */
   before: Image | null;
+  /** What a power cut leaves where syncs come late; null: they don't. */
+  unsynced: Image | null;
   /** When power or an orderly reboot last took the memory away, since the last start; null: it didn't. */
   cut_at: number | null;
   /** A bit was turned over since the last start. */
@@ -86,13 +88,23 @@ interface State {
 export function openBox(options: BoxOptions): Box {
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "bg-sim-"));
   const state: State = {
-    ...{ life: null, agent: null, start_at: 0, retired: false, waiting: null, before: null, cut_at: null },
+    ...{
+      life: null,
+      agent: null,
+      start_at: 0,
+      retired: false,
+      waiting: null,
+      before: null,
+      unsynced: null,
+      cut_at: null,
+    },
     ...{ is_damaged: false, sleeping: new Set<symbol>() },
   };
   const { ledger, trace } = options;
   const claims = new Map<string, string>();
   const watch = (port: Port, when: "before" | "after"): void => {
     const { waiting } = state;
+    if (options.bug?.is_sync_late === true && port === "ingest" && when === "before") state.unsynced = imageOf(folder);
     if (waiting?.moment.port !== port) return;
     // Seen before the last call, for a write that is torn.
     if (when === "before" && waiting.left === 1 && port === "ingest") state.before = imageOf(folder);
@@ -175,7 +187,8 @@ export function openBox(options: BoxOptions): Box {
     },
     cutPower(for_ms, boot) {
       const { before } = state;
-      if (state.life !== null) end(before === null ? null : torn(before, imageOf(folder), options.random));
+      if (state.life !== null)
+        end(state.unsynced ?? (before === null ? null : torn(before, imageOf(folder), options.random)));
       site.cutPower();
       state.cut_at = clock.truth();
       startLater(for_ms);

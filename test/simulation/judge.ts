@@ -1,14 +1,16 @@
 import { boothFigures } from "../../simulators/service/figures/booth.ts";
 import { findProfile } from "../../src/config/profile.ts";
 import { timeLineOf } from "../../src/report/source.ts";
-import { allOfGateway, allOfService, contrast } from "../scenarios/figures.ts";
+import { allOfGateway, allOfService } from "../scenarios/figures.ts";
 import { openSource } from "../support/figures.ts";
+import { checkOutcome } from "./checker.ts";
+import { differingFigures } from "./laws/both-sides.ts";
 import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
 import { holesIn } from "./laws/holes.ts";
 import { untiled, wrongSpans, type ModeSpan, type Rules } from "./laws/time-line.ts";
 import { givenUp, heldRecords } from "./records.ts";
 import type { Played } from "./run.ts";
-import { modePolls, unsureSpans } from "./seen.ts";
+import { declaredSpans, modePolls, unsureSpans } from "./seen.ts";
 
 /** A law that didn't hold, with some of the places. */
 export interface Broken {
@@ -30,14 +32,18 @@ export function judge(played: Played): readonly Broken[] {
   const held = heldRecords(outcome.service.db);
   const takes = ledger.takes;
   // What was read in the quiet time is still on its way.
-  const due = takes.filter(({ at }) => at <= window.end);
+  const given_up = givenUp(outcome.service.db);
+  const declared = declaredSpans(held, given_up);
+  const isDeclared = (at: number): boolean =>
+    declared.some(({ start, end }) => start - CLOCK_MS <= at && at <= end + CLOCK_MS);
+  const due = takes.filter(({ at }) => at <= window.end && !isDeclared(at));
   const profile = findProfile(story.profile);
   const polls = modePolls(profile, takes);
   const rules: Rules = {
     ...window,
     bridge_ms: Math.max(LEAST_BRIDGE_MS, 3 * story.poll_ms),
     slack_ms: story.poll_ms + CLOCK_MS,
-    unsure: unsureSpans(takes, held),
+    unsure: [...unsureSpans(takes, held), ...declared],
   };
   const now = window.end;
   const service = clipped(boothFigures(outcome.service.db, "b-1", now).stages, window);
@@ -46,10 +52,11 @@ export function judge(played: Played): readonly Broken[] {
     ["everything that was taken is with the service", missingAtService(due, held)],
     ["the service holds nothing that wasn't taken", inventedAtService(takes, held)],
     ["the service holds each reading once", doubledAtService(held)],
-    ["a stream has no hole", holesIn(held, givenUp(outcome.service.db))],
+    ["a stream has no hole", holesIn(held, given_up)],
     ["the service's time line is what the polls showed", wrongSpans(polls, service, rules)],
     ["the service's modes make up the window", untiled(service, window)],
-    ...bothSides(played),
+    ["an account of its own, from PLC and service alone, agrees", checkOutcome(outcome)],
+    ...(declared.length > 0 ? [] : bothSides(played)),
     ...boxes.flatMap(({ folder }) => {
       const { source, close } = openSource(folder, outcome.truth.to + 3_600_000);
       const { spans } = timeLineOf(source, window);
@@ -76,7 +83,7 @@ function bothSides({ boxes, outcome }: Played): readonly (readonly [string, read
     return [
       [
         "gateway and service have the same figures",
-        contrast(allOfGateway(source, window), allOfService(box.site, window)),
+        differingFigures(allOfGateway(source, window), allOfService(box.site, window)),
       ],
     ];
   } finally {

@@ -1,8 +1,7 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { playSeeds, type SeedResult } from "./batch.ts";
+import { recordSimulation } from "./report.ts";
 import { verdictOf } from "./seed.ts";
 import { storyOf } from "./stories.ts";
 
@@ -19,8 +18,6 @@ network, and the service; kills, power cuts, clock steps, outages. Each is held 
   --trace      print its story and each event with its virtual time
 Result: test/results/simulation.json. A broken seed is printed with the law, and its story as short as it could be made.
 `;
-
-const HOURS_A_DAY = 24;
 
 const { values } = parseArgs({
   options: {
@@ -77,20 +74,7 @@ async function many(): Promise<void> {
         );
     },
   });
-  const sum = (of: (result: SeedResult) => number): number => results.reduce((total, result) => total + of(result), 0);
-  const booth_days = Math.floor(sum(({ hours }) => hours) / HOURS_A_DAY);
-  const faults = sum((result) => result.faults);
-  const report = {
-    seeds,
-    booth_days,
-    faults,
-    broken: broken().flatMap(({ seed, story, broken: laws }) =>
-      laws.map(({ law, places }) => ({ seed, law, places, story })),
-    ),
-  };
-  const folder = fileURLToPath(new URL("../results", import.meta.url));
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(`${folder}/simulation.json`, `${JSON.stringify(report, null, 2)}\n`);
+  const { booth_days, faults } = recordSimulation(results);
   const [s, d, f, b] = [seeds, booth_days, faults, broken().length].map(String);
   print(
     `${process.stdout.isTTY ? "\n" : ""}${s ?? ""} seeds, ${d ?? ""} days of booth life, ${f ?? ""} faults, ${b ?? ""} broken`,

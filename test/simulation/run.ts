@@ -7,6 +7,8 @@ import { openBox, type Box } from "./box.ts";
 import type { Bug } from "./bugs.ts";
 import { isWhatThePlcSaid, openLedger, type Ledger, type Take } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
+import { heldRecords } from "./records.ts";
+import { modePolls, unsureSpans } from "./seen.ts";
 import { scenarioOf } from "./stories.ts";
 import type { Story } from "./story.ts";
 import { heal, strike, type Stage } from "./troubles.ts";
@@ -19,8 +21,8 @@ const HOUR_MS = 3_600_000;
 export const QUIET_MS = 60 * MINUTE_MS;
 
 /** Laws that hold at any time are looked at this often. */
-const LOOK_EVERY_MS = 10 * MINUTE_MS;
-const SLOW_MS = 2 * MINUTE_MS;
+const LOOK_EVERY_MS = 3 * MINUTE_MS;
+const SLOW_MS = MINUTE_MS;
 /** Each one reads the oldest record that waits: at one a minute they would cost a third of a quiet day. */
 export const HEARTBEAT_MS = 5 * MINUTE_MS;
 
@@ -65,6 +67,9 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
       summary_interval_ms: 10 * MINUTE_MS,
       heartbeat_interval_ms: HEARTBEAT_MS,
       facility: { runtime_max_age_ms: 24 * HOUR_MS },
+      ...(story.budget_bytes === null
+        ? {}
+        : { budget: { max_bytes: story.budget_bytes, max_age_ms: 30 * 24 * HOUR_MS } }),
       unnamed: story.serial_at_ms !== null,
     },
     ...{ ledger, uplink, bug, random: () => random.next(), trace: say, took },
@@ -99,8 +104,10 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     truth: site.booth.truth(window.start, window.end),
     booth: site.booth,
     service: site.service,
-    polls: [],
-    unsure: [],
+    polls: modePolls(profile, ledger.takes)
+      .filter(({ mode }) => mode !== null)
+      .map(({ at }) => at),
+    unsure: unsureSpans(ledger.takes, heldRecords(site.service.db)),
     spans: story.faults.map((fault) => {
       const start = story.start + fault.at_ms;
       return { fault, start, end: start + ("for_ms" in fault ? fault.for_ms : 0) };

@@ -2,7 +2,7 @@ import type { Profile } from "../../src/core/types/profile.ts";
 import type { Poll } from "./laws/time-line.ts";
 import type { Take } from "./ledger.ts";
 import type { Span } from "./outcome.ts";
-import type { Held } from "./records.ts";
+import type { GivenUp, Held } from "./records.ts";
 
 /** What the polls of the mode's group showed, as far as it was taken. */
 export function modePolls(profile: Profile, takes: readonly Take[]): readonly Poll[] {
@@ -40,4 +40,14 @@ export function unsureSpans(takes: readonly Take[], held: readonly Held[]): read
   }
   close(Number.MAX_SAFE_INTEGER);
   return spans;
+}
+
+/** Where records of a stream were given up with a word: from the last one before them that is held to the first one after. */
+export function declaredSpans(held: readonly Held[], given_up: readonly GivenUp[]): readonly Span[] {
+  const read = held.filter(({ kind }) => kind === "r" || kind === "h" || kind === "t");
+  return given_up.map(({ stream, from, to }) => {
+    const before = read.findLast((record) => record.stream === stream && record.seq < from);
+    const after = read.find((record) => record.stream === stream && record.seq > to);
+    return { start: before?.time ?? 0, end: after?.time ?? Number.MAX_SAFE_INTEGER };
+  });
 }

@@ -20,7 +20,7 @@ export async function shrunk(story: Story, isBroken: (story: Story) => Promise<b
       if (!(await attempt({ ...best, faults }))) from += size;
     }
   }
-  const last = Math.max(0, ...best.faults.map(({ at_ms }) => at_ms));
+  const last = Math.max(best.serial_at_ms ?? 0, ...best.faults.map(({ at_ms }) => at_ms));
   for (const hours of [Math.ceil(last / HOUR_MS) + 1, Math.ceil(last / HOUR_MS) + 4])
     if (hours < best.hours && (await attempt({ ...best, hours }))) break;
   return best;

@@ -17,7 +17,8 @@ export function storyOf(seed: number): Story {
   const dice = diceOf(seededRandom(seed));
   const hours = Math.round(dice.between(24, 30));
   const count = Math.floor(dice.between(LEAST_FAULTS, LEAST_FAULTS + 8));
-  const faults = Array.from({ length: count }, () => faultOf(dice, hours * HOUR_MS));
+  const is_small = dice.chance(0.06);
+  const faults = Array.from({ length: count }, () => faultOf(dice, hours * HOUR_MS, is_small));
   const serial_at_ms = dice.chance(0.2) ? Math.floor(dice.between(1, 300)) * MINUTE_MS : null;
   return {
     seed,
@@ -28,9 +29,17 @@ export function storyOf(seed: number): Story {
     profile: "click-booth",
     poll_ms: dice.chance(0.01) ? 1_000 : dice.one([5_000, 10_000, 15_000, 20_000, 30_000]),
     commit_interval_ms: dice.chance(0.03) ? 60_000 : dice.one([300_000, 600_000, 900_000]),
+    budget_bytes: is_small ? SMALL_BYTES : null,
     serial_at_ms,
-    faults: [...faults, ...firstContact(dice, serial_at_ms)].sort((a, b) => a.at_ms - b.at_ms),
+    faults: [...faults, ...(is_small ? longOutage(dice, hours) : []), ...firstContact(dice, serial_at_ms)].sort(
+      (a, b) => a.at_ms - b.at_ms,
+    ),
   };
+}
+
+/** A second press soon after the first can fall between two polls of a minute: filters are changed as faults, where it shows. */
+function isSeen(step: Step): boolean {
+  return !("kind" in step && step.kind === "press");
 }
 
 /** What the booth itself does: part of the day at work, the rest off; every seventh story is a quiet weekend. */
@@ -44,16 +53,33 @@ export function scenarioOf(story: Story): Scenario {
       ? {
           ...beat,
           at: Math.floor(dice.between(2, (story.told_hours - working - 1) * 60)),
-          steps: [...beat.steps, ...off],
+          steps: [...beat.steps.filter(isSeen), ...off],
         }
       : beat,
   );
   return { ...scenario, tz: story.tz, beats };
 }
 
-function faultOf(dice: Dice, within_ms: number): Fault {
+/** Where records are given up too, time must be sure: else nobody could say which of them were. */
+const OF_TIME: readonly string[] = ["power_cut", "reboot", "clock_step"];
+
+function faultOf(dice: Dice, within_ms: number, is_small: boolean): Fault {
   const at_ms = Math.floor(dice.between(5 * MINUTE_MS, within_ms - 30 * MINUTE_MS));
-  return { at_ms, ...dice.one(KINDS)(dice) };
+  const drawn = dice.one(KINDS)(dice);
+  return is_small && OF_TIME.includes(drawn.kind) ? faultOf(dice, within_ms, is_small) : { at_ms, ...drawn };
+}
+
+/** So little that some hours without the service must give records up. */
+const SMALL_BYTES = 260_000;
+
+function longOutage(dice: Dice, hours: number): readonly Fault[] {
+  return [
+    {
+      at_ms: minutes(dice, 10, 120),
+      kind: "service_down",
+      for_ms: Math.floor(hours * dice.between(0.5, 0.8)) * HOUR_MS,
+    },
+  ];
 }
 
 /** What befalls a box while it is being bound. */

@@ -64,6 +64,8 @@ export interface Story {
   /** Of the group that holds the mode. */
   readonly poll_ms: number;
   readonly commit_interval_ms: number;
+  /** What the store may take; null: the usual. */
+  readonly budget_bytes: number | null;
   /** Nobody has told the box its serial number before this, ms after the start; null: it stands in its configuration. */
   readonly serial_at_ms: number | null;
   readonly faults: readonly Fault[];

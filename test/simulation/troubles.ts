@@ -1,3 +1,4 @@
+import type { FilterType } from "../../src/core/types/booth.ts";
 import type { VirtualClock } from "../support/virtual-clock.ts";
 import type { Box } from "./box.ts";
 import type { Fault, Moment, WallAtBoot } from "./story.ts";
@@ -30,7 +31,7 @@ type Undo = (() => void) | null;
 
 function upset(stage: Stage, fault: Fault): Undo {
   const box = stage.box();
-  const { clock, booth, service } = box.site;
+  const { clock, service } = box.site;
   switch (fault.kind) {
     case "plc":
     case "cable":
@@ -65,7 +66,7 @@ function upset(stage: Stage, fault: Fault): Undo {
       ntpLater(clock);
       return null;
     case "filter_change":
-      booth.press(fault.filter, clock.truth());
+      press(box, fault.filter);
       return null;
     case "entry":
       enter(box, fault);
@@ -157,6 +158,15 @@ function enter(box: Box, { filter, ago_ms, at_ms }: Extract<Fault, { kind: "entr
     .agent()
     ?.changeFilter("booth-1", change)
     .catch(() => undefined);
+}
+
+/** Of a filter whose counter stands at nothing, a change between two polls can't be seen by anybody: it isn't made. */
+const LEAST_USE_MS = 60_000;
+
+function press({ site: { clock, booth } }: Box, filter: FilterType): void {
+  const now = clock.truth();
+  const { filters, totals } = booth.stateAt(now);
+  if (totals.in_use_ms - (filters[filter]?.counter0_ms ?? totals.in_use_ms) > LEAST_USE_MS) booth.press(filter, now);
 }
 
 /** All is well from now on. */

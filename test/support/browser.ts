@@ -64,6 +64,15 @@ export async function seriousFaults(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
 }
 
+/** What a gloved finger doesn't hit: less than 48 px high or wide, of all that can be touched and is shown. */
+export async function smallTargets(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`[...document.querySelectorAll("main, nav, header")]
+    .flatMap((part) => [...part.querySelectorAll("a[href], button, select, textarea, input, summary")])
+    .map((one) => [one, (one.closest("label") ?? one).getBoundingClientRect()])
+    .filter(([one, { width, height }]) => one.checkVisibility() && (width < 47.5 || height < 47.5))
+    .map(([one, { width, height }]) => one.tagName + " " + (one.textContent || one.name) + ": " + width.toFixed() + " x " + height.toFixed())`);
+}
+
 /** Enters the PIN that the page asks for. */
 export async function enterPin(page: Page, pin: string): Promise<void> {
   await page.getByLabel("PIN, eight digits").fill(pin);

@@ -4,6 +4,8 @@ const TOKEN = "session";
 /** An answer that doesn't come in this time won't. */
 const PATIENCE_MS = 15_000;
 const AGAIN_MS = 1_500;
+/** Events come each second; a network that has gone says nothing, and what is shown would look live for ever. */
+const SILENCE_MS = 5_000;
 
 /** What went wrong, in words for people. `status`: of the answer; 0: there was none. */
 export class ApiError extends Error {
@@ -102,7 +104,7 @@ export function listen(path, to) {
       try {
         const { body } = await exchange(path, { signal: ending.signal });
         to.live(true, null);
-        if (body !== null) await readEvents(body, to.event);
+        if (body !== null) await readEvents(body, to.event, SILENCE_MS);
         to.live(false, null);
       } catch (error) {
         if (!ending.signal.aborted) to.live(false, error instanceof ApiError ? error : null);
@@ -114,12 +116,17 @@ export function listen(path, to) {
   return () => ending.abort();
 }
 
-/** @param {ReadableStream<Uint8Array>} body @param {(name: string, data: any) => void} event */
-async function readEvents(body, event) {
+/**
+ * Until the body's end, or a silence of `patience_ms`.
+ * @param {ReadableStream<Uint8Array>} body @param {(name: string, data: any) => void} event @param {number} [patience_ms]
+ */
+async function readEvents(body, event, patience_ms) {
   const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
   let text = "";
   for (;;) {
-    const { done, value } = await reader.read();
+    const timer =
+      patience_ms === undefined ? 0 : setTimeout(() => void reader.cancel().catch(() => undefined), patience_ms);
+    const { done, value } = await reader.read().finally(() => clearTimeout(timer));
     if (done) return;
     text += value;
     const parts = text.split("\n\n");

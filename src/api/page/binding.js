@@ -1,5 +1,5 @@
 import { send } from "./api.js";
-import { card, el, field, figure, redraw } from "./dom.js";
+import { card, el, field, figure, redraw, sentence, troubleNote } from "./dom.js";
 import { withSession } from "./session.js";
 import { stepList } from "./steps.js";
 import { t } from "./texts.js";
@@ -22,7 +22,7 @@ export function bindingCard(context) {
       wantsAnother = false;
     } catch (error) {
       said.replaceChildren(
-        el("div", { className: "note bad" }, error instanceof Error ? error.message : String(error)),
+        el("div", { className: "note bad" }, sentence(error instanceof Error ? error.message : String(error))),
       );
     }
     update();
@@ -77,7 +77,7 @@ function stateNote({ serial, provisioning }) {
         el("h3", {}, t("setup.queuedTitle")),
         el("p", {}, t("setup.queued")),
       ),
-      el("p", { className: "soft" }, reason),
+      el("p", { className: "soft" }, sentence(reason)),
     ];
   const isBad = ["conflict", "not_found", "denied", "suspended"].includes(state);
   return [
@@ -87,13 +87,7 @@ function stateNote({ serial, provisioning }) {
       el("p", { className: "advice", id: "state" }, t(`state.${state}`)),
       el("span", { className: "soft" }, serial ?? ""),
     ),
-    (reason !== "" || (isBad && advice !== "")) &&
-      el(
-        "div",
-        { className: isBad ? "note bad" : "note" },
-        reason !== "" && el("p", {}, reason),
-        advice !== "" && el("p", {}, advice),
-      ),
+    (reason !== "" || (isBad && advice !== "")) && troubleNote(isBad ? "bad" : "", { reason, advice }),
   ];
 }
 

@@ -25,7 +25,7 @@ export function figureCards({ durations, starts, use, start, end }, context) {
   return [
     card(
       t("days.modes"),
-      {},
+      { class: "modes" },
       rows.length === 0 ? el("p", {}, t("days.none")) : table(t("days.modes"), heads, rows),
       coverageBar(durations.coverage),
     ),

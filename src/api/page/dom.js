@@ -95,6 +95,20 @@ export function card(title, properties = {}, ...children) {
   );
 }
 
+/**
+ * What is wrong: what to do about it first, as people at a booth need it first; then why, in the words of whatever failed.
+ * @param {string} look @param {{ reason: string, advice: string }} trouble
+ */
+export function troubleNote(look, { reason, advice }) {
+  const why = reason !== "" && el("p", { className: advice === "" ? "" : "why" }, sentence(reason));
+  return el("div", { className: `note ${look}` }, advice !== "" && el("p", {}, sentence(advice)), why);
+}
+
+/** With a capital where it begins with a plain word: the agent's texts begin without, a name or an address stays. @param {string} text */
+export function sentence(text) {
+  return /^[a-z]+[ ,']/.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text;
+}
+
 /** @param {string} term @param {...Child} values */
 export function figure(term, ...values) {
   return el("div", {}, el("dt", {}, term), el("dd", {}, ...values));

@@ -1,5 +1,6 @@
 import { hasSession, listen, signOut } from "./api.js";
 import { el, redraw } from "./dom.js";
+import { secondsText } from "./format.js";
 import { nowView } from "./now.js";
 import { signIn } from "./session.js";
 import { t } from "./texts.js";
@@ -80,6 +81,7 @@ async function change(name) {
 function drawHead() {
   const booths = state.status?.booths ?? [];
   const booth = booths.length === 0 ? null : context.booth();
+  main.classList.toggle("stale", booth !== null && !state.isLive);
   const names = booths.map((/** @type {any} */ one) => one.booth);
   const place =
     booth === null
@@ -108,12 +110,19 @@ function drawHead() {
         "span",
         { className: state.isLive ? "badge good" : "badge bad", role: "status", id: "live" },
         el("span", { className: state.isLive ? "dot live" : "dot", "aria-hidden": "true" }),
-        t(state.isLive ? "head.live" : state.isLocked ? "head.locked" : "head.notLive"),
+        liveText(booth),
       ),
       hasSession() &&
         el("button", { type: "button", onclick: () => (signOut(), location.reload()) }, t("head.signOut")),
     ),
   ]);
+}
+
+/** Old values must not pass for present ones: where the box doesn't answer, it is told of when they are. @param {any} booth */
+function liveText(booth) {
+  if (state.isLive) return t("head.live");
+  if (state.isLocked) return t("head.locked");
+  return booth === null ? t("head.notLive") : t("head.stale", { at: secondsText(state.status.at, booth.tz) });
 }
 
 /** @param {string} current */

@@ -1,5 +1,5 @@
 import { get } from "./api.js";
-import { card, el, figure, redraw } from "./dom.js";
+import { card, el, figure, redraw, troubleNote } from "./dom.js";
 import { lasting, minutesText, number, unitText, whenText } from "./format.js";
 import { t } from "./texts.js";
 
@@ -42,7 +42,8 @@ export function nowView(context) {
     const booth = context.booth();
     const status = context.status();
     const now = booth.now?.mode ?? "no_data";
-    mode.style.setProperty("--mode", now === "no_data" ? "var(--hatch)" : `var(--${now})`);
+    mode.style.setProperty("--mode", `var(--${now})`);
+    mode.classList.toggle("hatch", now === "no_data");
     redraw(name, now, () => [t(`mode.${now}`)]);
     redraw(since, sinceText(booth), () => [sinceText(booth)]);
     const warnings = notesOf(status, booth);
@@ -167,13 +168,7 @@ export function linkCard(title, link, { where, at, tz }) {
       { className: "soft" },
       t("link.since", { at: whenText(link.since, tz, at), time: lasting(at - link.since) }),
     ),
-    link.kind !== "up" &&
-      el(
-        "div",
-        { className: link.kind === "down" ? "note bad" : "note" },
-        el("p", {}, link.reason),
-        link.advice !== "" && el("p", {}, link.advice),
-      ),
+    link.kind !== "up" && troubleNote(link.kind === "down" ? "bad" : "", link),
     left !== null &&
       el("p", { className: "soft small" }, left > 0 ? t("link.next", { time: lasting(left) }) : t("link.soon")),
   );

@@ -1,5 +1,5 @@
 import { ApiError, enterPin } from "./api.js";
-import { askUser, el, field } from "./dom.js";
+import { askUser, el, field, sentence } from "./dom.js";
 import { t } from "./texts.js";
 
 /** @type {Promise<boolean> | null} */
@@ -46,7 +46,7 @@ async function ask(text) {
       await enterPin(said.pin ?? "");
       return true;
     } catch (error) {
-      trouble = error instanceof Error ? error.message : String(error);
+      trouble = sentence(error instanceof Error ? error.message : String(error));
     }
   }
 }

@@ -15,6 +15,7 @@ const TEXTS = {
   "head.noSerial": "no serial number yet",
   "head.live": "Live",
   "head.notLive": "Not live: the box doesn't answer",
+  "head.stale": "The box doesn't answer; this was at {at}",
   "head.locked": "PIN needed",
   "head.signOut": "Sign out",
 
@@ -68,7 +69,8 @@ const TEXTS = {
   "backlog.kept": "This service takes no readings; they stay on this box.",
   "backlog.record": "1 record",
   "backlog.records": "{count} records",
-  "note.clock": "Nobody has vouched for the time yet: what is shown is unsure, and nothing is sent.",
+  "note.clock":
+    "The time isn't confirmed yet: what is shown may be placed wrongly, and nothing is sent. It comes with the service or a time server.",
   "note.store": "Readings can't be stored: {reason}",
   "note.disabled": "{booth} is switched off: {reason}",
 
@@ -217,8 +219,8 @@ const TEXTS = {
   "health.reason": "Reason",
   "health.state": "State",
   "health.clock": "Clock",
-  "health.synced": "The time is vouched for.",
-  "health.unsynced": "Nobody has vouched for the time yet.",
+  "health.synced": "The time is confirmed.",
+  "health.unsynced": "The time isn't confirmed yet.",
   "health.offset": "The box's own clock is off by {time}.",
   "health.store": "Store",
   "health.used": "{used} of {max} in use",

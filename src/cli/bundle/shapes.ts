@@ -114,6 +114,7 @@ export const CONFIG_SHAPE: Shape = {
     ca_file: true,
     api_key_file: true,
     api_key_credential: true,
+    authorization: true,
     client_certificate_file: true,
     client_key_file: true,
     mqtt_url: true,

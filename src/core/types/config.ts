@@ -92,6 +92,8 @@ export interface ServiceConfig {
   /** First key (scope provision): a file with mode 0600, or a systemd credential of that name. */
   readonly api_key_file?: string;
   readonly api_key_credential?: string;
+  /** What goes with each request: the key itself (the default), or a session token that is asked for with it. */
+  readonly authorization?: "key" | "session";
   /** What this box shows to a broker that asks for a certificate, PEM, and its key; both or none. */
   readonly client_certificate_file?: string;
   readonly client_key_file?: string;

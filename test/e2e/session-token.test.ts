@@ -1,0 +1,24 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { parse, stringify } from "yaml";
+import { rows } from "../../simulators/service/db.ts";
+import { eventually } from "../support/eventually.ts";
+import { realSite, SERIAL } from "../support/real-site.ts";
+
+it("with service.authorization: session a booth is bound by session tokens, of the first key and then of the gateway's own", async () => {
+  const site = await realSite({ speed: 10, serial: SERIAL });
+  const config = parse(readFileSync(site.configFile, "utf8")) as { readonly service: object };
+  const service = { ...config.service, authorization: "session" };
+  writeFileSync(site.configFile, stringify({ ...config, service }));
+  site.startAgent();
+  const scopes = (): string[] =>
+    rows<{ scope: string }>(
+      site.service.db,
+      "SELECT DISTINCT k.scope FROM sessions s JOIN api_keys k ON k.id = s.key_id ORDER BY k.scope",
+    ).map(({ scope }) => scope);
+  await eventually("the booth is active", async () => {
+    const state = (await site.status())?.booths[0]?.provisioning.state;
+    return state === "active" ? true : undefined;
+  });
+  expect(scopes()).toEqual(["gateway", "provision"]);
+});

@@ -1,0 +1,37 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { SeedResult } from "./batch.ts";
+import type { Story } from "./story.ts";
+
+const HOURS_A_DAY = 24;
+
+/** What is written to test/results/simulation.json. */
+export interface SimulationReport {
+  readonly seeds: number;
+  /** Whole days. */
+  readonly booth_days: number;
+  readonly faults: number;
+  /** One entry for each law that a seed broke; the story is as short as it could be made. */
+  readonly broken: readonly {
+    readonly seed: number;
+    readonly law: string;
+    readonly places: readonly string[];
+    readonly story: Story | null;
+  }[];
+}
+
+export function recordSimulation(results: readonly SeedResult[]): SimulationReport {
+  const sum = (of: (result: SeedResult) => number): number => results.reduce((total, result) => total + of(result), 0);
+  const report = {
+    seeds: results.length,
+    booth_days: Math.floor(sum(({ hours }) => hours) / HOURS_A_DAY),
+    faults: sum(({ faults }) => faults),
+    broken: results.flatMap(({ seed, story, broken }) =>
+      broken.map(({ law, places }) => ({ seed, law, places, story })),
+    ),
+  };
+  const folder = fileURLToPath(new URL("../results", import.meta.url));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${folder}/simulation.json`, `${JSON.stringify(report, null, 2)}\n`);
+  return report;
+}
