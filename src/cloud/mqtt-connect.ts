@@ -4,6 +4,7 @@ import mqtt, { type IConnackPacket, type IClientOptions, type MqttClient } from 
 import { faultOfCode, isWayBlocked, ServiceLinkError } from "../core/service-link-error.ts";
 import type { EpochMs, Milliseconds } from "../core/types/units.ts";
 import type { LinkAccount } from "../ports.ts";
+import { keepPoolSmall } from "./buffer-pool.ts";
 import { packetSizes } from "./packet-sizes.ts";
 import { withPublicRoots, type ClientCertificate } from "./tls.ts";
 
@@ -45,6 +46,7 @@ export interface Dialled {
  * where the broker refuses 5. What worked is remembered.
  */
 export function createDialler(parts: MqttDialParts): (dial: Dial) => Promise<Dialled> {
+  keepPoolSmall();
   const known: Known = { url: null, version: 5 };
   return async (dial) => {
     const failures: ServiceLinkError[] = [];

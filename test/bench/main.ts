@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { arch, cpus, platform } from "node:os";
+import { arch, cpus, loadavg, platform } from "node:os";
 import { parseArgs } from "node:util";
 
 import { aligned } from "../support/aligned.ts";
@@ -89,7 +89,14 @@ async function measure({ quick, chosen }: Call): Promise<void> {
     process.stderr.write(`${((performance.now() - started) / 1000).toFixed(0)} s\n`);
   }
   const machine = `${platform()} ${arch()}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}`;
-  const result: BenchResult = { machine, node: process.version, commit: commit(), quick, figures };
+  const result: BenchResult = {
+    machine,
+    node: process.version,
+    commit: commit(),
+    quick,
+    load: loadavg()[0] ?? NaN,
+    figures,
+  };
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(new URL("bench.json", RESULTS), `${JSON.stringify(result, null, 2)}\n`);
   process.stdout.write(`${table(figures)}\n`);

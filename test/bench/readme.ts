@@ -7,6 +7,8 @@ export interface BenchResult {
   readonly node: string;
   readonly commit: string;
   readonly quick: boolean;
+  /** Processes that wanted a core in the minute before the end, as the machine tells; those of the run among them. */
+  readonly load: number;
   readonly figures: readonly Figure[];
 }
 
@@ -22,14 +24,14 @@ function short(value: number | null): string {
 }
 
 /** The figures with a target as a table of the README, with the machine that they were measured on. */
-export function readmeBlock({ machine, node, commit, quick, figures }: BenchResult): MadeBlock {
+export function readmeBlock({ machine, node, commit, quick, load, figures }: BenchResult): MadeBlock {
   const head = ["figure", "value", "unit", "anchor", "ratio", "target", "reached"];
   const rows = figures.filter(({ reached }) => reached !== null).map(cellsOf);
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll("|", "/")).join(" | ")} |`;
   const command = `\`npm run bench${quick ? " -- --quick" : ""}\``;
   const markdown = [
-    `Measured on ${machine}, Node ${node}, at commit ${commit}, by ${command}:`,
+    `Measured on ${machine}, Node ${node}, at commit ${commit}, by ${command}, at a load of ${load.toFixed(1)}:`,
     "",
     line(head),
     line(head.map(() => "---")),
