@@ -75,8 +75,10 @@ export function judge(played: Played): readonly Broken[] {
 /** The service computes each figure on its own, from what was delivered. */
 function bothSides({ boxes, outcome }: Played): readonly (readonly [string, readonly string[]])[] {
   const [box, ...others] = boxes;
-  // After a swap no box has the whole story.
-  if (box === undefined || others.length > 0) return [];
+  // After a swap no box has the whole story. Where the mode alone couldn't be read the gateway takes the counters as they are when it
+  // notices the gap, the service as they were at its begin: either may call it no data, and the time lines' law holds for both.
+  const isOpen = outcome.story.faults.some((fault) => fault.kind === "bad_tag" && fault.tag === "mode");
+  if (box === undefined || others.length > 0 || isOpen) return [];
   const { source, close } = openSource(box.folder, box.site.clock.truth());
   try {
     const { window } = outcome;

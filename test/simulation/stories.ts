@@ -17,8 +17,7 @@ export function storyOf(seed: number): Story {
   const dice = diceOf(seededRandom(seed));
   const hours = Math.round(dice.between(24, 30));
   const count = Math.floor(dice.between(LEAST_FAULTS, LEAST_FAULTS + 8));
-  const is_small = dice.chance(0.06);
-  const faults = Array.from({ length: count }, () => faultOf(dice, hours * HOUR_MS, is_small));
+  const faults = Array.from({ length: count }, () => faultOf(dice, hours * HOUR_MS));
   const serial_at_ms = dice.chance(0.2) ? Math.floor(dice.between(1, 300)) * MINUTE_MS : null;
   return {
     seed,
@@ -29,11 +28,9 @@ export function storyOf(seed: number): Story {
     profile: "click-booth",
     poll_ms: dice.chance(0.01) ? 1_000 : dice.one([5_000, 10_000, 15_000, 20_000, 30_000]),
     commit_interval_ms: dice.chance(0.03) ? 60_000 : dice.one([300_000, 600_000, 900_000]),
-    budget_bytes: is_small ? SMALL_BYTES : null,
+    budget_bytes: null,
     serial_at_ms,
-    faults: [...faults, ...(is_small ? longOutage(dice, hours) : []), ...firstContact(dice, serial_at_ms)].sort(
-      (a, b) => a.at_ms - b.at_ms,
-    ),
+    faults: [...faults, ...firstContact(dice, serial_at_ms)].sort((a, b) => a.at_ms - b.at_ms),
   };
 }
 
@@ -60,26 +57,26 @@ export function scenarioOf(story: Story): Scenario {
   return { ...scenario, tz: story.tz, beats };
 }
 
-/** Where records are given up too, time must be sure: else nobody could say which of them were. */
-const OF_TIME: readonly string[] = ["power_cut", "reboot", "clock_step"];
-
-function faultOf(dice: Dice, within_ms: number, is_small: boolean): Fault {
+function faultOf(dice: Dice, within_ms: number): Fault {
   const at_ms = Math.floor(dice.between(5 * MINUTE_MS, within_ms - 30 * MINUTE_MS));
-  const drawn = dice.one(KINDS)(dice);
-  return is_small && OF_TIME.includes(drawn.kind) ? faultOf(dice, within_ms, is_small) : { at_ms, ...drawn };
+  return { at_ms, ...dice.one(KINDS)(dice) };
 }
 
 /** So little that some hours without the service must give records up. */
 const SMALL_BYTES = 260_000;
 
-function longOutage(dice: Dice, hours: number): readonly Fault[] {
-  return [
-    {
-      at_ms: minutes(dice, 10, 120),
-      kind: "service_down",
-      for_ms: Math.floor(hours * dice.between(0.5, 0.8)) * HOUR_MS,
-    },
-  ];
+/** Where records are given up time must be sure: else nobody could say which of them were. */
+const OF_TIME: readonly string[] = ["power_cut", "reboot", "clock_step"];
+
+/** The same story of a box whose store is too small for the outage that comes on top. */
+export function withSmallStore(story: Story): Story {
+  const outage: Fault = { at_ms: HOUR_MS, kind: "service_down", for_ms: Math.floor(story.hours * 0.7) * HOUR_MS };
+  const faults = story.faults.filter(({ kind }) => !OF_TIME.includes(kind) && kind !== "service_down");
+  return {
+    ...story,
+    budget_bytes: SMALL_BYTES,
+    faults: [...faults, outage].sort((a, b) => a.at_ms - b.at_ms),
+  };
 }
 
 /** What befalls a box while it is being bound. */
