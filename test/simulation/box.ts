@@ -196,6 +196,8 @@ export function openBox(options: BoxOptions): Box {
     },
     async restart(for_ms, between) {
       state.start_at = Number.POSITIVE_INFINITY;
+      // A moment that would come in the midst of the end is done without: a process that is killed there never ends in order.
+      state.waiting = null;
       if (state.agent === null) {
         if (state.life !== null) end(null);
       } else await site.stopping();
