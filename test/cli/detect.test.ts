@@ -5,6 +5,12 @@ import { plcSite } from "../support/plc-site.ts";
 
 const START = Date.UTC(2026, 2, 3, 16);
 
+async function shownBy(site: Awaited<ReturnType<typeof plcSite>>, name: string): Promise<number> {
+  const tags = await site.gateway("tags", "--json", "--config", site.configFile);
+  const { tags: rows } = JSON.parse(tags.out) as { tags: { tag: string; value: number }[] };
+  return rows.find(({ tag }) => tag === name)?.value ?? 0;
+}
+
 describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
   it("finds a tag of the profile as the profile has it, and only reads", async () => {
     const site = await plcSite({ start: START });
@@ -21,9 +27,7 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
   it("finds the base and the order of an address that is one off, by what the display shows", async () => {
     const site = await plcSite({ start: START });
     const address = site.profile.tags.find(({ name }) => name === "uptime_s")?.point.address ?? 0;
-    const tags = await site.gateway("tags", "--json", "--config", site.configFile);
-    const { tags: rows } = JSON.parse(tags.out) as { tags: { tag: string; value: number }[] };
-    const shown = rows.find(({ tag }) => tag === "uptime_s")?.value ?? 0;
+    const shown = await shownBy(site, "uptime_s");
     const at = ["--host", "127.0.0.1", "--port", String(site.plc.port), "--expect", String(shown)];
     const found = await site.gateway("detect", `holding:${address + 1}`, ...at, "--type", "uint32", "--json");
     expect(found.code).toBe(0);
@@ -52,8 +56,11 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     );
     writeFileSync(site.configFile, text);
     const point = site.profile.tags.find(({ name }) => name === "air_temperature")?.point.address ?? 0;
+    // Words in another order make a temperature too, now and then.
+    const shown = await shownBy(site, "air_temperature");
     for (const subject of ["air_temperature", `holding:${point}`]) {
-      const { code, out } = await site.gateway("detect", subject, "--config", site.configFile, "--type", "float32");
+      const clues = ["--type", "float32", "--expect", String(shown)];
+      const { code, out } = await site.gateway("detect", subject, "--config", site.configFile, ...clues);
       expect(code).toBe(0);
       expect(out).toContain(`in the profile: { address: "holding:${point}", type: float32, word_order: low_first }`);
     }

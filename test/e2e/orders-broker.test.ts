@@ -49,7 +49,8 @@ it("config_changed over a real broker: the limit counts once it has proved itsel
   const { bed, agent } = await delivering();
   const config = { revision: 2, filters: { exhaust_filter: { limits: { minutes: 4_321 } } } };
   run(bed.service.db, "UPDATE booths SET config = ?", JSON.stringify(config));
-  expect(await done(bed, "config_changed", { serial: SERIAL, revision: 2 })).toEqual({ revision: 2 });
+  // A look at the record that falls due just then may have found it before the order came.
+  expect(await done(bed, "config_changed", { serial: SERIAL, revision: 2 })).toMatchObject({ revision: 2 });
   const limits = (): number[] =>
     rows<{ value: string }>(bed.service.db, "SELECT value FROM records WHERE kind = 'p' ORDER BY seq").flatMap(
       ({ value }) => {

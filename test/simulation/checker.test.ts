@@ -6,7 +6,8 @@ import { storyOf } from "./stories.ts";
 import type { Story } from "./story.ts";
 
 const HOUR_MS = 3_600_000;
-const SEED = 5;
+/** Its booth has filters changed and cycles far from every fault: without them some of this would find nothing to spoil. */
+const SEED = 2;
 let played: Played;
 let whole: Oracle;
 
