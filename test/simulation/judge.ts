@@ -75,17 +75,17 @@ export function judge(played: Played): readonly Broken[] {
 /** The service computes each figure on its own, from what was delivered. */
 function bothSides({ boxes, outcome }: Played): readonly (readonly [string, readonly string[]])[] {
   const [box, ...others] = boxes;
-  // After a swap no box has the whole story. Where the mode alone couldn't be read the gateway takes the counters as they are when it
-  // notices the gap, the service as they were at its begin: either may call it no data, and the time lines' law holds for both.
-  const isOpen = outcome.story.faults.some((fault) => fault.kind === "bad_tag" && fault.tag === "mode");
-  if (box === undefined || others.length > 0 || isOpen) return [];
+  // After a swap no box has the whole story. A change entered for a time before anything was read is older than all that the gateway
+  // knows of, and refused there.
+  const isBefore = outcome.story.faults.some((fault) => fault.kind === "entry" && fault.at_ms < fault.ago_ms);
+  if (box === undefined || others.length > 0 || isBefore) return [];
   const { source, close } = openSource(box.folder, box.site.clock.truth());
   try {
     const { window } = outcome;
     return [
       [
         "gateway and service have the same figures",
-        differingFigures(allOfGateway(source, window), allOfService(box.site, window)),
+        differingFigures(allOfGateway(source, window), allOfService(box.site, window), 2 * outcome.story.poll_ms),
       ],
     ];
   } finally {

@@ -8,7 +8,7 @@ import { restartBay } from "./restart.ts";
 import { tagWithRole } from "./roles.ts";
 import { confirm, confirmAtGap, enterStage } from "./stages.ts";
 import type { ClockState } from "./clock-state.ts";
-import type { BayState, CounterMark, DeriveState, Fold } from "./state.ts";
+import type { BayState, CounterMark, CounterMarks, DeriveState, Fold } from "./state.ts";
 
 /** No inference over a longer gap. */
 const INFERENCE_LIMIT_MS = 12 * 3_600_000;
@@ -31,7 +31,7 @@ export function passTime(fold: Fold, bay: BayState, passage: Passage): void {
   if (!bay.live) {
     const length = gapLength(bay, clock);
     if (bay.gap === null && length > bridgeMs(parameters, bay.group)) {
-      bay.gap = markGap(fold.state);
+      bay.gap = { expired: false, ...(bay.marks ?? marksOf(fold.state)) };
       confirmAtGap(fold, bay);
     }
     // Either clock: after a jump the hours of the gap fall due by corrected time.
@@ -49,10 +49,16 @@ function followCoverage(state: DeriveState, bay: BayState, { was, instant }: Pas
     if (instant.jump_ms > 0) spanJump(bay, { from: was.now, to: instant.at, jump_ms: instant.jump_ms });
     return;
   }
-  bay.live = false;
+  lose(state, bay);
   bay.good_boot = was.boot;
   bay.good_mono = instant.new_boot ? to : Math.min(to, instant.mono);
   bay.good_until = Math.min(state.clock.now, was.now + (bay.good_mono - was.mono));
+}
+
+/** The mode isn't known any more. Other groups' counters may go on, and what they show from now on is the gap's. */
+function lose(state: DeriveState, bay: BayState): void {
+  bay.live = false;
+  bay.marks = marksOf(state);
 }
 
 /** A clock put forward is spanned by the open stage; the time isn't certain. */
@@ -84,10 +90,11 @@ export function finishInstant(fold: Fold, bay: BayState, raw: string | null | un
   const { clock, parameters } = state;
   const covered = isCovered(state.groups[bay.group], clock);
   // The value before a bad reading holds up to it.
-  if (raw === null && bay.raw !== null && covered && bay.open !== null && bay.gap === null) setGood(bay, clock);
+  const isHeld = raw === null && bay.raw !== null && covered && bay.open !== null && bay.gap === null;
+  if (isHeld) setGood(bay, clock);
   if (raw !== undefined) bay.raw = raw;
   if (parameters === null || bay.raw === null || !covered) {
-    bay.live = false;
+    if (bay.live || isHeld) lose(state, bay);
     return;
   }
   if (bay.open === null) enter(fold, bay, { reason: "changed", uncertainty_ms: 0 });
@@ -96,6 +103,7 @@ export function finishInstant(fold: Fold, bay: BayState, raw: string | null | un
   setGood(bay, clock);
   bay.live = true;
   bay.gap = null;
+  bay.marks = null;
   confirm(fold, bay, bay.good_until);
   if (bay.restart === null) return;
   restartBay(fold, bay, bay.restart);
@@ -191,8 +199,8 @@ function bookUnattributed(state: DeriveState, mark: CounterMark | null, role: Ta
   if (mark !== null && counter !== undefined) counter.unattributed_steps += counter.total_steps - mark.total_steps;
 }
 
-function markGap(state: DeriveState): { expired: boolean; cycles: CounterMark | null; hours: CounterMark | null } {
-  return { expired: false, cycles: markOf(state, "cycle_counter"), hours: markOf(state, "hour_meter") };
+function marksOf(state: DeriveState): CounterMarks {
+  return { cycles: markOf(state, "cycle_counter"), hours: markOf(state, "hour_meter") };
 }
 
 function markOf(state: DeriveState, role: TagRole): CounterMark | null {

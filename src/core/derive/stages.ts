@@ -63,21 +63,20 @@ export function confirm(fold: Fold, bay: BayState, known: EpochMs): void {
 }
 
 /**
- * A gap opens: what came before it can't be merged away any more, however short, as its end wasn't seen. A stage that
- * was seen for an instant only may still give way to the time without data on both sides of it.
+ * A gap opens: what came before it can't be merged away any more, however short, as its end wasn't seen: a reading is enough for a
+ * stage, and for the cycle that it begins. Between two times without data an instant may still give way to them.
  */
 export function confirmAtGap(fold: Fold, bay: BayState): void {
   const { open, good_until } = bay;
   bay.resume = null;
   if (open === null) return;
-  if (open.start < good_until || isKept(open.mode)) {
+  if (open.start < good_until || isKept(open.mode) || bay.closed.at(-1)?.mode !== "no_data") {
     makeFinal(fold, bay, { open, known: good_until });
     return;
   }
   while (bay.closed.length > 1) flushOne(fold, bay);
   const [before] = bay.closed;
-  if (before?.mode === "no_data") settle(fold, bay, { mode: "no_data", to: before.end });
-  else if (before !== undefined) flushOne(fold, bay);
+  if (before !== undefined) settle(fold, bay, { mode: "no_data", to: before.end });
 }
 
 function makeFinal(fold: Fold, bay: BayState, { open, known }: { open: OpenStage; known: EpochMs }): void {

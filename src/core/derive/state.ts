@@ -66,10 +66,12 @@ export interface Restart {
   lost: boolean;
 }
 
-/** Counters as they stood when a gap opened. */
-export interface GapState {
+export interface GapState extends CounterMarks {
   /** Mono length grew over the limit of inference: it is no_data whatever comes. */
   expired: boolean;
+}
+
+export interface CounterMarks {
   cycles: CounterMark | null;
   hours: CounterMark | null;
 }
@@ -106,6 +108,8 @@ export interface BayState {
   good_boot: BootId;
   good_mono: Milliseconds;
   gap: GapState | null;
+  /** Kept while the mode isn't known; absent in states of before they were. */
+  marks?: CounterMarks | null;
   resume: Resume | null;
   /** Evidence that came while the mode wasn't known. */
   restart: Restart | null;

@@ -14,7 +14,7 @@ import {
   valuesOf,
   type Script,
 } from "../../support/booth.ts";
-import { PARAMETERS, tag, withFilters } from "../../support/parameters.ts";
+import { PARAMETERS, PLAIN, tag, withFilters } from "../../support/parameters.ts";
 
 /** Worked examples of gaps, restarts and what the present instant says: each one found a planted fault that the others let pass. */
 const MINUTE = 60_000;
@@ -57,6 +57,56 @@ describe("what an hour meter proves", () => {
     ],
   ])("%s", (...[, parameters, minutes, meter, modes]) => {
     expect(over(parameters, minutes * MINUTE - 1, { meter })).toEqual(modes);
+  });
+});
+
+describe("a mode that can't be read while the counters can", () => {
+  /** 90 s of spray without a mode; the meter goes on by tenths of a minute all along, or stands. */
+  const blind = (runs: boolean, cycles: number): readonly string[] => {
+    const booth = script(PARAMETERS);
+    const spray = (ms: number, mode: number | null, goes: boolean): void => {
+      for (const end = booth.now + ms; booth.now < end;) {
+        const meter = (goes ? booth.now : 5 * MINUTE) / MINUTE;
+        stay(booth, 6_000, { mode, meter: Math.round(meter * 10) / 10 });
+      }
+    };
+    poll(booth, { cycles: 5 });
+    spray(5 * MINUTE, 3, true);
+    spray(6_000, null, runs);
+    poll(booth, { cycles });
+    spray(84_000, null, runs);
+    stay(booth, 6_000, { mode: 3, cycles });
+    stay(booth, 5 * MINUTE, { mode: 0 });
+    return valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode }) => mode);
+  };
+
+  it("went on where the meter says so, which is read from the mode's last reading on", () => {
+    expect(blind(true, 5)).toEqual(["spray"]);
+    expect(blind(false, 5)).toEqual(["spray", "no_data", "spray"]);
+  });
+
+  it("didn't where a cycle was counted right after it", () => {
+    expect(blind(true, 6)).toEqual(["spray", "no_data", "spray"]);
+  });
+});
+
+describe("a stage of which one reading alone was taken before the silence", () => {
+  const told = (): ReturnType<typeof run> => {
+    const booth = script(PLAIN);
+    stay(booth, 10 * MINUTE, { mode: 1 });
+    poll(booth, { mode: 3 });
+    silence(booth, 5 * MINUTE);
+    forget(booth);
+    stay(booth, 10 * MINUTE, { mode: 6 });
+    stay(booth, 5 * MINUTE, { mode: 0 });
+    return run(booth, PLAIN);
+  };
+
+  it("has begun, and so has its cycle, which the bake after the silence completes", () => {
+    const { facts } = told();
+    expect(valuesOf(facts, "m").map(({ mode, start, end }) => [mode, end - start])).toContainEqual(["spray", 0]);
+    const [cycle] = valuesOf(facts, "c");
+    expect(cycle).toMatchObject({ start: T0 + 10 * MINUTE, spray_ms: 0, counted: true, gap: true, result: "complete" });
   });
 });
 

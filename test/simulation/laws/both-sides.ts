@@ -1,25 +1,24 @@
 import { contrast, type AllFigures } from "../../scenarios/figures.ts";
 
+type Maintenance = AllFigures["maintenance"][number];
+
+/** Times of a filter that each side reckons from its own count where a person entered the change. */
+const RECKONED = ["booth_in_use_ms", "booth_overuse_ms", "overuse_ms", "active_spray_ms", "overuse_since"] as const;
+
 /**
- * Gateway and service, each by its own derivation, have the same times by mode and in use, the same count of cycles, filter changes
- * and revisions. Left out, as the two differ there in rare stories: the use of a filter (a step of its counter at the poll of the change),
- * starts, and the list of cycles (a run over a gap is one to the one side and two to the other), which is held against the truth.
+ * Gateway and service, each by its own derivation, have the same figures: times, starts, cycles, filter changes, revisions. Where a
+ * filter's change was entered by hand the PLC's counter goes on from each side's own count of that moment: up to `reckoned_ms` apart.
  */
-export function differingFigures(gateway: AllFigures, service: AllFigures): readonly string[] {
-  return contrast(comparable(gateway), comparable(service));
+export function differingFigures(gateway: AllFigures, service: AllFigures, reckoned_ms: number): readonly string[] {
+  const near = (theirs: Maintenance, index: number): Maintenance => {
+    const mine = gateway.maintenance[index];
+    return mine !== undefined && RECKONED.every((name) => isNear(mine[name], theirs[name], reckoned_ms))
+      ? { ...theirs, ...Object.fromEntries(RECKONED.map((name) => [name, mine[name]])) }
+      : theirs;
+  };
+  return contrast(gateway, { ...service, maintenance: service.maintenance.map(near) });
 }
 
-function comparable(figures: AllFigures): AllFigures {
-  return {
-    ...figures,
-    overuse_ms: 0,
-    overuse_cycles: 0,
-    starts: {},
-    cycles: [],
-    maintenance: figures.maintenance.map((one) => ({
-      ...one,
-      ...{ installed_at: 0, duration_ms: 0, overuse_ms: 0, overuse_since: null, active_spray_ms: 0 },
-      ...{ booth_in_use_ms: 0, booth_overuse_cycles: 0, booth_overuse_ms: 0, cycles: 0, service: "on_time" },
-    })),
-  };
+function isNear(mine: number | null, theirs: number | null, within: number): boolean {
+  return mine === theirs || (mine !== null && theirs !== null && Math.abs(mine - theirs) <= within);
 }

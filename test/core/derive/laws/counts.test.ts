@@ -55,7 +55,9 @@ const HARD = ["off", "maintenance", "fault", "estop"];
  * counts has the bake or the spray that it takes, and no two cycles share a moment.
  */
 function isInRun({ start, end, counted, spray_ms, bake_ms, result }: Cycle, stages: readonly Stage[]): boolean {
-  const inside = stages.filter((stage) => stage.start >= start && stage.end <= end && stage.end > stage.start);
+  // A spray of which one reading alone was taken begins a cycle too.
+  const counts = (stage: Stage): boolean => stage.end > stage.start || stage.mode === "spray";
+  const inside = stages.filter((stage) => stage.start >= start && stage.end <= end && counts(stage));
   const from = inside.at(0);
   const until = inside.at(-1);
   const whole = from?.mode === "spray" && from.start === start && until?.end === end;
