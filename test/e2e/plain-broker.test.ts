@@ -110,11 +110,7 @@ it("a key that the broker refuses: said in words, everything kept, and sent once
   await until(site, "the broker has taken something", () => log().acked_seq > 20);
   broker.opensTo("another-key");
   const link = () => agent.status().service;
-  await until(
-    site,
-    "the refusal is told",
-    () => link().kind === "down" && /not authorized/i.test(reasonOf(link())),
-  );
+  await until(site, "the refusal is told", () => link().kind === "down" && /not authorized/i.test(reasonOf(link())));
   expect(link()).toMatchObject({
     kind: "down",
     advice: expect.stringMatching(/see whether it was revoked/) as unknown,
