@@ -87,7 +87,14 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     });
   }
   if (story.serial_at_ms !== null) enterSerial(stage, story.serial_at_ms);
-  const watching: Watching = { well_since: null, closed_since: null, started_at: story.start, starts: 0, cuts: 0 };
+  const watching: Watching = {
+    well_since: null,
+    closed_since: null,
+    started_at: story.start,
+    starts: 0,
+    cuts: 0,
+    closings: 0,
+  };
   const look = (): void => {
     lookAt(watching, { box: stage.box(), ledger, uplink, shown_ms: HEARTBEAT_MS + MINUTE_MS });
     void clock.sleep(LOOK_EVERY_MS).then(look);

@@ -40,6 +40,7 @@ function upset(stage: Stage, fault: Fault): Undo {
       return upsetPlc(box, fault);
     case "service_down":
       service.way.down = true;
+      stage.uplink.closings += 1;
       return () => (service.way.down = false);
     case "latency":
       service.way.latency_ms = fault.latency_ms;

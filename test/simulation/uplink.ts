@@ -10,12 +10,14 @@ export interface Uplink {
   doubled: number;
   /** Sessions that the broker threw away so far. */
   cuts: number;
+  /** How often the way to the service was closed. */
+  closings: number;
   /** Ends each session that stands. */
   readonly ends: Set<() => void>;
 }
 
 export function goodUplink(): Uplink {
-  return { http: null, doubled: 0, cuts: 0, ends: new Set() };
+  return { http: null, doubled: 0, cuts: 0, closings: 0, ends: new Set() };
 }
 
 /** A batch comes again after so long, as from a broker that wasn't sure. */

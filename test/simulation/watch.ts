@@ -27,6 +27,7 @@ export interface Watching {
   started_at: number;
   starts: number;
   cuts: number;
+  closings: number;
 }
 
 /** What of a gateway is looked at. */
@@ -55,7 +56,10 @@ export function lookAt(watching: Watching, look: Look): void {
   const isWell = !down && lose_acks === 0 && latency_ms < SLOW_MS && uplink.http === null;
   watching.well_since = isWell && uplink.cuts === watching.cuts ? (watching.well_since ?? now) : null;
   watching.cuts = uplink.cuts;
-  watching.closed_since = service.way.down ? (watching.closed_since ?? now) : null;
+  // Between two looks it may have been open for a moment.
+  const isStillClosed = service.way.down && uplink.closings === watching.closings;
+  watching.closings = uplink.closings;
+  watching.closed_since = isStillClosed ? (watching.closed_since ?? now) : service.way.down ? now : null;
   const status = box.status();
   if (status === null) return;
   const ran_ms = now - watching.started_at;
