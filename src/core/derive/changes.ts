@@ -108,7 +108,12 @@ export function enterService(
   const { current } = filter;
   const { now } = fold.state.clock;
   if (current.source === "plc_reset" && Math.abs(at - current.installed_at) <= SAME_CHANGE_MS) return "same_change";
-  if (at < current.installed_at) return "older";
+  if (at < current.installed_at) {
+    if (current.source !== "assumed") return "older";
+    datePresent(fold, value.filter, { installed_at: at, source: value.source, flagged: value.flagged });
+    filter.entry = { seq, at: now };
+    return "entered";
+  }
   // Entered twice: like a button pressed twice.
   if (current.source !== "assumed" && at - current.installed_at <= DOUBLE_PRESS_MS) return "same_change";
   const next = newInstallation(at, value.source, { limits: current.limits, flagged: value.flagged });
@@ -121,6 +126,43 @@ export function enterService(
   }
   filter.entry = { seq, at: now };
   return "entered";
+}
+
+/** The filter that was there at first contact went in before it: now somebody says when. Its use before that stays unknown. */
+function datePresent(
+  fold: Fold,
+  type: FilterType,
+  told: Pick<Installation, "installed_at" | "source" | "flagged">,
+): void {
+  const filter = fold.state.filters[type];
+  if (filter === undefined) return;
+  const { current } = filter;
+  const own = current.in_use_ms / MINUTE_MS;
+  const plc = current.plc === null ? null : { offset: own - current.plc.value, value: current.plc.value };
+  filter.former = unused(current);
+  // Nothing came out: that one is kept for the case that the entry is withdrawn.
+  filter.reported = true;
+  filter.current = { ...current, ...told, known: true, plc, overuse: [], overuse_in_use_ms: 0, overuse_cycles: 0 };
+  if (isOverLimit(filter.current, fold.state.clock.now)) startOveruse(filter.current, fold.state.clock.now);
+  pushService(fold, type, { installation: filter.current, maintenance: null });
+}
+
+/** The same without what it has been used here: absorbing that again gives what it was. */
+function unused(filter: Installation): Installation {
+  const { in_use_ms, cycles, plc, installed_at } = filter;
+  const runs = runningEpisode(filter) !== null;
+  return {
+    ...filter,
+    removed_at: installed_at,
+    in_use_ms: 0,
+    spray_ms: 0,
+    cycles: 0,
+    plc: plc === null ? null : { offset: plc.offset - in_use_ms / MINUTE_MS, value: plc.value },
+    overuse: filter.overuse.map((episode) => ({ ...episode })),
+    overuse_in_use_ms: filter.overuse_in_use_ms - (runs ? in_use_ms : 0),
+    overuse_cycles: filter.overuse_cycles - (runs ? cycles : 0),
+    pressure: { ...filter.pressure, drops: [] },
+  };
 }
 
 /** A technician's entry is withdrawn: the filter before it never came out. False: it can't be withdrawn any more. */

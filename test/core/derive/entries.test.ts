@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { counterOffsets, entriesOf } from "../../../src/core/derive/entries.ts";
+import type { Installation } from "../../../src/core/derive/installation.ts";
+import { usedMinutes } from "../../../src/core/derive/usage.ts";
 import type { Parameters } from "../../../src/core/types/parameters.ts";
-import { forget, put, run, script, stay, T0, type Script } from "../../support/booth.ts";
+import { forget, put, run, script, stay, T0, valuesOf, type Script } from "../../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../../support/parameters.ts";
 
 /** People's entries of filter changes: each counts once, and says what became of it. */
@@ -47,6 +49,9 @@ const told = (booth: Script, parameters = OWN) => {
     undo_until === null ? null : (undo_until - T0) / HOUR,
   ]);
 };
+
+const minutesOf = (filter: Installation | undefined): number | null =>
+  filter === undefined ? null : usedMinutes(filter);
 
 describe("what becomes of an entry", () => {
   it("it is dated back by the booth's own time, and may be withdrawn for a day", () => {
@@ -94,6 +99,27 @@ describe("what becomes of an entry", () => {
       ["before", "older"],
       ["none", "not_fitted"],
     ]);
+  });
+
+  it("one of an instant before first contact says since when the filter there has been in, and can be withdrawn", () => {
+    const booth = script(COUNTED);
+    stay(booth, HOUR, { mode: 3, exhaust: 5_990 });
+    enter(booth, "before", { ago_ms: 3 * HOUR });
+    stay(booth, 30 * MINUTE, { exhaust: 6_020 });
+    const { facts, state } = run(booth, COUNTED);
+    expect(told(booth, COUNTED).map(([id, , outcome]) => [id, outcome])).toEqual([["before", "entered"]]);
+    const filter = state.filters.exhaust_filter?.current;
+    expect(minutesOf(filter)).toBeCloseTo(90, 6);
+    expect(filter).toMatchObject({ installed_at: T0 - 2 * HOUR, source: "technician", known: true, overuse: [] });
+    expect(valuesOf(facts, "f").map(({ source, maintenance }) => [source, maintenance])).toEqual([
+      ["assumed", null],
+      ["technician", null],
+    ]);
+    undo(booth, COUNTED, "before");
+    stay(booth, 5000);
+    const before = run(booth, COUNTED).state.filters.exhaust_filter?.current;
+    expect(before).toMatchObject({ installed_at: T0, source: "assumed", known: false });
+    expect(minutesOf(before)).toBeCloseTo(6_020, 6);
   });
 
   it("a withdrawn one stays so, and the same entry doesn't come back", () => {
