@@ -16,7 +16,7 @@ export interface Cycle {
   readonly counted: boolean;
   /** fault, estop, plc_restart or short; "" unless aborted. */
   readonly reason: string;
-  /** A silence that didn't break the run lies inside. */
+  /** Time without data that didn't break the run lies inside. */
   readonly gap: boolean;
   readonly spray_ms: number;
   readonly bake_ms: number;
@@ -36,11 +36,10 @@ function cyclesOfRun(bay: number, run: Run, sets: ModeSets): Cycle[] {
     const isLast = i === run.stages.length - 1;
     if (stage.mode !== "bake" || stage.end - stage.start < FULL_BAKE_MS) return;
     if (isLast && (run.end === "open" || abortReason(run) !== "")) return;
-    out.push(closed(bay, run, { stages: open, end: stage.end, result: "complete", reason: "" }));
+    out.push(closed(bay, { stages: open, end: stage.end, result: "complete", reason: "" }));
     open = undefined;
   });
-  if (open !== undefined && run.end !== "open")
-    out.push(closed(bay, run, { stages: open, ...outcome(run, open, sets) }));
+  if (open !== undefined && run.end !== "open") out.push(closed(bay, { stages: open, ...outcome(run, open, sets) }));
   return out;
 }
 
@@ -66,10 +65,10 @@ function outcome(run: Run, stages: readonly Stage[], sets: ModeSets): Outcome {
   return { end, result: "aborted", reason: "short" };
 }
 
-function closed(bay: number, run: Run, { stages, ...how }: Outcome & { stages: readonly Stage[] }): Cycle {
+function closed(bay: number, { stages, ...how }: Outcome & { stages: readonly Stage[] }): Cycle {
   const start = stages[0]?.start ?? how.end;
   const counted = how.result === "complete" || how.result === "complete_no_bake";
-  const gap = run.silences.some((silence) => silence.start >= start && silence.end <= how.end);
+  const gap = stages.some(({ mode, end }) => mode === "no_data" && end <= how.end);
   return { bay, start, ...how, counted, gap, spray_ms: sum(stages, "spray"), bake_ms: sum(stages, "bake") };
 }
 

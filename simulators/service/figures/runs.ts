@@ -16,8 +16,6 @@ export interface Run {
   readonly end: RunEnd;
   /** The instant of a fault, estop or restart that broke it. */
   readonly broken_at: number | undefined;
-  /** Silences of over 2 min that did not break it. */
-  readonly silences: readonly Stage[];
 }
 
 /** Cuts a bay's stages into runs; the stages must reach up to now, so that a pause at the end is as long as it is. */
@@ -39,13 +37,12 @@ export function findRuns(stages: readonly Stage[], runSet: readonly Mode[]): Run
 
 function readRun(stages: readonly Stage[], runSet: readonly Mode[], first: number): { run: Run; next: number } {
   const inside: Stage[] = [];
-  const silences: Stage[] = [];
   const done = (end: RunEnd, next: number): { run: Run; next: number } => {
     const seen = end === "fault" || end === "estop";
     const silent = [...pauseOf(inside, runSet), ...stages.slice(next, next + 1)].find(({ mode }) => mode === "no_data");
     const broken_at = seen ? stages[next]?.start : end === "no_data" ? silent?.start : inside.at(-1)?.end;
     return {
-      run: { stages: inside, end, broken_at: end === "other" || end === "open" ? undefined : broken_at, silences },
+      run: { stages: inside, end, broken_at: end === "other" || end === "open" ? undefined : broken_at },
       next,
     };
   };
@@ -63,9 +60,8 @@ function readRun(stages: readonly Stage[], runSet: readonly Mode[], first: numbe
     }
     const pause = pauseOf(inside, runSet);
     const next = stages[i + 1];
-    const verdict = pauseVerdict([...pause, stage], runSet, { next, before: lastRunStage(inside, runSet) });
-    if (verdict === "broken") return done(breakerOf({ stage, next, pause }), i);
-    if (verdict === "silence") silences.push(stage);
+    const around = { next, before: lastRunStage(inside, runSet) };
+    if (breaksRun([...pause, stage], runSet, around)) return done(breakerOf({ stage, next, pause }), i);
     inside.push(stage);
   }
   return done("open", stages.length);
@@ -89,21 +85,21 @@ export function isInRun(stages: readonly Stage[], runSet: readonly Mode[], until
 }
 
 /**
- * A pause up to and with its newest stage: passed over, passed over as a silence, or the end of the run. It counts as a
- * whole; a silence of up to half an hour must stand alone between two stages of the run.
+ * Whether a pause, up to and with its newest stage, is the end of the run. It counts as a whole; a silence of up to half an hour
+ * must stand alone between two stages of the run.
  */
-function pauseVerdict(
+function breaksRun(
   pause: readonly Stage[],
   runSet: readonly Mode[],
   { next, before }: { next: Stage | undefined; before: Mode | undefined },
-): "passed" | "silence" | "broken" {
-  if (pause.some(({ mode }) => !PAUSES.includes(mode))) return "broken";
+): boolean {
+  if (pause.some(({ mode }) => !PAUSES.includes(mode))) return true;
   const length = (pause.at(-1)?.end ?? 0) - (pause[0]?.start ?? 0);
-  if (length < PAUSE_MS) return "passed";
-  if (pause.some(({ mode }) => mode !== "no_data") || length >= SILENCE_MS) return "broken";
-  if (next === undefined) return "silence";
-  if (!runSet.includes(next.mode)) return "broken";
-  return (ORDER[next.mode] ?? 0) >= (ORDER[before ?? "spray"] ?? 0) ? "silence" : "broken";
+  if (length < PAUSE_MS) return false;
+  if (pause.some(({ mode }) => mode !== "no_data") || length >= SILENCE_MS) return true;
+  if (next === undefined) return false;
+  if (!runSet.includes(next.mode)) return true;
+  return (ORDER[next.mode] ?? 0) < (ORDER[before ?? "spray"] ?? 0);
 }
 
 function breakerOf(at: { stage: Stage; next: Stage | undefined; pause: readonly Stage[] }): RunEnd {
