@@ -20,7 +20,9 @@ export interface TestAuthority {
 const NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"] as const;
 
 function openssl(args: readonly string[]): void {
-  execFileSync("openssl", args, { stdio: ["ignore", "ignore", "pipe"] });
+  // The OPC UA library leaves "undefined" behind as the way to openssl's configuration.
+  const env = { ...process.env, OPENSSL_CONF: undefined };
+  execFileSync("openssl", args, { env, stdio: ["ignore", "ignore", "pipe"] });
 }
 
 export function testAuthority(folder: string, name: string): TestAuthority {
