@@ -4,6 +4,7 @@ import type { AgentStatus } from "../../src/core/types/status.ts";
 import type { ServiceLink } from "../../src/ports.ts";
 import type { ClaimWire } from "../../src/wire/provisioning.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
+import { WATCHDOG_MS } from "./box.ts";
 import { afterBatch, type Lanes } from "./laws/lanes.ts";
 import { untrueStatus, type Weather } from "./laws/status.ts";
 import type { Ledger } from "./ledger.ts";
@@ -36,6 +37,7 @@ interface Looked {
   readonly counts: { readonly starts: number };
   status(): AgentStatus | null;
   sleeping(): number;
+  beatAt(): number;
 }
 
 export interface Look {
@@ -76,6 +78,8 @@ export function lookAt(watching: Watching, look: Look): void {
   };
   const wrong = untrueStatus(status, weather);
   if (box.sleeping() > MOST_SLEEPS) wrong.push(`${box.sleeping().toString()} sleeps at once`);
+  if (ran_ms > WATCHDOG_MS && now - box.beatAt() > WATCHDOG_MS)
+    wrong.push("the service manager would have started it anew");
   for (const text of wrong) ledger.broken.push(`what people are shown is so: ${new Date(now).toISOString()} ${text}`);
 }
 
