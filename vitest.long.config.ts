@@ -9,5 +9,6 @@ export default defineConfig({
     globalSetup: ["test/scenarios/table.ts"],
     pool: "forks",
     maxWorkers: 2,
+    isolate: false,
   },
 });

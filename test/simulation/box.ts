@@ -10,14 +10,12 @@ import { failingFold, flipBit, imageOf, restore, torn, type DiskFault, type Imag
 import { noteDurable, noteFound, type Ledger, type Take } from "./ledger.ts";
 import { watchedHttp, watchedLink, watchedParts, type Around } from "./ports.ts";
 import type { Moment, Port } from "./story.ts";
-import { claimWatched, orderWatched } from "./watch.ts";
+import { claimWatched, orderWatched, WATCHDOG_MS } from "./watch.ts";
 import { faultyHttp, faultyLink, type Uplink } from "./uplink.ts";
 
 const MEMORY = "/dev/shm";
 /** The service manager's patience between two starts of a process that failed. */
 const RESTART_MS = 5_000;
-/** Longer than the unit's: a beat each 10 s would be a tenth of all that happens. */
-export const WATCHDOG_MS = 120_000;
 
 export interface BoxOptions {
   readonly site: Omit<VirtualSiteOptions, "folder" | "way" | "given" | "fold">;

@@ -4,7 +4,6 @@ import type { AgentStatus } from "../../src/core/types/status.ts";
 import type { ServiceLink } from "../../src/ports.ts";
 import type { ClaimWire } from "../../src/wire/provisioning.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
-import { WATCHDOG_MS } from "./box.ts";
 import { afterBatch, type Lanes } from "./laws/lanes.ts";
 import { untrueStatus, type Weather } from "./laws/status.ts";
 import type { Ledger } from "./ledger.ts";
@@ -19,6 +18,8 @@ const SERVICE_WELL_MS = 4 * 60_000;
 const SLOW_MS = 500;
 /** Sleeps of one agent with one booth; each loop has one or two. */
 const MOST_SLEEPS = 40;
+/** Longer than the unit's: a beat each 10 s would be a tenth of all that happens. */
+export const WATCHDOG_MS = 120_000;
 
 /** What is remembered from look to look. */
 export interface Watching {
