@@ -8,7 +8,7 @@ import { differingFigures } from "./laws/both-sides.ts";
 import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
 import { holesIn } from "./laws/holes.ts";
 import { untiled, wrongSpans, type ModeSpan, type Rules } from "./laws/time-line.ts";
-import { givenUp, heldRecords } from "./records.ts";
+import { firstSeqs, givenUp, heldRecords } from "./records.ts";
 import type { Played } from "./run.ts";
 import { declaredSpans, modePolls, unsureSpans } from "./seen.ts";
 
@@ -52,7 +52,7 @@ export function judge(played: Played): readonly Broken[] {
     ["everything that was taken is with the service", missingAtService(due, held)],
     ["the service holds nothing that wasn't taken", inventedAtService(takes, held)],
     ["the service holds each reading once", doubledAtService(held)],
-    ["a stream has no hole", holesIn(held, given_up)],
+    ["a stream has no hole", holesIn(held, given_up, firstSeqs(outcome.service.db))],
     ["the service's time line is what the polls showed", wrongSpans(polls, service, rules)],
     ["the service's modes make up the window", untiled(service, window)],
     ["an account of its own, from PLC and service alone, agrees", checkOutcome(outcome)],

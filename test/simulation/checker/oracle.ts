@@ -33,7 +33,14 @@ export interface OracleStage {
   readonly end: number;
 }
 
+/** A stream that goes on from another one begins where that one ends. */
+export interface OracleSuccession {
+  readonly stream: string;
+  readonly predecessor_last_seq: number;
+}
+
 export interface Oracle {
+  readonly successions: readonly OracleSuccession[];
   readonly rows: readonly OracleRow[];
   readonly gaps: readonly OracleGap[];
   /** Oldest first. */
@@ -52,6 +59,10 @@ export function oracleOf({ service, window }: Pick<Outcome, "service" | "window"
   };
   return {
     rows: rowsOf(service.db),
+    successions: rows<OracleSuccession>(
+      service.db,
+      "SELECT stream_id AS stream, predecessor_last_seq FROM streams WHERE predecessor_last_seq IS NOT NULL",
+    ),
     gaps: gapsOf(service.db),
     stages: stagesOf(service, query),
     minutes: Object.fromEntries(durations.modes.map(({ mode, duration }) => [mode, duration])),
