@@ -4,7 +4,12 @@ import type { Oracle, OracleGap, OracleRow } from "./oracle.ts";
 const LANES = 3;
 
 /** Each record once, every seq there or given up with a word, each lane in order. */
-export function deliveryFaults({ rows, gaps, successions }: Pick<Oracle, "rows" | "gaps" | "successions">): string[] {
+export function deliveryFaults({
+  rows,
+  gaps,
+  successions,
+  ends,
+}: Pick<Oracle, "rows" | "gaps" | "successions" | "ends">): string[] {
   const streams = [...new Set(rows.map(({ stream }) => stream))];
   return [
     ...twice(rows),
@@ -12,7 +17,8 @@ export function deliveryFaults({ rows, gaps, successions }: Pick<Oracle, "rows" 
       const own = rows.filter((row) => row.stream === stream);
       const given_up = gaps.filter((gap) => gap.stream === stream);
       const before = successions.find((one) => one.stream === stream)?.predecessor_last_seq ?? 0;
-      return [...holes({ stream, own, gaps: given_up, first: before + 1 }), ...disorder(stream, own)];
+      const isOver = ends.some((one) => one.stream === stream);
+      return [...(isOver ? [] : holes({ stream, own, gaps: given_up, first: before + 1 })), ...disorder(stream, own)];
     }),
   ];
 }

@@ -39,7 +39,13 @@ export interface OracleSuccession {
   readonly predecessor_last_seq: number;
 }
 
+/** A stream whose gateway another one took the place of; it never came back. */
+export interface OracleEnd {
+  readonly stream: string;
+}
+
 export interface Oracle {
+  readonly ends: readonly OracleEnd[];
   readonly successions: readonly OracleSuccession[];
   readonly rows: readonly OracleRow[];
   readonly gaps: readonly OracleGap[];
@@ -59,6 +65,11 @@ export function oracleOf({ service, window }: Pick<Outcome, "service" | "window"
   };
   return {
     rows: rowsOf(service.db),
+    ends: rows<OracleEnd>(
+      service.db,
+      `SELECT s.stream_id AS stream FROM streams s
+       WHERE EXISTS (SELECT 1 FROM streams t WHERE t.booth_id = s.booth_id AND t.generation > s.generation)`,
+    ),
     successions: rows<OracleSuccession>(
       service.db,
       "SELECT stream_id AS stream, predecessor_last_seq FROM streams WHERE predecessor_last_seq IS NOT NULL",
