@@ -11,26 +11,10 @@ import {
 import { labelOf } from "../../src/core/stream-label.ts";
 import type { ProvisioningRow } from "../../src/core/types/provisioning.ts";
 import type { ServiceAnswer, ServiceRecord } from "../../src/core/types/service.ts";
+import { serviceRecord } from "../support/service-record.ts";
 
 const around = { now: 1_000, gateway_id: "gw-1", random: () => 0.5 };
-const record: ServiceRecord = {
-  serial_number: "ABCD-123-123",
-  completion_status: "IN PROGRESS",
-  hw_configuration: null,
-  status: "unprovisioned",
-  generation: 3,
-  booth_id: "b-1",
-  account_name: "Acme",
-  facility_id: "f-1",
-  facility_name: "Denver",
-  tz: "America/Denver",
-  working_hours: [],
-  brand_name: null,
-  model_number: null,
-  gateway: null,
-  mqtt: null,
-  config: null,
-};
+const record = serviceRecord({ status: "unprovisioned" });
 const ok = (value: ServiceRecord = record): ServiceAnswer<ServiceRecord> => ({ kind: "ok", value });
 const away: ServiceAnswer<ServiceRecord> = { kind: "keep", reason: "no route", after_ms: null };
 const by = { by: "tech", note: "" };
@@ -143,9 +127,44 @@ describe("provisioning", () => {
     expect(seen({ ...own, ...bound.record, gateway: own.gateway })).toBe(bound);
   });
 
-  it("an event that doesn't fit the state changes nothing", () => {
+  it.each<ProvisioningEvent>([
+    looking,
+    lookedUp(ok()),
+    { kind: "predecessor_known", predecessor: null },
+    { kind: "claimed", answer: ok() },
+    { kind: "configuring" },
+    { kind: "configured", answer: ok() },
+    { kind: "verified" },
+    { kind: "not_verified", reason: "" },
+    { kind: "record_seen", record, newest_seq: 0 },
+    { kind: "key_refused", reason: "" },
+    { kind: "left", answer: ok(), name: { from_seq: 1, stream: "log-1", id: "name-2" } },
+  ])("$kind changes nothing where it doesn't fit the state", (event) => {
     const row = emptyRow(0);
-    expect(after([looking, lookedUp(ok()), { kind: "claimed", answer: ok() }, { kind: "verified" }], row)).toBe(row);
+    expect(after([event], row)).toBe(row);
+  });
+
+  it("what the gateway before had delivered is kept with the claim", () => {
+    const claiming = after([entered, looking, lookedUp(ok())]);
+    const predecessor = { stream_id: "log-0", last_seq: 17 };
+    const told = after([{ kind: "predecessor_known", predecessor }], claiming);
+    expect(told).toMatchObject({ state: "claiming", claim: { id: "claim-1", predecessor } });
+  });
+
+  it.each<[ServiceAnswer<ServiceRecord>, Partial<ProvisioningRow>]>([
+    [away, { state: "claimed", attempt: 1, reason: "no route" }],
+    [
+      { kind: "denied", reason: "no right" },
+      { state: "denied", wait_ms: 900_000 },
+    ],
+    [
+      { kind: "reject", reason: "malformed" },
+      { state: "conflict", reason: "malformed" },
+    ],
+    [{ kind: "not_found" }, { state: "not_found" }],
+  ])("a configuration that is answered with %j", (answer, expected) => {
+    const claimed = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
+    expect(after([{ kind: "configuring" }, { kind: "configured", answer }], claimed)).toMatchObject(expected);
   });
 });
 
@@ -226,6 +245,30 @@ describe("a bound booth", () => {
   it("given up for a mistyped serial number sends nothing more there", () => {
     const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70 };
     expect(speaksFor(after([{ kind: "leave", leaving }], bound), 3)).toBe(false);
+  });
+
+  it("says that its key is refused, once, and that it is taken again, and stays bound", () => {
+    const active = after([{ kind: "configuring" }, { kind: "configured", answer: ok() }, { kind: "verified" }], bound);
+    const refused = after([{ kind: "key_refused", reason: "revoked" }], active);
+    expect(refused).toMatchObject({ state: "active", reason: "the service refuses the key: revoked" });
+    expect(after([{ kind: "key_refused", reason: "revoked" }], refused)).toBe(refused);
+    expect(seen({ ...record, generation: 4, gateway: { id: "gw-1", last_seen_at: null } }, refused)).toMatchObject({
+      state: "active",
+      reason: "",
+      advice: "",
+    });
+  });
+
+  it("leaves aside a record that has lost its generation; at a service that knows none it counts", () => {
+    expect(seen({ ...record, generation: null, booth_id: "b-2" })).toBe(bound);
+    const plain = after([{ kind: "claimed", answer: ok({ ...record, generation: null }) }], {
+      ...after([entered, looking, lookedUp(ok({ ...record, generation: null }))]),
+    });
+    expect(plain.generation).toBe(0);
+    expect(seen({ ...record, generation: null, booth_id: "b-2" }, plain)).toMatchObject({
+      record: { booth_id: "b-2" },
+    });
+    expect(seen({ ...record, generation: null, ...plain.record }, plain)).toBe(plain);
   });
 
   it("ended by the office is over here too, once the service says so of our own binding", () => {
