@@ -102,6 +102,16 @@ describe("what an outcome means", () => {
     const { verdict } = verdictOf(begun, range(11, 15), { kind: "keep", reason: "no ack in time" });
     expect(verdict).toEqual({ kind: "end", reason: "no ack in time" });
   });
+
+  it("of several that go unanswered in one session the first alone is blamed", () => {
+    const keep = { kind: "keep", reason: "no ack in time" } as const;
+    const once = verdictOf(begun, range(11, 15), keep).sending;
+    expect(once.silence).toMatchObject({ from: 11, to: 15 });
+    expect(verdictOf(once, range(16, 20), keep)).toEqual({
+      sending: once,
+      verdict: { kind: "end", reason: "no ack in time" },
+    });
+  });
 });
 
 describe("a record that the service holds, offered once more", () => {

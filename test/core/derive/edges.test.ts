@@ -98,3 +98,45 @@ it("a raving pressure sensor doesn't grow the state", () => {
   expect(samples.length).toBeLessThanOrEqual(600);
   expect(samples.at(-1)?.[1]).toBe(698);
 });
+
+it("a filter changed right after a spray stage leaves that stage's drop, and its cycle, to the one before", () => {
+  const rules = withFilters(
+    { exhaust_filter: { limits: { pressure_pa: 100 } } },
+    {
+      drop: tag("filter_pressure", "Pa", { filter: "exhaust_filter" }),
+      button: tag("filter_reset", "", { filter: "exhaust_filter" }),
+    },
+  );
+  const booth = script(rules);
+  stay(booth, MINUTE, { mode: 1, drop: 0, button: false });
+  stay(booth, 10 * MINUTE, { mode: 3, drop: 300 });
+  // A second of flash: the spray stage isn't final yet.
+  stay(booth, 1_000, { mode: 4 });
+  stay(booth, 1_000, { button: true });
+  stay(booth, MINUTE, { button: false });
+  const { state } = run(booth, rules);
+  const filter = state.filters.exhaust_filter;
+  expect(filter?.current).toMatchObject({ source: "plc_reset", pressure: { drops: [] } });
+  expect(filter?.former?.pressure.drops).toEqual([{ end: T0 + 11 * MINUTE, pascal: 300 }]);
+});
+
+it("what was given up changes nothing but that time passed", () => {
+  const life = (isGivenUp: boolean) => {
+    const booth = script(PLAIN);
+    stay(booth, 10 * MINUTE, { mode: 3 });
+    if (isGivenUp) put(booth, { kind: "g", value: { from: 1, to: 2, reason: "budget" } });
+    stay(booth, 10 * MINUTE, { mode: 1 });
+    return valuesOf(run(booth, PLAIN).facts, "m");
+  };
+  expect(life(true)).toEqual(life(false));
+  expect(life(true)).toHaveLength(1);
+});
+
+it("what acquisition says of no tag is an incident of the booth", () => {
+  const booth = script(PLAIN);
+  stay(booth, MINUTE, { mode: 1 });
+  put(booth, { kind: "e", value: { event: "torn", detail: "two halves" } });
+  stay(booth, MINUTE);
+  const [incident] = valuesOf(run(booth, PLAIN).facts, "i");
+  expect(incident).toMatchObject({ tag_name: "", check: "torn", reason: "two halves", severity: "warning" });
+});
