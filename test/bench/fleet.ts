@@ -18,7 +18,7 @@ const WARM_UP_POLLS = 2_000;
 /** From one poll of a booth to the next; the CPU is told as of one a second either way. */
 const TICK_MS = { quick: 250, full: 1_000 };
 const TICKS = { quick: 2, full: 5 };
-const ROUNDS = { quick: 3, full: 7 };
+const ROUNDS = { quick: 2, full: 7 };
 
 type Poll = () => Promise<unknown>;
 

@@ -11,6 +11,7 @@ import { agentFamily } from "./agent.ts";
 import { cliFamily } from "./cli.ts";
 import { deriveFamily } from "./derive.ts";
 import { drainFamily } from "./drain.ts";
+import { drainLatenessFamily } from "./drain-lateness.ts";
 import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
@@ -40,6 +41,7 @@ const FAMILIES: readonly Family[] = [
   serviceFamily,
   storeFamily,
   drainFamily,
+  drainLatenessFamily,
 ];
 const RESULTS = new URL("../results/", import.meta.url);
 

@@ -24,7 +24,7 @@ const BOOTHS = 8;
 const DAY_MS = 86_400_000;
 const LOAD = fileURLToPath(new URL("page-load.ts", import.meta.url));
 
-interface Load {
+export interface Load {
   readonly pages: number;
   readonly events: number;
   readonly exported_bytes: number;
@@ -75,7 +75,7 @@ function figuresOf(now: Measured, alone: Measured, what: string): readonly Figur
   ];
 }
 
-async function load(url: string, { days, seconds }: { days: number; seconds: number }): Promise<Load> {
+export async function load(url: string, { days, seconds }: { days: number; seconds: number }): Promise<Load> {
   const window = [SIXTY_TAGS_T0, SIXTY_TAGS_T0 + days * DAY_MS].map((at) => new Date(at).toISOString());
   const { stdout } = await promisify(execFile)(process.execPath, [LOAD, url, ...window, String(seconds)]);
   return JSON.parse(stdout) as Load; // what page-load.ts prints
