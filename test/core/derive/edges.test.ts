@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { maxRateOf } from "../../../src/core/derive/counters.ts";
 import { modeOf, rawMode } from "../../../src/core/derive/modes.ts";
+import { tailOf } from "../../../src/core/derive/tail.ts";
 import type { Parameters } from "../../../src/core/types/parameters.ts";
 import { poll, put, run, script, stay, T0, valuesOf } from "../../support/booth.ts";
 import { PLAIN, tag, withFilters } from "../../support/parameters.ts";
 
 const MINUTE = 60_000;
+const HOUR = 3_600_000;
 const DAY = 86_400_000;
 
 describe("a mode's raw value", () => {
@@ -139,4 +141,16 @@ it("what acquisition says of no tag is an incident of the booth", () => {
   stay(booth, MINUTE);
   const [incident] = valuesOf(run(booth, PLAIN).facts, "i");
   expect(incident).toMatchObject({ tag_name: "", check: "torn", reason: "two halves", severity: "warning" });
+});
+
+it.each([
+  [11, "spray", 10 * MINUTE - 1 + 15_000],
+  [13, "no_data", 14 * HOUR],
+])("silent for %i h the booth is shown in %s up to %i ms", (...[hours, mode, end]) => {
+  const booth = script(PLAIN);
+  stay(booth, 10 * MINUTE, { mode: 3 });
+  booth.now += hours * HOUR;
+  put(booth, { kind: "e", value: { event: "torn", detail: "two halves" } });
+  const last = tailOf(run(booth, PLAIN).state, T0 + 14 * HOUR).stages.at(-1);
+  expect([last?.mode, (last?.end ?? NaN) - T0]).toEqual([mode, end]);
 });
