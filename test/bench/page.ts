@@ -8,7 +8,7 @@ import type { PageState } from "../../src/core/types/page.ts";
 import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
-import { latenesses, tap, type Tap } from "./agent.ts";
+import { latenesses, SETTLE_MS, tap, type Tap } from "./agent.ts";
 import { percentile, type BenchOptions, type Family, type Figure } from "./figure.ts";
 import { mainThreadSeconds } from "../support/process-figures.ts";
 import { withAgent } from "./running-agent.ts";
@@ -22,10 +22,9 @@ import { fillStore } from "./store-filled.ts";
 
 const BOOTHS = 8;
 const DAY_MS = 86_400_000;
-const SETTLE_MS = 8_000;
 const LOAD = fileURLToPath(new URL("page-load.ts", import.meta.url));
 
-interface Load {
+export interface Load {
   readonly pages: number;
   readonly events: number;
   readonly exported_bytes: number;
@@ -76,7 +75,7 @@ function figuresOf(now: Measured, alone: Measured, what: string): readonly Figur
   ];
 }
 
-async function load(url: string, { days, seconds }: { days: number; seconds: number }): Promise<Load> {
+export async function load(url: string, { days, seconds }: { days: number; seconds: number }): Promise<Load> {
   const window = [SIXTY_TAGS_T0, SIXTY_TAGS_T0 + days * DAY_MS].map((at) => new Date(at).toISOString());
   const { stdout } = await promisify(execFile)(process.execPath, [LOAD, url, ...window, String(seconds)]);
   return JSON.parse(stdout) as Load; // what page-load.ts prints
@@ -88,7 +87,7 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("nothing to play");
   const clock = scaledClock(clockFromNow(1, Date.now()));
   const device = await startPlc({ profile, scenario, seed: 1, clock, port: 0 });
-  const [seconds, days] = quick ? [4, 1] : [60, 90];
+  const [seconds, days] = quick ? [3, 1] : [60, 90];
   const taps = await Promise.all(Array.from({ length: BOOTHS }, () => tap(device.port)));
   const poll = { fast: { poll_interval_ms: 1000 }, slow: { poll_interval_ms: 1000 } };
   const booths = taps.map(({ port }) => ({ profile: "click-booth", modbus: { host: "127.0.0.1", port }, poll }));
@@ -98,7 +97,7 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
     return await withAgent(
       booths,
       async (pid, socket) => {
-        await sleep(SETTLE_MS);
+        await sleep(SETTLE_MS[quick ? "quick" : "full"]);
         // The agent answers its own shape.
         const { url } = (await askAgent(socket, { method: "GET", path: "/page" })) as PageState;
         if (url === null) throw new Error("the agent has no page");
