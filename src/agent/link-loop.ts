@@ -11,6 +11,8 @@ export interface LinkParts extends LinkTools {
   readonly booths: readonly LinkBoothParts[];
   /** The longest that a device which doesn't answer keeps the link busy. */
   readonly probe_ms: () => Milliseconds;
+  /** The first attempt is made so much later. */
+  readonly begins_in: Milliseconds;
   /** Absent: nobody watches over the loop. */
   readonly turned?: Turned;
 }
@@ -21,7 +23,7 @@ export interface LinkParts extends LinkTools {
  */
 export async function linkLoop(parts: LinkParts, signal: AbortSignal): Promise<void> {
   const { clock } = parts;
-  const booths = parts.booths.map((booth) => linkBooth(parts, booth));
+  const booths = parts.booths.map((booth) => linkBooth(parts, booth, parts.begins_in));
   try {
     while (!isOver(signal)) {
       const turns = booths.map((booth) => booth.turns());

@@ -5,6 +5,19 @@ export type Schedule = Readonly<Record<string, Milliseconds>>;
 
 type Groups = Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
 
+/** Intervals are mostly whole seconds: links that begin apart within one stay apart. */
+const SPREAD_MS: Milliseconds = 1_000;
+
+/**
+ * How much later than the first each link begins. Their polls, and their commits, which follow the polls' rhythm, are then
+ * never due at the same instant, where the last of many would wait for all others. `groups`: of every booth.
+ */
+export function linkBegins(links: number, groups: readonly Groups[]): readonly Milliseconds[] {
+  const intervals = groups.flatMap((each) => Object.values(each)).map(({ poll_interval_ms }) => poll_interval_ms);
+  const spread = Math.min(SPREAD_MS, ...intervals);
+  return Array.from({ length: links }, (_, link) => Math.floor((spread * link) / links));
+}
+
 /** Every group at once. */
 export function scheduleFrom(groups: Groups, mono: Milliseconds): Schedule {
   return Object.fromEntries(Object.keys(groups).map((group) => [group, mono]));
