@@ -10,6 +10,7 @@ import {
   screenshot,
   seriousFaults,
   smallTargets,
+  wideParts,
 } from "../support/browser.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 
@@ -108,8 +109,11 @@ it("looks well on phone and desk, light and dark, and axe finds nothing serious 
       await screenshot(tab.page, `${view}-${name}`);
       for (const fault of await seriousFaults(tab.page)) faults.push(`${view} ${name}: ${fault}`);
       for (const fault of await smallTargets(tab.page)) faults.push(`${view} ${name}: small: ${fault}`);
-      const wide = await tab.page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
-      if (wide) faults.push(`${view} ${name}: wider than the screen`);
+      for (const scheme of ["light", "dark"] as const) {
+        await tab.page.emulateMedia({ colorScheme: scheme });
+        for (const part of await wideParts(tab.page)) faults.push(`${view} ${name} ${scheme}: wider: ${part}`);
+      }
+      await tab.page.emulateMedia({ colorScheme });
     }
     await tab.page.goto(`${url ?? ""}/#/days`);
     await tab.page.getByRole("button", { name: "Week" }).click();
@@ -117,6 +121,32 @@ it("looks well on phone and desk, light and dark, and axe finds nothing serious 
     await screenshot(tab.page, `week-${name}`);
     faults.push(...tab.faults);
   }
+  expect(faults).toEqual([]);
+});
+
+it("of eight booths on one box, each is one tap away and says what it does", async () => {
+  const others = ["booth-2", "booth-3", "prep-station-north", "spray-4", "spray-5", "spray-6", "line-2-drying-tunnel"];
+  const site = await realSite({ speed: 30, serial: null, others });
+  await runningAgent(site);
+  await boothOnce(site, "the PLC is read", (_, { booths }) => booths.every(({ now }) => now !== null));
+  const { url } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(url ?? "");
+  const booths = page.getByRole("region", { name: "Booths of this box" });
+  const button = (name: string) => booths.getByRole("button", { name });
+  await button("booth-1").and(page.locator('[aria-pressed="true"]')).waitFor();
+  expect(await booths.getByRole("button").count()).toBe(8);
+  await button("line-2-drying-tunnel").click();
+  await page.getByRole("heading", { name: "line-2-drying-tunnel" }).waitFor();
+  await button("line-2-drying-tunnel").and(page.locator('[aria-pressed="true"]')).waitFor();
+  await page.getByRole("region", { name: "Temperatures and pressures" }).getByText("°C").first().waitFor();
+  await screenshot(page, "eight-booths");
+  expect([...(await wideParts(page)), ...(await smallTargets(page)), ...(await seriousFaults(page))]).toEqual([]);
+  await page.getByRole("link", { name: "Filters" }).click();
+  await page.getByRole("heading", { name: "Services" }).waitFor();
+  await page.getByLabel("Booth", { exact: true }).selectOption("booth-2");
+  await page.getByRole("heading", { name: "booth-2" }).waitFor();
+  await screenshot(page, "eight-booths-filters");
   expect(faults).toEqual([]);
 });
 
