@@ -13,6 +13,7 @@ import { chosenBooth, unreachable, type ChosenBooth, type PlcTools } from "./plc
 import { print } from "./print.ts";
 import { RECORD_FOR } from "./table/plc.ts";
 import { recordSession, type RecordedCounts } from "./record-session.ts";
+import { barText } from "./text.ts";
 
 const LONGEST_H = 24;
 const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
@@ -67,10 +68,12 @@ async function record(
         write,
         mono: () => tools.mono(),
         sleep: (ms, signal) => tools.sleep(ms, signal),
+        progress: (share) => io.progress(barText(share)),
       },
       io.signal,
     );
   } finally {
+    io.progress("");
     closeSync(file);
   }
 }
