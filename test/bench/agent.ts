@@ -18,16 +18,10 @@ import { withAgent } from "./running-agent.ts";
  */
 
 const INTERVAL_MS = 1000;
-<<<<<<< HEAD
-/** Requests of one poll come close together; polls come a second apart. */
-const PAUSE_MS = 400;
-export const SETTLE_MS = { quick: 1_500, full: 8_000 };
-const MEASURED_S = { quick: 3, full: 60 };
-=======
 /** Requests of one poll come close together, so much of the interval is never between them. */
 const PAUSE = 0.4;
-const SETTLE_MS = 8_000;
->>>>>>> face
+const SETTLE_MS = { quick: 1_500, full: 8_000 };
+const MEASURED_S = { quick: 3, full: 60 };
 
 /** One PLC's address: passes on to the device and notes when requests came. */
 export interface Tap {
