@@ -206,8 +206,8 @@ export interface StoreReader {
   ): readonly Stored<Extract<Fact, { kind: K }>>[];
   /** Closed stages of the booth (bay 0) that overlap or touch the window, by start: what a year's figures are made of. */
   stages(stream: StreamId, window: Window): readonly BoothStage[];
-  /** Log records in seq order whose corrected time lies in the window. Those that wait for a sync have none, and are left out. */
-  log(stream: StreamId, window: Window): Iterable<Placed<LogRecord>>;
+  /** Log records (`tags`: readings of these alone) by seq whose corrected time lies in the window; those without one are left out. */
+  log(stream: StreamId, window: Window, tags?: ReadonlySet<string>): Iterable<Placed<LogRecord>>;
   /** The fold's state after the newest record, those that wait for a sync among them. */
   state(stream: StreamId): unknown;
 }

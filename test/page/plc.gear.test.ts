@@ -83,6 +83,10 @@ it("one tool at a time: the second is told so, and the first is told to stop whe
   const key = await sessionAt(url, pin);
   expect((await ask(`${url}/plc/probe`, { method: "POST", key, body: {} })).status).toBe(400);
   expect((await ask(`${url}/plc/probe`, { key })).status).toBe(404);
+  // Only tools on the box itself borrow its links, over its socket: not even a session on the page may.
+  const body = { link: `127.0.0.1:${site.plc.port}`, unit: 1, pdu: "0300000001" };
+  expect((await ask(`${url}/plc/ask`, { method: "POST", key, body })).status).toBe(404);
+  expect((await ask(`${url}/plc/links`, { key })).status).toBe(404);
   const silent = await silentServer();
   const leaving = new AbortController();
   const first = await fetch(`${url}/plc/probe`, {

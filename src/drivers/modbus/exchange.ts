@@ -73,6 +73,9 @@ export function modbusExchange(line: ModbusLine, times: ExchangeTimes): Exchange
 
 /** One read over a line that others hold: over their connection, where it stands. Rejects with a LinkError. */
 export async function visitLine(line: ModbusLine, { unit, pdu }: PlcAsk, within_ms: Milliseconds): Promise<Uint8Array> {
+  // What an earlier request to the unit may still bring would be taken for this one's answer; waiting would keep polls back.
+  if (!line.numbered && performance.now() < (line.late_until.get(unit) ?? -Infinity))
+    throw new LinkError("busy", `unit ${unit} hasn't answered just now; try again in a moment`);
   const exchange = modbusExchange(line, { connect_ms: within_ms, answer_ms: Math.min(within_ms, line.answer_ms) });
   try {
     await exchange.open();
