@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
 import { EXTERNAL, launcherText, type Bundle } from "./bundle.ts";
 import { ARCHITECTURES, copyStripped, nodePackage, type Architecture } from "./node-binary.ts";
@@ -57,7 +57,8 @@ function layOutAgent({ root, architecture, cache, version, bundle }: TreeParts, 
   for (const { name, text } of bundle.files) put(join(folder, "agent", name), text);
   put(join(folder, "package.json"), `${JSON.stringify({ name: "booth-gateway", version, type: "module" })}\n`);
   cpSync(join(root, "config/profiles"), join(folder, "profiles"), { recursive: true });
-  cpSync(join(root, "src/api/page"), join(folder, "page"), { recursive: true });
+  const isServed = (path: string): boolean => basename(path) !== "tsconfig.json";
+  cpSync(join(root, "src/api/page"), join(folder, "page"), { recursive: true, filter: isServed });
   copyPackages(closureOf(root, EXTERNAL), { from: root, to: folder, prebuild: ARCHITECTURES[architecture].prebuild });
   const node = join(nodePackage(root, architecture, cache), "bin/node");
   if (!copyStripped(architecture, node, join(folder, "bin/node"))) {
@@ -98,7 +99,7 @@ function layOutTexts({ root, stage, made_at, bundle, architecture, cache, versio
     join(stage, DOC, "copyright"),
     `${readFileSync(join(root, "LICENSE"), "utf8").trim()}\n\n\nSoftware of others within\n\n${licencesOf(packages)}`,
   );
-  put(join(stage, DOC, "sbom.cdx.json"), sbomText(root, made_at));
+  put(join(stage, DOC, "sbom.cdx.json"), sbomText({ root, version, made_at, packages }));
   put(
     join(stage, DOC, "changelog.gz"),
     gzipSync(`booth-gateway (${version})\n\n  * See the repository's history.\n\n`, { level: 9 }),

@@ -22,7 +22,7 @@ const { CONFIG, STATE } = site;
 const VERSION = "0.0.1";
 /** The state, the ballast of 4 MB, and little else. */
 const SMALL_MB = 12;
-/** A commit is made each 2 s: by then one has polls behind that instant. */
+/** A commit is made each second: by then one has polls behind that instant. */
 const COMMITTED_AFTER_MS = 3_000;
 /** Nothing can be had from it: the kernel ends whoever asks for more. */
 const NO_MEMORY_BYTES = 4_096;
@@ -31,7 +31,7 @@ const TORN_BYTES = 300;
 /** 49.7 days. */
 const PASSED_MS = 2 ** 32;
 /** Long enough to boot and poll before. */
-const PASSED_AFTER_MS = 25_000;
+const PASSED_AFTER_MS = 20_000;
 /** The least that may be configured. */
 const BUDGET_BYTES = 4_000_000;
 const FLOOD_LINES = 50_000;

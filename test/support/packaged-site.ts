@@ -35,7 +35,7 @@ export function readmeCommands(heading: string): readonly string[] {
 /** What the technician types into the editor, put where an editor of the test's finds it. */
 export function putConfig(container: Container): void {
   const config = {
-    commit_interval_ms: 2_000,
+    commit_interval_ms: 1_000,
     service: { url: `http://127.0.0.1:${PORTS.service}`, api_key_credential: "booth-gateway-api-key" },
     booths: [
       { id: "booth-1", profile: "click-booth", modbus: { host: "127.0.0.1", port: PORTS.plc }, tz: "America/Denver" },
