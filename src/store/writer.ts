@@ -121,12 +121,7 @@ export function createWriter(tools: WriterTools): Writer {
     rebuilder: createRebuilder({ db, sql, fold, bases, now: tools.now, live }),
     close() {
       try {
-        db.transaction(() => {
-          for (const one of streams.values()) saveForNextStart(sql, one);
-        })();
-      } catch (error) {
-        // No room for it: the next start folds more, and the service is offered again what it has acked since the last commit.
-        if (!isFull(error)) throw error;
+        saveAll(db, sql, streams);
       } finally {
         db.close();
       }
@@ -229,6 +224,17 @@ function addStream(sql: Statements, booth: BoothId, tools: WriterTools) {
   const row = sql.streamById.get(stream);
   if (row === undefined) throw new Error("a stream just added can't be read back");
   return row;
+}
+
+/** Without room for it the next start folds more, and the service is offered again what it has acked since the last commit. */
+function saveAll(db: Database, sql: Statements, streams: ReadonlyMap<StreamId, LiveStream>): void {
+  try {
+    db.transaction(() => {
+      for (const one of streams.values()) saveForNextStart(sql, one);
+    })();
+  } catch (error) {
+    if (!isFull(error)) throw error;
+  }
 }
 
 /** The cursor, and the state, so that the next start folds nothing again. */
