@@ -1,4 +1,5 @@
 /** What the agent needs of the world, as types only. Whoever composes it, or a test, passes the real thing in. */
+import type { LentLink, PlcAsk } from "./core/types/plc-visit.ts";
 import type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount, Refusal, Terms } from "./core/types/delivery.ts";
 import type { StageSpan } from "./core/derive/tail.ts";
 import type { EntryAnswer, FilterChange } from "./core/types/entry.ts";
@@ -205,8 +206,8 @@ export interface StoreReader {
   ): readonly Stored<Extract<Fact, { kind: K }>>[];
   /** Closed stages of the booth (bay 0) that overlap or touch the window, by start: what a year's figures are made of. */
   stages(stream: StreamId, window: Window): readonly BoothStage[];
-  /** Log records in seq order whose corrected time lies in the window. Those that wait for a sync have none, and are left out. */
-  log(stream: StreamId, window: Window): Iterable<Placed<LogRecord>>;
+  /** Log records (`tags`: readings of these alone) by seq whose corrected time lies in the window; those without one are left out. */
+  log(stream: StreamId, window: Window, tags?: ReadonlySet<string>): Iterable<Placed<LogRecord>>;
   /** The fold's state after the newest record, those that wait for a sync among them. */
   state(stream: StreamId): unknown;
 }
@@ -292,4 +293,8 @@ export interface AgentControl {
   changeFilter(booth: BoothId, change: FilterChange): Promise<EntryAnswer>;
   /** Withdraws an entry, within 24 h. Idempotent. Rejects as changeFilter does. */
   undoFilter(booth: BoothId, entry: Pick<FilterChange, "id" | "by">): Promise<EntryAnswer>;
+  /** Links to PLCs that tools borrow instead of connecting beside the agent. */
+  lentLinks(): readonly LentLink[];
+  /** One read over such a link, between polls: the answer's PDU. Rejects with a LinkError. */
+  askPlc(link: string, ask: PlcAsk): Promise<Uint8Array>;
 }

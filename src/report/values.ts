@@ -46,9 +46,9 @@ function* knownHistory(source: Source, window: Window, tags: readonly TagName[])
 
 /** Readings of the tags in the window, bad ones among them, in log order. No tags: all. */
 export function* history(source: Source, window: Window, tags: readonly TagName[]): Generator<Value> {
-  const asked = new Set(tags);
-  for (const { kind, tag, value, time, quality } of source.reader.log(source.stream, window)) {
-    if (kind === "r" && (asked.size === 0 || asked.has(tag))) yield { tag, value, at: time, quality };
+  const asked = tags.length === 0 ? undefined : new Set(tags);
+  for (const { kind, tag, value, time, quality } of source.reader.log(source.stream, window, asked)) {
+    if (kind === "r") yield { tag, value, at: time, quality };
   }
 }
 

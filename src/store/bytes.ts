@@ -57,8 +57,9 @@ export function byteSource(buffer: Buffer): ByteSource {
   const number = (): number => {
     let value = 0;
     for (let unit = 1; ; unit *= 128) {
-      const byte = buffer.readUInt8(at++);
-      value += (byte % 128) * unit;
+      const byte = buffer[at++];
+      if (byte === undefined) throw new RangeError("a number goes beyond the end");
+      value += (byte & 127) * unit;
       if (byte < 128) return value;
     }
   };

@@ -13,6 +13,7 @@ const MOST_DIGITS = 6;
 /** Differences of two must stay exact. */
 const LARGEST = 2 ** 50;
 const TEXT_CODE = 100;
+const POWERS = Array.from({ length: MOST_DIGITS + 1 }, (_, digits) => 10 ** digits);
 const CODES = { single: 101, double: 102, coverage: 103 } as const;
 
 interface CoverageValue {
@@ -125,7 +126,7 @@ function takeNumber(numbers: ByteSource, { way, last }: { way: Way; last: Last }
   if (code === 0) return null;
   if (way.kind === "double") return numbers.double();
   last[0] += code % 2 === 1 ? (code - 1) / 2 : -code / 2;
-  return way.kind === "decimal" ? last[0] / 10 ** way.digits : numberOf(last[0]);
+  return way.kind === "decimal" ? last[0] / (POWERS[way.digits] ?? NaN) : numberOf(last[0]);
 }
 
 function takeCoverage(numbers: ByteSource, last: Last, { tag, mono }: Omit<ValueOf, "value">): CoverageValue {

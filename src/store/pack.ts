@@ -69,19 +69,32 @@ export function packRecords(start: Start, records: readonly Placed<LogRecord>[])
   return Buffer.concat([Buffer.of(records.some(({ kind }) => kind === "g") ? WITH_GAPS : PLAIN), out.bytes()]);
 }
 
-/** What was packed. Throws where the bytes are none that packRecords made. */
-export function unpackRecords({ first_seq, boot, mono0, t0 }: Start, packed: Buffer): Placed<LogRecord>[] {
+/** Whether records of a kind and tag are wanted. */
+export type Wanted = (kind: string, tag: string) => boolean;
+
+const ALL: Wanted = () => true;
+
+/** What was packed, as far as it is wanted. Throws where the bytes are none that packRecords made. */
+export function unpackRecords(
+  { first_seq, boot, mono0, t0 }: Start,
+  packed: Buffer,
+  isWanted = ALL,
+): Placed<LogRecord>[] {
   const all = byteSource(packed.subarray(1));
   const column = (): Buffer => inflated(all.block());
   const [count, usual, names, texts] = JSON.parse(column().toString()) as Head;
-  const series = names.map(([kind, tag, code]): Series => ({ kind, tag, way: wayOf(code), last: [0, 0, 0] }));
+  const series = names.map(([kind, tag, code]) => {
+    const one: Series = { kind, tag, way: wayOf(code), last: [0, 0, 0] };
+    return { ...one, wanted: isWanted(kind, tag) };
+  });
+  if (!series.some(({ wanted }) => wanted)) return [];
   const [monos, sizes, steps, numbers] = [column(), column(), column(), column()].map(byteSource) as Columns;
   const odd = oddOnes(column());
   const source = sourceTaker(column());
   const values: ValueSource = { numbers, texts: texts[Symbol.iterator]() };
   const records: Placed<LogRecord>[] = [];
   let [seq, own, mono, off] = [first_seq - 1, 0, mono0, 0];
-  for (let left = 0; records.length < count; left -= 1) {
+  for (let [index, left] = [0, 0]; index < count; index += 1, left -= 1) {
     if (left === 0) {
       mono += usual + monos.signed();
       left = sizes.number();
@@ -89,14 +102,16 @@ export function unpackRecords({ first_seq, boot, mono0, t0 }: Start, packed: Buf
     own = (own + steps.number()) % series.length;
     const one = series[own];
     if (one === undefined) throw new RangeError("no such series");
-    const special = odd.get(records.length);
+    const special = odd.size === 0 ? undefined : odd.get(index);
     seq += 1 + (special?.skipped ?? 0);
     off += special?.off ?? 0;
     const { kind, tag } = one;
     const time = t0 + mono - mono0;
     const value = takeValue(values, one, { tag, mono });
     const quality = special?.quality ?? "good";
-    const record = { kind, seq, boot, mono, at: time + off, tag, value, ...source(time), quality, time };
+    const told = source(time);
+    if (!one.wanted) continue;
+    const record = { kind, seq, boot, mono, at: time + off, tag, value, ...told, quality, time };
     // Packed from a LogRecord: its shape is the one that went in.
     records.push(record as Placed<LogRecord>);
   }
@@ -199,11 +214,14 @@ function sourcesOf(records: readonly Placed<LogRecord>[]): ByteSink {
   return sink;
 }
 
+const NO_SOURCE: { readonly source_at?: number } = {};
+
 function sourceTaker(column: Buffer): (time: number) => { readonly source_at?: number } {
+  if (column.length === 0) return () => NO_SOURCE;
   const source = byteSource(column);
   let last = 0;
   return (time) => {
-    if (column.length === 0 || source.number() === 0) return {};
+    if (source.number() === 0) return NO_SOURCE;
     last += source.signed();
     return { source_at: time + last };
   };

@@ -5,6 +5,7 @@ import type { StoreReader, Window } from "../ports.ts";
 import type { Fold, FoldState } from "./fold-port.ts";
 import { storePath } from "./open.ts";
 import { ifWhole, unpackFact, unpackLog, type FactRow, type LogRow } from "./rows.ts";
+import type { Wanted } from "./pack.ts";
 import { stageList, type StageList } from "./stage-list.ts";
 import { prepareReadStatements } from "./statements.ts";
 import { infoOf, stateOf } from "./streams.ts";
@@ -57,8 +58,10 @@ export function openReader(dataDir: string, fold: Fold): OpenReader {
       fillStages(sql, stream, kept);
       return kept.stages.within(window);
     },
-    *log(stream, window) {
-      yield* logRows({ page: sql.logPage, stream, from: rowBefore(sql, stream, window.start) }, window);
+    *log(stream, window, tags) {
+      const from = rowBefore(sql, stream, window.start);
+      const isWanted = tags === undefined ? undefined : (kind: string, tag: string) => kind === "r" && tags.has(tag);
+      yield* logRows({ page: sql.logPage, stream, from, isWanted }, window);
     },
     state(stream) {
       const row = sql.streamById.get(stream);
@@ -132,6 +135,7 @@ interface LogScan {
   readonly page: Database.Statement<[{ stream: string; from: number; rows: number }], LogRow>;
   readonly stream: StreamId;
   readonly from: number;
+  readonly isWanted: Wanted | undefined;
 }
 
 /**
@@ -144,7 +148,7 @@ function* logRows(scan: LogScan, window: Window): Generator<Placed<LogRecord>> {
     const rows = scan.page.all({ stream: scan.stream, from, rows: PAGE_ROWS });
     for (const row of rows) {
       if (row.t0 >= window.end) return;
-      for (const record of ifWhole(unpackLog, row) ?? []) {
+      for (const record of ifWhole((one: LogRow) => unpackLog(one, scan.isWanted), row) ?? []) {
         if (record.seq >= from && record.time >= window.start && record.time < window.end) yield record;
       }
       from = Math.max(from, row.last_seq + 1);

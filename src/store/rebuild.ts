@@ -130,7 +130,7 @@ function foldSlice({ sql, fold, now, live }: RebuildTools, job: Job): boolean {
   for (;;) {
     if (job.ahead.length === 0) {
       const rows = sql.logRowsFrom.all({ stream: job.stream, from: job.seq + 1, rows: SLICE_ROWS });
-      job.ahead = rows.flatMap(unpackLog).filter(({ seq }) => seq > job.seq);
+      job.ahead = rows.flatMap((row) => unpackLog(row)).filter(({ seq }) => seq > job.seq);
       if (job.ahead.length === 0) return true;
       mustFollow(live(job.stream).info.oldest_seq, job);
     }

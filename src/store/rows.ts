@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { Fact, LogRecord, Placed } from "../core/types/record.ts";
 import type { EpochMs } from "../core/types/units.ts";
-import { packRecords, sourceOf, unpackRecords } from "./pack.ts";
+import { packRecords, sourceOf, unpackRecords, type Wanted } from "./pack.ts";
 import { recordsOfText, textOf } from "./pack-text.ts";
 
 /** One row of table log: records of one commit, or of a closed chunk of many, with one boot and one clock offset. */
@@ -100,10 +100,12 @@ function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): num
   return whole === 0 ? crcOf(body) : crcOf(body, crc32(JSON.stringify([stream_id, seq, whole])));
 }
 
-/** Unpacks a row; throws DamagedRow when its checksum is wrong. */
-export function unpackLog(row: LogRow): Placed<LogRecord>[] {
+/** Unpacks a row; throws DamagedRow when its checksum is wrong. `isWanted`: of its records those alone; absent: all. */
+export function unpackLog(row: LogRow, isWanted?: Wanted): Placed<LogRecord>[] {
   if (crcOfLog(row) !== row.crc) throw new DamagedRow(`log row ${row.first_seq.toString()} doesn't fit its checksum`);
-  return row.packed === null ? recordsOfText(row) : unpackRecords(row, row.packed);
+  if (row.packed !== null) return unpackRecords(row, row.packed, isWanted);
+  const records = recordsOfText(row);
+  return isWanted === undefined ? records : records.filter(({ kind, tag }) => isWanted(kind, tag));
 }
 
 /** The instants by which windows find a fact: [start, end] of what it tells of. */

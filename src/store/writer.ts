@@ -10,7 +10,7 @@ import { createCheck } from "./check.ts";
 import { StoreDamaged } from "./damage.ts";
 import { createDeadLetters } from "./dead-letters.ts";
 import type { EvictTools } from "./evict.ts";
-import { untilItFits } from "./fit.ts";
+import { isFull, untilItFits } from "./fit.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
 import { createBases } from "./bases.ts";
@@ -120,10 +120,11 @@ export function createWriter(tools: WriterTools): Writer {
     check: createCheck(quarantine, () => sql.allStreams.all().map(({ stream_id }) => live(stream_id).info)),
     rebuilder: createRebuilder({ db, sql, fold, bases, now: tools.now, live }),
     close() {
-      db.transaction(() => {
-        for (const one of streams.values()) saveForNextStart(sql, one);
-      })();
-      db.close();
+      try {
+        saveAll(db, sql, streams);
+      } finally {
+        db.close();
+      }
     },
   };
 }
@@ -223,6 +224,17 @@ function addStream(sql: Statements, booth: BoothId, tools: WriterTools) {
   const row = sql.streamById.get(stream);
   if (row === undefined) throw new Error("a stream just added can't be read back");
   return row;
+}
+
+/** Without room for it the next start folds more, and the service is offered again what it has acked since the last commit. */
+function saveAll(db: Database, sql: Statements, streams: ReadonlyMap<StreamId, LiveStream>): void {
+  try {
+    db.transaction(() => {
+      for (const one of streams.values()) saveForNextStart(sql, one);
+    })();
+  } catch (error) {
+    if (!isFull(error)) throw error;
+  }
 }
 
 /** The cursor, and the state, so that the next start folds nothing again. */

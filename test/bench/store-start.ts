@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { history as historyIn } from "../../src/report/values.ts";
 import { openReader } from "../../src/store/reader.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openStoreFile } from "../../src/store/open.ts";
@@ -32,7 +33,8 @@ const [stream] = reader.streams();
 const window = { start: SIXTY_TAGS_T0 + (Number(days) - 1) * DAY_MS, end: SIXTY_TAGS_T0 + Number(days) * DAY_MS };
 let found = 0;
 const history = costOf(() => {
-  for (const { tag } of reader.log(stream?.stream ?? "", window)) if (tag === "counter_1") found += 1;
+  const values = historyIn({ reader, stream: stream?.stream ?? "", now_ms: window.end }, window, ["counter_1"]);
+  for (const { tag } of values) if (tag === "counter_1") found += 1;
 });
 reader.close();
 close();

@@ -41,17 +41,23 @@ async function served(framing: "tcp" | "rtu", units: ReadonlyMap<number, Device>
       : await startModbusServer({ ...time, deviceOf, device: unit(0), link: () => "up" }, 0);
   ends.push(() => server.close());
   const wayTo = modbusLinks(() => ({ mono: performance.now(), wall: Date.now() }));
-  const way = (unit_id: number, answer_timeout_ms = 3000): (() => Driver) => {
+  const wholeWay = (unit_id: number, answer_timeout_ms = 3000) => {
     const address = { host: "127.0.0.1", port: server.port, framing };
-    const { makeDriver } = wayTo({ ...address, unit_id, answer_timeout_ms }, profileOf(registers(3)));
+    return wayTo({ ...address, unit_id, answer_timeout_ms }, profileOf(registers(3)));
+  };
+  const way = (unit_id: number, answer_timeout_ms?: number): (() => Driver) => {
+    const { makeDriver } = wholeWay(unit_id, answer_timeout_ms);
     return () => {
       const driver = makeDriver();
       ends.push(() => driver.close());
       return driver;
     };
   };
-  return { server, way };
+  return { server, way, lend: wholeWay(1).lend.ask };
 }
+
+/** Two holding registers from 0 on. */
+const READ = Uint8Array.of(3, 0, 0, 0, 2);
 
 const expected = (id: number): readonly number[] => [0, 1, 2].map((address) => 100 * id + address);
 
@@ -77,6 +83,41 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
     await first.close();
     expect(values(await second.read("g", never))).toEqual(expected(2));
     expect(server.counts.connections).toBe(1);
+  });
+
+  test("a tool's read goes over it too, between polls, and nothing but a read", async () => {
+    const { server, way, lend } = await served(framing, units);
+    const driver = way(2)();
+    await driver.open(never);
+    for (let round = 0; round < 10; round++) {
+      expect([...(await lend({ unit: 3, pdu: READ }, 3_000))]).toEqual([
+        3,
+        4,
+        300 >> 8,
+        300 & 0xff,
+        301 >> 8,
+        301 & 0xff,
+      ]);
+      expect(values(await driver.read("g", never))).toEqual(expected(2));
+    }
+    const write = Uint8Array.of(6, 0, 0, 0, 1);
+    expect((await failure(lend({ unit: 2, pdu: write }, 3_000))).kind).toBe("config");
+    expect(values(await driver.read("g", never))).toEqual(expected(2));
+    expect(server.counts).toMatchObject({ connections: 1, writes: 0 });
+  });
+
+  test("a tool's read without an answer ends it, and polls open it anew", async () => {
+    const { server, way, lend } = await served(framing, units);
+    const open = way(1);
+    const driver = open();
+    await driver.open(never);
+    expect((await failure(lend({ unit: 9, pdu: READ }, 100))).kind).toBe("timeout");
+    expect((await failure(driver.read("g", never))).kind).toBe("closed");
+    await driver.close();
+    const again = open();
+    await again.open(never);
+    expect(values(await again.read("g", never))).toEqual(expected(1));
+    expect(server.counts.connections).toBe(2);
   });
 
   test("a unit that doesn't answer ends it; the others find it closed and open anew", async () => {
@@ -113,6 +154,25 @@ test("over RTU the answer that a unit gives too late isn't taken for one of its 
       [1, openSlow],
     ] as const) {
       const driver = make();
+      await driver.open(never);
+      expect(values(await driver.read("g", never))).toEqual(expected(id));
+      await driver.close();
+    }
+  }
+});
+
+test("over RTU the answer that came too late for a tool isn't taken for a poll's", async () => {
+  const units = new Map([1, 2].map((id) => [id, unit(id)]));
+  const { way, lend } = await served("rtu", units);
+  const slow = units.get(1);
+  if (slow === undefined) throw new Error("no unit 1");
+  for (let round = 0; round < 5; round++) {
+    slow.manners.delay_ms = 150;
+    expect((await failure(lend({ unit: 1, pdu: READ }, 100))).kind).toBe("timeout");
+    expect((await failure(lend({ unit: 1, pdu: READ }, 100))).kind).toBe("busy");
+    slow.manners.delay_ms = 0;
+    for (const id of [2, 1]) {
+      const driver = way(id)();
       await driver.open(never);
       expect(values(await driver.read("g", never))).toEqual(expected(id));
       await driver.close();

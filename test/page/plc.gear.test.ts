@@ -48,9 +48,11 @@ it("a technician sees what answers at the PLC, and which address and order a man
   await page.getByRole("button", { name: "What answers there?" }).click();
   await enterPin(page, pin);
   const told = await cells(page, "What answers there?");
-  expect(told.find((row) => row.startsWith("Unit ids that answer"))).toContain("1, 0, 255, 2, 3");
+  expect(told.find((row) => row.startsWith("Unit ids that answer"))).toMatch(/\t1$/);
   expect(told.find((row) => row.startsWith("Identification"))).toContain("CLICK-like");
-  expect(told.find((row) => row.startsWith("Connections at once"))).toContain("4 or more");
+  // The agent's own connection was used: another beside it is none that could be counted, and may be one too many.
+  expect(told.find((row) => row.startsWith("Connections at once"))).toContain("not counted: the box's own was used");
+  expect(site.plc.counts).toMatchObject({ connections: 1, refused: 0, writes: 0 });
   await screenshot(page, "plc-probe");
 
   await page.getByLabel("Tag, or address as in the manual").fill("cycle_count");
@@ -81,6 +83,10 @@ it("one tool at a time: the second is told so, and the first is told to stop whe
   const key = await sessionAt(url, pin);
   expect((await ask(`${url}/plc/probe`, { method: "POST", key, body: {} })).status).toBe(400);
   expect((await ask(`${url}/plc/probe`, { key })).status).toBe(404);
+  // Only tools on the box itself borrow its links, over its socket: not even a session on the page may.
+  const body = { link: `127.0.0.1:${site.plc.port}`, unit: 1, pdu: "0300000001" };
+  expect((await ask(`${url}/plc/ask`, { method: "POST", key, body })).status).toBe(404);
+  expect((await ask(`${url}/plc/links`, { key })).status).toBe(404);
   const silent = await silentServer();
   const leaving = new AbortController();
   const first = await fetch(`${url}/plc/probe`, {

@@ -47,7 +47,10 @@ describe("packed records", () => {
           const more = source === undefined ? {} : { source_at: stamp.time + source };
           return { kind: "r", ...stamp, tag, value: sort, ...more, quality } as const;
         });
-        expect(unpackLog(packLog("s", records, true))).toEqual(records);
+        const row = packLog("s", records, true);
+        expect(unpackLog(row)).toEqual(records);
+        for (const wanted of ["a", "c d", "none"])
+          expect(unpackLog(row, (_, tag) => tag === wanted)).toEqual(records.filter(({ tag }) => tag === wanted));
       }),
       { numRuns: 1_000 },
     );
@@ -75,6 +78,7 @@ describe("packed records", () => {
     const row = packLog("s", records, true);
     expect(row.packed).toBeNull();
     expect(unpackLog(row)).toEqual(records);
+    expect(unpackLog(row, (kind) => kind === "h")).toEqual([]);
   });
 
   it("take at most 1.2 bytes a change in chunks of 4,000 of a busy booth", () => {

@@ -4,7 +4,7 @@ import { OPERATIONS } from "../../src/wire/operations.ts";
 import { badJson, badText, badValue, pick } from "./bad-values.ts";
 
 const OWN_PATHS =
-  "/ /main.js /status /healthz /metrics /log /support.json /readings /page /rebuild /confirm /release /filters/changed /filters/undo /booth_fields /plc/probe /plc/detect /api/openapi.json /api/booths/booth-1/explain /page/ /../package.json /%2e%2e/%2e%2e/etc/passwd //evil.example/ /api/booths/%00 /api/booths/%zz/history * http://evil.example/status".split(
+  "/ /main.js /status /healthz /metrics /log /support.json /readings /page /rebuild /confirm /release /filters/changed /filters/undo /booth_fields /plc/probe /plc/detect /plc/links /plc/ask /api/openapi.json /api/booths/booth-1/explain /page/ /../package.json /%2e%2e/%2e%2e/etc/passwd //evil.example/ /api/booths/%00 /api/booths/%zz/history * http://evil.example/status".split(
     " ",
   );
 const PATHS = [...OWN_PATHS, ...OPERATIONS.map(({ path }) => path)];
@@ -24,6 +24,7 @@ const BODIES: readonly Readonly<Record<string, unknown>>[] = [
   { subject: "s", message: "m" },
   { read: { width: "1" }, fields: { width: "2", depth: "3" } },
   { for_ms: 1_800_000, lan: true },
+  { link: "127.0.0.1:502", unit: 1, pdu: "0300000001" },
 ];
 const RUBBISH: readonly string[] = [
   "GET /status HTTP/9.9\r\nHost: 127.0.0.1\r\n\r\n",

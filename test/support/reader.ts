@@ -15,7 +15,10 @@ export function readerOf({ state, facts, records }: Folded): StoreReader {
         .filter((fact) => fact.kind === "m")
         .map(({ value }) => value)
         .filter(({ bay, start, end }) => bay === 0 && start < window.end && end >= window.start),
-    log: (_stream, window) => placed(records).filter(({ time }) => time >= window.start && time < window.end),
+    log: (_stream, window, tags) =>
+      placed(records)
+        .filter(({ time }) => time >= window.start && time < window.end)
+        .filter(({ kind, tag }) => tags === undefined || (kind === "r" && tags.has(tag))),
     state: () => state,
   };
 }
