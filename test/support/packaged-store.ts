@@ -64,12 +64,13 @@ export function removeStore(box: Container): number {
   return files.length;
 }
 
-/** Records of the stream that the service has put before that instant. */
-export function heldBefore(data: string, stream: string, instant: EpochMs): number {
+/** Records of the stream that the service has put outside of those instants. */
+export function heldOutside(data: string, stream: string, [from, to]: readonly [EpochMs, EpochMs]): number {
   const db = new Database(join(data, "service.db"), { readonly: true });
   try {
-    const sql = `SELECT count(*) AS early FROM records JOIN streams ON id = stream_no WHERE stream_id = ? AND time < ?`;
-    return db.prepare<[string, number], { early: number }>(sql).get(stream, instant)?.early ?? 0;
+    const sql = `SELECT count(*) AS outside FROM records JOIN streams ON id = stream_no
+      WHERE stream_id = ? AND (time < ? OR time > ?)`;
+    return db.prepare<[string, number, number], { outside: number }>(sql).get(stream, from, to)?.outside ?? 0;
   } finally {
     db.close();
   }
