@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import type { Run } from "./cli/command.ts";
+import type { Borrowed } from "./cli/borrowed.ts";
+import type { Call, Run } from "./cli/command.ts";
 import { dispatch } from "./cli/dispatch.ts";
 import type { DoctorParts } from "./cli/doctor.ts";
 import type { PlcTools } from "./cli/plc-tools.ts";
@@ -39,11 +40,11 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   explain: async () => (await import("./cli/explain.ts")).explainCommand,
   reconcile: async () => (await import("./cli/reconcile.ts")).reconcileCommand,
   rebuild: async () => (await import("./cli/rebuild.ts")).rebuildCommand,
-  probe: async () => (await import("./cli/probe.ts")).probeCommand(await plcTools()),
-  detect: async () => (await import("./cli/detect.ts")).detectCommand(await plcTools()),
-  plan: async () => (await import("./cli/plan.ts")).planCommand(await plcTools()),
-  tags: async () => (await import("./cli/tags.ts")).tagsCommand(await plcTools()),
-  record: async () => (await import("./cli/record.ts")).recordCommand(await plcTools()),
+  probe: async () => borrowing((await import("./cli/probe.ts")).probeCommand),
+  detect: async () => borrowing((await import("./cli/detect.ts")).detectCommand),
+  plan: async () => borrowing((await import("./cli/plan.ts")).planCommand, ({ values }) => values["measure"] === true),
+  tags: async () => borrowing((await import("./cli/tags.ts")).tagsCommand),
+  record: async () => borrowing((await import("./cli/record.ts")).recordCommand),
   check: async () => (await import("./cli/check.ts")).checkCommand,
   config: async () => (await import("./cli/config.ts")).configCommand,
   doctor: async () => (await import("./cli/doctor.ts")).doctorCommand(await doctorParts()),
@@ -72,10 +73,19 @@ async function doctorParts(): Promise<DoctorParts> {
   return { tools: await plcTools(), files: await storeTools(), version: version() };
 }
 
-async function plcTools(): Promise<PlcTools> {
+/** A tool at the PLC: over the running agent's link where that has one there. */
+function borrowing(command: (tools: PlcTools) => Run, touchesPlc: (call: Call) => boolean = () => true): Run {
+  return async (call) => {
+    const { borrowedLinks } = await import("./cli/borrowed.ts");
+    const lender = touchesPlc(call) ? await borrowedLinks(call.values, call.io) : undefined;
+    return command(await plcTools(lender))(call);
+  };
+}
+
+async function plcTools(lender?: Borrowed): Promise<PlcTools> {
   const [{ driverTools }, { createLogger, STDERR }] = await Promise.all([
     import("./drivers/tools.ts"),
     import("./platform/logger.ts"),
   ]);
-  return driverTools({ wall: () => Date.now(), log: createLogger("error", STDERR) });
+  return driverTools({ wall: () => Date.now(), log: createLogger("error", STDERR), lender });
 }

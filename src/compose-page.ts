@@ -31,7 +31,7 @@ export async function openPage(agent: AgentControl, { config, file, clock, log, 
   const page = await openDoor({ port, lan_port, certificate }, agent, {
     ...more,
     help,
-    plc: plcDesk(file, { clock, log }),
+    plc: plcDesk(file, { agent, clock, log }),
   });
   const { url, trouble } = page.services.door.state();
   if (url === null) log.warn({ event: "page_closed", port }, trouble);

@@ -238,7 +238,7 @@ interface Links {
   readonly log: Logger;
 }
 
-type Way = Pick<BoothSetup, "makeDriver" | "link" | "probe_ms" | "settle_ms" | "idle_close_ms">;
+type Way = Pick<BoothSetup, "makeDriver" | "link" | "lend" | "probe_ms" | "settle_ms" | "idle_close_ms">;
 
 /** A profile of another protocol than the booth's link costs this booth alone. */
 function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, ...links }: Links): Way {

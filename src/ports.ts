@@ -1,4 +1,5 @@
 /** What the agent needs of the world, as types only. Whoever composes it, or a test, passes the real thing in. */
+import type { LentLink, PlcAsk } from "./core/types/plc-visit.ts";
 import type { BatchOutcome, BoothHeartbeat, HelloBooth, LinkAccount, Refusal, Terms } from "./core/types/delivery.ts";
 import type { StageSpan } from "./core/derive/tail.ts";
 import type { EntryAnswer, FilterChange } from "./core/types/entry.ts";
@@ -292,4 +293,8 @@ export interface AgentControl {
   changeFilter(booth: BoothId, change: FilterChange): Promise<EntryAnswer>;
   /** Withdraws an entry, within 24 h. Idempotent. Rejects as changeFilter does. */
   undoFilter(booth: BoothId, entry: Pick<FilterChange, "id" | "by">): Promise<EntryAnswer>;
+  /** Links to PLCs that tools borrow instead of connecting beside the agent. */
+  lentLinks(): readonly LentLink[];
+  /** One read over such a link, between polls: the answer's PDU. Rejects with a LinkError. */
+  askPlc(link: string, ask: PlcAsk): Promise<Uint8Array>;
 }

@@ -1,3 +1,4 @@
+import { getPriority, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import type { ReportRequest } from "./api/report-request.ts";
 import { answerReport } from "./api/reports.ts";
@@ -5,8 +6,13 @@ import { deriveFold } from "./store/derive-fold.ts";
 import { followReader } from "./store/following-reader.ts";
 import { serveReports } from "./store/reports-port.ts";
 
+/** Of 19: behind everything else of the box, yet never without its turn. */
+const NICE = 15;
+
 /** The reports' thread: a read-only connection and pure functions, so that no report delays a poll or a commit. */
 if (parentPort !== null) {
+  // Linux gives each thread a priority of its own. A poll that is due never waits for a long export's turn to end.
+  setPriority(Math.max(getPriority(), NICE));
   const { dataDir } = workerData as { readonly dataDir: string };
   const following = followReader(dataDir, deriveFold);
   // The main thread composes the requests itself.

@@ -13,6 +13,7 @@ import { openBooth, type Booth, type BoothParts, type BoothSetup } from "./booth
 import { farewellLoop } from "./farewell-loop.ts";
 import { giveFirstKey } from "./first-key.ts";
 import { changeFilter, undoFilter, type EntryParts } from "./filter-entries.ts";
+import { openLending } from "./lending.ts";
 import { openOffice, type OfficeParts } from "./office.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
 import { pollLoops } from "./poll-loops.ts";
@@ -82,7 +83,8 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   const statusNow = { ...parts, gateway_id, started_at, service, boards };
   const status = (): AgentStatus => statusOf(statusNow);
   const office = openOffice({ ...parts, service, news, status }, { booths, find, provisioning }, both);
-  const acquiring = pollLoops({ ...parts, booths, news, pulse }, both);
+  const lending = openLending(booths, parts.clock);
+  const acquiring = pollLoops({ ...parts, booths, news, pulse, lending }, both);
   const delivering = [
     // Not waited for: a disk that refuses the row mustn't keep the polls back.
     ...booths.map((booth) => preseed(provisioning(booth), booth)),
@@ -116,6 +118,8 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...entriesOf(find, { ...parts, news, signal: both }),
     status,
     reconcile: office.reconcile,
+    lentLinks: () => lending.lentLinks(),
+    askPlc: (link, ask) => lending.askPlc(link, ask),
     readings: (id) => find(id).watch.readings(parts.clock.mono()),
     counts: () => booths.map(countsOf),
     backlog: () => Promise.all(booths.map(({ board }) => backlogOf(board, parts.store))),

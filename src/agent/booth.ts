@@ -21,6 +21,7 @@ import { keptRefusal } from "./report-outcome.ts";
 import { createIntake, type Intake } from "./intake.ts";
 import { createPollWatch, type PollWatch } from "./poll-watch.ts";
 import type { Pulse } from "./pulse.ts";
+import type { Lend } from "./visits.ts";
 
 /** A booth as configured, with what its profile and the box's file make of it. */
 export interface BoothSetup {
@@ -31,6 +32,8 @@ export interface BoothSetup {
   readonly makeDriver: (passwords: PlcPasswords) => Driver;
   /** Booths with the same one share a physical link and take turns; absent: it has its own. */
   readonly link?: string;
+  /** Tools' reads over the booth's link, while nobody else is at work there; absent: it can't be lent. */
+  readonly lend?: { readonly unit: number; readonly ask: Lend };
   /** The longest that the device keeps its link busy when it doesn't answer. */
   readonly probe_ms?: () => Milliseconds;
   /** After a failure the device is left alone for so long, beside the back-off. */

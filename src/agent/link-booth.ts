@@ -43,7 +43,8 @@ interface Life {
   refusals: Refusals;
 }
 
-export function linkBooth(tools: LinkTools, parts: LinkBoothParts): LinkBooth {
+/** @param begins_in the first attempt is made so much later */
+export function linkBooth(tools: LinkTools, parts: LinkBoothParts, begins_in: Milliseconds): LinkBooth {
   const { clock } = tools;
   const { groups } = parts;
   const now = clock.mono();
@@ -51,7 +52,7 @@ export function linkBooth(tools: LinkTools, parts: LinkBoothParts): LinkBooth {
     driver: null,
     schedule: scheduleFrom(groups, now),
     attempt: 0,
-    retry_at: now,
+    retry_at: now + begins_in,
     started: now,
     opening: false,
     refusals: NO_REFUSALS,

@@ -5,12 +5,17 @@ import { isOver } from "./bell.ts";
 import { linkBooth, type LinkBooth } from "./link-booth.ts";
 import type { LinkBoothParts, LinkTools } from "./link-parts.ts";
 import { TURN_MS, type Turned } from "./pulse.ts";
+import type { Visits } from "./visits.ts";
 
 export interface LinkParts extends LinkTools {
   /** Those that the link serves, in turn. */
   readonly booths: readonly LinkBoothParts[];
   /** The longest that a device which doesn't answer keeps the link busy. */
   readonly probe_ms: () => Milliseconds;
+  /** The first attempt is made so much later. */
+  readonly begins_in: Milliseconds;
+  /** What tools want over the link between polls; absent: it isn't lent. */
+  readonly visits?: Visits | undefined;
   /** Absent: nobody watches over the loop. */
   readonly turned?: Turned;
 }
@@ -21,7 +26,7 @@ export interface LinkParts extends LinkTools {
  */
 export async function linkLoop(parts: LinkParts, signal: AbortSignal): Promise<void> {
   const { clock } = parts;
-  const booths = parts.booths.map((booth) => linkBooth(parts, booth));
+  const booths = parts.booths.map((booth) => linkBooth(parts, booth, parts.begins_in));
   try {
     while (!isOver(signal)) {
       const turns = booths.map((booth) => booth.turns());
@@ -30,14 +35,31 @@ export async function linkLoop(parts: LinkParts, signal: AbortSignal): Promise<v
       if (turn === undefined || booth === undefined) throw new LinkError("config", "no booth has a poll group");
       const wait = turn.at - clock.mono();
       parts.turned?.(Math.max(0, wait) + TURN_MS);
-      if (wait > 0) await clock.sleep(wait, signal).catch(() => undefined);
+      if ((await pause(parts, wait, signal)) === "visited") continue;
       if (isOver(signal)) break;
       if (turn.group !== null) parts.booths[turn.booth]?.watch?.began(Math.max(0, clock.mono() - turn.at));
       await take(booths, booth, { group: turn.group, signal });
     }
   } finally {
+    parts.visits?.close();
     await Promise.all(booths.map((booth) => booth.close()));
   }
+}
+
+/** Until the next turn; or until a tool was there: others' turns may have come meanwhile. */
+async function pause(
+  { clock, visits }: LinkParts,
+  wait: Milliseconds,
+  signal: AbortSignal,
+): Promise<"visited" | "due"> {
+  const until = clock.mono() + wait;
+  if (visits === undefined) {
+    if (wait > 0) await clock.sleep(wait, signal).catch(() => undefined);
+    return "due";
+  }
+  const served = await visits.serve(Math.max(0, wait));
+  if (!served && wait > 0) await visits.rest(wait, signal);
+  return wait > 0 && clock.mono() < until ? "visited" : "due";
 }
 
 /** A link that can't be opened is so for every booth that waits for it: they are told, and tried again, together. */

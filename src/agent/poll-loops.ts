@@ -1,26 +1,39 @@
 import { serialTagOf } from "../core/plc-identity.ts";
+import { linkBegins } from "../core/schedule.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
+import type { LinkStatus } from "../core/types/status.ts";
 import type { Sealer } from "../ports.ts";
 import type { Bell } from "./bell.ts";
 import type { Booth } from "./booth.ts";
 import { linkLoop, type LinkParts } from "./link-loop.ts";
+import { boothsByLink, type Lending } from "./lending.ts";
 import type { LinkBoothParts } from "./link-parts.ts";
 import type { Pulse } from "./pulse.ts";
 
-export type PollParts = Omit<LinkParts, "turned" | "probe_ms" | "booths"> & {
+export type PollParts = Omit<LinkParts, "turned" | "probe_ms" | "begins_in" | "visits" | "booths"> & {
   readonly booths: readonly Booth[];
   readonly news: Bell;
   readonly pulse: Pulse;
   readonly sealer: Sealer;
+  readonly lending: Lending;
 };
 
 /** One for each physical link, whatever the number of booths on it. */
-export function pollLoops({ booths, news, pulse, sealer, ...parts }: PollParts, signal: AbortSignal): Promise<void>[] {
-  const links = Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id);
-  return [...links.values()].map((sharing) =>
+export function pollLoops(
+  { booths, news, pulse, sealer, lending, ...parts }: PollParts,
+  signal: AbortSignal,
+): Promise<void>[] {
+  const links = boothsByLink(booths);
+  const begins = linkBegins(
+    links.size,
+    booths.map(({ setup }) => setup.parameters.groups),
+  );
+  return [...links].map(([link, sharing], index) =>
     linkLoop(
       {
         ...parts,
+        visits: lending.visits(link),
+        begins_in: begins[index] ?? 0,
         turned: pulse.loop(`poll of ${sharing.map(({ setup }) => setup.config.id).join(" and ")}`),
         probe_ms: () => Math.max(...sharing.map(({ setup }) => setup.probe_ms?.() ?? 0)),
         booths: sharing.map((booth) => onLink(booth, { news, sealer })),
@@ -51,10 +64,16 @@ function onLink(booth: Booth, { news, sealer }: Pick<PollParts, "news" | "sealer
     watch,
     status: () => board.plc,
     setStatus: (status) => {
+      // One more try that failed the same way is no news: a PLC that is switched off would wake every loop all night.
+      const isNews = status.kind !== board.plc.kind || reasonOf(status) !== reasonOf(board.plc);
       board.plc = status;
-      news.ring();
+      if (isNews) news.ring();
     },
   };
+}
+
+function reasonOf(status: LinkStatus): string {
+  return status.kind === "up" ? "" : status.reason;
 }
 
 /** The record names the password before a change and the one after it; nobody says which of them the PLC has by now. */

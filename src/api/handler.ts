@@ -4,6 +4,7 @@ import { refusalOf, type Way } from "./access.ts";
 import { readBody, send, sendFailure, TOO_LARGE } from "./answer.ts";
 import { routeFields } from "./fields-route.ts";
 import { routeHelp } from "./help-route.ts";
+import { routeLend } from "./lend-route.ts";
 import type { LiveFeed } from "./live.ts";
 import { routeLook } from "./look-route.ts";
 import { isPageFile, PAGE_HEADERS, sendPageFile } from "./page-files.ts";
@@ -113,6 +114,8 @@ async function outcomeOf({ request, services, entrance }: Call, url: URL, method
   if (path === "/reconcile") return routeReconcile(call, searchParams, services.control);
   if (path === "/rebuild") return routeRebuild(call, searchParams, services);
   if (path === "/booth_fields") return routeFields(call, searchParams, services);
+  const lent = entrance.way === "socket" ? await routeLend(call, services.control) : null;
+  if (lent !== null) return lent;
   // Who may open the door decides who gets the PIN.
   if (path === "/page" && entrance.way === "socket") return routePage(call, services);
   if (method === "POST" && path === "/api/authenticate") return routeSession(call, services);

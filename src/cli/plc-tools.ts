@@ -3,6 +3,7 @@ import { findProfile } from "../config/profile.ts";
 import { adviceFor } from "../core/advice.ts";
 import { LinkError } from "../core/link-error.ts";
 import type { BoothConfig, Config, ModbusAddress } from "../core/types/config.ts";
+import type { LentLink } from "../core/types/plc-visit.ts";
 import type { Profile } from "../core/types/profile.ts";
 import type { WireExchange } from "../core/types/wire-exchange.ts";
 import type { Milliseconds } from "../core/types/units.ts";
@@ -29,7 +30,7 @@ export interface DeviceObject {
   readonly text: string;
 }
 
-/** A connection of a tool's own. Everything rejects with a LinkError, after which it is closed. */
+/** A connection of a tool's own, or the agent's, borrowed. Everything rejects with a LinkError, after which it is closed. */
 export interface ToolConnection {
   open(): Promise<void>;
   registers(
@@ -57,6 +58,8 @@ export interface PlcTools {
   /** How the planner weighs a round trip there, and the silence that the line wants. */
   lineCost(address: ModbusAddress): { readonly round_trip_registers: number; readonly silence_ms: Milliseconds };
   connect(address: ModbusAddress, times: ConnectTimes): ToolConnection;
+  /** The link that the running agent lends to that device; null: the tool connects itself. */
+  borrows(address: ModbusAddress): LentLink | null;
   /** Whether an OPC UA server answers a hello there. */
   greetsOpcua(device: { readonly host: string; readonly port: number }, within_ms: Milliseconds): Promise<boolean>;
   /** Monotonic, ms with fractions. */

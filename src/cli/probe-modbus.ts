@@ -1,6 +1,8 @@
 import { LinkError, type LinkErrorKind } from "../core/link-error.ts";
+import type { LentLink } from "../core/types/plc-visit.ts";
 import type { Milliseconds } from "../core/types/units.ts";
 import type { DeviceObject, PlcTools, ToolConnection } from "./plc-tools.ts";
+import { USUAL_UNITS } from "./table/plc.ts";
 
 const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
 const ROUND_TRIPS = 10;
@@ -11,6 +13,7 @@ const REOPEN_TRIES = 3;
 const REOPEN_PAUSE_MS = 300;
 /** A gateway's own answer for a device that isn't there (Modbus Application Protocol V1.1b3, 7). */
 const ABSENT: ReadonlySet<number> = new Set([10, 11]);
+const NOT_COUNTED = { connections: null, connections_tried: 0 };
 const BLOCK = { table: "holding", address: 0, count: 1 } as const;
 
 export type UnitAnswer = "answers" | "silent" | "absent";
@@ -22,8 +25,8 @@ export type ModbusFinding =
       /** Of the first unit that answers; null: it doesn't tell. */
       readonly identification: readonly DeviceObject[] | null;
       readonly round_trip_ms: Milliseconds;
-      /** That were open and answered at once, up to four. */
-      readonly connections: number;
+      /** That were open and answered at once, up to four; null: not tried, the agent's own was borrowed. */
+      readonly connections: number | null;
       readonly connections_tried: number;
     }
   /** It connects, and none of the units is there. */
@@ -44,6 +47,11 @@ interface Ask {
   readonly tools: PlcTools;
   readonly signal: AbortSignal;
   progress(text: string): void;
+}
+
+/** The unit ids to try: those named, else over a link of the agent its own alone, since each silence would cost it the connection. */
+export function unitsToTry(named: readonly number[] | null, lent: LentLink | null): readonly number[] {
+  return named ?? lent?.units ?? USUAL_UNITS;
 }
 
 /**
@@ -77,8 +85,7 @@ export async function probeModbus(
     }
     const round_trip_ms = Math.round(median(times) * 100) / 100;
     link.close();
-    ask.progress("how many connections it takes");
-    const connections = await countConnections(device, unit, ask);
+    const connections = ask.tools.borrows(device) === null ? await countConnections(device, unit, ask) : NOT_COUNTED;
     return { kind: "modbus", units: answers, identification, round_trip_ms, ...connections };
   } finally {
     link.close();
@@ -151,8 +158,10 @@ function reopening(device: { readonly host: string; readonly port: number }, { t
 async function countConnections(
   device: { readonly host: string; readonly port: number },
   unit: number,
-  { tools, signal }: Ask,
+  ask: Ask,
 ): Promise<{ readonly connections: number; readonly connections_tried: number }> {
+  const { tools, signal } = ask;
+  ask.progress("how many connections it takes");
   const open: ToolConnection[] = [];
   const closeAll = (): void => {
     for (const connection of open) connection.close();

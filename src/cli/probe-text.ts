@@ -26,13 +26,9 @@ export function probeText(finding: ProbeFinding): string {
   return `${[...lines, opcuaLine].join("\n")}\n`;
 }
 
-function foundLines(
-  at: string,
-  { units, identification, round_trip_ms, connections, connections_tried }: Found,
-): string[] {
+function foundLines(at: string, { units, identification, round_trip_ms, ...counted }: Found): string[] {
   const those = (wanted: string): string =>
     units.flatMap(({ unit, answer }) => (answer === wanted ? [unit] : [])).join(", ");
-  const more = connections === connections_tried ? " or more" : "";
   return [
     `Modbus TCP at ${at}: answers`,
     `  unit ids        ${those("answers")}${those("silent") === "" ? "" : `; silent: ${those("silent")}`}${those("absent") === "" ? "" : `; the gateway there has no: ${those("absent")}`}`,
@@ -40,9 +36,16 @@ function foundLines(
       ? ["                  it answers to any: use the one its manual names, else 1"]
       : []),
     ...identificationLines(identification),
-    `  connections     ${connections}${more} at once${connections < 2 ? ": the agent's own is the only one; HMI or programmer would take it away" : ""}`,
+    `  connections     ${connectionsText(counted)}`,
     `  round trip      ${round_trip_ms} ms, median of 10`,
   ];
+}
+
+function connectionsText({ connections, connections_tried }: Pick<Found, "connections" | "connections_tried">): string {
+  if (connections === null) return "not counted: the agent reads this PLC, and its own connection was used";
+  const more = connections === connections_tried ? " or more" : "";
+  const only = connections < 2 ? ": the agent's own is the only one; HMI or programmer would take it away" : "";
+  return `${connections}${more} at once${only}`;
 }
 
 function identificationLines(identification: readonly DeviceObject[] | null): string[] {

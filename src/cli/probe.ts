@@ -1,10 +1,10 @@
 import { LinkError } from "../core/link-error.ts";
 import { CommandError, EXIT, type Run, type Values } from "./command.ts";
 import type { PlcTools, ToolCall } from "./plc-tools.ts";
-import { probeModbus, type ProbeFinding } from "./probe-modbus.ts";
+import { probeModbus, unitsToTry, type ProbeFinding } from "./probe-modbus.ts";
 import { probeText } from "./probe-text.ts";
 import { print } from "./print.ts";
-import { MODBUS_PORT, OPCUA_PORT, USUAL_UNITS } from "./table/plc.ts";
+import { MODBUS_PORT, OPCUA_PORT } from "./table/plc.ts";
 
 /** Quick, or it isn't one for a booth. */
 const OPCUA_GREETING_MS = 1000;
@@ -25,9 +25,9 @@ export async function probed(
   tools: PlcTools,
   { values, operands, io }: ToolCall,
 ): Promise<{ readonly answer: ProbeFinding; readonly text: string }> {
-  const answer = await probe(targetOf(operands[0] ?? ""), unitsOf(values), { tools, io }).finally(() =>
-    io.progress(""),
-  );
+  const target = targetOf(operands[0] ?? "");
+  const units = unitsToTry(unitsOf(values), tools.borrows(target));
+  const answer = await probe(target, units, { tools, io }).finally(() => io.progress(""));
   return { answer, text: probeText(answer) };
 }
 
@@ -58,9 +58,9 @@ function targetOf(operand: string): { readonly host: string; readonly port: numb
   );
 }
 
-function unitsOf(values: Values): readonly number[] {
+function unitsOf(values: Values): readonly number[] | null {
   const text = values["units"];
-  if (typeof text !== "string") return USUAL_UNITS;
+  if (typeof text !== "string") return null;
   const units = [...new Set(text.split(",").map((one) => (/^ *\d{1,3} *$/.test(one) ? Number(one) : NaN)))];
   if (units.length <= MOST_UNITS && units.every((unit) => unit <= 255)) return units;
   throw new CommandError(

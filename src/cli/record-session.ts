@@ -16,6 +16,8 @@ export interface RecordedSession {
   readonly write: (line: TraceLine) => void;
   readonly mono: () => Milliseconds;
   readonly sleep: (ms: Milliseconds, signal: AbortSignal) => Promise<void>;
+  /** After each read: how much of the time has gone, 0 to 1. */
+  readonly progress: (share: number) => void;
 }
 
 /** What came of it. `trouble`: how the last connection failed. */
@@ -56,6 +58,7 @@ export async function recordSession(session: RecordedSession, signal: AbortSigna
       trouble = error;
       schedule = scheduleFrom(groups, mono() + RETRY_MS);
     }
+    session.progress(Math.min(1, (mono() - started) / session.for_ms));
   }
   await driver?.close();
   session.write({ kind: "end", at_ms: Math.min(at(), session.for_ms) });

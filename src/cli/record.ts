@@ -7,13 +7,13 @@ import type { ModbusConfig } from "../core/types/config.ts";
 import type { ModbusProfile } from "../core/types/profile.ts";
 import { TRACE_VERSION, type TraceHeader, type TraceLine } from "../core/types/trace.ts";
 import type { Milliseconds } from "../core/types/units.ts";
-import { askAgent, socketPath } from "./agent-client.ts";
-import { CommandError, EXIT, type Io, type Run, type Values } from "./command.ts";
+import { CommandError, EXIT, type Io, type Run } from "./command.ts";
 import { lengthOption } from "./length-option.ts";
 import { chosenBooth, unreachable, type ChosenBooth, type PlcTools } from "./plc-tools.ts";
 import { print } from "./print.ts";
-import { ONE_CONNECTION, RECORD_FOR } from "./table/plc.ts";
+import { RECORD_FOR } from "./table/plc.ts";
 import { recordSession, type RecordedCounts } from "./record-session.ts";
+import { barText } from "./text.ts";
 
 const LONGEST_H = 24;
 const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
@@ -27,11 +27,9 @@ export function recordCommand(tools: PlcTools): Run {
     const { out } = values;
     if (typeof out !== "string") throw new CommandError("name the file with --out", EXIT.usage);
     const chosen = modbusBooth(chosenBooth(values));
-    if (await agentRuns(values, io)) io.err(`the agent is running; ${ONE_CONNECTION}\n`);
     const counts = await record(chosen, { out, for_ms }, { tools, io });
     if (counts.answers === 0 && counts.trouble !== null) {
-      const told = unreachable(counts.trouble, plcAddress(chosen.booth)) as Error;
-      throw new CommandError(`${told.message}. ${ONE_CONNECTION}`, EXIT.unavailable, told);
+      throw unreachable(counts.trouble, plcAddress(chosen.booth));
     }
     const { answers, silences, failures } = counts;
     print({ values, io }, { file: out, answers, silences, failures }, () => `${out}: ${countsText(counts)}\n`);
@@ -70,10 +68,12 @@ async function record(
         write,
         mono: () => tools.mono(),
         sleep: (ms, signal) => tools.sleep(ms, signal),
+        progress: (share) => io.progress(barText(share)),
       },
       io.signal,
     );
   } finally {
+    io.progress("");
     closeSync(file);
   }
 }
@@ -114,14 +114,6 @@ function newFile(path: string): number {
     const why = code === "EEXIST" ? "there is such a file already; name another one" : code;
     throw new CommandError(`${path} can't be written: ${why}`, EXIT.usage, error);
   }
-}
-
-async function agentRuns(values: Values, io: Io): Promise<boolean> {
-  const call = { method: "GET", path: "/status" } as const;
-  return askAgent(await socketPath(values, io), call).then(
-    () => true,
-    () => false,
-  );
 }
 
 function countsText({ answers, silences, failures, trouble }: RecordedCounts): string {

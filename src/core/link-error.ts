@@ -4,7 +4,17 @@
  * request; busy: the device asks to come back later; path: a gateway in between can't reach the device; config: asked for
  * something impossible.
  */
-export type LinkErrorKind = "refused" | "timeout" | "reset" | "malformed" | "closed" | "busy" | "path" | "config";
+export const LINK_ERROR_KINDS = [
+  "refused",
+  "timeout",
+  "reset",
+  "malformed",
+  "closed",
+  "busy",
+  "path",
+  "config",
+] as const;
+export type LinkErrorKind = (typeof LINK_ERROR_KINDS)[number];
 
 /** The only error that a driver rejects with. The link is unusable after it: close the driver and make a new one. */
 export class LinkError extends Error {

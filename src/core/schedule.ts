@@ -5,6 +5,19 @@ export type Schedule = Readonly<Record<string, Milliseconds>>;
 
 type Groups = Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
 
+/** Intervals are mostly whole seconds: links that begin apart within one stay apart. */
+const SPREAD_MS: Milliseconds = 1_000;
+
+/**
+ * How much later than the first each link begins. Their polls, and their commits, which follow the polls' rhythm, are then
+ * never due at the same instant, where the last of many would wait for all others. `groups`: of every booth.
+ */
+export function linkBegins(links: number, groups: readonly Groups[]): readonly Milliseconds[] {
+  const intervals = groups.flatMap((each) => Object.values(each)).map(({ poll_interval_ms }) => poll_interval_ms);
+  const spread = Math.min(SPREAD_MS, ...intervals);
+  return Array.from({ length: links }, (_, link) => Math.floor((spread * link) / links));
+}
+
 /** Every group at once. */
 export function scheduleFrom(groups: Groups, mono: Milliseconds): Schedule {
   return Object.fromEntries(Object.keys(groups).map((group) => [group, mono]));
@@ -76,4 +89,21 @@ export function nextTurn(booths: readonly BoothTurns[], mono: Milliseconds, prob
 
 function first(turns: readonly Turn[]): Turn | undefined {
   return turns.toSorted((a, b) => a.at - b.at)[0];
+}
+
+/** A device that is well answers in a tenth of it. */
+const LEAST_FREE_MS = 100;
+/** An answer given up too early costs the link its connection: it is waited for so long even if a poll falls due. */
+const LEAST_ANSWER_MS = 500;
+const LONGEST_ANSWER_MS = 1_000;
+/** Where polls leave no such room, a read goes before one of them after so long. */
+const PATIENCE_MS = 2_000;
+
+/**
+ * How long a tool's read may take on a link whose next poll is due in `free_ms`, after it has `waited_ms`; null: not now. With a
+ * device that is well it ends before the poll is due; one that is silent makes that poll late by `LEAST_ANSWER_MS` at most.
+ */
+export function fitsBetween(free_ms: Milliseconds, waited_ms: Milliseconds): Milliseconds | null {
+  if (free_ms < LEAST_FREE_MS && waited_ms < PATIENCE_MS) return null;
+  return Math.min(LONGEST_ANSWER_MS, Math.max(LEAST_ANSWER_MS, free_ms));
 }

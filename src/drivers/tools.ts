@@ -4,9 +4,12 @@ import type { BoothConfig, Config, ModbusAddress } from "../core/types/config.ts
 import type { Profile } from "../core/types/profile.ts";
 import type { EpochMs, Milliseconds } from "../core/types/units.ts";
 import type { Driver, Logger } from "../ports.ts";
+import { modbusAddressText } from "../core/modbus-address.ts";
+import type { LentLink, PlcAsk } from "../core/types/plc-visit.ts";
+import { borrowedLine } from "./modbus/borrowed-line.ts";
 import { modbusDriver } from "./modbus/driver.ts";
 import { modbusExchange, type Exchange, type ExchangeTimes } from "./modbus/exchange.ts";
-import { modbusLine } from "./modbus/line.ts";
+import { modbusLine, type ModbusLine } from "./modbus/line.ts";
 import type { WireExchange } from "../core/types/wire-exchange.ts";
 import { tappedLine, tappedRead, type Tap } from "./modbus/tapped.ts";
 import { greetsOpcua } from "./opcua/greet.ts";
@@ -21,22 +24,46 @@ export interface WatchedOptions {
   readonly tap?: Tap;
 }
 
-/** What the commands for technicians need of the drivers. Only reads; connections of their own, beside the agent's. */
+/** What a running agent lends. */
+export interface Lender {
+  readonly links: readonly LentLink[];
+  /** The answer's PDU. Rejects with a LinkError. */
+  ask(link: string, ask: PlcAsk): Promise<Uint8Array>;
+}
+
+/**
+ * What the commands for technicians need of the drivers. Only reads: over the agent's connection where it holds one to the
+ * device, since many PLCs allow no second, else over one of their own.
+ */
 export interface DriverTools {
   driver(booth: BoothConfig, profile: Profile, options: WatchedOptions): Driver;
   lineCost(address: ModbusAddress): { readonly round_trip_registers: number; readonly silence_ms: Milliseconds };
   connect(address: ModbusAddress, times: ExchangeTimes): Exchange;
+  /** The agent's link to the device; null: it has none. */
+  borrows(address: ModbusAddress): LentLink | null;
   greetsOpcua(device: { readonly host: string; readonly port: number }, within_ms: Milliseconds): Promise<boolean>;
   /** Monotonic, ms with fractions. */
   mono(): Milliseconds;
   sleep(ms: Milliseconds, signal: AbortSignal): Promise<void>;
 }
 
-export function driverTools(of: { readonly wall: () => EpochMs; readonly log: Logger }): DriverTools {
+export interface ToolsParts {
+  readonly wall: () => EpochMs;
+  readonly log: Logger;
+  /** Absent: nobody lends anything. */
+  readonly lender?: Lender | undefined;
+}
+
+export function driverTools(of: ToolsParts): DriverTools {
   return {
     driver: (booth, profile, options) => watchedDriver({ booth, profile, of }, options),
+    borrows: (address) => lentLink(address, of),
     lineCost: (address) => modbusLine(address),
-    connect: (address, times) => modbusExchange(modbusLine(address), times),
+    connect: (address, { connect_ms, answer_ms }) => {
+      const line = lineTo(address, of);
+      const patience_ms = lentLink(address, of) === null ? answer_ms : line.answer_ms;
+      return modbusExchange(line, { connect_ms, answer_ms: patience_ms });
+    },
     greetsOpcua,
     mono: () => performance.now(),
     sleep: async (ms, signal) => {
@@ -46,6 +73,18 @@ export function driverTools(of: { readonly wall: () => EpochMs; readonly log: Lo
       });
     },
   };
+}
+
+function lentLink(address: ModbusAddress, { lender }: ToolsParts): LentLink | null {
+  return lender?.links.find(({ link }) => link === modbusAddressText(address)) ?? null;
+}
+
+function lineTo(address: ModbusAddress, of: ToolsParts): ModbusLine {
+  const { lender } = of;
+  const lent = lentLink(address, of);
+  return lender === undefined || lent === null
+    ? modbusLine(address)
+    : borrowedLine(address, (ask) => lender.ask(lent.link, ask));
 }
 
 function tapOf(onExchange: WatchedOptions["onExchange"]): Tap {
@@ -59,13 +98,15 @@ function tapOf(onExchange: WatchedOptions["onExchange"]): Tap {
 }
 
 function watchedDriver(
-  { booth, profile, of }: { booth: BoothConfig; profile: Profile; of: { wall: () => EpochMs; log: Logger } },
+  { booth, profile, of }: { booth: BoothConfig; profile: Profile; of: ToolsParts },
   { config, onExchange, tap }: WatchedOptions,
 ): Driver {
   if (booth.modbus !== undefined && profile.protocol === "modbus") {
-    const { answer_timeout_ms, unit_id } = booth.modbus;
+    const { unit_id } = booth.modbus;
+    // The lender keeps to the booth's own deadline.
+    const answer_timeout_ms = lentLink(booth.modbus, of) === null ? booth.modbus.answer_timeout_ms : undefined;
     return modbusDriver({
-      line: tappedLine(modbusLine(booth.modbus), tap ?? tapOf(onExchange)),
+      line: tappedLine(lineTo(booth.modbus, of), tap ?? tapOf(onExchange)),
       profile,
       ...(unit_id === undefined ? {} : { unitId: unit_id }),
       ...(answer_timeout_ms === undefined ? {} : { timeouts: { answer_ms: answer_timeout_ms } }),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LINK_ERROR_KINDS } from "../core/link-error.ts";
 import { FILTER_TYPES } from "../core/types/booth.ts";
 
 const confirmation = z.strictObject({
@@ -52,6 +53,25 @@ export const localDetectShape = z.strictObject({
   at: z.string().min(1).max(100),
   expect: z.string().max(40).optional(),
   unit: z.string().max(3).optional(),
+});
+
+/** `POST /plc/ask` over the socket: one read over a link that the agent holds. `pdu`: hex, as the protocol has it. */
+export const localPlcAskShape = z.strictObject({
+  link: z.string().min(1).max(300),
+  unit: z.int().min(0).max(255),
+  pdu: z.string().regex(/^(?:[0-9a-f]{2}){1,253}$/),
+});
+
+/** What came of it: the answer's PDU, or how the link failed. */
+export const localPlcAnswerShape = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("answer"), pdu: z.string() }),
+  z.object({ kind: z.literal("failed"), why: z.enum(LINK_ERROR_KINDS), message: z.string() }),
+]);
+export type LocalPlcAnswer = z.infer<typeof localPlcAnswerShape>;
+
+/** `GET /plc/links` over the socket. */
+export const localPlcLinksShape = z.object({
+  links: z.array(z.object({ link: z.string(), units: z.array(z.number()) })),
 });
 
 /** `POST /rebuild` at the box. `current`: with today's parameters. */

@@ -32,7 +32,7 @@ function device(vain_ms = 500): Device {
   return { fault: null, vain_ms, opens: 0, polls: [], failures: [], status };
 }
 
-function run(devices: readonly Device[], more: Partial<LinkBoothParts> = {}) {
+function run(devices: readonly Device[], more: Partial<LinkBoothParts> = {}, begins_in = 0) {
   const time = clock();
   const partsOf = (it: Device): LinkBoothParts => ({
     booth: "a",
@@ -58,6 +58,7 @@ function run(devices: readonly Device[], more: Partial<LinkBoothParts> = {}) {
     random: seededRandom(1),
     log: silent,
     probe_ms: () => 500,
+    begins_in,
     booths: devices.map(partsOf),
   };
   void linkLoop(parts, end.signal);
@@ -97,6 +98,12 @@ describe("a link that booths share", () => {
     const devices = [device(), device(), device()];
     await run(devices).run(60_000);
     for (const { polls } of devices) expect(widest(polls)).toBe(1000);
+  });
+
+  test("begins when it should, and keeps that phase", async () => {
+    const devices = [device(), device()];
+    await run(devices, {}, 375).run(3_000);
+    for (const { polls } of devices) expect(polls).toEqual([375, 1_375, 2_375]);
   });
 
   test("a dead unit never slows a live one, and is back within 5 s of its return", async () => {

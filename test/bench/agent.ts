@@ -18,9 +18,9 @@ import { withAgent } from "./running-agent.ts";
  */
 
 const INTERVAL_MS = 1000;
-/** Requests of one poll come close together; polls come a second apart. */
-const PAUSE_MS = 400;
-export const SETTLE_MS = { quick: 1_500, full: 8_000 };
+/** Requests of one poll come close together, so much of the interval is never between them. */
+const PAUSE = 0.4;
+const SETTLE_MS = { quick: 1_500, full: 8_000 };
 const MEASURED_S = { quick: 3, full: 60 };
 
 /** One PLC's address: passes on to the device and notes when requests came. */
@@ -57,11 +57,11 @@ export async function tap(target: number): Promise<Tap> {
   return { port: (server.address() as AddressInfo).port, arrivals, close };
 }
 
-/** How much later than the beat of its own earliest poll each poll began. */
-export function latenesses(arrivals: readonly number[]): readonly number[] {
-  const begins = arrivals.filter((at, i) => i === 0 || at - (arrivals[i - 1] ?? 0) > PAUSE_MS);
+/** How much later than the beat of its own earliest poll each poll began; the first may have begun before the first arrival. */
+export function latenesses(arrivals: readonly number[], interval_ms = INTERVAL_MS): readonly number[] {
+  const begins = arrivals.filter((at, i) => i > 0 && at - (arrivals[i - 1] ?? 0) > PAUSE * interval_ms);
   const first = begins[0] ?? 0;
-  const offsets = begins.map((at) => at - first - Math.round((at - first) / INTERVAL_MS) * INTERVAL_MS);
+  const offsets = begins.map((at) => at - first - Math.round((at - first) / interval_ms) * interval_ms);
   const earliest = Math.min(...offsets);
   return offsets.map((offset) => offset - earliest);
 }

@@ -1,9 +1,10 @@
 import { mkdirSync, statSync } from "node:fs";
+import { crc32 } from "node:zlib";
 import { recordsOf } from "../../src/core/commit.ts";
 import type { LogRecord, Placed } from "../../src/core/types/record.ts";
 import { deriveFold } from "../../src/store/derive-fold.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
-import { packLog, stateRow } from "../../src/store/rows.ts";
+import { packLog, stateRow, unpackLog, type LogRow } from "../../src/store/rows.ts";
 import { prepareStatements } from "../../src/store/statements.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { SIXTY_TAGS_T0, sixtyTags } from "./sixty-tags.ts";
@@ -11,6 +12,7 @@ import { SIXTY_TAGS_T0, sixtyTags } from "./sixty-tags.ts";
 export const STREAM = "00000000-0000-4000-8000-000000000001";
 const CHUNK_RECORDS = 4_000;
 const POLLS_PER_COMMIT = 10;
+const DAY_MS = 86_400_000;
 
 export interface Filled {
   readonly changes: number;
@@ -18,8 +20,12 @@ export interface Filled {
   readonly file_bytes: number;
 }
 
-/** Puts so many days of the booth with 60 tags into a store, as closed chunks; facts are left out. */
-export function fillStore(folder: string, days: number): Filled {
+/**
+ * Puts so many days of the booth with 60 tags into a store, as closed chunks; facts are left out.
+ * @param own so many days are made and packed, the others are copies of them, each time under another boot: a hundred times
+ * as quick where it's only about how much there is
+ */
+export function fillStore(folder: string, days: number, own = days): Filled {
   mkdirSync(folder, { recursive: true });
   const db = openStoreFile(folder);
   const sql = prepareStatements(db);
@@ -27,16 +33,21 @@ export function fillStore(folder: string, days: number): Filled {
   const poll = sixtyTags(STREAM, () => random.next());
   let [seq, changes, packed_bytes] = [0, 0, 0];
   let open: Placed<LogRecord>[] = [];
-  const close = (): void => {
-    const row = packLog(STREAM, open, true);
+  const rows: LogRow[] = [];
+  const add = (row: LogRow): void => {
     packed_bytes += row.packed?.length ?? 0;
     sql.addLogRow.run(row);
+  };
+  const close = (): void => {
+    const row = packLog(STREAM, open, true);
+    if (own < days) rows.push(row);
+    add(row);
     open = [];
   };
   sql.addStream.run({ stream: STREAM, booth: "booth-1", at: SIXTY_TAGS_T0 });
   sql.addOrigin.run({ stream: STREAM, booth: "booth-1", at: SIXTY_TAGS_T0 });
   db.transaction(() => {
-    for (let second = 0; second < days * 86_400; second += POLLS_PER_COMMIT) {
+    for (let second = 0; second < own * 86_400; second += POLLS_PER_COMMIT) {
       for (const record of recordsOf(Array.from({ length: POLLS_PER_COMMIT }, poll), () => 5_000)) {
         if (record.kind === "r") changes += 1;
         open.push({ ...record, seq: ++seq, time: SIXTY_TAGS_T0 + record.mono });
@@ -44,6 +55,12 @@ export function fillStore(folder: string, days: number): Filled {
       if (open.length >= CHUNK_RECORDS) close();
     }
     if (open.length > 0) close();
+    const [made_seq, made_changes] = [seq, changes];
+    for (let day = own; day < days; day += own) {
+      for (const row of rows) add(movedRow(row, { seq, ms: day * DAY_MS }));
+      seq += made_seq;
+      changes += made_changes;
+    }
     sql.moveStream.run({ stream: STREAM, newest: seq, acked: seq, take: seq });
     sql.saveState.run(stateRow(STREAM, seq, deriveFold.empty()));
     sql.moveClosed.run({ stream: STREAM, closed: seq });
@@ -51,4 +68,15 @@ export function fillStore(folder: string, days: number): Filled {
   db.pragma("wal_checkpoint(TRUNCATE)");
   db.close();
   return { changes, packed_bytes, file_bytes: statSync(storePath(folder)).size };
+}
+
+/** The same records so much later, as another boot's: told from the row's start, they needn't be packed anew. */
+function movedRow(row: LogRow, by: { readonly seq: number; readonly ms: number }): LogRow {
+  const { stream_id, mono0, placed, whole, packed } = row;
+  const [first_seq, last_seq] = [row.first_seq + by.seq, row.last_seq + by.seq];
+  const [boot, t0] = [`b${by.ms}`, row.t0 + by.ms];
+  const head = JSON.stringify([stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole]);
+  const moved = { ...row, first_seq, last_seq, boot, t0, crc: crc32(packed ?? row.body, crc32(head)) };
+  if (row.first_seq === 1) unpackLog(moved); // throws where its checksum is another by now
+  return moved;
 }

@@ -1,9 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { MANY_PROCESSES_MS } from "../support/processes.ts";
 import { plcSite } from "../support/plc-site.ts";
 
 const START = Date.UTC(2026, 2, 3, 16);
+/** Hardly moves: what was shown is still so when it is looked for. */
+const STANDING = scaledClock(clockFromNow(0.001));
 
 async function shownBy(site: Awaited<ReturnType<typeof plcSite>>, name: string): Promise<number> {
   const tags = await site.gateway("tags", "--json", "--config", site.configFile);
@@ -37,7 +40,7 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
   });
 
   it("reads RTU over TCP too, as the booth's configuration has it or by --rtu", async () => {
-    const site = await plcSite({ start: START, rtuPort: 0 });
+    const site = await plcSite({ start: START, rtuPort: 0, clock: STANDING });
     const port = String(site.plc.rtu?.port);
     const named = await site.gateway(
       "detect",

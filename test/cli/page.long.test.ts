@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import type { PageState } from "../../src/core/types/page.ts";
 import { ask, runningAgent } from "../support/box-http.ts";
+import { until } from "../support/eventually.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";
 import { realSite } from "../support/real-site.ts";
 
@@ -20,6 +21,10 @@ it("page gives a PIN that opens a session, on the network for a time, and closes
   expect(plain.code).toBe(0);
   expect(plain.out).toMatch(/^PIN {10}\d{4} \d{4} {3}\(for 30 min\)\non this box {2}http:\/\/127\.0\.0\.1:\d+\n$/);
 
+  const onLan = await page("--for", "30m");
+  expect(onLan.out).toMatch(
+    /^(?:address {6}(?:https:\/\/\S+|none: .+)\n)+fingerprint {2}([0-9A-F]{2}:){31}[0-9A-F]{2}\nPIN {10}\d{4} \d{4} {3}\(for 30 min\)\non this box {2}http/,
+  );
   const asJson = await page("--for", "5m", "--json");
   const state = JSON.parse(asJson.out) as PageState & { readonly pin: string };
   expect(state.lan?.fingerprint).toMatch(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
@@ -66,6 +71,15 @@ it("a PIN set beforehand opens the page on the network while no booth is bound, 
   });
   expect(entered.status).toBe(200);
   expect(`${agent.out()}${agent.err()}${out}`).not.toMatch(/4711/);
+});
+
+it("a PIN set beforehand opens nothing once the box has been up for half an hour", async () => {
+  const site = await realSite({ speed: 1000, serial: null });
+  presetPin(site, 0o600);
+  await until(() => site.clock.mono() > 30 * 60_000, "half an hour after boot");
+  const agent = await runningAgent(site);
+  expect(agent.out()).toContain("the page is at http://127.0.0.1");
+  expect(agent.out()).not.toMatch(/open on the network/);
 });
 
 it("a PIN that others can read opens nothing, and the log says why; the agent runs all the same", async () => {

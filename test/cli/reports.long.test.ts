@@ -25,6 +25,45 @@ function get(
   });
 }
 
+/** Families of `/metrics` by name, each with its samples: written as Prometheus' text format wants it, or this fails. */
+function familiesIn(text: string): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const families = new Map<string, Map<string, number>>();
+  for (const block of text.split("# HELP ").slice(1)) {
+    const [help = "", type = "", ...samples] = block.trimEnd().split("\n");
+    const name = help.split(" ")[0] ?? "";
+    expect(type).toMatch(new RegExp(`^# TYPE ${name} (gauge|counter|histogram)$`));
+    families.set(name, new Map());
+    for (const sample of samples) {
+      const [, full = "", labels = "", value = ""] = /^([a-z_]+)(\{[^{}]*\})? (-?[\d.e+-]+)$/.exec(sample) ?? [];
+      expect(full.startsWith(name), sample).toBe(true);
+      families.get(name)?.set(`${full.slice(name.length)}${labels}`, Number(value));
+    }
+  }
+  return families;
+}
+
+async function checkMetrics(site: RealSite): Promise<void> {
+  const { headers, text } = await get(site, "/metrics");
+  expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+  const families = familiesIn(text);
+  const of = (name: string, labels = '{booth="booth-1"}'): number =>
+    families.get(`booth_gateway_${name}`)?.get(labels) ?? NaN;
+  expect(of("polls_total", '{booth="booth-1",outcome="answered"}')).toBeGreaterThan(0);
+  expect(of("plc_link_state", '{booth="booth-1",state="up"}')).toBe(1);
+  expect(of("service_link_state", '{state="down"}')).toBe(0);
+  expect(of("backlog_records")).toBe(of("log_newest_seq") - of("acked_seq"));
+  expect(of("acked_seq")).toBeGreaterThan(0);
+  for (const name of ["commits_total", "store_used_bytes"]) expect(of(name), name).toBeGreaterThan(0);
+  expect(of("open_incidents")).toBeGreaterThanOrEqual(0);
+  for (const name of ["written_bytes_total", "memory_resident_bytes", "memory_heap_bytes", "cpu_seconds_total"])
+    expect(of(name, ""), name).toBeGreaterThan(0);
+  const lateness = [...(families.get("booth_gateway_poll_lateness_seconds") ?? [])];
+  const buckets = lateness.filter(([label]) => label.startsWith("_bucket")).map(([, polls]) => polls);
+  expect(buckets).toEqual(buckets.toSorted((a, b) => a - b));
+  expect(buckets.at(-1)).toBe(of("poll_lateness_seconds", '_count{booth="booth-1"}'));
+  expect((await get(site, "/healthz")).status).toBe(200);
+}
+
 it("the agent's socket serves reports from a thread of their own, and the commands print them", async () => {
   const site = await realSite({ speed: 120, serial: SERIAL, scenario: "standard-cycle" });
   const agent = site.startAgent();
@@ -74,6 +113,8 @@ it("the agent's socket serves reports from a thread of their own, and the comman
   expect((await get(site, "/api/booths/other/runtime")).status).toBe(404);
   expect((await get(site, "/api/notifications")).status).toBe(501);
   expect((await get(site, "/api/booths/booth-1/history")).status).toBe(400);
+
+  await checkMetrics(site);
 
   expect(await run("filters", "changed", "exhaust", "--by", "alex")).toMatch(
     /^exhaust filter, \S+: a new one is in; --undo/,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
+import { plcSite } from "../support/plc-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const STATUS = {
@@ -79,5 +80,14 @@ describe("on a terminal", { timeout: MANY_PROCESSES_MS }, () => {
     expect(said).toContain("75 records wait for the service");
     expect(said).toContain(`[${"#".repeat(10)}${".".repeat(20)}] 33 %`);
     expect(said).toContain("Ctrl-C ends it.");
+  });
+
+  it("a recording shows how far it is, and takes the bar away before it says what came of it", async () => {
+    const { configFile } = await plcSite();
+    const folder = temporaryFolder();
+    const words = `record --for 1.2s --config '${configFile}' --out '${join(folder, "booth.trace")}'`;
+    const said = await onTerminal(folder, words);
+    expect(said).toMatch(/\[#+\.*\] \d+ %/);
+    expect(said).toMatch(/\r[^\n]*booth\.trace: \d+ answers, 0 requests without one/);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { afterPoll, nextDue, scheduleFrom } from "../../src/core/schedule.ts";
+import { afterPoll, linkBegins, nextDue, scheduleFrom } from "../../src/core/schedule.ts";
 
 const groups = { slow: { poll_interval_ms: 10_000 }, fast: { poll_interval_ms: 1_000 } };
 
@@ -16,4 +16,16 @@ it.each([
 ])("a group polled %s keeps its rhythm and makes up for nothing", (_name, mono, due) => {
   const schedule = afterPoll(scheduleFrom(groups, 500), groups, { group: "fast", mono });
   expect(schedule).toEqual({ slow: 500, fast: due });
+});
+
+it.each([
+  { name: "one link at once", all: [groups], begins: [0] },
+  { name: "links within a second", all: [groups], begins: [0, 250, 500, 750] },
+  {
+    name: "links within the quickest interval of any booth",
+    all: [groups, { fast: { poll_interval_ms: 200 } }],
+    begins: [0, 50, 100, 150],
+  },
+])("begins $name", ({ all, begins }) => {
+  expect(linkBegins(begins.length, all)).toEqual(begins);
 });

@@ -1,4 +1,5 @@
-import type { Browser } from "playwright-core";
+import { readFileSync } from "node:fs";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { boothOnce, openPage, runningAgent } from "../support/box-http.ts";
 import {
@@ -10,9 +11,12 @@ import {
   screenshot,
   seriousFaults,
   smallTargets,
+  wideParts,
 } from "../support/browser.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 
+/** For what comes when the reports thread has made it. */
+const PATIENT = { timeout: 45_000 };
 const VIEWS = ["now", "days", "filters", "setup", "health"] as const;
 const HEADINGS = {
   now: "Temperatures and pressures",
@@ -23,10 +27,27 @@ const HEADINGS = {
 } as const;
 
 let browser: Browser;
+const ending: (() => unknown)[] = [];
 beforeAll(async () => {
   browser = await openBrowser();
 });
-afterAll(() => browser.close());
+afterAll(async () => {
+  await browser.close();
+  for (const end of ending.toReversed()) await end();
+});
+
+let worked: Promise<string> | undefined;
+/** The page of a booth that has done two cycles on a busy day, with a filter that is overdue: one for all who only look. */
+function workedBooth(): Promise<string> {
+  return (worked ??= (async () => {
+    const booth = { filters: { exhaust_filter: { limits: { minutes: 2_400 } } } };
+    const atEnd = (end: () => unknown): void => void ending.push(end);
+    const site = await realSite({ speed: 600, serial: SERIAL, scenario: "busy-day", booth, atEnd });
+    await runningAgent(site);
+    await boothOnce(site, "the booth has worked", ({ now }) => (now?.cycles_today ?? 0) > 1);
+    return (await openPage(site)).url ?? "";
+  })());
+}
 
 it("shows modes as they change, and a filter's change that is entered and taken back", async () => {
   const site = await realSite({ speed: 60, serial: SERIAL });
@@ -91,11 +112,93 @@ it("says that the PLC's cable is out, why and what to do, and that it is back; t
   expect(faults).toEqual([]);
 });
 
+/** Of the day, of what a time's input holds. */
+const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+
+/** The file that a button of the page gives. */
+async function fileOf(page: Page, button: string): Promise<{ readonly name: string; readonly text: string }> {
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: button, exact: true }).click(),
+  ]);
+  return { name: file.suggestedFilename(), text: readFileSync(await file.path(), "utf8") };
+}
+
+it("a part of the day is chosen by two taps, and what is shown comes as CSV", async () => {
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(`${await workedBooth()}/#/days`);
+  const strip = page.locator("svg.strip");
+  await strip.waitFor();
+  // Before the agent's first start nothing was read: hatched, and said so; neither blank nor idle.
+  expect(await strip.locator('rect[data-mode="no_data"]').first().getAttribute("fill")).toMatch(/^url\(#hatch-/);
+  expect(await strip.getAttribute("aria-label")).toMatch(/^Modes of .*: No data \d+ h/);
+  const { width, height } = (await strip.boundingBox()) ?? { width: NaN, height: NaN };
+  await strip.click({ position: { x: (width * 8) / 24, y: height / 2 } });
+  await strip.locator(".chosen").waitFor();
+  await strip.click({ position: { x: (width * 10) / 24, y: height / 2 } });
+  const [from, to] = [page.getByLabel("From", { exact: true }), page.getByLabel("To", { exact: true })];
+  await expect.poll(() => to.inputValue(), PATIENT).toMatch(/^(?:09:5|10:0)[05]$/);
+  expect(await from.inputValue()).toMatch(/^(?:07:5|08:0)[05]$/);
+  const table = page.getByRole("table", { name: "Time by mode" });
+  const minutes = async (): Promise<number> => {
+    const { text } = await fileOf(page, "CSV of what is shown");
+    const [head = "", ...rows] = text.trim().split("\n");
+    expect(head).toBe("start,end,mode,minutes,starts");
+    return rows.reduce((sum, row) => sum + Number(row.split(",")[3]), 0);
+  };
+  const chosen = minuteOf(await to.inputValue()) - minuteOf(await from.inputValue());
+  await expect.poll(async () => Math.round(await minutes()), PATIENT).toBe(chosen);
+  await table.getByRole("rowheader", { name: "Spray" }).waitFor();
+  await screenshot(page, "days-part");
+  const { name, text } = await fileOf(page, "CSV of the readings");
+  expect(name).toMatch(/^booth-1-2026-03-02-readings\.csv$/);
+  expect(text.split("\n").length).toBeGreaterThan(100);
+  await page.getByRole("button", { name: "Whole day" }).click();
+  await expect.poll(() => from.inputValue(), PATIENT).toBe("");
+  expect(faults).toEqual([]);
+});
+
+it("says which filter is overused since when, and gives a test report and a support report", async () => {
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  const url = await workedBooth();
+  await page.goto(`${url}/#/filters`);
+  const exhaust = page.getByRole("region", { name: "Exhaust filter" });
+  await exhaust.getByText(/^Overused since .+, for /).waitFor();
+  await screenshot(page, "filter-overused");
+
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(`${url}/#/setup`);
+  await page.getByRole("rowheader", { name: "Air temperature" }).waitFor();
+  await page.getByRole("button", { name: "Copy", exact: true }).click();
+  await page.getByText("Copied.").waitFor();
+  const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+  expect(copied).toContain(SERIAL);
+  expect(copied).toMatch(/Air temperature +-?\d+.*good/);
+  await page.evaluate("globalThis.print = () => (globalThis.printed = true)");
+  await page.getByRole("button", { name: "Print", exact: true }).click();
+  expect(await page.evaluate<boolean>("globalThis.printed")).toBe(true);
+  // On paper: the report, and nothing that is there to be touched.
+  await page.emulateMedia({ media: "print" });
+  expect(await page.getByLabel("Test report", { exact: true }).locator("visible=true").first().isVisible()).toBe(true);
+  expect(await page.locator("nav, button").locator("visible=true").count()).toBe(0);
+  await page.emulateMedia({ media: "screen" });
+
+  await page.goto(`${url}/#/health`);
+  for (const part of ["Clock", "Store", "Versions", "Incidents", "Newest log lines"])
+    await page.getByRole("region", { name: part, exact: true }).first().waitFor();
+  await page.getByText("The time is confirmed.").waitFor();
+  await page
+    .getByRole("log")
+    .getByText(/^\d\d:\d\d:\d\d {2}\S/)
+    .first()
+    .waitFor();
+  const report = JSON.parse((await fileOf(page, "Download the report")).text) as object;
+  expect(Object.keys(report)).toContain("status");
+  expect(faults).toEqual([]);
+});
+
 it("looks well on phone and desk, light and dark, and axe finds nothing serious in any view", async () => {
-  const site = await realSite({ speed: 600, serial: SERIAL, scenario: "busy-day" });
-  await runningAgent(site);
-  await boothOnce(site, "the booth has worked", ({ now }) => (now?.cycles_today ?? 0) > 1);
-  const { url } = await openPage(site);
+  const url = await workedBooth();
   const faults: string[] = [];
   for (const [name, viewport, colorScheme] of [
     ["phone", PHONE, "light"],
@@ -103,20 +206,49 @@ it("looks well on phone and desk, light and dark, and axe finds nothing serious 
   ] as const) {
     const tab = await openTab(browser, { viewport, colorScheme });
     for (const view of VIEWS) {
-      await tab.page.goto(`${url ?? ""}/#/${view}`);
+      await tab.page.goto(`${url}/#/${view}`);
       await tab.page.getByRole("heading", { name: HEADINGS[view] }).waitFor();
       await screenshot(tab.page, `${view}-${name}`);
       for (const fault of await seriousFaults(tab.page)) faults.push(`${view} ${name}: ${fault}`);
       for (const fault of await smallTargets(tab.page)) faults.push(`${view} ${name}: small: ${fault}`);
-      const wide = await tab.page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
-      if (wide) faults.push(`${view} ${name}: wider than the screen`);
+      for (const scheme of ["light", "dark"] as const) {
+        await tab.page.emulateMedia({ colorScheme: scheme });
+        for (const part of await wideParts(tab.page)) faults.push(`${view} ${name} ${scheme}: wider: ${part}`);
+      }
+      await tab.page.emulateMedia({ colorScheme });
     }
-    await tab.page.goto(`${url ?? ""}/#/days`);
+    await tab.page.goto(`${url}/#/days`);
     await tab.page.getByRole("button", { name: "Week" }).click();
     await tab.page.getByText(/ – /).waitFor();
     await screenshot(tab.page, `week-${name}`);
     faults.push(...tab.faults);
   }
+  expect(faults).toEqual([]);
+});
+
+it("of eight booths on one box, each is one tap away and says what it does", async () => {
+  const others = ["booth-2", "booth-3", "prep-station-north", "spray-4", "spray-5", "spray-6", "line-2-drying-tunnel"];
+  const site = await realSite({ speed: 30, serial: null, others });
+  await runningAgent(site);
+  await boothOnce(site, "the PLC is read", (_, { booths }) => booths.every(({ now }) => now !== null));
+  const { url } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(url ?? "");
+  const booths = page.getByRole("region", { name: "Booths of this box" });
+  const button = (name: string) => booths.getByRole("button", { name });
+  await button("booth-1").and(page.locator('[aria-pressed="true"]')).waitFor();
+  expect(await booths.getByRole("button").count()).toBe(8);
+  await button("line-2-drying-tunnel").click();
+  await page.getByRole("heading", { name: "line-2-drying-tunnel" }).waitFor();
+  await button("line-2-drying-tunnel").and(page.locator('[aria-pressed="true"]')).waitFor();
+  await page.getByRole("region", { name: "Temperatures and pressures" }).getByText("°C").first().waitFor();
+  await screenshot(page, "eight-booths");
+  expect([...(await wideParts(page)), ...(await smallTargets(page)), ...(await seriousFaults(page))]).toEqual([]);
+  await page.getByRole("link", { name: "Filters" }).click();
+  await page.getByRole("heading", { name: "Services" }).waitFor();
+  await page.getByLabel("Booth", { exact: true }).selectOption("booth-2");
+  await page.getByRole("heading", { name: "booth-2" }).waitFor();
+  await screenshot(page, "eight-booths-filters");
   expect(faults).toEqual([]);
 });
 

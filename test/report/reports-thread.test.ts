@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { LocalBooth } from "../../src/api/local-booth.ts";
 import { recordsOf } from "../../src/core/commit.ts";
@@ -35,6 +36,16 @@ function threadOver(): {
   return { thread, booths: [localBooth({ stream } as never)], readings };
 }
 
+/** Threads of this process that most others come before. */
+function niceThreads(): number {
+  return readdirSync("/proc/self/task").filter((task) => niceOf(task) >= 15).length;
+}
+
+function niceOf(task: string): number {
+  const text = readFileSync(`/proc/self/task/${task}/stat`, "utf8");
+  return Number(text.slice(text.lastIndexOf(")")).split(" ")[17]);
+}
+
 it("streams a long export part by part, goes on with other reports, and survives readers that leave", async () => {
   const { thread, booths, readings } = threadOver();
   const now_ms = T0 + HOURS * 3_600_000;
@@ -48,6 +59,8 @@ it("streams a long export part by part, goes on with other reports, and survives
     parts.push(Buffer.from(part));
     // In the middle of the export another report is answered.
     if (parts.length === 1) expect((await thread.ask(runtime)).status).toBe(200);
+    // And whatever else the process does comes first.
+    if (parts.length === 1) expect(niceThreads()).toBeGreaterThan(0);
   }
   expect([status, parts.length > 1]).toEqual([200, true]);
   expect(Buffer.concat(parts).toString().split("\n").length - 2).toBe(readings);

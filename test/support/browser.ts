@@ -11,7 +11,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 /** For what a person would wait: a deadline, not a measurement. */
 const WITHIN_MS = 45_000;
 
-export const PHONE = { width: 390, height: 844 } as const;
+/** The narrowest that is still common. */
+export const PHONE = { width: 360, height: 780 } as const;
 export const DESK = { width: 1180, height: 820 } as const;
 
 /** A headless browser; its sandbox wants a user other than root. */
@@ -71,6 +72,14 @@ export async function smallTargets(page: Page): Promise<string[]> {
     .map((one) => [one, (one.closest("label") ?? one).getBoundingClientRect()])
     .filter(([one, { width, height }]) => one.checkVisibility() && (width < 47.5 || height < 47.5))
     .map(([one, { width, height }]) => one.tagName + " " + (one.textContent || one.name) + ": " + width.toFixed() + " x " + height.toFixed())`);
+}
+
+/** What has to be pushed sideways to be seen: the page itself, or a part of it that scrolls. */
+export async function wideParts(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`[document.documentElement, ...document.querySelectorAll("body *")]
+    .filter((one) => one.scrollWidth > one.clientWidth && one.clientWidth > 1)
+    .filter((one) => one === document.documentElement || ["auto", "scroll"].includes(getComputedStyle(one).overflowX))
+    .map((one) => (one.getAttribute("aria-label") ?? one.className ?? "") + " " + one.tagName + ": " + one.scrollWidth + " in " + one.clientWidth)`);
 }
 
 /** Enters the PIN that the page asks for. */

@@ -156,7 +156,10 @@ function watchedLoop({ line, profile, seed, clock }: Watched) {
   };
   const ending = new AbortController();
   const tools = { clock: quickClock, random: seededRandom(seed), log: silent };
-  const running = linkLoop({ ...tools, probe_ms: () => ANSWER_MS * SPEED, booths: [parts] }, ending.signal);
+  const running = linkLoop(
+    { ...tools, probe_ms: () => ANSWER_MS * SPEED, begins_in: 0, booths: [parts] },
+    ending.signal,
+  );
   // Seen by `stop`; until then it must not count as unhandled.
   running.catch(() => undefined);
   return {

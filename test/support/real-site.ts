@@ -27,6 +27,10 @@ export interface RealSiteOptions {
   readonly scenario?: string;
   /** Stands between the agent and a port of its PLC or service; gives the port that the agent is told. */
   readonly through?: (port: number, peer: "plc" | "service") => Promise<number>;
+  /** Further settings of the first booth. */
+  readonly booth?: object;
+  /** Further booths on the same PLC, without a serial number. */
+  readonly others?: readonly string[];
   /** The agent reads the PLC by OPC UA instead of Modbus. */
   readonly opcua?: boolean;
   /** Where everything is undone: at the end of the test. */
@@ -96,7 +100,10 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
     clock_file: join(folder, "clock.json"),
     page: { port: 0, lan_port: 0 },
     service: { url: url.href.replace(/\/$/, ""), api_key_file: join(folder, "api-key") },
-    booths: [{ ...booth, ...(options.serial === null ? {} : { serial: options.serial }), tz: scenario.tz }],
+    booths: [
+      { ...booth, ...(options.serial === null ? {} : { serial: options.serial }), tz: scenario.tz, ...options.booth },
+      ...(options.others ?? []).map((id) => ({ ...booth, id, tz: scenario.tz })),
+    ],
   };
   writeFileSync(configFile, stringify(config));
   return {

@@ -86,6 +86,7 @@ export async function derivedFrom(port: number, clock: Clock, for_ms: number) {
       random: seededRandom(1),
       log: silent,
       probe_ms: () => 500,
+      begins_in: 0,
       booths: [
         {
           booth: "b",

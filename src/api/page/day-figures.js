@@ -16,11 +16,16 @@ export function figureCards({ durations, starts, use, start, end }, context) {
   const total = modes.reduce((/** @type {number} */ sum, /** @type {any} */ { duration }) => sum + duration, 0);
   const rows = modes.map((/** @type {any} */ { mode, duration }) => [
     el("span", { className: "named" }, chip(modeOf(mode)), wireText(mode)),
-    minutesText(duration),
-    `${number((duration / total) * 100, 1)} %`,
+    el(
+      "span",
+      {},
+      el("span", { className: "whole" }, minutesText(duration)),
+      " ",
+      el("small", {}, `${number((duration / total) * 100, 1)} %`),
+    ),
     String(counts.get(mode) ?? 0),
   ]);
-  const heads = [t("days.mode"), t("days.time"), t("days.share"), t("days.starts")];
+  const heads = [t("days.mode"), t("days.time"), t("days.starts")];
   const name = `${booth}-${new Date(start).toISOString().slice(0, 10)}`;
   return [
     card(

@@ -102,7 +102,7 @@ function spanButtons(act) {
     )
   );
   return {
-    node: el("div", { className: "buttons no-print", style: { "margin-bottom": "0.9rem" } }, day, week, before, after),
+    node: el("div", { className: "buttons span no-print" }, day, week, before, after),
     /** @param {{ span: number, back: number }} choice */
     update: ({ span, back }) => {
       day.setAttribute("aria-pressed", String(span === 1));

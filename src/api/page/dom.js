@@ -125,17 +125,24 @@ export function table(caption, heads, rows) {
     { className: "scroll", tabIndex: 0, role: "region", "aria-label": caption },
     el(
       "table",
-      {},
+      // Said outright: drawn as blocks on a phone it would be no table for a screen reader.
+      { role: "table" },
       el("caption", { className: "hidden" }, caption),
-      el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))),
+      el(
+        "thead",
+        { role: "rowgroup" },
+        el("tr", { role: "row" }, ...heads.map((head) => el("th", { role: "columnheader", scope: "col" }, head))),
+      ),
       el(
         "tbody",
-        {},
+        { role: "rowgroup" },
         ...rows.map((cells) =>
           el(
             "tr",
-            {},
-            ...cells.map((cell, index) => (index === 0 ? el("th", { scope: "row" }, cell) : el("td", {}, cell))),
+            { role: "row" },
+            ...cells.map((cell, index) =>
+              index === 0 ? el("th", { role: "rowheader", scope: "row" }, cell) : el("td", { role: "cell" }, cell),
+            ),
           ),
         ),
       ),

@@ -7,7 +7,8 @@ import { t } from "./texts.js";
 
 /**
  * What views are drawn from: the newest status that the box has sent, the chosen booth of it, and that booth's live readings.
- * @typedef {{ status: () => any, booth: () => any, readings: () => any[] }} Context
+ * `choose`: another booth, by name.
+ * @typedef {{ status: () => any, booth: () => any, readings: () => any[], choose: (booth: string) => void }} Context
  */
 
 /** @typedef {{ node: HTMLElement, update: () => void, close: () => void }} View */
@@ -42,6 +43,10 @@ const context = {
   booth: () =>
     state.status.booths.find((/** @type {any} */ one) => one.booth === state.booth) ?? state.status.booths[0],
   readings: () => state.readings,
+  choose: (booth) => {
+    chooseBooth(booth);
+    main.focus({ preventScroll: true });
+  },
 };
 
 function viewName() {

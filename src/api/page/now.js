@@ -1,4 +1,5 @@
 import { get } from "./api.js";
+import { boothsCard } from "./booths.js";
 import { card, el, figure, redraw, troubleNote } from "./dom.js";
 import { lasting, minutesText, number, unitText, whenText } from "./format.js";
 import { t } from "./texts.js";
@@ -18,12 +19,14 @@ export function nowView(context) {
   const today = el("dl", { className: "figures" });
   const measured = el("dl", { className: "figures" });
   const links = el("div", { className: "grid two wide" });
+  const booths = boothsCard(context);
   const backlog = el("div", {});
   const node = el(
     "div",
     { className: "grid two" },
     notes,
     mode,
+    booths.node,
     card(t("now.today"), {}, today),
     card(t("now.measured"), {}, measured),
     links,
@@ -39,6 +42,7 @@ export function nowView(context) {
     update();
   };
   const update = () => {
+    booths.update();
     const booth = context.booth();
     const status = context.status();
     const now = booth.now?.mode ?? "no_data";

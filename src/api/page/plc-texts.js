@@ -4,7 +4,7 @@ import { textsOf } from "./texts.js";
 export const t = textsOf({
   "plc.title": "Look at a PLC",
   "plc.text":
-    "Only reads, by connections of its own beside the one that polls. Where the PLC allows just one, this fails and polling goes on, or polling is interrupted for a moment.",
+    "Only reads, and polling goes on: a PLC that this box polls is asked over the same connection, between polls.",
   "plc.address": "Address of the PLC",
   "plc.probe": "What answers there?",
   "plc.at": "Tag, or address as in the manual",
@@ -25,6 +25,7 @@ export const t = textsOf({
   "plc.connections": "Connections at once",
   "plc.orMore": "{count} or more, beside those in use",
   "plc.beside": "{count}, beside those in use",
+  "plc.borrowed": "not counted: the box's own was used",
   "plc.roundTrip": "Round trip",
   "plc.opcua": "OPC UA",
   "plc.answers": "answers",

@@ -119,7 +119,12 @@ function probeResult({ answer: { host, port, modbus, opcua }, text }) {
         ...(units("silent") === "" ? [] : [[t("plc.silent"), units("silent")]]),
         ...(units("absent") === "" ? [] : [[t("plc.absent"), units("absent")]]),
         [t("plc.identification"), told.length === 0 ? t("plc.none") : told.join(" · ")],
-        [t("plc.connections"), t(more ? "plc.orMore" : "plc.beside", { count: modbus.connections })],
+        [
+          t("plc.connections"),
+          modbus.connections === null
+            ? t("plc.borrowed")
+            : t(more ? "plc.orMore" : "plc.beside", { count: modbus.connections }),
+        ],
         [t("plc.roundTrip"), `${number(modbus.round_trip_ms, 2)} ms`],
         [t("plc.opcua"), t(opcua ? "plc.answers" : "plc.silence")],
       ],

@@ -43,7 +43,7 @@ export function setupView(context) {
 
 /** @param {readonly any[]} readings */
 function tagTable(readings) {
-  return table(
+  const live = table(
     t("setup.tags"),
     [t("setup.tag"), t("setup.value"), t("setup.quality"), t("setup.age")],
     readings.map(({ label, tag, value, unit, quality, reason, age_ms }) => [
@@ -61,6 +61,9 @@ function tagTable(readings) {
       age_ms === null ? "–" : lasting(age_ms),
     ]),
   );
+  // On a phone quality and age stand below the value: four columns would have to be pushed sideways.
+  live.classList.add("paired");
+  return live;
 }
 
 /** @param {Context} context */

@@ -11,8 +11,9 @@ export const USUAL_UNITS: readonly number[] = [1, 0, 255, 2, 3, 4, 5, 6, 7, 8, 9
 /** Tried for an address of which nobody says the type. */
 export const USUAL_TYPES = ["float32", "uint32", "int32", "uint16", "int16"] as const;
 export const RECORD_FOR = "60s";
-export const ONE_CONNECTION =
-  'where the PLC allows one connection alone, stop the agent first: "systemctl stop booth-gateway"';
+/** Of every tool at the PLC. */
+const BORROWS =
+  "It only reads: over the running agent's connection where that one reads the same PLC, between its polls, else over one of its own.";
 
 /** Tools at the PLC; they only read, and need no agent. */
 export const PLC_TABLE = [
@@ -21,12 +22,13 @@ export const PLC_TABLE = [
     summary: "find out what answers at an address: protocol, unit ids, identification, connections, speed",
     operands: [{ name: "HOST[:PORT]", text: "e.g. 192.0.2.10, plc.example:502 or [2001:db8::1]:502" }],
     options: {
-      ...JSON_OPTION,
+      ...AGENT,
       units: { value: "N,...", text: `unit ids to try (default ${USUAL_UNITS.join(",")})` },
     },
     notes: [
       `Modbus TCP is tried at PORT (default ${MODBUS_PORT}), OPC UA at ${OPCUA_PORT}. It only reads: one register, the identification (43/14).`,
       "It opens up to four connections for a moment; where an HMI needs its own, don't do this in the middle of a cycle.",
+      "A PLC that the running agent reads is asked over the agent's connection, between its polls: then connections aren't counted, and unit ids beside the agent's own are tried only where --units names them.",
     ],
     examples: ["probe 192.0.2.10"],
     exits: { 69: "neither protocol answers" },
@@ -47,6 +49,7 @@ export const PLC_TABLE = [
       expect: { value: "VALUE", text: "what the machine's own display shows now, in the tag's unit" },
     },
     notes: [
+      BORROWS,
       "ADDRESS is written as in a profile: 400001, 40001, 4x0001, holding:0, input:0x10.",
       `With --expect the nearest value is marked, up to ${NEAR * 100} % off. Without it: registers not all zero, a value within the tag's min and max (else ${USUAL.least} to ${USUAL.most}); floats before integers, wide ones before narrow ones.`,
     ],
@@ -68,6 +71,7 @@ export const PLC_TABLE = [
     },
     notes: [
       "All booths, unless one is named.",
+      "--measure reads over the running agent's connection where that one reads the same PLC; it then has to wait for gaps between polls.",
       "Registers that no tag uses are read where one request with them is cheaper than two without.",
     ],
     examples: ["plan --config gateway.yaml --booth booth-1 --round-trip 12"],
@@ -78,7 +82,7 @@ export const PLC_TABLE = [
     operands: [],
     options: { ...AGENT, ...BOOTH, ...WATCH },
     notes: [
-      `It only reads, over a connection of its own: ${ONE_CONNECTION}.`,
+      BORROWS,
       "With --watch each group is read at its poll interval, and a broken link is told below the table and tried again.",
     ],
     examples: ["tags --config gateway.yaml --booth booth-1", "tags --watch"],
@@ -95,7 +99,7 @@ export const PLC_TABLE = [
       out: { value: "FILE", text: "the trace; a file that exists is not overwritten" },
     },
     notes: [
-      `It only reads, over a connection of its own: ${ONE_CONNECTION}.`,
+      BORROWS,
       "The trace holds requests, answers, silences and what the device says it is; no address, no key, no password.",
       "Ctrl-C ends it early; what was recorded until then is whole. Modbus only.",
       "booth-sim replay FILE plays it.",

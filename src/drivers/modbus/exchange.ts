@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { LinkError } from "../../core/link-error.ts";
+import type { PlcAsk } from "../../core/types/plc-visit.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
+import { LATE_ANSWERS } from "./asker.ts";
 import { crc16 } from "./crc16.ts";
 import { identify, type DeviceObject } from "./identify.ts";
 import type { ModbusLine } from "./line.ts";
@@ -20,6 +22,8 @@ export interface Exchange {
   registers(unit: number, block: RegisterBlock): Promise<RegisterAnswer>;
   /** The unit's identification (function 43/14); null: it has none. */
   identify(unit: number): Promise<readonly DeviceObject[] | null>;
+  /** The answer's PDU to a PDU that reads; anything else is refused. */
+  ask(unit: number, pdu: ArrayLike<number>): Promise<Buffer>;
   close(): void;
 }
 
@@ -37,15 +41,24 @@ export interface ExchangeTimes {
 
 const CRC_BYTES = 2;
 
-/** A line of its own: no other driver may be at work on it. */
+/** No driver may be at work on the line meanwhile. */
 export function modbusExchange(line: ModbusLine, times: ExchangeTimes): Exchange {
   const pipe = exchangePipe(line, times);
-  const ask = async (unit: number, pdu: readonly number[]): Promise<Buffer> => {
+  const ask = async (unit: number, pdu: ArrayLike<number>): Promise<Buffer> => {
     // Devices on a line see by a silence where a request begins.
     if (line.silence_ms > 0) await delay(line.silence_ms);
-    return (await pipe.ask([unit, ...pdu])).subarray(1);
+    try {
+      return (await pipe.ask([unit, ...Array.from(pdu)])).subarray(1);
+    } catch (error) {
+      const wasSent = !(error instanceof LinkError && error.kind === "config");
+      if (!line.numbered && wasSent) line.late_until.set(unit, performance.now() + LATE_ANSWERS * times.answer_ms);
+      throw error;
+    } finally {
+      line.touched_at = performance.now();
+    }
   };
   return {
+    ask,
     open: () => pipe.open(),
     registers: async (unit, { table, address, count }) => {
       const code = table === "holding" ? 3 : 4;
@@ -56,6 +69,17 @@ export function modbusExchange(line: ModbusLine, times: ExchangeTimes): Exchange
     identify: (unit) => identify((pdu) => ask(unit, pdu)),
     close: () => pipe.end(new LinkError("closed", "closed by the gateway")),
   };
+}
+
+/** One read over a line that others hold: over their connection, where it stands. Rejects with a LinkError. */
+export async function visitLine(line: ModbusLine, { unit, pdu }: PlcAsk, within_ms: Milliseconds): Promise<Uint8Array> {
+  const exchange = modbusExchange(line, { connect_ms: within_ms, answer_ms: Math.min(within_ms, line.answer_ms) });
+  try {
+    await exchange.open();
+    return await exchange.ask(unit, pdu);
+  } finally {
+    exchange.close();
+  }
 }
 
 interface Pipe {

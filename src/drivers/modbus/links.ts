@@ -1,10 +1,12 @@
 import { modbusAddressText } from "../../core/modbus-address.ts";
 import type { ModbusConfig } from "../../core/types/config.ts";
+import type { PlcAsk } from "../../core/types/plc-visit.ts";
 import type { ModbusProfile } from "../../core/types/profile.ts";
 import type { Milliseconds } from "../../core/types/units.ts";
 import type { Driver } from "../../ports.ts";
 import { LATE_ANSWERS } from "./asker.ts";
 import { emptyMemory, modbusDriver, type DeviceMemory } from "./driver.ts";
+import { visitLine } from "./exchange.ts";
 import { keptHoles, restoredHoles, type Instant, type KeptHoles } from "./kept-holes.ts";
 import { modbusLine } from "./line.ts";
 import type { ModbusLine } from "./line.ts";
@@ -19,6 +21,12 @@ export interface ModbusWay {
   readonly settle_ms: () => Milliseconds;
   /** What the last driver learned of the device, the next one knows. */
   readonly makeDriver: () => Driver;
+  readonly lend: {
+    /** The booth's own unit there. */
+    readonly unit: number;
+    /** A read over the same connection, while no driver of the link is at work. Rejects with a LinkError. */
+    readonly ask: (ask: PlcAsk, within_ms: Milliseconds) => Promise<Uint8Array>;
+  };
 }
 
 /** What a device that is away may cost those behind the same Modbus TCP gateway. */
@@ -48,12 +56,14 @@ export function modbusLinks(
     // Asked for when every booth is known.
     const answer_ms = (): Milliseconds =>
       config.answer_timeout_ms ?? (shared.users > 1 ? Math.min(SHARED_ANSWER_MS, line.answer_ms) : line.answer_ms);
-    const device = [link, config.unit_id ?? profile.quirks.unit_id, profile.name, profile.version].join(" ");
+    const unit = config.unit_id ?? profile.quirks.unit_id;
+    const device = [link, unit, profile.name, profile.version].join(" ");
     const memory = keeper === undefined ? emptyMemory() : memoryKept(keeper, device, now);
     return {
       link,
       probe_ms: answer_ms,
       settle_ms: () => (line.numbered ? 0 : LATE_ANSWERS * answer_ms()),
+      lend: { unit, ask: (ask, within_ms) => visitLine(line, ask, within_ms) },
       makeDriver: () =>
         modbusDriver({
           line,

@@ -55,6 +55,7 @@ async function recorded(): Promise<{ readonly text: string; readonly failures: n
       write: (line) => void lines.push(line),
       mono: () => clock.mono(),
       sleep: (ms, signal) => clock.sleep(ms, signal),
+      progress: () => undefined,
     },
     new AbortController().signal,
   );
