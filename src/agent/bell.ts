@@ -30,11 +30,11 @@ function waitFor(
   ms?: Milliseconds,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = new AbortController();
+    let endSleep = (): void => undefined;
     const finish = (settle: () => void): void => {
       bell.waiting.delete(wake);
       signal.removeEventListener("abort", abort);
-      timer.abort(WOKEN);
+      endSleep();
       settle();
     };
     const wake = (): void => finish(resolve);
@@ -45,8 +45,11 @@ function waitFor(
       return;
     }
     signal.addEventListener("abort", abort, { once: true });
+    if (ms === undefined) return;
+    const timer = new AbortController();
+    endSleep = () => timer.abort(WOKEN);
     // A sleep cut short by `timer` rejects; whoever cut it has settled this promise already.
-    if (ms !== undefined) bell.clock.sleep(ms, timer.signal).then(wake, () => undefined);
+    bell.clock.sleep(ms, timer.signal).then(wake, () => undefined);
   });
 }
 

@@ -72,7 +72,8 @@ export function createCommitter(parts: CommitterParts, leftover: readonly TakenE
     add(entry, isUrgent) {
       pending.push(entry);
       urgent ||= isUrgent;
-      bell.ring();
+      // Whoever waits already for the next commit waits as long as before.
+      if (isUrgent || pending.length === 1) bell.ring();
     },
     isFull: () => pending.length >= MAX_PENDING,
     pending: () => pending.length,

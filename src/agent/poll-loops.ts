@@ -1,6 +1,7 @@
 import { serialTagOf } from "../core/plc-identity.ts";
 import { linkBegins } from "../core/schedule.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
+import type { LinkStatus } from "../core/types/status.ts";
 import type { Sealer } from "../ports.ts";
 import type { Bell } from "./bell.ts";
 import type { Booth } from "./booth.ts";
@@ -63,10 +64,16 @@ function onLink(booth: Booth, { news, sealer }: Pick<PollParts, "news" | "sealer
     watch,
     status: () => board.plc,
     setStatus: (status) => {
+      // One more try that failed the same way is no news: a PLC that is switched off would wake every loop all night.
+      const isNews = status.kind !== board.plc.kind || reasonOf(status) !== reasonOf(board.plc);
       board.plc = status;
-      news.ring();
+      if (isNews) news.ring();
     },
   };
+}
+
+function reasonOf(status: LinkStatus): string {
+  return status.kind === "up" ? "" : status.reason;
 }
 
 /** The record names the password before a change and the one after it; nobody says which of them the PLC has by now. */

@@ -82,10 +82,12 @@ function waysOf({ url, ws_url }: LinkAccount, known: string | null): string[] {
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
+const isSecure = (url: string): boolean => ["mqtts:", "wss:"].includes(new URL(url).protocol);
+
 /** The broker's address comes from the service: without TLS the credential goes to this machine alone. */
 function refuseOpen(url: string): void {
   const { protocol, hostname } = new URL(url);
-  if (["mqtts:", "wss:"].includes(protocol) || LOOPBACK.test(hostname)) return;
+  if (isSecure(url) || LOOPBACK.test(hostname)) return;
   throw new ServiceLinkError(
     "tls",
     `the service names ${protocol}//${hostname} as its broker: without TLS nothing is sent there`,
@@ -138,7 +140,8 @@ async function dialOnce(
     ...OLDEST_TLS,
     ...(version === 5 ? { properties: { maximumPacketSize: MAX_PACKET_BYTES } } : {}),
     ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
-    ...parts.client_certificate?.(),
+    // With one the library would speak TLS whatever the URL says.
+    ...(isSecure(url) ? parts.client_certificate?.() : {}),
     will,
   });
   // A batch's last piece must not wait a round trip until those before it are confirmed.

@@ -23,7 +23,8 @@ export function untilItFits<T>(db: Database, file: FileBudget, commit: (reserve_
   throw new Error("a commit without a try");
 }
 
-function isFull(error: unknown): boolean {
+/** Whether a write found no room, in the budget or on the disk. */
+export function isFull(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "SQLITE_FULL";
 }
 

@@ -127,11 +127,14 @@ function prepareCall(parts: Parts): void {
 function mend(parts: Parts, fault: StoreFault, detail: string): boolean {
   const { kept, tools, ballast } = parts;
   switch (fault) {
-    case "damaged":
+    case "damaged": {
       kept.db.close();
-      tools.salvaged?.(recover(tools.dataDir, tools, detail));
+      // Not within the call: where nobody is told, its arguments aren't looked at either.
+      const recovery = recover(tools.dataDir, tools, detail);
+      tools.salvaged?.(recovery);
       reopen(parts);
       return true;
+    }
     case "fsync":
       kept.renew = true;
       return false;

@@ -10,7 +10,7 @@ import { createCheck } from "./check.ts";
 import { StoreDamaged } from "./damage.ts";
 import { createDeadLetters } from "./dead-letters.ts";
 import type { EvictTools } from "./evict.ts";
-import { untilItFits } from "./fit.ts";
+import { isFull, untilItFits } from "./fit.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
 import { createBases } from "./bases.ts";
@@ -120,10 +120,16 @@ export function createWriter(tools: WriterTools): Writer {
     check: createCheck(quarantine, () => sql.allStreams.all().map(({ stream_id }) => live(stream_id).info)),
     rebuilder: createRebuilder({ db, sql, fold, bases, now: tools.now, live }),
     close() {
-      db.transaction(() => {
-        for (const one of streams.values()) saveForNextStart(sql, one);
-      })();
-      db.close();
+      try {
+        db.transaction(() => {
+          for (const one of streams.values()) saveForNextStart(sql, one);
+        })();
+      } catch (error) {
+        // No room for it: the next start folds more, and the service is offered again what it has acked since the last commit.
+        if (!isFull(error)) throw error;
+      } finally {
+        db.close();
+      }
     },
   };
 }

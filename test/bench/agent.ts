@@ -20,7 +20,8 @@ import { withAgent } from "./running-agent.ts";
 const INTERVAL_MS = 1000;
 /** Requests of one poll come close together, so much of the interval is never between them. */
 const PAUSE = 0.4;
-const SETTLE_MS = 8_000;
+const SETTLE_MS = { quick: 1_500, full: 8_000 };
+const MEASURED_S = { quick: 3, full: 60 };
 
 /** One PLC's address: passes on to the device and notes when requests came. */
 export interface Tap {
@@ -65,13 +66,18 @@ export function latenesses(arrivals: readonly number[], interval_ms = INTERVAL_M
   return offsets.map((offset) => offset - earliest);
 }
 
+interface Measuring {
+  readonly target: number;
+  readonly length: keyof typeof MEASURED_S;
+}
+
 interface Measured {
   readonly cpu_percent: number;
   readonly late: readonly number[];
   readonly requests_per_cycle: number;
 }
 
-async function measure(size: number, { target, seconds }: { target: number; seconds: number }): Promise<Measured> {
+async function measure(size: number, { target, length }: Measuring): Promise<Measured> {
   const taps = await Promise.all(Array.from({ length: size }, () => tap(target)));
   const every = { poll_interval_ms: INTERVAL_MS };
   const booths = taps.map(({ port }) => ({
@@ -81,10 +87,10 @@ async function measure(size: number, { target, seconds }: { target: number; seco
   }));
   try {
     return await withAgent(booths, async (pid) => {
-      await sleep(SETTLE_MS);
+      await sleep(SETTLE_MS[length]);
       for (const { arrivals } of taps) arrivals.splice(0);
       const [before, start] = [cpuSeconds(pid), performance.now()];
-      await sleep(seconds * 1000);
+      await sleep(MEASURED_S[length] * 1000);
       const elapsed_s = (performance.now() - start) / 1000;
       const cpu_percent = (100 * (cpuSeconds(pid) - before)) / elapsed_s;
       const requests = taps.reduce((sum, { arrivals }) => sum + arrivals.length, 0);
@@ -128,7 +134,7 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("nothing to play");
   const clock = scaledClock(clockFromNow(1, Date.now()));
   const device = await startPlc({ profile, scenario, seed: 1, clock, port: 0 });
-  const options = { target: device.port, seconds: quick ? 4 : 60 };
+  const options: Measuring = { target: device.port, length: quick ? "quick" : "full" };
   try {
     return [...figuresOf(8, 0.5, await measure(8, options)), ...figuresOf(64, 2, await measure(64, options))];
   } finally {

@@ -1,8 +1,9 @@
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { operationsIn, recorderIn } from "../support/power/recording.ts";
 
 const CONTENDER = fileURLToPath(new URL("store-contender.ts", import.meta.url));
@@ -20,17 +21,14 @@ export interface Contender {
  * Bytes that a contender makes a device write in a day: the blocks that were written to between two syncs of a file, each
  * counted once. What the file system adds for its own journal is left out, for all alike.
  */
-export function deviceBytesPerDay({ way, seconds, every_s, page_bytes = 0 }: Contender): number {
+export async function deviceBytesPerDay({ way, seconds, every_s, page_bytes = 0 }: Contender): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   const [recorded, file] = [join(folder, "data"), join(folder, "record")];
   try {
     mkdirSync(recorded);
     const environment = recorderIn(folder, { recorded, file });
     const options = [way, recorded, seconds, every_s, page_bytes].map(String);
-    execFileSync(process.execPath, [CONTENDER, ...options], {
-      env: { ...process.env, ...environment },
-      stdio: "inherit",
-    });
+    await promisify(execFile)(process.execPath, [CONTENDER, ...options], { env: { ...process.env, ...environment } });
     return (deviceBytes(file) * 86_400) / seconds;
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -13,7 +13,12 @@ import { startDevice } from "./modbus-device.ts";
 const READS = 3;
 const TAGS_PER_READ = 20;
 const SPACING = 1000;
-const WARM_UP_POLLS = 200;
+/** Of a fleet together: its booths run the same code. */
+const WARM_UP_POLLS = 2_000;
+/** From one poll of a booth to the next; the CPU is told as of one a second either way. */
+const TICK_MS = { quick: 250, full: 1_000 };
+const TICKS = { quick: 2, full: 5 };
+const ROUNDS = { quick: 2, full: 7 };
 
 type Poll = () => Promise<unknown>;
 
@@ -49,40 +54,40 @@ async function plainBooths(port: number, count: number): Promise<readonly Poll[]
 }
 
 /**
- * Polls all booths once a second for so many seconds: CPU in percent of one core.
+ * Polls all booths so many times: CPU in percent of one core, as of one poll a second.
  * @param late gets by how many ms each poll was begun after it was due
  */
-async function cpuPercent(booths: readonly Poll[], seconds: number, late: number[] = []): Promise<number> {
+async function cpuPercent(booths: readonly Poll[], length: keyof typeof TICKS, late: number[] = []): Promise<number> {
+  const [ticks, tick_ms] = [TICKS[length], TICK_MS[length]];
   const before = process.cpuUsage();
   const start = performance.now();
-  for (let tick = 1; tick <= seconds; tick++) {
-    const due = start + (tick - 1) * 1000;
+  for (let tick = 1; tick <= ticks; tick++) {
+    const due = start + (tick - 1) * tick_ms;
     await Promise.all(
       booths.map((poll) => {
         late.push(performance.now() - due);
         return poll();
       }),
     );
-    await sleep(Math.max(0, start + tick * 1000 - performance.now()));
+    await sleep(Math.max(0, start + tick * tick_ms - performance.now()));
   }
   const { user, system } = process.cpuUsage(before);
-  return (user + system) / 10 / (performance.now() - start);
+  return (user + system) / 10_000 / ticks;
 }
 
 async function fleet(
   size: number,
   limit: number,
-  options: { port: number; quick: boolean },
+  options: { port: number; length: keyof typeof TICKS },
 ): Promise<readonly Figure[]> {
   const ours = await ourBooths(options.port, size);
   const plain = await plainBooths(options.port, size);
   // A fleet is polled for months: compiling the code once is not part of the figure. The same for both.
-  for (const poll of [...ours, ...plain]) for (let i = 0; i < WARM_UP_POLLS; i++) await poll();
-  const seconds = options.quick ? 1 : 5;
+  for (const poll of [...ours, ...plain]) for (let i = 0; i < WARM_UP_POLLS / size; i++) await poll();
   const late: number[] = [];
-  const { ours: value = NaN, plain: anchor = NaN } = await interleaved(options.quick ? 3 : 7, {
-    ours: () => cpuPercent(ours, seconds, late),
-    plain: () => cpuPercent(plain, seconds),
+  const { ours: value = NaN, plain: anchor = NaN } = await interleaved(ROUNDS[options.length], {
+    ours: () => cpuPercent(ours, options.length, late),
+    plain: () => cpuPercent(plain, options.length),
   });
   const p99 = percentile(late, 99);
   const cpu = {
@@ -108,8 +113,9 @@ async function fleet(
 
 async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   const device = await startDevice();
-  const eight = await fleet(8, 0.5, { port: device.port, quick });
-  const many = await fleet(64, 2, { port: device.port, quick });
+  const options = { port: device.port, length: quick ? "quick" : "full" } as const;
+  const eight = await fleet(8, 0.5, options);
+  const many = await fleet(64, 2, options);
   device.stop(); // ends the connections too
   return [...eight, ...many];
 }

@@ -11,10 +11,12 @@ import { agentFamily } from "./agent.ts";
 import { cliFamily } from "./cli.ts";
 import { deriveFamily } from "./derive.ts";
 import { drainFamily } from "./drain.ts";
+import { drainLatenessFamily } from "./drain-lateness.ts";
 import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
 import { pageFamily } from "./page.ts";
+import { pendingFamily } from "./pending.ts";
 import { planFamily } from "./plan.ts";
 import { cellsOf, readmeBlock, type BenchResult } from "./readme.ts";
 import { startFamily } from "./start.ts";
@@ -27,6 +29,7 @@ import { serviceFamily } from "./service.ts";
  */
 const FAMILIES: readonly Family[] = [
   modbusFamily,
+  pendingFamily,
   fleetFamily,
   planFamily,
   memoryFamily,
@@ -38,6 +41,7 @@ const FAMILIES: readonly Family[] = [
   serviceFamily,
   storeFamily,
   drainFamily,
+  drainLatenessFamily,
 ];
 const RESULTS = new URL("../results/", import.meta.url);
 
@@ -49,6 +53,10 @@ function commit(): string {
   }
 }
 
+function secondsSince(at: number): string {
+  return ((performance.now() - at) / 1000).toFixed(0);
+}
+
 function table(figures: readonly Figure[]): string {
   return aligned([["figure", "value", "unit", "anchor", "ratio", "target", "reached"], ...figures.map(cellsOf)]);
 }
@@ -56,7 +64,8 @@ function table(figures: readonly Figure[]): string {
 const HELP = `npm run bench [-- --quick] [FAMILY ...]
 npm run bench -- --readme
 
-Measures, prints one table, and writes test/results/bench.json. All families take some ten minutes; --quick measures less of each.
+Measures, prints one table, and writes test/results/bench.json. All families take some ten minutes; --quick measures less of
+each, all in under a minute on a machine that has nothing else to do.
 --readme puts the last run's figures, with its machine, into README.md.
 Families: ${FAMILIES.map(({ name }) => name).join(", ")}
 `;
@@ -82,12 +91,14 @@ function callOf(args: string[]): Call | string {
 
 async function measure({ quick, chosen }: Call): Promise<void> {
   const figures: Figure[] = [];
+  const begun = performance.now();
   for (const [index, family] of chosen.entries()) {
     const started = performance.now();
     process.stderr.write(`${(index + 1).toString()} of ${chosen.length.toString()}: ${family.name} ... `);
     figures.push(...(await family.run({ quick })));
-    process.stderr.write(`${((performance.now() - started) / 1000).toFixed(0)} s\n`);
+    process.stderr.write(`${secondsSince(started)} s\n`);
   }
+  process.stderr.write(`all together: ${secondsSince(begun)} s\n`);
   const machine = `${platform()} ${arch()}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}`;
   const result: BenchResult = {
     machine,

@@ -84,7 +84,7 @@ async function run({ quick }: { quick: boolean }): Promise<readonly Figure[]> {
     plain: await plain(port),
     bare: await bare(port),
   };
-  const calls = quick ? 2000 : 5000;
+  const calls = quick ? 1000 : 5000;
   const libmodbus = startLibmodbus(port);
   const measure = (contender: Contender) => (): Promise<number> => cpuMicros(calls, contender.read);
   const measures = {
@@ -98,7 +98,7 @@ async function run({ quick }: { quick: boolean }): Promise<readonly Figure[]> {
     plain: anchor = NaN,
     bare: floor = NaN,
     c = NaN,
-  } = await interleaved(quick ? 9 : 21, measures);
+  } = await interleaved(quick ? 7 : 21, measures);
   for (const contender of Object.values(contenders)) await contender.close();
   libmodbus?.stop();
   stop();

@@ -66,7 +66,7 @@ async function measured(bed: Bed, each: number): Promise<Measured> {
 }
 
 /** Acts while everybody looks and takes. */
-async function underLoad<T>(url: string, act: () => Promise<T>): Promise<readonly [T, Load]> {
+export async function underLoad<T>(url: string, act: () => Promise<T>): Promise<readonly [T, Load]> {
   const window = [SIXTY_TAGS_T0, SIXTY_TAGS_T0 + EXPORTED_DAYS * DAY_MS].map((at) => new Date(at).toISOString());
   const child = spawn(process.execPath, [LOAD, url, ...window], { stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(child, "close");

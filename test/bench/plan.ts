@@ -1,10 +1,16 @@
-import { planReads } from "../../src/core/plan.ts";
+import { planCost, planReads } from "../../src/core/plan.ts";
 import { isBitTable, pointWidth } from "../../src/core/profile.ts";
 import type { ModbusPoint } from "../../src/core/types/profile.ts";
 import { point, QUIRKS } from "../support/profiles.ts";
 import type { Family, Figure } from "./figure.ts";
 
-/** Requests per poll of 60 tags in 300 registers and 40 bits, against the fewest possible. */
+/** Requests per poll of 60 tags in 300 registers and 40 bits, against the fewest possible; and what a slow line pays for them. */
+
+/** A round trip at 19200 baud takes about as long as ten registers. */
+const SERIAL_ROUND_TRIP_REGISTERS = 10;
+const GROUPS = 10;
+const GROUP_WORDS = 6;
+const GROUP_SPACING = 30;
 
 function map(): readonly ModbusPoint[] {
   const words = Array.from({ length: 40 }, (_, i) =>
@@ -30,6 +36,39 @@ function fewest(points: readonly ModbusPoint[]): number {
   }, 0);
 }
 
+/** Ten groups of six words each, with more room between them than a round trip is worth. */
+function groups(): readonly ModbusPoint[] {
+  return Array.from({ length: GROUPS * GROUP_WORDS }, (_, i) =>
+    point({ address: Math.floor(i / GROUP_WORDS) * GROUP_SPACING + (i % GROUP_WORDS) }),
+  );
+}
+
+/** The least that reading those words from `from` on can cost, by trying every end of the first block. */
+function leastCost(points: readonly ModbusPoint[], from = 0, known = new Map<number, number>()): number {
+  const first = points[from];
+  if (first === undefined) return 0;
+  const costs = points.slice(from).flatMap(({ address }, index) => {
+    const count = address - first.address + 1;
+    if (count > QUIRKS.max_registers) return [];
+    const next = from + index + 1;
+    const rest = known.get(next) ?? leastCost(points, next, known);
+    known.set(next, rest);
+    return [SERIAL_ROUND_TRIP_REGISTERS + count + rest];
+  });
+  return Math.min(...costs);
+}
+
+function serialFigure(): Figure {
+  const points = groups();
+  const cost = (round_trip_registers: number): number =>
+    planCost(planReads(points, { ...QUIRKS, round_trip_registers }).blocks, SERIAL_ROUND_TRIP_REGISTERS);
+  const [least, widest] = [leastCost(points), cost(500)];
+  const ratio = cost(SERIAL_ROUND_TRIP_REGISTERS) / least;
+  const target = "of what the best plan costs at 19200 baud: 1.00; anchor: the fewest requests";
+  const figure = { name: "plan.serial_cost_ratio", value: ratio, unit: "", anchor: widest / least };
+  return { ...figure, ratio: (ratio * least) / widest, target, reached: ratio === 1 };
+}
+
 function run(): Promise<readonly Figure[]> {
   const points = map();
   const requests = planReads(points, { ...QUIRKS, round_trip_registers: 500 }).blocks.length;
@@ -47,6 +86,7 @@ function run(): Promise<readonly Figure[]> {
       target: "anchor: a request per tag",
       reached: null,
     },
+    serialFigure(),
   ]);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { startWatch, watchClock, type ClockReading, type ClockWatch } from "../../src/core/clock-watch.ts";
+import { clockText, startWatch, watchClock, type ClockReading, type ClockWatch } from "../../src/core/clock-watch.ts";
 
 const WALL = 1_740_960_000_000;
 const MONO = 1_000_000;
@@ -87,4 +87,15 @@ it("the kernel's flag syncs a clock once; afterwards it vouches for nothing", ()
   const first = watchClock(unsynced, at({ kernel: true, wall: WALL + 1000 }));
   expect(first.value).toEqual({ wall: WALL + 1000, state: "synced", witness: "kernel" });
   expect(watchClock(first.watch, at({ kernel: true, wall: WALL + 2000 })).value).toBeNull();
+});
+
+it.each([
+  [synced, { wall: WALL + 90_000 }, "the wall clock was set by 90.0 s; nobody vouches for it"],
+  [unsynced, { service_offset: OFFSET + 60_000 }, "the clock is synchronised, says the service"],
+  [unsynced, { kernel: true }, "the clock is synchronised, says the kernel"],
+  [synced, { service_offset: OFFSET - 12_500 }, "time is corrected by -12.5 s, says the service"],
+])("what happened to the clock in words: %#", (before, extra, expected) => {
+  const { watch, value } = watchClock(before, at(extra));
+  if (value === null) throw new Error("nothing happened");
+  expect(clockText(before, watch, value)).toContain(expected);
 });

@@ -33,6 +33,7 @@ describe("worked examples", () => {
     ["a hundredth of a large counter", { type: "uint32", scale: 0.01 }, [0xffff, 0xffff], HIGH, 42_949_672.95],
     ["scale and offset", { type: "int16", scale: 0.1, offset: -40.05 }, [3], HIGH, -39.75],
     ["a scale that no decimal holds", { type: "uint16", scale: 1 / 3 }, [3], HIGH, 1],
+    ["the same of 64 bits", { type: "uint64", scale: 1 / 3 }, [0, 0, 0, 3], HIGH, 1],
     ["a negative scale of 0", { type: "uint16", scale: -1 }, [0], HIGH, 0],
     ["a bit that is set", { type: "bool", bit: 15 }, [0x8000], HIGH, true],
     ["a bit that isn't", { type: "bool", bit: 14 }, [0x8000], HIGH, false],

@@ -31,6 +31,11 @@ describe("what a bay's bits mean together", () => {
     ]);
   });
 
+  it("nothing, without a reason, where the driver gives none", () => {
+    const bad: Sample = { tag: "is_bake", value: null, quality: "bad" };
+    expect(made(bad)).toEqual([{ tag: "mode", value: null, quality: "bad" }]);
+  });
+
   it("nothing is made of a poll without them, or of a profile without any", () => {
     const samples = [bit("air", 20)];
     expect(withModes(samples, modeBitsOf(TAGS))).toBe(samples);

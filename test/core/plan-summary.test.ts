@@ -27,6 +27,15 @@ describe("summariseGroup", () => {
   });
 });
 
+it("eight bits are a byte of the answer, and a begun one too", () => {
+  const link = { round_trip_registers: 10, round_trip_ms: 5, rest_ms: 4, byte_ms: 1 };
+  const expected = (count: number): number => {
+    const points = Array.from({ length: count }, (_, address) => point({ table: "coil", address, type: "bool" }));
+    return summariseGroup(profileOf(points), "g", link).expected_ms - (5 + 4 + 8 + 5);
+  };
+  expect([1, 8, 9].map(expected)).toEqual([1, 1, 2]);
+});
+
 describe("byteTime", () => {
   it.each([
     [{ host: "plc", port: 502 }, 0],

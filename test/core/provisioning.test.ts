@@ -1,51 +1,8 @@
 import { describe, expect, it } from "vitest";
-import {
-  emptyRow,
-  isBound,
-  speaksFor,
-  stepOf,
-  transition,
-  WRONG_SERIAL,
-  type ProvisioningEvent,
-} from "../../src/core/provisioning.ts";
-import { labelOf } from "../../src/core/stream-label.ts";
+import { emptyRow, isBound, stepOf, type ProvisioningEvent } from "../../src/core/provisioning.ts";
 import type { ProvisioningRow } from "../../src/core/types/provisioning.ts";
 import type { ServiceAnswer, ServiceRecord } from "../../src/core/types/service.ts";
-
-const around = { now: 1_000, gateway_id: "gw-1", random: () => 0.5 };
-const record: ServiceRecord = {
-  serial_number: "ABCD-123-123",
-  completion_status: "IN PROGRESS",
-  hw_configuration: null,
-  status: "unprovisioned",
-  generation: 3,
-  booth_id: "b-1",
-  account_name: "Acme",
-  facility_id: "f-1",
-  facility_name: "Denver",
-  tz: "America/Denver",
-  working_hours: [],
-  brand_name: null,
-  model_number: null,
-  gateway: null,
-  mqtt: null,
-  config: null,
-};
-const ok = (value: ServiceRecord = record): ServiceAnswer<ServiceRecord> => ({ kind: "ok", value });
-const away: ServiceAnswer<ServiceRecord> = { kind: "keep", reason: "no route", after_ms: null };
-const by = { by: "tech", note: "" };
-
-function after(events: readonly ProvisioningEvent[], row: ProvisioningRow = emptyRow(0)): ProvisioningRow {
-  return events.reduce((now, event) => transition(now, event, around), row);
-}
-
-const entered: ProvisioningEvent = { kind: "serial_entered", serial: "ABCD-123-123", confirmed: by };
-const looking: ProvisioningEvent = { kind: "looking_up" };
-const lookedUp = (answer: ServiceAnswer<ServiceRecord>, claim_id = "claim-1"): ProvisioningEvent => ({
-  kind: "looked_up",
-  answer,
-  claim_id,
-});
+import { after, away, by, entered, looking, lookedUp, ok, record } from "../support/provisioning-events.ts";
 
 describe("provisioning", () => {
   it("goes the main path to active", () => {
@@ -143,9 +100,44 @@ describe("provisioning", () => {
     expect(seen({ ...own, ...bound.record, gateway: own.gateway })).toBe(bound);
   });
 
-  it("an event that doesn't fit the state changes nothing", () => {
+  it.each<ProvisioningEvent>([
+    looking,
+    lookedUp(ok()),
+    { kind: "predecessor_known", predecessor: null },
+    { kind: "claimed", answer: ok() },
+    { kind: "configuring" },
+    { kind: "configured", answer: ok() },
+    { kind: "verified" },
+    { kind: "not_verified", reason: "" },
+    { kind: "record_seen", record, newest_seq: 0 },
+    { kind: "key_refused", reason: "" },
+    { kind: "left", answer: ok(), name: { from_seq: 1, stream: "log-1", id: "name-2" } },
+  ])("$kind changes nothing where it doesn't fit the state", (event) => {
     const row = emptyRow(0);
-    expect(after([looking, lookedUp(ok()), { kind: "claimed", answer: ok() }, { kind: "verified" }], row)).toBe(row);
+    expect(after([event], row)).toBe(row);
+  });
+
+  it("what the gateway before had delivered is kept with the claim", () => {
+    const claiming = after([entered, looking, lookedUp(ok())]);
+    const predecessor = { stream_id: "log-0", last_seq: 17 };
+    const told = after([{ kind: "predecessor_known", predecessor }], claiming);
+    expect(told).toMatchObject({ state: "claiming", claim: { id: "claim-1", predecessor } });
+  });
+
+  it.each<[ServiceAnswer<ServiceRecord>, Partial<ProvisioningRow>]>([
+    [away, { state: "claimed", attempt: 1, reason: "no route" }],
+    [
+      { kind: "denied", reason: "no right" },
+      { state: "denied", wait_ms: 900_000 },
+    ],
+    [
+      { kind: "reject", reason: "malformed" },
+      { state: "conflict", reason: "malformed" },
+    ],
+    [{ kind: "not_found" }, { state: "not_found" }],
+  ])("a configuration that is answered with %j", (answer, expected) => {
+    const claimed = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
+    expect(after([{ kind: "configuring" }, { kind: "configured", answer }], claimed)).toMatchObject(expected);
   });
 });
 
@@ -167,6 +159,11 @@ describe("a booth that another gateway holds", () => {
     expect(retried).toMatchObject({ state: "claiming", claim: claiming.claim });
   });
 
+  it("is nobody's where the service names no gateway", () => {
+    const nameless = ok({ ...record, status: "provisioned", gateway: { id: null, last_seen_at: null } });
+    expect(after([entered, looking, lookedUp(nameless)])).toMatchObject({ claim: { intent: "claim" } });
+  });
+
   it("is claimed as usual where it was released meanwhile", () => {
     const again = after([{ kind: "confirmed", confirmation: replace, claim_id: "c" }], conflict);
     expect(after([looking, lookedUp(ok())], again)).toMatchObject({ state: "claiming", claim: { intent: "claim" } });
@@ -177,77 +174,5 @@ describe("a booth that another gateway holds", () => {
     const denied = after([{ kind: "claimed", answer: { kind: "denied", reason: "seen" } }], claiming);
     expect(denied.advice).toContain("switch it off and wait");
     expect(stepOf(denied)).toBe("look_up");
-  });
-});
-
-describe("a bound booth", () => {
-  const bound = after([
-    entered,
-    looking,
-    lookedUp(ok()),
-    { kind: "claimed", answer: ok({ ...record, generation: 4 }) },
-  ]);
-  const other = { ...record, status: "provisioned" as const, gateway: { id: "gw-2", last_seen_at: null } };
-  const seen = (said: ServiceRecord, row = bound) =>
-    after([{ kind: "record_seen", record: said, newest_seq: 70 }], row);
-  const name = { from_seq: 71, stream: "log-1", id: "name-2" };
-
-  it.each([
-    [3, "claimed"],
-    [4, "claimed"],
-    [5, "suspended"],
-  ])("held by another gateway at generation %i, ours being 4: %s", (generation, state) => {
-    expect(seen({ ...other, generation })).toMatchObject({ state });
-  });
-
-  it("taken over still offers what it recorded before, and nothing after", () => {
-    const suspended = seen({ ...other, generation: 5 });
-    expect(suspended).toMatchObject({ last_seq: 70, generation: 4 });
-    expect(isBound(suspended)).toBe(false);
-    expect([69, 70, 71].map((acked) => speaksFor(suspended, acked))).toEqual([true, false, false]);
-  });
-
-  it("given up waits for its step, and begins anew under another name once the service has ended the binding", () => {
-    const leaving = { to: "released" as const, reason: "", last_seq: 70 };
-    const going = after([{ kind: "leave", leaving }], bound);
-    expect(stepOf(going)).toBe("leave");
-    expect(speaksFor(going, 3)).toBe(true);
-    const waiting = after([{ kind: "left", answer: away, name }], going);
-    expect(waiting).toMatchObject({ state: "claimed", leaving, attempt: 1, reason: "no route" });
-    for (const answer of [ok(), { kind: "conflict" as const, reason: "moved" }, { kind: "not_found" as const }]) {
-      const gone = after([{ kind: "left", answer, name }], waiting);
-      expect(gone).toMatchObject({ state: "released", serial: null, generation: null, record: null, leaving: null });
-      expect(gone.stream).toEqual({ id: "name-2", from_seq: 71, predecessor: null });
-    }
-    const denied = after([{ kind: "left", answer: { kind: "denied", reason: "no" }, name }], going);
-    expect(denied).toMatchObject({ state: "claimed", leaving, wait_ms: 900_000 });
-  });
-
-  it("given up for a mistyped serial number sends nothing more there", () => {
-    const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70 };
-    expect(speaksFor(after([{ kind: "leave", leaving }], bound), 3)).toBe(false);
-  });
-
-  it("ended by the office is over here too, once the service says so of our own binding", () => {
-    expect(seen({ ...record, generation: 4, status: "released" })).toMatchObject({ state: "released", serial: null });
-    expect(seen({ ...record, generation: 3, status: "released" })).toBe(bound);
-  });
-
-  it("goes on under another name from the record on that the service holds otherwise", () => {
-    const once = after([{ kind: "renamed", name }], bound);
-    expect(once.stream).toEqual({ id: "name-2", from_seq: 71, predecessor: { stream_id: "log-1", last_seq: 70 } });
-    const twice = after([{ kind: "renamed", name: { ...name, from_seq: 90, id: "name-3" } }], once);
-    expect(twice.stream).toEqual({ id: "name-3", from_seq: 90, predecessor: { stream_id: "name-2", last_seq: 89 } });
-    expect(labelOf(once, { stream: "log-1", oldest_seq: 5 })).toMatchObject({ stream: "name-2", oldest_seq: 71 });
-    expect(labelOf(bound, { stream: "log-1", oldest_seq: 5 })).toEqual({
-      stream: "log-1",
-      oldest_seq: 5,
-      predecessor: null,
-    });
-  });
-
-  it("that isn't bound is given up at once", () => {
-    const leaving = { to: "released" as const, reason: "", last_seq: 0 };
-    expect(after([entered, { kind: "leave", leaving }])).toMatchObject({ state: "released", serial: null });
   });
 });

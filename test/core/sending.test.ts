@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   afterProbe,
+  afterWitness,
   nextTurn,
   sendingFrom,
   splitOnce,
@@ -100,5 +101,31 @@ describe("what an outcome means", () => {
   it("what isn't known to have arrived ends the session", () => {
     const { verdict } = verdictOf(begun, range(11, 15), { kind: "keep", reason: "no ack in time" });
     expect(verdict).toEqual({ kind: "end", reason: "no ack in time" });
+  });
+
+  it("of several that go unanswered in one session the first alone is blamed", () => {
+    const keep = { kind: "keep", reason: "no ack in time" } as const;
+    const once = verdictOf(begun, range(11, 15), keep).sending;
+    expect(once.silence).toMatchObject({ from: 11, to: 15 });
+    expect(verdictOf(once, range(16, 20), keep)).toEqual({
+      sending: once,
+      verdict: { kind: "end", reason: "no ack in time" },
+    });
+  });
+});
+
+describe("a record that the service holds, offered once more", () => {
+  const silence = { from: 11, to: 15, limit: 1, alone: 2, witness: 9 };
+  const silent: Sending = { ...sendingFrom(10), silence };
+
+  it("answered, it proves that the service answers; missing here, it proves nothing", () => {
+    expect(afterWitness(silent, "acked").witness).toBe("answered");
+    expect(afterWitness(silent, "conflict").witness).toBe("answered");
+    expect(afterWitness(silent, "missing").witness).toBe("missing");
+  });
+
+  it("unanswered itself, the one before it is asked next time, and nothing changes where none was silent", () => {
+    expect(afterWitness(silent, "keep").silence).toEqual({ ...silence, witness: 8 });
+    expect(afterWitness(sendingFrom(10), "keep")).toEqual(sendingFrom(10));
   });
 });

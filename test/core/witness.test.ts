@@ -28,6 +28,12 @@ describe("a counter of two registers", () => {
     expect(suspects(believed(65_535), { mono, samples: [good(value)] }, tags).has("t0")).toBe(expected);
   });
 
+  test("without a known rate it may run, and not fall", () => {
+    const unrated = made.map((tag) => ({ ...tag, counter: { step: 1, modulus: 2 ** 32, retained: true } }));
+    const odd = (value: number) => suspects(believed(65_535), { mono: 1, samples: [good(value)] }, unrated).has("t0");
+    expect([odd(1e9), odd(65_534)]).toEqual([false, true]);
+  });
+
   test("the first value ever, a bad one and a tag that counts nothing are no suspects", () => {
     expect(suspects(NO_WITNESS, { mono: 0, samples: [good(7)] }, tags).size).toBe(0);
     const bad: Sample = { tag: "t0", value: null, quality: "bad", reason: "hole" };

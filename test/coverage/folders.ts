@@ -3,7 +3,16 @@ export interface FileCoverage {
   readonly path: string;
   /** By branch: how often each way was taken. */
   readonly b: Readonly<Record<string, readonly number[]>>;
-  readonly branchMap: Readonly<Record<string, { readonly loc: { readonly start: { readonly line: number } } }>>;
+  readonly branchMap: Readonly<
+    Record<
+      string,
+      {
+        readonly loc: { readonly start: { readonly line: number } };
+        /** Of each way. */
+        readonly locations: readonly { readonly start: { readonly line?: number | undefined } }[];
+      }
+    >
+  >;
   /** By statement. */
   readonly s: Readonly<Record<string, number>>;
 }
@@ -44,14 +53,6 @@ export function byFolder(files: readonly FileCoverage[], source: string): readon
 function folderOf(path: string): string {
   const parts = path.split("/");
   return parts.length === 1 ? "src" : `src/${parts.slice(0, -1).slice(0, 2).join("/")}`;
-}
-
-/** Branches of a file that no test took, as lines. */
-export function unreachedLines({ b, branchMap }: FileCoverage): readonly number[] {
-  const lines = Object.entries(b).flatMap(([id, ways]) =>
-    ways.includes(0) ? [branchMap[id]?.loc.start.line ?? 0] : [],
-  );
-  return [...new Set(lines)].toSorted((a, c) => a - c);
 }
 
 /** Per cent; a folder without any has all. */

@@ -4,17 +4,19 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { aligned } from "../support/aligned.ts";
-import { byFolder, percent, unreachedLines, type FileCoverage } from "./folders.ts";
+import { byFolder, percent, type FileCoverage } from "./folders.ts";
+import { excusesOf, unexplained, unreachedIn, type Unreached } from "./reasons.ts";
 
 const SOURCE = fileURLToPath(new URL("../../src/", import.meta.url));
 const RESULTS = new URL("../results/", import.meta.url);
+const EXCUSES = new URL("unreached.txt", import.meta.url);
 /** Of branches in core. */
 const LEAST_PERCENT = 95;
 const HELP = `npm run coverage [-- TEST ...] [--last] [--unreached]
 
 Runs the tests (those of npm test and the long ones; or the given files and folders) with V8's coverage, prints by folder
 which share of branches and statements they reach, and writes test/results/coverage.json. Ends with 1 where less than
-${LEAST_PERCENT.toString()} % of the branches of src/core are reached.
+${LEAST_PERCENT.toString()} % of the branches of src/core are reached, or where one of them isn't and test/coverage/unreached.txt doesn't say why.
 
   --last         no run: the last one's table again
   --unreached    and the lines of branches that no test took
@@ -56,11 +58,15 @@ function show(files: readonly FileCoverage[]): number {
   return share >= LEAST_PERCENT ? 0 : 1;
 }
 
-function showUnreached(files: readonly FileCoverage[]): void {
-  for (const file of files) {
-    const lines = unreachedLines(file);
-    if (lines.length > 0) process.stdout.write(`src/${file.path.slice(SOURCE.length)}: ${lines.join(", ")}\n`);
-  }
+function unreachedOf(files: readonly FileCoverage[]): readonly Unreached[] {
+  return files.flatMap((file) =>
+    unreachedIn(file, file.path.slice(SOURCE.length), readFileSync(file.path, "utf8").split("\n")),
+  );
+}
+
+function tell(title: string, unreached: readonly Unreached[]): void {
+  const lines = new Set(unreached.map(({ path, line, text }) => `  src/${path}:${line.toString()} ${text}\n`));
+  if (lines.size > 0) process.stdout.write(`${title}\n${[...lines].join("")}`);
 }
 
 function main(): number {
@@ -73,9 +79,13 @@ function main(): number {
   }
   const passed = values.last || runTests(positionals);
   const files = filesOf();
-  if (values.unreached) showUnreached(files);
+  const unreached = unreachedOf(files);
+  if (values.unreached) tell("ways that no test took:", unreached);
   const code = show(files);
-  return passed ? code : 1;
+  const inCore = unreached.filter(({ path }) => path.startsWith("core/"));
+  const unknown = unexplained(inCore, excusesOf(readFileSync(EXCUSES, "utf8")));
+  tell("of src/core without a reason:", unknown);
+  return passed && unknown.length === 0 ? code : 1;
 }
 
 process.exitCode = main();

@@ -6,25 +6,34 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { SCHEMA_VERSION } from "../../src/store/schema.ts";
 import { bootContainer, type Container } from "../support/container.ts";
 import { eventually } from "../support/eventually.ts";
+import { recordFault } from "../support/faults.ts";
 import { memoryGroup } from "../support/memory-group.ts";
+import * as disks from "../support/packaged-disks.ts";
 import * as faults from "../support/packaged-faults.ts";
 import * as site from "../support/packaged-site.ts";
+import * as stores from "../support/packaged-store.ts";
 
 /**
  * Faults of the box, brought about in a Debian with systemd as its first process, under the packaged agent as its unit starts it.
  * The tests go on from each other: one life of one box.
  */
 
+const { CONFIG, STATE } = site;
 const VERSION = "0.0.1";
-const CONFIG = "/etc/booth-gateway/gateway.yaml";
 /** The state, the ballast of 4 MB, and little else. */
 const SMALL_MB = 12;
-/** Polls that must have been answered while nothing can be stored. */
-const TAKEN = 3;
+/** A commit is made each 2 s: by then one has polls behind that instant. */
+const COMMITTED_AFTER_MS = 3_000;
 /** Nothing can be had from it: the kernel ends whoever asks for more. */
 const NO_MEMORY_BYTES = 4_096;
 /** Less than a page with its header. */
 const TORN_BYTES = 300;
+/** 49.7 days. */
+const PASSED_MS = 2 ** 32;
+/** Long enough to boot and poll before. */
+const PASSED_AFTER_MS = 25_000;
+/** The least that may be configured. */
+const BUDGET_BYTES = 4_000_000;
 const FLOOD_LINES = 50_000;
 
 const folder = mkdtempSync(join(tmpdir(), "bg-faults-"));
@@ -78,10 +87,16 @@ it("a broken, half-written or unreadable configuration is refused with file and 
     writeFileSync(box.inside(CONFIG), good);
     box.sh(`chmod 644 ${CONFIG}`);
   }
+  faults.putClientCertificate(box, 20);
   restart();
   const fault = `configuration broken under systemd: ${broken.map(([what]) => what).join(", ")}`;
   expect(await faults.enter(faulty(), { row: 40, fault, injected: broken.length, wrong })).toEqual(faults.NOTHING);
   expect(site.statusOf(box)?.config_refused).toBe(null);
+
+  expect(site.statusOf(box)?.certificates).toMatchObject([{ link: "service", server: null, state: "ends_soon" }]);
+  expect(journal()).toMatch(/"event":"certificate_ends".*the gateway's client certificate ends on/);
+  const ends = { row: 39, fault: "client certificate about to end, under systemd", injected: 1 };
+  expect(await faults.enter(faulty(), ends)).toEqual(faults.NOTHING);
 });
 
 it("a disk that is slow, full, or read-only: it goes on polling, says so, and keeps all", async () => {
@@ -91,46 +106,11 @@ it("a disk that is slow, full, or read-only: it goes on polling, says so, and ke
   stop();
   const putBack = faults.smallState(box, SMALL_MB);
   start();
-  const { log } = await site.untilBooth(box, "all is delivered", faults.isWell);
+  await site.untilBooth(box, "all is delivered", faults.isWell);
   const before = restarts();
-
-  box.sh(`touch ${slow}`);
-  const waiting = await site.untilBooth(
-    box,
-    "commits take two seconds",
-    (booth) => (booth.log.commit_ms ?? 0) >= 2_000,
-  );
-  await site.untilBooth(box, "polls go on", (booth) => booth.log.taken >= waiting.log.taken + TAKEN);
-  box.sh(`rm ${slow}`);
-  const quick = await site.untilBooth(
-    box,
-    "commits are quick again",
-    (booth) => (booth.log.commit_ms ?? 2_000) < 2_000,
-  );
-  const late = faults.leftOut(faults.copyOfStore(box), log.newest_seq, quick.log.newest_seq);
-  const slowly = { row: 10, fault: "fsync takes 2 s, under systemd", injected: 1, wrong: late };
-  expect(await faults.enter(faulty(), slowly)).toEqual(faults.NOTHING);
-
-  box.try(`dd if=/dev/zero of=${faults.STATE}/others bs=64k`);
-  await site.untilBooth(box, "the ballast is given up", (booth) => booth.log.storage?.health.low === true);
-  box.try(`dd if=/dev/zero of=${faults.STATE}/others-again bs=512`);
-  const full = await site.untilBooth(box, "the disk is full", (booth) => booth.log.trouble !== "");
-  await site.untilBooth(box, "polls go on", (booth) => booth.log.taken >= full.log.taken + TAKEN);
-  box.sh(`rm ${faults.STATE}/others*`);
-  const filled = { row: 7, fault: "disk filled by others, twice, under systemd", injected: 2 };
-  expect(await faults.enter(faulty(), filled)).toEqual(faults.NOTHING);
-
-  stop();
-  // The file system alone, as the kernel does after an error of the disk; not under a file that is open for writing.
-  box.sh(`mount -o remount,ro ${faults.STATE} && mount -o remount,bind,rw ${faults.STATE}`);
-  start();
-  const fixed = await site.untilBooth(box, "nothing can be written", (booth) => booth.log.trouble !== "");
-  expect(fixed.log.trouble).toContain("the disk takes no writes");
-  await site.untilBooth(box, "polls go on", (booth) => booth.log.taken >= fixed.log.taken + TAKEN);
-  box.sh(`mount -o remount,rw ${faults.STATE}`);
-  const read_only = { row: 9, fault: "read-only at a start by systemd", injected: 1 };
-  expect(await faults.enter(faulty(), read_only)).toEqual(faults.NOTHING);
-
+  expect(await disks.slowDisk(faulty(), slow)).toEqual(faults.NOTHING);
+  expect(await disks.fullDisk(faulty())).toEqual(faults.NOTHING);
+  expect(await disks.readOnlyDisk(faulty())).toEqual(faults.NOTHING);
   expect(restarts()).toBe(before);
   stop();
   putBack();
@@ -153,29 +133,76 @@ it("the kernel ends it for want of memory: it is back by itself", async () => {
   expect(kills).toBe(1);
 });
 
-it("a commit that the power cut in two, then a store that is gone and a clock of 1970 without a network", async () => {
+it("the power fails in the midst of a commit; then the uptime passes 2^32 ms under the running agent", async () => {
   await site.untilBooth(box, "all is delivered", faults.isWell);
-  const untilDead = faults.dropIn(box, "Restart=no");
-  box.sh(`kill -9 ${mainPid()}`);
-  await eventually("it is dead", () => (box.show(site.UNIT, "ActiveState") === "failed" ? true : undefined));
-  appendFileSync(join(box.inside(faults.STATE), "store.db-wal"), Buffer.alloc(TORN_BYTES, 7));
-  start();
-  const torn = { row: 4, fault: "half a page behind the last commit, under systemd", injected: 1 };
+  faults.dropIn(box, faults.anotherBoot(box));
+  const tear = (root: string): void => appendFileSync(join(root, STATE, "store.db-wal"), Buffer.alloc(TORN_BYTES, 7));
+  await box.cut({ uptime_ms: PASSED_MS - PASSED_AFTER_MS, meanwhile: tear });
+  site.startPlc(box);
+  stopService = site.startService(box, data);
+  const torn = { row: 4, fault: "power cut, half a page behind the last commit, under systemd", injected: 1 };
   expect(await faults.enter(faulty(), torn)).toEqual(faults.NOTHING);
 
+  const uptime = (): number => Number(box.sh("cut -d ' ' -f 1 /proc/uptime")) * 1000;
+  const early = await site.untilBooth(box, "all is delivered", faults.isWell);
+  await eventually("the uptime has passed", () => (uptime() > PASSED_MS ? true : undefined), 2 * PASSED_AFTER_MS);
+  const due = Date.now() + COMMITTED_AFTER_MS;
+  const later = await site.untilBooth(box, "commits go on", ({ log }) => (log.last_commit_at ?? 0) > due);
+  const folder = stores.copyOfStore(box);
+  const boot = site.statusOf(box)?.boot ?? "";
+  const around = stores.aroundUptime(folder, { boot, mono: PASSED_MS, began: Date.now() - uptime() });
+  const wrong = around.wrong + stores.leftOut(folder, early.log.newest_seq, later.log.newest_seq);
+  const passed = {
+    row: 38,
+    fault: "uptime passes 2^32 ms, under systemd",
+    injected: Math.min(1, around.before),
+    wrong,
+  };
+  expect(await faults.enter(faulty(), passed)).toEqual(faults.NOTHING);
+  expect(around.before * around.behind).toBeGreaterThan(0);
+  expect(restarts()).toBe(0);
+});
+
+it("its own backlog fills the store, and a bit rots in it: the budget is kept, and what is gone is told", async () => {
+  const { stream } = await site.untilBooth(box, "all is delivered", faults.isWell);
+  await stopService();
+  site.setConfig(box, ["store", "max_bytes"], BUDGET_BYTES);
+  const made = { newest: 0, rotten: 0 };
+  stores.onStoppedStore(box, (folder) => {
+    made.newest = stores.fillWithTexts(folder, BUDGET_BYTES);
+    made.rotten = stores.rotRow(folder, made.newest);
+  });
+  await site.untilBooth(box, "it commits", ({ log }) => log.newest_seq > made.newest && log.trouble === "");
+  const bytes = stores.bytesOf(box);
+  stopService = site.startService(box, data);
+  await site.untilBooth(box, "all is delivered", faults.isWell);
+  const { silent: lost, spoilt: wrong, declared, texts } = stores.accountedAt(data, stream);
+  const [rot, thinned] = [declared["damaged in the store"] ?? 0, declared["the store's budget is full"] ?? 0];
+  const passed = lost + wrong === 0 && bytes <= BUDGET_BYTES && rot === made.rotten && thinned > 0;
+  const counted = { lost, doubled: 0, wrong, passed };
+  recordFault({ row: 5, fault: `a bit flipped, of ${rot} records, under systemd`, injected: 1, ...counted });
+  recordFault({ row: 8, fault: `own backlog over the budget, under systemd`, injected: thinned, ...counted });
+  expect({ lost, wrong, rot, passed }).toEqual({ lost: 0, wrong: 0, rot: made.rotten, passed: true });
+  expect(texts).toBeGreaterThan(0);
+});
+
+it("a clock of 1970 without a network, then a store that is gone as well", async () => {
   const before = await site.untilBooth(box, "all is delivered", faults.isWell);
   await stopService();
   stop();
-  untilDead();
   const began = Date.now();
   const clock = faults.wrongClock(box, "@1970-01-01 00:00:10");
   start();
-  const { time } = await site.untilBooth(box, "it polls", ({ log }) => log.taken > TAKEN);
+  const { time } = await site.untilBooth(box, "it polls", ({ log }) => log.taken > faults.SOME_POLLS);
   expect(time).toBeGreaterThanOrEqual(before.time);
   stop();
-  const gone = faults.removeStore(box);
+  const gone = stores.removeStore(box);
   start();
-  const alone = await site.untilBooth(box, "it polls", ({ log }) => log.taken > TAKEN && log.newest_seq > 0);
+  const alone = await site.untilBooth(
+    box,
+    "it polls",
+    ({ log }) => log.taken > faults.SOME_POLLS && log.newest_seq > 0,
+  );
   expect(site.statusOf(box)?.clock).toEqual({ synced: false, offset_ms: null });
   expect(alone.log.acked_seq).toBe(0);
   expect(alone.provisioning).toMatchObject({ state: "active", generation: before.provisioning.generation });
@@ -187,7 +214,7 @@ it("a commit that the power cut in two, then a store that is gone and a clock of
   await eventually("the clock that was put right is told", () =>
     /"event":"clock".*was set by/.test(journal()) ? true : undefined,
   );
-  const early = faults.heldBefore(data, alone.stream, began);
+  const early = stores.heldBefore(data, alone.stream, began);
   const first = { row: 37, fault: "first boot at 1970 without a service, put right by it", injected: 1, wrong: early };
   expect(await faults.enter(faulty(), first)).toEqual(faults.NOTHING);
   const missing = { row: 6, fault: "database file gone, under systemd", injected: gone > 0 ? 1 : 0 };
@@ -198,16 +225,16 @@ it("a commit that the power cut in two, then a store that is gone and a clock of
 });
 
 it("a journal that is stuck, then flooded by others until it drops what it had: polling goes on", async () => {
-  const { log } = await site.untilBooth(box, "all is delivered", faults.isWell);
+  const well = await site.untilBooth(box, "all is delivered", faults.isWell);
   const before = restarts();
   const journald = box.show("systemd-journald.service", "MainPID");
   box.sh(`kill -STOP ${journald}`);
-  const stuck = await site.untilBooth(box, "polls go on", (booth) => booth.log.taken >= log.taken + TAKEN);
+  const stuck = await faults.pollsGoOn(box, well);
   box.sh(`kill -CONT ${journald}`);
   box.sh(
     `yes "$(printf 'flood %.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)" | head -n ${FLOOD_LINES} | systemd-cat -t flood`,
   );
-  await site.untilBooth(box, "polls go on", (booth) => booth.log.taken >= stuck.log.taken + TAKEN);
+  await faults.pollsGoOn(box, stuck);
   expect(restarts()).toBe(before);
   const fault = { row: 44, fault: `journal stuck; ${FLOOD_LINES} lines of others`, injected: 2 };
   expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
@@ -215,16 +242,16 @@ it("a journal that is stuck, then flooded by others until it drops what it had: 
 
 it("a store that a newer agent wrote is refused in a sentence, and is whole when that agent is back", async () => {
   await site.untilBooth(box, "all is delivered", faults.isWell);
-  const path = join(box.inside(faults.STATE), "store.db");
-  faults.onStoppedStore(box, (state) =>
-    faults.inStore(state, ["CREATE TABLE of_tomorrow (one INTEGER)", "PRAGMA user_version = 99"]),
+  const path = join(box.inside(STATE), "store.db");
+  stores.onStoppedStore(box, (state) =>
+    stores.inStore(state, ["CREATE TABLE of_tomorrow (one INTEGER)", "PRAGMA user_version = 99"]),
   );
   const newer = hash("sha256", readFileSync(path));
   await eventually("it is refused", () => (journal().includes("install the newer agent again") ? true : undefined));
   stop();
   const wrong = hash("sha256", readFileSync(path)) === newer ? 0 : 1;
-  faults.onStoppedStore(box, (state) =>
-    faults.inStore(state, ["DROP TABLE of_tomorrow", `PRAGMA user_version = ${SCHEMA_VERSION}`]),
+  stores.onStoppedStore(box, (state) =>
+    stores.inStore(state, ["DROP TABLE of_tomorrow", `PRAGMA user_version = ${SCHEMA_VERSION}`]),
   );
   const fault = { row: 41, fault: "downgrade to an agent that doesn't know the schema", injected: 1, wrong };
   expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
@@ -244,7 +271,7 @@ it("the first key, encrypted for this machine, reaches the agent as its credenti
   const seen = box.sh(`nsenter -t ${mainPid()} -m cat /run/credentials/${site.UNIT}/booth-gateway-api-key`);
   expect(seen.trim()).toBe(site.KEY);
   expect(readFileSync(box.inside(encrypted), "utf8")).not.toContain(site.KEY);
-  expect(box.try(`grep -rlF ${site.KEY} /etc ${faults.STATE} /var/cache/booth-gateway`).out).toBe("");
+  expect(box.try(`grep -rlF ${site.KEY} /etc ${STATE} /var/cache/booth-gateway`).out).toBe("");
 });
 
 it("decommissioned, it delivers what waits, wipes its keys, then its data, and stays off", async () => {
@@ -256,14 +283,12 @@ it("decommissioned, it delivers what waits, wipes its keys, then its data, and s
       ? true
       : undefined,
   );
-  expect(readdirSync(box.inside(faults.STATE))).toEqual(["decommissioned"]);
+  expect(readdirSync(box.inside(STATE))).toEqual(["decommissioned"]);
   expect(readdirSync(box.inside("/run/booth-gateway"))).toEqual([]);
   for (const secret of [credential, site.KEY]) {
-    expect(box.try(`grep -rlF -e ${secret} ${faults.STATE} /run/booth-gateway /var/cache/booth-gateway /etc`).out).toBe(
-      "",
-    );
+    expect(box.try(`grep -rlF -e ${secret} ${STATE} /run/booth-gateway /var/cache/booth-gateway /etc`).out).toBe("");
   }
-  expect(faults.heldBefore(data, before.stream, Number.MAX_SAFE_INTEGER)).toBeGreaterThanOrEqual(before.log.newest_seq);
+  expect(stores.heldBefore(data, before.stream, Number.MAX_SAFE_INTEGER)).toBeGreaterThanOrEqual(before.log.newest_seq);
   expect(journal()).toContain('"event":"out_of_service"');
   start();
   expect(box.show(site.UNIT, "ActiveState")).toBe("inactive");

@@ -9,6 +9,7 @@ import { recordFault } from "../support/faults.ts";
 import * as faults from "../support/packaged-faults.ts";
 import { setBackTo } from "../support/old-schema.ts";
 import * as site from "../support/packaged-site.ts";
+import * as stores from "../support/packaged-store.ts";
 
 /**
  * The package as a gateway gets it, in a Debian with systemd as its first process and no network. The tests go on from each
@@ -242,7 +243,7 @@ it.each([
   const settings = kept();
   await service.stop();
   const backlog = await site.untilBooth(box, "a backlog", ({ log }) => log.newest_seq - log.acked_seq >= 8);
-  if (version === NEW) faults.onStoppedStore(box, (state) => setBackTo(state, OLD_SCHEMA));
+  if (version === NEW) stores.onStoppedStore(box, (state) => setBackTo(state, OLD_SCHEMA));
   box.sh(dpkg(version === NEW ? files.new : files.old));
   service.stop = site.startService(box, service.data);
   const after = await site.untilBooth(

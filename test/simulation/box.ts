@@ -10,7 +10,7 @@ import { failingFold, flipBit, imageOf, restore, torn, type DiskFault, type Imag
 import { noteDurable, noteFound, type Ledger, type Take } from "./ledger.ts";
 import { watchedHttp, watchedLink, watchedParts, type Around } from "./ports.ts";
 import type { Moment, Port } from "./story.ts";
-import { claimWatched, orderWatched } from "./watch.ts";
+import { claimWatched, orderWatched, WATCHDOG_MS } from "./watch.ts";
 import { faultyHttp, faultyLink, type Uplink } from "./uplink.ts";
 
 const MEMORY = "/dev/shm";
@@ -45,6 +45,8 @@ export interface Box {
   agent(): Agent | null;
   /** Sleeps of the process that runs. */
   sleeping(): number;
+  /** True instant at which it last told the service manager that all goes well. */
+  beatAt(): number;
   start(): void;
   /** kill -9, and a new start so much later. */
   kill(for_ms: number): void;
@@ -83,6 +85,7 @@ interface State {
   /** A bit was turned over since the last start. */
   is_damaged: boolean;
   sleeping: Set<symbol>;
+  beat_at: number;
 }
 
 export function openBox(options: BoxOptions): Box {
@@ -98,7 +101,7 @@ export function openBox(options: BoxOptions): Box {
       unsynced: null,
       cut_at: null,
     },
-    ...{ is_damaged: false, sleeping: new Set<symbol>() },
+    ...{ is_damaged: false, sleeping: new Set<symbol>(), beat_at: 0 },
   };
   const { ledger, trace } = options;
   const claims = new Map<string, string>();
@@ -117,6 +120,11 @@ export function openBox(options: BoxOptions): Box {
   const site: VirtualSite = virtualSite({
     ...options.site,
     folder,
+    notify: {
+      watchdog_ms: WATCHDOG_MS,
+      beat: () => (state.beat_at = clock.truth()),
+      ...{ ready: () => undefined, status: () => undefined, stopping: () => undefined },
+    },
     fold: failingFold(options.bug?.fold?.(deriveFold) ?? deriveFold, () => box.disk),
     way: (_clock, service_time, life) => {
       site.service.way.listener = service_time;
@@ -169,6 +177,7 @@ export function openBox(options: BoxOptions): Box {
     agent: () => state.agent,
     status: () => state.agent?.status() ?? null,
     sleeping: () => state.sleeping.size,
+    beatAt: () => state.beat_at,
     start() {
       box.counts.starts += 1;
       trace(`start ${box.counts.starts.toString()} of ${box.version}`);

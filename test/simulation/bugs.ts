@@ -11,8 +11,6 @@ export interface Bug {
   readonly fold?: (fold: Fold) => Fold;
   /** A commit is called durable while it stands in the kernel's memory alone: a power cut takes the last one. */
   readonly is_sync_late?: boolean;
-  /** It shows only where records must be given up. */
-  readonly needs_small_store?: boolean;
 }
 
 const never = new Promise<never>(() => undefined);
@@ -148,6 +146,6 @@ export const BUGS: readonly Bug[] = [
   { name: "a filter change missed in a gap", fold: missedChange },
   { name: "a lost wake-up after a reconnect", parts: lostWakeUp },
   { name: "a leak per reconnect", parts: leak },
-  { name: "an eviction without gap record", parts: silentEviction, needs_small_store: true },
+  { name: "an eviction without gap record", parts: silentEviction },
   { name: "a claim id made anew", parts: newClaims },
 ];

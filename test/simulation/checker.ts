@@ -18,7 +18,7 @@ export function checkOracle(outcome: Outcome, oracle: Oracle): readonly string[]
   const { truth, window } = outcome;
   const sight = sightOf(outcome, oracle.rows, oracle.gaps);
   return [
-    ...deliveryFaults(oracle.rows, oracle.gaps),
+    ...deliveryFaults(oracle),
     ...sight.unexplained,
     ...modeFaults(truth, oracle.stages, sight),
     ...minutesFaults(oracle.minutes, window),

@@ -8,9 +8,9 @@ import { differingFigures } from "./laws/both-sides.ts";
 import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
 import { holesIn } from "./laws/holes.ts";
 import { untiled, wrongSpans, type ModeSpan, type Rules } from "./laws/time-line.ts";
-import { givenUp, heldRecords } from "./records.ts";
+import { firstSeqs, givenUp, heldRecords } from "./records.ts";
 import type { Played } from "./run.ts";
-import { declaredSpans, modePolls, unsureSpans } from "./seen.ts";
+import { declaredSpans, modePolls } from "./seen.ts";
 
 /** A law that didn't hold, with some of the places. */
 export interface Broken {
@@ -27,7 +27,7 @@ const CLOCK_MS = 4_000;
 
 /** Holds a story that is over against every law; empty: all held. */
 export function judge(played: Played): readonly Broken[] {
-  const { ledger, outcome, boxes } = played;
+  const { ledger, outcome, boxes, swaps } = played;
   const { window, story } = outcome;
   const held = heldRecords(outcome.service.db);
   const takes = ledger.takes;
@@ -36,15 +36,22 @@ export function judge(played: Played): readonly Broken[] {
   const declared = declaredSpans(held, given_up);
   const isDeclared = (at: number): boolean =>
     declared.some(({ start, end }) => start - CLOCK_MS <= at && at <= end + CLOCK_MS);
-  const due = takes.filter(({ at }) => at <= window.end && !isDeclared(at));
+  const due = takes.filter((take) => take.at <= window.end && !isDeclared(take.at) && !ledger.gone.has(take));
   const profile = findProfile(story.profile);
-  const polls = modePolls(profile, takes);
+  const polls = modePolls(
+    profile,
+    takes.filter((take) => !ledger.gone.has(take)),
+  );
   const rules: Rules = {
     ...window,
     bridge_ms: Math.max(LEAST_BRIDGE_MS, 3 * story.poll_ms),
     slack_ms: story.poll_ms + CLOCK_MS,
-    unsure: [...unsureSpans(takes, held), ...declared],
+    unsure: [...outcome.unsure, ...declared],
   };
+  // What is missing of a gateway that was taken away is missing for good.
+  const whole = held.filter(({ stream }) => !swaps.some((swap) => swap.stream === stream));
+  // The gateway that stands there has seen the booth since the last swap.
+  const seen = { start: Math.max(window.start, ...swaps.map(({ at }) => at)), end: window.end };
   const now = window.end;
   const service = clipped(boothFigures(outcome.service.db, "b-1", now).stages, window);
   const results: readonly (readonly [string, readonly string[]])[] = [
@@ -52,18 +59,18 @@ export function judge(played: Played): readonly Broken[] {
     ["everything that was taken is with the service", missingAtService(due, held)],
     ["the service holds nothing that wasn't taken", inventedAtService(takes, held)],
     ["the service holds each reading once", doubledAtService(held)],
-    ["a stream has no hole", holesIn(held, given_up)],
+    ["a stream has no hole", holesIn(whole, given_up, firstSeqs(outcome.service.db))],
     ["the service's time line is what the polls showed", wrongSpans(polls, service, rules)],
     ["the service's modes make up the window", untiled(service, window)],
     ["an account of its own, from PLC and service alone, agrees", checkOutcome(outcome)],
     ...(declared.length > 0 ? [] : bothSides(played)),
-    ...boxes.flatMap(({ folder }) => {
+    ...boxes.slice(-1).flatMap(({ folder }) => {
       const { source, close } = openSource(folder, outcome.truth.to + 3_600_000);
-      const { spans } = timeLineOf(source, window);
+      const { spans } = timeLineOf(source, seen);
       close();
       return [
-        ["the gateway's time line is what the polls showed", wrongSpans(polls, spans, rules)],
-        ["the gateway's modes make up the window", untiled(spans, window)],
+        ["the gateway's time line is what the polls showed", wrongSpans(polls, spans, { ...rules, ...seen })],
+        ["the gateway's modes make up the window", untiled(spans, seen)],
       ] as const;
     }),
   ];

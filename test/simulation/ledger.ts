@@ -14,6 +14,8 @@ export interface Ledger {
   readonly takes: Take[];
   /** What power cuts took away, with the instant of the cut. */
   readonly lost: { readonly take: Take; readonly cut_at: number }[];
+  /** What a gateway that was taken away hadn't delivered whole. */
+  readonly gone: Set<Take>;
   /** Takes that the agent itself has called durable, by stream. */
   readonly durable: Map<string, number>;
   /** Laws broken on the way, as sentences. */
@@ -21,7 +23,7 @@ export interface Ledger {
 }
 
 export function openLedger(): Ledger {
-  return { takes: [], lost: [], durable: new Map(), broken: [] };
+  return { takes: [], lost: [], gone: new Set(), durable: new Map(), broken: [] };
 }
 
 export function noteDurable({ durable }: Ledger, stream: string, take: number): void {

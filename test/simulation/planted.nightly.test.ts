@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { BUGS } from "./bugs.ts";
 import { verdictOf } from "./seed.ts";
-import { storyOf, withSmallStore } from "./stories.ts";
+import { storyOf } from "./stories.ts";
 
 /** Each must be found within so many seeds. */
 const MOST_SEEDS = 200;
@@ -11,7 +11,7 @@ it.each(BUGS)("$name is found by a story", async (bug) => {
   let seed = 0;
   while (found.length === 0 && seed < MOST_SEEDS) {
     seed += 1;
-    const story = bug.needs_small_store === true ? withSmallStore(storyOf(seed)) : storyOf(seed);
+    const story = storyOf(seed);
     const sound = new Set((await verdictOf(story)).broken.map(({ law }) => law));
     const { broken } = await verdictOf(story, { bug });
     found = broken.map(({ law }) => law).filter((law) => !sound.has(law));

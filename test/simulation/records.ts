@@ -41,3 +41,12 @@ export function givenUp(db: Db): readonly GivenUp[] {
      FROM seq_gaps g JOIN streams s ON s.id = g.stream_no ORDER BY g.stream_no, g.from_seq`,
   );
 }
+
+/** First seq of each stream that goes on from another one, as one does after a salvage. */
+export function firstSeqs(db: Db): ReadonlyMap<string, number> {
+  const found = rows<{ readonly stream: string; readonly first: number }>(
+    db,
+    "SELECT stream_id AS stream, first_seq AS first FROM streams WHERE predecessor_stream_id IS NOT NULL",
+  );
+  return new Map(found.map(({ stream, first }) => [stream, first]));
+}

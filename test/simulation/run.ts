@@ -3,10 +3,12 @@ import { findProfile } from "../../src/config/profile.ts";
 import { rows } from "../../simulators/service/db.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { SERIAL } from "../support/virtual-service.ts";
+import type { VirtualSite } from "../support/virtual-site.ts";
 import { openBox, type Box } from "./box.ts";
 import type { Bug } from "./bugs.ts";
 import { isWhatThePlcSaid, openLedger, type Ledger, type Take } from "./ledger.ts";
-import type { Outcome } from "./outcome.ts";
+import { undelivered } from "./laws/delivered.ts";
+import type { Outcome, Span } from "./outcome.ts";
 import { heldRecords } from "./records.ts";
 import { modePolls, unsureSpans } from "./seen.ts";
 import { scenarioOf } from "./stories.ts";
@@ -39,6 +41,8 @@ export interface Played {
   /** Of all log lines and of the service's records. */
   readonly hash: string;
   readonly boxes: readonly Box[];
+  /** Gateways that were taken away, with the instant; the last box is the one that stands there. */
+  readonly swaps: readonly Swap[];
   readonly lines: readonly string[];
   close(): void;
 }
@@ -56,28 +60,48 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     if (!isWhatThePlcSaid(profile, site.booth, take))
       ledger.broken.push(`a reading says what the PLC said then: ${JSON.stringify(take)}`);
   };
-  const first = openBox({
-    site: {
-      scenario: scenarioOf(story),
-      profile,
-      seed: story.seed,
-      start: story.start,
-      booth: { poll: { fast: { poll_interval_ms: story.poll_ms }, slow: { poll_interval_ms: SLOW_MS } } },
-      commit_interval_ms: story.commit_interval_ms,
-      summary_interval_ms: 10 * MINUTE_MS,
-      heartbeat_interval_ms: HEARTBEAT_MS,
-      facility: { runtime_max_age_ms: 24 * HOUR_MS },
-      ...(story.budget_bytes === null
-        ? {}
-        : { budget: { max_bytes: story.budget_bytes, max_age_ms: 30 * 24 * HOUR_MS } }),
-      unnamed: story.serial_at_ms !== null,
-    },
-    ...{ ledger, uplink, bug, random: () => random.next(), trace: say, took },
-  });
+  const boxFor = (beside: VirtualSite | null): Box =>
+    openBox({
+      site: {
+        scenario: scenarioOf(story),
+        profile,
+        seed: story.seed + 3_000_003 * boxes.length,
+        start: story.start,
+        booth: { poll: { fast: { poll_interval_ms: story.poll_ms }, slow: { poll_interval_ms: SLOW_MS } } },
+        commit_interval_ms: story.commit_interval_ms,
+        summary_interval_ms: 10 * MINUTE_MS,
+        heartbeat_interval_ms: HEARTBEAT_MS,
+        facility: { runtime_max_age_ms: 24 * HOUR_MS },
+        ...(story.budget_bytes === null
+          ? {}
+          : { budget: { max_bytes: story.budget_bytes, max_age_ms: 30 * 24 * HOUR_MS } }),
+        unnamed: beside !== null || story.serial_at_ms !== null,
+        ...(beside === null ? {} : { beside }),
+      },
+      ...{ ledger, uplink, bug, random: () => random.next(), trace: say, took },
+    });
+  const first = boxFor(null);
   boxes.push(first);
   const { site } = first;
   const { clock } = site;
-  const stage: Stage = { box: () => boxes.at(-1) ?? first, uplink, swap: () => undefined };
+  const swaps: Swap[] = [];
+  const stage: Stage = {
+    box: () => boxes.at(-1) ?? first,
+    uplink,
+    swap(for_ms) {
+      const old = stage.box();
+      const at = clock.truth();
+      old.retire();
+      const next = boxFor(site);
+      boxes.push(next);
+      // Whoever watches tells processes apart by that.
+      next.counts.starts = old.counts.starts;
+      swaps.push({ stream: ledger.takes.at(-1)?.entry.stream ?? "", at });
+      clock.reboot(clock.truth());
+      next.kill(for_ms);
+      enterSerial(stage, for_ms + MINUTE_MS);
+    },
+  };
   first.start();
   for (const fault of story.faults) {
     if (fault.at_ms >= story.hours * HOUR_MS) continue;
@@ -103,7 +127,9 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
   await clock.run(story.hours * HOUR_MS);
   heal(stage);
   await clock.run(QUIET_MS);
-  await site.stop();
+  await stage.box().site.stop();
+  const gone = swaps.flatMap((swap) => goneWith(swap, ledger, site));
+  const delivered = ledger.takes.filter((take) => !ledger.gone.has(take));
   const window = { start: story.start, end: story.start + story.hours * HOUR_MS };
   const outcome: Outcome = {
     story,
@@ -111,19 +137,20 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     truth: site.booth.truth(window.start, window.end),
     booth: site.booth,
     service: site.service,
-    polls: modePolls(profile, ledger.takes)
+    polls: modePolls(profile, delivered)
       .filter(({ mode }) => mode !== null)
       .map(({ at }) => at),
-    unsure: unsureSpans(ledger.takes, heldRecords(site.service.db)),
+    unsure: [...unsureSpans(ledger.takes, heldRecords(site.service.db)), ...gone],
     spans: story.faults.map((fault) => {
       const start = story.start + fault.at_ms;
       return { fault, start, end: start + ("for_ms" in fault ? fault.for_ms : 0) };
     }),
   };
-  const { lines } = site;
+  const lines = boxes.flatMap((box) => box.site.lines);
   return {
     outcome,
     ledger,
+    swaps,
     hash: hashOf(lines, outcome),
     boxes,
     lines,
@@ -131,16 +158,31 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
   };
 }
 
+/** A gateway that was taken away at that instant, with its stream. */
+export interface Swap {
+  readonly stream: string;
+  readonly at: number;
+}
+
+/** What it had taken and not delivered nobody will ever see: of that span, up to the next one's first take, nothing is known. */
+function goneWith({ stream, at }: Swap, { takes, gone }: Ledger, { service, clock }: VirtualSite): readonly Span[] {
+  const own = takes.filter(({ entry }) => entry.stream === stream);
+  for (const take of undelivered(own, heldRecords(service.db))) gone.add(take);
+  const after = takes.find((take) => take.at > at && take.entry.stream !== stream)?.at;
+  const start = Math.min(at, ...own.filter((take) => gone.has(take)).map((take) => take.at));
+  return [{ start, end: after ?? clock.truth() }];
+}
+
 /** Somebody types the serial number in, and comes back until the box has taken it. */
 function enterSerial(stage: Stage, after_ms: number): void {
   const box = stage.box();
   void box.site.clock.sleep(after_ms).then(() => {
-    const [booth] = box.status()?.booths ?? [];
-    if (booth !== undefined && booth.provisioning.state !== "unprovisioned") return;
-    box
-      .agent()
-      ?.enterSerial("booth-1", SERIAL, { by: "alex", note: "" })
-      .catch(() => undefined);
+    const state = box.status()?.booths[0]?.provisioning.state ?? "unprovisioned";
+    if (state === "active") return;
+    const by = { by: "alex", note: "" };
+    const agent = box.agent();
+    if (state === "unprovisioned") agent?.enterSerial("booth-1", SERIAL, by).catch(() => undefined);
+    if (state === "conflict") agent?.confirm("booth-1", { ...by, replace: true }).catch(() => undefined);
     enterSerial(stage, 5 * MINUTE_MS);
   });
 }

@@ -17,7 +17,12 @@ export function storyOf(seed: number): Story {
   const dice = diceOf(seededRandom(seed));
   const hours = Math.round(dice.between(24, 30));
   const count = Math.floor(dice.between(LEAST_FAULTS, LEAST_FAULTS + 8));
-  const faults = Array.from({ length: count }, () => faultOf(dice, hours * HOUR_MS));
+  const is_small = dice.chance(0.1);
+  const faults = is_small ? [longOutage(hours)] : [...swapOf(dice, hours)];
+  while (faults.length < count) {
+    const fault = faultOf(dice, hours * HOUR_MS);
+    if (!is_small || !NOT_WITH_SMALL_STORE.includes(fault.kind)) faults.push(fault);
+  }
   const serial_at_ms = dice.chance(0.2) ? Math.floor(dice.between(1, 300)) * MINUTE_MS : null;
   return {
     seed,
@@ -29,7 +34,7 @@ export function storyOf(seed: number): Story {
     // Slower polls than that could see a stage on the other side of the limits that the booth's lengths keep clear of.
     poll_ms: dice.chance(0.01) ? 1_000 : dice.one([5_000, 10_000, 10_000, 10_000]),
     commit_interval_ms: dice.chance(0.03) ? 60_000 : dice.one([300_000, 600_000, 900_000]),
-    budget_bytes: null,
+    budget_bytes: is_small ? SMALL_BYTES : null,
     serial_at_ms,
     faults: [...faults, ...firstContact(dice, serial_at_ms)].sort((a, b) => a.at_ms - b.at_ms),
   };
@@ -67,17 +72,17 @@ function faultOf(dice: Dice, within_ms: number): Fault {
 const SMALL_BYTES = 260_000;
 
 /** Where records are given up time must be sure: else nobody could say which of them were. */
-const OF_TIME: readonly string[] = ["power_cut", "reboot", "clock_step"];
+const NOT_WITH_SMALL_STORE: readonly string[] = ["power_cut", "reboot", "clock_step", "service_down"];
 
-/** The same story of a box whose store is too small for the outage that comes on top. */
-export function withSmallStore(story: Story): Story {
-  const outage: Fault = { at_ms: HOUR_MS, kind: "service_down", for_ms: Math.floor(story.hours * 0.7) * HOUR_MS };
-  const faults = story.faults.filter(({ kind }) => !OF_TIME.includes(kind) && kind !== "service_down");
-  return {
-    ...story,
-    budget_bytes: SMALL_BYTES,
-    faults: [...faults, outage].sort((a, b) => a.at_ms - b.at_ms),
-  };
+function longOutage(hours: number): Fault {
+  return { at_ms: HOUR_MS, kind: "service_down", for_ms: Math.floor(hours * 0.7) * HOUR_MS };
+}
+
+/** Some booths get another gateway, hours after the beginning and before the end. */
+function swapOf(dice: Dice, hours: number): readonly Fault[] {
+  if (!dice.chance(0.1)) return [];
+  const at_ms = Math.floor(dice.between(6, hours - 4) * HOUR_MS);
+  return [{ at_ms, kind: "swap", for_ms: minutes(dice, 2, 40) }];
 }
 
 /** What befalls a box while it is being bound. */
@@ -143,6 +148,7 @@ const KINDS: readonly Draw[] = [
   ...twice((dice) => ({ kind: "clock_step", step_ms: dice.one(STEPS_MS) })),
   (dice) => ({ kind: "disk", how: dice.one(["full", "io"]), for_ms: seconds(dice, 2, 90) }),
   (dice) => ({ kind: "disk", how: "fsync", for_ms: seconds(dice, 2, 20) }),
+  (dice) => ({ kind: "bad_bit", where: dice.between(0, 1), for_ms: seconds(dice, 1, 8) }),
   (dice) => ({ kind: "filter_change", filter: filterOf(dice) }),
   (dice) => ({ kind: "entry", filter: filterOf(dice), ago_ms: minutes(dice, 0, 60) }),
 ];

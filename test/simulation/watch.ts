@@ -18,6 +18,8 @@ const SERVICE_WELL_MS = 4 * 60_000;
 const SLOW_MS = 500;
 /** Sleeps of one agent with one booth; each loop has one or two. */
 const MOST_SLEEPS = 40;
+/** Longer than the unit's: a beat each 10 s would be a tenth of all that happens. */
+export const WATCHDOG_MS = 120_000;
 
 /** What is remembered from look to look. */
 export interface Watching {
@@ -36,6 +38,7 @@ interface Looked {
   readonly counts: { readonly starts: number };
   status(): AgentStatus | null;
   sleeping(): number;
+  beatAt(): number;
 }
 
 export interface Look {
@@ -76,6 +79,8 @@ export function lookAt(watching: Watching, look: Look): void {
   };
   const wrong = untrueStatus(status, weather);
   if (box.sleeping() > MOST_SLEEPS) wrong.push(`${box.sleeping().toString()} sleeps at once`);
+  if (ran_ms > WATCHDOG_MS && now - box.beatAt() > WATCHDOG_MS)
+    wrong.push("the service manager would have started it anew");
   for (const text of wrong) ledger.broken.push(`what people are shown is so: ${new Date(now).toISOString()} ${text}`);
 }
 

@@ -9,7 +9,7 @@ import {
   renameSync,
   rmSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { tmpdir, uptime } from "node:os";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
 
@@ -35,8 +35,15 @@ export interface Container {
   /** Our id of a process that has that one inside. */
   pidOf(inside: number): number;
   /** Everything in it and beside it ends at once, as at a power cut; then it boots again, on the disk that it had. */
-  cut(): Promise<void>;
+  cut(how?: Cut): Promise<void>;
   end(): Promise<void>;
+}
+
+export interface Cut {
+  /** Since when it seems to run at its next start; else as long as this machine. */
+  readonly uptime_ms?: number;
+  /** What befalls its disk meanwhile, by our path to the disk's root. */
+  readonly meanwhile?: (root: string) => void;
 }
 
 /** Boots a fresh one; its disk is memory laid over the rootfs, which stays as it is. */
@@ -76,9 +83,10 @@ export async function bootContainer(): Promise<Container> {
     beside: (command, args) =>
       started(children, spawn("nsenter", [...enter("-n"), command, ...args], { stdio: "ignore" })),
     pidOf: (inside) => pidOutside(init, inside),
-    cut: async () => {
+    cut: async ({ uptime_ms, meanwhile } = {}) => {
       await gone(() => process.kill(init, "SIGKILL"));
-      ({ nspawn, init } = await boot(disk.root));
+      meanwhile?.(disk.root);
+      ({ nspawn, init } = await boot(disk.root, uptime_ms));
       await isUp(container);
     },
     end: async () => {
@@ -91,12 +99,23 @@ export async function bootContainer(): Promise<Container> {
   return container;
 }
 
-async function boot(root: string): Promise<{ readonly nspawn: ChildProcess; readonly init: number }> {
+async function boot(
+  root: string,
+  uptime_ms?: number,
+): Promise<{ readonly nspawn: ChildProcess; readonly init: number }> {
   const options = ["--quiet", "-D", root, "-M", `booth-${process.pid}`, "--private-network"];
   const how = ["--boot", "--register=no", "--keep-unit", "--console=pipe", "--kill-signal=SIGRTMIN+3"];
-  const nspawn = spawn("systemd-nspawn", [...options, ...how], { stdio: "ignore", detached: true });
+  const [command = "", ...args] = [...clocksOf(uptime_ms), "systemd-nspawn", ...options, ...how];
+  const nspawn = spawn(command, args, { stdio: "ignore", detached: true });
   const init = await eventually("the container's first process", () => initOf(nspawn.pid ?? 0), BOOTS_WITHIN_MS);
   return { nspawn, init };
+}
+
+/** What starts a program in a time namespace, whose elapsed time is that much ahead; the kernel takes whole seconds. */
+function clocksOf(uptime_ms: number | undefined): string[] {
+  if (uptime_ms === undefined) return [];
+  const ahead = Math.floor(uptime_ms / 1000 - uptime()).toString();
+  return ["unshare", "--time", "--monotonic", ahead, "--boottime", ahead];
 }
 
 async function isUp(container: Container): Promise<void> {

@@ -1,16 +1,17 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { BoothStatus } from "../../src/core/types/status.ts";
-import type { EpochMs, Seq } from "../../src/core/types/units.ts";
 import type { Container } from "./container.ts";
 import { recordFault } from "./faults.ts";
 import { ownRecords } from "./own-records.ts";
-import { heldBy, UNIT, untilBooth } from "./packaged-site.ts";
+import { heldBy, setConfig, STATE, UNIT, untilBooth } from "./packaged-site.ts";
+import { copyOfStore } from "./packaged-store.ts";
 import { accountsOf } from "./taken-witness.ts";
 import { temporaryFolder } from "./temporary.ts";
+import { testAuthority } from "./tls-files.ts";
 
 /** A packaged agent with its service, that faults are brought about in. */
 export interface Faulty {
@@ -19,17 +20,20 @@ export interface Faulty {
   readonly data: string;
 }
 
-export const STATE = "/var/lib/booth-gateway";
 const DROP_INS = `/etc/systemd/system/${UNIT}.d`;
 const FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 const LIBRARIES = "/usr/local/lib";
-/** Polled each second: a loop that waits for a disk of 2 s would leave 3 s at least. */
-const FAST_GROUP = "fast";
-const LONGEST_INTERVAL_MS = 2_500;
 
 /** All is stored and delivered. */
 export const isWell = ({ plc, log }: BoothStatus): boolean =>
   plc.kind === "up" && log.trouble === "" && log.acked_seq > 0 && log.acked_seq === log.newest_seq;
+
+/** Polls that must have been answered while something is wrong. */
+export const SOME_POLLS = 3;
+
+export function pollsGoOn(box: Container, since: BoothStatus): Promise<BoothStatus> {
+  return untilBooth(box, "polls go on", ({ log }) => log.taken >= since.log.taken + SOME_POLLS);
+}
 
 /** Takes that the stream's log doesn't account for, records that the service misses of it, and what stands there twice. */
 export async function countAll({ box, data }: Faulty): Promise<{ readonly lost: number; readonly doubled: number }> {
@@ -41,27 +45,17 @@ export async function countAll({ box, data }: Faulty): Promise<{ readonly lost: 
   return { lost: last_take - takes + missing, doubled };
 }
 
-/** A folder of ours with the store as it is now. */
-export function copyOfStore(box: Container): string {
-  box.sh("rm -rf /root/backup && mkdir /root/backup && booth-gateway store backup /root/backup/store.db");
-  const folder = join(temporaryFolder(), "backup");
-  cpSync(box.inside("/root/backup"), folder, { recursive: true });
-  return folder;
-}
-
-/** Stretches of the fast group's polls, in the log from one seq to another, in which a poll was left out. */
-export function leftOut(folder: string, from: Seq, to: Seq): number {
-  const coverage = ownRecords(folder).records.filter(({ seq }) => seq >= from && seq <= to);
-  return coverage.filter(
-    ({ kind, tag, value }) => kind === "h" && tag === FAST_GROUP && value.max_interval_ms > LONGEST_INTERVAL_MS,
-  ).length;
+export interface Counted {
+  readonly lost: number;
+  readonly doubled: number;
+  readonly wrong: number;
 }
 
 /** Counts, and enters the fault. Gives what is to be expected: nothing lost, nothing doubled, nothing wrong. */
 export async function enter(
   faulty: Faulty,
   fault: { readonly row: number; readonly fault: string; readonly injected: number; readonly wrong?: number },
-): Promise<{ readonly lost: number; readonly doubled: number; readonly wrong: number }> {
+): Promise<Counted> {
   const { lost, doubled } = await countAll(faulty);
   const wrong = fault.wrong ?? 0;
   recordFault({ ...fault, wrong, lost, doubled, passed: lost + doubled + wrong === 0 });
@@ -97,11 +91,11 @@ export function smallState(box: Container, megabytes: number): () => void {
   };
 }
 
-/** Files of the store, gone as if somebody had removed them. */
-export function removeStore(box: Container): number {
-  const files = readdirSync(box.inside(STATE)).filter((name) => name.startsWith("store.db"));
-  for (const name of files) rmSync(join(box.inside(STATE), name));
-  return files.length;
+/** Settings under which the agent finds another boot: what a container has of its own in /proc a unit's own view of it hides. */
+export function anotherBoot(box: Container): string {
+  const boot = `${LIBRARIES}/boot_id`;
+  writeFileSync(box.inside(boot), `${randomUUID()}\n`);
+  return `BindReadOnlyPaths=${boot}:/proc/sys/kernel/random/boot_id`;
 }
 
 /**
@@ -110,26 +104,25 @@ export function removeStore(box: Container): number {
  */
 export function wrongClock(box: Container, time: string): { set(to: string): void; end(): void } {
   const library = putLibrary(box, { file: FAKETIME });
-  const [file, boot] = [`${LIBRARIES}/time`, `${LIBRARIES}/boot_id`];
+  const file = `${LIBRARIES}/time`;
   const set = (to: string): void => writeFileSync(box.inside(file), `${to}\n`);
   set(time);
-  writeFileSync(box.inside(boot), `${randomUUID()}\n`);
   const how = `FAKETIME_TIMESTAMP_FILE=${file} FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_CACHE_DURATION=1`;
-  const end = dropIn(
-    box,
-    `BindReadOnlyPaths=${boot}:/proc/sys/kernel/random/boot_id\nEnvironment=LD_PRELOAD=${library} ${how}`,
-  );
+  const end = dropIn(box, `${anotherBoot(box)}\nEnvironment=LD_PRELOAD=${library} ${how}`);
   return { set, end };
 }
 
-/** Records of the stream that the service has put before that instant. */
-export function heldBefore(data: string, stream: string, instant: EpochMs): number {
-  const db = new Database(join(data, "service.db"), { readonly: true });
-  try {
-    const sql = `SELECT count(*) AS early FROM records JOIN streams ON id = stream_no WHERE stream_id = ? AND time < ?`;
-    return db.prepare<[string, number], { early: number }>(sql).get(stream, instant)?.early ?? 0;
-  } finally {
-    db.close();
+/** A certificate of the gateway's that ends in that many days, with its key, in the configuration from the next start on. */
+export function putClientCertificate(box: Container, days: number): void {
+  const issued = testAuthority(temporaryFolder(), "clients").issue("gateway", { days });
+  for (const [setting, file] of [
+    ["client_certificate_file", issued.cert],
+    ["client_key_file", issued.key],
+  ] as const) {
+    const path = `/etc/booth-gateway/${setting}.pem`;
+    cpSync(file, box.inside(path));
+    box.sh(`chown booth-gateway ${path} && chmod 600 ${path}`);
+    setConfig(box, ["service", setting], path);
   }
 }
 
@@ -146,24 +139,4 @@ export function credentialOf(box: Container): string {
   } finally {
     db.close();
   }
-}
-
-/** Does something with the store while the agent is stopped, in a folder of ours, and puts it back. The agent runs on. */
-export function onStoppedStore(box: Container, change: (folder: string) => void): void {
-  box.sh(`systemctl stop ${UNIT}`);
-  const folder = temporaryFolder();
-  const [theirs, ours] = [join(box.inside(STATE), "store.db"), join(folder, "store.db")];
-  cpSync(theirs, ours);
-  change(folder);
-  // Its owner stays.
-  writeFileSync(theirs, readFileSync(ours));
-  box.sh(`systemctl start --no-block ${UNIT}`);
-}
-
-/** Carries the statements out in the folder's store. */
-export function inStore(folder: string, statements: readonly string[]): void {
-  const db = new Database(join(folder, "store.db"));
-  for (const statement of statements) db.exec(statement);
-  db.pragma("wal_checkpoint(TRUNCATE)");
-  db.close();
 }

@@ -3,7 +3,7 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
-import { stringify } from "yaml";
+import { parseDocument, stringify } from "yaml";
 import type { AgentStatus } from "../../src/core/types/status.ts";
 import type { Container } from "./container.ts";
 import { eventually } from "./eventually.ts";
@@ -12,6 +12,8 @@ import { SIMULATORS } from "./processes.ts";
 const PACKAGER = fileURLToPath(new URL("../../systemd/package/main.ts", import.meta.url));
 const README = fileURLToPath(new URL("../../README.md", import.meta.url));
 export const UNIT = "booth-gateway.service";
+export const CONFIG = "/etc/booth-gateway/gateway.yaml";
+export const STATE = "/var/lib/booth-gateway";
 export const SERIAL = "ABCD-123-123";
 export const KEY = "provision-key-of-the-test";
 const PORTS = { service: 8480, mqtt: 8481, plc: 8482 };
@@ -40,6 +42,14 @@ export function putConfig(container: Container): void {
     ],
   };
   writeFileSync(container.inside("/root/gateway.yaml"), stringify(config));
+}
+
+/** One setting of the installed configuration, by the names that lead to it; counts from the next start on. */
+export function setConfig(container: Container, path: readonly string[], value: unknown): void {
+  const file = container.inside(CONFIG);
+  const document = parseDocument(readFileSync(file, "utf8"));
+  document.setIn(path, value);
+  writeFileSync(file, document.toString());
 }
 
 export function putPackage(container: Container, file: string): void {

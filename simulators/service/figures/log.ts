@@ -73,8 +73,10 @@ export function loadLog(db: Db, boothId: string): BoothLog {
   const filter_inputs: FilterInput[] = [];
   for (const stream of streams) {
     const voided = voidedSeqs(db, stream);
+    const lists = { parameters, covers, samples, filter_inputs };
+    const forget = forgetting(db, stream, lists);
     for (const row of recordsOf(db, stream)) {
-      const lists = { parameters, covers, samples, filter_inputs };
+      forget(row);
       const withdrawn_at = voided.get(row[7]) ?? null;
       if (row[0] === "f") placeInput(row, lists, withdrawn_at);
       else if (withdrawn_at === null) place(row, lists);
@@ -104,6 +106,27 @@ interface Lists {
   readonly covers: Map<string, Cover[]>;
   readonly samples: Map<string, Sample[]>;
   readonly filter_inputs: FilterInput[];
+}
+
+/**
+ * Behind records that were given up no tag's value is known until it is logged anew: what it was before them may have changed
+ * inside. To be called with each record of a stream in order, before the record is placed.
+ */
+function forgetting(db: Db, stream: StreamKey, { samples }: Lists): (row: Row) => void {
+  const sql = "SELECT to_seq FROM seq_gaps WHERE stream_no = ? AND rejected = 0 ORDER BY to_seq";
+  const gaps = rows<{ to_seq: number }>(db, sql, stream.id).map(({ to_seq }) => to_seq);
+  let known: Sample = { time: -Infinity, boot: "", mono: 0, value: null, good: false };
+  return ([kind, , boot, mono, time, text, , seq]) => {
+    let passed = false;
+    while ((gaps[0] ?? Infinity) < seq) {
+      gaps.shift();
+      passed = true;
+    }
+    if (passed && known.boot !== "") for (const list of samples.values()) list.push(known);
+    const value = kind === "h" ? (JSON.parse(text) as { readonly from: number; readonly to: number }) : null;
+    const length = value === null ? 0 : value.to - value.from;
+    if (time + length >= known.time) known = { ...known, time: time + length, boot, mono: mono + length };
+  };
 }
 
 /** A person's entry. A reset, an assumption, or a maintenance record of the gateway's is its claim: changes are found here. */

@@ -1,17 +1,24 @@
-import type { OracleGap, OracleRow } from "./oracle.ts";
+import type { Oracle, OracleGap, OracleRow } from "./oracle.ts";
 
 /** A live lane, one of what waits, one of what is sent once more: so many runs of ascending seqs a stream arrives in. */
 const LANES = 3;
 
 /** Each record once, every seq there or given up with a word, each lane in order. */
-export function deliveryFaults(rows: readonly OracleRow[], gaps: readonly OracleGap[]): string[] {
+export function deliveryFaults({
+  rows,
+  gaps,
+  successions,
+  ends,
+}: Pick<Oracle, "rows" | "gaps" | "successions" | "ends">): string[] {
   const streams = [...new Set(rows.map(({ stream }) => stream))];
   return [
     ...twice(rows),
     ...streams.flatMap((stream) => {
       const own = rows.filter((row) => row.stream === stream);
       const given_up = gaps.filter((gap) => gap.stream === stream);
-      return [...holes(stream, own, given_up), ...disorder(stream, own)];
+      const before = successions.find((one) => one.stream === stream)?.predecessor_last_seq ?? 0;
+      const isOver = ends.some((one) => one.stream === stream);
+      return [...(isOver ? [] : holes({ stream, own, gaps: given_up, first: before + 1 })), ...disorder(stream, own)];
     }),
   ];
 }
@@ -31,13 +38,20 @@ function twice(rows: readonly OracleRow[]): string[] {
   return found;
 }
 
-function holes(stream: string, own: readonly OracleRow[], gaps: readonly OracleGap[]): string[] {
+interface Known {
+  readonly stream: string;
+  readonly own: readonly OracleRow[];
+  readonly gaps: readonly OracleGap[];
+  readonly first: number;
+}
+
+function holes({ stream, own, gaps, first }: Known): string[] {
   const known = [
     ...own.map(({ seq }) => ({ from: seq, to: seq, held: true })),
     ...gaps.map(({ from, to }) => ({ from, to, held: false })),
   ].toSorted((a, b) => a.from - b.from || a.to - b.to);
   const found: string[] = [];
-  let next = 1;
+  let next = first;
   let newest = 0;
   for (const { from, to, held } of known) {
     if (held && from === newest) found.push(`${stream}: seq ${from.toString()} is there twice`);

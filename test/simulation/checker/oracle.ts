@@ -33,7 +33,20 @@ export interface OracleStage {
   readonly end: number;
 }
 
+/** A stream that goes on from another one begins where that one ends. */
+export interface OracleSuccession {
+  readonly stream: string;
+  readonly predecessor_last_seq: number;
+}
+
+/** A stream whose gateway another one took the place of; it never came back. */
+export interface OracleEnd {
+  readonly stream: string;
+}
+
 export interface Oracle {
+  readonly ends: readonly OracleEnd[];
+  readonly successions: readonly OracleSuccession[];
   readonly rows: readonly OracleRow[];
   readonly gaps: readonly OracleGap[];
   /** Oldest first. */
@@ -52,6 +65,15 @@ export function oracleOf({ service, window }: Pick<Outcome, "service" | "window"
   };
   return {
     rows: rowsOf(service.db),
+    ends: rows<OracleEnd>(
+      service.db,
+      `SELECT s.stream_id AS stream FROM streams s
+       WHERE EXISTS (SELECT 1 FROM streams t WHERE t.booth_id = s.booth_id AND t.generation > s.generation)`,
+    ),
+    successions: rows<OracleSuccession>(
+      service.db,
+      "SELECT stream_id AS stream, predecessor_last_seq FROM streams WHERE predecessor_last_seq IS NOT NULL",
+    ),
     gaps: gapsOf(service.db),
     stages: stagesOf(service, query),
     minutes: Object.fromEntries(durations.modes.map(({ mode, duration }) => [mode, duration])),

@@ -31,7 +31,7 @@ export function sightOf(outcome: Outcome, held: readonly OracleRow[], gaps: read
     ...spans.filter(({ fault }) => UNREADABLE.includes(fault.kind)).map((span) => widened(span, 0, SETTLE_MS)),
     ...truth.outages,
     ...unsure,
-    ...gaps.map((gap) => spanOfGap(gap, held)),
+    ...gaps.map((gap) => spanOfGap(gap, held, modeTagOf(outcome)?.name)),
   ];
   const causes = [
     ...spans.flatMap((span) => (isBlinding(span.fault) ? [causeOf(span, story.commit_interval_ms + bridge_ms)] : [])),
@@ -71,11 +71,15 @@ function causeOf({ fault, start, end }: Outcome["spans"][number], before: number
   return widened({ start, end }, before, SETTLE_MS + (isLate ? MOMENT_MS : 0));
 }
 
-/** From the last record held before a range that was given up to the first one behind it. */
-function spanOfGap({ stream, from, to }: OracleGap, held: readonly OracleRow[]): Span {
+function modeTagOf({ story }: Outcome) {
+  return findProfile(story.profile).tags.find(({ role }) => role === "mode");
+}
+
+/** From the last record held before a range that was given up to the first one behind it that says the mode. */
+function spanOfGap({ stream, from, to }: OracleGap, held: readonly OracleRow[], modeTag: string | undefined): Span {
   const own = held.filter((row) => row.stream === stream);
   const before = own.findLast(({ seq }) => seq < from);
-  const after = own.find(({ seq }) => seq > to);
+  const after = own.find(({ seq, kind, tag }) => seq > to && kind === "r" && tag === modeTag);
   return { start: before?.time ?? -Infinity, end: after?.time ?? Infinity };
 }
 
@@ -87,8 +91,9 @@ interface Covered {
 }
 
 /** Where polls of the mode's group lie further apart than the bridge, by the coverage that the service holds of boots whose time is known. */
-function unpolledSpans({ story, window }: Outcome, held: readonly OracleRow[], bridge_ms: number): readonly Span[] {
-  const group = findProfile(story.profile).tags.find(({ role }) => role === "mode")?.group;
+function unpolledSpans(outcome: Outcome, held: readonly OracleRow[], bridge_ms: number): readonly Span[] {
+  const { story, window } = outcome;
+  const group = modeTagOf(outcome)?.group;
   const synced = new Set(
     held.flatMap(({ kind, boot, value }) =>
       kind === "t" && (value as { readonly state: string }).state !== "unsynced" ? [boot] : [],

@@ -29,6 +29,17 @@ function coversOf(held: readonly Held[]): ReadonlyMap<string, readonly Cover[]> 
 
 /** Everything that was taken is with the service: each answered poll in a coverage record, each reading with its value, each other record. */
 export function missingAtService(takes: readonly Take[], held: readonly Held[]): string[] {
+  return takes.flatMap(missingOf(held));
+}
+
+/** Takes of which something isn't with the service. */
+export function undelivered(takes: readonly Take[], held: readonly Held[]): Take[] {
+  const missing = missingOf(held);
+  return takes.filter((take) => missing(take).length > 0);
+}
+
+/** What of a take isn't there, as sentences. */
+function missingOf(held: readonly Held[]): (take: Take) => string[] {
   const covers = coversOf(held);
   const readings = new Map<string, TagValue>();
   const others = new Set<string>();
@@ -36,24 +47,23 @@ export function missingAtService(takes: readonly Take[], held: readonly Held[]):
     if (kind === "r") readings.set(placeOf(boot, mono, tag), value as TagValue);
     else others.add(placeOf(boot, mono, kind));
   }
-  const missing: string[] = [];
-  for (const { at, entry } of takes) {
+  return ({ at, entry }) => {
     const when = new Date(at).toISOString();
     if (entry.kind === "record") {
       const { kind, boot, mono } = entry.record;
-      if (!others.has(placeOf(boot, mono, kind))) missing.push(`${kind} of ${when}: not at the service`);
-      continue;
+      return others.has(placeOf(boot, mono, kind)) ? [] : [`${kind} of ${when}: not at the service`];
     }
-    if (!entry.answered) continue;
+    if (!entry.answered) return [];
     const { boot, mono, group } = entry;
+    const missing: string[] = [];
     const isCovered = covers.get(`${boot} ${group}`)?.some(({ from, to }) => from <= mono && mono <= to) ?? false;
     if (!isCovered) missing.push(`poll of ${group} at ${when}: in no coverage record at the service`);
     for (const [tag, value] of entry.changes) {
       const seen = readings.get(placeOf(boot, mono, tag));
       if (seen !== value) missing.push(`${tag} at ${when}: taken ${String(value)}, at the service ${String(seen)}`);
     }
-  }
-  return missing;
+    return missing;
+  };
 }
 
 /** The service holds no reading that wasn't taken, and none of another value. */

@@ -1,12 +1,19 @@
 import type { GivenUp, Held } from "../records.ts";
 
-/** Between the first and the newest record of a stream nothing is missing without a word. */
-export function holesIn(held: readonly Held[], given_up: readonly GivenUp[]): string[] {
+/**
+ * Between the first and the newest record of a stream nothing is missing without a word. `firsts`: where streams begin that go on
+ * from another one.
+ */
+export function holesIn(
+  held: readonly Held[],
+  given_up: readonly GivenUp[],
+  firsts: ReadonlyMap<string, number>,
+): string[] {
   const holes: string[] = [];
   for (const stream of new Set(held.map((record) => record.stream))) {
     const seqs = held.filter((record) => record.stream === stream).map(({ seq }) => seq);
     const gaps = given_up.filter((gap) => gap.stream === stream);
-    let next = Math.min(...seqs, ...gaps.map(({ from }) => from));
+    let next = firsts.get(stream) ?? Math.min(...seqs, ...gaps.map(({ from }) => from));
     for (const seq of seqs) {
       while (next < seq) {
         const at = next;

@@ -1,0 +1,108 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { askAgent } from "../../src/cli/agent-client.ts";
+import { findProfile } from "../../src/config/profile.ts";
+import type { PageState } from "../../src/core/types/page.ts";
+import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
+import { findScenario } from "../../simulators/plc/scenarios/all.ts";
+import { startPlc } from "../../simulators/plc/start.ts";
+import { eventually } from "../support/eventually.ts";
+import { SIMULATORS, startProgram } from "../support/processes.ts";
+import { writerIn } from "../support/store.ts";
+import { temporaryFolder, type AtEnd } from "../support/temporary.ts";
+import { latenesses, tap } from "./agent.ts";
+import { percentile, type BenchOptions, type Family, type Figure } from "./figure.ts";
+import { underLoad } from "./page.ts";
+import { statusAt, withStartedAgent, type Prepared } from "./running-agent.ts";
+import { fillStore, STREAM } from "./store-filled.ts";
+
+/**
+ * How late polls begin while everything goes on at once: a log that waited is delivered as fast as the service takes it, polls are
+ * committed, and pages and exports are answered. As the PLC sees it, in this process; service and pages are processes of their own.
+ */
+
+const SERIAL = "BENCH-1";
+const KEY = "key-of-the-bench";
+const BEGINS_WITHIN_MS = 120_000;
+/** Days of log that wait, and seconds of measuring. */
+const SIZE = { quick: { days: 1, seconds: 2 }, full: { days: 90, seconds: 60 } };
+
+/** A service with one booth to bind, as a process; its address. */
+async function serviceProcess(folder: string, atEnd: AtEnd): Promise<string> {
+  const ports = ["--port", "0", "--mqtt-port", "0"];
+  const argv = ["service", ...ports, "--data", join(folder, "service"), "--serial", SERIAL, "--api-key", KEY];
+  const line = await startProgram(SIMULATORS, argv, { atEnd }).line(/^service http/);
+  return /http:\/\/[^,\s]+/.exec(line)?.[0] ?? "";
+}
+
+/** Everything in the store still waits for the service. */
+function fillWaiting(folder: string, days: number): void {
+  fillStore(folder, days);
+  const writer = writerIn(folder);
+  writer.resend(STREAM, 1);
+  writer.close();
+}
+
+interface Measured {
+  readonly late: readonly number[];
+  readonly delivered_per_s: number;
+  readonly exported_mb: number;
+}
+
+async function measure(size: (typeof SIZE)["quick"], atEnd: AtEnd): Promise<Measured> {
+  const [profile, scenario] = [findProfile("click-booth"), findScenario("standard-cycle")];
+  if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("nothing to play");
+  const folder = temporaryFolder(undefined, atEnd);
+  const clock = scaledClock(clockFromNow(1, Date.now()));
+  const device = await startPlc({ profile, scenario, seed: 1, clock, port: 0 });
+  atEnd(() => device.stop());
+  const plc = await tap(device.port);
+  atEnd(() => plc.close());
+  const url = await serviceProcess(folder, atEnd);
+  const api_key_file = join(folder, "api-key");
+  writeFileSync(api_key_file, `${KEY}\n`, { mode: 0o600 });
+  const every = { poll_interval_ms: 1000 };
+  const booth = { serial: SERIAL, profile: "click-booth", modbus: { host: "127.0.0.1", port: plc.port } };
+  const prepared: Prepared = {
+    fill: (data) => {
+      fillWaiting(data, size.days);
+    },
+    config: { service: { url, api_key_file }, store: { max_bytes: 1_000_000_000, max_age_days: 3_650 } },
+  };
+  return withStartedAgent(
+    [{ ...booth, poll: { fast: every, slow: every } }],
+    async (_pid, socket) => {
+      const acked = async (): Promise<number> => (await statusAt(socket))?.booths[0]?.log.acked_seq ?? 0;
+      await eventually(
+        "what waited is delivered",
+        async () => ((await acked()) > 0 ? true : undefined),
+        BEGINS_WITHIN_MS,
+      );
+      // The agent answers its own shape.
+      const page = (await askAgent(socket, { method: "GET", path: "/page" })) as PageState;
+      plc.arrivals.splice(0);
+      const [before, begun] = [await acked(), performance.now()];
+      const [, seen] = await underLoad(page.url ?? "", () => sleep(size.seconds * 1_000));
+      const delivered_per_s = ((await acked()) - before) / ((performance.now() - begun) / 1_000);
+      return { late: latenesses(plc.arrivals), delivered_per_s, exported_mb: seen.exported_bytes / 1e6 };
+    },
+    prepared,
+  );
+}
+
+async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
+  const undos: (() => unknown)[] = [];
+  try {
+    const size = quick ? SIZE.quick : SIZE.full;
+    const { late, delivered_per_s, exported_mb } = await measure(size, (undo) => void undos.push(undo));
+    const p99 = percentile(late, 99);
+    const meanwhile = `${Math.round(delivered_per_s).toString()} records/s delivered, ${size.days.toString()} days as CSV (${exported_mb.toFixed(0)} MB taken), 20 pages`;
+    const figure = { name: "poll.draining_lateness_p99_ms", value: p99, unit: "ms", anchor: percentile(late, 50) };
+    return [{ ...figure, ratio: null, target: `at most 5 ms; ${meanwhile}; anchor: the median`, reached: p99 <= 5 }];
+  } finally {
+    for (const undo of undos.reverse()) await undo();
+  }
+}
+
+export const drainLatenessFamily: Family = { name: "draining", run };
