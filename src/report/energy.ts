@@ -130,8 +130,9 @@ function risesIn(source: Source, tag: TagName, span: Window): { readonly at: Epo
   const rises: { at: EpochMs; rise: number }[] = [];
   let before: number | null = null;
   // A heartbeat is at most an hour old: the reading before the span's first stands there.
-  for (const record of source.reader.log(source.stream, { start: span.start - HOUR_MS, end: span.end })) {
-    if (record.kind !== "r" || record.tag !== tag || record.quality === "bad") continue;
+  const looked = { start: span.start - HOUR_MS, end: span.end };
+  for (const record of source.reader.log(source.stream, looked, new Set([tag]))) {
+    if (record.kind !== "r" || record.quality === "bad") continue;
     const value = Number(record.value);
     if (before !== null && record.time >= span.start)
       rises.push({ at: record.time, rise: Math.max(0, value - before) });

@@ -54,8 +54,8 @@ export function evidenceAt(source: Source, at: EpochMs, tags: readonly TagName[]
 
 export function evidenceIn(source: Source, window: Window, tags: readonly TagName[]): Evidence[] {
   const found: Evidence[] = [];
-  for (const { kind, seq, tag, value, quality, time } of source.reader.log(source.stream, window)) {
-    if (kind === "r" && tags.includes(tag)) found.push({ seq, tag, value, quality, at: time });
+  for (const { kind, seq, tag, value, quality, time } of source.reader.log(source.stream, window, new Set(tags))) {
+    if (kind === "r") found.push({ seq, tag, value, quality, at: time });
   }
   return found;
 }
