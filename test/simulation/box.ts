@@ -181,13 +181,16 @@ export function openBox(options: BoxOptions): Box {
     start() {
       box.counts.starts += 1;
       trace(`start ${box.counts.starts.toString()} of ${box.version}`);
-      site.start().then(
+      const starting = site.start();
+      const { life } = state;
+      starting.then(
         (agent) => {
-          const { life } = state;
+          // It may have been killed while it started.
+          if (life === null || life.dead) return;
           state.agent = agent;
           agent.finished.catch((error: unknown) => failed(life, error));
         },
-        (error: unknown) => failed(state.life, error),
+        (error: unknown) => failed(life, error),
       );
     },
     kill(for_ms) {
