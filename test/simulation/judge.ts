@@ -4,7 +4,7 @@ import { timeLineOf } from "../../src/report/source.ts";
 import { allOfGateway, allOfService } from "../scenarios/figures.ts";
 import { openSource } from "../support/figures.ts";
 import { checkOutcome } from "./checker.ts";
-import { differingFigures } from "./laws/both-sides.ts";
+import { differingFigures, knownApart } from "./laws/both-sides.ts";
 import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
 import { holesIn } from "./laws/holes.ts";
 import { untiled, wrongSpans, type ModeSpan, type Rules } from "./laws/time-line.ts";
@@ -90,7 +90,10 @@ function bothSides({ boxes, outcome }: Played): readonly (readonly [string, read
     return [
       [
         "gateway and service have the same figures",
-        differingFigures(allOfGateway(source, window), allOfService(box.site, window), 2 * outcome.story.poll_ms),
+        differingFigures(allOfGateway(source, window), allOfService(box.site, window), {
+          reckoned_ms: 2 * outcome.story.poll_ms,
+          apart: knownApart(outcome),
+        }),
       ],
     ];
   } finally {

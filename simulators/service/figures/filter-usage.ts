@@ -1,6 +1,6 @@
 import type { FilterType } from "../../../src/core/types/booth.ts";
 import { minuteTags, lostMemory } from "./filter-changes.ts";
-import { goodSamplesOf } from "./log.ts";
+import { goodSamplesOf, parametersAt } from "./log.ts";
 import type { BoothLog, Sample } from "./log.ts";
 import type { Restarts } from "./restarts.ts";
 import { firstAfter, goodBefore } from "./search.ts";
@@ -84,9 +84,17 @@ function counted(log: BoothLog, tag: string, at: Counting): Usage {
   const minutesAtEnd = (): number | null => {
     const { removed_at, removal_entered_at = removed_at } = installed;
     const known = minutesAt(removal_entered_at);
-    return known === null ? null : known - msWithin(inUse, { start: removed_at, end: removal_entered_at }) / 60_000;
+    const end = Math.max(removed_at, seenUntil(log, tag, removal_entered_at));
+    return known === null ? null : known - msWithin(inUse, { start: removed_at, end }) / 60_000;
   };
   return { minutesAt, minutesAtEnd, reaches };
+}
+
+/** How far the counter had been watched by then: in a silence it stands as it was before. */
+function seenUntil(log: BoothLog, tag: string, time: number): number {
+  const group = parametersAt(log, time)?.tags[tag]?.group ?? "";
+  const cover = log.covers.get(group)?.findLast(({ from }) => from <= time);
+  return cover === undefined ? time : Math.min(time, cover.to);
 }
 
 /** Whether that reading, of that instant, was lower than the one before it. */

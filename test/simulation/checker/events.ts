@@ -39,8 +39,16 @@ export function cycleFaults(
 ): string[] {
   const { blind, slack_ms } = seen;
   const told = lastClaims(rows);
+  // Where one cycle follows another without a pause, whether it does depends on all that there was of the one before.
+  const beginOfRun = (start: number): number => {
+    const before = truth.cycles.find(({ end }) => end === start);
+    return before === undefined ? start : beginOfRun(before.start);
+  };
   const watched = (cycle: Span): boolean =>
-    isSure(widened(cycle, RUN_PAUSE_MS, RUN_PAUSE_MS + 2 * slack_ms), blind) &&
+    isSure(
+      widened({ start: beginOfRun(cycle.start), end: cycle.end }, RUN_PAUSE_MS, RUN_PAUSE_MS + 2 * slack_ms),
+      blind,
+    ) &&
     cycle.start - RUN_PAUSE_MS >= truth.from &&
     cycle.end + 2 * RUN_PAUSE_MS < truth.to;
   const isSame = (a: Span & { readonly counted: boolean }, b: Span & { readonly counted: boolean }): boolean =>
