@@ -107,7 +107,10 @@ function isOfTheLog(folded: FoldAll, { life, size }: Asked): boolean {
   const hours = (one: Folded): string => {
     const { state, facts } = tailOf(one.state, T0 + booth.now);
     const written = [...one.facts, ...facts].filter(({ kind }) => kind === "d").map(({ value }) => value);
-    return JSON.stringify([written, Object.entries(state.hours).map(([hour, { work }]) => [hour, work])]);
+    // By hour: which one the state's map got first is no work. A load's reading may make an hour before the time that
+    // leads to it is settled.
+    const open = Object.entries(state.hours).map(([hour, { work }]) => ({ hour: Number(hour), work }));
+    return JSON.stringify([written, open.toSorted((a, b) => a.hour - b.hour)]);
   };
   return hours(folded(booth, size)) === hours(fold(booth.entries, SIZED));
 }
@@ -157,6 +160,16 @@ const LAWS = [
           return kind === "h" ? { ...state, worked: { burner: mark, fan: mark } } : state;
         });
         return skipping(commit(booth.entries, SIZED, [size]));
+      },
+      "work of the hour before": (booth, size) => {
+        const folded = fold(booth.entries, SIZED, [size]);
+        const { hours } = folded.state;
+        const works = Object.values(hours).map(({ work }) => work);
+        const exchanged = Object.entries(hours).map(([hour, figures], index) => {
+          const work = works.at(index - 1);
+          return [hour, work === undefined ? figures : { ...figures, work }] as const;
+        });
+        return { ...folded, state: { ...folded.state, hours: Object.fromEntries(exchanged) } };
       },
     },
   }),

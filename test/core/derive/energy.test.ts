@@ -104,6 +104,30 @@ describe("time that counts", () => {
   });
 });
 
+/** The silence ends on an hour: the new one's load may be read before the time that leads to it is settled. */
+it.each([1, 2, 3, 1000])("an hour begun after a silence has its work in commits of %i entries", (size) => {
+  const booth = script(SIZED);
+  stay(booth, 12 * MINUTE, { mode: 3, flame: 50, fan: 0 });
+  silence(booth, 2 * HOUR - booth.now);
+  forget(booth);
+  stay(booth, 1000, { mode: 3, flame: 100, fan: 0 });
+  silence(booth, 14_999);
+  poll(booth, { mode: 1, flame: 0 });
+  const { state } = tailOf(fold(booth.entries, SIZED, [size]).state, T0 + booth.now);
+  // The last poll of a stay comes 1 ms before its end, and a gap begins there.
+  const works = [0, 1, 2].map((hour) => state.hours[String(T0 + hour * HOUR)]?.work?.burner);
+  expect(works).toEqual([(12 * MINUTE - 1) * 50_000_000, undefined, 15_999 * 100_000_000]);
+
+  stay(booth, 3 * HOUR + 11 * MINUTE - booth.now, { mode: 1 });
+  poll(booth, { mode: 0 });
+  const hours = valuesOf(fold(booth.entries, SIZED, [size]).facts, "d");
+  expect(hours.map(({ hour, gas_therm }) => [(hour - T0) / HOUR, gas_therm])).toEqual([
+    [0, 0.999_998],
+    [1, 0],
+    [2, 0.044_441],
+  ]);
+});
+
 it.each([
   // Full load for the time of a millionth of a therm is 0.36 ms.
   [workRate("burner", 1_000_000, 1) * 35, 0],
