@@ -24,6 +24,8 @@ import { fillStore, STREAM } from "./store-filled.ts";
 
 const SERIAL = "BENCH-1";
 const KEY = "key-of-the-bench";
+/** Of fewer polls nothing is said. */
+const FEWEST = 50;
 const BEGINS_WITHIN_MS = 120_000;
 /** Days of log that wait, and seconds of measuring. */
 const SIZE = { quick: { days: 1, seconds: 2 }, full: { days: 90, seconds: 60 } };
@@ -99,7 +101,14 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
     const p99 = percentile(late, 99);
     const meanwhile = `${Math.round(delivered_per_s).toString()} records/s delivered, ${size.days.toString()} days as CSV (${exported_mb.toFixed(0)} MB taken), 20 pages`;
     const figure = { name: "poll.draining_lateness_p99_ms", value: p99, unit: "ms", anchor: percentile(late, 50) };
-    return [{ ...figure, ratio: null, target: `at most 5 ms; ${meanwhile}; anchor: the median`, reached: p99 <= 5 }];
+    return [
+      {
+        ...figure,
+        ratio: null,
+        target: `at most 5 ms of ${late.length} polls; ${meanwhile}; anchor: the median`,
+        reached: late.length < FEWEST ? null : p99 <= 5,
+      },
+    ];
   } finally {
     for (const undo of undos.reverse()) await undo();
   }
