@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Borrowed } from "./cli/borrowed.ts";
+import type { Lender } from "./ports.ts";
 import type { Call, Run } from "./cli/command.ts";
 import { dispatch } from "./cli/dispatch.ts";
 import type { DoctorParts } from "./cli/doctor.ts";
@@ -82,7 +82,7 @@ function borrowing(command: (tools: PlcTools) => Run, touchesPlc: (call: Call) =
   };
 }
 
-async function plcTools(lender?: Borrowed): Promise<PlcTools> {
+async function plcTools(lender?: Lender): Promise<PlcTools> {
   const [{ driverTools }, { createLogger, STDERR }] = await Promise.all([
     import("./drivers/tools.ts"),
     import("./platform/logger.ts"),

@@ -1,24 +1,18 @@
 import { LinkError } from "../core/link-error.ts";
-import type { LentLink, PlcAsk } from "../core/types/plc-visit.ts";
+import type { PlcAsk } from "../core/types/plc-visit.ts";
 import { ConfigError } from "../config/config-error.ts";
+import type { Lender } from "../ports.ts";
 import { localPlcAnswerShape, localPlcLinksShape } from "../wire/local.ts";
 import { askAgent, socketPath } from "./agent-client.ts";
 import { CommandError, EXIT, type Io, type Values } from "./command.ts";
 
-/** The links of an agent, and its word for carrying one read out. */
-export interface Borrowed {
-  readonly links: readonly LentLink[];
-  /** The answer's PDU. Rejects with a LinkError. */
-  ask(link: string, ask: PlcAsk): Promise<Uint8Array>;
-}
-
-const NOTHING: Borrowed = {
+const NOTHING: Lender = {
   links: [],
   ask: () => Promise.reject(new LinkError("config", "no agent lends a link")),
 };
 
 /** What the running agent lends; without one, nothing. Throws a CommandError for who has no right to ask it. */
-export async function borrowedLinks(values: Values, io: Io): Promise<Borrowed> {
+export async function borrowedLinks(values: Values, io: Io): Promise<Lender> {
   try {
     const socket = await socketPath(values, io);
     const { links } = localPlcLinksShape.parse(await askAgent(socket, { method: "GET", path: "/plc/links" }));

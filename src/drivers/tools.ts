@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { BoothConfig, Config, ModbusAddress } from "../core/types/config.ts";
 import type { Profile } from "../core/types/profile.ts";
 import type { EpochMs, Milliseconds } from "../core/types/units.ts";
-import type { Driver, Logger } from "../ports.ts";
+import type { Driver, Lender, Logger } from "../ports.ts";
 import { modbusAddressText } from "../core/modbus-address.ts";
-import type { LentLink, PlcAsk } from "../core/types/plc-visit.ts";
+import type { LentLink } from "../core/types/plc-visit.ts";
 import { borrowedLine } from "./modbus/borrowed-line.ts";
 import { modbusDriver } from "./modbus/driver.ts";
 import { modbusExchange, type Exchange, type ExchangeTimes } from "./modbus/exchange.ts";
@@ -22,13 +22,6 @@ export interface WatchedOptions {
   readonly onExchange?: (read: WireExchange) => void;
   /** Modbus only: requests and sound answers as bytes. */
   readonly tap?: Tap;
-}
-
-/** What a running agent lends. */
-export interface Lender {
-  readonly links: readonly LentLink[];
-  /** The answer's PDU. Rejects with a LinkError. */
-  ask(link: string, ask: PlcAsk): Promise<Uint8Array>;
 }
 
 /**

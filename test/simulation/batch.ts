@@ -1,6 +1,8 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Broken } from "./judge.ts";
+import { ENDS } from "./seed.ts";
+import { storyOf } from "./stories.ts";
 import type { Story } from "./story.ts";
 
 /** What a worker says of a seed. */
@@ -9,7 +11,7 @@ export interface SeedResult {
   readonly hours: number;
   readonly faults: number;
   readonly broken: readonly Broken[];
-  /** The shortest story found that breaks one of the same laws; null: none is broken. */
+  /** The shortest story found that breaks one of the same laws; null: none is broken, or it ended its process. */
   readonly story: Story | null;
 }
 
@@ -24,10 +26,10 @@ export interface BatchOptions {
 /** Of the little that a story keeps nothing grows old: with room for the young, rubbish costs a tenth of what it does else. */
 const WORKER_ARGS = ["--max-semi-space-size=64"];
 
-/** Plays consecutive seeds in processes of their own. Rejects when one of them ends before its time. */
+/** Plays consecutive seeds in processes of their own. A seed that ends its process is broken, and the next gets a new one. */
 export async function playSeeds({ from, seeds, workers, done }: BatchOptions): Promise<void> {
   let next = from;
-  const work = (): Promise<void> =>
+  const some = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const child = fork(fileURLToPath(new URL("worker.ts", import.meta.url)), { execArgv: WORKER_ARGS });
       let playing: number | null = null;
@@ -41,11 +43,20 @@ export async function playSeeds({ from, seeds, workers, done }: BatchOptions): P
         give();
       });
       child.once("error", reject);
-      child.once("exit", (code) => {
-        if (playing === null && code === 0) resolve();
-        else reject(new Error(`the process that played seed ${String(playing)} ended with code ${String(code)}`));
+      child.once("exit", (code, signal) => {
+        if (playing !== null)
+          done(endedAt(playing, `the process that played it ended: ${signal ?? `code ${String(code)}`}`));
+        resolve();
       });
       give();
     });
+  const work = async (): Promise<void> => {
+    while (next < from + seeds) await some();
+  };
   await Promise.all(Array.from({ length: Math.min(workers, seeds) }, work));
+}
+
+function endedAt(seed: number, place: string): SeedResult {
+  const { hours, faults } = storyOf(seed);
+  return { seed, hours, faults: faults.length, broken: [{ law: ENDS, places: [place] }], story: null };
 }

@@ -81,7 +81,7 @@ interface State {
   /** What a power cut leaves where syncs come late; null: they don't. */
   unsynced: Image | null;
   /** When power or an orderly reboot last took the memory away, since the last start; null: it didn't. */
-  cut_at: number | null;
+  is_cut: boolean;
   /** A bit was turned over since the last start. */
   is_damaged: boolean;
   sleeping: Set<symbol>;
@@ -99,7 +99,7 @@ export function openBox(options: BoxOptions): Box {
       waiting: null,
       before: null,
       unsynced: null,
-      cut_at: null,
+      is_cut: false,
     },
     ...{ is_damaged: false, sleeping: new Set<symbol>(), beat_at: 0 },
   };
@@ -202,7 +202,7 @@ export function openBox(options: BoxOptions): Box {
       if (state.life !== null)
         end(state.unsynced ?? (before === null ? null : torn(before, imageOf(folder), options.random)));
       site.cutPower();
-      state.cut_at = clock.truth();
+      state.is_cut = true;
       startLater(for_ms);
       boot();
     },
@@ -260,9 +260,9 @@ function withLedger(parts: AgentParts, { options, state, site }: Seeing): AgentP
       ...store,
       async openStream(booth) {
         const info = await store.openStream(booth);
-        const { cut_at, is_damaged } = state;
-        noteFound(ledger, { stream: info.stream, last_take: info.last_take, left }, { cut_at, is_damaged });
-        Object.assign(state, { cut_at: null, is_damaged: false });
+        const { is_cut, is_damaged } = state;
+        noteFound(ledger, { stream: info.stream, last_take: info.last_take, left }, { is_cut, is_damaged });
+        Object.assign(state, { is_cut: false, is_damaged: false });
         return info;
       },
     },

@@ -10,10 +10,8 @@ export interface Take {
 
 /** Everything that agents have taken in, kept outside of them. */
 export interface Ledger {
-  /** In order of taking; without what a power cut took away. */
+  /** In order of taking; without what a power cut or damage took away. */
   readonly takes: Take[];
-  /** What power cuts took away, with the instant of the cut. */
-  readonly lost: { readonly take: Take; readonly cut_at: number }[];
   /** What a gateway that was taken away hadn't delivered whole. */
   readonly gone: Set<Take>;
   /** Takes that the agent itself has called durable, by stream. */
@@ -23,7 +21,7 @@ export interface Ledger {
 }
 
 export function openLedger(): Ledger {
-  return { takes: [], lost: [], gone: new Set(), durable: new Map(), broken: [] };
+  return { takes: [], gone: new Set(), durable: new Map(), broken: [] };
 }
 
 export function noteDurable({ durable }: Ledger, stream: string, take: number): void {
@@ -44,12 +42,12 @@ export function isWhatThePlcSaid(profile: Profile, booth: Booth, { at, entry }: 
  * What a damaged file takes with it is judged by what the agent declares.
  *
  * A new process has found `last_take` in the store and `left` in the tail: what is in neither is gone. Only a loss of power may take
- * anything away, and nothing that was durable; each loss is set aside with its instant.
+ * anything away, and nothing that was durable.
  */
 export function noteFound(
   ledger: Ledger,
   found: { readonly stream: string; readonly last_take: number; readonly left: ReadonlySet<number> },
-  { cut_at, is_damaged }: { readonly cut_at: number | null; readonly is_damaged: boolean },
+  { is_cut, is_damaged }: { readonly is_cut: boolean; readonly is_damaged: boolean },
 ): void {
   const { stream, last_take, left } = found;
   const gone = ledger.takes.filter(
@@ -60,9 +58,8 @@ export function noteFound(
   for (const take of gone) {
     ledger.takes.splice(ledger.takes.indexOf(take), 1);
     const name = `take ${take.entry.take.toString()} of ${new Date(take.at).toISOString()}`;
-    if (is_damaged) ledger.lost.push({ take, cut_at: take.at });
-    else if (take.entry.take <= durable) ledger.broken.push(`what was called durable is stored: ${name} isn't`);
-    else if (cut_at === null) ledger.broken.push(`a process's end takes nothing that was taken: ${name} is gone`);
-    else ledger.lost.push({ take, cut_at });
+    if (is_damaged) continue;
+    if (take.entry.take <= durable) ledger.broken.push(`what was called durable is stored: ${name} isn't`);
+    else if (!is_cut) ledger.broken.push(`a process's end takes nothing that was taken: ${name} is gone`);
   }
 }

@@ -19,6 +19,9 @@ network, and the service; kills, power cuts, clock steps, outages. Each is held 
 Result: test/results/simulation.json. A broken seed is printed with the law, and its story as short as it could be made.
 `;
 
+/** Where nobody looks on, a line for so many seeds. */
+const TOLD_EACH = 100;
+
 const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "100" },
@@ -68,6 +71,8 @@ async function many(): Promise<void> {
     done: (result) => {
       results.push(result);
       if (result.broken.length > 0) tell(result);
+      if (!process.stdout.isTTY && results.length % TOLD_EACH === 0)
+        print(`${results.length.toString()} of ${seeds.toString()}, ${broken().length.toString()} broken`);
       if (process.stdout.isTTY)
         process.stdout.write(
           `\r${results.length.toString()} of ${seeds.toString()}, ${broken().length.toString()} broken `,

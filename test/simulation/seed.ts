@@ -2,6 +2,9 @@ import { judge, type Broken } from "./judge.ts";
 import { play, type RunOptions } from "./run.ts";
 import type { Story } from "./story.ts";
 
+/** The law that whatever nobody foresaw breaks. */
+export const ENDS = "a story comes to its end";
+
 /** What came of a story. */
 export interface Verdict {
   readonly broken: readonly Broken[];
@@ -22,6 +25,6 @@ export async function verdictOf(story: Story, options: RunOptions = {}): Promise
     }
   } catch (error) {
     const places = [error instanceof Error ? (error.stack ?? error.message) : String(error)];
-    return { broken: [{ law: "a story comes to its end", places }], hash: "", faults };
+    return { broken: [{ law: ENDS, places }], hash: "", faults };
   }
 }

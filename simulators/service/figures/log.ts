@@ -115,6 +115,7 @@ interface Lists {
 function forgetting(db: Db, stream: StreamKey, { samples }: Lists): (row: Row) => void {
   const sql = "SELECT to_seq FROM seq_gaps WHERE stream_no = ? AND rejected = 0 ORDER BY to_seq";
   const gaps = rows<{ to_seq: number }>(db, sql, stream.id).map(({ to_seq }) => to_seq);
+  if (gaps.length === 0) return () => undefined;
   let known: Sample = { time: -Infinity, boot: "", mono: 0, value: null, good: false };
   return ([kind, , boot, mono, time, text, , seq]) => {
     let passed = false;
