@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Lender } from "./ports.ts";
+import type { Lender } from "./core/types/plc-visit.ts";
 import type { Call, Run } from "./cli/command.ts";
 import { dispatch } from "./cli/dispatch.ts";
 import type { DoctorParts } from "./cli/doctor.ts";

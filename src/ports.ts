@@ -271,13 +271,6 @@ export interface ServiceLink {
   connect(account: LinkAccount, signal: AbortSignal): Promise<LinkSession>;
 }
 
-/** What a running agent lends to tools. */
-export interface Lender {
-  readonly links: readonly LentLink[];
-  /** One read over such a link: the answer's PDU. Rejects with a LinkError. */
-  ask(link: string, ask: PlcAsk): Promise<Uint8Array>;
-}
-
 /** What people can ask of the running agent. */
 export interface AgentControl {
   status(): AgentStatus;

@@ -1,7 +1,6 @@
 import { LinkError } from "../core/link-error.ts";
-import type { PlcAsk } from "../core/types/plc-visit.ts";
+import type { Lender, PlcAsk } from "../core/types/plc-visit.ts";
 import { ConfigError } from "../config/config-error.ts";
-import type { Lender } from "../ports.ts";
 import { localPlcAnswerShape, localPlcLinksShape } from "../wire/local.ts";
 import { askAgent, socketPath } from "./agent-client.ts";
 import { CommandError, EXIT, type Io, type Values } from "./command.ts";

@@ -12,3 +12,10 @@ export interface PlcAsk {
   /** Of a Modbus function that reads (1 to 4, or 43/14), as the protocol has it. */
   readonly pdu: Uint8Array;
 }
+
+/** What a running agent lends to tools. */
+export interface Lender {
+  readonly links: readonly LentLink[];
+  /** One read over such a link: the answer's PDU. Rejects with a LinkError. */
+  ask(link: string, ask: PlcAsk): Promise<Uint8Array>;
+}
