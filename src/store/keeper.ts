@@ -84,7 +84,10 @@ export function keepStore(tools: KeeperTools): KeptStore {
       progress: (stream) => kept.writer.rebuilder.progress(stream),
       slice: () => call((writer) => writer.rebuilder.slice()),
     },
-    close: () => kept.writer.close(),
+    // Where opening anew has failed there is nothing left to save to.
+    close: () => {
+      if (kept.db.open) kept.writer.close();
+    },
     abandon: () => void kept.db.close(),
   };
 }
@@ -128,6 +131,8 @@ function mend(parts: Parts, fault: StoreFault, detail: string): boolean {
   const { kept, tools, ballast } = parts;
   switch (fault) {
     case "damaged": {
+      // Whatever fails from here on, the next call tries again.
+      kept.reopen = true;
       kept.db.close();
       // Not within the call: where nobody is told, its arguments aren't looked at either.
       const recovery = recover(tools.dataDir, tools, detail);
@@ -152,7 +157,12 @@ function reopen({ kept, tools, health }: Parts): void {
   kept.db.close();
   const { db, recovery } = openOrSalvage(tools.dataDir, tools);
   if (recovery !== null) tools.salvaged?.(recovery);
-  Object.assign(kept, serve(db, tools, health));
+  try {
+    Object.assign(kept, serve(db, tools, health));
+  } catch (error) {
+    db.close();
+    throw error;
+  }
   kept.reopen = false;
 }
 

@@ -1,5 +1,6 @@
 import type { Outcome } from "./outcome.ts";
 import { deliveryFaults } from "./checker/delivery.ts";
+import { closeCalls } from "./checker/close-calls.ts";
 import { cycleFaults, filterFaults, programFaults } from "./checker/events.ts";
 import { minutesFaults, modeFaults } from "./checker/modes.ts";
 import { oracleOf, type Oracle } from "./checker/oracle.ts";
@@ -22,7 +23,7 @@ export function checkOracle(outcome: Outcome, oracle: Oracle): readonly string[]
     ...sight.unexplained,
     ...modeFaults(truth, oracle.stages, sight),
     ...minutesFaults(oracle.minutes, window),
-    ...cycleFaults(truth, oracle.rows, sight),
+    ...cycleFaults(truth, oracle.rows, { ...sight, blind: [...sight.blind, ...closeCalls(truth, sight.slack_ms)] }),
     ...filterFaults(truth, oracle.rows, sight),
     ...programFaults(truth, oracle.programs),
   ];

@@ -88,6 +88,7 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
   const stage: Stage = {
     box: () => boxes.at(-1) ?? first,
     uplink,
+    plc_well_since: story.start,
     swap(for_ms) {
       const old = stage.box();
       const at = clock.truth();
@@ -120,7 +121,8 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     closings: 0,
   };
   const look = (): void => {
-    lookAt(watching, { box: stage.box(), ledger, uplink, shown_ms: HEARTBEAT_MS + MINUTE_MS });
+    const { plc_well_since } = stage;
+    lookAt(watching, { box: stage.box(), ledger, uplink, plc_well_since, shown_ms: HEARTBEAT_MS + MINUTE_MS });
     void clock.sleep(LOOK_EVERY_MS).then(look);
   };
   look();

@@ -9,6 +9,8 @@ export interface Stage {
   /** The gateway that holds the booth. */
   box(): Box;
   readonly uplink: Uplink;
+  /** True instant at which the last fault of reading the PLC was put right. */
+  plc_well_since: number;
   /** Another box takes its place. */
   swap(for_ms: number): void;
 }
@@ -37,7 +39,7 @@ function upset(stage: Stage, fault: Fault): Undo {
     case "cable":
     case "plc_power":
     case "bad_tag":
-      return upsetPlc(box, fault);
+      return upsetPlc(stage, fault);
     case "service_down":
       service.way.down = true;
       stage.uplink.closings += 1;
@@ -83,12 +85,16 @@ function upset(stage: Stage, fault: Fault): Undo {
 
 type PlcFault = Extract<Fault, { kind: "plc" | "cable" | "plc_power" | "bad_tag" }>;
 
-function upsetPlc({ site: { clock, plc, booth } }: Box, fault: PlcFault): Undo {
+function upsetPlc(stage: Stage, fault: PlcFault): Undo {
+  const { clock, plc, booth } = stage.box().site;
   const inject = (action: Parameters<typeof booth.inject>[0]): void => booth.inject(action, clock.truth());
   switch (fault.kind) {
     case "plc":
       plc.fault = fault.how;
-      return () => (plc.fault = null);
+      return () => {
+        plc.fault = null;
+        stage.plc_well_since = clock.truth();
+      };
     case "cable":
       inject({ kind: "cable", connected: false });
       return () => inject({ kind: "cable", connected: true });

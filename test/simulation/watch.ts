@@ -45,6 +45,8 @@ export interface Look {
   readonly box: Looked;
   readonly ledger: Ledger;
   readonly uplink: Uplink;
+  /** True instant since which no fault has kept the PLC from being read, but for its power and its cable. */
+  readonly plc_well_since: number;
   /** A closed way shows within so long. */
   readonly shown_ms: number;
 }
@@ -68,7 +70,7 @@ export function lookAt(watching: Watching, look: Look): void {
   const ran_ms = now - watching.started_at;
   const since = (at: number | null, ms: number): boolean => at !== null && now - at > ms && ran_ms > ms;
   const weather: Weather = {
-    plc: ran_ms > PLC_MS ? plcOf(box) : "mixed",
+    plc: Math.min(ran_ms, now - look.plc_well_since) > PLC_MS ? plcOf(box) : "mixed",
     service: since(watching.well_since, SERVICE_WELL_MS)
       ? "all"
       : since(watching.closed_since, look.shown_ms)

@@ -1,0 +1,56 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { Fold } from "../../src/store/fold-port.ts";
+import { keepStore, type KeptStore } from "../../src/store/keeper.ts";
+import { freshPath } from "../../src/store/replace.ts";
+import { countingFold } from "../support/busy-log.ts";
+import { clockRecord, reading } from "../support/records.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+/** A store of two takes, the third of which finds damage that can't be salvaged, since the new file can't be written. */
+function strandedStore(): {
+  readonly store: KeptStore;
+  readonly mend: () => void;
+  readonly take: (n: number) => unknown;
+} {
+  const dataDir = temporaryFolder();
+  const disk = { isDamaged: false };
+  const counting = countingFold(50);
+  const fold: Fold = {
+    ...counting,
+    step(state, record) {
+      if (disk.isDamaged) throw Object.assign(new Error("malformed"), { code: "SQLITE_CORRUPT" });
+      return counting.step(state, record);
+    },
+  };
+  const store = keepStore({ dataDir, fold, now: () => 0, wall: () => 0, uuid: () => "s-1", ballast_bytes: 0 });
+  const take = (number: number): unknown => store.ingest("s-1", [reading(number * 1_000, "number", number)], number);
+  store.openStream("booth-1");
+  store.ingest("s-1", [clockRecord(0)], 1);
+  take(2);
+  mkdirSync(join(freshPath(dataDir), "in-the-way"), { recursive: true });
+  disk.isDamaged = true;
+  expect(() => take(3)).toThrow();
+  return {
+    store,
+    take,
+    mend() {
+      disk.isDamaged = false;
+      rmSync(freshPath(dataDir), { recursive: true });
+    },
+  };
+}
+
+it("a salvage for which there was no room is made by a later call, and the store goes on", () => {
+  const { store, mend, take } = strandedStore();
+  mend();
+  take(3);
+  expect(store.info("s-1").newest_seq).toBeGreaterThanOrEqual(3);
+  store.close();
+});
+
+it("a store that waits for its salvage is closed without an error", () => {
+  const { store } = strandedStore();
+  expect(() => store.close()).not.toThrow();
+});
