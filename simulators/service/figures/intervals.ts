@@ -25,7 +25,7 @@ export function timelineOf(log: BoothLog, modeTag: string, restarts: readonly nu
   const last_good = Math.max(...tail(segments).map((segment) => segment.to));
   const parameters = parametersAt(log, last_good);
   const tag = parameters?.tags[modeTag];
-  const stages = mergeShort(log, modeTag, join(log, modeTag, { segments, restarts }));
+  const stages = mergeShort(log, modeTag, withoutInstants(join(log, modeTag, { segments, restarts })));
   return { bay: tag?.bay ?? 0, stages, last_good, bridge_ms: bridgeMs(parameters, tag?.group ?? "") };
 }
 
@@ -121,6 +121,27 @@ function countersKept(log: BoothLog, { from, to }: { from: number; to: number })
   });
 }
 
+/** What was seen in a single reading between two silences gives way to them; that the PLC had restarted is then so of what follows. */
+function withoutInstants(stages: readonly Stage[]): Stage[] {
+  const out: Stage[] = [];
+  let after_restart = false;
+  stages.forEach((entry, i) => {
+    const last = out.at(-1);
+    const isBetween = last?.mode === "no_data" && stages[i + 1]?.mode === "no_data";
+    if (isBetween && entry.start === entry.end && !isKept(entry.mode)) after_restart ||= entry.after_restart;
+    else if (last?.mode === "no_data" && entry.mode === "no_data") out[out.length - 1] = { ...last, end: entry.end };
+    else {
+      out.push(entry.mode === "no_data" ? entry : { ...entry, after_restart: entry.after_restart || after_restart });
+      after_restart &&= entry.mode === "no_data";
+    }
+  });
+  return out;
+}
+
+function isKept(mode: Mode): boolean {
+  return mode === "fault" || mode === "estop" || mode === "no_data";
+}
+
 /** A stage that is too short becomes part of its successor; fault, estop and no_data stand, and nothing turns into no_data. */
 function mergeShort(log: BoothLog, modeTag: string, stages: readonly Stage[]): Stage[] {
   const out: Stage[] = [];
@@ -129,13 +150,12 @@ function mergeShort(log: BoothLog, modeTag: string, stages: readonly Stage[]): S
     const current = carried === undefined ? entry : { ...entry, start: carried };
     const next = stages[i + 1];
     carried = undefined;
-    const kept = current.mode === "fault" || current.mode === "estop" || current.mode === "no_data";
     const last = out.at(-1);
     if (last?.mode === current.mode && !current.after_restart) {
       const uncertain_ms = last.uncertain_ms + current.uncertain_ms;
       out[out.length - 1] = { ...last, end: current.end, uncertain_ms };
     } else if (
-      !kept &&
+      !isKept(current.mode) &&
       next !== undefined &&
       next.mode !== "no_data" &&
       current.end - current.start < minStage(log, modeTag, current.start)
