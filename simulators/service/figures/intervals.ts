@@ -27,7 +27,7 @@ export function timelineOf(log: BoothLog, modeTag: string, restarts: Restarts): 
   const parameters = parametersAt(log, last_good);
   const tag = parameters?.tags[modeTag];
   const marked = markRestarts(log, modeTag, { segments: inOrder(segments), restarts });
-  const stages = mergeShort(log, modeTag, join(log, modeTag, marked));
+  const stages = mergeShort(log, modeTag, withoutLone(join(log, modeTag, marked)));
   return { bay: tag?.bay ?? 0, stages, last_good, bridge_ms: bridgeMs(parameters, tag?.group ?? "") };
 }
 
@@ -101,6 +101,27 @@ function isSameRestart(log: BoothLog, modeTag: string, { last, before }: { last:
   return last.after_restart && before.to - last.start <= evidenceSlackMs(parametersAt(log, before.to), modeTag);
 }
 
+/** What was seen in a single reading between two times without data gives way to them; a restart that it showed is told by the next. */
+function withoutLone(stages: readonly Stage[]): Stage[] {
+  const out: Stage[] = [];
+  let restarted = false;
+  stages.forEach((stage, i) => {
+    const isLone = stage.start === stage.end && stages[i - 1]?.mode === "no_data" && stages[i + 1]?.mode === "no_data";
+    if (isLone && !isKept(stage.mode)) restarted ||= stage.after_restart;
+    else if (stage.mode === "no_data") out.push(stage);
+    else {
+      out.push(restarted ? { ...stage, after_restart: true } : stage);
+      restarted = false;
+    }
+  });
+  return out;
+}
+
+/** However short. */
+function isKept(mode: Mode): boolean {
+  return mode === "fault" || mode === "estop" || mode === "no_data";
+}
+
 /** A stage that is too short becomes part of its successor; fault, estop and no_data stand, and nothing turns into no_data. */
 function mergeShort(log: BoothLog, modeTag: string, stages: readonly Stage[]): Stage[] {
   const out: Stage[] = [];
@@ -109,13 +130,12 @@ function mergeShort(log: BoothLog, modeTag: string, stages: readonly Stage[]): S
     const current = carried === undefined ? entry : { ...entry, start: carried };
     const next = stages[i + 1];
     carried = undefined;
-    const kept = current.mode === "fault" || current.mode === "estop" || current.mode === "no_data";
     const last = out.at(-1);
     if (last?.mode === current.mode && !current.after_restart) {
       const uncertain_ms = last.uncertain_ms + current.uncertain_ms;
       out[out.length - 1] = { ...last, end: current.end, uncertain_ms };
     } else if (
-      !kept &&
+      !isKept(current.mode) &&
       next !== undefined &&
       next.mode !== "no_data" &&
       current.end - current.start < minStage(log, modeTag, current.start)

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { msByMode, startsByMode } from "../../../simulators/service/figures/window.ts";
 import { utilization } from "../../../simulators/service/figures/summary.ts";
 import { COUNTING, EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script } from "../../support/service-log.ts";
-import type { Script } from "../../support/service-log.ts";
+import type { CODES, Script } from "../../support/service-log.ts";
 
 const minutesOf = (log: Script, after = 0): Record<string, number> => {
   const { stages, now } = figuresOf(log, after);
@@ -139,6 +139,17 @@ describe("stages of the reference service", () => {
       fault: 1 / 60,
       off: 1,
     });
+  });
+
+  it.each<[keyof typeof CODES, string[]]>([
+    ["bake", ["spray", "no_data", "spray"]],
+    ["spray", ["spray", "no_data", "spray"]],
+    ["fault", ["spray", "no_data", "fault", "no_data", "spray"]],
+  ])("lets a single reading of %s between two silences give way to them, but never a fault", (mode, expected) => {
+    const log = script().stage("spray", MINUTE).silence(HOUR).stage(mode, 0).silence(HOUR).stage("spray", MINUTE);
+    const { stages } = figuresOf(log);
+    expect(stages.map((stage) => stage.mode)).toEqual(expected);
+    expect(stages.at(-1)?.is_new_start).toBe(mode === "fault");
   });
 
   it("counts no new start after no data into the same mode", () => {
