@@ -27,7 +27,7 @@ export function timelineOf(log: BoothLog, modeTag: string, restarts: Restarts): 
   const parameters = parametersAt(log, last_good);
   const tag = parameters?.tags[modeTag];
   const marked = markRestarts(log, modeTag, { segments: inOrder(segments), restarts });
-  const stages = mergeShort(log, modeTag, withoutLone(join(log, modeTag, marked)));
+  const stages = mergeShort(log, modeTag, withoutInstants(join(log, modeTag, marked)));
   return { bay: tag?.bay ?? 0, stages, last_good, bridge_ms: bridgeMs(parameters, tag?.group ?? "") };
 }
 
@@ -101,23 +101,23 @@ function isSameRestart(log: BoothLog, modeTag: string, { last, before }: { last:
   return last.after_restart && before.to - last.start <= evidenceSlackMs(parametersAt(log, before.to), modeTag);
 }
 
-/** What was seen in a single reading between two times without data gives way to them; a restart that it showed is told by the next. */
-function withoutLone(stages: readonly Stage[]): Stage[] {
+/** What was seen in a single reading between two silences gives way to them; that the PLC had restarted is then so of what follows. */
+function withoutInstants(stages: readonly Stage[]): Stage[] {
   const out: Stage[] = [];
-  let restarted = false;
-  stages.forEach((stage, i) => {
-    const isLone = stage.start === stage.end && stages[i - 1]?.mode === "no_data" && stages[i + 1]?.mode === "no_data";
-    if (isLone && !isKept(stage.mode)) restarted ||= stage.after_restart;
-    else if (stage.mode === "no_data") out.push(stage);
+  let after_restart = false;
+  stages.forEach((entry, i) => {
+    const last = out.at(-1);
+    const isBetween = last?.mode === "no_data" && stages[i + 1]?.mode === "no_data";
+    if (isBetween && entry.start === entry.end && !isKept(entry.mode)) after_restart ||= entry.after_restart;
+    else if (last?.mode === "no_data" && entry.mode === "no_data") out[out.length - 1] = { ...last, end: entry.end };
     else {
-      out.push(restarted ? { ...stage, after_restart: true } : stage);
-      restarted = false;
+      out.push(entry.mode === "no_data" ? entry : { ...entry, after_restart: entry.after_restart || after_restart });
+      after_restart &&= entry.mode === "no_data";
     }
   });
   return out;
 }
 
-/** However short. */
 function isKept(mode: Mode): boolean {
   return mode === "fault" || mode === "estop" || mode === "no_data";
 }

@@ -186,23 +186,6 @@ describe("cycles of the reference service", () => {
           .stage("off", 5 * MINUTE),
       [["aborted", "plc_restart", 22]],
     ],
-    [
-      "a PLC restart that a single reading between two silences shows",
-      () =>
-        script()
-          .set("uptime_s", 9000)
-          .stage("spray", 12 * MINUTE)
-          .silence(5 * MINUTE)
-          .set("uptime_s", 20)
-          .stage("idle", 0)
-          .silence(5 * MINUTE)
-          .stage("spray", 4 * MINUTE)
-          .stage("off", MINUTE),
-      [
-        ["aborted", "plc_restart", 12],
-        ["complete_no_bake", 26],
-      ],
-    ],
   ])("%s", (_, log, expected) => {
     expect(results(log())).toEqual(expected);
   });

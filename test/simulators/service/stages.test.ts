@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { msByMode, startsByMode } from "../../../simulators/service/figures/window.ts";
 import { utilization } from "../../../simulators/service/figures/summary.ts";
 import { COUNTING, EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script } from "../../support/service-log.ts";
-import type { CODES, Script } from "../../support/service-log.ts";
+import type { Script } from "../../support/service-log.ts";
 
 const minutesOf = (log: Script, after = 0): Record<string, number> => {
   const { stages, now } = figuresOf(log, after);
@@ -141,15 +141,37 @@ describe("stages of the reference service", () => {
     });
   });
 
-  it.each<[keyof typeof CODES, string[]]>([
-    ["bake", ["spray", "no_data", "spray"]],
-    ["spray", ["spray", "no_data", "spray"]],
-    ["fault", ["spray", "no_data", "fault", "no_data", "spray"]],
-  ])("lets a single reading of %s between two silences give way to them, but never a fault", (mode, expected) => {
-    const log = script().stage("spray", MINUTE).silence(HOUR).stage(mode, 0).silence(HOUR).stage("spray", MINUTE);
+  it("takes a single reading between two silences for no stage, though it may show that the PLC had restarted", () => {
+    const log = script()
+      .set("uptime_s", 50_000)
+      .stage("spray", 10 * MINUTE)
+      .silence(20 * MINUTE)
+      .set("uptime_s", 5)
+      .stage("off", 0)
+      .silence(10 * MINUTE)
+      .set("uptime_s", 605)
+      .stage("idle", 5 * MINUTE);
+    const { stages, cycles } = figuresOf(log);
+    expect(stages.map(({ mode, start, end }) => [mode, (end - start) / MINUTE])).toEqual([
+      ["spray", 10],
+      ["no_data", 30],
+      ["idle", 5],
+    ]);
+    expect(cycles).toMatchObject([{ result: "aborted", reason: "plc_restart", end: EPOCH + 10 * MINUTE }]);
+  });
+
+  it("keeps a single reading before a silence, and a fault between two", () => {
+    const log = script().stage("spray", MINUTE).stage("flash", 0).silence(MINUTE);
+    log.stage("fault", 0).silence(MINUTE).stage("idle", MINUTE);
     const { stages } = figuresOf(log);
-    expect(stages.map((stage) => stage.mode)).toEqual(expected);
-    expect(stages.at(-1)?.is_new_start).toBe(mode === "fault");
+    expect(stages.map(({ mode, start, end }) => [mode, (end - start) / MINUTE])).toEqual([
+      ["spray", 1],
+      ["flash", 0],
+      ["no_data", 1],
+      ["fault", 0],
+      ["no_data", 1],
+      ["idle", 1],
+    ]);
   });
 
   it("counts no new start after no data into the same mode", () => {
