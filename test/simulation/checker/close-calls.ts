@@ -1,15 +1,12 @@
 import type { Truth } from "../../../simulators/plc/model/truth.ts";
-import type { Mode } from "../../../src/core/types/booth.ts";
 import type { Span } from "../outcome.ts";
+import { FULL_BAKE_MS, PAUSE_MS, RESTS } from "./runs.ts";
 import type { Sight } from "./sight.ts";
 import { latenessAt } from "./spacings.ts";
 import { overlaps, united } from "./spans.ts";
 
-/** A bake as long as this is a full one; a pause as long as this ends a run; a run of this much spraying needs no bake. */
-const FULL_BAKE_MS = 300_000;
-const PAUSE_MS = 120_000;
+/** A run of this much spraying needs no bake. */
 const SPRAY_MS = 180_000;
-const RESTS: readonly Mode[] = ["idle", "setback", "prep", "unknown"];
 
 /**
  * Where a duration lies so near to a limit that polls can't tell on which side: what a cycle came to is then open, as its truth's

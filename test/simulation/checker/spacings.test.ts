@@ -57,7 +57,8 @@ describe("a transition between two polls within the bridge", () => {
 
 describe("a cycle that ends between two polls within the bridge", () => {
   const cycle = { start: 30 * MINUTE, end: LEFT, counted: true, spray_ms: 30 * MINUTE, bake_ms: 0 };
-  const truth = { from: 0, to: END, cycles: [{ ...cycle, result: "complete_no_bake", reason: "" }] } as const;
+  const stages = [stage("idle", 0, cycle.start), stage("spray", cycle.start, LEFT), stage("off", LEFT, END)];
+  const truth = { from: 0, to: END, stages, cycles: [{ ...cycle, result: "complete_no_bake", reason: "" }] } as const;
   const told = (covers: readonly Covered[], end: number): readonly string[] => {
     const value = { bay: 0, start: cycle.start, end, counted: true };
     const at = { stream: "s", seq: 1, tag: "", boot: "b", mono: 0, time: end, received_at: end };
