@@ -27,13 +27,19 @@ export interface Restorer {
 }
 
 export function createRestorer(tools: RestoreTools): Restorer {
+  const { quarantine, live } = tools;
   let waiting: readonly StreamId[] = [];
   let job: Refolding | null = null;
+  /** What was lost for good isn't tried for each day. */
+  const tried = new Set<string>();
+  const keyOf = (stream: StreamId, [from]: Span): string => `${stream} ${from.toString()}`;
+  const isHopeful = (stream: StreamId, lost: Span): boolean =>
+    lost[0] >= live(stream).info.oldest_seq && !tried.has(keyOf(stream, lost));
   const work = (stream: StreamId): boolean => {
     try {
       job ??= jobOf(tools, stream);
-      if (job !== null && !refoldSlice(tools, job)) return true;
-      if (job !== null) putBack(tools, job);
+      if (!refoldSlice(tools, job)) return true;
+      putBack(tools, job);
     } catch (error) {
       // Nothing was changed. A log that can't be folded again stays as it is; file and disk are others' to mend.
       if (error instanceof Error && "code" in error) {
@@ -47,7 +53,10 @@ export function createRestorer(tools: RestoreTools): Restorer {
   };
   return {
     begin(streams) {
-      waiting = streams.filter((stream) => tools.quarantine.declared(stream).length > 0);
+      // What waits for a sync has no place in time yet, and its facts none either.
+      const ready = streams.filter((stream) => live(stream).hold.length === 0);
+      waiting = ready.filter((stream) => quarantine.declared(stream).some((lost) => isHopeful(stream, lost)));
+      for (const stream of waiting) for (const lost of quarantine.declared(stream)) tried.add(keyOf(stream, lost));
       return waiting.length > 0;
     },
     isBegun: () => waiting.length > 0,
@@ -55,11 +64,8 @@ export function createRestorer(tools: RestoreTools): Restorer {
   };
 }
 
-/** null: what waits for a sync has no place in time yet, and its facts none either. */
-function jobOf(tools: RestoreTools, stream: StreamId): Refolding | null {
-  const { info, hold } = tools.live(stream);
-  if (hold.length > 0) return null;
-  const base = startOf(tools, stream, info.oldest_seq);
+function jobOf(tools: RestoreTools, stream: StreamId): Refolding {
+  const base = startOf(tools, stream, tools.live(stream).info.oldest_seq);
   const begun = { today: null, records: 0, last: null, facts: [], bases: [], ahead: [], awaited: [] };
   return { stream, from_seq: base.seq + 1, ...base, ...begun };
 }
