@@ -42,6 +42,7 @@ export interface Statements extends ClosingStatements {
   /** Version and mark, with the checksum that goes with them. */
   readonly changeFact: Statement<[FactRow]>;
   readonly newestFact: Statement<[string], { seq: number }>;
+  readonly factBefore: Statement<[{ stream: string; seq: number }], { seq: number | null }>;
   /** Events that the stream's next commit logs. */
   readonly dueEvents: Statement<[string], { event: string; detail: string }>;
   readonly dropDue: Statement<[string]>;
@@ -134,6 +135,7 @@ export function prepareStatements(db: Database): Statements & Pick<ReadStatement
       `UPDATE fact SET version = @version, replaced = @replaced, whole = @whole, crc = @crc
        WHERE stream_id = @stream_id AND seq = @seq`,
     ),
+    factBefore: db.prepare(`SELECT max(seq) AS seq FROM fact WHERE stream_id = @stream AND seq < @seq`),
     newestFact: db.prepare(`SELECT ifnull(max(seq), 0) AS seq FROM fact WHERE stream_id = ?`),
     dueEvents: db.prepare(`SELECT event, detail FROM due WHERE stream_id = ?`),
     dropDue: db.prepare(`DELETE FROM due WHERE stream_id = ?`),

@@ -16,6 +16,7 @@ import { ingest } from "./ingest.ts";
 import { createBases, type Bases } from "./bases.ts";
 import { createQuarantine, type Quarantine } from "./quarantine.ts";
 import { recordReader } from "./read.ts";
+import { createRestorer, type RestoreTools } from "./restore.ts";
 import { createRebuilder, type Rebuilder } from "./rebuild.ts";
 import { stateRow } from "./rows.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
@@ -37,7 +38,10 @@ export interface Writer {
   resend(stream: StreamId, from: Seq): StreamInfo;
   info(stream: StreamId): StreamInfo;
   state(stream: StreamId): unknown;
-  /** A bounded piece of looking through everything that is stored; false: the end is reached, the next call begins anew. */
+  /**
+   * A bounded piece of looking through everything that is stored, and of making lost facts anew; false: the end is reached, the next
+   * call begins anew.
+   */
   check(): boolean;
   /** Rebuilding facts; whoever starts one gives it its slices. */
   readonly rebuilder: Rebuilder;
@@ -117,7 +121,9 @@ export function createWriter(tools: WriterTools): Writer {
     resend: (stream, from) => moveBack(sql, live(stream), from),
     info: (stream) => live(stream).info,
     state: (stream) => shownOf(live(stream)),
-    check: createCheck(quarantine, () => sql.allStreams.all().map(({ stream_id }) => live(stream_id).info)),
+    check: lookThrough({ ...parts, now: tools.now, live }, () =>
+      sql.allStreams.all().map(({ stream_id }) => stream_id),
+    ),
     rebuilder: createRebuilder({ db, sql, fold, bases, now: tools.now, live }),
     close() {
       try {
@@ -127,6 +133,13 @@ export function createWriter(tools: WriterTools): Writer {
       }
     },
   };
+}
+
+/** Each time to the end: all that is stored is looked at, then facts that were lost are made anew. */
+function lookThrough(tools: RestoreTools, streams: () => readonly StreamId[]): () => boolean {
+  const check = createCheck(tools.quarantine, () => streams().map((stream) => tools.live(stream).info));
+  const restorer = createRestorer(tools);
+  return () => (restorer.isBegun() ? restorer.slice() : check() || restorer.begin(streams()));
 }
 
 /** How full the store is, and how well. */
