@@ -1,20 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { boothFigures } from "../../../simulators/service/figures/booth.ts";
 import { msByMode, startsByMode } from "../../../simulators/service/figures/window.ts";
 import { utilization } from "../../../simulators/service/figures/summary.ts";
-import {
-  batchOf,
-  boundBench,
-  CODES,
-  COUNTING,
-  EPOCH,
-  figuresOf,
-  HOUR,
-  MINUTE,
-  PARAMETERS,
-  script,
-} from "../../support/service-log.ts";
+import { COUNTING, EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script } from "../../support/service-log.ts";
 import type { Script } from "../../support/service-log.ts";
 
 const minutesOf = (log: Script, after = 0): Record<string, number> => {
@@ -183,28 +171,6 @@ describe("stages of the reference service", () => {
       ["fault", 0],
       ["no_data", 1],
       ["idle", 1],
-    ]);
-  });
-
-  it("holds a mode up to the last poll before records that were given up", () => {
-    const { db, boothId, ingest } = boundBench();
-    const before = script()
-      .stage("idle", 5 * MINUTE)
-      .silence(12_000)
-      .set("mode", CODES.idle);
-    const records = before.records();
-    ingest(batchOf(records));
-    const gap = { from: records.length + 1, to: records.length + 50, reason: "budget" };
-    const after = script()
-      .stage("idle", 5 * MINUTE)
-      .record("g", gap)
-      .records();
-    ingest(batchOf(after, { s0: gap.to + 1, epoch: EPOCH + HOUR, boot: "boot-2" }));
-    const { stages } = boothFigures(db, boothId, EPOCH + HOUR + 5 * MINUTE);
-    expect(stages.map(({ mode, start, end }) => [mode, (end - start) / MINUTE])).toEqual([
-      ["idle", 5.2],
-      ["no_data", 54.8],
-      ["idle", 5],
     ]);
   });
 
