@@ -13,7 +13,7 @@ import type { EvictTools } from "./evict.ts";
 import { isFull, untilItFits } from "./fit.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
-import { createBases } from "./bases.ts";
+import { createBases, type Bases } from "./bases.ts";
 import { createQuarantine, type Quarantine } from "./quarantine.ts";
 import { recordReader } from "./read.ts";
 import { createRestorer, type RestoreTools } from "./restore.ts";
@@ -78,7 +78,7 @@ export function createWriter(tools: WriterTools): Writer {
   const live = (stream: StreamId): LiveStream => {
     const known = streams.get(stream);
     if (known !== undefined) return known;
-    const loaded = openLive({ sql, quarantine, fold, now: tools.now }, stream);
+    const loaded = openLive({ sql, quarantine, fold, bases, now: tools.now }, stream);
     streams.set(stream, loaded);
     return loaded;
   };
@@ -166,6 +166,7 @@ interface OpenTools {
   readonly sql: Statements;
   readonly quarantine: Quarantine;
   readonly fold: Fold;
+  readonly bases: Bases;
   readonly now: () => number;
 }
 
@@ -173,7 +174,7 @@ interface OpenTools {
  * Checks, then loads a stream. What is still to be folded is looked at first, then, as far as time allows, what is to be sent, and
  * the rest; the check goes on later.
  */
-function openLive({ sql, quarantine, fold, now }: OpenTools, stream: StreamId): LiveStream {
+function openLive({ sql, quarantine, fold, bases, now }: OpenTools, stream: StreamId): LiveStream {
   const row = sql.streamById.get(stream);
   if (row === undefined) throw new Error(`no stream ${stream} in this store`);
   if (sql.damagedStream.get(stream) !== undefined) {
@@ -187,7 +188,7 @@ function openLive({ sql, quarantine, fold, now }: OpenTools, stream: StreamId): 
   quarantine.checkFrom(first, Math.max(row.oldest_seq, row.acked_seq + 1), late);
   quarantine.checkFrom(first, row.oldest_seq, late);
   // Indexes may have been made anew by the check.
-  return loadStream(sql, fold, sql.streamById.get(stream) ?? row);
+  return loadStream({ sql, fold, bases }, sql.streamById.get(stream) ?? row);
 }
 
 /** What people are shown: with what waits for a sync, by a clock that nobody vouches for. */

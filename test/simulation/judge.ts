@@ -7,6 +7,7 @@ import { checkOutcome } from "./checker.ts";
 import { differingFigures, knownApart } from "./laws/both-sides.ts";
 import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
 import { holesIn } from "./laws/holes.ts";
+import { isMadeAgain } from "./laws/made-again.ts";
 import { untiled, wrongSpans, type ModeSpan, type Rules } from "./laws/time-line.ts";
 import { firstSeqs, givenUp, heldRecords } from "./records.ts";
 import type { Played } from "./run.ts";
@@ -83,7 +84,7 @@ export function judge(played: Played): readonly Broken[] {
 function bothSides({ boxes, outcome }: Played): readonly (readonly [string, readonly string[]])[] {
   const [box, ...others] = boxes;
   // After a swap no box has the whole story.
-  if (box === undefined || others.length > 0) return [];
+  if (box === undefined || others.length > 0 || !isMadeAgain(box.folder)) return [];
   const { source, close } = openSource(box.folder, box.site.clock.truth());
   try {
     const { window } = outcome;

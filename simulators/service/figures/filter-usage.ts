@@ -7,6 +7,9 @@ import { firstAfter, goodBefore } from "./search.ts";
 import { msWithin } from "./window.ts";
 import type { Span } from "./span.ts";
 
+/** Below any counter's step. */
+const A_TRIFLE_MINUTES = 1e-6;
+
 /** Minutes in use since installation, at an instant; and the first instant of a range at which they reach a limit. */
 export interface Usage {
   readonly minutesAt: (time: number) => number | null;
@@ -75,10 +78,11 @@ function counted(log: BoothLog, tag: string, at: Counting): Usage {
   const minutesAt = (time: number): number | null =>
     points.findLast((point) => point.time <= time)?.minutes ?? own?.minutesAt(time) ?? (installed.assumed ? null : 0);
   const reaches = (limit: number, range: Span): number | undefined => {
-    if ((minutesAt(range.start) ?? -1) >= limit) return range.start;
+    if (isUsedUp(minutesAt(range.start) ?? -1, limit)) return range.start;
     const before = own?.reaches(limit, { ...range, end: Math.min(range.end, points[0]?.time ?? Infinity) });
     if (before !== undefined) return before;
-    return points.find((point) => point.time >= range.start && point.time < range.end && point.minutes >= limit)?.time;
+    return points.find(({ time, minutes }) => time >= range.start && time < range.end && isUsedUp(minutes, limit))
+      ?.time;
   };
   // What it counted between the removal and a person's word of it belongs to the next filter.
   const minutesAtEnd = (): number | null => {
@@ -88,6 +92,11 @@ function counted(log: BoothLog, tag: string, at: Counting): Usage {
     return known === null ? null : known - msWithin(inUse, { start: removed_at, end }) / 60_000;
   };
   return { minutesAt, minutesAtEnd, reaches };
+}
+
+/** A counter goes in decimal steps, whose sums in binary come out a trifle short: 17756.1 + 150.8 + 93.1 isn't 18,000. */
+function isUsedUp(minutes: number, limit: number): boolean {
+  return minutes > limit - A_TRIFLE_MINUTES;
 }
 
 /** How far the counter had been watched by then: in a silence it stands as it was before. */

@@ -71,6 +71,25 @@ describe("filters of the reference service", () => {
     expect(filter?.usage.minutesAt(EPOCH + lost.now())).toBe(106);
   });
 
+  it("finds a limit reached where sums of decimal steps come out a trifle short of it", () => {
+    const lost = with_({ exhaust_filter: { limits: { minutes: 18_000 } } });
+    const log = script(lost).set("mode", 3).set("exhaust_minutes", 17_756.1).set("pre_minutes", 50).wait(MINUTE);
+    // The PLC forgets its counters twice; what they had counted stays.
+    log
+      .set("exhaust_minutes", 0)
+      .set("pre_minutes", 0)
+      .wait(3 * HOUR);
+    log.set("exhaust_minutes", 150.8).set("pre_minutes", 9).wait(MINUTE);
+    log
+      .set("exhaust_minutes", 0)
+      .set("pre_minutes", 0)
+      .wait(2 * HOUR);
+    const reached = log.set("exhaust_minutes", 93.1).now();
+    const [filter] = exhaust(log.wait(MINUTE).set("exhaust_minutes", 94).wait(MINUTE));
+    expect(filter?.usage.minutesAt(EPOCH + reached)).toBeLessThan(18_000);
+    expect(filter?.overuse).toEqual([{ start: EPOCH + reached, end: Infinity }]);
+  });
+
   it("places a reset inside a gap by the counter's value", () => {
     const log = sprayCounting(script(), 100, 5).silence(HOUR).set("exhaust_minutes", 20).stage("spray", MINUTE);
     expect(exhaust(log)[1]).toMatchObject({ source: "plc_reset", flagged: true, installed_at: EPOCH + 45 * MINUTE });

@@ -1,0 +1,32 @@
+import Database from "better-sqlite3";
+import { storePath } from "../../../src/store/open.ts";
+import { rebuild } from "../../support/rebuild.ts";
+import { writerIn } from "../../support/store.ts";
+
+/**
+ * Makes facts again that a bad bit took from a gateway's store, as somebody has it do who reads of damaged records in its status.
+ * Until then its figures lack them, which it says; the service, which had them, needs no word. False: the log itself lacks records,
+ * so the gateway refuses, and its figures can't be what the service finds from all of them.
+ */
+export function isMadeAgain(folder: string): boolean {
+  if (quarantined(folder) === 0) return true;
+  const writer = writerIn(folder);
+  try {
+    rebuild(writer, writer.openStream("booth-1").stream);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && error.message.includes("were damaged in the store")) return false;
+    throw error;
+  } finally {
+    writer.close();
+  }
+}
+
+function quarantined(folder: string): number {
+  const db = new Database(storePath(folder), { readonly: true });
+  try {
+    return db.prepare<[], number>("SELECT count(*) FROM quarantine").pluck().get() ?? 0;
+  } finally {
+    db.close();
+  }
+}
