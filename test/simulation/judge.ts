@@ -1,10 +1,9 @@
 import { boothFigures } from "../../simulators/service/figures/booth.ts";
 import { findProfile } from "../../src/config/profile.ts";
 import { timeLineOf } from "../../src/report/source.ts";
-import { allOfGateway, allOfService } from "../scenarios/figures.ts";
+import { allOfGateway, allOfService, contrast } from "../scenarios/figures.ts";
 import { openSource } from "../support/figures.ts";
 import { checkOutcome } from "./checker.ts";
-import { differingFigures, knownApart } from "./laws/both-sides.ts";
 import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
 import { holesIn } from "./laws/holes.ts";
 import { isMadeAgain } from "./laws/made-again.ts";
@@ -91,10 +90,7 @@ function bothSides({ boxes, outcome }: Played): readonly (readonly [string, read
     return [
       [
         "gateway and service have the same figures",
-        differingFigures(allOfGateway(source, window), allOfService(box.site, window), {
-          reckoned_ms: 2 * outcome.story.poll_ms,
-          apart: knownApart(outcome),
-        }),
+        contrast(allOfGateway(source, window), allOfService(box.site, window)),
       ],
     ];
   } finally {
