@@ -4,6 +4,7 @@ import { startAgent, type Agent, type AgentParts } from "./agent/agent.ts";
 import type { BoothSetup } from "./agent/booth.ts";
 import { firstKeyOf } from "./agent/first-key.ts";
 import { patientIdentity } from "./agent/patient-identity.ts";
+import { createPollGaps } from "./agent/poll-gaps.ts";
 import { createServiceTime } from "./agent/service-time.ts";
 import { serveSocket } from "./api/server.ts";
 import type { ReportRequest } from "./api/report-request.ts";
@@ -88,7 +89,7 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Se
   const identity = patientIdentity({ identity: thread.identity, clock, log }, io.signal);
   // The answer says that the folder is ours: only then may the tail be touched, which another agent may be writing.
   const { gateway_id } = await identity.gateway();
-  const reports = openReportsThread(new URL("./reports-worker.ts", import.meta.url), { dataDir: config.data_dir });
+  const { gaps, reports } = reportsBetweenPolls(config, clock);
   const tail = openTail(config.runtime_dir);
   const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
   const links = linksOf({ clock, log, dir: config.data_dir, keeperOf: await holeKeepers({ identity, log }, booths) });
@@ -98,7 +99,7 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Se
       clock,
       random,
       log,
-      notify,
+      ...{ notify, gaps },
       store,
       identity,
       tail,
@@ -145,6 +146,13 @@ export async function runAgent({ usable, refused: fileRefused }: Lasting, io: Se
     await store.close();
     tail.close();
   }
+}
+
+/** Long reports are made where the polls leave a gap. */
+function reportsBetweenPolls({ data_dir }: Pick<Lasting["usable"]["config"], "data_dir">, clock: Clock) {
+  const gaps = createPollGaps(clock);
+  const entry = new URL("./reports-worker.ts", import.meta.url);
+  return { gaps, reports: openReportsThread(entry, { dataDir: data_dir }, () => gaps.next()) };
 }
 
 function storeOptionsOf({

@@ -17,6 +17,7 @@ import { openLending } from "./lending.ts";
 import { openOffice, type OfficeParts } from "./office.ts";
 import { applyEvent, provisionLoop, type ProvisionParts } from "./provision-loop.ts";
 import { pollLoops } from "./poll-loops.ts";
+import type { PollGaps } from "./poll-gaps.ts";
 import { createPulse } from "./pulse.ts";
 import { reportLoop } from "./report-loop.ts";
 import { statusOf } from "./status.ts";
@@ -41,6 +42,8 @@ export interface AgentParts extends Omit<BoothParts, "news" | "pulse"> {
   readonly secrets: Secrets;
   readonly sealer: Sealer;
   readonly notify: Notify;
+  /** Told of each poll that is due; absent: nobody asks. */
+  readonly gaps?: PollGaps;
   /** What the cloud side hears of the service's clock. */
   readonly service_time: HeardTime;
   readonly wireName: (mode: Mode) => string;

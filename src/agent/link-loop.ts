@@ -18,6 +18,8 @@ export interface LinkParts extends LinkTools {
   readonly visits?: Visits | undefined;
   /** Absent: nobody watches over the loop. */
   readonly turned?: Turned;
+  /** Told when the next poll is due, in monotonic time. */
+  readonly due?: (at: Milliseconds) => void;
 }
 
 /**
@@ -35,6 +37,7 @@ export async function linkLoop(parts: LinkParts, signal: AbortSignal): Promise<v
       if (turn === undefined || booth === undefined) throw new LinkError("config", "no booth has a poll group");
       const wait = turn.at - clock.mono();
       parts.turned?.(Math.max(0, wait) + TURN_MS);
+      parts.due?.(turn.at);
       if ((await pause(parts, wait, signal)) === "visited") continue;
       if (isOver(signal)) break;
       if (turn.group !== null) parts.booths[turn.booth]?.watch?.began(Math.max(0, clock.mono() - turn.at));

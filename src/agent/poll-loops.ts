@@ -8,19 +8,22 @@ import type { Booth } from "./booth.ts";
 import { linkLoop, type LinkParts } from "./link-loop.ts";
 import { boothsByLink, type Lending } from "./lending.ts";
 import type { LinkBoothParts } from "./link-parts.ts";
+import type { PollGaps } from "./poll-gaps.ts";
 import type { Pulse } from "./pulse.ts";
 
-export type PollParts = Omit<LinkParts, "turned" | "probe_ms" | "begins_in" | "visits" | "booths"> & {
+export type PollParts = Omit<LinkParts, "turned" | "due" | "probe_ms" | "begins_in" | "visits" | "booths"> & {
   readonly booths: readonly Booth[];
   readonly news: Bell;
   readonly pulse: Pulse;
+  /** Absent: nobody asks for them. */
+  readonly gaps?: PollGaps;
   readonly sealer: Sealer;
   readonly lending: Lending;
 };
 
 /** One for each physical link, whatever the number of booths on it. */
 export function pollLoops(
-  { booths, news, pulse, sealer, lending, ...parts }: PollParts,
+  { booths, news, pulse, gaps, sealer, lending, ...parts }: PollParts,
   signal: AbortSignal,
 ): Promise<void>[] {
   const links = boothsByLink(booths);
@@ -35,6 +38,7 @@ export function pollLoops(
         visits: lending.visits(link),
         begins_in: begins[index] ?? 0,
         turned: pulse.loop(`poll of ${sharing.map(({ setup }) => setup.config.id).join(" and ")}`),
+        due: (at) => gaps?.due(link, at),
         probe_ms: () => Math.max(...sharing.map(({ setup }) => setup.probe_ms?.() ?? 0)),
         booths: sharing.map((booth) => onLink(booth, { news, sealer })),
       },

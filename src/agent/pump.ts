@@ -115,7 +115,8 @@ async function sendNext(pumping: Pumping, lane: LaneName, limit: number | null):
   const { batch, to } = next;
   const sent = { to, records: batch.length, mono: parts.clock.mono(), rate: parts.backlog_rate };
   pumping.sending = afterSending(pumping.sending, lane, sent);
-  if (batch.length === 0) return;
+  // What a lane of the whole log doesn't have will never be: the gap record that tells of it stands further on.
+  if (batch.length === 0) return lane === "terms" ? undefined : passOver(pumping, next);
   const way = deliver(pumping, next).catch((error: unknown) => {
     pumping.failure ??= error instanceof Error ? error : new Error(String(error));
     parts.news.ring();
@@ -165,6 +166,11 @@ async function deliverHalves(pumping: Pumping, { batch, from, to }: LaneBatch): 
 /** A record that was set aside is done with, as an acked one is. */
 function giveUp(pumping: Pumping, range: SentRange): Promise<void> {
   pumping.parts.silent(null);
+  return passOver(pumping, range);
+}
+
+/** What will never be with the service holds nothing up. */
+function passOver(pumping: Pumping, range: Pick<SentRange, "from" | "to">): Promise<void> {
   const { sending, verdict } = taken(pumping.sending, range);
   pumping.sending = sending;
   return moveTo(pumping.parts, verdict.up_to);

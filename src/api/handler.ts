@@ -77,7 +77,7 @@ function urlOf({ url = "/" }: IncomingMessage): URL | null {
 }
 
 function refusalFor({ request, services, entrance }: Call, { pathname }: URL): LocalAnswer | null {
-  const { host, origin, authorization } = request.headers;
+  const { origin, authorization } = request.headers;
   if (!entrance.allow(request.socket.remoteAddress ?? "")) {
     return { status: 429, body: { error: "too many requests" }, headers: { "Retry-After": "1", Connection: "close" } };
   }
@@ -86,7 +86,8 @@ function refusalFor({ request, services, entrance }: Call, { pathname }: URL): L
     way: entrance.way,
     method,
     path: pathname,
-    host,
+    // Named twice it is nobody's name: proxies and browsers differ in which of them they take.
+    host: request.headersDistinct["host"]?.join(", "),
     origin,
     fetch_site: request.headers["sec-fetch-site"]?.toString(),
     has_session: services.desk?.holds(authorization?.replace(/^Bearer /, "")) ?? false,

@@ -20,6 +20,8 @@ export interface Bases {
   keep(stream: StreamId, base: Base, oldest: Seq): void;
   /** The first after which nothing is missing; undefined: there is none, or it is damaged or of another version. */
   first(stream: StreamId, oldest: Seq, accepts: (state: FoldState) => boolean): Base | undefined;
+  /** The last one that isn't damaged or of another version; undefined: there is none. */
+  last(stream: StreamId, accepts: (state: FoldState) => boolean): Base | undefined;
   /** Of those after a seq, in order, where they stand. */
   after(stream: StreamId, seq: Seq): readonly Pick<Base, "seq" | "at">[];
   /** Inside a transaction: puts these in the place of all after `seq`. */
@@ -55,6 +57,7 @@ export function createBases(db: Database): Bases {
       const bases = sql.from.all({ stream, seq: oldest - 1 }).flatMap((row) => unpackBase(row) ?? []);
       return bases.find(({ state }) => accepts(state));
     },
+    ...keptBases(db),
     after: (stream, seq) => sql.from.all({ stream, seq: seq + 1 }).map(({ seq: own, at }) => ({ seq: own, at })),
     replaceAfter(stream, seq, bases) {
       sql.dropAfter.run({ stream, seq });
@@ -63,12 +66,24 @@ export function createBases(db: Database): Bases {
   };
 }
 
+/** For those who only read. */
+export function keptBases(db: Database): Pick<Bases, "last"> {
+  const all = db.prepare<[string], BaseRow>(`SELECT ${BASE_COLUMNS} FROM base WHERE stream_id = ? ORDER BY seq`);
+  return {
+    last: (stream, accepts) =>
+      all
+        .all(stream)
+        .flatMap((row) => unpackBase(row) ?? [])
+        .findLast(({ state }) => accepts(state)),
+  };
+}
+
+const BASE_COLUMNS = "stream_id AS stream, seq, at, sum, packed";
+
 function prepare(db: Database): BaseStatements {
   return {
     newest: db.prepare(`SELECT max(at) AS at FROM base WHERE stream_id = ?`),
-    from: db.prepare(
-      `SELECT stream_id AS stream, seq, at, sum, packed FROM base WHERE stream_id = @stream AND seq >= @seq ORDER BY seq`,
-    ),
+    from: db.prepare(`SELECT ${BASE_COLUMNS} FROM base WHERE stream_id = @stream AND seq >= @seq ORDER BY seq`),
     add: db.prepare(
       `INSERT OR REPLACE INTO base (stream_id, seq, at, sum, packed) VALUES (@stream, @seq, @at, @sum, @packed)`,
     ),

@@ -17,6 +17,8 @@ export interface QuarantineStatements {
   readonly known: Statement<[{ stream: string; from: number; to: number }], GivenUp>;
   readonly undeclared: Statement<[string], GivenUp>;
   readonly declare: Statement<[string]>;
+  readonly declared: Statement<[string], GivenUp>;
+  readonly forget: Statement<[{ stream: string; from: number; to: number }]>;
   readonly count: Statement<[string], { records: number }>;
 }
 
@@ -58,6 +60,10 @@ export function prepareQuarantine(db: Database): QuarantineStatements {
     undeclared: db.prepare(
       `SELECT from_seq AS "from", to_seq AS "to", reason FROM quarantine WHERE stream_id = ? AND declared = 0`,
     ),
+    declared: db.prepare(
+      `SELECT from_seq AS "from", to_seq AS "to", reason FROM quarantine WHERE stream_id = ? AND declared = 1 ORDER BY from_seq`,
+    ),
+    forget: db.prepare(`DELETE FROM quarantine WHERE stream_id = @stream AND from_seq = @from AND to_seq = @to`),
     declare: db.prepare(`UPDATE quarantine SET declared = 1 WHERE stream_id = ?`),
     count: db.prepare(`SELECT ifnull(sum(to_seq - from_seq + 1), 0) AS records FROM quarantine WHERE stream_id = ?`),
   };

@@ -26,6 +26,10 @@ export interface Quarantine {
   undeclared(stream: string): readonly GivenUp[];
   /** They are declared by this commit. */
   declare(stream: string): void;
+  /** Ranges of which a gap record tells, or that the service had before they were lost; ascending. */
+  declared(stream: string): readonly Span[];
+  /** What was lost there stands again. */
+  forget(stream: string, range: Span): void;
   /** Records in quarantine. */
   count(stream: string): number;
 }
@@ -62,6 +66,8 @@ export function createQuarantine(db: Database, hidden: Tools["hidden"] = "throw"
     readIndex: (stream) => readIndex(tools, stream),
     undeclared: (stream) => sql.undeclared.all(stream),
     declare: (stream) => void sql.declare.run(stream),
+    declared: (stream) => sql.declared.all(stream).map(({ from, to }) => [from, to] as const),
+    forget: (stream, [from, to]) => void sql.forget.run({ stream, from, to }),
     count: (stream) => sql.count.get(stream)?.records ?? 0,
   };
 }

@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import type { LogRecord, Placed, StageFact } from "../core/types/record.ts";
 import type { EpochMs, StreamId } from "../core/types/units.ts";
 import type { StoreReader, Window } from "../ports.ts";
+import { keptBases } from "./bases.ts";
 import type { Fold, FoldState } from "./fold-port.ts";
 import { storePath } from "./open.ts";
 import { ifWhole, unpackFact, unpackLog, type FactRow, type LogRow } from "./rows.ts";
@@ -68,7 +69,7 @@ export function openReader(dataDir: string, fold: Fold): OpenReader {
       if (row === undefined || row.newest_seq === 0) return undefined;
       const kept = remembered(stream);
       if (kept.state?.newest !== row.newest_seq) {
-        kept.state = { newest: row.newest_seq, value: stateOf(sql, fold, row) };
+        kept.state = { newest: row.newest_seq, value: stateOf({ sql, fold, bases: keptBases(db) }, row) };
       }
       return kept.state.value;
     },

@@ -54,7 +54,7 @@ export function compareFacts(standing: readonly Placed<Fact>[], refolded: readon
 }
 
 /** The fact's content, whatever it replaced. */
-function textOf({ kind, boot, mono, at, tag, value, quality }: Fact): string {
+export function textOf({ kind, boot, mono, at, tag, value, quality }: Fact): string {
   return JSON.stringify([kind, boot, mono, at, tag, { ...value, supersedes: undefined }, quality]);
 }
 
@@ -87,12 +87,13 @@ function exampleOf(before: Fact | undefined, after: Fact | undefined): string {
   return `${(after ?? before)?.kind ?? ""}: ${say(before)} -> ${say(after)}`;
 }
 
+/** Facts by some key; several may have the same. */
 interface Bag {
   take(key: string): Placed<Fact> | undefined;
   rest(): Placed<Fact>[];
 }
 
-function bagOf(facts: readonly Placed<Fact>[], keyOf: (fact: Fact) => string): Bag {
+export function bagOf(facts: readonly Placed<Fact>[], keyOf: (fact: Fact) => string): Bag {
   const held = new Map<string, Placed<Fact>[]>();
   for (const fact of facts) {
     const key = keyOf(fact);

@@ -3,27 +3,48 @@ import type { Base, Bases } from "./bases.ts";
 import type { Fold } from "./fold-port.ts";
 import type { Statements } from "./statements.ts";
 
-interface StartTools {
+export interface StartTools {
   readonly sql: Pick<Statements, "bootPlaces" | "bootsAfter">;
   readonly fold: Fold;
-  readonly bases: Bases;
 }
+
+/** A state, and the seq of the record after which it stands. */
+export type Start = Pick<Base, "seq" | "state">;
 
 /**
  * Where folding the kept log again begins: before the first record, or, once that is gone, with the first kept state after
- * which nothing is missing. It knows the places in time of the boots to come. Throws where there is no such state.
+ * which nothing is missing. Throws where there is no such state.
  */
-export function startOf({ sql, fold, bases }: StartTools, stream: StreamId, oldest: Seq): Pick<Base, "seq" | "state"> {
+export function startOf(
+  tools: StartTools & { readonly bases: Pick<Bases, "first"> },
+  stream: StreamId,
+  oldest: Seq,
+): Start {
+  if (oldest <= 1) return startWith(tools, stream, undefined);
+  const base = tools.bases.first(stream, oldest, (state) => tools.fold.accepts(state));
+  if (base === undefined) {
+    throw new Error(`the log begins at ${oldest.toString()} and no state is kept from there: it can't be rebuilt`);
+  }
+  return startWith(tools, stream, base);
+}
+
+/** Where the latest state can be made anew from: what was kept last, though records after it may be gone, or the log's begin. */
+export function lastStart(tools: StartTools & { readonly bases: Pick<Bases, "last"> }, stream: StreamId): Start {
+  return startWith(
+    tools,
+    stream,
+    tools.bases.last(stream, (state) => tools.fold.accepts(state)),
+  );
+}
+
+/** It knows the places in time of the boots to come. */
+function startWith({ sql, fold }: StartTools, stream: StreamId, base: Base | undefined): Start {
   const placed = sql.bootPlaces.all(stream).map(({ boot, offset_ms, uncertain }) => ({
     boot,
     offset: offset_ms,
     uncertain: uncertain === 1,
   }));
-  if (oldest <= 1) return { seq: 0, state: fold.place(fold.empty(), placed) };
-  const base = bases.first(stream, oldest, (state) => fold.accepts(state));
-  if (base === undefined) {
-    throw new Error(`the log begins at ${oldest.toString()} and no state is kept from there: it can't be rebuilt`);
-  }
+  if (base === undefined) return { seq: 0, state: fold.place(fold.empty(), placed) };
   const { boot: present } = fold.knownTime(base.state);
   const toCome = new Set(sql.bootsAfter.all({ stream, seq: base.seq }).map(({ boot }) => boot));
   const places = placed.filter(({ boot }) => boot !== present && toCome.has(boot));

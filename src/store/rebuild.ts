@@ -1,55 +1,27 @@
 import type { Database } from "better-sqlite3";
-import type { Parameters } from "../core/types/parameters.ts";
 import type { Fact, LogRecord, Placed, Stored } from "../core/types/record.ts";
 import type { RebuildProgress } from "../core/types/rebuild.ts";
 import type { StreamId } from "../core/types/units.ts";
-import type { Base, Bases } from "./bases.ts";
-import type { Fold, FoldState } from "./fold-port.ts";
-import { compareFacts, type Comparison, type Refolded } from "./rebuild-compare.ts";
+import type { Bases } from "./bases.ts";
+import { compareFacts, type Comparison } from "./rebuild-compare.ts";
 import { addFacts } from "./add-facts.ts";
-import { changedFact, packLog, stateRow, unpackFact, unpackLog } from "./rows.ts";
+import { changedFact, packLog, stateRow, unpackFact } from "./rows.ts";
 import { startOf } from "./rebuild-start.ts";
-import type { Statements } from "./statements.ts";
-import type { LiveStream } from "./streams.ts";
+import { refoldSlice, sameState, type Refolding, type RefoldTools } from "./refold.ts";
 
-/** One slice holds commits up for at most about this long. */
-const SLICE_MS = 15;
-/** Log rows fetched at a time, and records folded between two looks at the clock. */
-const SLICE_ROWS = 4;
-const SLICE_RECORDS = 200;
 /** An estimate from less than this says nothing. */
 const ESTIMATE_AFTER_MS = 200;
 
-export interface RebuildTools {
+export interface RebuildTools extends RefoldTools {
   readonly db: Database;
-  readonly sql: Statements;
-  readonly fold: Fold;
   readonly bases: Bases;
-  /** Monotonic, ms. */
-  readonly now: () => number;
-  readonly live: (stream: StreamId) => LiveStream;
 }
 
-interface Job {
-  readonly stream: StreamId;
-  /** Today's parameters, which take the place of all logged ones; null: those in force then hold. */
-  readonly today: Parameters | null;
+interface Job extends Refolding {
   readonly current: boolean;
-  readonly from_seq: number;
-  /** Kept states on the way, to be made anew; those of old definitions would spoil the next rebuild. */
-  readonly awaited: Pick<Base, "seq" | "at">[];
-  readonly bases: Base[];
   readonly started: number;
   /** Boots that had been placed when it began. */
   readonly places: number;
-  state: FoldState;
-  /** Seq of the last log record folded. */
-  seq: number;
-  records: number;
-  last: LogRecord | null;
-  readonly facts: Refolded[];
-  /** Fetched, not yet folded. */
-  ahead: Placed<LogRecord>[];
 }
 
 /**
@@ -84,7 +56,7 @@ export function createRebuilder(tools: RebuildTools): Rebuilder {
       const [job] = jobs.values();
       if (job === undefined) return false;
       try {
-        if (!foldSlice(tools, job)) return true;
+        if (!refoldSlice(tools, job)) return true;
         over.set(job.stream, swap(tools, job));
       } catch (error) {
         // Nothing was changed: the swap is one transaction, and before it only memory was used.
@@ -122,44 +94,6 @@ function newJob(tools: RebuildTools, stream: StreamId, current: boolean): Job {
   const awaited = current ? [] : [...tools.bases.after(stream, seq)];
   const begun = { started: tools.now(), records: 0, last: null, facts, bases: [], ahead: [], awaited };
   return { stream, today, current, places, from_seq: seq + 1, seq, state, ...begun };
-}
-
-/** Folds for a slice of time; true: the newest log record has been folded. */
-function foldSlice({ sql, fold, now, live }: RebuildTools, job: Job): boolean {
-  const until = now() + SLICE_MS;
-  for (;;) {
-    if (job.ahead.length === 0) {
-      const rows = sql.logRowsFrom.all({ stream: job.stream, from: job.seq + 1, rows: SLICE_ROWS });
-      job.ahead = rows.flatMap((row) => unpackLog(row)).filter(({ seq }) => seq > job.seq);
-      if (job.ahead.length === 0) return true;
-      mustFollow(live(job.stream).info.oldest_seq, job);
-    }
-    for (const record of job.ahead.splice(0, SLICE_RECORDS)) foldOne(fold, job, record);
-    if (job.seq >= live(job.stream).info.newest_seq) return true;
-    if (now() >= until) return false;
-  }
-}
-
-/** Rows that went by age or budget while it was under way, before they were folded. */
-function mustFollow(oldest_seq: number, { seq, from_seq }: Job): void {
-  if (oldest_seq > from_seq && oldest_seq > seq + 1) {
-    throw new Error("the oldest records left the log before they were folded: start it again");
-  }
-}
-
-function foldOne(fold: Fold, job: Job, placed: Placed<LogRecord>): void {
-  while ((job.awaited[0]?.seq ?? Infinity) < placed.seq) {
-    const base = job.awaited.shift();
-    if (base !== undefined) job.bases.push({ ...base, state: fold.copy(job.state) });
-  }
-  const record = placed.kind === "p" && job.today !== null ? { ...placed, value: job.today } : placed;
-  const out = fold.step(job.state, record);
-  job.state = out.state;
-  const time = fold.timeOf(job.state);
-  for (const fact of out.facts) job.facts.push({ fact, time });
-  job.seq = placed.seq;
-  job.records += 1;
-  job.last = placed;
 }
 
 function runningOf({ now, live }: RebuildTools, job: Job): RebuildProgress {
@@ -202,10 +136,6 @@ function swap(tools: RebuildTools, job: Job): RebuildProgress {
   const elapsed_ms = tools.now() - job.started;
   const versions = { from_versions, to_version: fold.version };
   return { kind: "done", current, records, from_seq, changes, examples, ...versions, elapsed_ms };
-}
-
-function sameState(a: FoldState, b: FoldState): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** Appends what is new, withdraws what no longer holds. Returns the newest seq. */

@@ -9,6 +9,8 @@ const IDLE_MS = 60_000;
 /** A report that needs more ends its thread, never the agent. */
 const MAX_HEAP_MB = 192;
 
+const NO_WAIT = (): Promise<void> => Promise.resolve();
+
 /** No report at the moment: too many are being made, or the thread has died. */
 export class ReportsBusy extends Error {}
 
@@ -24,8 +26,11 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** `entry`: the thread's file, which serves its port with `serveReports`. */
-export function openReportsThread(entry: URL, workerData: unknown): ReportsThread {
+/**
+ * `entry`: the thread's file, which serves its port with `serveReports`. `gap` is waited for before each further part of a long
+ * report is made, so that it never runs beside a poll that is due.
+ */
+export function openReportsThread(entry: URL, workerData: unknown, gap = NO_WAIT): ReportsThread {
   const waiting = new Map<number, Waiting>();
   const open = new Set<number>();
   let worker: Worker | null = null;
@@ -82,7 +87,7 @@ export function openReportsThread(entry: URL, workerData: unknown): ReportsThrea
         const first = await call({ id, kind: "ask", request });
         if (first.kind === "failed") throw new Error(first.message);
         const { status, headers } = first.head ?? { status: 500, headers: {} };
-        const body = partsOf(first, { id, call, drop: () => worker?.postMessage({ id, kind: "drop" }), finish });
+        const body = partsOf(first, { id, gap, call, drop: () => worker?.postMessage({ id, kind: "drop" }), finish });
         return { status, headers, body };
       } catch (error) {
         finish(id);
@@ -98,6 +103,7 @@ export function openReportsThread(entry: URL, workerData: unknown): ReportsThrea
 
 interface Rest {
   readonly id: number;
+  readonly gap: () => Promise<void>;
   readonly call: (message: ReportCall) => Promise<ReportReply>;
   readonly drop: () => void;
   readonly finish: (id: number) => void;
@@ -121,6 +127,7 @@ function partsOf(first: Extract<ReportReply, { kind: "part" }>, rest: Rest): Asy
       return { done: false, value };
     }
     if (isDone) return { done: true, value: undefined };
+    await rest.gap();
     const reply = await rest.call({ id: rest.id, kind: "more" });
     isDone = reply.kind === "failed" || reply.done;
     if (isDone) over();

@@ -42,6 +42,7 @@ export interface Statements extends ClosingStatements {
   /** Version and mark, with the checksum that goes with them. */
   readonly changeFact: Statement<[FactRow]>;
   readonly newestFact: Statement<[string], { seq: number }>;
+  readonly factBefore: Statement<[{ stream: string; seq: number }], { seq: number | null }>;
   /** Events that the stream's next commit logs. */
   readonly dueEvents: Statement<[string], { event: string; detail: string }>;
   readonly dropDue: Statement<[string]>;
@@ -59,7 +60,10 @@ const LOG_ROWS_FROM = `
   ORDER BY first_seq LIMIT @rows`;
 
 /** Those that only read, as far as readers share them. */
-export type ReadStatements = Pick<Statements, "streamById" | "savedState" | "logRowsFrom" | "bootPlaces"> & {
+export type ReadStatements = Pick<
+  Statements,
+  "streamById" | "savedState" | "logRowsFrom" | "bootPlaces" | "bootsAfter"
+> & {
   readonly allStreams: Statement<[], StreamRow>;
 };
 
@@ -70,6 +74,7 @@ export function prepareReadStatements(db: Database): ReadStatements {
     savedState: db.prepare(`SELECT stream_id, seq, crc, body, whole FROM state WHERE stream_id = ?`),
     logRowsFrom: db.prepare(LOG_ROWS_FROM),
     bootPlaces: db.prepare(`SELECT boot, offset_ms, uncertain FROM boot WHERE stream_id = ?`),
+    bootsAfter: db.prepare(`SELECT DISTINCT boot FROM log WHERE stream_id = @stream AND last_seq > @seq`),
   };
 }
 
@@ -106,7 +111,6 @@ export function prepareStatements(db: Database): Statements & Pick<ReadStatement
        ON CONFLICT (stream_id, boot) DO UPDATE
        SET offset_ms = excluded.offset_ms, uncertain = excluded.uncertain, sum = excluded.sum`,
     ),
-    bootsAfter: db.prepare(`SELECT DISTINCT boot FROM log WHERE stream_id = @stream AND last_seq > @seq`),
     damagedStream: db.prepare(
       `SELECT 1 FROM stream WHERE stream_id = ?
        AND sum <> row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)`,
@@ -131,6 +135,7 @@ export function prepareStatements(db: Database): Statements & Pick<ReadStatement
       `UPDATE fact SET version = @version, replaced = @replaced, whole = @whole, crc = @crc
        WHERE stream_id = @stream_id AND seq = @seq`,
     ),
+    factBefore: db.prepare(`SELECT max(seq) AS seq FROM fact WHERE stream_id = @stream AND seq < @seq`),
     newestFact: db.prepare(`SELECT ifnull(max(seq), 0) AS seq FROM fact WHERE stream_id = ?`),
     dueEvents: db.prepare(`SELECT event, detail FROM due WHERE stream_id = ?`),
     dropDue: db.prepare(`DELETE FROM due WHERE stream_id = ?`),

@@ -1,8 +1,10 @@
 import { held, type Hold } from "../core/derive/placing.ts";
 import type { LogRecord, Stored } from "../core/types/record.ts";
 import type { StreamInfo } from "../ports.ts";
-import type { Fold, FoldState } from "./fold-port.ts";
+import type { FoldState } from "./fold-port.ts";
 import { ifWhole, unpackLog, unpackState } from "./rows.ts";
+import type { Bases } from "./bases.ts";
+import { lastStart, type Start, type StartTools } from "./rebuild-start.ts";
 import type { ReadStatements, Statements, StreamRow } from "./statements.ts";
 
 /** What the fold makes of a stream. */
@@ -40,21 +42,27 @@ export function infoOf(row: StreamRow): StreamInfo {
 /** Rows read at a time while folding what came after the saved state. */
 const FOLD_ROWS = 200;
 
-export type FoldStatements = Pick<ReadStatements, "savedState" | "logRowsFrom" | "bootPlaces">;
+type FoldStatements = Pick<ReadStatements, "savedState" | "logRowsFrom" | "bootPlaces" | "bootsAfter">;
 
-export function loadStream(
-  sql: FoldStatements & Pick<Statements, "closedSeq">,
-  fold: Fold,
-  row: StreamRow,
-): LiveStream {
-  const { fold: state, hold, shown } = foldOf(sql, fold, row);
-  const closed = sql.closedSeq.get(row.stream_id)?.closed_seq ?? 0;
+/** What a stream's state is made with. */
+export interface FoldTools extends StartTools {
+  readonly sql: FoldStatements;
+  readonly bases: Pick<Bases, "last">;
+}
+
+interface LoadTools extends FoldTools {
+  readonly sql: FoldStatements & Pick<Statements, "closedSeq">;
+}
+
+export function loadStream(tools: LoadTools, row: StreamRow): LiveStream {
+  const { fold: state, hold, shown } = foldOf(tools, row);
+  const closed = tools.sql.closedSeq.get(row.stream_id)?.closed_seq ?? 0;
   return { info: infoOf(row), fold: state, hold, shown, saved: null, closed };
 }
 
 /** The state after the stream's newest record, as it is shown. */
-export function stateOf(sql: FoldStatements, fold: Fold, row: StreamRow): FoldState {
-  const { fold: placed, shown } = foldOf(sql, fold, row);
+export function stateOf(tools: FoldTools, row: StreamRow): FoldState {
+  const { fold: placed, shown } = foldOf(tools, row);
   return shown ?? placed;
 }
 
@@ -63,8 +71,9 @@ export function stateOf(sql: FoldStatements, fold: Fold, row: StreamRow): FoldSt
  * this makes are dropped: those of placed records were written by the commit that first made them, those of records that
  * wait are provisional.
  */
-function foldOf(sql: FoldStatements, fold: Fold, row: StreamRow): Folded {
-  const saved = savedState(sql, fold, row);
+function foldOf(tools: FoldTools, row: StreamRow): Folded {
+  const { sql, fold } = tools;
+  const saved = savedState(tools, row);
   let state = saved.state;
   let hold: Hold = [];
   let shown: FoldState = null;
@@ -78,17 +87,11 @@ function foldOf(sql: FoldStatements, fold: Fold, row: StreamRow): Folded {
   return { fold: state, hold, shown };
 }
 
-function savedState(sql: FoldStatements, fold: Fold, row: StreamRow): { state: FoldState; seq: number } {
-  const saved = sql.savedState.get(row.stream_id);
+/** A damaged one, or one of another version, is made anew: what else would know what stood in records that are gone. */
+function savedState(tools: FoldTools, row: StreamRow): Start {
+  const saved = tools.sql.savedState.get(row.stream_id);
   const known = saved === undefined ? undefined : unpackState(saved);
-  // A damaged one is made anew from the kept log.
-  if (known !== undefined && fold.accepts(known.state)) return known;
-  const places = sql.bootPlaces.all(row.stream_id).map(({ boot, offset_ms, uncertain }) => ({
-    boot,
-    offset: offset_ms,
-    uncertain: uncertain === 1,
-  }));
-  return { state: fold.place(fold.empty(), places), seq: 0 };
+  return known !== undefined && tools.fold.accepts(known.state) ? known : lastStart(tools, row.stream_id);
 }
 
 interface LogEntry {

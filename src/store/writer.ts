@@ -13,9 +13,10 @@ import type { EvictTools } from "./evict.ts";
 import { isFull, untilItFits } from "./fit.ts";
 import type { Fold } from "./fold-port.ts";
 import { ingest } from "./ingest.ts";
-import { createBases } from "./bases.ts";
+import { createBases, type Bases } from "./bases.ts";
 import { createQuarantine, type Quarantine } from "./quarantine.ts";
 import { recordReader } from "./read.ts";
+import { createRestorer, type RestoreTools } from "./restore.ts";
 import { createRebuilder, type Rebuilder } from "./rebuild.ts";
 import { stateRow } from "./rows.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
@@ -37,7 +38,10 @@ export interface Writer {
   resend(stream: StreamId, from: Seq): StreamInfo;
   info(stream: StreamId): StreamInfo;
   state(stream: StreamId): unknown;
-  /** A bounded piece of looking through everything that is stored; false: the end is reached, the next call begins anew. */
+  /**
+   * A bounded piece of looking through everything that is stored, and of making lost facts anew; false: the end is reached, the next
+   * call begins anew.
+   */
   check(): boolean;
   /** Rebuilding facts; whoever starts one gives it its slices. */
   readonly rebuilder: Rebuilder;
@@ -74,7 +78,7 @@ export function createWriter(tools: WriterTools): Writer {
   const live = (stream: StreamId): LiveStream => {
     const known = streams.get(stream);
     if (known !== undefined) return known;
-    const loaded = openLive({ sql, quarantine, fold, now: tools.now }, stream);
+    const loaded = openLive({ sql, quarantine, fold, bases, now: tools.now }, stream);
     streams.set(stream, loaded);
     return loaded;
   };
@@ -117,7 +121,9 @@ export function createWriter(tools: WriterTools): Writer {
     resend: (stream, from) => moveBack(sql, live(stream), from),
     info: (stream) => live(stream).info,
     state: (stream) => shownOf(live(stream)),
-    check: createCheck(quarantine, () => sql.allStreams.all().map(({ stream_id }) => live(stream_id).info)),
+    check: lookThrough({ ...parts, now: tools.now, live }, () =>
+      sql.allStreams.all().map(({ stream_id }) => stream_id),
+    ),
     rebuilder: createRebuilder({ db, sql, fold, bases, now: tools.now, live }),
     close() {
       try {
@@ -127,6 +133,13 @@ export function createWriter(tools: WriterTools): Writer {
       }
     },
   };
+}
+
+/** Each time to the end: all that is stored is looked at, then facts that were lost are made anew. */
+function lookThrough(tools: RestoreTools, streams: () => readonly StreamId[]): () => boolean {
+  const check = createCheck(tools.quarantine, () => streams().map((stream) => tools.live(stream).info));
+  const restorer = createRestorer(tools);
+  return () => (restorer.isBegun() ? restorer.slice() : check() || restorer.begin(streams()));
 }
 
 /** How full the store is, and how well. */
@@ -153,6 +166,7 @@ interface OpenTools {
   readonly sql: Statements;
   readonly quarantine: Quarantine;
   readonly fold: Fold;
+  readonly bases: Bases;
   readonly now: () => number;
 }
 
@@ -160,7 +174,7 @@ interface OpenTools {
  * Checks, then loads a stream. What is still to be folded is looked at first, then, as far as time allows, what is to be sent, and
  * the rest; the check goes on later.
  */
-function openLive({ sql, quarantine, fold, now }: OpenTools, stream: StreamId): LiveStream {
+function openLive({ sql, quarantine, fold, bases, now }: OpenTools, stream: StreamId): LiveStream {
   const row = sql.streamById.get(stream);
   if (row === undefined) throw new Error(`no stream ${stream} in this store`);
   if (sql.damagedStream.get(stream) !== undefined) {
@@ -174,7 +188,7 @@ function openLive({ sql, quarantine, fold, now }: OpenTools, stream: StreamId): 
   quarantine.checkFrom(first, Math.max(row.oldest_seq, row.acked_seq + 1), late);
   quarantine.checkFrom(first, row.oldest_seq, late);
   // Indexes may have been made anew by the check.
-  return loadStream(sql, fold, sql.streamById.get(stream) ?? row);
+  return loadStream({ sql, fold, bases }, sql.streamById.get(stream) ?? row);
 }
 
 /** What people are shown: with what waits for a sync, by a clock that nobody vouches for. */

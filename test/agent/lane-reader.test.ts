@@ -13,12 +13,16 @@ function reading(seq: number): Placed {
 }
 
 /** A log whose store answers with so many records at most, as it does where they stand in many small rows. */
-function readerOf(log: readonly Placed[], most: () => number): ReturnType<typeof laneReaders>["backlog"] {
+function readerOf(
+  log: readonly Placed[],
+  most: () => number,
+  oldest_seq = 1,
+): ReturnType<typeof laneReaders>["backlog"] {
   const read: Store["read"] = (_, from, limit) => {
     const behind = log.filter(({ seq }) => seq >= from);
     return Promise.resolve(behind.slice(0, Math.min(limit, most())));
   };
-  const info = { stream: STREAM } as StreamInfo;
+  const info = { stream: STREAM, oldest_seq } as StreamInfo;
   return laneReaders({ store: { read } as Store, info: () => info }).backlog;
 }
 
@@ -59,4 +63,21 @@ it("however much the store gives at a time, each record goes once and in order, 
     }),
     { numRuns: 30 },
   );
+});
+
+it.each([
+  ["as many as fit", null],
+  ["a few", 8],
+])("of a stretch that a full store gave up nothing goes, where it has what comes after: %s", async (_, most) => {
+  const behind = Array.from({ length: 100 }, (_, index) => reading(301 + index));
+  const reader = readerOf(behind, () => Infinity, 301);
+  expect(await reader.next(50, 200, most)).toEqual({ batch: [], from: 51, to: 200 });
+  expect((await reader.next(200, 310, most)).batch[0]?.seq).toBe(301);
+});
+
+it("where all that can be sent was given up nothing goes; a record that should be there and isn't ends the session", async () => {
+  const emptied = readerOf([], () => Infinity, 201);
+  expect(await emptied.next(50, 200)).toEqual({ batch: [], from: 51, to: 200 });
+  const holed = readerOf([], () => Infinity, 200);
+  await expect(holed.next(50, 200)).rejects.toThrow("no record from seq 51 on");
 });

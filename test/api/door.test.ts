@@ -5,6 +5,7 @@ import { request as requestTls } from "node:https";
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import { openDoor } from "../../src/api/door.ts";
 import type { AgentControl } from "../../src/ports.ts";
+import { sendRaw } from "../support/raw-http.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { testAuthority } from "../support/tls-files.ts";
 
@@ -66,4 +67,17 @@ it("the page on the network closes when its time is over: listener, open pages, 
   expect(await statusOf(`${near}/api/authenticate`, { method: "POST", body: JSON.stringify({ api_key: pin }) })).toBe(
     401,
   );
+});
+
+it("a host named twice is nobody's, whichever of the two is ours", async () => {
+  const open = await openDoor({ port: 0, lan_port: 0, certificate: () => Promise.reject(new Error()) }, CONTROL, {});
+  onTestFinished(() => open.close());
+  const port = Number(new URL(open.services.door.state().url ?? "").port);
+  const statusWith = async (...hosts: readonly string[]): Promise<number> => {
+    const lines = ["GET /status HTTP/1.1", ...hosts.map((host) => `Host: ${host}`), "Connection: close", "", ""];
+    return (await sendRaw(port, Buffer.from(lines.join("\r\n")))).status;
+  };
+  expect(await statusWith("127.0.0.1")).toBe(200);
+  expect(await statusWith("127.0.0.1", "evil.example")).toBe(403);
+  expect(await statusWith("evil.example", "127.0.0.1")).toBe(403);
 });

@@ -5,6 +5,7 @@ import { row, rows } from "../../simulators/service/db.ts";
 import { recordFault } from "../support/faults.ts";
 import { gatewayFigures, openSource, serviceFigures } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import type { VirtualService } from "../support/virtual-service.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 
 const MINUTE = 60_000;
@@ -19,11 +20,29 @@ interface StreamAtService {
   readonly conflicts_offered: number;
 }
 
+interface BoothLog {
+  readonly newest_seq: number;
+  readonly acked_seq: number;
+}
+
 /** As a failing card leaves it: the first page, the header with it, is gone. */
 function spoil(folder: string, pages: number): void {
   const file = openSync(storePath(folder), "r+");
   writeSync(file, Buffer.alloc(pages * 512), 0, pages * 512, 0);
   closeSync(file);
+}
+
+/** Seqs up to `last` that are neither stored nor told to be missing, and how many are stored twice. */
+function accountOf(
+  { db }: VirtualService,
+  last: number,
+): { readonly lost: readonly number[]; readonly doubled: number } {
+  const stored = rows<{ seq: number }>(db, "SELECT seq FROM records ORDER BY seq").map(({ seq }) => seq);
+  const gaps = rows<{ from_seq: number; to_seq: number }>(db, "SELECT DISTINCT from_seq, to_seq FROM seq_gaps");
+  const isTold = (seq: number): boolean => gaps.some(({ from_seq, to_seq }) => seq >= from_seq && seq <= to_seq);
+  const held = new Set(stored);
+  const lost = Array.from({ length: last }, (_, i) => i + 1).filter((seq) => !held.has(seq) && !isTold(seq));
+  return { lost, doubled: stored.length - held.size };
 }
 
 it("a store that lost its header is salvaged: what is left is delivered once, the rest declared, and a new stream goes on", async () => {
@@ -51,11 +70,7 @@ it("a store that lost its header is salvaged: what is left is delivered once, th
   });
   expect(before?.conflicts_offered).toBe(0);
   const acked = after?.acked_seq ?? 0;
-  const stored = rows<{ seq: number }>(db, "SELECT seq FROM records ORDER BY seq").map(({ seq }) => seq);
-  const gaps = rows<{ from_seq: number; to_seq: number }>(db, "SELECT DISTINCT from_seq, to_seq FROM seq_gaps");
-  const isTold = (seq: number): boolean => gaps.some(({ from_seq, to_seq }) => seq >= from_seq && seq <= to_seq);
-  const lost = Array.from({ length: acked }, (_, i) => i + 1).filter((seq) => !stored.includes(seq) && !isTold(seq));
-  const doubled = stored.length - new Set(stored).size;
+  const { lost, doubled } = accountOf(site.service, acked);
   recordFault({
     row: 6,
     fault: "header gone",
@@ -79,5 +94,33 @@ it("a store that lost its header is salvaged: what is left is delivered once, th
   expect(serviceFigures(site.service, window).minutes).toEqual(gatewayFigures(source, window).minutes);
   close();
   expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
+  site.close();
+});
+
+it("what a full store gave up of a salvaged log, to the last record under the old name, doesn't keep the rest from the service", async () => {
+  const folder = temporaryFolder();
+  const budget = { max_bytes: 60_000, max_age_ms: 30 * 86_400_000 };
+  const site = virtualSite({ folder, scenario: "busy-day", start: START, seed: 3, budget, commit_interval_ms: 60_000 });
+  await site.start();
+  await site.clock.run(2 * MINUTE);
+  site.service.way.down = true;
+  await site.clock.run(5 * MINUTE);
+  await site.stop();
+  spoil(folder, 1);
+  const agent = await site.start();
+  const log = (): BoothLog => agent.status().booths[0]?.log ?? { newest_seq: 0, acked_seq: 0 };
+  const { newest_seq: salvaged, acked_seq: before } = log();
+  await site.clock.runUntil(() => log().newest_seq > salvaged + 1_200, 600 * MINUTE);
+  site.service.way.down = false;
+  await site.clock.run(10 * MINUTE);
+  const { acked_seq } = log();
+  await site.stop();
+
+  const { db } = site.service;
+  expect(acked_seq).toBeGreaterThan(salvaged + 1_200);
+  expect(row(db, "SELECT count(*) AS names FROM streams")).toEqual({ names: 2 });
+  const left = rows(db, "SELECT seq FROM records WHERE seq > ? AND seq <= ?", before, salvaged);
+  expect({ left, are_some: salvaged > before }).toEqual({ left: [], are_some: true });
+  expect(accountOf(site.service, acked_seq)).toEqual({ lost: [], doubled: 0 });
   site.close();
 });

@@ -23,7 +23,7 @@ export function checkOracle(outcome: Outcome, oracle: Oracle): readonly string[]
     ...sight.unexplained,
     ...modeFaults(truth, oracle.stages, sight),
     ...minutesFaults(oracle.minutes, window),
-    ...cycleFaults(truth, oracle.rows, { ...sight, blind: [...sight.blind, ...closeCalls(truth, sight.slack_ms)] }),
+    ...cycleFaults(truth, oracle.rows, { ...sight, blind: [...sight.blind, ...closeCalls(truth, sight)] }),
     ...filterFaults(truth, oracle.rows, sight),
     ...programFaults(truth, oracle.programs),
   ];

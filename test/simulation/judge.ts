@@ -10,7 +10,7 @@ import { isMadeAgain } from "./laws/made-again.ts";
 import { untiled, wrongSpans, type ModeSpan, type Rules } from "./laws/time-line.ts";
 import { firstSeqs, givenUp, heldRecords } from "./records.ts";
 import type { Played } from "./run.ts";
-import { declaredSpans, modePolls } from "./seen.ts";
+import { declaredSpans, modePolls, modeTagOf } from "./seen.ts";
 
 /** A law that didn't hold, with some of the places. */
 export interface Broken {
@@ -46,7 +46,7 @@ export function judge(played: Played): readonly Broken[] {
     ...window,
     bridge_ms: Math.max(LEAST_BRIDGE_MS, 3 * story.poll_ms),
     slack_ms: story.poll_ms + CLOCK_MS,
-    unsure: [...outcome.unsure, ...declared],
+    unsure: [...outcome.unsure, ...declaredSpans(held, given_up, modeTagOf(profile))],
   };
   // What is missing of a gateway that was taken away is missing for good.
   const whole = held.filter(({ stream }) => !swaps.some((swap) => swap.stream === stream));

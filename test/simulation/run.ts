@@ -117,7 +117,7 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     closed_since: null,
     started_at: story.start,
     starts: 0,
-    cuts: 0,
+    upsets: 0,
     closings: 0,
   };
   const look = (): void => {

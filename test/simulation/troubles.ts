@@ -22,10 +22,20 @@ const MOMENT_WITHIN_MS = 3_600_000;
 const NTP_AFTER_MS = 25 * 60_000;
 const USUAL_LATENCY_MS = 20;
 
+/** Those that the way to the service has to get over. */
+const ON_THE_WAY: readonly Fault["kind"][] = ["service_down", "latency", "http", "lost_acks", "session_lost"];
+
 /** Lets a fault happen now. What has a length is ended by itself. */
 export function strike(stage: Stage, fault: Fault): void {
   const undo = upset(stage, fault);
-  if (undo !== null && "for_ms" in fault) void stage.box().site.clock.sleep(fault.for_ms).then(undo);
+  const upsets = ON_THE_WAY.includes(fault.kind) ? 1 : 0;
+  stage.uplink.upsets += upsets;
+  if (undo === null || !("for_ms" in fault)) return;
+  const end = (): void => {
+    undo();
+    stage.uplink.upsets += upsets;
+  };
+  void stage.box().site.clock.sleep(fault.for_ms).then(end);
 }
 
 /** How it is put right again; null: it rights itself, or nothing is to be done. */

@@ -8,8 +8,8 @@ export interface Uplink {
   http: 401 | 403 | 429 | 500 | 503 | "cut" | null;
   /** So many batches are delivered twice. */
   doubled: number;
-  /** Sessions that the broker threw away so far. */
-  cuts: number;
+  /** How often so far the way changed for the worse or the better: faults, their ends, sessions thrown away. */
+  upsets: number;
   /** How often the way to the service was closed. */
   closings: number;
   /** Ends each session that stands. */
@@ -17,7 +17,7 @@ export interface Uplink {
 }
 
 export function goodUplink(): Uplink {
-  return { http: null, doubled: 0, cuts: 0, closings: 0, ends: new Set() };
+  return { http: null, doubled: 0, upsets: 0, closings: 0, ends: new Set() };
 }
 
 /** A batch comes again after so long, as from a broker that wasn't sure. */
@@ -57,7 +57,7 @@ function faultySession(session: LinkSession, uplink: Uplink, clock: Clock): Link
   const isOver = (): boolean => state.is_over;
   const cut = (): void => {
     state.is_over = true;
-    uplink.cuts += 1;
+    uplink.upsets += 1;
     end(new ServiceLinkError("closed", "the broker has lost the session"));
   };
   uplink.ends.add(cut);

@@ -28,7 +28,7 @@ export interface Watching {
   closed_since: number | null;
   started_at: number;
   starts: number;
-  cuts: number;
+  upsets: number;
   closings: number;
 }
 
@@ -59,8 +59,9 @@ export function lookAt(watching: Watching, look: Look): void {
   if (box.counts.starts !== watching.starts) Object.assign(watching, { starts: box.counts.starts, started_at: now });
   const { down, lose_acks, latency_ms } = service.way;
   const isWell = !down && lose_acks === 0 && latency_ms < SLOW_MS && uplink.http === null;
-  watching.well_since = isWell && uplink.cuts === watching.cuts ? (watching.well_since ?? now) : null;
-  watching.cuts = uplink.cuts;
+  const upsets = uplink.upsets + service.way.lost_acks;
+  watching.well_since = isWell && upsets === watching.upsets ? (watching.well_since ?? now) : null;
+  watching.upsets = upsets;
   // Between two looks it may have been open for a moment.
   const isStillClosed = service.way.down && uplink.closings === watching.closings;
   watching.closings = uplink.closings;

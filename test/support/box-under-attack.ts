@@ -10,6 +10,7 @@ import { realSite, SERIAL } from "./real-site.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { seedOf } from "./seed.ts";
 
+/** Each from an address of its own: one alone is answered 500 times a second at most. */
 const AT_ONCE = 8;
 const PLC_PASSWORDS = ["plc-password-before", "plc-password-after"];
 
@@ -67,25 +68,28 @@ async function attack(port: number, { count, session, file, planted }: Attack) {
   const by_status: Record<string, number> = {};
   const leaks: string[] = [];
   let left = count;
-  const worker = async (): Promise<void> => {
+  const worker = async (from: string): Promise<void> => {
     while (left > 0) {
       left -= 1;
       const bytes = hostileRequest(random, session);
-      const { status, head, body } = await answerTo(port, bytes);
+      const { status, head, body } = await answerTo(port, bytes, from);
       by_status[status] = (by_status[status] ?? 0) + 1;
       const leaked = planted.filter((secret) => `${head}${body}`.includes(secret));
       if (leaked.length > 0) leaks.push(`${leaked.join(", ")} in the answer to ${bytes.subarray(0, 200).toString()}`);
     }
   };
   const unended = UNENDED.map((text) => sendRaw(port, Buffer.from(text)));
-  await Promise.all([...unended, ...Array.from({ length: AT_ONCE }, worker)]);
+  await Promise.all([
+    ...unended,
+    ...Array.from({ length: AT_ONCE }, (_, index) => worker(`127.0.0.${(index + 2).toString()}`)),
+  ]);
   return { by_status, leaks };
 }
 
 /** Whoever is told to come again later does: what is counted is what the server makes of a request. */
-async function answerTo(port: number, bytes: Buffer): Promise<Awaited<ReturnType<typeof sendRaw>>> {
+async function answerTo(port: number, bytes: Buffer, from: string): Promise<Awaited<ReturnType<typeof sendRaw>>> {
   for (;;) {
-    const answer = await sendRaw(port, bytes);
+    const answer = await sendRaw(port, bytes, from);
     if (answer.status !== 429 || !answer.body.includes("too many requests")) return answer;
   }
 }

@@ -13,11 +13,11 @@ const INTERIM = /^(?:HTTP\/1\.1 1\d\d [^\r]*\r\n(?:[^\r]+\r\n)*\r\n)+/;
 /** Longer than any answer takes on a busy machine. */
 const ANSWER_MS = 60_000;
 
-/** Sends bytes as they are; rejects where the server neither answers nor closes. */
-export function sendRaw(port: number, bytes: Buffer): Promise<RawAnswer> {
+/** Sends bytes as they are, from one of loopback's addresses; rejects where the server neither answers nor closes. */
+export function sendRaw(port: number, bytes: Buffer, from = "127.0.0.1"): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    const socket = connect(port, "127.0.0.1");
+    const socket = connect({ port, host: "127.0.0.1", localAddress: from });
     const give = (): void => {
       const text = Buffer.concat(chunks).toString("utf8").replace(INTERIM, "");
       const cut = text.indexOf("\r\n\r\n");

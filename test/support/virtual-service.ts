@@ -21,6 +21,8 @@ export interface ServiceWay {
   down: boolean;
   /** The service stores, and its answer is lost, this many times. */
   lose_acks: number;
+  /** How many were lost so far. */
+  lost_acks: number;
   latency_ms: number;
   /** Sees each HTTP request come in and its answer go out; what it returns is waited for. */
   passing: ((what: "request" | "answer", request: HttpRequest) => Promise<void>) | null;
@@ -85,7 +87,7 @@ function serviceOn(db: Db, clock: Clock, facility: Facility): VirtualService {
   };
   // The box reads its record each few minutes, and the runtime in it, which it doesn't use, takes the whole log to compute.
   const forBoxes: Service = { ...service, runtime_max_age_ms: RUNTIME_AGE_MS };
-  const way: ServiceWay = { down: false, lose_acks: 0, latency_ms: 20, passing: null, listener: null };
+  const way: ServiceWay = { down: false, lose_acks: 0, lost_acks: 0, latency_ms: 20, passing: null, listener: null };
   const came: unknown[] = [];
   const sessions = new Map<string, CommandSide>();
   const order = (gateway: string, command: unknown): void => {
@@ -240,6 +242,7 @@ function linkTo({ db, clock, way, came, sessions, order }: LinkParts): ServiceLi
           await pass();
           if (way.lose_acks > 0) {
             way.lose_acks -= 1;
+            way.lost_acks += 1;
             return { kind: "keep", reason: "no ack in time" };
           }
           way.listener?.heard({ time: ack.server_time, sent, received: clock.mono() });

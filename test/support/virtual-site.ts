@@ -17,7 +17,7 @@ import { deriveFold } from "../../src/store/derive-fold.ts";
 import type { Fold } from "../../src/store/fold-port.ts";
 import { openIdentity } from "../../src/store/identity.ts";
 import { inlineIdentity, inlineStore } from "../../src/store/inline.ts";
-import { keepStore } from "../../src/store/keeper.ts";
+import { keepStore, StoreRefusal, type KeptStore } from "../../src/store/keeper.ts";
 import { boothFor } from "../../simulators/plc/start.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/plc/virtual-driver.ts";
@@ -79,6 +79,9 @@ export interface VirtualSiteOptions {
   /** What the store folds with; default: the derivation. */
   readonly fold?: Fold;
 }
+
+/** After its start a process looks through all that is stored. */
+const LOOK_AFTER_MS = 10_000;
 
 /** A process's, from its start to its end. */
 export interface Life {
@@ -162,6 +165,9 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       uuid: () => random.uuid(),
       now: () => clock.mono(),
       wall: () => clock.wall(),
+    });
+    void own.sleep(LOOK_AFTER_MS).then(() => {
+      if (!life.dead && !stopping.signal.aborted) lookThrough(writer);
     });
     const identityFile = openIdentity(options.folder, () => random.uuid());
     const tail = memoryTail(tailLeft, (left) => {
@@ -254,6 +260,15 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       if (beside === undefined) service.close();
     },
   };
+}
+
+/** As the store's thread does, but at once. */
+function lookThrough(writer: KeptStore): void {
+  try {
+    while (writer.check());
+  } catch (error) {
+    if (!(error instanceof StoreRefusal)) throw error;
+  }
 }
 
 function scenarioOf(given: string | Scenario): Scenario {

@@ -129,7 +129,7 @@ function computed(db: Db, boothId: string): Computed {
 function compute(log: BoothLog, version: string): Computed {
   const restarts = findRestarts(log);
   const timelines = tagsOfRole(log, "mode")
-    .map(({ name }) => timelineOf(log, name, restarts.instants))
+    .map(({ name }) => timelineOf(log, name, restarts))
     .filter((timeline) => timeline !== undefined);
   const sets = { ...DEFAULT_SETS, ...parametersAt(log, Infinity)?.mode_sets };
   const counted = tagsOfRole(log, "cycle_counter").length > 0;

@@ -1,11 +1,12 @@
 import type { Mode } from "../../../src/core/types/booth.ts";
-import type { Parameters } from "../../../src/core/types/parameters.ts";
-import { bridgeMs, gapMs, judgeGap } from "./gaps.ts";
-import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
+import { bridgeMs, judgeGap } from "./gaps.ts";
+import { parametersAt } from "./log.ts";
 import type { BoothLog } from "./log.ts";
+import { evidenceSlackMs, markRestarts } from "./restart-ends.ts";
+import type { RestartedSegment } from "./restart-ends.ts";
+import type { Restarts } from "./restarts.ts";
 import { isInRun } from "./runs.ts";
 import type { Stage } from "./stage.ts";
-import { goodBefore, goodWithin } from "./search.ts";
 import { observe } from "./segments.ts";
 import type { Segment } from "./segments.ts";
 
@@ -18,14 +19,15 @@ export interface Timeline {
 }
 
 /** The timeline of one mode tag; undefined before its first good reading. */
-export function timelineOf(log: BoothLog, modeTag: string, restarts: readonly number[]): Timeline | undefined {
+export function timelineOf(log: BoothLog, modeTag: string, restarts: Restarts): Timeline | undefined {
   const segments = observe(log, modeTag);
   const last = segments.at(-1);
   if (last === undefined) return undefined;
   const last_good = Math.max(...tail(segments).map((segment) => segment.to));
   const parameters = parametersAt(log, last_good);
   const tag = parameters?.tags[modeTag];
-  const stages = mergeShort(log, modeTag, join(log, modeTag, { segments, restarts }));
+  const marked = markRestarts(log, modeTag, { segments: inOrder(segments), restarts });
+  const stages = mergeShort(log, modeTag, withoutInstants(join(log, modeTag, marked)));
   return { bay: tag?.bay ?? 0, stages, last_good, bridge_ms: bridgeMs(parameters, tag?.group ?? "") };
 }
 
@@ -34,19 +36,26 @@ function tail(segments: readonly Segment[]): readonly Segment[] {
   return segments.slice(-16);
 }
 
-interface Joining {
-  readonly segments: readonly Segment[];
-  readonly restarts: readonly number[];
-}
-
 /** Strings segments together by the gap rule. */
-function join(log: BoothLog, modeTag: string, { segments, restarts }: Joining): Stage[] {
+function join(log: BoothLog, modeTag: string, segments: readonly RestartedSegment[]): Stage[] {
   const out: Stage[] = [];
   let before: Segment | undefined;
+  for (const after of segments) {
+    if (before === undefined) out.push(stage(after.mode, after.from, after.to));
+    else append(log, modeTag, { out, before, after });
+    before = after;
+  }
+  return out;
+}
+
+/** Each segment begins where the one before it ended, or later. */
+function inOrder(segments: readonly Segment[]): Segment[] {
+  const out: Segment[] = [];
+  let before: Segment | undefined;
   for (const segment of segments) {
-    if (before === undefined) out.push(stage(segment.mode, segment.from, segment.to));
+    if (before === undefined) out.push(segment);
     else if (segment.to < before.to || (segment.to === before.to && segment.from < before.from)) continue;
-    else append(log, modeTag, { out, restarts, before, after: startingAt(segment, before.to) });
+    else out.push(startingAt(segment, before.to));
     before = segment;
   }
   return out;
@@ -63,20 +72,17 @@ function stage(mode: Mode, start: number, end: number): Stage {
 
 interface Appending {
   readonly out: Stage[];
-  readonly restarts: readonly number[];
   readonly before: Segment;
-  readonly after: Segment;
+  readonly after: RestartedSegment;
 }
 
-function append(log: BoothLog, modeTag: string, { out, restarts, before, after }: Appending): void {
+function append(log: BoothLog, modeTag: string, { out, before, after }: Appending): void {
   const last = out.at(-1);
   if (last === undefined) return;
   const verdict = judgeGap(log, modeTag, [before, after]);
   const run = parametersAt(log, before.to)?.mode_sets.run ?? [];
   const restarted =
-    isInRun(out, run, before.to) &&
-    !isSameRestart(log, modeTag, { last, before }) &&
-    endsByRestart(log, modeTag, { restarts, before, after });
+    after.after_restart && isInRun(out, run, before.to) && !isSameRestart(log, modeTag, { last, before });
   const same = last.mode === after.mode;
   // Up to the bridge the mode holds: a coverage record may span as much, so nobody can tell when the restart was.
   if (verdict === "bridged" || (verdict === "attributed" && !restarted)) {
@@ -92,33 +98,28 @@ function append(log: BoothLog, modeTag: string, { out, restarts, before, after }
 
 /** Counters of a slower poll group show a restart again that has ended its stage already. */
 function isSameRestart(log: BoothLog, modeTag: string, { last, before }: { last: Stage; before: Segment }): boolean {
-  return last.after_restart && before.to - last.start <= slackMs(parametersAt(log, before.to), modeTag);
+  return last.after_restart && before.to - last.start <= evidenceSlackMs(parametersAt(log, before.to), modeTag);
 }
 
-/** Evidence of a restart may come with the polls before and after. */
-function slackMs(parameters: Parameters | undefined, modeTag: string): number {
-  return 2 * (parameters?.groups[parameters.tags[modeTag]?.group ?? ""]?.poll_interval_ms ?? 0);
-}
-
-/** A PLC that came back within the bridge in the same mode, counters kept, has ended nothing. */
-function endsByRestart(log: BoothLog, modeTag: string, at: Omit<Appending, "out">): boolean {
-  const { before, after, restarts } = at;
-  const parameters = parametersAt(log, before.to);
-  const group = parameters?.tags[modeTag]?.group ?? "";
-  const slack = slackMs(parameters, modeTag);
-  if (!restarts.some((instant) => instant >= before.to - slack && instant <= after.from + slack)) return false;
-  const short = gapMs(before, after) <= bridgeMs(parameters, group);
-  return (
-    !short || before.mode !== after.mode || !countersKept(log, { from: before.to - slack, to: after.from + slack })
-  );
-}
-
-function countersKept(log: BoothLog, { from, to }: { from: number; to: number }): boolean {
-  return [...tagsOfRole(log, "cycle_counter"), ...tagsOfRole(log, "hour_meter")].every(({ name }) => {
-    const before = goodBefore(samplesOf(log, name), from);
-    const after = goodWithin(samplesOf(log, name), from + 1, to);
-    return before === undefined || after === undefined || Number(after.value) >= Number(before.value);
+/** What was seen in a single reading between two silences gives way to them; that the PLC had restarted is then so of what follows. */
+function withoutInstants(stages: readonly Stage[]): Stage[] {
+  const out: Stage[] = [];
+  let after_restart = false;
+  stages.forEach((entry, i) => {
+    const last = out.at(-1);
+    const isBetween = last?.mode === "no_data" && stages[i + 1]?.mode === "no_data";
+    if (isBetween && entry.start === entry.end && !isKept(entry.mode)) after_restart ||= entry.after_restart;
+    else if (last?.mode === "no_data" && entry.mode === "no_data") out[out.length - 1] = { ...last, end: entry.end };
+    else {
+      out.push(entry.mode === "no_data" ? entry : { ...entry, after_restart: entry.after_restart || after_restart });
+      after_restart &&= entry.mode === "no_data";
+    }
   });
+  return out;
+}
+
+function isKept(mode: Mode): boolean {
+  return mode === "fault" || mode === "estop" || mode === "no_data";
 }
 
 /** A stage that is too short becomes part of its successor; fault, estop and no_data stand, and nothing turns into no_data. */
@@ -129,13 +130,12 @@ function mergeShort(log: BoothLog, modeTag: string, stages: readonly Stage[]): S
     const current = carried === undefined ? entry : { ...entry, start: carried };
     const next = stages[i + 1];
     carried = undefined;
-    const kept = current.mode === "fault" || current.mode === "estop" || current.mode === "no_data";
     const last = out.at(-1);
     if (last?.mode === current.mode && !current.after_restart) {
       const uncertain_ms = last.uncertain_ms + current.uncertain_ms;
       out[out.length - 1] = { ...last, end: current.end, uncertain_ms };
     } else if (
-      !kept &&
+      !isKept(current.mode) &&
       next !== undefined &&
       next.mode !== "no_data" &&
       current.end - current.start < minStage(log, modeTag, current.start)

@@ -123,7 +123,9 @@ function forgetting(db: Db, stream: StreamKey, { samples }: Lists): (row: Row) =
       gaps.shift();
       passed = true;
     }
-    if (passed && known.boot !== "") for (const list of samples.values()) list.push(known);
+    // At the last instant itself what was read then holds.
+    const behind = { ...known, time: known.time + 1, mono: known.mono + 1 };
+    if (passed && known.boot !== "") for (const list of samples.values()) list.push(behind);
     const value = kind === "h" ? (JSON.parse(text) as { readonly from: number; readonly to: number }) : null;
     const length = value === null ? 0 : value.to - value.from;
     if (time + length >= known.time) known = { ...known, time: time + length, boot, mono: mono + length };

@@ -5,7 +5,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000,
 /** A reset coil this near to a counter's fall explains it. */
 const COIL_MS = 60_000;
 
-/** Two or more counters that fell in one poll: memory was lost. */
+/** Counters that fell in one poll; where two or more did, memory was lost. */
 export interface JointFall {
   readonly time: number;
   readonly tags: ReadonlySet<string>;
@@ -15,6 +15,8 @@ export interface JointFall {
 export interface Restarts {
   readonly instants: readonly number[];
   readonly joint_falls: readonly JointFall[];
+  /** Instants of readings that show a restart by which counters fell, in order. */
+  readonly losses: readonly number[];
 }
 
 export function findRestarts(log: BoothLog): Restarts {
@@ -22,19 +24,25 @@ export function findRestarts(log: BoothLog): Restarts {
 }
 
 const restartsOf = perLog((log): Restarts => {
-  const joint_falls = jointFalls(log);
-  const instants = [...fallenUptimes(log), ...firstScans(log), ...joint_falls.map(({ time }) => time)];
-  return { instants: instants.sort((a, b) => a - b), joint_falls };
+  const falls = fallsOf(log);
+  const joint_falls = falls.filter(({ tags }) => tags.size >= 2);
+  const uptimes = fallenUptimes(log);
+  const scans = firstScans(log);
+  const shown = new Set([...uptimes.map(({ time }) => time), ...scans, ...joint_falls.map(({ time }) => time)]);
+  const instants = [...uptimes.map(({ started }) => started), ...scans, ...joint_falls.map(({ time }) => time)];
+  const losses = falls.flatMap(({ time }) => (shown.has(time) ? [time] : []));
+  return { instants: instants.sort((a, b) => a - b), joint_falls, losses: losses.sort((a, b) => a - b) };
 });
 
-function fallenUptimes(log: BoothLog): number[] {
+/** Readings of an uptime that had fallen, and when the PLC had started by them. */
+function fallenUptimes(log: BoothLog): { readonly time: number; readonly started: number }[] {
   return tagsOfRole(log, "uptime").flatMap(({ name, tag }) => {
     const good = goodSamplesOf(log, name);
     return good.flatMap((sample, i) => {
       const before = good[i - 1];
       if (before === undefined || Number(sample.value) >= Number(before.value)) return [];
       const started = sample.time - Number(sample.value) * (UNIT_MS[tag.unit] ?? 1000);
-      return [Math.min(sample.time, Math.max(started, before.time))];
+      return [{ time: sample.time, started: Math.min(sample.time, Math.max(started, before.time)) }];
     });
   });
 }
@@ -52,7 +60,8 @@ export function isOn(value: unknown): boolean {
   return value === true || value === 1 || value === "1" || value === "true";
 }
 
-function jointFalls(log: BoothLog): JointFall[] {
+/** Counters that fell, by poll; one that fell alone is no evidence. */
+function fallsOf(log: BoothLog): JointFall[] {
   const byTime = new Map<number, Set<string>>();
   const names = new Map(
     log.parameters.flatMap(({ value }) => Object.entries(value.tags).filter(([, tag]) => tag.counter !== undefined)),
@@ -71,7 +80,7 @@ function jointFalls(log: BoothLog): JointFall[] {
       byTime.set(sample.time, (byTime.get(sample.time) ?? new Set()).add(name));
     });
   }
-  return [...byTime].filter(([, tags]) => tags.size >= 2).map(([time, tags]) => ({ time, tags }));
+  return [...byTime].map(([time, tags]) => ({ time, tags }));
 }
 
 /** A fall from the top tenth of the range to its bottom tenth. */

@@ -1,23 +1,34 @@
 import type { Truth } from "../../../simulators/plc/model/truth.ts";
-import type { Mode } from "../../../src/core/types/booth.ts";
 import type { Span } from "../outcome.ts";
-import { united } from "./spans.ts";
+import { FULL_BAKE_MS, PAUSE_MS, RESTS } from "./runs.ts";
+import type { Sight } from "./sight.ts";
+import { latenessAt } from "./spacings.ts";
+import { overlaps, united } from "./spans.ts";
 
-/** A bake as long as this is a full one; a pause as long as this ends a run; a run of this much spraying needs no bake. */
-const FULL_BAKE_MS = 300_000;
-const PAUSE_MS = 120_000;
+/** A run of this much spraying needs no bake. */
 const SPRAY_MS = 180_000;
-const RESTS: readonly Mode[] = ["idle", "setback", "prep", "unknown"];
 
 /**
  * Where a duration lies so near to a limit that polls can't tell on which side: what a cycle came to is then open, as its truth's
  * 298 s of baking may be seen as 300.
  */
-export function closeCalls({ stages, cycles }: Pick<Truth, "stages" | "cycles">, slack_ms: number): readonly Span[] {
-  const isNear = (ms: number, limit: number): boolean => Math.abs(ms - limit) <= slack_ms;
-  const bakes = stages.filter(({ mode, start, end }) => mode === "bake" && isNear(end - start, FULL_BAKE_MS));
+export function closeCalls(
+  { stages, cycles }: Pick<Truth, "stages" | "cycles">,
+  { slack_ms, spacings }: Pick<Sight, "slack_ms" | "spacings">,
+): readonly Span[] {
+  const isNear = (ms: number, limit: number, bounds: readonly number[]): boolean =>
+    Math.abs(ms - limit) <= Math.max(...bounds.map((at) => latenessAt(spacings, at, slack_ms)));
+  const isNearlyOf =
+    (limit: number) =>
+    (span: Span): boolean =>
+      isNear(span.end - span.start, limit, [span.start, span.end]);
+  const bakes = stages.filter(({ mode }) => mode === "bake").filter(isNearlyOf(FULL_BAKE_MS));
   const rests = united(stages.filter(({ mode }) => RESTS.includes(mode)));
-  const pauses = rests.filter(({ start, end }) => isNear(end - start, PAUSE_MS));
-  const sprays = cycles.filter(({ spray_ms, bake_ms }) => bake_ms === 0 && isNear(spray_ms, SPRAY_MS));
+  const pauses = rests.filter(isNearlyOf(PAUSE_MS));
+  const sprays = cycles.filter((cycle) => {
+    const own = stages.filter((stage) => stage.mode === "spray" && overlaps(stage, cycle));
+    const bounds = own.flatMap(({ start, end }) => [start, end]);
+    return cycle.bake_ms === 0 && isNear(cycle.spray_ms, SPRAY_MS, bounds);
+  });
   return [...bakes, ...pauses, ...sprays].map(({ start, end }) => ({ start, end }));
 }

@@ -1,15 +1,15 @@
 import type { Truth } from "../../../simulators/plc/model/truth.ts";
 import type { Span } from "../outcome.ts";
 import type { OracleRow } from "./oracle.ts";
+import { decidedSince, PAUSE_MS } from "./runs.ts";
 import type { Sight } from "./sight.ts";
+import { latenessAt } from "./spacings.ts";
 import { overlaps, spanText, widened } from "./spans.ts";
 
-/** A cycle is certain once the pause after it is over. */
-const RUN_PAUSE_MS = 120_000;
 /** Counters of filters are polled once a minute, and a change must be seen twice. */
 const FILTER_MS = 3 * 60_000;
 
-type Seen = Pick<Sight, "blind" | "slack_ms">;
+type Seen = Pick<Sight, "blind" | "slack_ms" | "spacings">;
 
 const near = (a: number, b: number, within: number): boolean => Math.abs(a - b) <= within;
 const isSure = (span: Span, blind: readonly Span[]): boolean => !blind.some((one) => overlaps(one, span));
@@ -31,31 +31,29 @@ function lastClaims(rows: readonly OracleRow[]): readonly CycleValue[] {
   return own.filter(({ name }) => !gone.has(name)).map(({ value }) => value);
 }
 
-/** Every cycle that was watched from begin to end is told once, and no other one is. */
+/** Every cycle that was watched from begin to end is told once, and no other one is. One is certain once the pause after it is over. */
 export function cycleFaults(
-  truth: Pick<Truth, "cycles" | "from" | "to">,
+  truth: Pick<Truth, "cycles" | "stages" | "from" | "to">,
   rows: readonly OracleRow[],
   seen: Seen,
 ): string[] {
-  const { blind, slack_ms } = seen;
+  const { blind, slack_ms, spacings } = seen;
   const told = lastClaims(rows);
-  // Where one cycle follows another without a pause, whether it does depends on all that there was of the one before.
-  const beginOfRun = (start: number): number => {
-    const before = truth.cycles.find(({ end }) => end === start);
-    return before === undefined ? start : beginOfRun(before.start);
-  };
   const watched = (cycle: Span): boolean =>
     isSure(
-      widened({ start: beginOfRun(cycle.start), end: cycle.end }, RUN_PAUSE_MS, RUN_PAUSE_MS + 2 * slack_ms),
+      widened({ start: decidedSince(truth, cycle.start), end: cycle.end }, PAUSE_MS, PAUSE_MS + 2 * slack_ms),
       blind,
     ) &&
-    cycle.start - RUN_PAUSE_MS >= truth.from &&
-    cycle.end + 2 * RUN_PAUSE_MS < truth.to;
-  const isSame = (a: Span & { readonly counted: boolean }, b: Span & { readonly counted: boolean }): boolean =>
-    near(a.start, b.start, slack_ms) && near(a.end, b.end, slack_ms) && a.counted === b.counted;
+    cycle.start - PAUSE_MS >= truth.from &&
+    cycle.end + 2 * PAUSE_MS < truth.to;
+  // A transition is shown by the next poll.
+  const isShown = (told_at: number, at: number): boolean =>
+    at - slack_ms <= told_at && told_at <= at + latenessAt(spacings, at, slack_ms);
+  const isSame = (one: CycleValue, cycle: Span & { readonly counted: boolean }): boolean =>
+    isShown(one.start, cycle.start) && isShown(one.end, cycle.end) && one.counted === cycle.counted;
   // What was left to see of a cycle whose begin nobody saw is a cycle with the same end.
   const isRest = (one: CycleValue, cycle: Span): boolean =>
-    !isSure(cycle, blind) && cycle.start < one.start && near(one.end, cycle.end, slack_ms);
+    !isSure(cycle, blind) && cycle.start < one.start && isShown(one.end, cycle.end);
   return [
     ...truth.cycles.filter(watched).flatMap((cycle) => {
       const times = told.filter((one) => isSame(one, cycle)).length;

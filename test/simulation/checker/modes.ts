@@ -3,22 +3,25 @@ import type { Truth } from "../../../simulators/plc/model/truth.ts";
 import type { Span } from "../outcome.ts";
 import type { OracleStage } from "./oracle.ts";
 import type { Sight } from "./sight.ts";
-import { overlaps, spanText, without } from "./spans.ts";
+import { isHeldOver } from "./spacings.ts";
+import { common, overlaps, spanText, without } from "./spans.ts";
 
 /** Names are whole minutes with four decimals; a window has so many of them. */
 const ROUNDING_MIN = 0.01;
 
-/** Where the booth was watched the service's time line is the truth, each transition within a poll; its minutes are the window. */
+/** Where the booth was watched the service's time line is the truth, each transition by the next poll; its minutes are the window. */
 export function modeFaults(
   { stages }: Pick<Truth, "stages">,
   shown: readonly OracleStage[],
-  { blind, slack_ms }: Pick<Sight, "blind" | "slack_ms">,
+  { blind, slack_ms, spacings }: Pick<Sight, "blind" | "slack_ms" | "spacings">,
 ): string[] {
   return stages.flatMap(({ mode, start, end }) => {
     const sure = { start: start + slack_ms, end: end - slack_ms };
     if (sure.start >= sure.end) return [];
     return without(sure, blind).flatMap((span) => {
-      const others = shown.filter((stage) => overlaps(stage, span) && stage.mode !== wireNameOf(mode));
+      const others = shown
+        .filter((stage) => overlaps(stage, span) && stage.mode !== wireNameOf(mode))
+        .filter((stage) => !isHeldOver({ mode: stage.mode, ...common(stage, span) }, stages, spacings));
       return [
         ...others.map((stage) => `${spanText(span)}: ${mode} in truth, the service shows ${stage.mode}`),
         ...untold(span, shown).map((hole) => `${spanText(hole)}: ${mode} in truth, the service shows nothing`),

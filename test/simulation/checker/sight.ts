@@ -2,12 +2,11 @@ import { findProfile } from "../../../src/config/profile.ts";
 import type { Fault } from "../story.ts";
 import type { Outcome, Span } from "../outcome.ts";
 import type { OracleGap, OracleRow } from "./oracle.ts";
+import { CLOCK_MS, spacingsOf, type Covered, type Spacing } from "./spacings.ts";
 import { spanText, united, widened, without } from "./spans.ts";
 
 /** A gap up to three polls, 15 s at least, is bridged. */
 const LEAST_BRIDGE_MS = 15_000;
-/** What a clock may be off that the service alone put right over a slow line, and a second by which answers are rounded. */
-const CLOCK_MS = 5_000;
 /** From a fault's end until polls go on: deadlines, the longest back-off, a start. */
 const SETTLE_MS = 90_000;
 /** A kill at a moment inside the agent waits for that moment; some, as a request to the service, are rare. */
@@ -17,8 +16,9 @@ const MOMENT_MS = 4 * 3_600_000;
 export interface Sight {
   /** United; outside of them the booth was watched. */
   readonly blind: readonly Span[];
-  /** A transition is shown so much later at most. */
+  /** A transition is shown so much later at most, unless it fell into a spacing. */
   readonly slack_ms: number;
+  readonly spacings: readonly Spacing[];
   /** Spans without polls that no fault of the story explains. */
   readonly unexplained: readonly string[];
 }
@@ -26,7 +26,8 @@ export interface Sight {
 export function sightOf(outcome: Outcome, held: readonly OracleRow[], gaps: readonly OracleGap[]): Sight {
   const { story, window, spans, truth, unsure } = outcome;
   const bridge_ms = Math.max(LEAST_BRIDGE_MS, 3 * story.poll_ms);
-  const unpolled = unpolledSpans(outcome, held, bridge_ms);
+  const covered = coveredSpans(outcome, held).filter(({ max_interval_ms }) => max_interval_ms <= bridge_ms);
+  const unpolled = unpolledSpans(outcome, covered, bridge_ms);
   const dark = [
     ...spans.filter(({ fault }) => UNREADABLE.includes(fault.kind)).map((span) => widened(span, 0, SETTLE_MS)),
     ...truth.outages,
@@ -46,7 +47,8 @@ export function sightOf(outcome: Outcome, held: readonly OracleRow[], gaps: read
     .filter(({ start, end }) => end - start > bridge_ms)
     .map((span) => `${spanText(span)}: not polled, and no fault explains it`);
   const blind = united([...dark, ...unpolled].map((span) => widened(span, bridge_ms, bridge_ms)));
-  return { blind, slack_ms: story.poll_ms + CLOCK_MS, unexplained };
+  const spacings = spacingsOf(covered, { poll_ms: story.poll_ms, bridge_ms });
+  return { blind, slack_ms: story.poll_ms + CLOCK_MS, spacings, unexplained };
 }
 
 /** The polls are answered, and still the mode, or the time, isn't known at once. */
@@ -83,29 +85,32 @@ function spanOfGap({ stream, from, to }: OracleGap, held: readonly OracleRow[], 
   return { start: before?.time ?? -Infinity, end: after?.time ?? Infinity };
 }
 
-interface Covered {
+interface Cover {
   readonly from: number;
   readonly to: number;
   readonly polls: number;
   readonly max_interval_ms: number;
 }
 
-/** Where polls of the mode's group lie further apart than the bridge, by the coverage that the service holds of boots whose time is known. */
-function unpolledSpans(outcome: Outcome, held: readonly OracleRow[], bridge_ms: number): readonly Span[] {
-  const { story, window } = outcome;
+/** The coverage of the mode's group that the service holds of boots whose time is known, in order. */
+function coveredSpans(outcome: Outcome, held: readonly OracleRow[]): readonly Covered[] {
   const group = modeTagOf(outcome)?.group;
   const synced = new Set(
     held.flatMap(({ kind, boot, value }) =>
       kind === "t" && (value as { readonly state: string }).state !== "unsynced" ? [boot] : [],
     ),
   );
-  const covered = held
+  return held
     .flatMap(({ kind, tag, boot, time, value }) => {
       if (kind !== "h" || tag !== group || !synced.has(boot)) return [];
-      const { from, to, polls, max_interval_ms } = value as Covered;
-      return polls > 0 && max_interval_ms <= bridge_ms ? [{ start: time, end: time + to - from }] : [];
+      const { from, to, polls, max_interval_ms } = value as Cover;
+      return polls > 0 ? [{ start: time, end: time + to - from, max_interval_ms }] : [];
     })
     .toSorted((a, b) => a.start - b.start);
+}
+
+/** Where polls of the mode's group lie further apart than the bridge. */
+function unpolledSpans({ story, window }: Outcome, covered: readonly Covered[], bridge_ms: number): readonly Span[] {
   const unpolled: Span[] = [];
   let seen = window.start;
   for (const { start, end } of covered) {

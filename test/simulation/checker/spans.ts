@@ -29,6 +29,11 @@ export function overlaps(a: Span, b: Span): boolean {
   return a.start < b.end && b.start < a.end;
 }
 
+/** What two overlapping spans share. */
+export function common(a: Span, b: Span): Span {
+  return { start: Math.max(a.start, b.start), end: Math.min(a.end, b.end) };
+}
+
 export function widened({ start, end }: Span, before: number, after: number): Span {
   return { start: start - before, end: end + after };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script } from "../../support/service-log.ts";
+import { COUNTING, EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script } from "../../support/service-log.ts";
 import type { Script } from "../../support/service-log.ts";
 
 const spray = (minutes = 12): Script =>
@@ -216,5 +216,42 @@ describe("cycles of the reference service", () => {
       .set("uptime_s", 3)
       .stage("spray", MINUTE);
     expect(results(log.stage("off", 5 * MINUTE))).toEqual([["complete_no_bake", 13.15]]);
+  });
+
+  describe("a PLC that is back within the bridge, its counters lost", () => {
+    /** Coverage begins anew where a commit happened to be; that is no silence. */
+    const commit = (log: Script): Script => log.silence(1000);
+    const lost = (log: Script): Script => log.set("cycle_count", 0).set("run_minutes", 0);
+    const sprayed = (): Script =>
+      script(COUNTING)
+        .set("cycle_count", 1844)
+        .set("run_minutes", 900)
+        .stage("spray", 12 * MINUTE);
+
+    it.each<[string, () => Script, unknown[]]>([
+      [
+        "in another mode",
+        () => lost(commit(sprayed()).wait(1000)).stage("off", 5 * MINUTE),
+        [["aborted", "plc_restart", 12 + 2 / 60]],
+      ],
+      [
+        "in another mode, soon after a change of it",
+        () => lost(sprayed().stage("flash", 2000)).stage("off", 5 * MINUTE),
+        [["aborted", "plc_restart", 12 + 2 / 60]],
+      ],
+      [
+        "in the same mode",
+        () =>
+          lost(commit(sprayed()).wait(1000))
+            .stage("spray", 4 * MINUTE)
+            .stage("off", 5 * MINUTE),
+        [
+          ["aborted", "plc_restart", 12 + 2 / 60],
+          ["complete_no_bake", 16 + 2 / 60],
+        ],
+      ],
+    ])("ends the cycle at the reading that shows it: %s", (_, log, expected) => {
+      expect(results(log())).toEqual(expected);
+    });
   });
 });

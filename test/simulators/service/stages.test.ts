@@ -141,6 +141,39 @@ describe("stages of the reference service", () => {
     });
   });
 
+  it("takes a single reading between two silences for no stage, though it may show that the PLC had restarted", () => {
+    const log = script()
+      .set("uptime_s", 50_000)
+      .stage("spray", 10 * MINUTE)
+      .silence(20 * MINUTE)
+      .set("uptime_s", 5)
+      .stage("off", 0)
+      .silence(10 * MINUTE)
+      .set("uptime_s", 605)
+      .stage("idle", 5 * MINUTE);
+    const { stages, cycles } = figuresOf(log);
+    expect(stages.map(({ mode, start, end }) => [mode, (end - start) / MINUTE])).toEqual([
+      ["spray", 10],
+      ["no_data", 30],
+      ["idle", 5],
+    ]);
+    expect(cycles).toMatchObject([{ result: "aborted", reason: "plc_restart", end: EPOCH + 10 * MINUTE }]);
+  });
+
+  it("keeps a single reading before a silence, and a fault between two", () => {
+    const log = script().stage("spray", MINUTE).stage("flash", 0).silence(MINUTE);
+    log.stage("fault", 0).silence(MINUTE).stage("idle", MINUTE);
+    const { stages } = figuresOf(log);
+    expect(stages.map(({ mode, start, end }) => [mode, (end - start) / MINUTE])).toEqual([
+      ["spray", 1],
+      ["flash", 0],
+      ["no_data", 1],
+      ["fault", 0],
+      ["no_data", 1],
+      ["idle", 1],
+    ]);
+  });
+
   it("counts no new start after no data into the same mode", () => {
     const { stages, now } = figuresOf(
       script().stage("spray", MINUTE).silence(HOUR).stage("spray", MINUTE).silence(HOUR).stage("idle", MINUTE),

@@ -1,0 +1,58 @@
+import type { Mode } from "../../../src/core/types/booth.ts";
+import { wireNameOf } from "../../../src/core/wire-names.ts";
+import type { Span } from "../outcome.ts";
+
+/** Answered polls of a group that one record tells of. */
+export interface Covered extends Span {
+  readonly max_interval_ms: number;
+}
+
+/**
+ * A span with two polls further apart than usual, up to the bridge: what the first of them showed holds until the second. They are
+ * its ends, or, where one record tells of more polls, any two in it that lie `reach_ms` apart.
+ */
+export interface Spacing extends Span {
+  readonly reach_ms: number;
+}
+
+/** What a clock may be off that the service alone put right over a slow line, and a second by which answers are rounded. */
+export const CLOCK_MS = 5_000;
+
+/** Of records in order of time. */
+export function spacingsOf(
+  covered: readonly Covered[],
+  { poll_ms, bridge_ms }: { readonly poll_ms: number; readonly bridge_ms: number },
+): readonly Spacing[] {
+  return covered.flatMap(({ start, end, max_interval_ms }, i) => {
+    const next = covered[i + 1]?.start ?? end;
+    return [
+      ...(max_interval_ms > poll_ms ? [{ start, end, reach_ms: max_interval_ms }] : []),
+      ...(next - end > poll_ms && next - end <= bridge_ms ? [{ start: end, end: next, reach_ms: next - end }] : []),
+    ];
+  });
+}
+
+/** How much later than it was a transition of that instant may be shown; `usual_ms` where polls came as they should. */
+export function latenessAt(spacings: readonly Spacing[], at: number, usual_ms: number): number {
+  const near = spacings.filter(({ start, end }) => start - CLOCK_MS <= at && at <= end + CLOCK_MS);
+  return Math.max(usual_ms, ...near.map(({ end, reach_ms }) => Math.min(reach_ms, Math.max(0, end - at)) + CLOCK_MS));
+}
+
+/** Whether a mode that had ended is rightly shown for that span, as no poll had shown its end yet. */
+export function isHeldOver(
+  shown: Span & { readonly mode: string },
+  stages: readonly (Span & { readonly mode: Mode })[],
+  spacings: readonly Spacing[],
+): boolean {
+  return spacings.some(
+    ({ start, end, reach_ms }) =>
+      start - CLOCK_MS <= shown.start &&
+      shown.end <= end + CLOCK_MS &&
+      stages.some(
+        (stage) =>
+          wireNameOf(stage.mode) === shown.mode &&
+          stage.start <= shown.start &&
+          stage.end >= shown.end - reach_ms - CLOCK_MS,
+      ),
+  );
+}

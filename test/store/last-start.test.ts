@@ -1,0 +1,67 @@
+import Database from "better-sqlite3";
+import { expect, it } from "vitest";
+import { keepStore, type KeptStore } from "../../src/store/keeper.ts";
+import { storePath } from "../../src/store/open.ts";
+import { countingFold } from "../support/busy-log.ts";
+import { clockRecord, reading } from "../support/records.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const DAY_MS = 86_400_000;
+const EACH = 20;
+
+/** A store whose fold tells the seqs it looks at. */
+function storeIn(dataDir: string): { readonly store: KeptStore; readonly folded: number[] } {
+  const folded: number[] = [];
+  const counting = countingFold(1_000);
+  const fold = {
+    ...counting,
+    step: (...[state, record]: Parameters<typeof counting.step>) => {
+      folded.push(record.seq);
+      return counting.step(state, record);
+    },
+  };
+  return {
+    store: keepStore({ dataDir, fold, now: () => 0, wall: () => 0, uuid: () => "s-1", ballast_bytes: 0 }),
+    folded,
+  };
+}
+
+function spoil(folder: string, sql: string): void {
+  const db = new Database(storePath(folder));
+  expect(db.prepare(sql).run().changes).toBeGreaterThan(0);
+  db.close();
+}
+
+/** What a start folds, and the state that it comes to. */
+function startOf(folder: string) {
+  const { store, folded } = storeIn(folder);
+  store.openStream("booth-1");
+  const seen = { first: folded[0], last: folded.at(-1), state: store.state("s-1") };
+  store.close();
+  return seen;
+}
+
+it("a damaged state is made anew from the last one kept, and from the log's begin only where none is whole", () => {
+  const folder = temporaryFolder();
+  const { store } = storeIn(folder);
+  store.openStream("booth-1");
+  for (let day = 0; day < 3; day += 1) {
+    const readings = Array.from({ length: EACH }, (_, i) => reading(day * 2 * DAY_MS + i * 1_000, "number", day + i));
+    store.ingest("s-1", day === 0 ? [clockRecord(0), ...readings] : readings, day + 1);
+  }
+  const whole = store.state("s-1");
+  const [kept, newest] = [1 + 2 * EACH, 1 + 3 * EACH];
+  store.ingest("s-1", [reading(4 * DAY_MS + 60_000, "number", 1)], 4);
+  const after = store.state("s-1");
+  expect(after).not.toEqual(whole);
+  store.close();
+
+  spoil(folder, "UPDATE state SET crc = crc + 1");
+  expect(startOf(folder)).toEqual({ first: newest + 1, last: newest + 1, state: after });
+  spoil(folder, "UPDATE state SET crc = crc + 1");
+  spoil(folder, "UPDATE base SET sum = sum + 1 WHERE seq = (SELECT max(seq) FROM base)");
+  expect(startOf(folder)).toEqual({ first: kept + 1, last: newest + 1, state: after });
+  spoil(folder, "UPDATE state SET crc = crc + 1");
+  spoil(folder, "UPDATE base SET sum = sum + 1");
+  expect(startOf(folder)).toEqual({ first: 1, last: newest + 1, state: after });
+});
