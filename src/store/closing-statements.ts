@@ -5,6 +5,7 @@ import type { LogRow } from "./rows.ts";
 export interface ClosingStatements {
   readonly closedSeq: Statement<[string], { closed_seq: number }>;
   readonly openRows: Statement<[{ stream: string; after: number; rows: number }], LogRow>;
+  readonly lostAfter: Statement<[{ stream: string; after: number }], { to_seq: number }>;
   readonly dropLogRows: Statement<[{ stream: string; from: number; to: number }]>;
   readonly moveClosed: Statement<[{ stream: string; closed: number }]>;
 }
@@ -15,6 +16,7 @@ export function prepareClosing(db: Database): ClosingStatements {
     openRows: db.prepare(
       `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after ORDER BY first_seq LIMIT @rows`,
     ),
+    lostAfter: db.prepare(`SELECT to_seq FROM quarantine WHERE stream_id = @stream AND to_seq > @after`),
     dropLogRows: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq BETWEEN @from AND @to`),
     moveClosed: db.prepare(`UPDATE stream SET closed_seq = @closed WHERE stream_id = @stream`),
   };

@@ -11,13 +11,15 @@ const CHUNK_ROWS = 2_500;
 /**
  * Inside a commit's transaction, behind its rows: puts the oldest rows that no chunk holds yet into one, as soon as they make
  * a full one. Rows whose boot or clock offset changes begin another; those that wait for a sync, and all behind them,
- * stay as they are; a damaged one is left for the check to find.
+ * stay as they are; a damaged one is left for the check to find. What is known to be lost between two rows stays between two: inside a
+ * row nothing but facts is missing, which a rebuild goes by.
  */
 export function closeRows(sql: Statements, live: LiveStream, newest: number): void {
   if (newest - live.closed < CHUNK_RECORDS) return;
   const { stream } = live.info;
   const rows = sql.openRows.all({ stream, after: live.closed, rows: CHUNK_ROWS });
-  const { chunk, records, upTo } = chunkOf(rows);
+  const lost = sql.lostAfter.all({ stream, after: live.closed }).map(({ to_seq }) => to_seq);
+  const { chunk, records, upTo } = chunkOf(rows, lost);
   const [first, last] = [chunk[0], chunk.at(-1)];
   if (upTo === null) return;
   if (first !== undefined && last !== undefined && chunk.length > 1) {
@@ -29,7 +31,10 @@ export function closeRows(sql: Statements, live: LiveStream, newest: number): vo
 }
 
 /** The rows that go together, with their records; `upTo`: what then is done. null: the first one must wait. */
-function chunkOf(rows: readonly LogRow[]): {
+function chunkOf(
+  rows: readonly LogRow[],
+  lost: readonly number[],
+): {
   readonly chunk: readonly LogRow[];
   readonly records: readonly Placed<LogRecord>[];
   readonly upTo: number | null;
@@ -39,6 +44,8 @@ function chunkOf(rows: readonly LogRow[]): {
   let upTo: number | null = null;
   for (const row of rows) {
     const [first] = chunk;
+    const before = chunk.at(-1)?.last_seq ?? Infinity;
+    if (lost.some((seq) => before < seq && seq < row.first_seq)) break;
     const isOther = first !== undefined && (first.boot !== row.boot || first.t0 - first.mono0 !== row.t0 - row.mono0);
     if (row.placed === 0 || isOther || records.length >= CHUNK_RECORDS) break;
     const held = ifWhole(unpackLog, row);
