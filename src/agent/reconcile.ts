@@ -1,5 +1,6 @@
 import { COMPARED, differencesOf, figuresIn, type LocalDay } from "../core/reconciliation.ts";
 import { isBound, isPlain } from "../core/provisioning.ts";
+import { labelOf } from "../core/stream-label.ts";
 import type { FigureDifference, Reconciliation } from "../core/types/reconciliation.ts";
 import type { Milliseconds } from "../core/types/units.ts";
 import type { Clock, LinkSession, Logger, Random, RecordHash, ServiceApi, Store } from "../ports.ts";
@@ -59,7 +60,7 @@ export async function reconcileDay(
     const healed = await heal(parts, board, { day, signal });
     hours += healed.ranges;
     resent += healed.records;
-    algorithm = healed.ranges === 0;
+    algorithm = healed.ranges === 0 && (await isHeld(parts, board, day));
     remaining = (await compare(parts, board, day)).differences;
   }
   if (remaining.length === 0) algorithm = false;
@@ -67,6 +68,14 @@ export async function reconcileDay(
   const { compared, differences } = first;
   const common = { compared, differed: differences.length, hours, resent, remaining, algorithm };
   return { kind: "done", day: day.day, at: parts.clock.wall(), start: day.start, end: day.end, ...common };
+}
+
+/** Digests tell of the whole day: the box still has all of it, under the name by which the service knows it. */
+async function isHeld({ store }: ReconcileParts, { row, info }: BoothBoard, { start }: LocalDay): Promise<boolean> {
+  const { oldest_seq } = labelOf(row, info);
+  if (oldest_seq <= 1) return true;
+  const [oldest] = await store.read(info.stream, oldest_seq, 1);
+  return oldest !== undefined && oldest.time <= start;
 }
 
 export function differenceText({ figure, gateway, service }: FigureDifference): string {

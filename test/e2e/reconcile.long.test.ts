@@ -3,7 +3,7 @@ import type { Agent } from "../../src/agent/agent.ts";
 import type { Reconciliation } from "../../src/core/types/reconciliation.ts";
 import { row, rows, run } from "../../simulators/service/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
-import type { VirtualSite } from "../support/virtual-site.ts";
+import type { VirtualSite, VirtualSiteOptions } from "../support/virtual-site.ts";
 
 /** Mon 2026-03-02 22:20 in Denver: one cycle, and the day is over. */
 const EVENING = Date.UTC(2026, 2, 3, 5, 20);
@@ -12,8 +12,8 @@ const DAY = "2026-03-02";
 
 type Done = Extract<Reconciliation, { kind: "done" }>;
 
-async function pastMidnight(): Promise<{ site: VirtualSite; agent: Agent }> {
-  const { site, agent } = await activeSite({ start: EVENING, scenario: "standard-cycle", for_ms: 0 });
+async function pastMidnight(options: Partial<VirtualSiteOptions> = {}): Promise<{ site: VirtualSite; agent: Agent }> {
+  const { site, agent } = await activeSite({ start: EVENING, scenario: "standard-cycle", for_ms: 0, ...options });
   await site.clock.run(MIDNIGHT + 15 * MINUTE - site.clock.wall());
   return { site, agent };
 }
@@ -72,6 +72,18 @@ it("a record deleted at the service, one changed, an hour missing: found, healed
     `reconcile: ${healed.differed.toString()} of ${healed.compared.toString()} figures differed; 1 record deleted, 1 changed, ${gone.toString()} of an hour gone; ${healed.resent.toString()} of ${before.length.toString()} records sent again\n`,
   );
   expect(await reconciled(site, agent)).toMatchObject({ differed: 0, resent: 0 });
+});
+
+it("other figures of a day of which a full store has given records up: told, and no incident, since nobody can say why", async () => {
+  const { site, agent } = await pastMidnight({
+    budget: { max_bytes: 70_000, max_age_ms: 30 * 86_400_000 },
+    commit_interval_ms: 60_000,
+  });
+  const done = await reconciled(site, agent);
+  expect(done.remaining.length).toBeGreaterThan(0);
+  expect(done).toMatchObject({ algorithm: false, hours: 0, resent: 0 });
+  await site.clock.run(5 * MINUTE);
+  expect(site.lines.filter((line) => line.includes("algorithm_difference"))).toEqual([]);
 });
 
 it("the same records and other figures: told with both values, an incident, nothing sent; each night by itself, once", async () => {
