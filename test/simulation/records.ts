@@ -26,7 +26,7 @@ export function heldRecords(db: Db): readonly Held[] {
   ).map((row) => ({ ...row, value: JSON.parse(row.value) as unknown }));
 }
 
-/** Ranges of a stream that were given up with a word. */
+/** Ranges of a stream that were given up with a word, and of which something is missing. */
 export interface GivenUp {
   readonly stream: string;
   readonly from: number;
@@ -38,7 +38,10 @@ export function givenUp(db: Db): readonly GivenUp[] {
   return rows<GivenUp>(
     db,
     `SELECT s.stream_id AS stream, g.from_seq AS "from", g.to_seq AS "to", g.reason
-     FROM seq_gaps g JOIN streams s ON s.id = g.stream_no ORDER BY g.stream_no, g.from_seq`,
+     FROM seq_gaps g JOIN streams s ON s.id = g.stream_no
+     WHERE g.to_seq - g.from_seq + 1 > (
+       SELECT count(*) FROM records r WHERE r.gateway_id = s.gateway_id AND r.stream_no = s.id AND r.seq BETWEEN g.from_seq AND g.to_seq)
+     ORDER BY g.stream_no, g.from_seq`,
   );
 }
 

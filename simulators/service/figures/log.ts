@@ -110,11 +110,14 @@ interface Lists {
 
 /**
  * Behind records that were given up no tag's value is known until it is logged anew: what it was before them may have changed
- * inside. To be called with each record of a stream in order, before the record is placed.
+ * inside. Where all of them had come before the gateway lost them nothing is missing. To be called with each record of a stream in
+ * order, before the record is placed.
  */
 function forgetting(db: Db, stream: StreamKey, { samples }: Lists): (row: Row) => void {
-  const sql = "SELECT to_seq FROM seq_gaps WHERE stream_no = ? AND rejected = 0 ORDER BY to_seq";
-  const gaps = rows<{ to_seq: number }>(db, sql, stream.id).map(({ to_seq }) => to_seq);
+  const sql = `SELECT to_seq FROM seq_gaps WHERE stream_no = ? AND rejected = 0 AND to_seq - from_seq + 1 > (
+      SELECT count(*) FROM records WHERE gateway_id = ? AND stream_no = seq_gaps.stream_no AND seq BETWEEN from_seq AND to_seq)
+    ORDER BY to_seq`;
+  const gaps = rows<{ to_seq: number }>(db, sql, stream.id, stream.gateway_id).map(({ to_seq }) => to_seq);
   if (gaps.length === 0) return () => undefined;
   let known: Sample = { time: -Infinity, boot: "", mono: 0, value: null, good: false };
   return ([kind, , boot, mono, time, text, , seq]) => {

@@ -32,7 +32,7 @@ export function sightOf(outcome: Outcome, held: readonly OracleRow[], gaps: read
     ...spans.filter(({ fault }) => UNREADABLE.includes(fault.kind)).map((span) => widened(span, 0, SETTLE_MS)),
     ...truth.outages,
     ...unsure,
-    ...gaps.map((gap) => spanOfGap(gap, held, modeTagOf(outcome)?.name)),
+    ...gaps.filter((gap) => isMissing(gap, held)).map((gap) => spanOfGap(gap, held, modeTagOf(outcome)?.name)),
   ];
   const causes = [
     ...spans.flatMap((span) => (isBlinding(span.fault) ? [causeOf(span, story.commit_interval_ms + bridge_ms)] : [])),
@@ -75,6 +75,11 @@ function causeOf({ fault, start, end }: Outcome["spans"][number], before: number
 
 function modeTagOf({ story }: Outcome) {
   return findProfile(story.profile).tags.find(({ role }) => role === "mode");
+}
+
+/** Whether some of a range that was given up had not come before: a gateway may lose what the service has. */
+function isMissing({ stream, from, to }: OracleGap, held: readonly OracleRow[]): boolean {
+  return held.filter((row) => row.stream === stream && from <= row.seq && row.seq <= to).length < to - from + 1;
 }
 
 /** From the last record held before a range that was given up to the first one behind it that says the mode. */

@@ -45,3 +45,22 @@ it("the last reading before records that were given up still holds at its own in
     ["idle", back, back + 10 * MINUTE],
   ]);
 });
+
+it("records that the gateway lost after they had come are still known", () => {
+  const { db, boothId, ingest } = boundBench();
+  const log = script()
+    .stage("spray", MINUTE)
+    .stage("bake", 30 * MINUTE)
+    .silence(5_000)
+    .wait(10 * MINUTE);
+  const records = log.records();
+  ingest(batchOf(records));
+  const value = { from: 2, to: records.length - 2, reason: "damaged in the store" };
+  const gap: LogRecord = { kind: "g", tag: "", mono: log.now(), value, quality: "good" };
+  ingest(batchOf([gap], { s0: records.length + 1 }));
+  const { stages } = boothFigures(db, boothId, EPOCH + log.now());
+  expect(stages.map(({ mode, start, end }) => [mode, (end - start) / MINUTE])).toEqual([
+    ["spray", 1],
+    ["bake", 40 + 5 / 60],
+  ]);
+});
