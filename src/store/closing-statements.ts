@@ -6,6 +6,7 @@ export interface ClosingStatements {
   readonly closedSeq: Statement<[string], { closed_seq: number }>;
   readonly openRows: Statement<[{ stream: string; after: number; rows: number }], LogRow>;
   readonly dropLogRows: Statement<[{ stream: string; from: number; to: number }]>;
+  readonly lostRanges: Statement<[string], { from: number; to: number }>;
   readonly moveClosed: Statement<[{ stream: string; closed: number }]>;
 }
 
@@ -16,6 +17,7 @@ export function prepareClosing(db: Database): ClosingStatements {
       `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after ORDER BY first_seq LIMIT @rows`,
     ),
     dropLogRows: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq BETWEEN @from AND @to`),
+    lostRanges: db.prepare(`SELECT from_seq AS "from", to_seq AS "to" FROM quarantine WHERE stream_id = ?`),
     moveClosed: db.prepare(`UPDATE stream SET closed_seq = @closed WHERE stream_id = @stream`),
   };
 }

@@ -11,13 +11,14 @@ const CHUNK_ROWS = 2_500;
 /**
  * Inside a commit's transaction, behind its rows: puts the oldest rows that no chunk holds yet into one, as soon as they make
  * a full one. Rows whose boot or clock offset changes begin another; those that wait for a sync, and all behind them,
- * stay as they are; a damaged one is left for the check to find.
+ * stay as they are; a damaged one is left for the check to find. None reaches over what was lost: inside a row stands all that the
+ * log had there, so that a loss in it was of facts alone.
  */
 export function closeRows(sql: Statements, live: LiveStream, newest: number): void {
   if (newest - live.closed < CHUNK_RECORDS) return;
   const { stream } = live.info;
   const rows = sql.openRows.all({ stream, after: live.closed, rows: CHUNK_ROWS });
-  const { chunk, records, upTo } = chunkOf(rows);
+  const { chunk, records, upTo } = chunkOf(rows, sql.lostRanges.all(stream));
   const [first, last] = [chunk[0], chunk.at(-1)];
   if (upTo === null) return;
   if (first !== undefined && last !== undefined && chunk.length > 1) {
@@ -28,8 +29,17 @@ export function closeRows(sql: Statements, live: LiveStream, newest: number): vo
   sql.moveClosed.run({ stream, closed: upTo });
 }
 
+/** A range of seqs that was damaged and taken out. */
+interface Lost {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** The rows that go together, with their records; `upTo`: what then is done. null: the first one must wait. */
-function chunkOf(rows: readonly LogRow[]): {
+function chunkOf(
+  rows: readonly LogRow[],
+  lost: readonly Lost[],
+): {
   readonly chunk: readonly LogRow[];
   readonly records: readonly Placed<LogRecord>[];
   readonly upTo: number | null;
@@ -40,7 +50,10 @@ function chunkOf(rows: readonly LogRow[]): {
   for (const row of rows) {
     const [first] = chunk;
     const isOther = first !== undefined && (first.boot !== row.boot || first.t0 - first.mono0 !== row.t0 - row.mono0);
-    if (row.placed === 0 || isOther || records.length >= CHUNK_RECORDS) break;
+    const before = chunk.at(-1);
+    const isBehindLoss =
+      before !== undefined && lost.some(({ from, to }) => from > before.last_seq && to < row.first_seq);
+    if (row.placed === 0 || isOther || isBehindLoss || records.length >= CHUNK_RECORDS) break;
     const held = ifWhole(unpackLog, row);
     if (held === undefined && first !== undefined) break;
     upTo = row.last_seq;
