@@ -15,8 +15,6 @@ const MINUTE_MS: Milliseconds = 60_000;
 const NOMINAL_SHARE = 0.8;
 /** Under a week the mean daily usage says nothing. */
 const ESTIMATE_AFTER_MS = 7 * DAY_MS;
-/** A PLC reset and an entry this close are one change. */
-const SAME_CHANGE_MS = 12 * 3_600_000;
 const BEGINNING: EpochMs = 0;
 
 /** Maintenance records of the window, by removal; a record that a later one corrects is left out. */
@@ -139,8 +137,8 @@ function episodesOf(source: Source, type: FilterType): Interval[] {
 }
 
 /**
- * Changes of one type that stand, oldest first. A later record corrects earlier ones: those of an instant after its own,
- * and a technician's entry within 12 h of it.
+ * Changes of one type that stand, oldest first. A later record corrects earlier ones: it names the filter that came out, or that is
+ * in again, and what was said to have gone in after that one never did.
  */
 function changesOf({ reader, stream, now_ms }: Source, type: FilterType): Stored<FilterService>[] {
   const made = reader
@@ -149,16 +147,12 @@ function changesOf({ reader, stream, now_ms }: Source, type: FilterType): Stored
     .sort((a, b) => a.seq - b.seq);
   const standing: Stored<FilterService>[] = [];
   for (const change of made) {
-    for (let last = standing.at(-1); last !== undefined && isCorrected(last, change); last = standing.at(-1))
-      standing.pop();
+    const { installed_at, source, maintenance } = change.value;
+    // What was there at first contact is the first.
+    const before = source === "assumed" ? BEGINNING : (maintenance?.installed_at ?? installed_at);
+    while ((standing.at(-1)?.value.installed_at ?? BEGINNING) > before) standing.pop();
     // An entry withdrawn: the filter that is in again went in with the change that stands.
-    if (standing.at(-1)?.value.installed_at !== change.value.installed_at) standing.push(change);
+    if (standing.at(-1)?.value.installed_at !== installed_at) standing.push(change);
   }
   return standing;
-}
-
-function isCorrected({ value: last }: FilterService, { value: change }: FilterService): boolean {
-  const by = change.installed_at - last.installed_at;
-  if (by < 0) return true;
-  return last.source === "technician" && change.source === "plc_reset" && by <= SAME_CHANGE_MS;
 }

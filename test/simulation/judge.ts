@@ -1,17 +1,16 @@
 import { boothFigures } from "../../simulators/service/figures/booth.ts";
 import { findProfile } from "../../src/config/profile.ts";
 import { timeLineOf } from "../../src/report/source.ts";
-import { allOfGateway, allOfService } from "../scenarios/figures.ts";
+import { allOfGateway, allOfService, contrast } from "../scenarios/figures.ts";
 import { openSource } from "../support/figures.ts";
 import { checkOutcome } from "./checker.ts";
-import { differingFigures, knownApart } from "./laws/both-sides.ts";
 import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
 import { holesIn } from "./laws/holes.ts";
 import { isMadeAgain } from "./laws/made-again.ts";
 import { untiled, wrongSpans, type ModeSpan, type Rules } from "./laws/time-line.ts";
 import { firstSeqs, givenUp, heldRecords } from "./records.ts";
 import type { Played } from "./run.ts";
-import { declaredSpans, modePolls } from "./seen.ts";
+import { declaredSpans, modePolls, modeTagOf } from "./seen.ts";
 
 /** A law that didn't hold, with some of the places. */
 export interface Broken {
@@ -47,7 +46,7 @@ export function judge(played: Played): readonly Broken[] {
     ...window,
     bridge_ms: Math.max(LEAST_BRIDGE_MS, 3 * story.poll_ms),
     slack_ms: story.poll_ms + CLOCK_MS,
-    unsure: [...outcome.unsure, ...declared],
+    unsure: [...outcome.unsure, ...declaredSpans(held, given_up, modeTagOf(profile))],
   };
   // What is missing of a gateway that was taken away is missing for good.
   const whole = held.filter(({ stream }) => !swaps.some((swap) => swap.stream === stream));
@@ -91,10 +90,7 @@ function bothSides({ boxes, outcome }: Played): readonly (readonly [string, read
     return [
       [
         "gateway and service have the same figures",
-        differingFigures(allOfGateway(source, window), allOfService(box.site, window), {
-          reckoned_ms: 2 * outcome.story.poll_ms,
-          apart: knownApart(outcome),
-        }),
+        contrast(allOfGateway(source, window), allOfService(box.site, window)),
       ],
     ];
   } finally {

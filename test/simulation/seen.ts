@@ -4,6 +4,11 @@ import type { Take } from "./ledger.ts";
 import type { Span } from "./outcome.ts";
 import type { GivenUp, Held } from "./records.ts";
 
+/** Whose readings say the booth's mode; null: the profile has none. */
+export function modeTagOf({ tags }: Profile): string | null {
+  return tags.find(({ role }) => role === "mode")?.name ?? null;
+}
+
 /** What the polls of the mode's group showed, as far as it was taken. */
 export function modePolls(profile: Profile, takes: readonly Take[]): readonly Poll[] {
   const tag = profile.tags.find(({ role }) => role === "mode");
@@ -42,12 +47,20 @@ export function unsureSpans(takes: readonly Take[], held: readonly Held[]): read
   return spans;
 }
 
-/** Where records of a stream were given up with a word: from the last one before them that is held to the first one after. */
-export function declaredSpans(held: readonly Held[], given_up: readonly GivenUp[]): readonly Span[] {
+/**
+ * Where records of a stream were given up with a word: from the last one before them that is held to the first one after. With a tag,
+ * to the first one after that says its value, as only a change or a heartbeat does.
+ */
+export function declaredSpans(
+  held: readonly Held[],
+  given_up: readonly GivenUp[],
+  tag: string | null = null,
+): readonly Span[] {
   const read = held.filter(({ kind }) => kind === "r" || kind === "h" || kind === "t");
+  const told = tag === null ? read : read.filter((record) => record.kind === "r" && record.tag === tag);
   return given_up.map(({ stream, from, to }) => {
     const before = read.findLast((record) => record.stream === stream && record.seq < from);
-    const after = read.find((record) => record.stream === stream && record.seq > to);
+    const after = told.find((record) => record.stream === stream && record.seq > to);
     return { start: before?.time ?? 0, end: after?.time ?? Number.MAX_SAFE_INTEGER };
   });
 }

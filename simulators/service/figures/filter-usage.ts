@@ -122,10 +122,11 @@ function pointsOf(log: BoothLog, tag: string, { installed, inUse, restarts }: Co
   const until = installed.removal_entered_at ?? installed.removed_at - 1;
   const points: Point[] = [];
   let before = start === undefined ? undefined : { time: start.time, value: Number(start.value) };
-  let offset = assumed || before === undefined ? 0 : -before.value;
-  // Its own reset may show with the very reading that dates it; the button pressed once more takes nothing away.
-  let awaits_reset =
-    !assumed && entered_at === undefined && !(start !== undefined && fellAt(samples, start, installed_at));
+  // Its own reset may show with the very reading that dates it, and what that shows it has counted since; the button pressed once
+  // more takes nothing away.
+  const began = start !== undefined && fellAt(samples, start, installed_at);
+  let offset = assumed || began || before === undefined ? 0 : -before.value;
+  let awaits_reset = !assumed && entered_at === undefined && !began;
   for (let i = firstAfter(samples, from, ({ time }) => time); i < samples.length; i += 1) {
     const sample = samples[i];
     if (sample === undefined || sample.time > until) break;

@@ -2,12 +2,14 @@ import type { FilterType } from "../types/booth.ts";
 import { FILTER_TYPES } from "../types/booth.ts";
 import type { FilterService, VoidRecord } from "../types/record.ts";
 import type { EpochMs, Milliseconds, Seq } from "../types/units.ts";
-import { pushService, replaceFilter } from "./filters.ts";
+import { addCycle, pushService, replaceFilter } from "./filters.ts";
+import { isIn } from "./modes.ts";
 import { sharePressure } from "./pressure.ts";
 import { recentMs } from "./recent.ts";
-import type { Installation } from "./installation.ts";
-import type { DeriveState, EntryState, FilterState, Fold } from "./state.ts";
-import { absorb, changeLimits, isOverLimit, newInstallation, runningEpisode, startOveruse } from "./usage.ts";
+import type { FilterState, Installation } from "./installation.ts";
+import type { DeriveState, EntryState, Fold } from "./state.ts";
+import { isOverLimit, newInstallation, runningEpisode, startOveruse, takeOff, useFilter } from "./usage.ts";
+import { takeBack, UNDO_MS, withAndWithout, withoutEntry } from "./without-entry.ts";
 
 /** A filter counter that falls below this share of its limit was reset on purpose. */
 const RESET_SHARE = 0.05;
@@ -15,8 +17,6 @@ const RESET_SHARE = 0.05;
 const DOUBLE_PRESS_MS: Milliseconds = 10 * 60_000;
 /** A PLC reset and a technician's entry this close are one change. */
 const SAME_CHANGE_MS: Milliseconds = 12 * 3_600_000;
-/** A technician's entry can be undone this long. */
-export const UNDO_MS: Milliseconds = 24 * 3_600_000;
 const MINUTE_MS = 60_000;
 
 /** A new value of the PLC's own minutes of a filter. */
@@ -40,20 +40,25 @@ export function readMinutes(fold: Fold, reading: MinutesReading): void {
   const { minutes } = reading;
   const limit = filter.current.limits.minutes;
   const was_reset = reading.fell && !reading.lost && limit !== undefined && minutes < RESET_SHARE * limit;
-  if (was_reset && filter.awaits_fall) {
-    filter.awaits_fall = false;
-    filter.current.plc = { offset: 0, value: minutes };
-  } else if (was_reset && resetFilter(fold, reading.type, changeInstant(reading, now))) {
-    filter.current.plc = { offset: 0, value: minutes };
-  } else followCounter(filter.current, minutes, reading.fell);
-  if (isOverLimit(filter.current, now)) startOveruse(filter.current, now, !reading.seen);
+  const is_change = was_reset && !filter.awaits_fall && resetFilter(fold, reading.type, changeInstant(reading, now));
+  for (const one of withAndWithout(filter)) {
+    if (is_change || (was_reset && one.awaits_fall)) {
+      one.awaits_fall = false;
+      one.current.plc = { offset: 0, value: minutes };
+    } else followCounter(one.current, reading, now);
+    if (isOverLimit(one.current, now)) startOveruse(one.current, now, !reading.seen);
+  }
 }
 
-function followCounter(filter: Installation, minutes: number, fell: boolean): void {
-  const own = filter.in_use_ms / MINUTE_MS;
+function followCounter(filter: Installation, { minutes, fell }: MinutesReading, now: EpochMs): void {
+  const { plc, known, in_use_ms } = filter;
+  if (plc !== null) {
+    filter.plc = { offset: plc.offset + (fell ? plc.value - minutes : 0), value: minutes };
+    return;
+  }
   // What the PLC counted before first contact belongs to the filter that was in; a known one starts from our count.
-  if (filter.plc === null) filter.plc = { offset: filter.known ? own - minutes : 0, value: minutes };
-  else filter.plc = { offset: filter.plc.offset + (fell ? filter.plc.value - minutes : 0), value: minutes };
+  filter.plc = { offset: known ? in_use_ms / MINUTE_MS - minutes : 0, value: minutes };
+  if (known) filter.own_until = now;
 }
 
 /** A reset that happened unseen is dated back by what the counter has counted since, where that fits the gap. */
@@ -67,7 +72,8 @@ function changeInstant(reading: MinutesReading, now: EpochMs): ChangeInstant {
 export function pressReset(fold: Fold, type: FilterType): void {
   const filter = fold.state.filters[type];
   if (filter === undefined) return;
-  const counter = filter.current.plc;
+  // After an entry the old filter's account may be the only one that the counter has been read for.
+  const counter = withAndWithout(filter).find(({ current }) => current.plc !== null)?.current.plc ?? null;
   if (!resetFilter(fold, type, { at: fold.state.clock.now, flagged: false }) || counter === null) return;
   filter.current.plc = { offset: -counter.value, value: counter.value };
   filter.awaits_fall = true;
@@ -84,14 +90,13 @@ function resetFilter(fold: Fold, type: FilterType, { at, flagged }: ChangeInstan
   if (filter === undefined) return false;
   const { now } = fold.state.clock;
   if (filter.last_reset !== null && now - filter.last_reset <= DOUBLE_PRESS_MS) return false;
-  filter.last_reset = now;
-  const { current, former } = filter;
+  const { current } = filter;
   // The entry came first: the change is dated by the PLC, so the old filter was in until now.
-  if (current.source === "technician" && former !== null && at - current.installed_at <= SAME_CHANGE_MS) {
-    restoreFormer(filter, former, now);
-  }
+  if (current.source === "technician" && at - current.installed_at <= SAME_CHANGE_MS) takeBack(filter);
+  filter.last_reset = now;
   // What the PLC says of a change can't be withdrawn by the entry before it.
   filter.entry = null;
+  filter.without_entry = null;
   replaceFilter(fold, type, newInstallation(at, "plc_reset", { limits: filter.current.limits, flagged }));
   shareRecentUse(fold.state, filter);
   return true;
@@ -110,22 +115,34 @@ export function enterService(
   if (current.source === "plc_reset" && Math.abs(at - current.installed_at) <= SAME_CHANGE_MS) return "same_change";
   if (at < current.installed_at) {
     if (current.source !== "assumed") return "older";
+    const without_entry = withoutEntry(filter, now);
     datePresent(fold, value.filter, { installed_at: at, source: value.source, flagged: value.flagged });
-    filter.entry = { seq, at: now };
+    Object.assign(filter, { entry: { seq, at: now }, without_entry });
     return "entered";
   }
   // Entered twice: like a button pressed twice.
   if (current.source !== "assumed" && at - current.installed_at <= DOUBLE_PRESS_MS) return "same_change";
+  const without_entry = withoutEntry(filter, now);
   const next = newInstallation(at, value.source, { limits: current.limits, flagged: value.flagged });
   replaceFilter(fold, value.filter, next);
-  shareRecentUse(fold.state, filter);
   // The counter wasn't reset: what it showed since the change belongs to the new filter, which it follows from its next
   // reading on, as what was read last may be a deadband old.
-  if (current.plc !== null) {
-    current.plc = { offset: current.plc.offset - next.in_use_ms / MINUTE_MS, value: current.plc.value };
-  }
-  filter.entry = { seq, at: now };
+  current.counted_until = countedUntil(fold.state, value.filter);
+  shareRecentUse(fold.state, filter);
+  Object.assign(filter, { entry: { seq, at: now }, without_entry });
   return "entered";
+}
+
+/** When the filter's counter was last polled; without one: now. */
+function countedUntil({ parameters, groups, clock, bays }: DeriveState, type: FilterType): EpochMs {
+  const tag = Object.values(parameters?.tags ?? {}).find(
+    ({ role, filter }) => role === "filter_minutes" && filter === type,
+  );
+  const group = groups[tag?.group ?? ""];
+  if (group === undefined) return clock.now;
+  if (group.boot === clock.boot) return clock.now - Math.max(0, clock.mono - group.to);
+  const bay = bays.find(({ good_boot }) => good_boot === group.boot);
+  return bay === undefined ? clock.now : Math.min(clock.now, bay.good_until + (group.to - bay.good_mono));
 }
 
 /** The filter that was there at first contact went in before it: now somebody says when. Its use before that stays unknown. */
@@ -136,56 +153,22 @@ function datePresent(
 ): void {
   const filter = fold.state.filters[type];
   if (filter === undefined) return;
-  const { current } = filter;
-  const own = current.in_use_ms / MINUTE_MS;
-  const plc = current.plc === null ? null : { offset: own - current.plc.value, value: current.plc.value };
-  filter.former = unused(current);
-  // Nothing came out: that one is kept for the case that the entry is withdrawn.
-  filter.reported = true;
-  filter.current = { ...current, ...told, known: true, plc, overuse: [], overuse_in_use_ms: 0, overuse_cycles: 0 };
+  const unused = { plc: null, overuse: [], overuse_in_use_ms: 0, overuse_cycles: 0 };
+  filter.current = { ...filter.current, ...told, known: true, ...unused };
   if (isOverLimit(filter.current, fold.state.clock.now)) startOveruse(filter.current, fold.state.clock.now);
   pushService(fold, type, { installation: filter.current, maintenance: null });
-}
-
-/** The same without what it has been used here: absorbing that again gives what it was. */
-function unused(filter: Installation): Installation {
-  const { in_use_ms, cycles, plc, installed_at } = filter;
-  const runs = runningEpisode(filter) !== null;
-  return {
-    ...filter,
-    removed_at: installed_at,
-    in_use_ms: 0,
-    spray_ms: 0,
-    cycles: 0,
-    plc: plc === null ? null : { offset: plc.offset - in_use_ms / MINUTE_MS, value: plc.value },
-    overuse: filter.overuse.map((episode) => ({ ...episode })),
-    overuse_in_use_ms: filter.overuse_in_use_ms - (runs ? in_use_ms : 0),
-    overuse_cycles: filter.overuse_cycles - (runs ? cycles : 0),
-    pressure: { ...filter.pressure, drops: [] },
-  };
 }
 
 /** A technician's entry is withdrawn: the filter before it never came out. False: it can't be withdrawn any more. */
 export function undoService(fold: Fold, { value }: VoidRecord): boolean {
   for (const type of FILTER_TYPES) {
     const filter = fold.state.filters[type];
-    if (filter === undefined || filter.former === null || filter.entry === null) continue;
-    if (filter.entry.seq !== value.seq || fold.state.clock.now - filter.entry.at > UNDO_MS) continue;
-    restoreFormer(filter, filter.former, fold.state.clock.now);
+    if (filter === undefined || filter.entry?.seq !== value.seq) continue;
+    if (fold.state.clock.now - filter.entry.at > UNDO_MS || !takeBack(filter)) return false;
     pushService(fold, type, { installation: filter.current, maintenance: null });
     return true;
   }
   return false;
-}
-
-function restoreFormer(filter: FilterState, former: Installation, now: EpochMs): void {
-  const { limits } = filter.current;
-  absorb(former, filter.current);
-  filter.current = former;
-  filter.former = null;
-  filter.entry = null;
-  filter.reported = false;
-  changeLimits(former, limits, now);
 }
 
 /** A change dated back takes the use since then from the old filter to the new one. */
@@ -195,7 +178,7 @@ function shareRecentUse(state: DeriveState, filter: FilterState): void {
   const at = current.installed_at;
   const in_use = recentMs(state, state.parameters.mode_sets.in_use, at);
   const spray = recentMs(state, ["spray"], at);
-  const cycles = state.recent.ends.filter((end) => end > at).length;
+  const cycles = state.recent.ends.filter((end) => end > at);
   const episode = runningEpisode(former);
   if (episode !== null) {
     former.overuse_in_use_ms -= recentMs(state, state.parameters.mode_sets.in_use, Math.max(at, episode.since));
@@ -205,8 +188,13 @@ function shareRecentUse(state: DeriveState, filter: FilterState): void {
   sharePressure(former, current);
   former.in_use_ms -= in_use;
   former.spray_ms -= spray;
-  former.cycles -= cycles;
-  current.in_use_ms += in_use;
-  current.spray_ms += spray;
-  current.cycles += cycles;
+  former.cycles -= cycles.length;
+  // Gone through anew, as a limit may have been reached on the way.
+  for (const slice of state.recent.slices) {
+    while (cycles[0] !== undefined && cycles[0] <= slice.from) addCycle(current, cycles.shift() ?? NaN);
+    const is_used = isIn(state.parameters.mode_sets.in_use, slice.mode);
+    if (is_used) takeOff(former, slice);
+    useFilter(current, slice, is_used);
+  }
+  for (const end of cycles) addCycle(current, end);
 }

@@ -2,8 +2,9 @@ import { FILTER_TYPES, type FilterType } from "../types/booth.ts";
 import type { FilterEntry } from "../types/entry.ts";
 import type { FilterService, Stored, VoidRecord } from "../types/record.ts";
 import type { EpochMs } from "../types/units.ts";
-import { enterService, UNDO_MS, undoService } from "./changes.ts";
+import { enterService, undoService } from "./changes.ts";
 import type { DeriveState, EntryState, Fold } from "./state.ts";
+import { UNDO_MS } from "./without-entry.ts";
 
 /** Some weeks of them; whoever asks again does so within minutes. */
 const MAX_ENTRIES = 32;

@@ -5,8 +5,8 @@ import type { Maintenance } from "../types/record.ts";
 import type { EpochMs } from "../types/units.ts";
 import { addCycleEnd } from "./hours.ts";
 import { rememberEnd } from "./recent.ts";
-import type { Installation } from "./installation.ts";
-import type { BayState, DeriveState, FilterState, Fold, Slice } from "./state.ts";
+import type { FilterState, Installation } from "./installation.ts";
+import type { BayState, DeriveState, Fold, Slice } from "./state.ts";
 import { stamp } from "./state.ts";
 import {
   changeLimits,
@@ -16,9 +16,12 @@ import {
   overuseSince,
   runningEpisode,
   startOveruse,
+  takeOff,
   usedMinutes,
   useFilter,
 } from "./usage.ts";
+
+import { withAndWithout } from "./without-entry.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -40,16 +43,22 @@ export function fitFilters(fold: Fold, parameters: Parameters): void {
         last_reset: null,
         awaits_fall: false,
         entry: null,
+        without_entry: null,
       };
       pushService(fold, type, { installation: current, maintenance: null });
-    } else changeLimits(filter.current, fitted.limits, state.clock.now);
+    } else {
+      for (const { current } of withAndWithout(filter)) changeLimits(current, fitted.limits, state.clock.now);
+    }
   }
 }
 
 /** Settled time, for every filter that was in. */
 export function useFilters(fold: Fold, slice: Slice, in_use: boolean): void {
   for (const { current, former, reported } of filtersOf(fold.state)) {
-    if (former !== null && !reported) useFilter(former, slice, in_use);
+    if (former !== null && !reported) {
+      useFilter(former, slice, in_use);
+      if (in_use) takeOff(former, slice);
+    }
     useFilter(current, slice, in_use);
   }
 }
@@ -65,7 +74,8 @@ export function countCycle(fold: Fold, end: EpochMs): void {
   }
 }
 
-function addCycle(filter: Installation, end: EpochMs): void {
+/** A counted cycle that ended while the filter was in. */
+export function addCycle(filter: Installation, end: EpochMs): void {
   filter.cycles += 1;
   const episode = runningEpisode(filter);
   if (episode !== null && episode.since < end) filter.overuse_cycles += 1;
@@ -90,9 +100,10 @@ export function replaceFilter(fold: Fold, type: FilterType, next: Installation):
 export function reportRemovals(fold: Fold): void {
   for (const type of FILTER_TYPES) {
     const filter = fold.state.filters[type];
-    const removed_at = filter?.former?.removed_at ?? null;
+    const { removed_at = null, counted_until = 0 } = filter?.former ?? {};
     if (filter === undefined || removed_at === null || filter.reported) continue;
-    if (fold.state.bays.every((bay) => horizonOf(bay) > removed_at)) reportRemoval(fold, type, filter);
+    const isFinal = (horizon: EpochMs): boolean => horizon > removed_at && horizon >= counted_until;
+    if (fold.state.bays.every((bay) => isFinal(horizonOf(bay)))) reportRemoval(fold, type, filter);
   }
 }
 
@@ -144,6 +155,5 @@ function maintenanceOf(filter_type: FilterType, filter: Installation): Maintenan
 }
 
 function filtersOf(state: DeriveState): FilterState[] {
-  const { intake_filter, pre_filter, exhaust_filter } = state.filters;
-  return [intake_filter, pre_filter, exhaust_filter].filter((filter) => filter !== undefined);
+  return FILTER_TYPES.flatMap((type) => withAndWithout(state.filters[type]));
 }

@@ -1,6 +1,6 @@
 import type { FilterLimits } from "../types/booth.ts";
 import type { FilterService } from "../types/record.ts";
-import type { EpochMs, Milliseconds } from "../types/units.ts";
+import type { EpochMs, Milliseconds, Seq } from "../types/units.ts";
 
 export interface Episode {
   since: EpochMs;
@@ -31,8 +31,38 @@ export interface Installation {
   limits: FilterLimits;
   /** The PLC's own minutes: usage = offset + value. */
   plc: { offset: number; value: number } | null;
+  /**
+   * The counter was first read then, and `offset` holds our own time in use up to then, as far as that is settled: the rest is added as
+   * it settles. Absent: it counts from its own beginning.
+   */
+  own_until?: EpochMs;
+  /**
+   * Its removal was entered by hand: what the PLC's counter showed between the removal and then, when it had last been polled, belongs to
+   * the next filter. Absent: the counter was reset with it.
+   */
+  counted_until?: EpochMs;
   overuse: Episode[];
   overuse_in_use_ms: Milliseconds;
   overuse_cycles: number;
   pressure: PressureState;
+}
+
+/** A filter type's place: what is in it, and what was before. */
+export interface FilterState {
+  current: Installation;
+  /** The one before, while its record may still change. */
+  former: Installation | null;
+  /** The former's maintenance record has been written. */
+  reported: boolean;
+  /** When the PLC last reported a change. */
+  last_reset: EpochMs | null;
+  /** The reset button was seen; its counter hasn't fallen yet. */
+  awaits_fall: boolean;
+  /** The technician's entry that made `current`; it can be undone. */
+  entry: { seq: Seq; at: EpochMs } | null;
+  /**
+   * What all of this would be had that entry not been made; it takes in whatever comes, as this does. null, or absent in states of
+   * before it was kept: the entry can't be taken back.
+   */
+  without_entry?: FilterState | null;
 }

@@ -4,6 +4,7 @@ import type { EpochMs, Milliseconds, TagName } from "../types/units.ts";
 import type { Installation, PressureState } from "./installation.ts";
 import type { DeriveState, Fold, Sampled } from "./state.ts";
 import { isOverPressure, startOveruse } from "./usage.ts";
+import { withAndWithout } from "./without-entry.ts";
 
 /** The drop settles this long after spraying began. */
 const SETTLING_MS: Milliseconds = 60_000;
@@ -87,16 +88,15 @@ function held(samples: readonly Sampled[] = [], span: { start: EpochMs; end: Epo
 }
 
 function enterDrop(state: DeriveState, type: FilterType, drop: { end: EpochMs; pascal: number }): void {
-  const filter = state.filters[type];
-  if (filter === undefined) return;
-  const { current, former, reported } = filter;
-  const mine = drop.end > current.installed_at ? current : reported ? null : former;
-  if (mine === null) return;
-  const { pressure } = mine;
-  if (pressure.drops.length === 0) pressure.baseline = state.parameters?.filters[type]?.baseline_pa ?? null;
-  pressure.drops = [...pressure.drops, drop].slice(-BASELINE_STAGES);
-  learnBaseline(pressure);
-  if (isOverPressure(mine)) startOveruse(mine, drop.end);
+  for (const { current, former, reported } of withAndWithout(state.filters[type])) {
+    const mine = drop.end > current.installed_at ? current : reported ? null : former;
+    if (mine === null) continue;
+    const { pressure } = mine;
+    if (pressure.drops.length === 0) pressure.baseline = state.parameters?.filters[type]?.baseline_pa ?? null;
+    pressure.drops = [...pressure.drops, drop].slice(-BASELINE_STAGES);
+    learnBaseline(pressure);
+    if (isOverPressure(mine)) startOveruse(mine, drop.end);
+  }
 }
 
 /** Without a given one, the first three stages after the installation are what a clean filter is like. */

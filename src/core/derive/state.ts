@@ -6,7 +6,7 @@ import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "../types/units
 import { emptyChecks, type ChecksState } from "./checks-state.ts";
 import type { ClockState } from "./clock-state.ts";
 import type { Machine } from "./machines.ts";
-import type { Installation } from "./installation.ts";
+import type { FilterState } from "./installation.ts";
 
 /** A fact before the store has given it its seq. */
 export type FactDraft = Fact;
@@ -138,20 +138,6 @@ export interface Slice {
 
 /** What a tag said from an instant on; null: nothing good. */
 export type Sampled = [at: EpochMs, value: number | null];
-
-export interface FilterState {
-  current: Installation;
-  /** The one before, while its record may still change. */
-  former: Installation | null;
-  /** The former's maintenance record has been written. */
-  reported: boolean;
-  /** When the PLC last reported a change. */
-  last_reset: EpochMs | null;
-  /** The reset button was seen; its counter hasn't fallen yet. */
-  awaits_fall: boolean;
-  /** The technician's entry that made `current`; it can be undone. */
-  entry: { seq: Seq; at: EpochMs } | null;
-}
 
 export interface Candidate {
   version: string;

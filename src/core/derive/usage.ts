@@ -69,9 +69,27 @@ export function useFilter(filter: Installation, slice: Slice, in_use: boolean): 
   }
   if (!in_use) return;
   filter.in_use_ms += to - from;
+  settleOffset(filter, { from, to });
   if (slice.mode === SPRAY) filter.spray_ms += to - from;
   const episode = runningEpisode(filter);
   if (episode !== null) filter.overuse_in_use_ms += Math.max(0, to - Math.max(from, episode.since));
+}
+
+/** Own time of before the counter was first read, which is final only now. */
+function settleOffset(filter: Installation, { from, to }: Pick<Slice, "from" | "to">): void {
+  const { plc, own_until = from } = filter;
+  const ms = Math.min(to, own_until) - from;
+  if (plc === null || ms <= 0) return;
+  filter.plc = { offset: plc.offset + ms / MINUTE_MS, value: plc.value };
+  if (isOverLimit(filter, own_until)) startOveruse(filter, own_until);
+}
+
+/** What the PLC counted between a removal and the entry of it isn't the old filter's. `slice`: settled time in use. */
+export function takeOff(filter: Installation, slice: Slice): void {
+  const { removed_at, plc, counted_until = 0 } = filter;
+  if (removed_at === null || plc === null) return;
+  const ms = Math.min(slice.to, counted_until) - Math.max(slice.from, removed_at);
+  if (ms > 0) filter.plc = { offset: plc.offset - ms / MINUTE_MS, value: plc.value };
 }
 
 function dueByAge(filter: Installation): EpochMs {
@@ -79,11 +97,12 @@ function dueByAge(filter: Installation): EpochMs {
   return days === undefined || !filter.known ? Infinity : filter.installed_at + days * DAY_MS;
 }
 
-/** With a counter in the PLC its readings decide; otherwise our own time does. */
+/** With a counter in the PLC its readings decide from the first one on; otherwise our own time does. */
 function dueByUse(filter: Installation, from: EpochMs): EpochMs {
   const { minutes } = filter.limits;
-  if (minutes === undefined || filter.plc !== null || !filter.known) return Infinity;
-  return from + Math.max(0, Math.ceil(minutes * MINUTE_MS - filter.in_use_ms));
+  if (minutes === undefined || !filter.known) return Infinity;
+  const due = from + Math.max(0, Math.ceil(minutes * MINUTE_MS - filter.in_use_ms));
+  return filter.plc !== null && due >= (filter.own_until ?? 0) ? Infinity : due;
 }
 
 /** Limits that stand by themselves, judged at `at`: minutes and cycles used, and age. */
@@ -128,22 +147,4 @@ export function changeLimits(filter: Installation, limits: FilterLimits, at: Epo
 export function overuseMs(filter: Installation, at: EpochMs): Milliseconds {
   const end = filter.removed_at ?? at;
   return filter.overuse.reduce((sum, { since, until }) => sum + Math.max(0, Math.min(until ?? end, end) - since), 0);
-}
-
-/** The later installation turns out to be the same filter: its use belongs to the earlier one. */
-export function absorb(earlier: Installation, later: Installation): void {
-  earlier.in_use_ms += later.in_use_ms;
-  earlier.spray_ms += later.spray_ms;
-  earlier.cycles += later.cycles;
-  if (runningEpisode(earlier) !== null) {
-    earlier.overuse_in_use_ms += later.in_use_ms;
-    earlier.overuse_cycles += later.cycles;
-  }
-  const [before, since] = [usedMinutes(earlier), usedMinutes(later)];
-  if (earlier.plc !== null && before !== null && since !== null) {
-    const { value } = later.plc ?? earlier.plc;
-    earlier.plc = { offset: before + since - value, value };
-  }
-  earlier.pressure.drops = [...earlier.pressure.drops, ...later.pressure.drops].slice(-3);
-  earlier.removed_at = null;
 }

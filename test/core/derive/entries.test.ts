@@ -105,7 +105,10 @@ describe("what becomes of an entry", () => {
     const booth = script(COUNTED);
     stay(booth, HOUR, { mode: 3, exhaust: 5_990 });
     enter(booth, "before", { ago_ms: 3 * HOUR });
-    stay(booth, 30 * MINUTE, { exhaust: 6_020 });
+    // The agent logs the counter anew after an entry.
+    forget(booth);
+    stay(booth, 30 * MINUTE, { mode: 3, exhaust: 5_990 });
+    stay(booth, MINUTE, { mode: 1, exhaust: 6_020 });
     const { facts, state } = run(booth, COUNTED);
     expect(told(booth, COUNTED).map(([id, , outcome]) => [id, outcome])).toEqual([["before", "entered"]]);
     const filter = state.filters.exhaust_filter?.current;

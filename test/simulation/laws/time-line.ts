@@ -24,10 +24,10 @@ export interface Rules {
 
 /**
  * Each instant is in the mode that the last poll before it showed; only where the next one came later than the bridge may it
- * be no data instead.
+ * be no data instead. What is wrong from one poll to the next is one stretch: short ones are as long as the clock may be off.
  */
 export function wrongSpans(polls: readonly Poll[], derived: readonly ModeSpan[], rules: Rules): string[] {
-  const wrong: string[] = [];
+  const wrong: Wrong[] = [];
   const said = polls.filter(({ mode }) => mode !== null);
   let index = -1;
   for (const { mode, start, end } of derived) {
@@ -35,18 +35,29 @@ export function wrongSpans(polls: readonly Poll[], derived: readonly ModeSpan[],
       while ((said[index + 1]?.at ?? Infinity) <= from) index += 1;
       const [before, next] = [said[index], said[index + 1]];
       const to = Math.min(end, next?.at ?? Infinity);
-      const length = Math.min(to, rules.end) - Math.max(from, rules.start);
       const is_open = before === undefined || (next?.at ?? Infinity) - before.at > rules.bridge_ms;
       const is_right = mode === before?.mode || (is_open && mode === "no_data");
       const isUnsure = rules.unsure.some((span) => span.start < to && from < span.end);
-      if (length > rules.slack_ms && !is_right && !isUnsure) {
-        const what = `${new Date(from).toISOString()} to ${new Date(to).toISOString()}`;
-        wrong.push(`${what}: ${mode}, the PLC had said ${before?.mode ?? "nothing"}`);
-      }
+      if (!is_right && !isUnsure) note(wrong, { mode, start: from, end: to, said: before?.mode ?? "nothing" });
       from = to;
     }
   }
-  return wrong;
+  return wrong
+    .filter(({ start, end }) => Math.min(end, rules.end) - Math.max(start, rules.start) > rules.slack_ms)
+    .map(({ mode, start, end, said: told }) => {
+      const what = `${new Date(start).toISOString()} to ${new Date(end).toISOString()}`;
+      return `${what}: ${mode}, the PLC had said ${told}`;
+    });
+}
+
+interface Wrong extends ModeSpan {
+  readonly said: string;
+}
+
+function note(wrong: Wrong[], one: Wrong): void {
+  const last = wrong.at(-1);
+  if (last?.end === one.start && last.mode === one.mode) wrong[wrong.length - 1] = { ...last, end: one.end };
+  else wrong.push(one);
 }
 
 /** Spans tile the window: no instant is missing, none counted twice. */

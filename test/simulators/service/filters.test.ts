@@ -71,6 +71,12 @@ describe("filters of the reference service", () => {
     expect(filter?.usage.minutesAt(EPOCH + lost.now())).toBe(106);
   });
 
+  it("gives a new filter what its counter shows with the very reading that tells of the change", () => {
+    const log = sprayCounting(script(), 100, 5).wait(1000).set("exhaust_minutes", 0.1);
+    const filter = exhaust(log.wait(MINUTE).set("exhaust_minutes", 1.1).wait(MINUTE))[1];
+    expect(filter?.usage.minutesAt(EPOCH + log.now())).toBeCloseTo(1.1, 9);
+  });
+
   it("finds a limit reached where sums of decimal steps come out a trifle short of it", () => {
     const lost = with_({ exhaust_filter: { limits: { minutes: 18_000 } } });
     const log = script(lost).set("mode", 3).set("exhaust_minutes", 17_756.1).set("pre_minutes", 50).wait(MINUTE);
