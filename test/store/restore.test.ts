@@ -8,7 +8,7 @@ import type { TakenEntry } from "../../src/core/types/taken.ts";
 import { storePath } from "../../src/store/open.ts";
 import { addRowSum } from "../../src/store/schema.ts";
 import type { Writer } from "../../src/store/writer.ts";
-import { script, stay } from "../support/booth.ts";
+import { poll, script, stay } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { factRows } from "../support/rebuild.ts";
 import { writerIn } from "../support/store.ts";
@@ -136,4 +136,29 @@ it("what isn't told of yet stays noted until it is", () => {
   while (writer.check());
   expect((factRows(folder) as Facts[]).slice(0, facts.length)).toEqual(facts);
   writer.close();
+});
+
+it("lost log records are known to be lost though the rows around them were put together since: nothing is made from the rest", () => {
+  const folder = temporaryFolder();
+  const booth = script(PLAIN);
+  for (let at = 0; at < 6_000; at += 1) {
+    poll(booth, { mode: at % 600 < 300 ? 3 : 1, other: at });
+    booth.now += 1_000;
+  }
+  const writer = writerIn(folder);
+  takeIn(writer, booth.entries.slice(0, 1_000));
+  writer.close();
+  plant(
+    folder,
+    "UPDATE log SET crc = crc + 1 WHERE first_seq = (SELECT min(first_seq) FROM log WHERE first_seq > 100)",
+  );
+  const again = writerIn(folder);
+  const stream = takeIn(again, booth.entries);
+  while (again.check());
+  expect(() => again.rebuilder.start(stream, false)).toThrow(/were damaged in the store/);
+  const db = new Database(storePath(folder), { readonly: true });
+  const packed = db.prepare("SELECT count(*) FROM log WHERE last_seq - first_seq > 1000").pluck().get();
+  db.close();
+  again.close();
+  expect(packed).toBe(1);
 });
