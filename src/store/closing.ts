@@ -30,12 +30,6 @@ export function closeRows(sql: Statements, live: LiveStream, newest: number): vo
   sql.moveClosed.run({ stream, closed: upTo });
 }
 
-/** A range of seqs that was damaged and taken out. */
-interface Lost {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** The rows that go together, with their records; `upTo`: what then is done. null: the first one must wait. */
 function chunkOf(
   rows: readonly LogRow[],
