@@ -17,6 +17,8 @@ export interface Fold {
   copy(state: FoldState): FoldState;
   /** Takes the state over; the boots' records, when they come, stand where `places` says. */
   place(state: FoldState, places: readonly BootPlace[]): FoldState;
+  /** What is still known where the records that come next follow on some that are gone. The state is used up. */
+  forget(state: FoldState): FoldState;
   /** How far time is known. */
   knownTime(state: FoldState): KnownTime;
   /** Takes the state over: the caller uses only the one that comes back. Facts have no seq yet: the commit gives it. */

@@ -29,12 +29,14 @@ export function startOf(
 }
 
 /** Where the latest state can be made anew from: what was kept last, though records after it may be gone, or the log's begin. */
-export function lastStart(tools: StartTools & { readonly bases: Pick<Bases, "last"> }, stream: StreamId): Start {
-  return startWith(
-    tools,
-    stream,
-    tools.bases.last(stream, (state) => tools.fold.accepts(state)),
-  );
+export function lastStart(
+  tools: StartTools & { readonly bases: Pick<Bases, "last"> },
+  stream: StreamId,
+  oldest: Seq,
+): Start {
+  const base = tools.bases.last(stream, (state) => tools.fold.accepts(state));
+  const { seq, state } = startWith(tools, stream, base);
+  return { seq, state: seq + 1 < oldest ? tools.fold.forget(state) : state };
 }
 
 /** It knows the places in time of the boots to come. */

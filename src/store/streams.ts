@@ -91,7 +91,9 @@ function foldOf(tools: FoldTools, row: StreamRow): Folded {
 function savedState(tools: FoldTools, row: StreamRow): Start {
   const saved = tools.sql.savedState.get(row.stream_id);
   const known = saved === undefined ? undefined : unpackState(saved);
-  return known !== undefined && tools.fold.accepts(known.state) ? known : lastStart(tools, row.stream_id);
+  return known !== undefined && tools.fold.accepts(known.state)
+    ? known
+    : lastStart(tools, row.stream_id, row.oldest_seq);
 }
 
 interface LogEntry {

@@ -2,6 +2,8 @@ import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { keepStore, type KeptStore } from "../../src/store/keeper.ts";
 import { storePath } from "../../src/store/open.ts";
+import { lastStart } from "../../src/store/rebuild-start.ts";
+import { prepareStatements } from "../../src/store/statements.ts";
 import { countingFold } from "../support/busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -64,4 +66,23 @@ it("a damaged state is made anew from the last one kept, and from the log's begi
   spoil(folder, "UPDATE state SET crc = crc + 1");
   spoil(folder, "UPDATE base SET sum = sum + 1");
   expect(startOf(folder)).toEqual({ first: 1, last: newest + 1, state: after });
+});
+
+it("where records behind the kept state are gone it is told so", () => {
+  const folder = temporaryFolder();
+  storeIn(folder).store.close();
+  const db = new Database(storePath(folder));
+  const told: unknown[] = [];
+  const forget = (state: unknown): unknown => {
+    told.push(state);
+    return state;
+  };
+  const state = { count: 7, now: 0, boot: "boot-1" };
+  const bases = { last: () => ({ seq: 5, at: 0, state }) };
+  const tools = { sql: prepareStatements(db), fold: { ...countingFold(1), forget }, bases };
+  expect(lastStart(tools, "s-1", 6)).toEqual({ seq: 5, state });
+  expect(told).toEqual([]);
+  expect(lastStart(tools, "s-1", 7)).toEqual({ seq: 5, state });
+  expect(told).toEqual([state]);
+  db.close();
 });

@@ -15,6 +15,7 @@ export function countingFold(factEvery: number): Fold {
     accepts: () => true,
     copy: (state) => structuredClone(state),
     place: (state) => state,
+    forget: (state) => state,
     knownTime: (state) => state as Count,
     adopt: (state) => ({ state, facts: [] }),
     parametersIn: () => null,

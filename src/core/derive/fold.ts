@@ -8,7 +8,7 @@ import { checkCross, passConflicts } from "./cross-checks.ts";
 import { takeEntry, undoEntry } from "./entries.ts";
 import { reportRemovals } from "./filters.ts";
 import { passWork } from "./energy.ts";
-import { finishInstant, passTime } from "./gaps.ts";
+import { finishInstant, forgetMode, passTime } from "./gaps.ts";
 import { writeHours } from "./hours.ts";
 import { checkReadings, stillWrong } from "./checks.ts";
 import { passDay } from "./day-checks.ts";
@@ -202,3 +202,13 @@ export function peek(state: DeriveState, nowMs: EpochMs): Step {
 }
 
 const NOTHING = { from: 0, to: 0, reason: "" };
+
+/**
+ * What comes next follows on records that are gone: up to the last poll all is known, then no mode until it is logged anew, as a change
+ * of it may be among them. The state given stays as it is.
+ */
+export function forgetModes(state: DeriveState): DeriveState {
+  const { state: reached } = peek(state, Number.MAX_SAFE_INTEGER);
+  for (const bay of reached.bays) forgetMode(reached, bay);
+  return reached;
+}

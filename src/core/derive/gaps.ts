@@ -61,6 +61,12 @@ function lose(state: DeriveState, bay: BayState): void {
   bay.marks = marksOf(state);
 }
 
+/** The mode isn't known until it is read anew. */
+export function forgetMode(state: DeriveState, bay: BayState): void {
+  if (bay.live) lose(state, bay);
+  bay.raw = null;
+}
+
 /** A clock put forward is spanned by the open stage; the time isn't certain. */
 function spanJump(bay: BayState, { from, to, jump_ms }: { from: EpochMs; to: EpochMs; jump_ms: Milliseconds }): void {
   if (bay.open !== null) bay.open.uncertain_ms += jump_ms;
