@@ -140,12 +140,19 @@ describe("row 17: a serial line", () => {
     const read = reader(it, front.near);
     expect(await polls(read, 10)).toEqual({ wrong: 0, answered: 10 });
     Object.assign(proxy.faults, faults);
-    const spoilt = await polls(read, 60);
+    const injectedSoFar = (): number => Object.values(proxy.counts).reduce((sum, count) => sum + count, 0);
+    let wrong = 0;
+    for (let round = 0; round < 5 && injectedSoFar() <= 10; round++) wrong += (await polls(read, 60)).wrong;
     Object.assign(proxy.faults, quiet);
-    await polls(read, 4);
+    const injected = injectedSoFar();
+    // Bytes that are still on the line, and on a busy machine the answers to what was asked before.
+    for (let turn = 0; turn < 10; turn++) {
+      const settling = await polls(read, 4);
+      wrong += settling.wrong;
+      if (settling.answered === 4) break;
+    }
     const after = await polls(read, 10);
-    const injected = Object.values(proxy.counts).reduce((sum, count) => sum + count, 0);
-    const wrong = spoilt.wrong + after.wrong;
+    wrong += after.wrong;
     const lost = 10 - after.answered;
     const passed = wrong + lost === 0;
     recordFault({ row: 17, fault: `serial line, ${name}`, injected, lost, doubled: 0, wrong, passed });

@@ -15,7 +15,7 @@ function renewals(before: number): number {
 for (const mode of ["read", "subscribe"] as const) {
   test(`the channel's keys are renewed while it is in use (${mode}), and values go on coming`, async () => {
     const { make, address, gate } = bed();
-    const timeouts = { connect_ms: ANSWER_MS, answer_ms: ANSWER_MS, keys_ms: 1000 };
+    const timeouts = { connect_ms: ANSWER_MS, answer_ms: ANSWER_MS, keys_ms: 2000 };
     const driver = make({ address: address({ mode }), timeouts });
     await driver.open(never);
     const before = gate.sent().length;
