@@ -64,13 +64,16 @@ export function removeStore(box: Container): number {
   return files.length;
 }
 
+/** Where only the service vouched for the time it is off by half an answer's way at most. */
+const VOUCHED_MS = 4_000;
+
 /** Records of the stream that the service has put outside of those instants. */
 export function heldOutside(data: string, stream: string, [from, to]: readonly [EpochMs, EpochMs]): number {
   const db = new Database(join(data, "service.db"), { readonly: true });
   try {
     const sql = `SELECT count(*) AS outside FROM records JOIN streams ON id = stream_no
       WHERE stream_id = ? AND (time < ? OR time > ?)`;
-    return db.prepare<[string, number, number], { outside: number }>(sql).get(stream, from, to)?.outside ?? 0;
+    return db.prepare<[string, number, number], { outside: number }>(sql).get(stream, from - VOUCHED_MS, to + VOUCHED_MS)?.outside ?? 0;
   } finally {
     db.close();
   }
