@@ -73,7 +73,10 @@ export function heldOutside(data: string, stream: string, [from, to]: readonly [
   try {
     const sql = `SELECT count(*) AS outside FROM records JOIN streams ON id = stream_no
       WHERE stream_id = ? AND (time < ? OR time > ?)`;
-    return db.prepare<[string, number, number], { outside: number }>(sql).get(stream, from - VOUCHED_MS, to + VOUCHED_MS)?.outside ?? 0;
+    return (
+      db.prepare<[string, number, number], { outside: number }>(sql).get(stream, from - VOUCHED_MS, to + VOUCHED_MS)
+        ?.outside ?? 0
+    );
   } finally {
     db.close();
   }
