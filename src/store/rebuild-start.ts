@@ -36,7 +36,8 @@ export function lastStart(
 ): Start {
   const base = tools.bases.last(stream, (state) => tools.fold.accepts(state));
   const { seq, state } = startWith(tools, stream, base);
-  return { seq, state: seq + 1 < oldest ? tools.fold.forget(state) : state };
+  // Who begins with nothing has nothing to forget.
+  return { seq, state: base !== undefined && seq + 1 < oldest ? tools.fold.forget(state) : state };
 }
 
 /** It knows the places in time of the boots to come. */

@@ -80,7 +80,7 @@ interface State {
   before: Image | null;
   /** What a power cut leaves where syncs come late; null: they don't. */
   unsynced: Image | null;
-  /** When power or an orderly reboot last took the memory away, since the last start; null: it didn't. */
+  /** Power or an orderly reboot took the memory away since the last start. */
   is_cut: boolean;
   /** A bit was turned over since the last start. */
   is_damaged: boolean;
