@@ -16,8 +16,8 @@ export type FilterState = ReadonlyMap<TagName, Logged>;
 /** Nothing logged yet: the next sample of every tag is let through once. */
 export const EMPTY_FILTER: FilterState = new Map();
 
-/** When a tag's sample goes to the log. */
-export type LogRule = Pick<TagParameters, "deadband" | "deadband_percent" | "heartbeat_ms"> & {
+/** When a tag's sample goes to the log. Of a counter or an uptime any fall does, as only a restart or a reset makes it fall. */
+export type LogRule = Pick<TagParameters, "deadband" | "deadband_percent" | "heartbeat_ms" | "role" | "counter"> & {
   /** A number that rises to this is logged at once: what begins with it begins at that reading, not a deadband later. */
   readonly mark?: number;
 };
@@ -56,7 +56,7 @@ export interface PolledSamples {
 
 /**
  * Which samples of a poll go to the log: the first of a tag; another quality, text or boolean; a number further than the
- * deadband from the one LAST LOGGED (so slow drift can't hide); one that reaches its mark; a heartbeat that is due. Never a non-finite number: it
+ * deadband from the one LAST LOGGED (so slow drift can't hide); one that reaches its mark; a counter or an uptime that fell; a heartbeat that is due. Never a non-finite number: it
  * comes out as null, bad, "nan". The state is a new map only where something was let through.
  */
 export function filterChanges(
@@ -79,9 +79,11 @@ function isDue(last: Logged, mono: Milliseconds, parameters: LogRule): boolean {
   return mono - last.mono >= parameters.heartbeat_ms;
 }
 
-function isChange(last: Logged, sample: Sample, { deadband, deadband_percent = 0, mark }: LogRule): boolean {
+function isChange(last: Logged, sample: Sample, rule: LogRule): boolean {
+  const { deadband, deadband_percent = 0, mark } = rule;
   if (sample.quality !== last.quality) return true;
   if (typeof sample.value !== "number" || typeof last.value !== "number") return sample.value !== last.value;
+  if (sample.value < last.value && (rule.role === "uptime" || rule.counter !== undefined)) return true;
   const band = Math.max(deadband, (Math.abs(last.value) * deadband_percent) / 100);
   if (Math.abs(sample.value - last.value) > band) return true;
   return mark !== undefined && isAt(sample.value, mark) && !isAt(last.value, mark);

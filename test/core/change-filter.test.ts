@@ -74,6 +74,15 @@ describe("change filter", () => {
     expect(later).toBeCloseTo(mark * 1.1, 9);
   });
 
+  test.each([
+    { name: "an uptime", rule: { role: "uptime" }, expected: [100, 20, 1000] },
+    { name: "a counter", rule: { counter: { step: 1 } }, expected: [100, 20, 1000] },
+    { name: "any other number", rule: {}, expected: [100, 1000] },
+  ] as const)("a fall inside the deadband: $name", ({ rule, expected }) => {
+    const tags = { t: { deadband: 500, heartbeat_ms: 1000, ...rule } };
+    expect(logged([100, 20, 30, 400, 1000], 1, tags)).toEqual(expected);
+  });
+
   test("text, booleans and quality always", () => {
     expect(logged(["a", "a", "b"])).toEqual(["a", "b"]);
     expect(logged([true, true, false])).toEqual([true, false]);
