@@ -21,7 +21,7 @@ function story(): Story {
     faults: [
       { at_ms: 3 * HOUR_MS, kind: "kill", moment: null, for_ms: 20_000 },
       { at_ms: 6 * HOUR_MS, kind: "service_down", for_ms: HOUR_MS },
-      { at_ms: 9 * HOUR_MS, kind: "filter_change", filter: "pre_filter" },
+      { at_ms: 9 * HOUR_MS, kind: "filter_change", filters: ["pre_filter"] },
       { at_ms: 20 * HOUR_MS, kind: "plc", how: "timeout", for_ms: 600_000 },
     ],
   };

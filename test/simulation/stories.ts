@@ -120,6 +120,13 @@ function filterOf(dice: Dice): FilterType {
   return dice.one(FILTER_TYPES);
 }
 
+/** One, all but one, or all, in one visit. */
+function filtersOf(dice: Dice): readonly FilterType[] {
+  const drawn = filterOf(dice);
+  if (dice.chance(0.6)) return [drawn];
+  return dice.chance(0.5) ? FILTER_TYPES : FILTER_TYPES.filter((filter) => filter !== drawn);
+}
+
 const STEPS_MS = [86_400_000, -86_400_000, HOUR_MS, -HOUR_MS, 1_500, -1_500] as const;
 
 type Draw = (dice: Dice) => FaultKind;
@@ -149,7 +156,7 @@ const KINDS: readonly Draw[] = [
   (dice) => ({ kind: "disk", how: dice.one(["full", "io"]), for_ms: seconds(dice, 2, 90) }),
   (dice) => ({ kind: "disk", how: "fsync", for_ms: seconds(dice, 2, 20) }),
   (dice) => ({ kind: "bad_bit", where: dice.between(0, 1), for_ms: seconds(dice, 1, 8) }),
-  (dice) => ({ kind: "filter_change", filter: filterOf(dice) }),
+  (dice) => ({ kind: "filter_change", filters: filtersOf(dice) }),
   (dice) => ({ kind: "entry", filter: filterOf(dice), ago_ms: minutes(dice, 0, 60) }),
 ];
 

@@ -1,3 +1,5 @@
+import type { FilterType } from "../../src/core/types/booth.ts";
+
 /** What befalls the box and its surroundings. `at_ms`: after the story's start, by true time; `for_ms`: how long it lasts. */
 export type Fault = { readonly at_ms: number } & FaultKind;
 
@@ -43,10 +45,11 @@ export type FaultKind =
   | { readonly kind: "bad_bit"; readonly where: number; readonly for_ms: number }
   /** Another box takes this one's place; this one never comes back. */
   | { readonly kind: "swap"; readonly for_ms: number }
-  | { readonly kind: "filter_change"; readonly filter: "exhaust_filter" | "pre_filter" | "intake_filter" }
+  /** Reset buttons, pressed one after the other within seconds. */
+  | { readonly kind: "filter_change"; readonly filters: readonly FilterType[] }
   | {
       readonly kind: "entry";
-      readonly filter: "exhaust_filter" | "pre_filter" | "intake_filter";
+      readonly filter: FilterType;
       readonly ago_ms: number;
     };
 

@@ -21,6 +21,8 @@ const MOMENT_WITHIN_MS = 3_600_000;
 /** NTP puts a wrong clock right so long after it went wrong. */
 const NTP_AFTER_MS = 25 * 60_000;
 const USUAL_LATENCY_MS = 20;
+/** Between two reset buttons; the filters' group is polled once a minute. */
+const BETWEEN_BUTTONS_MS = 4_000;
 
 /** Those that the way to the service has to get over. */
 const ON_THE_WAY: readonly Fault["kind"][] = ["service_down", "latency", "http", "lost_acks", "session_lost"];
@@ -79,7 +81,7 @@ function upset(stage: Stage, fault: Fault): Undo {
       ntpLater(clock);
       return null;
     case "filter_change":
-      press(box, fault.filter);
+      fault.filters.forEach((filter, i) => void clock.sleep(i * BETWEEN_BUTTONS_MS).then(() => press(box, filter)));
       return null;
     case "entry":
       enter(box, fault);

@@ -1,5 +1,7 @@
-import { goodSamplesOf, perLog, tagsOfRole } from "./log.ts";
-import type { BoothLog } from "./log.ts";
+import type { TagParameters } from "../../../src/core/types/parameters.ts";
+import { bridgeMs } from "./gaps.ts";
+import { goodSamplesOf, parametersAt, perLog, samplesOf, tagsOfRole } from "./log.ts";
+import type { BoothLog, Sample } from "./log.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h: 3_600_000 };
 /** A reset coil this near to a counter's fall explains it. */
@@ -25,7 +27,7 @@ export function findRestarts(log: BoothLog): Restarts {
 
 const restartsOf = perLog((log): Restarts => {
   const falls = fallsOf(log);
-  const joint_falls = falls.filter(({ tags }) => tags.size >= 2);
+  const joint_falls = falls.filter((fall) => fall.tags.size >= 2 && !areNewFilters(log, fall));
   const uptimes = fallenUptimes(log);
   const scans = firstScans(log);
   const shown = new Set([...uptimes.map(({ time }) => time), ...scans, ...joint_falls.map(({ time }) => time)]);
@@ -81,6 +83,49 @@ function fallsOf(log: BoothLog): JointFall[] {
     });
   }
   return [...byTime].map(([time, tags]) => ({ time, tags }));
+}
+
+/**
+ * Whether what fell together are the minutes of filters that were changed in one visit: the booth was watched all the while, and a
+ * counter polled with them, which a PLC without its memory would have lost as well, kept its count.
+ */
+function areNewFilters(log: BoothLog, { time, tags }: JointFall): boolean {
+  const parameters = parametersAt(log, time);
+  if (parameters === undefined) return false;
+  const kept = Object.entries(parameters.tags).filter(
+    ([name, { counter }]) => counter !== undefined && !tags.has(name) && keepsCount(log, name, time),
+  );
+  return [...tags].every((name) => {
+    const own = parameters.tags[name];
+    const before = goodSamplesOf(log, name).findLast((sample) => sample.time < time);
+    if (own?.role !== "filter_minutes" || before === undefined) return false;
+    const witnesses = kept.filter(([, { group, counter }]) => group === own.group && isAsDurable(own, counter));
+    return witnesses.length > 0 && isWatched(log, own.group, [before, time]);
+  });
+}
+
+/** A counter that the PLC keeps over a power cycle says nothing of one that it doesn't. */
+function isAsDurable({ counter }: TagParameters, witness: TagParameters["counter"]): boolean {
+  return counter?.retained === true || witness?.retained === false;
+}
+
+/** It had counted something, and no reading up to that instant is a bad one. */
+function keepsCount(log: BoothLog, name: string, time: number): boolean {
+  const counted = goodSamplesOf(log, name).findLast((sample) => sample.time < time);
+  const newest = samplesOf(log, name).findLast((sample) => sample.time <= time);
+  return newest?.good === true && Number(counted?.value ?? 0) > 0;
+}
+
+/** The group was polled from that sample to that instant, in one boot and without a break. */
+function isWatched(log: BoothLog, group: string, [since, until]: readonly [Sample, number]): boolean {
+  const bridge_ms = bridgeMs(parametersAt(log, until), group);
+  let seen = -Infinity;
+  for (const { from, to, boot } of log.covers.get(group) ?? []) {
+    if (to < since.time || from > until) continue;
+    if (boot !== since.boot || (seen === -Infinity ? from > since.time : from - seen > bridge_ms)) return false;
+    seen = Math.max(seen, to);
+  }
+  return seen >= until - bridge_ms;
 }
 
 /** A fall from the top tenth of the range to its bottom tenth. */

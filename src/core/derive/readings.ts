@@ -49,7 +49,8 @@ export function judgeReadings(fold: Fold, parameters: Parameters): Evidence {
   const falls = counters.filter(
     ({ fell, parameters: { filter } }) => fell && (filter === undefined || !pressed.has(filter)),
   );
-  if (falls.length >= 2 || falls.some((reading) => isForgotten(fold, reading))) restarted = true;
+  const is_joint = falls.length >= 2 && !falls.every((reading) => isFreshFilter(fold, reading, falls));
+  if (is_joint || falls.some((reading) => isForgotten(fold, reading))) restarted = true;
   for (const type of pressed) pressReset(fold, type);
   for (const reading of counters) takeCount(fold, reading, restarted);
   if (restarted && falls.length > 0) reportLoss(fold, falls);
@@ -76,6 +77,24 @@ function isForgotten({ state }: Fold, { parameters, before }: CounterReading): b
   if (before === undefined || parameters.counter === undefined || parameters.counter.retained) return false;
   return (
     elapsedMs(state, before) > bridgeMs(state.parameters, parameters.group) && wasUncovered(state, parameters, before)
+  );
+}
+
+/**
+ * Filters are changed together, and their buttons pressed within one poll: where their group was polled all along and a counter
+ * beside them stands that a loss of memory would have taken too, their minutes were set back and nothing was lost.
+ */
+function isFreshFilter({ state }: Fold, fallen: CounterReading, falls: readonly CounterReading[]): boolean {
+  const { parameters: tag, before } = fallen;
+  if (tag.role !== "filter_minutes" || before === undefined || wasUncovered(state, tag, before)) return false;
+  return Object.entries(state.parameters?.tags ?? {}).some(
+    ([name, { counter, group }]) =>
+      counter !== undefined &&
+      group === tag.group &&
+      (tag.counter?.retained === true || !counter.retained) &&
+      (state.counters[name]?.raw ?? 0) > 0 &&
+      state.latest[name]?.quality !== "bad" &&
+      !falls.some((one) => one.tag === name),
   );
 }
 

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { FilterType } from "../../../src/core/types/booth.ts";
 import type { Maintenance } from "../../../src/core/types/record.ts";
 import type { Parameters } from "../../../src/core/types/parameters.ts";
 import { forget, put, run, script, silence, stay, T0, valuesOf, type Script } from "../../support/booth.ts";
@@ -66,6 +67,45 @@ test("two counters that fall at once are a loss of memory: use goes on, no chang
   expect(valuesOf(facts, "f").every(({ source }) => source === "assumed")).toBe(true);
   expect(valuesOf(facts, "i").map(({ check }) => check)).toContain("memory_loss");
   expect(state.filters.exhaust_filter?.current.plc).toEqual({ offset: 60, value: 0 });
+});
+
+describe("filters that are changed in one visit, their buttons pressed within one poll", () => {
+  interface Visit {
+    readonly beside?: number | null;
+    readonly then?: number | null;
+    readonly gap?: boolean;
+    readonly retained?: boolean;
+  }
+  /** Filters that are taken for changed when both minutes fall at once; and whether that is a loss of memory. */
+  function visit({ beside = 400, then = beside, gap = false, retained = true }: Visit) {
+    const cycles = tag("cycle_counter", "", { counter: { step: 1, retained: true } });
+    const minutes = (filter: FilterType) => {
+      const one = minutesTag(filter);
+      return { ...one, counter: { step: 0.1, ...one.counter, retained } };
+    };
+    const tags = { exhaust: minutes("exhaust_filter"), pre: minutes("pre_filter"), cycles };
+    const parameters = withFilters(COUNTED.filters, tags);
+    const booth = script(parameters);
+    stay(booth, MINUTE, { mode: 1, exhaust: 60, pre: 10, cycles: beside });
+    if (gap) silence(booth, 10 * MINUTE);
+    if (gap) forget(booth);
+    stay(booth, MINUTE, { mode: 1, exhaust: 0, pre: 0, cycles: then });
+    stay(booth, 3 * MINUTE, { mode: 1 });
+    const { facts } = run(booth, parameters);
+    const changed = valuesOf(facts, "f").flatMap(({ filter, source }) => (source === "plc_reset" ? [filter] : []));
+    return [changed.sort().join(), valuesOf(facts, "i").some(({ check }) => check === "memory_loss")];
+  }
+  const BOTH = ["exhaust_filter,pre_filter", false];
+  const LOST = ["", true];
+  test.each<[string, Visit, unknown[]]>([
+    ["the cycle counter stands", {}, BOTH],
+    ["it has just counted one", { then: 401 }, BOTH],
+    ["it falls too", { then: 0 }, LOST],
+    ["it had counted nothing", { beside: 0 }, LOST],
+    ["it can't be read", { then: null }, LOST],
+    ["nobody looked meanwhile", { gap: true }, LOST],
+    ["the PLC keeps the counter, but not the minutes", { retained: false }, LOST],
+  ])("%s", (_name, story, expected) => expect(visit(story)).toEqual(expected));
 });
 
 test.each([

@@ -10,7 +10,7 @@ const SPRAY_MS = 180_000;
 
 /**
  * Where a duration lies so near to a limit that polls can't tell on which side: what a cycle came to is then open, as its truth's
- * 298 s of baking may be seen as 300.
+ * 298 s of baking may be seen as 300, and a pause of half a second between two bakes as none.
  */
 export function closeCalls(
   { stages, cycles }: Pick<Truth, "stages" | "cycles">,
@@ -30,5 +30,6 @@ export function closeCalls(
     const bounds = own.flatMap(({ start, end }) => [start, end]);
     return cycle.bake_ms === 0 && isNear(cycle.spray_ms, SPRAY_MS, bounds);
   });
-  return [...bakes, ...pauses, ...sprays].map(({ start, end }) => ({ start, end }));
+  const unseen = stages.filter(isNearlyOf(0));
+  return [...bakes, ...pauses, ...sprays, ...unseen].map(({ start, end }) => ({ start, end }));
 }

@@ -79,3 +79,11 @@ it("a bake that may be seen as a full one, as it ended between two polls within 
   expect(closeCalls({ stages: [bake], cycles: [] }, seen(BRIDGED))).toEqual([{ start: bake.start, end: bake.end }]);
   expect(closeCalls({ stages: [bake], cycles: [] }, seen([covered(0, END)]))).toEqual([]);
 });
+
+it("a stage that may lie between two polls is a close call", () => {
+  const [pause, long] = [stage("cool_down", LEFT, LEFT + SECOND), stage("cool_down", LEFT, LEFT + 60 * SECOND)];
+  expect(closeCalls({ stages: [pause], cycles: [] }, seen([covered(0, END)]))).toEqual([
+    { start: pause.start, end: pause.end },
+  ]);
+  expect(closeCalls({ stages: [long], cycles: [] }, seen([covered(0, END)]))).toEqual([]);
+});
