@@ -16,7 +16,7 @@ export type FilterState = ReadonlyMap<TagName, Logged>;
 /** Nothing logged yet: the next sample of every tag is let through once. */
 export const EMPTY_FILTER: FilterState = new Map();
 
-/** When a tag's sample goes to the log. Of a counter or an uptime any fall does, as only a restart or a reset makes it fall. */
+/** When a tag's sample goes to the log. Of an uptime any fall does, of a counter one by a step: only a restart or a reset makes them fall. */
 export type LogRule = Pick<TagParameters, "deadband" | "deadband_percent" | "heartbeat_ms" | "role" | "counter"> & {
   /** A number that rises to this is logged at once: what begins with it begins at that reading, not a deadband later. */
   readonly mark?: number;
@@ -27,7 +27,7 @@ export type CounterOffsets = Readonly<Partial<Record<FilterType, number>>>;
 
 /** For a tag without parameters: every change, and one record in a quarter of an hour. */
 const DEFAULTS: LogRule = { deadband: 0, heartbeat_ms: 900_000 };
-/** Share of a mark by which decimal steps may be off in binary. */
+/** Share of a mark or a step by which decimal steps may be off in binary. */
 const ROUNDING = 1e-9;
 
 /**
@@ -83,10 +83,16 @@ function isChange(last: Logged, sample: Sample, rule: LogRule): boolean {
   const { deadband, deadband_percent = 0, mark } = rule;
   if (sample.quality !== last.quality) return true;
   if (typeof sample.value !== "number" || typeof last.value !== "number") return sample.value !== last.value;
-  if (sample.value < last.value && (rule.role === "uptime" || rule.counter !== undefined)) return true;
+  if (isFall(last.value - sample.value, rule)) return true;
   const band = Math.max(deadband, (Math.abs(last.value) * deadband_percent) / 100);
   if (Math.abs(sample.value - last.value) > band) return true;
   return mark !== undefined && isAt(sample.value, mark) && !isAt(last.value, mark);
+}
+
+/** Less than a step of a counter is a meter's rounding. */
+function isFall(fall: number, { role, counter }: LogRule): boolean {
+  if (counter !== undefined) return fall >= counter.step * (1 - ROUNDING);
+  return role === "uptime" && fall > 0;
 }
 
 function isAt(value: number, mark: number): boolean {

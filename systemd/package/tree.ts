@@ -39,18 +39,32 @@ export interface TreeParts {
  * launcher names that folder. It is the last file that dpkg puts in place, so a power cut leaves the old agent or the new.
  */
 export function layOut(parts: TreeParts): void {
-  const { root, stage, version } = parts;
-  const unnamed = join(stage, HOME, "unnamed");
-  layOutAgent(parts, unnamed);
-  const folder = join(HOME, `${version}-${contentHash(unnamed)}`);
-  renameSync(unnamed, join(stage, folder));
-  put(join(stage, HOME, "booth-gateway"), launcherText(root, `/${folder}`), 0o755);
+  const { root, stage } = parts;
+  layOutProgram(parts);
   const starter = readFileSync(join(root, "systemd/package/with-notify-socket"));
   put(join(stage, HOME, "with-notify-socket"), starter, 0o755);
   mkdirSync(join(stage, "usr/bin"), { recursive: true });
   symlinkSync("../lib/booth-gateway/booth-gateway", join(stage, "usr/bin/booth-gateway"));
   layOutSystem(parts);
   layOutTexts(parts);
+}
+
+/** What runs, as it is installed. */
+export interface Program {
+  readonly node: string;
+  readonly launcher: string;
+}
+
+/** Lays out the program alone; it runs from the stage too. Paths are those in the stage. */
+export function layOutProgram(parts: TreeParts): Program {
+  const { root, stage, version } = parts;
+  const unnamed = join(stage, HOME, "unnamed");
+  layOutAgent(parts, unnamed);
+  const folder = join(HOME, `${version}-${contentHash(unnamed)}`);
+  renameSync(unnamed, join(stage, folder));
+  const launcher = join(stage, HOME, "booth-gateway");
+  put(launcher, launcherText(root, `/${folder}`), 0o755);
+  return { node: join(stage, folder, "bin/node"), launcher };
 }
 
 function layOutAgent({ root, architecture, cache, version, bundle }: TreeParts, folder: string): void {

@@ -12,7 +12,7 @@ import type { BenchOptions, Family, Figure } from "./figure.ts";
 import { PASSWORD, withAgent } from "./running-agent.ts";
 
 /**
- * Resident memory of the real agent, its store's thread included, with one booth that is polled. No service answers. Beside
+ * Resident memory of the agent as it is installed, its store's thread included, with one booth that is polled. No service answers. Beside
  * it what Node with one idle thread takes: most of that is the program itself, mapped from its file.
  */
 

@@ -4,15 +4,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
 
 import { askAgent } from "../../src/cli/agent-client.ts";
 import type { AgentStatus } from "../../src/core/types/status.ts";
+import { packagedAgent } from "./packaged.ts";
 
-/** The real agent as a process of its own, with these booths; no service answers. */
+/** The agent as it is installed, as a process of its own, with these booths; no service answers. */
 
-const GATEWAY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 export const PASSWORD = "of-the-bench";
 const STARTS_WITHIN_MS = 60_000;
 
@@ -55,7 +54,9 @@ export async function withStartedAgent<T>(
   const page = { port: 0 };
   const config = { data_dir: folder, runtime_dir, log_level: "error", page, service, booths: numbered, ...more };
   writeFileSync(join(folder, "gateway.yaml"), stringify(config, { aliasDuplicateObjects: false }));
-  const agent = spawn(process.execPath, [GATEWAY, "run", "--config", join(folder, "gateway.yaml")], {
+  const { command, args, env } = await packagedAgent();
+  const agent = spawn(command, [...args, "run", "--config", join(folder, "gateway.yaml")], {
+    env,
     stdio: ["ignore", "ignore", "inherit"],
   });
   const ended = once(agent, "exit");

@@ -77,6 +77,11 @@ describe("change filter", () => {
   test.each([
     { name: "an uptime", rule: { role: "uptime" }, expected: [100, 20, 1000] },
     { name: "a counter", rule: { counter: { step: 1, retained: true } }, expected: [100, 20, 1000] },
+    {
+      name: "a counter, by less than its step",
+      rule: { counter: { step: 80.1, retained: true } },
+      expected: [100, 1000],
+    },
     { name: "any other number", rule: {}, expected: [100, 1000] },
   ] as const)("a fall inside the deadband: $name", ({ rule, expected }) => {
     const tags = { t: { deadband: 500, heartbeat_ms: 1000, ...rule } };
