@@ -142,8 +142,10 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
 
 async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoard> {
   const booth = setup.config.id;
-  const info = await parts.store.openStream(booth);
+  const opened = await parts.store.openStream(booth);
   const row = (await parts.identity.provisioning(booth)) as ProvisioningRow | undefined;
+  // Acks are stored with the next commit, a new name at once: what goes under it isn't begun before all in front of it was acked.
+  const info = await parts.store.ack(opened.stream, (row?.stream?.from_seq ?? 1) - 1);
   return {
     booth,
     address: setup.address,

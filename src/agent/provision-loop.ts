@@ -1,4 +1,4 @@
-import { labelOf } from "../core/stream-label.ts";
+import { boothFromSeq, labelOf } from "../core/stream-label.ts";
 import {
   isBound,
   isPlain,
@@ -231,8 +231,8 @@ async function configure(parts: ProvisionParts): Promise<void> {
 }
 
 /**
- * Gives the booth up: first everything recorded until then is delivered; with a wrong serial number nothing is, since it goes
- * to the right booth from its oldest record on. Under another name either way: the one used belongs to the booth given up.
+ * Gives the booth up: first everything recorded until then is delivered; with a wrong serial number nothing is, since what was
+ * recorded here goes to the right booth from its oldest record on. Under another name either way: the one used belongs to the booth given up.
  */
 async function leave(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
   const { board, store } = parts;
@@ -242,11 +242,12 @@ async function leave(parts: ProvisionParts, signal: AbortSignal): Promise<void> 
   const isWrong = leaving.reason === WRONG_SERIAL;
   const mustWait = isWrong ? board.in_session : info.acked_seq < leaving.last_seq;
   if (mustWait) return parts.news.wait(signal, REFRESH_WHEN_DOWN_MS);
-  if (isWrong) board.info = await store.resend(info.stream, info.oldest_seq);
+  const oldest_seq = Math.max(info.oldest_seq, boothFromSeq(row.stream));
+  if (isWrong) board.info = await store.resend(info.stream, oldest_seq);
   const { gateway_id } = await parts.identity.gateway();
   const change = { gateway_id, generation: row.generation ?? 0, complete: false, leaving };
   const answer = await parts.api.update(await keyFor(parts), row.serial ?? "", change);
-  const from_seq = isWrong ? info.oldest_seq : info.acked_seq + 1;
+  const from_seq = isWrong ? oldest_seq : info.acked_seq + 1;
   const name = { from_seq, stream: info.stream, id: parts.random.uuid() };
   await applyEvent(parts, { kind: "left", answer, name });
   const isLast = [board, ...parts.others].every((one) => one.row.generation === null);

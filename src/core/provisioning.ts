@@ -9,6 +9,7 @@ import {
   type Surroundings,
 } from "./provisioning-answers.ts";
 import { configTrial, sifted } from "./config-trial.ts";
+import { boothFromSeq } from "./stream-label.ts";
 import type { Confirmation, Leaving, ProvisioningRow, ProvisioningState, StreamLabel } from "./types/provisioning.ts";
 import type { ServiceAnswer, ServiceRecord } from "./types/service.ts";
 import type { EpochMs, Seq, Serial, StreamId } from "./types/units.ts";
@@ -249,7 +250,7 @@ function leave(row: ProvisioningRow, leaving: Leaving, around: Surroundings): Pr
 
 function renamed(row: ProvisioningRow, { from_seq, stream, id }: NewName): StreamLabel {
   const predecessor = { stream_id: row.stream?.id ?? stream, last_seq: from_seq - 1 };
-  return { id, from_seq, predecessor };
+  return { id, from_seq, predecessor, booth_from_seq: boothFromSeq(row.stream) };
 }
 
 /** Saying something else than what we hold; when we were last seen is no news, and a password sealed anew neither. */

@@ -18,3 +18,9 @@ export function labelOf(
     predecessor: row.stream?.predecessor ?? null,
   };
 }
+
+/** The oldest seq that belongs to the booth that the log is bound to: what came before is another booth's. */
+export function boothFromSeq(stream: StreamLabel | null): Seq {
+  if (stream === null) return 1;
+  return stream.booth_from_seq ?? (stream.predecessor === null ? stream.from_seq : 1);
+}

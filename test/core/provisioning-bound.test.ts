@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isBound, speaksFor, stepOf, WRONG_SERIAL } from "../../src/core/provisioning.ts";
-import { labelOf } from "../../src/core/stream-label.ts";
+import { boothFromSeq, labelOf } from "../../src/core/stream-label.ts";
 import type { ServiceRecord } from "../../src/core/types/service.ts";
 import { after, away, by, entered, looking, lookedUp, ok, record } from "../support/provisioning-events.ts";
 
@@ -83,15 +83,36 @@ describe("a bound booth", () => {
 
   it("goes on under another name from the record on that the service holds otherwise", () => {
     const once = after([{ kind: "renamed", name }], bound);
-    expect(once.stream).toEqual({ id: "name-2", from_seq: 71, predecessor: { stream_id: "log-1", last_seq: 70 } });
+    const before = { stream_id: "log-1", last_seq: 70 };
+    expect(once.stream).toEqual({ id: "name-2", from_seq: 71, predecessor: before, booth_from_seq: 1 });
     const twice = after([{ kind: "renamed", name: { ...name, from_seq: 90, id: "name-3" } }], once);
-    expect(twice.stream).toEqual({ id: "name-3", from_seq: 90, predecessor: { stream_id: "name-2", last_seq: 89 } });
+    expect(twice.stream).toMatchObject({
+      id: "name-3",
+      from_seq: 90,
+      predecessor: { stream_id: "name-2", last_seq: 89 },
+    });
     expect(labelOf(once, { stream: "log-1", oldest_seq: 5 })).toMatchObject({ stream: "name-2", oldest_seq: 71 });
     expect(labelOf(bound, { stream: "log-1", oldest_seq: 5 })).toEqual({
       stream: "log-1",
       oldest_seq: 5,
       predecessor: null,
     });
+  });
+
+  it("knows where its records begin in the log, whatever their names, and goes by the name's begin where an older row doesn't say", () => {
+    const leaving = { to: "released" as const, reason: "moved", last_seq: 70 };
+    const gone = after(
+      [
+        { kind: "leave", leaving },
+        { kind: "left", answer: ok(), name },
+      ],
+      bound,
+    );
+    expect(boothFromSeq(bound.stream)).toBe(1);
+    expect(boothFromSeq(gone.stream)).toBe(71);
+    const renamed = after([{ kind: "renamed", name: { ...name, from_seq: 90, id: "name-3" } }], gone);
+    expect(boothFromSeq(renamed.stream)).toBe(71);
+    expect(boothFromSeq({ id: "n", from_seq: 90, predecessor: { stream_id: "m", last_seq: 89 } })).toBe(1);
   });
 
   it("given up for another one begins with that one's number", () => {

@@ -173,6 +173,40 @@ it("an older copy of the store put back: what the service has stays, what differ
   site.close();
 });
 
+it("a box that stood beside another booth before: after a mistyped serial number the right booth gets nothing of that one", async () => {
+  const site = virtualSite({ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 4, unnamed: true });
+  for (const [id, serial] of [
+    ["b-2", "WXYZ-456-456"],
+    ["b-3", "WXYZ-456-457"],
+  ] as const)
+    run(
+      site.service.db,
+      `INSERT INTO booths (id, account_id, facility_id, serial_number, name, config, created_at, updated_at)
+       SELECT ?, account_id, facility_id, ?, ?, config, created_at, updated_at FROM booths WHERE id = 'b-1'`,
+      ...[id, serial, id],
+    );
+  const agent = await site.start();
+  const bind = async (serial: string): Promise<void> => {
+    await agent.enterSerial("booth-1", serial, BY);
+    await until(site, agent, "active");
+    await site.clock.run(15 * MINUTE);
+  };
+  await bind("WXYZ-456-457");
+  await agent.leave("booth-1", { to: "released", reason: "moved" });
+  await until(site, agent, "released");
+  await bind("WXYZ-456-456");
+  await agent.leave("booth-1", { to: "released", reason: "wrong_serial" });
+  await until(site, agent, "released");
+  await bind(SERIAL);
+  await site.stop();
+  const [first, wrong, right] = streamsAt(site);
+  expect(first).toMatchObject({ booth_id: "b-3", withdrawn: 0, least: 1 });
+  expect(wrong).toMatchObject({ booth_id: "b-2", withdrawn: 1, least: (first?.most ?? 0) + 1 });
+  expect(right).toMatchObject({ booth_id: "b-1", withdrawn: 0, least: wrong?.least, conflicts: 0 });
+  expect(right?.stored).toBe((right?.most ?? 0) - (right?.least ?? 0) + 1);
+  site.close();
+});
+
 it("a mistyped serial number, confirmed although the PLC shows another: everything since the start goes to the right booth, and nothing stays at the wrong one", async () => {
   const site = virtualSite({
     folder: temporaryFolder(),

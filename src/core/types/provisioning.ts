@@ -36,6 +36,8 @@ export interface StreamLabel {
   /** Records before it went, or belong, elsewhere. */
   readonly from_seq: Seq;
   readonly predecessor: { readonly stream_id: string; readonly last_seq: Seq } | null;
+  /** Where the log's records of this booth begin, under whatever name; absent: with this name, or, where it has a predecessor, unknown. */
+  readonly booth_from_seq?: Seq | undefined;
 }
 
 /** The booth is being given up: what was recorded up to `last_seq` is delivered first. */
