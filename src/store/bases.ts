@@ -16,7 +16,10 @@ export interface Base {
 
 /** Where in a stream a rebuild can begin, once its first records are gone. */
 export interface Bases {
-  /** Inside a commit's transaction: keeps the state where the last one kept is a day old. Those from before `oldest` go. */
+  /**
+   * Inside a commit's transaction: keeps the state where the last one kept is a day old, or the log right behind it is gone, as in a full store:
+   * what is kept of a log can always be folded from some state. Those from before `oldest` go.
+   */
   keep(stream: StreamId, base: Base, oldest: Seq): void;
   /** The first after which nothing is missing; undefined: there is none, or it is damaged or of another version. */
   first(stream: StreamId, oldest: Seq, accepts: (state: FoldState) => boolean): Base | undefined;
@@ -37,7 +40,7 @@ interface BaseRow {
 }
 
 interface BaseStatements {
-  readonly newest: Statement<[string], { at: number | null }>;
+  readonly newest: Statement<[string], { seq: number; at: number }>;
   readonly from: Statement<[{ stream: string; seq: number }], BaseRow>;
   readonly add: Statement<[BaseRow]>;
   readonly dropBefore: Statement<[{ stream: string; seq: number }]>;
@@ -48,8 +51,8 @@ export function createBases(db: Database): Bases {
   const sql = prepare(db);
   return {
     keep(stream, base, oldest) {
-      const newest = sql.newest.get(stream)?.at ?? null;
-      if (newest !== null && base.at - newest < EVERY_MS) return;
+      const newest = sql.newest.get(stream);
+      if (newest !== undefined && base.at - newest.at < EVERY_MS && newest.seq >= oldest - 1) return;
       sql.dropBefore.run({ stream, seq: oldest - 1 });
       sql.add.run(packBase(stream, base));
     },
@@ -82,7 +85,7 @@ const BASE_COLUMNS = "stream_id AS stream, seq, at, sum, packed";
 
 function prepare(db: Database): BaseStatements {
   return {
-    newest: db.prepare(`SELECT max(at) AS at FROM base WHERE stream_id = ?`),
+    newest: db.prepare(`SELECT seq, at FROM base WHERE stream_id = ? ORDER BY seq DESC LIMIT 1`),
     from: db.prepare(`SELECT ${BASE_COLUMNS} FROM base WHERE stream_id = @stream AND seq >= @seq ORDER BY seq`),
     add: db.prepare(
       `INSERT OR REPLACE INTO base (stream_id, seq, at, sum, packed) VALUES (@stream, @seq, @at, @sum, @packed)`,

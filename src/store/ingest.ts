@@ -1,5 +1,6 @@
 import { held, heldFrom, verdictOf } from "../core/derive/placing.ts";
 import type { EventRecord, Fact, GapRecord, LogRecord, Stored } from "../core/types/record.ts";
+import type { Seq } from "../core/types/units.ts";
 import { addFacts } from "./add-facts.ts";
 import { closeRows } from "./closing.ts";
 import { foldOne, type Commit, type IngestTools } from "./commit.ts";
@@ -50,7 +51,7 @@ export function ingest(
     if (room.oldest.has(stream) || stateIsDue(live, commit)) {
       sql.saveState.run(stateRow(stream, saved.seq, live.fold));
       done.saved = saved.at;
-      keepBase(tools, live, commit);
+      keepBase(tools, live, { newest: commit.newest, oldest: room.oldest.get(stream) ?? live.info.oldest_seq });
     }
     sql.moveStream.run({ stream, newest: commit.newest, acked: live.info.acked_seq, take: input.lastTake });
   })();
@@ -61,10 +62,13 @@ export function ingest(
 }
 
 /** Not while some wait for a sync: their facts are still to come, and stand after them. */
-function keepBase({ bases, fold }: IngestTools, live: LiveStream, { newest }: Commit): void {
-  const { stream, oldest_seq } = live.info;
+function keepBase(
+  { bases, fold }: IngestTools,
+  live: LiveStream,
+  { newest, oldest }: { readonly newest: Seq; readonly oldest: Seq },
+): void {
   if (live.hold.length > 0) return;
-  bases.keep(stream, { seq: newest, at: fold.timeOf(live.fold), state: live.fold }, oldest_seq);
+  bases.keep(live.info.stream, { seq: newest, at: fold.timeOf(live.fold), state: live.fold }, oldest);
 }
 
 /** What an ingest did. */

@@ -17,14 +17,15 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const BUDGET = { max_bytes: 64_000_000, max_age_ms: 3 * DAY };
 
-function open(folder: string): Writer {
+function open(folder: string, max_age_ms = BUDGET.max_age_ms): Writer {
   const clocks = { now: () => 0, wall: () => 0 };
-  return createWriter({ db: openStoreFile(folder), fold: deriveFold, uuid: () => "s-1", budget: BUDGET, ...clocks });
+  const budget = { ...BUDGET, max_age_ms };
+  return createWriter({ db: openStoreFile(folder), fold: deriveFold, uuid: () => "s-1", budget, ...clocks });
 }
 
-/** Eight days of jobs, everything acked, of which the log keeps three. */
-function lived(folder: string): { readonly writer: Writer; readonly stream: string } {
-  const writer = open(folder);
+/** Eight days of jobs, everything acked, of which the log keeps the last, three days or so long. */
+function lived(folder: string, max_age_ms = BUDGET.max_age_ms): { readonly writer: Writer; readonly stream: string } {
+  const writer = open(folder, max_age_ms);
   const { stream } = writer.openStream("booth-1");
   const booth = script(PLAIN);
   while (booth.now < 8 * DAY) {
@@ -113,6 +114,21 @@ it("it mends what doesn't follow from the kept log, leaves older facts alone, an
   expect(done.changes.find(({ kind }) => kind === "m")).toMatchObject({ added: 1, withdrawn: 0, replaced: 0 });
   expect(spans()).toEqual(before);
   expect(changedBy(rebuild(again, stream))).toBe(0);
+  again.close();
+});
+
+it("a log of less than a day can be folded from a kept state too, and a damaged one is made anew from it", () => {
+  const folder = memoryFolder();
+  const { writer, stream } = lived(folder, 10 * 60 * MINUTE);
+  const { oldest_seq } = writer.info(stream);
+  expect(oldest_seq).toBeGreaterThan(1);
+  const state = JSON.stringify(writer.state(stream));
+  expect(changedBy(rebuild(writer, stream))).toBe(0);
+  writer.close();
+  sqlOn(folder, "UPDATE state SET crc = crc + 1");
+  const again = open(folder);
+  again.openStream("booth-1");
+  expect(JSON.stringify(again.state(stream))).toBe(state);
   again.close();
 });
 

@@ -50,6 +50,7 @@ export function noteFound(
   { is_cut, is_damaged }: { readonly is_cut: boolean; readonly is_damaged: boolean },
 ): void {
   const { stream, last_take, left } = found;
+  if (is_damaged) beginAnew(ledger, found);
   const gone = ledger.takes.filter(
     ({ entry }) => entry.stream === stream && entry.take > last_take && !left.has(entry.take),
   );
@@ -62,4 +63,21 @@ export function noteFound(
     if (take.entry.take <= durable) ledger.broken.push(`what was called durable is stored: ${name} isn't`);
     else if (!is_cut) ledger.broken.push(`a process's end takes nothing that was taken: ${name} is gone`);
   }
+}
+
+/** Where a damaged file doesn't know how far it was, takes are counted from there anew; what it lost of the durable ones it declares. */
+function beginAnew(
+  { takes, durable }: Ledger,
+  {
+    stream,
+    last_take,
+    left,
+  }: { readonly stream: string; readonly last_take: number; readonly left: ReadonlySet<number> },
+): void {
+  const settled = durable.get(stream) ?? 0;
+  if (last_take >= settled) return;
+  for (const [i, { at, entry }] of takes.entries())
+    if (entry.stream === stream && entry.take <= settled && !left.has(entry.take))
+      takes[i] = { at, entry: { ...entry, take: 0 } };
+  durable.set(stream, last_take);
 }
