@@ -5,6 +5,7 @@ import type { Profile } from "../core/types/profile.ts";
 import type { CounterOffsets } from "../core/change-filter.ts";
 import { clockText, startWatch, watchClock, type ClockReading, type ClockWatch } from "../core/clock-watch.ts";
 import { factText } from "../core/fact-text.ts";
+import { uncommitted, type LogEnd } from "../core/leftover.ts";
 import { expectedSerial, serialTagOf } from "../core/plc-identity.ts";
 import { emptyRow } from "../core/provisioning.ts";
 import { withService } from "../core/service-parameters.ts";
@@ -49,6 +50,8 @@ export interface StateView {
   now(state: unknown, clock: Clock): EpochMs;
   /** Offset that a sync in that boot gave; null: none did. */
   syncedOffset(state: unknown, boot: BootId): Milliseconds | null;
+  /** The last instant that it has seen; null: none. */
+  endOf(state: unknown): LogEnd | null;
   /** The parameters in force in the fold; null: none yet. */
   parametersIn(state: unknown): Parameters | null;
   /** People's entries and what became of them. */
@@ -98,7 +101,8 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
   const { tail } = parts;
   const board = await openBoard(parts, setup);
   const { info } = board;
-  const leftover = tail.leftover().filter((entry) => entry.stream === info.stream && entry.take > info.last_take);
+  const end = board.state === undefined ? null : parts.view.endOf(board.state);
+  const leftover = uncommitted(tail.leftover(), { stream: info.stream, last_take: info.last_take, end });
   if (leftover.length > 0) {
     const text = `${board.booth}: ${leftover.length.toString()} polls taken before the last stop are being committed`;
     parts.log.info({ event: "tail_replayed", booth: board.booth, entries: leftover.length }, text);

@@ -124,3 +124,10 @@ function firstOffset(state: DeriveState, record: LogRecord): Milliseconds {
   const raw = (record.kind === "t" ? record.value.wall : record.at) - record.mono;
   return isWitnessed(record) ? raw : Math.max(raw, knownTime(state).now - record.mono);
 }
+
+/** The last instant of which the log tells, the last poll that coverage proves among it; null: nothing is logged yet. */
+export function endOf({ clock, groups }: DeriveState): { readonly boot: BootId; readonly mono: Milliseconds } | null {
+  if (clock.boot === "") return null;
+  const polled = Object.values(groups).flatMap(({ boot, to }) => (boot === clock.boot ? [to] : []));
+  return { boot: clock.boot, mono: Math.max(clock.mono, ...polled) };
+}
