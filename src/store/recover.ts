@@ -62,7 +62,7 @@ function openSound(dataDir: string): Database.Database {
     }
     if (db.prepare(DAMAGED_SMALL).get() !== undefined) {
       throw new StoreDamaged(
-        "the store is damaged: the place of a boot, the origin of a stream or what was set aside doesn't fit its checksum",
+        "the store is damaged: a stream's row is gone, or that of a stream, a boot, an origin or of what was set aside doesn't fit its checksum",
       );
     }
     return db;
@@ -72,8 +72,15 @@ function openSound(dataDir: string): Database.Database {
   }
 }
 
-/** Small tables whose rows nothing else would show to be wrong. */
-const DAMAGED_SMALL = `SELECT 1 FROM boot WHERE sum <> row_sum(stream_id, boot, offset_ms, uncertain)
+/**
+ * Small tables whose rows nothing else would show to be wrong. A log whose stream isn't found, as under another booth's name, would
+ * be left lying, and the booth would get a new one.
+ */
+const DAMAGED_SMALL = `SELECT 1 FROM stream
+    WHERE sum <> row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)
+  UNION ALL SELECT 1 FROM origin WHERE stream_id NOT IN (SELECT stream_id FROM stream)
+    AND EXISTS (SELECT 1 FROM log WHERE log.stream_id = origin.stream_id)
+  UNION ALL SELECT 1 FROM boot WHERE sum <> row_sum(stream_id, boot, offset_ms, uncertain)
   UNION ALL SELECT 1 FROM origin WHERE sum <> row_sum(stream_id, booth_id, created_at)
   UNION ALL SELECT 1 FROM dead_letter WHERE sum <> row_sum(stream_id, seq, at, reason, record, declared)
   UNION ALL SELECT 1 FROM fork WHERE sum <> row_sum(stream_id, from_seq) LIMIT 1`;

@@ -155,7 +155,12 @@ const KINDS: readonly Draw[] = [
   ...twice((dice) => ({ kind: "clock_step", step_ms: dice.one(STEPS_MS) })),
   (dice) => ({ kind: "disk", how: dice.one(["full", "io"]), for_ms: seconds(dice, 2, 90) }),
   (dice) => ({ kind: "disk", how: "fsync", for_ms: seconds(dice, 2, 20) }),
-  (dice) => ({ kind: "bad_bit", where: dice.between(0, 1), for_ms: seconds(dice, 1, 8) }),
+  (dice) => ({
+    kind: "bad_bit",
+    where: dice.between(0, 1),
+    is_killed: dice.chance(0.5),
+    for_ms: seconds(dice, 1, 8),
+  }),
   (dice) => ({ kind: "filter_change", filters: filtersOf(dice) }),
   (dice) => ({ kind: "entry", filter: filterOf(dice), ago_ms: minutes(dice, 0, 60) }),
 ];

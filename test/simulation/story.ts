@@ -41,8 +41,8 @@ export type FaultKind =
   | { readonly kind: "session_lost" }
   | { readonly kind: "clock_step"; readonly step_ms: number }
   | { readonly kind: "disk"; readonly how: "full" | "io" | "fsync"; readonly for_ms: number }
-  /** One bit of the database turns over while the agent is down for that. */
-  | { readonly kind: "bad_bit"; readonly where: number; readonly for_ms: number }
+  /** One bit of the database turns over while the agent is down for that: stopped in order, or killed at that instant. */
+  | { readonly kind: "bad_bit"; readonly where: number; readonly is_killed: boolean; readonly for_ms: number }
   /** Another box takes this one's place; this one never comes back. */
   | { readonly kind: "swap"; readonly for_ms: number }
   /** Reset buttons, pressed one after the other within seconds. */

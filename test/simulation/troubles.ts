@@ -138,7 +138,10 @@ function end(box: Box, fault: Extract<Fault, { kind: "kill" | "restart" | "power
       void box.restart(for_ms, () => box.cutPower(for_ms, () => boot(clock, fault)));
       break;
     case "bad_bit":
-      void box.restart(for_ms, () => box.turnBit(fault.where));
+      if (fault.is_killed) {
+        box.kill(for_ms);
+        box.turnBit(fault.where);
+      } else void box.restart(for_ms, () => box.turnBit(fault.where));
       break;
   }
 }

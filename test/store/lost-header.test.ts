@@ -1,4 +1,5 @@
 import { closeSync, openSync, writeSync } from "node:fs";
+import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { DEFAULT_BUDGET } from "../../src/core/storage.ts";
 import { storePath } from "../../src/store/open.ts";
@@ -61,4 +62,23 @@ it("a store without its first 8 KB is salvaged for the booth that it is of: the 
   recordFault({ row: 6, fault: "first 8 KB gone", injected: 1, lost, doubled: 0, wrong: 0, passed: lost === 0 });
   expect(lost).toBe(0);
   expect(numbers.size).toBeGreaterThan((COMMITS * EACH) / 2);
+});
+
+it.each([
+  ["says another booth", "UPDATE stream SET booth_id = 'booth-2'"],
+  ["is gone", "DELETE FROM stream"],
+])("a stream whose row %s goes on as the booth's, which gets no new one", (_how, sql) => {
+  const folder = memoryFolder();
+  const first = open(folder);
+  const { stream } = first.store.openStream("booth-1");
+  first.store.ingest(stream, [clockRecord(0), reading(1_000, "number", 1)], 1);
+  first.close();
+  const db = new Database(storePath(folder));
+  db.exec(sql);
+  db.close();
+  const again = open(folder);
+  const info = again.store.openStream("booth-1");
+  expect(info.stream).toBe(stream);
+  expect(again.store.read(stream, 1, 10).map(({ tag }) => tag)).toContain("number");
+  again.close();
 });
