@@ -76,7 +76,7 @@ it("a record deleted at the service, one changed, an hour missing: found, healed
 
 it("other figures of a day of which a full store has given records up: told, and no incident, since nobody can say why", async () => {
   const { site, agent } = await pastMidnight({
-    budget: { max_bytes: 70_000, max_age_ms: 30 * 86_400_000 },
+    budget: { max_bytes: 60_000, max_age_ms: 30 * 86_400_000 },
     commit_interval_ms: 60_000,
   });
   const done = await reconciled(site, agent);
