@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { endOf } from "../../src/core/derive/clock.ts";
+import { emptyState } from "../../src/core/derive/state.ts";
 import { uncommitted, type Committed } from "../../src/core/leftover.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 
@@ -27,4 +29,15 @@ it.each<[string, Partial<Committed>, readonly number[]]>([
 ])("what of a tail isn't committed: %s", (_name, committed, takes) => {
   const found = uncommitted(TAIL, { stream: "s", last_take: 0, end: null, ...committed });
   expect(found.map(({ take }) => take)).toEqual(takes);
+});
+
+it("a log ends with its last record, or with the last poll that coverage of the same boot proves", () => {
+  const state = emptyState();
+  expect(endOf(state)).toBeNull();
+  Object.assign(state.clock, { boot: "b", mono: 700 });
+  const group = { from: 0, known_until: null };
+  Object.assign(state.groups, { fast: { ...group, boot: "a", to: 9_000 }, slow: { ...group, boot: "b", to: 650 } });
+  expect(endOf(state)).toEqual({ boot: "b", mono: 700 });
+  Object.assign(state.groups, { slow: { ...group, boot: "b", to: 850 } });
+  expect(endOf(state)).toEqual({ boot: "b", mono: 850 });
 });
