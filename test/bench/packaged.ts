@@ -6,8 +6,6 @@ import { bundleAgent } from "../../systemd/package/bundle.ts";
 import { layOutProgram } from "../../systemd/package/tree.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
-/** Node as the package's launcher starts it. */
-const NODE_OPTION = "--optimize-for-size";
 
 /** How the agent is started on a box: what is measured is what is installed. */
 export interface PackagedAgent {
@@ -39,7 +37,9 @@ async function make(): Promise<PackagedAgent> {
     bundle: await bundleAgent(ROOT),
   });
   const env = { ...process.env, ...serviceEnvironment(), CACHE_DIRECTORY: cache_dir };
-  return { command: node, args: [NODE_OPTION, launcher], env };
+  // Node's options stand in the launcher's first line, behind its path.
+  const [, ...options] = (readFileSync(launcher, "utf8").split("\n")[0] ?? "").split(" ");
+  return { command: node, args: [...options, launcher], env };
 }
 
 /** What the unit sets: how memory is given back, among it. */

@@ -38,6 +38,13 @@ export function isWhatThePlcSaid(profile: Profile, booth: Booth, { at, entry }: 
   );
 }
 
+/** How far a new process finds its stream committed, and which takes its tail still has. */
+interface Found {
+  readonly stream: string;
+  readonly last_take: number;
+  readonly left: ReadonlySet<number>;
+}
+
 /**
  * What a damaged file takes with it is judged by what the agent declares.
  *
@@ -46,7 +53,7 @@ export function isWhatThePlcSaid(profile: Profile, booth: Booth, { at, entry }: 
  */
 export function noteFound(
   ledger: Ledger,
-  found: { readonly stream: string; readonly last_take: number; readonly left: ReadonlySet<number> },
+  found: Found,
   { is_cut, is_damaged }: { readonly is_cut: boolean; readonly is_damaged: boolean },
 ): void {
   const { stream, last_take, left } = found;
@@ -66,14 +73,7 @@ export function noteFound(
 }
 
 /** Where a damaged file doesn't know how far it was, takes are counted from there anew; what it lost of the durable ones it declares. */
-function beginAnew(
-  { takes, durable }: Ledger,
-  {
-    stream,
-    last_take,
-    left,
-  }: { readonly stream: string; readonly last_take: number; readonly left: ReadonlySet<number> },
-): void {
+function beginAnew({ takes, durable }: Ledger, { stream, last_take, left }: Found): void {
   const settled = durable.get(stream) ?? 0;
   if (last_take >= settled) return;
   for (const [i, { at, entry }] of takes.entries())

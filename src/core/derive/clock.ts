@@ -1,3 +1,4 @@
+import type { LogEnd } from "../leftover.ts";
 import type { ClockRecord, LogRecord } from "../types/record.ts";
 import type { BootId, EpochMs, Milliseconds } from "../types/units.ts";
 import { isWitnessed, type BootPlace, type KnownTime } from "./placing.ts";
@@ -126,7 +127,7 @@ function firstOffset(state: DeriveState, record: LogRecord): Milliseconds {
 }
 
 /** The last instant of which the log tells, the last poll that coverage proves among it; null: nothing is logged yet. */
-export function endOf({ clock, groups }: DeriveState): { readonly boot: BootId; readonly mono: Milliseconds } | null {
+export function endOf({ clock, groups }: DeriveState): LogEnd | null {
   if (clock.boot === "") return null;
   const polled = Object.values(groups).flatMap(({ boot, to }) => (boot === clock.boot ? [to] : []));
   return { boot: clock.boot, mono: Math.max(clock.mono, ...polled) };
