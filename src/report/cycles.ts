@@ -2,6 +2,7 @@ import { tagWithRole } from "../core/derive/roles.ts";
 import type { CycleFact } from "../core/types/record.ts";
 import type { EpochMs } from "../core/types/units.ts";
 import type { Window } from "../ports.ts";
+import { hoursIn } from "./hours.ts";
 import { timeLineOf, type FigureCoverage, type Source, type TimeLine } from "./source.ts";
 
 const HOUR_MS = 3_600_000;
@@ -44,17 +45,17 @@ export function cycleCount(source: Source, window: Window): CycleCount {
   return { cycle_count: bookedIncrements(source, line), source: "plc", derived, coverage };
 }
 
-function bookedIncrements(source: Source, { window, tail }: TimeLine): number {
+function bookedIncrements(source: Source, line: TimeLine): number {
+  const { window, tail } = line;
   const { increments } = tail.state.recent;
   const remembered = increments[0]?.[0] ?? source.now_ms;
   let sum = 0;
   for (const [at, steps] of increments) if (at >= window.start && at < window.end) sum += steps;
-  const facts = source.reader.facts(source.stream, "d", { start: window.start - HOUR_MS, end: window.end });
-  for (const { value } of facts) {
-    const until = Math.min(value.hour + HOUR_MS, remembered);
-    const earlier = value.cycles - since(increments, value.hour);
-    if (until <= value.hour || earlier <= 0) continue;
-    const share = (at: EpochMs): number => Math.floor((earlier * clamp(at, value.hour, until)) / (until - value.hour));
+  for (const { hour, cycles } of hoursIn(source, line)) {
+    const until = Math.min(hour + HOUR_MS, remembered);
+    const earlier = cycles - since(increments, hour);
+    if (until <= hour || earlier <= 0) continue;
+    const share = (at: EpochMs): number => Math.floor((earlier * clamp(at, hour, until)) / (until - hour));
     sum += share(window.end) - share(window.start);
   }
   return sum;

@@ -1,8 +1,9 @@
-import { energyOf, loadsOf, millionthsOf, type Machine } from "../core/derive/machines.ts";
+import { loadsOf, millionthsOf, type Machine } from "../core/derive/machines.ts";
 import { tagWithRole } from "../core/derive/roles.ts";
 import type { Parameters } from "../core/types/parameters.ts";
 import type { EpochMs, TagName } from "../core/types/units.ts";
 import type { Window } from "../ports.ts";
+import { hoursIn } from "./hours.ts";
 import { timeLineOf, type FigureCoverage, type Source } from "./source.ts";
 import { stretchesIn, workUntil } from "./work.ts";
 
@@ -33,17 +34,12 @@ interface Counted {
  * window cuts is shared out by the readings in it; once these have left the log, pro rata by time.
  */
 export function energy(source: Source, window: Window): Energy {
-  const { window: clipped, coverage, tail } = timeLineOf(source, window);
-  const { state } = tail;
-  const { parameters } = state;
-  const facts = source.reader.facts(source.stream, "d", { start: clipped.start - HOUR_MS, end: clipped.end });
-  const hours = [
-    ...facts.map(({ value }) => value),
-    ...Object.entries(state.hours).map(([hour, figures]) => ({ hour: Number(hour), ...withWork(figures) })),
-  ];
+  const line = timeLineOf(source, window);
+  const { window: clipped, coverage, tail } = line;
+  const { parameters } = tail.state;
   const [gas, kwh] = [countedBy(parameters, "burner"), countedBy(parameters, "fan")];
   let [gas_therm, energy_kwh] = [0, 0];
-  for (const { hour, ...figures } of hours) {
+  for (const { hour, ...figures } of hoursIn(source, line)) {
     const part = { hour, end: Math.max(hour + 1, Math.min(hour + HOUR_MS, source.now_ms)), window: clipped };
     gas_therm += amountIn(source, parameters, { ...part, ...gas, amount: figures.gas_therm });
     energy_kwh += amountIn(source, parameters, { ...part, ...kwh, amount: figures.energy_kwh });
@@ -54,19 +50,6 @@ export function energy(source: Source, window: Window): Energy {
     gas_source: gas.source,
     energy_source: kwh.source,
     coverage,
-  };
-}
-
-interface Unwritten {
-  readonly gas_therm: number;
-  readonly energy_kwh: number;
-  readonly work?: Partial<Record<Machine, number>>;
-}
-
-function withWork({ gas_therm, energy_kwh, work = {} }: Unwritten): Pick<Unwritten, "gas_therm" | "energy_kwh"> {
-  return {
-    gas_therm: gas_therm + energyOf("burner", work.burner ?? 0),
-    energy_kwh: energy_kwh + energyOf("fan", work.fan ?? 0),
   };
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Parameters } from "../../src/core/types/parameters.ts";
 import { cycleCount } from "../../src/report/cycles.ts";
+import { energy } from "../../src/report/energy.ts";
 import { filterMaintenanceHistory, filterMaintenances, overuse } from "../../src/report/filters.ts";
 import { durationByMode, frequencyByMode, runtime } from "../../src/report/modes.ts";
 import { revisionHistory } from "../../src/report/revisions.ts";
@@ -8,8 +9,8 @@ import type { Source } from "../../src/report/source.ts";
 import { summaryOf } from "../../src/report/summary.ts";
 import { utilization } from "../../src/report/utilization.ts";
 import { history, latestValues } from "../../src/report/values.ts";
-import { forget, poll, put, run, script, silence, stay, T0, type Script } from "../support/booth.ts";
-import { PARAMETERS, PLAIN, withFilters } from "../support/parameters.ts";
+import { fold, forget, poll, put, run, script, silence, stay, T0, type Script } from "../support/booth.ts";
+import { PARAMETERS, PLAIN, tag, withFilters } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
 
 const MINUTE = 60_000;
@@ -53,6 +54,22 @@ test("the standard cycle: 79 min in use, one cycle, each stage once", () => {
   expect(runtime(source, window).runtime_ms).toBe(89 * MINUTE);
   expect(cycleCount(source, window)).toMatchObject({ cycle_count: 1, source: "derived" });
   expect(utilization(source, window)).toMatchObject({ in_use_ms: 79 * MINUTE, working_ms: 0, utilization_pct: null });
+});
+
+test("a meter's hour stays counted when it has become final though nothing has changed since", () => {
+  const counter = { step: 0.5, max_rate_per_h: 36_000, retained: true };
+  const meters = { gas: tag("gas", "therm", { counter }), kwh: tag("kwh", "kWh", { counter }) };
+  const metered = { ...PARAMETERS, tags: { ...PARAMETERS.tags, ...meters } };
+  const booth = script(metered);
+  stay(booth, 30 * MINUTE, { mode: 1, uptime: 1, gas: 5, kwh: 100, cycles: 7 });
+  stay(booth, 90 * MINUTE, { mode: 1, gas: 7.5, kwh: 112, cycles: 8 });
+  const folded = fold(booth.entries, metered);
+  for (const minutes of [45, 69, 70, 71, 119]) {
+    const source = { reader: readerOf(folded), stream: "s", now_ms: T0 + minutes * MINUTE };
+    const window = { start: T0, end: T0 + 2 * HOUR };
+    expect(energy(source, window), `at ${minutes.toString()} min`).toMatchObject({ gas_therm: 2.5, energy_kwh: 12 });
+    expect(cycleCount(source, window)).toMatchObject({ cycle_count: 1, source: "plc" });
+  }
 });
 
 test("time in use within working hours, and overtime apart", () => {
