@@ -1,4 +1,4 @@
-import { bridgeMs } from "../figures/gaps.ts";
+import { bridgeMs } from "../figures/bridge.ts";
 import { parametersAt, samplesOf } from "../figures/log.ts";
 import type { BoothLog, Sample } from "../figures/log.ts";
 import type { Span } from "../figures/span.ts";

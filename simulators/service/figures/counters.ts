@@ -1,5 +1,5 @@
 import type { Parameters, TagParameters, TagRole } from "../../../src/core/types/parameters.ts";
-import { bridgeMs } from "./gaps.ts";
+import { bridgeMs } from "./bridge.ts";
 import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
 import type { BoothLog } from "./log.ts";
 import { firstAfter, sinceLastPoll } from "./search.ts";

@@ -1,5 +1,5 @@
 import type { Parameters, TagRole } from "../../../src/core/types/parameters.ts";
-import { bridgeMs } from "./gaps.ts";
+import { bridgeMs } from "./bridge.ts";
 import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
 import type { BoothLog, Cover, Sample } from "./log.ts";
 import type { Span } from "./span.ts";

@@ -1,5 +1,5 @@
 import type { FilterType } from "../../../src/core/types/booth.ts";
-import { bridgeMs } from "./gaps.ts";
+import { bridgeMs } from "./bridge.ts";
 import { goodSamplesOf, parametersAt, perLog, tagsOfRole } from "./log.ts";
 import type { BoothLog, FilterInput, Sample } from "./log.ts";
 import { coilEdges, findRestarts } from "./restarts.ts";

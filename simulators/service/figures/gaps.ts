@@ -1,21 +1,17 @@
 import type { Parameters } from "../../../src/core/types/parameters.ts";
-import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
+import { bridgeMs } from "./bridge.ts";
+import { bookingsOf, type Booking } from "./counters.ts";
+import { parametersAt, perLog, samplesOf, tagsOfRole } from "./log.ts";
 import type { BoothLog, RoleTag, Sample } from "./log.ts";
-import { goodBefore, goodWithin } from "./search.ts";
+import { findRestarts } from "./restarts.ts";
+import { firstAfter, goodBefore, goodWithin } from "./search.ts";
 import type { Segment } from "./segments.ts";
 
-const MIN_BRIDGE_MS = 15_000;
 const MAX_INFERRED_MS = 12 * 3_600_000;
 const MAX_UNPROVED_MS = 120_000;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h: 3_600_000 };
 
 export type GapVerdict = "bridged" | "attributed" | "no_data";
-
-/** A gap up to this long continues the mode. */
-export function bridgeMs(parameters: Parameters | undefined, group: string): number {
-  const poll = parameters?.groups[group]?.poll_interval_ms ?? 0;
-  return Math.max(3 * poll, MIN_BRIDGE_MS);
-}
 
 /** Length of the silence between two segments: monotonic within a boot, corrected time across boots. */
 export function gapMs(before: Segment, after: Segment): number {
@@ -34,7 +30,7 @@ export function judgeGap(log: BoothLog, modeTag: string, [before, after]: readon
   if (cycles === undefined || meter === undefined) return "no_data";
   if (advance(log, parameters, { name: cycles.name, before, after }) !== 0) return "no_data";
   const scale = UNIT_MS[meter.tag.unit] ?? UNIT_MS["h"] ?? 0;
-  const step = (meter.tag.counter?.step ?? 0) * scale;
+  const step = (meter.tag.counter?.step ?? 0) * meter.tag.factor * scale;
   if (step > gap / 2) return gap <= MAX_UNPROVED_MS ? "attributed" : "no_data";
   const advanced = advance(log, parameters, { name: meter.name, before, after });
   if (advanced === undefined) return "no_data";
@@ -48,7 +44,7 @@ function tagOfBay(tags: readonly RoleTag[], bay: number): RoleTag | undefined {
   return tags.find(({ tag }) => tag.bay === bay) ?? tags.find(({ tag }) => tag.bay === 0);
 }
 
-/** How far a counter went over the gap; undefined where one of the two readings is missing. */
+/** How far a counter went over the gap; undefined where one of the two readings is missing, or it began anew in between. */
 function advance(
   log: BoothLog,
   parameters: Parameters,
@@ -59,8 +55,14 @@ function advance(
   const from = goodBefore(samples, at.before.to);
   const [start, end] = [at.after.from, at.after.from + late];
   const to = goodWithin(samples, start, end) ?? heldOver(log, parameters, { name: at.name, start, end });
-  return from === undefined || to === undefined ? undefined : Number(to.value) - Number(from.value);
+  if (from === undefined || to === undefined) return undefined;
+  const all = bookingsIn(log, at.name);
+  const booked = all.slice(...[from, to].map(({ time }) => firstAfter(all, time, (booking) => booking.time)));
+  if (booked.some(({ kind }) => kind === "reset" || kind === "unexplained")) return undefined;
+  return booked.reduce((sum, { amount }) => sum + amount, 0);
 }
+
+const bookingsIn = perLog((log, name): readonly Booking[] => bookingsOf(log, name, findRestarts(log).instants));
 
 /**
  * A tag that was polled all along is logged anew only when it changes: where the mode alone couldn't be read, the counter's last

@@ -1,5 +1,6 @@
 import type { Mode } from "../../../src/core/types/booth.ts";
-import { bridgeMs, judgeGap } from "./gaps.ts";
+import { bridgeMs } from "./bridge.ts";
+import { judgeGap } from "./gaps.ts";
 import { parametersAt } from "./log.ts";
 import type { BoothLog } from "./log.ts";
 import { evidenceSlackMs, markRestarts } from "./restart-ends.ts";

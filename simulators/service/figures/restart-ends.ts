@@ -1,5 +1,6 @@
 import type { Parameters } from "../../../src/core/types/parameters.ts";
-import { bridgeMs, gapMs } from "./gaps.ts";
+import { bridgeMs } from "./bridge.ts";
+import { gapMs } from "./gaps.ts";
 import { parametersAt } from "./log.ts";
 import type { BoothLog } from "./log.ts";
 import type { Restarts } from "./restarts.ts";

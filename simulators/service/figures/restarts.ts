@@ -1,5 +1,5 @@
 import type { TagParameters } from "../../../src/core/types/parameters.ts";
-import { bridgeMs } from "./gaps.ts";
+import { bridgeMs } from "./bridge.ts";
 import { goodSamplesOf, parametersAt, perLog, samplesOf, tagsOfRole } from "./log.ts";
 import type { BoothLog, Sample } from "./log.ts";
 

@@ -86,6 +86,20 @@ describe("stages of the reference service", () => {
     expect(minutesOf(log(110, 7))).toEqual({ spray: 20, no_data: 40 });
   });
 
+  it("attributes no gap over which the meter began anew, however little it had counted", () => {
+    const log = (before: number, after: number): Script =>
+      script(COUNTING)
+        .set("run_minutes", before)
+        .set("cycle_count", 0)
+        .stage("idle", 10 * MINUTE)
+        .silence(40 * MINUTE)
+        .set("run_minutes", after)
+        .set("cycle_count", 0)
+        .stage("idle", 10 * MINUTE);
+    expect(minutesOf(log(1, 1))).toEqual({ idle: 60 });
+    expect(minutesOf(log(1, 0))).toEqual({ idle: 20, no_data: 40 });
+  });
+
   it("infers nothing beyond 12 h", () => {
     const log = (hours: number): Script =>
       script(COUNTING)

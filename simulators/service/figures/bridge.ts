@@ -1,0 +1,9 @@
+import type { Parameters } from "../../../src/core/types/parameters.ts";
+
+const MIN_BRIDGE_MS = 15_000;
+
+/** A gap up to this long continues the mode. */
+export function bridgeMs(parameters: Parameters | undefined, group: string): number {
+  const poll = parameters?.groups[group]?.poll_interval_ms ?? 0;
+  return Math.max(3 * poll, MIN_BRIDGE_MS);
+}
