@@ -45,6 +45,7 @@ function enterHard(fold: Fold, bay: BayState, { mode, start }: { mode: Mode; sta
   const pause = bay.run.pause;
   const goes_on = pause === null || start - pause.since < BREAK_MS;
   if (goes_on && bay.cycle !== null && (mode === "fault" || mode === "estop")) {
+    bay.cycle.gap ||= pause !== null && pause.no_data_from !== null;
     abortCycle(fold, bay, { end: start, reason: mode });
     bay.run = null;
   } else endRun(fold, bay, start);

@@ -102,7 +102,7 @@ test.each<[string, Part[], string[]]>([
   [
     "fault after no_data one below 120 s",
     [SPRAY, ["gap", 119_999], ["fault", MINUTE]],
-    [`0-${719_998 / MINUTE} aborted fault`],
+    [`0-${719_998 / MINUTE} aborted fault gap`],
   ],
   [
     "fault after no_data at 120 s: nobody saw how the run ended",
