@@ -11,7 +11,6 @@ import type { Uplink } from "./uplink.ts";
 
 /** How long something must have held for people to be shown it: reading it fails, or works again, within this. */
 const PLC_MS = 60_000;
-const LOOKS = 13;
 /** The widest wait between two tries to connect, and an ack's. */
 const SERVICE_WELL_MS = 4 * 60_000;
 /** Slower than this nothing is promised of it. */
@@ -88,14 +87,10 @@ export function lookAt(watching: Watching, look: Look): void {
 }
 
 function plcOf({ site: { clock, booth, plc } }: Looked): Weather["plc"] {
-  const now = clock.truth();
-  const instants = Array.from({ length: LOOKS }, (_, index) => now - (index * PLC_MS) / (LOOKS - 1));
-  const up = instants.filter((at) => {
-    const { powered, cable } = booth.stateAt(at);
-    return powered && cable;
-  }).length;
+  const [from, to] = [clock.truth() - PLC_MS, clock.truth()];
   if (plc.fault !== null) return "mixed";
-  return up === LOOKS ? "all" : up === 0 ? "never" : "mixed";
+  const out = booth.truth(from, to).outages;
+  return out.length === 0 ? "all" : out.some(({ start, end }) => start <= from && end >= to) ? "never" : "mixed";
 }
 
 function heldSeq({ site: { service } }: Looked): number | null {
