@@ -20,8 +20,8 @@ import { answersAfterRedelivery } from "./redelivery.ts";
 import { recordScore, type Score } from "./score.ts";
 
 const MINUTE_MS = 60_000;
-/** A commit a minute: urgent records are committed at once as ever. */
-const COMMIT_INTERVAL_MS = MINUTE_MS;
+/** Commits and heartbeats each so often play days in half the time: urgent records are committed at once as ever. */
+const INTERVAL_MS = 10 * MINUTE_MS;
 /** What lies before the end of the story is final and acked by then. */
 const AFTERMATH_MS = 35 * MINUTE_MS;
 /** The widest wait between two tries to connect, a call's own time-out, and a poll. */
@@ -42,7 +42,7 @@ export interface PlayOptions {
   readonly profile?: Profile;
   readonly booth?: Partial<BoothConfig>;
   readonly facility?: Partial<Facility>;
-  /** Default: a minute. */
+  /** Default: ten minutes. */
   readonly commit_interval_ms?: number;
   /** What the box is like before the agent starts. */
   readonly arrange?: (site: VirtualSite) => void;
@@ -82,8 +82,9 @@ export async function play(options: PlayOptions): Promise<Played> {
   const site = virtualSite({
     ...options,
     folder,
-    commit_interval_ms: options.commit_interval_ms ?? COMMIT_INTERVAL_MS,
-    summary_interval_ms: 10 * MINUTE_MS,
+    commit_interval_ms: options.commit_interval_ms ?? INTERVAL_MS,
+    summary_interval_ms: INTERVAL_MS,
+    heartbeat_interval_ms: INTERVAL_MS,
   });
   options.arrange?.(site);
   await site.start();
