@@ -1,24 +1,12 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readlinkSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir, uptime } from "node:os";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
+import { ROOTFS } from "./rootfs.ts";
 
 /** A Debian 12 with systemd as its first process, in namespaces of its own: no network but loopback, nothing kept. */
 
-const RELEASE = "bookworm";
-const PACKAGES = "systemd,systemd-sysv,dbus,iproute2,procps,ca-certificates,libcap2-bin";
-/** Made once, then found there again. */
-const ROOTFS = join(tmpdir(), `booth-gateway-${RELEASE}-rootfs`);
 const BOOTS_WITHIN_MS = 60_000;
 
 export interface Container {
@@ -48,7 +36,6 @@ export interface Cut {
 
 /** Boots a fresh one; its disk is memory laid over the rootfs, which stays as it is. */
 export async function bootContainer(): Promise<Container> {
-  makeRootfs();
   const disk = mountDisk();
   let { nspawn, init } = await boot(disk.root);
   let children: ChildProcess[] = [];
@@ -181,23 +168,5 @@ function isInit(pid: number): boolean {
   } catch {
     // It has gone meanwhile.
     return false;
-  }
-}
-
-function makeRootfs(): void {
-  if (existsSync(ROOTFS)) return;
-  const making = `${ROOTFS}.${process.pid}`;
-  mkdirSync(making, { recursive: true });
-  try {
-    const indexes = execFileSync("apt-get", ["indextargets", "--format", "$(REPO_URI)", `Codename: ${RELEASE}`], {
-      encoding: "utf8",
-    });
-    const [mirror = ""] = indexes.split("\n");
-    execFileSync("debootstrap", ["--variant=minbase", `--include=${PACKAGES}`, RELEASE, making, mirror], {
-      stdio: ["ignore", "ignore", "inherit"],
-    });
-    renameSync(making, ROOTFS);
-  } finally {
-    rmSync(making, { recursive: true, force: true });
   }
 }
