@@ -1,5 +1,6 @@
 import type { Mode } from "../../../src/core/types/booth.ts";
 import type { Parameters } from "../../../src/core/types/parameters.ts";
+import { bridgeMs } from "./bridge.ts";
 import { parametersAt, samplesOf } from "./log.ts";
 import type { BoothLog, Cover, Sample } from "./log.ts";
 import { firstAfter } from "./search.ts";
@@ -18,16 +19,21 @@ export interface Segment {
 /** The covered time of a mode tag, cut at its readings and at changes of the parameters. */
 export function observe(log: BoothLog, modeTag: string): Segment[] {
   const samples = samplesOf(log, modeTag);
-  const group = parametersAt(log, Infinity)?.tags[modeTag]?.group ?? "";
+  const parameters = parametersAt(log, Infinity);
+  const group = parameters?.tags[modeTag]?.group ?? "";
+  const bridge_ms = bridgeMs(parameters, group);
   const out: Segment[] = [];
   let i = 0;
   let held: Sample | undefined;
+  let before: Cover | undefined;
   for (const cover of log.covers.get(group) ?? []) {
     for (; (samples[i]?.time ?? Infinity) < cover.from; i += 1) {
       held = samples[i];
       if (held?.good) pushUncovered(log, out, held);
     }
-    let from = cover.from;
+    // A record of coverage may end between two polls that follow each other: the mode holds up to the second, though that be bad.
+    const last = before?.boot === cover.boot && cover.mono_from - before.mono_to <= bridge_ms ? before : undefined;
+    let from = last === undefined ? cover.from : Math.min(cover.from, Math.max(last.to, held?.time ?? 0));
     for (; (samples[i]?.time ?? Infinity) <= cover.to; i += 1) {
       const sample = samples[i];
       if (sample === undefined) break;
@@ -36,6 +42,7 @@ export function observe(log: BoothLog, modeTag: string): Segment[] {
       held = sample;
     }
     pushHeld(log, out, { cover, held, from, to: cover.to });
+    before = cover;
   }
   for (const sample of samples.slice(i)) if (sample.good) pushUncovered(log, out, sample);
   return out.sort((a, b) => a.from - b.from || a.to - b.to);
