@@ -1,4 +1,4 @@
-import { row, rows, run } from "../db.ts";
+import { row, run } from "../db.ts";
 import type { Db } from "../db.ts";
 
 /** A stream's row: which booth it tells of, and how far it is complete. */
@@ -104,24 +104,14 @@ export function advance(db: Db, stream: StreamRow): number {
   return acked;
 }
 
-const PAGE = 1000;
-
+/** The last of the records that follow on `from` without a hole. */
 function endOfRecords(db: Db, stream: StreamRow, from: number): number {
-  let end = from;
-  for (;;) {
-    const page = rows<{ seq: number }>(
-      db,
-      `SELECT seq FROM records WHERE gateway_id = ? AND stream_no = ? AND seq > ? ORDER BY seq LIMIT ${PAGE}`,
-      stream.gateway_id,
-      stream.id,
-      end,
-    );
-    for (const { seq } of page) {
-      if (seq !== end + 1) return end;
-      end = seq;
-    }
-    if (page.length < PAGE) return end;
-  }
+  const of = "FROM records AS r WHERE gateway_id = ? AND stream_no = ?";
+  const place = [stream.gateway_id, stream.id] as const;
+  if (row(db, `SELECT seq ${of} AND seq = ?`, ...place, from + 1) === undefined) return from;
+  const sql = `SELECT seq ${of} AND seq > ? AND NOT EXISTS (SELECT 1 FROM records AS next
+    WHERE next.gateway_id = r.gateway_id AND next.stream_no = r.stream_no AND next.seq = r.seq + 1) ORDER BY seq LIMIT 1`;
+  return row<{ seq: number }>(db, sql, ...place, from)?.seq ?? from;
 }
 
 function endOfGaps(db: Db, stream: StreamRow, from: number): number {
