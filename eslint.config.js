@@ -19,7 +19,7 @@ export default tseslint.config(
   {
     files: ["**/*.ts"],
     extends: [tseslint.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: { parserOptions: { project: ["./tsconfig.json"], tsconfigRootDir: import.meta.dirname } },
     rules: {
       "max-lines": ["error", 300],
       "max-lines-per-function": ["error", { max: 70, skipComments: true, skipBlankLines: true }],
