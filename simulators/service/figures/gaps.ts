@@ -4,7 +4,7 @@ import { bookingsOf, type Booking } from "./counters.ts";
 import { parametersAt, perLog, samplesOf, tagsOfRole } from "./log.ts";
 import type { BoothLog, RoleTag, Sample } from "./log.ts";
 import { findRestarts } from "./restarts.ts";
-import { firstAfter, goodBefore, goodWithin } from "./search.ts";
+import { firstAfter, firstWithin, goodBefore } from "./search.ts";
 import type { Segment } from "./segments.ts";
 
 const MAX_INFERRED_MS = 12 * 3_600_000;
@@ -44,7 +44,7 @@ function tagOfBay(tags: readonly RoleTag[], bay: number): RoleTag | undefined {
   return tags.find(({ tag }) => tag.bay === bay) ?? tags.find(({ tag }) => tag.bay === 0);
 }
 
-/** How far a counter went over the gap; undefined where one of the two readings is missing, or it began anew in between. */
+/** How far a counter went over the gap; undefined where one of the two readings is missing or bad, or it began anew in between. */
 function advance(
   log: BoothLog,
   parameters: Parameters,
@@ -54,8 +54,8 @@ function advance(
   const late = bridgeMs(parameters, parameters.tags[at.name]?.group ?? "");
   const from = goodBefore(samples, at.before.to);
   const [start, end] = [at.after.from, at.after.from + late];
-  const to = goodWithin(samples, start, end) ?? heldOver(log, parameters, { name: at.name, start, end });
-  if (from === undefined || to === undefined) return undefined;
+  const to = firstWithin(samples, start, end) ?? heldOver(log, parameters, { name: at.name, start, end });
+  if (from === undefined || to?.good !== true) return undefined;
   const all = bookingsIn(log, at.name);
   const booked = all.slice(...[from, to].map(({ time }) => firstAfter(all, time, (booking) => booking.time)));
   if (booked.some(({ kind }) => kind === "reset" || kind === "unexplained")) return undefined;
@@ -75,6 +75,5 @@ function heldOver(
 ): Sample | undefined {
   const covers = log.covers.get(parameters.tags[name]?.group ?? "") ?? [];
   if (!covers.some(({ from, to }) => from <= end && to >= start)) return undefined;
-  const last = samplesOf(log, name).findLast(({ time }) => time <= end);
-  return last?.good === true ? last : undefined;
+  return samplesOf(log, name).findLast(({ time }) => time <= end);
 }

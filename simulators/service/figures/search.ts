@@ -20,14 +20,12 @@ export function goodBefore(samples: readonly Sample[], at: number): Sample | und
   return undefined;
 }
 
-/** The first good sample in [from, to]. */
-export function goodWithin(samples: readonly Sample[], from: number, to: number): Sample | undefined {
-  for (let i = firstAfter(samples, from - 1, (sample) => sample.time); i < samples.length; i += 1) {
-    const sample = samples[i];
-    if (sample === undefined || sample.time > to) return undefined;
-    if (sample.good && sample.time >= from) return sample;
-  }
-  return undefined;
+/** The first sample in [from, to], whatever it is worth. */
+export function firstWithin(samples: readonly Sample[], from: number, to: number): Sample | undefined {
+  let i = firstAfter(samples, from - 1, (sample) => sample.time);
+  while ((samples[i]?.time ?? Infinity) < from) i += 1;
+  const first = samples[i];
+  return first !== undefined && first.time <= to ? first : undefined;
 }
 
 /** Time between the last answered poll before the instant and the instant itself; undefined before the first cover. */

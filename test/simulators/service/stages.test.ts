@@ -100,6 +100,23 @@ describe("stages of the reference service", () => {
     expect(minutesOf(log(1, 0))).toEqual({ idle: 20, no_data: 40 });
   });
 
+  it("attributes no gap after which a counter is bad at first", () => {
+    const log = (bad: boolean): Script => {
+      const life = script(COUNTING)
+        .set("run_minutes", 1)
+        .set("cycle_count", 0)
+        .stage("idle", 10 * MINUTE)
+        .silence(40 * MINUTE);
+      if (bad) life.set("cycle_count", null).stage("idle", 5000);
+      return life
+        .set("run_minutes", 1)
+        .set("cycle_count", 0)
+        .stage("idle", 10 * MINUTE - (bad ? 5000 : 0));
+    };
+    expect(minutesOf(log(false))).toEqual({ idle: 60 });
+    expect(minutesOf(log(true))).toEqual({ idle: 20, no_data: 40 });
+  });
+
   it("infers nothing beyond 12 h", () => {
     const log = (hours: number): Script =>
       script(COUNTING)
