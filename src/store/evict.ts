@@ -17,6 +17,8 @@ const FACT_SHARE = 1 / 2;
 /** Rough size of a record in its row, for the room that a commit needs. */
 const RECORD_BYTES = 120;
 
+const BUDGET_IS_FULL = "the store's budget is full";
+
 /** A range of seqs whose log records nobody will ever get. */
 export interface GivenUp {
   readonly from: Seq;
@@ -82,7 +84,13 @@ export function makeRoom(tools: EvictTools, info: StreamInfo, ask: Ask): Room {
   dropRowsWhileFull(making, { stream, upTo: Number.MAX_SAFE_INTEGER, oldest: sql.oldestWaiting });
   dropFactsWhileFull(making, before());
   if (making.from === null) return { givenUp: [], oldest };
-  return { givenUp: [{ from: making.from, to: before(), reason: "the store's budget is full" }], oldest };
+  return { givenUp: [{ from: making.from, to: before(), reason: BUDGET_IS_FULL }], oldest };
+}
+
+/** What was given up before the log's begin and isn't acked; the facts among it are there yet. */
+export function givenUpBefore({ acked_seq, oldest_seq }: StreamInfo): readonly GivenUp[] {
+  if (acked_seq + 1 >= oldest_seq) return [];
+  return [{ from: acked_seq + 1, to: oldest_seq - 1, reason: BUDGET_IS_FULL }];
 }
 
 function dropAged(

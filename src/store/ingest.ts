@@ -4,7 +4,7 @@ import type { Seq } from "../core/types/units.ts";
 import { addFacts } from "./add-facts.ts";
 import { closeRows } from "./closing.ts";
 import { foldOne, type Commit, type IngestTools } from "./commit.ts";
-import { makeRoom, type GivenUp, type Room } from "./evict.ts";
+import { givenUpBefore, makeRoom, type GivenUp, type Room } from "./evict.ts";
 import { placeWaiting } from "./placing.ts";
 import { packLog, runsOf, stateRow } from "./rows.ts";
 import type { Statements } from "./statements.ts";
@@ -37,7 +37,9 @@ export function ingest(
     const damaged = isEmpty ? [] : tools.quarantine.undeclared(stream);
     const refused = isEmpty ? [] : tools.dead_letters.undeclared(stream);
     const due = isEmpty ? [] : sql.dueEvents.all(stream);
-    const own = ownRecords(input.records, { givenUp: [...room.givenUp, ...damaged, ...refused], due });
+    // The gap record that told of what a full store had given up may be among what is damaged.
+    const before = damaged.length > 0 ? givenUpBefore(live.info) : [];
+    const own = ownRecords(input.records, { givenUp: [...before, ...room.givenUp, ...damaged, ...refused], due });
     for (const record of [...input.records, ...own]) {
       take(tools, live, { commit, record: { ...record, seq: ++commit.newest } });
     }

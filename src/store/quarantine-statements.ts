@@ -17,6 +17,7 @@ export interface QuarantineStatements {
   readonly known: Statement<[{ stream: string; from: number; to: number }], GivenUp>;
   readonly undeclared: Statement<[string], GivenUp>;
   readonly declare: Statement<[string]>;
+  readonly tellAgain: Statement<[{ stream: string; acked: number }]>;
   readonly declared: Statement<[string], GivenUp>;
   readonly forget: Statement<[{ stream: string; from: number; to: number }]>;
   readonly count: Statement<[string], { records: number }>;
@@ -65,6 +66,9 @@ export function prepareQuarantine(db: Database): QuarantineStatements {
     ),
     forget: db.prepare(`DELETE FROM quarantine WHERE stream_id = @stream AND from_seq = @from AND to_seq = @to`),
     declare: db.prepare(`UPDATE quarantine SET declared = 1 WHERE stream_id = ?`),
+    tellAgain: db.prepare(
+      `UPDATE quarantine SET declared = 0 WHERE stream_id = @stream AND to_seq > @acked AND declared = 1`,
+    ),
     count: db.prepare(`SELECT ifnull(sum(to_seq - from_seq + 1), 0) AS records FROM quarantine WHERE stream_id = ?`),
   };
 }

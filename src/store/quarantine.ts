@@ -106,6 +106,8 @@ function stepRows(tools: Tools, info: StreamInfo, from: number): number | null {
     for (const row of present.damagedRows) mustDrop(sql.dropRow.run({ stream, seq: row.first_seq }).changes);
     for (const fact of present.damagedFacts) mustDrop(sql.dropFact.run({ stream, seq: fact.seq }).changes);
     for (const range of missing) note(tools, stream, range);
+    // Among what is lost may be the gap records that told of earlier losses, and nobody has them yet.
+    if (missing.some(([, last]) => last > info.acked_seq)) sql.tellAgain.run({ stream, acked: info.acked_seq });
   })();
   mendIndexes(tools, { stream, rows, facts });
   return isEnd ? null : to;
@@ -119,7 +121,8 @@ function stepFacts(tools: Tools, info: StreamInfo, from: number): number | null 
   const rows = sql.factPage.all({ stream, from: Math.max(from, facts_upto + 1), to: info.oldest_seq, rows: STEP_ROWS });
   mustAscend(rows.map(({ seq }) => seq));
   const damaged = rows.filter((row) => ifWhole(unpackFact, row) === undefined);
-  let before = sql.factBefore.get({ stream, seq: rows[0]?.seq ?? 0 })?.seq ?? facts_upto;
+  // The first that is left names one that was given up.
+  let before = Math.max(facts_upto, sql.factBefore.get({ stream, seq: rows[0]?.seq ?? 0 })?.seq ?? 0);
   const missing: Span[] = [];
   for (const row of rows) {
     const { prev, seq } = row;
