@@ -110,8 +110,8 @@ interface Lists {
 
 /**
  * Behind records that were given up no tag's value is known until it is logged anew: what it was before them may have changed
- * inside. Where all of them had come before the gateway lost them nothing is missing. To be called with each record of a stream in
- * order, before the record is placed.
+ * inside. A record of coverage reaches beyond those that stand behind it: what they say of that time is known. Where all of them had
+ * come before the gateway lost them nothing is missing. To be called with each record of a stream in order, before the record is placed.
  */
 function forgetting(db: Db, stream: StreamKey, { samples }: Lists): (row: Row) => void {
   const sql = `SELECT to_seq FROM seq_gaps WHERE stream_no = ? AND rejected = 0 AND to_seq - from_seq + 1 > (
@@ -120,15 +120,20 @@ function forgetting(db: Db, stream: StreamKey, { samples }: Lists): (row: Row) =
   const gaps = rows<{ to_seq: number }>(db, sql, stream.id, stream.gateway_id).map(({ to_seq }) => to_seq);
   if (gaps.length === 0) return () => undefined;
   let known: Sample = { time: -Infinity, boot: "", mono: 0, value: null, good: false };
-  return ([kind, , boot, mono, time, text, , seq]) => {
+  let behind: Sample | null = null;
+  return ([kind, tag, boot, mono, time, text, , seq]) => {
     let passed = false;
     while ((gaps[0] ?? Infinity) < seq) {
       gaps.shift();
       passed = true;
     }
     // At the last instant itself what was read then holds.
-    const behind = { ...known, time: known.time + 1, mono: known.mono + 1 };
-    if (passed && known.boot !== "") for (const list of samples.values()) list.push(behind);
+    if (passed && known.boot !== "") {
+      behind = { ...known, time: known.time + 1, mono: known.mono + 1 };
+      for (const list of samples.values()) list.push(behind);
+    }
+    const list = kind === "r" && behind !== null && time <= behind.time ? samples.get(tag) : undefined;
+    if (list !== undefined && list.at(-1) === behind) list.pop();
     const value = kind === "h" ? (JSON.parse(text) as { readonly from: number; readonly to: number }) : null;
     const length = value === null ? 0 : value.to - value.from;
     if (time + length >= known.time) known = { ...known, time: time + length, boot, mono: mono + length };
