@@ -5,7 +5,6 @@ export default defineConfig({
     include: ["test/**/*.gear.test.ts"],
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    globalSetup: ["test/support/rootfs.ts"],
     pool: "forks",
     maxWorkers: 2,
   },

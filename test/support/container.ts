@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, readdir
 import { tmpdir, uptime } from "node:os";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
-import { ROOTFS } from "./rootfs.ts";
+import { makeRootfs, ROOTFS } from "./rootfs.ts";
 
 /** A Debian 12 with systemd as its first process, in namespaces of its own: no network but loopback, nothing kept. */
 
@@ -36,6 +36,7 @@ export interface Cut {
 
 /** Boots a fresh one; its disk is memory laid over the rootfs, which stays as it is. */
 export async function bootContainer(): Promise<Container> {
+  makeRootfs();
   const disk = mountDisk();
   let { nspawn, init } = await boot(disk.root);
   let children: ChildProcess[] = [];

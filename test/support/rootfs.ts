@@ -9,8 +9,8 @@ const PACKAGES = "systemd,systemd-sysv,dbus,iproute2,procps,ca-certificates,libc
 /** The files of a Debian 12 for containers. Made once, then found there again. */
 export const ROOTFS = join(tmpdir(), `booth-gateway-${RELEASE}-rootfs`);
 
-/** Makes it where it isn't there yet, in a minute or two. For vitest, before any worker starts: two would both make it. */
-export function setup(): void {
+/** Makes it where it isn't there yet, in a minute or two. Whoever is done first has it: another one's work at the same time goes. */
+export function makeRootfs(): void {
   if (existsSync(ROOTFS)) return;
   process.stderr.write("making a Debian for the tests in containers, once\n");
   const making = `${ROOTFS}.${process.pid}`;
@@ -23,10 +23,18 @@ export function setup(): void {
     execFileSync("debootstrap", ["--variant=minbase", `--include=${PACKAGES}`, RELEASE, making, mirror], {
       stdio: ["ignore", "ignore", "inherit"],
     });
-    renameSync(making, ROOTFS);
+    putInPlace(making);
   } finally {
     rmSync(making, { recursive: true, force: true });
   }
 }
 
-if (import.meta.main) setup();
+function putInPlace(made: string): void {
+  try {
+    renameSync(made, ROOTFS);
+  } catch (error) {
+    if (!existsSync(ROOTFS)) throw error;
+  }
+}
+
+if (import.meta.main) makeRootfs();
