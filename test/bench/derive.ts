@@ -50,7 +50,7 @@ function busyDays(days: number): Script {
 }
 
 function foldFigure({ quick }: BenchOptions): Figure {
-  const records = busyRecords(quick ? 5 : 20);
+  const records = busyRecords(quick ? 2 : 20);
   const readings = records.filter(({ kind }) => kind === "r").length;
   const round = (): number => {
     let state = emptyState();
@@ -147,7 +147,7 @@ function queryFigures(reader: OpenReader, sql: ReturnType<typeof anchors>, { qui
   const year = { start: YEAR_START, end: YEAR_END };
   const day = { start: YEAR_END - 100 * DAY_MS, end: YEAR_END - 99 * DAY_MS };
   const quarter = { start: YEAR_END - 90 * DAY_MS, end: YEAR_END };
-  const rounds = quick ? 5 : 51;
+  const rounds = quick ? 3 : 51;
   const heap = heldBytes();
   const first = asked("query.year_first_ms", () => durationByMode(source, year), { rounds: 1, atMost: null });
   const memory = (heldBytes() - heap) / 1_048_576;

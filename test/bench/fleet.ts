@@ -14,9 +14,9 @@ const READS = 3;
 const TAGS_PER_READ = 20;
 const SPACING = 1000;
 /** Of a fleet together: its booths run the same code. */
-const WARM_UP_POLLS = 2_000;
+const WARM_UP_POLLS = { quick: 1_000, full: 2_000 };
 /** From one poll of a booth to the next; the CPU is told as of one a second either way. */
-const TICK_MS = { quick: 250, full: 1_000 };
+const TICK_MS = { quick: 100, full: 1_000 };
 const TICKS = { quick: 2, full: 5 };
 const ROUNDS = { quick: 2, full: 7 };
 
@@ -83,7 +83,7 @@ async function fleet(
   const ours = await ourBooths(options.port, size);
   const plain = await plainBooths(options.port, size);
   // A fleet is polled for months: compiling the code once is not part of the figure. The same for both.
-  for (const poll of [...ours, ...plain]) for (let i = 0; i < WARM_UP_POLLS / size; i++) await poll();
+  for (const poll of [...ours, ...plain]) for (let i = 0; i < WARM_UP_POLLS[options.length] / size; i++) await poll();
   const late: number[] = [];
   const { ours: value = NaN, plain: anchor = NaN } = await interleaved(ROUNDS[options.length], {
     ours: () => cpuPercent(ours, options.length, late),

@@ -65,7 +65,7 @@ const HELP = `npm run bench [-- --quick] [FAMILY ...]
 npm run bench -- --readme
 
 Measures, prints one table, and writes test/results/bench.json. All families take some ten minutes; --quick measures less of
-each, all in a minute to a minute and a half on a machine that has nothing else to do.
+each, all in about a minute on a machine that has nothing else to do: enough to see that all can be measured, too short to judge by.
 --readme puts the last run's figures, with its machine, into README.md.
 Families: ${FAMILIES.map(({ name }) => name).join(", ")}
 `;

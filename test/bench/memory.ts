@@ -53,7 +53,7 @@ async function opcuaServer() {
 }
 
 async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
-  const settle_ms = quick ? 1_000 : 20_000;
+  const settle_ms = quick ? 500 : 20_000;
   const device = await modbusPlc();
   const server = await opcuaServer();
   const modbus = { profile: "click-booth", modbus: { host: "127.0.0.1", port: device.port } };

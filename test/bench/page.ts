@@ -25,12 +25,13 @@ const BOOTHS = 8;
 const DAY_MS = 86_400_000;
 const EXPORTED_DAYS = 90;
 /** Made in a quarter of the time; they last as long as the polls that are measured. */
-const QUICK_DAYS = 10;
+const QUICK_DAYS = 5;
 /** So that the 99th of a hundred isn't the worst of a few; in a short run it may be. */
 const POLLS = 320;
-const QUICK_POLLS = 160;
+const QUICK_POLLS = 64;
 /** Polls of each booth that pass before anything is measured: code is compiled, first commits are made. */
 const SETTLING_POLLS = 10;
+const QUICK_SETTLING_POLLS = 4;
 const WITHIN_MS = 120_000;
 const LOAD = fileURLToPath(new URL("page-load.ts", import.meta.url));
 
@@ -44,6 +45,8 @@ interface Bed {
   readonly pid: number;
   /** What the store holds. */
   readonly days: number;
+  /** How many pass of each booth before anything is measured. */
+  readonly settling: number;
   /** How many are measured of each booth. */
   readonly polls: number;
   readonly taps: readonly Tap[];
@@ -121,7 +124,7 @@ function figuresOf(now: Measured, alone: Measured, what: string): readonly Figur
 }
 
 async function compared(bed: Bed, socket: string): Promise<readonly Figure[]> {
-  await measured(bed, SETTLING_POLLS);
+  await measured(bed, bed.settling);
   // The agent answers its own shape.
   const { url } = (await askAgent(socket, { method: "GET", path: "/page" })) as PageState;
   if (url === null) throw new Error("the agent has no page");
@@ -140,9 +143,10 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   const device = await startPlc({ profile, scenario, seed: 1, clock, port: 0 });
   const taps = await Promise.all(Array.from({ length: BOOTHS }, () => tap(device.port)));
   const days = quick ? QUICK_DAYS : EXPORTED_DAYS;
+  const settling = quick ? QUICK_SETTLING_POLLS : SETTLING_POLLS;
   const polls = (quick ? QUICK_POLLS : POLLS) / BOOTHS;
-  // As many polls in a quarter of the time.
-  const every = { poll_interval_ms: quick ? 250 : 1000 };
+  // As many polls in a fifth of the time.
+  const every = { poll_interval_ms: quick ? 200 : 1000 };
   const poll = { fast: every, slow: every };
   const booths = taps.map(({ port }) => ({ profile: "click-booth", modbus: { host: "127.0.0.1", port }, poll }));
   // What is old must be kept for the export to find it.
@@ -150,7 +154,7 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   try {
     return await withAgent(
       booths,
-      (pid, socket) => compared({ pid, days, polls, taps, interval_ms: every.poll_interval_ms }, socket),
+      (pid, socket) => compared({ pid, days, settling, polls, taps, interval_ms: every.poll_interval_ms }, socket),
       { config, fill: (folder) => void fillStore(folder, days, 1) },
     );
   } finally {

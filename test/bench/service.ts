@@ -24,9 +24,9 @@ import type { BenchOptions, Family, Figure } from "./figure.ts";
 const CHILD = new URL("../support/service-child.ts", import.meta.url);
 const GATEWAYS = 100;
 const SIZE = 500;
-const BATCHES = { quick: 2, full: 10 };
+const BATCHES = { quick: 1, full: 10 };
 const NOW = Date.UTC(2026, 10, 20);
-const ROUNDS = { quick: 3, full: 9 };
+const ROUNDS = { quick: 2, full: 9 };
 
 function recordsOf(batch: number): LogRecord[] {
   return Array.from({ length: SIZE }, (_, i) => {
@@ -212,7 +212,7 @@ async function reportFigures(
 async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), "bg-bench-service-"));
   try {
-    const size = quick ? { booths: 4, days: 10 } : { booths: 50, days: 90 };
+    const size = quick ? { booths: 2, days: 5 } : { booths: 50, days: 90 };
     const dataDir = join(folder, "demo");
     const db = openDb(dataDir);
     await seedDemo(db, { seed: 1, ...size, now: NOW });

@@ -20,46 +20,37 @@ export interface Filled {
   readonly file_bytes: number;
 }
 
+/** Days of the booth with 60 tags, packed. */
+interface Made {
+  readonly rows: readonly LogRow[];
+  readonly records: number;
+  readonly changes: number;
+}
+
+const made = new Map<number, Made>();
+
 /**
  * Puts so many days of the booth with 60 tags into a store, as closed chunks; facts are left out.
  * @param own so many days are made and packed, the others are copies of them, each time under another boot: a hundred times
- * as quick where it's only about how much there is
+ * as quick where it's only about how much there is. What was made once in a process is made for all its families.
  */
 export function fillStore(folder: string, days: number, own = days): Filled {
   mkdirSync(folder, { recursive: true });
+  const { rows, records, changes } = made.get(own) ?? madeDays(own);
+  made.set(own, { rows, records, changes });
   const db = openStoreFile(folder);
   const sql = prepareStatements(db);
-  const random = seededRandom(12);
-  const poll = sixtyTags(STREAM, () => random.next());
-  let [seq, changes, packed_bytes] = [0, 0, 0];
-  let open: Placed<LogRecord>[] = [];
-  const rows: LogRow[] = [];
-  const add = (row: LogRow): void => {
-    packed_bytes += row.packed?.length ?? 0;
-    sql.addLogRow.run(row);
-  };
-  const close = (): void => {
-    const row = packLog(STREAM, open, true);
-    if (own < days) rows.push(row);
-    add(row);
-    open = [];
-  };
   sql.addStream.run({ stream: STREAM, booth: "booth-1", at: SIXTY_TAGS_T0 });
   sql.addOrigin.run({ stream: STREAM, booth: "booth-1", at: SIXTY_TAGS_T0 });
+  let [seq, packed_bytes, copies] = [0, 0, 0];
   db.transaction(() => {
-    for (let second = 0; second < own * 86_400; second += POLLS_PER_COMMIT) {
-      for (const record of recordsOf(Array.from({ length: POLLS_PER_COMMIT }, poll), () => 5_000)) {
-        if (record.kind === "r") changes += 1;
-        open.push({ ...record, seq: ++seq, time: SIXTY_TAGS_T0 + record.mono });
+    for (let day = 0; day < days; day += own) {
+      for (const row of rows) {
+        packed_bytes += row.packed?.length ?? 0;
+        sql.addLogRow.run(day === 0 ? row : movedRow(row, { seq, ms: day * DAY_MS }));
       }
-      if (open.length >= CHUNK_RECORDS) close();
-    }
-    if (open.length > 0) close();
-    const [made_seq, made_changes] = [seq, changes];
-    for (let day = own; day < days; day += own) {
-      for (const row of rows) add(movedRow(row, { seq, ms: day * DAY_MS }));
-      seq += made_seq;
-      changes += made_changes;
+      seq += records;
+      copies += 1;
     }
     sql.moveStream.run({ stream: STREAM, newest: seq, acked: seq, take: seq });
     sql.saveState.run(stateRow(STREAM, seq, deriveFold.empty()));
@@ -67,7 +58,28 @@ export function fillStore(folder: string, days: number, own = days): Filled {
   })();
   db.pragma("wal_checkpoint(TRUNCATE)");
   db.close();
-  return { changes, packed_bytes, file_bytes: statSync(storePath(folder)).size };
+  return { changes: changes * copies, packed_bytes, file_bytes: statSync(storePath(folder)).size };
+}
+
+function madeDays(days: number): Made {
+  const random = seededRandom(12);
+  const poll = sixtyTags(STREAM, () => random.next());
+  const rows: LogRow[] = [];
+  let [seq, changes] = [0, 0];
+  let open: Placed<LogRecord>[] = [];
+  const close = (): void => {
+    rows.push(packLog(STREAM, open, true));
+    open = [];
+  };
+  for (let second = 0; second < days * 86_400; second += POLLS_PER_COMMIT) {
+    for (const record of recordsOf(Array.from({ length: POLLS_PER_COMMIT }, poll), () => 5_000)) {
+      if (record.kind === "r") changes += 1;
+      open.push({ ...record, seq: ++seq, time: SIXTY_TAGS_T0 + record.mono });
+    }
+    if (open.length >= CHUNK_RECORDS) close();
+  }
+  if (open.length > 0) close();
+  return { rows, records: seq, changes };
 }
 
 /** The same records so much later, as another boot's: told from the row's start, they needn't be packed anew. */
