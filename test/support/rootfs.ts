@@ -20,7 +20,7 @@ export function makeRootfs(): void {
       encoding: "utf8",
     });
     const [mirror = ""] = indexes.split("\n");
-    execFileSync("debootstrap", ["--variant=minbase", `--include=${PACKAGES}`, RELEASE, making, mirror], {
+    execFileSync("mmdebstrap", ["--quiet", "--variant=minbase", `--include=${PACKAGES}`, RELEASE, making, mirror], {
       stdio: ["ignore", "ignore", "inherit"],
     });
     putInPlace(making);
