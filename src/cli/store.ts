@@ -72,7 +72,7 @@ function checkText({ file, bytes, sound, problems, streams }: StoreCheck): strin
   const lines = streams.flatMap((one) => [
     `${one.booth}   stream ${one.stream}`,
     `  records     ${one.oldest_seq.toString()} to ${one.newest_seq.toString()}, acked up to ${one.acked_seq.toString()}`,
-    `  damaged     ${one.damaged_rows.toString()} rows, ${one.damaged_facts.toString()} facts; ${one.missing.toString()} records missing`,
+    `  damaged     ${one.damaged_rows.toString()} rows, ${one.damaged_facts.toString()} facts, ${one.damaged_states.toString()} kept states; ${one.missing.toString()} records missing`,
     `  quarantine  ${one.quarantined.toString()} records known to be gone`,
   ]);
   const verdict = sound

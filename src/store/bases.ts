@@ -31,7 +31,8 @@ export interface Bases {
   replaceAfter(stream: StreamId, seq: Seq, bases: readonly Base[]): void;
 }
 
-interface BaseRow {
+/** A row of table base. */
+export interface BaseRow {
   readonly stream: string;
   readonly seq: number;
   readonly at: number;
@@ -81,7 +82,7 @@ export function keptBases(db: Database): Pick<Bases, "last"> {
   };
 }
 
-const BASE_COLUMNS = "stream_id AS stream, seq, at, sum, packed";
+export const BASE_COLUMNS = "stream_id AS stream, seq, at, sum, packed";
 
 function prepare(db: Database): BaseStatements {
   return {
@@ -100,8 +101,12 @@ function packBase(stream: StreamId, { seq, at, state }: Base): BaseRow {
   return { stream, seq, at, packed, sum: sumOf({ stream, seq, at, packed }) };
 }
 
+export function isWholeBase(row: BaseRow): boolean {
+  return sumOf(row) === row.sum;
+}
+
 function unpackBase(row: BaseRow): Base | undefined {
-  if (sumOf(row) !== row.sum) return undefined;
+  if (!isWholeBase(row)) return undefined;
   const { seq, at, packed } = row;
   return { seq, at, state: JSON.parse(inflateRawSync(packed).toString()) as FoldState };
 }

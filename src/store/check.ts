@@ -2,7 +2,7 @@ import type { StreamInfo } from "../ports.ts";
 import type { Quarantine } from "./quarantine.ts";
 
 /**
- * Goes through all that is stored, a bounded piece at each call: every stream's rows, then the facts that have outlived theirs.
+ * Goes through all that is stored, a bounded piece at each call: every stream's rows, then the facts that have outlived theirs, and what stands beside.
  * `at_seq` is told where it is. false: the end is reached, and the next call begins anew.
  */
 export function createCheck(
@@ -26,7 +26,7 @@ export function createCheck(
     if (next !== null) at = { ...now, from: next <= now.from ? now.from + 1 : next };
     else if (now.part === "rows") at = { ...now, part: "facts", from: 1 };
     else {
-      quarantine.readIndex(info.stream);
+      quarantine.lookBeside(info.stream);
       const following = all[index + 1];
       at = following === undefined ? null : begin(following);
     }

@@ -47,7 +47,7 @@ function look(db: Database.Database, { found, problems, streams, progress }: Loo
   const quarantine = createQuarantine(db, (finding) => void found.push(finding));
   const infos: StreamInfo[] = prepareReadStatements(db).allStreams.all().map(infoOf);
   for (const info of infos) {
-    const none = { damaged_rows: 0, damaged_facts: 0, missing: 0 };
+    const none = { damaged_rows: 0, damaged_facts: 0, damaged_states: 0, missing: 0 };
     const { stream, booth, oldest_seq, newest_seq, acked_seq } = info;
     const quarantined = quarantine.count(stream);
     streams.push({ stream, booth, oldest_seq, newest_seq, acked_seq, ...none, quarantined });
@@ -66,7 +66,9 @@ function look(db: Database.Database, { found, problems, streams, progress }: Loo
 }
 
 /** Pieces of the check overlap: each row and seq is counted once. */
-function sumOf(found: readonly Finding[]): Pick<Stream, "damaged_rows" | "damaged_facts" | "missing"> {
+function sumOf(
+  found: readonly Finding[],
+): Pick<Stream, "damaged_rows" | "damaged_facts" | "damaged_states" | "missing"> {
   let [missing, end] = [0, 0];
   for (const [from, to] of found.flatMap((one) => one.missing).sort((a, b) => a[0] - b[0])) {
     missing += Math.max(0, to - Math.max(from - 1, end));
@@ -75,6 +77,7 @@ function sumOf(found: readonly Finding[]): Pick<Stream, "damaged_rows" | "damage
   return {
     damaged_rows: new Set(found.flatMap(({ rows }) => rows)).size,
     damaged_facts: new Set(found.flatMap(({ facts }) => facts)).size,
+    damaged_states: new Set(found.flatMap(({ states }) => states)).size,
     missing,
   };
 }

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { StreamInfo } from "../ports.ts";
+import { isWholeBase } from "./bases.ts";
 import { StoreDamaged } from "./damage.ts";
 import type { GivenUp } from "./evict.ts";
 import { missingIn, runsOfSeqs, type Span } from "./missing.ts";
@@ -20,8 +21,11 @@ export interface Quarantine {
   checkFrom(info: StreamInfo, from: number, until: () => boolean): boolean;
   /** As step, over the facts that have outlived their records. */
   oldFacts(info: StreamInfo, from: number): number | null;
-  /** Reads the index of facts through, and makes it anew where that can't be done. */
-  readIndex(stream: string): void;
+  /**
+   * Looks at what no row leads to: the index of facts, which is made anew where it can't be read through, and kept states, of which damaged
+   * ones go, so that the next commit keeps another.
+   */
+  lookBeside(stream: string): void;
   /** Ranges found missing that no gap record tells of yet. */
   undeclared(stream: string): readonly GivenUp[];
   /** They are declared by this commit. */
@@ -40,8 +44,12 @@ export interface Finding {
   /** First seqs of rows, and seqs of facts. */
   readonly rows: readonly number[];
   readonly facts: readonly number[];
+  /** Seqs of kept states. */
+  readonly states: readonly number[];
   readonly missing: readonly Span[];
 }
+
+const NOTHING_FOUND = { rows: [], facts: [], states: [], missing: [] } as const;
 
 /**
  * `hidden`: what to do about rows that are missing where none is damaged. "note": nothing more can be found, as after a salvage. A
@@ -63,7 +71,10 @@ export function createQuarantine(db: Database, hidden: Tools["hidden"] = "throw"
       return at === null;
     },
     oldFacts: (info, from) => stepFacts(tools, info, from),
-    readIndex: (stream) => readIndex(tools, stream),
+    lookBeside(stream) {
+      readIndex(tools, stream);
+      lookAtBases(tools, stream);
+    },
     undeclared: (stream) => sql.undeclared.all(stream),
     declare: (stream) => void sql.declare.run(stream),
     declared: (stream) => sql.declared.all(stream).map(({ from, to }) => [from, to] as const),
@@ -97,6 +108,7 @@ function stepRows(tools: Tools, info: StreamInfo, from: number): number | null {
   const seen = {
     rows: present.damagedRows.map(({ first_seq }) => first_seq),
     facts: present.damagedFacts.map(({ seq }) => seq),
+    states: [],
     missing,
   };
   if (isOnlyLook(tools, stream, seen)) return isEnd ? null : to;
@@ -132,7 +144,7 @@ function stepFacts(tools: Tools, info: StreamInfo, from: number): number | null 
     before = seq;
   }
   const end = rows.length < STEP_ROWS ? null : (rows.at(-1)?.seq ?? from);
-  if (isOnlyLook(tools, stream, { rows: [], facts: damaged.map(({ seq }) => seq), missing })) return end;
+  if (isOnlyLook(tools, stream, { ...NOTHING_FOUND, facts: damaged.map(({ seq }) => seq), missing })) return end;
   if (missing.length > 0 && damaged.length === 0) foundHidden(tools, stream, missing);
   db.transaction(() => {
     for (const { seq } of damaged) {
@@ -147,7 +159,7 @@ function stepFacts(tools: Tools, info: StreamInfo, from: number): number | null 
 
 function isOnlyLook({ hidden }: Tools, stream: string, seen: Omit<Finding, "stream">): boolean {
   if (typeof hidden === "string") return false;
-  if (seen.rows.length + seen.facts.length + seen.missing.length > 0) hidden({ stream, ...seen });
+  if (Object.values(seen).some(({ length }) => length > 0)) hidden({ stream, ...seen });
   return true;
 }
 
@@ -195,6 +207,15 @@ function readIndex({ db, sql, hidden }: Tools, stream: string): void {
     if (typeof hidden === "function") throw error;
     db.exec("REINDEX fact_by_time");
   }
+}
+
+function lookAtBases(tools: Tools, stream: string): void {
+  const { db, sql } = tools;
+  const damaged = sql.bases.all(stream).filter((row) => !isWholeBase(row));
+  if (isOnlyLook(tools, stream, { ...NOTHING_FOUND, states: damaged.map(({ seq }) => seq) })) return;
+  db.transaction(() => {
+    for (const { seq } of damaged) mustDrop(sql.dropBase.run({ stream, seq }).changes);
+  })();
 }
 
 /** What an index doesn't show is still in the table: the index is made anew. */

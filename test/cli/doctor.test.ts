@@ -92,7 +92,7 @@ describe("the box", () => {
 
   it("has a store that is sound, or is told how many records aren't", () => {
     const stream = { stream: "s", booth: "b", oldest_seq: 1, newest_seq: 9, acked_seq: 0, quarantined: 0 };
-    const counts = { damaged_rows: 2, damaged_facts: 1, missing: 4 };
+    const counts = { damaged_rows: 2, damaged_facts: 1, damaged_states: 1, missing: 4 };
     const check = {
       file: "/d/store.db",
       bytes: 1_000_000,
@@ -102,7 +102,7 @@ describe("the box", () => {
     };
     expect(storeFinding(check)).toMatchObject({
       state: "bad",
-      said: "/d/store.db, 1.0 MB: page 3; 7 damaged or missing",
+      said: "/d/store.db, 1.0 MB: page 3; 8 damaged or missing",
     });
     expect(storeFinding({ ...check, sound: true })).toEqual(ok("store", "/d/store.db, 1.0 MB: sound"));
   });

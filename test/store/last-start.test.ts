@@ -1,6 +1,7 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { keepStore, type KeptStore } from "../../src/store/keeper.ts";
+import { inspectStore } from "../../src/store/inspect.ts";
 import { storePath } from "../../src/store/open.ts";
 import { lastStart } from "../../src/store/rebuild-start.ts";
 import { prepareStatements } from "../../src/store/statements.ts";
@@ -66,6 +67,30 @@ it("a damaged state is made anew from the last one kept, and from the log's begi
   spoil(folder, "UPDATE state SET crc = crc + 1");
   spoil(folder, "UPDATE base SET sum = sum + 1");
   expect(startOf(folder)).toEqual({ first: 1, last: newest + 1, state: after });
+});
+
+it("a damaged state that was kept goes at the next look, and the next commit keeps another", () => {
+  const folder = temporaryFolder();
+  const { store } = storeIn(folder);
+  store.openStream("booth-1");
+  store.ingest("s-1", [clockRecord(0), reading(1_000, "number", 1)], 1);
+  const bases = (): readonly unknown[] => {
+    const db = new Database(storePath(folder), { readonly: true });
+    const kept = db.prepare("SELECT seq FROM base WHERE stream_id = 's-1'").pluck().all();
+    db.close();
+    return kept;
+  };
+  expect(bases()).toEqual([2]);
+  spoil(folder, "UPDATE base SET packed = substr(packed, 2)");
+  expect(inspectStore(folder, () => undefined)).toMatchObject({ sound: false, streams: [{ damaged_states: 1 }] });
+  store.ingest("s-1", [reading(2_000, "number", 2)], 2);
+  expect(bases()).toEqual([2]);
+  while (store.check());
+  expect(bases()).toEqual([]);
+  store.ingest("s-1", [reading(DAY_MS / 24, "number", 3)], 3);
+  expect(bases()).toEqual([4]);
+  expect(inspectStore(folder, () => undefined)).toMatchObject({ sound: true, streams: [{ damaged_states: 0 }] });
+  store.close();
 });
 
 it("where records behind the kept state are gone it is told so", () => {

@@ -44,7 +44,10 @@ function tagOfBay(tags: readonly RoleTag[], bay: number): RoleTag | undefined {
   return tags.find(({ tag }) => tag.bay === bay) ?? tags.find(({ tag }) => tag.bay === 0);
 }
 
-/** How far a counter went over the gap; undefined where one of the two readings is missing or bad, or it began anew in between. */
+/**
+ * How far a counter went over the gap, by what it showed when the mode was back, or first afterwards where its group came back
+ * later; undefined where one of the two readings is missing or bad, or it began anew in between.
+ */
 function advance(
   log: BoothLog,
   parameters: Parameters,
@@ -54,7 +57,10 @@ function advance(
   const late = bridgeMs(parameters, parameters.tags[at.name]?.group ?? "");
   const from = goodBefore(samples, at.before.to);
   const [start, end] = [at.after.from, at.after.from + late];
-  const to = firstWithin(samples, start, end) ?? heldOver(log, parameters, { name: at.name, start, end });
+  const to =
+    heldOver(log, parameters, { name: at.name, start, end: start }) ??
+    firstWithin(samples, start, end) ??
+    heldOver(log, parameters, { name: at.name, start, end });
   if (from === undefined || to?.good !== true) return undefined;
   const all = bookingsIn(log, at.name);
   const booked = all.slice(...[from, to].map(({ time }) => firstAfter(all, time, (booking) => booking.time)));

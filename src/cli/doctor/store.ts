@@ -20,7 +20,10 @@ export function examineStore(files: StoreFiles, dataDir: string, progress: Store
 
 /** Pure. */
 export function storeFinding({ file, bytes, sound, problems, streams }: StoreCheck): Finding {
-  const damaged = streams.reduce((sum, one) => sum + one.damaged_rows + one.damaged_facts + one.missing, 0);
+  const damaged = streams.reduce(
+    (sum, one) => sum + one.damaged_rows + one.damaged_facts + one.damaged_states + one.missing,
+    0,
+  );
   const said = `${file}, ${(bytes / 1_000_000).toFixed(1)} MB`;
   if (sound) return ok("store", `${said}: sound`);
   const why = [...problems.slice(0, 1), ...(damaged === 0 ? [] : [`${damaged.toString()} damaged or missing`])].join(

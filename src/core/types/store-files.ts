@@ -15,6 +15,8 @@ export interface StoreCheck {
     readonly acked_seq: Seq;
     readonly damaged_rows: number;
     readonly damaged_facts: number;
+    /** Of those from which the log could be folded again. */
+    readonly damaged_states: number;
     /** Records that are neither there nor known to be gone. */
     readonly missing: number;
     /** Records known to be gone by damage. */
