@@ -8,7 +8,6 @@ import { factText } from "../core/fact-text.ts";
 import { uncommitted, type LogEnd } from "../core/leftover.ts";
 import { expectedSerial, serialTagOf } from "../core/plc-identity.ts";
 import { emptyRow } from "../core/provisioning.ts";
-import { withService } from "../core/service-parameters.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { BoothSummary } from "../core/types/summary.ts";
 import type { ClockRecord, Fact } from "../core/types/record.ts";
@@ -19,6 +18,7 @@ import type { Bell } from "./bell.ts";
 import { linkDown, type BoothBoard } from "./board.ts";
 import { createCommitter, type Committer } from "./committer.ts";
 import { keptRefusal } from "./report-outcome.ts";
+import { inForce } from "./in-force.ts";
 import { createIntake, type Intake } from "./intake.ts";
 import { createPollWatch, type PollWatch } from "./poll-watch.ts";
 import type { Pulse } from "./pulse.ts";
@@ -108,7 +108,7 @@ export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<B
     parts.log.info({ event: "tail_replayed", booth: board.booth, entries: leftover.length }, text);
   }
   const committer = openCommitter(parts, { board, setup, leftover });
-  const parametersNow = (): Parameters => withService(setup.parameters, board.row.record);
+  const parametersNow = inForce(setup.parameters, board);
   const taken = (entry: TakenEntry, urgent: boolean): void => {
     board.taken += 1;
     committer.add(entry, urgent);
