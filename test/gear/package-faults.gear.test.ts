@@ -92,9 +92,9 @@ it("a broken, half-written or unreadable configuration is refused with file and 
   restart();
   const fault = `configuration broken under systemd: ${broken.map(([what]) => what).join(", ")}`;
   expect(await faults.enter(faulty(), { row: 40, fault, injected: broken.length, wrong })).toEqual(faults.NOTHING);
-  expect(site.statusOf(box)?.config_refused).toBe(null);
+  expect((await site.statusOf(box))?.config_refused).toBe(null);
 
-  expect(site.statusOf(box)?.certificates).toMatchObject([{ link: "service", server: null, state: "ends_soon" }]);
+  expect((await site.statusOf(box))?.certificates).toMatchObject([{ link: "service", server: null, state: "ends_soon" }]);
   expect(journal()).toMatch(/"event":"certificate_ends".*the gateway's client certificate ends on/);
   const ends = { row: 39, fault: "client certificate about to end, under systemd", injected: 1 };
   expect(await faults.enter(faulty(), ends)).toEqual(faults.NOTHING);
@@ -150,7 +150,7 @@ it("the power fails in the midst of a commit; then the uptime passes 2^32 ms und
   const due = Date.now() + COMMITTED_AFTER_MS;
   const later = await site.untilBooth(box, "commits go on", ({ log }) => (log.last_commit_at ?? 0) > due);
   const folder = stores.copyOfStore(box);
-  const boot = site.statusOf(box)?.boot ?? "";
+  const boot = (await site.statusOf(box))?.boot ?? "";
   const around = stores.aroundUptime(folder, { boot, mono: PASSED_MS, began: Date.now() - uptime() });
   const wrong = around.wrong + stores.leftOut(folder, early.log.newest_seq, later.log.newest_seq);
   const passed = {
@@ -201,13 +201,13 @@ it("a clock of 1970 without a network, a store that is gone as well, then a cloc
   start();
   const polls = ({ log }: BoothStatus): boolean => log.taken > faults.SOME_POLLS && log.newest_seq > 0;
   const alone = await site.untilBooth(box, "it polls", polls);
-  expect(site.statusOf(box)?.clock).toEqual({ synced: false, offset_ms: null });
+  expect((await site.statusOf(box))?.clock).toEqual({ synced: false, offset_ms: null });
   expect(alone.log.acked_seq).toBe(0);
   expect(alone.provisioning).toMatchObject({ state: "active", generation: before.provisioning.generation });
   expect(alone.stream).not.toBe(before.stream);
   stopService = site.startService(box, data);
   await site.untilBooth(box, "the service has vouched for the time", faults.isWell);
-  expect(site.statusOf(box)?.clock.synced).toBe(true);
+  expect((await site.statusOf(box))?.clock.synced).toBe(true);
   const told = (): number => journal().match(/"event":"clock"/g)?.length ?? 0;
   const steps = ["+0", "+1d", "-1d", "+0"];
   for (const step of steps) {

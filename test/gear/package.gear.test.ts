@@ -229,7 +229,7 @@ it("the power fails in the midst of an upgrade: the old program or the new runs,
   site.startPlc(box);
   service.stop = site.startService(box, service.data);
   const after = await site.untilBooth(box, "all is delivered", faults.isWell);
-  const version = site.statusOf(box)?.agent_version ?? "";
+  const version = (await site.statusOf(box))?.agent_version ?? "";
   box.sh("dpkg --configure -a");
   const wrong = [OLD, NEW].includes(version) && after.stream === before.stream ? 0 : 1;
   const fault = { row: 3, fault: "whole container cut, in the midst of an upgrade", injected: 1, wrong };
@@ -258,7 +258,7 @@ it.each([
   const lost = held.last - held.records;
   const fault = `${what} with ${backlog.log.newest_seq - backlog.log.acked_seq} records waiting`;
   recordFault({ row: 41, fault, injected: 1, lost, doubled: 0, wrong: 0, passed: lost === 0 });
-  expect(site.statusOf(box)?.agent_version).toBe(version);
+  expect((await site.statusOf(box))?.agent_version).toBe(version);
   expect(held).toMatchObject({ first: 1, streams: 1, records: held.last });
   expect(after.stream).toBe(before.stream);
   expect(after.provisioning).toMatchObject({ state: "active", generation: before.provisioning.generation });

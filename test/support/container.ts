@@ -109,7 +109,7 @@ function clocksOf(uptime_ms: number | undefined): string[] {
 async function isUp(container: Container): Promise<void> {
   await eventually(
     "systemd is up",
-    () => (/running|degraded/.test(container.try("systemctl is-system-running").out) ? true : undefined),
+    () => (/running|degraded/.test(container.try("systemctl is-system-running --wait").out) ? true : undefined),
     BOOTS_WITHIN_MS,
   );
 }

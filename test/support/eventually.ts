@@ -2,7 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 
 /** Longer than anything here takes on a busy machine: it is a deadline, not a measurement. */
 const WITHIN_MS = 30_000;
-const LOOK_EVERY_MS = 5;
+/** From one look to the next: soon at first, then seldom, as looking takes CPU from what is looked at. */
+const LOOK_AGAIN_MS = { first: 5, growth: 1.2, most: 50 } as const;
 
 /** Looks until the probe gives something (undefined: not yet); rejects at the deadline, saying what didn't happen. */
 export async function eventually<T>(
@@ -11,11 +12,11 @@ export async function eventually<T>(
   within_ms: number = WITHIN_MS,
 ): Promise<T> {
   const deadline = performance.now() + within_ms;
-  for (;;) {
+  for (let pause: number = LOOK_AGAIN_MS.first; ; pause = Math.min(LOOK_AGAIN_MS.most, pause * LOOK_AGAIN_MS.growth)) {
     const found = await probe();
     if (found !== undefined) return found;
     if (performance.now() > deadline) throw new Error(`not within ${within_ms.toString()} ms: ${what}`);
-    await delay(LOOK_EVERY_MS);
+    await delay(pause);
   }
 }
 

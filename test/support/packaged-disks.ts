@@ -9,7 +9,7 @@ const SLOW_MS = 2_000;
 /** While the file `flag` is there each sync takes two seconds: slow-sync.c, in the unit's environment. */
 export async function slowDisk(faulty: Faulty, flag: string): Promise<Counted> {
   const { box } = faulty;
-  const before = statusOf(box)?.booths[0]?.log.newest_seq ?? 0;
+  const before = (await statusOf(box))?.booths[0]?.log.newest_seq ?? 0;
   box.sh(`touch ${flag}`);
   const slow = await untilBooth(box, "commits are slow", ({ log }) => (log.commit_ms ?? 0) >= SLOW_MS);
   await pollsGoOn(box, slow);
