@@ -73,7 +73,9 @@ describe("booth-gateway store", () => {
     const { code, out } = await say("check", "--data-dir", folder);
     expect(code).toBe(1);
     expect(out).toContain("NOT SOUND");
-    expect(out).toMatch(new RegExp(`damaged {5}${changes.toString()} rows, 0 facts, 0 kept states; 746 records missing`));
+    expect(out).toMatch(
+      new RegExp(`damaged {5}${changes.toString()} rows, 0 facts, 0 kept states; 746 records missing`),
+    );
     expect(out).toContain("booth-gateway store salvage");
     expect(readFileSync(storePath(folder)).equals(before)).toBe(true);
   });

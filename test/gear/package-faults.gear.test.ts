@@ -94,7 +94,9 @@ it("a broken, half-written or unreadable configuration is refused with file and 
   expect(await faults.enter(faulty(), { row: 40, fault, injected: broken.length, wrong })).toEqual(faults.NOTHING);
   expect((await site.statusOf(box))?.config_refused).toBe(null);
 
-  expect((await site.statusOf(box))?.certificates).toMatchObject([{ link: "service", server: null, state: "ends_soon" }]);
+  expect((await site.statusOf(box))?.certificates).toMatchObject([
+    { link: "service", server: null, state: "ends_soon" },
+  ]);
   expect(journal()).toMatch(/"event":"certificate_ends".*the gateway's client certificate ends on/);
   const ends = { row: 39, fault: "client certificate about to end, under systemd", injected: 1 };
   expect(await faults.enter(faulty(), ends)).toEqual(faults.NOTHING);
