@@ -121,6 +121,13 @@ export function takeValue(
   return takeNumber(source.numbers, { way, last });
 }
 
+/** Goes past a value of a series of which none is wanted. */
+export function passValue({ numbers, texts }: ValueSource, { way }: { way: Way }): void {
+  if (way.kind === "text") texts.next();
+  else if (way.kind === "coverage") for (let count = 0; count < 3; count += 1) numbers.number();
+  else if (numbers.number() !== 0 && way.kind === "double") numbers.double();
+}
+
 function takeNumber(numbers: ByteSource, { way, last }: { way: Way; last: Last }): number | null {
   const code = numbers.number();
   if (code === 0) return null;

@@ -2,7 +2,8 @@ import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Quality } from "../core/types/booth.ts";
 import type { LogRecord, Placed } from "../core/types/record.ts";
 import { byteSink, byteSource, type ByteSink, type ByteSource } from "./bytes.ts";
-import { codeOf, putValue, takeValue, wayFor, wayOf, type Last, type ValueSource, type Way } from "./columns.ts";
+import type { Span } from "./missing.ts";
+import { codeOf, passValue, putValue, takeValue, wayFor, wayOf, type Last, type ValueSource, type Way } from "./columns.ts";
 
 /** The first byte of what is packed: its format, and whether a gap record is in it. */
 const PLAIN = 1;
@@ -107,15 +108,38 @@ export function unpackRecords(
     off += special?.off ?? 0;
     const { kind, tag } = one;
     const time = t0 + mono - mono0;
+    const told = source(time);
+    if (!one.wanted) {
+      passValue(values, one);
+      continue;
+    }
     const value = takeValue(values, one, { tag, mono });
     const quality = special?.quality ?? "good";
-    const told = source(time);
-    if (!one.wanted) continue;
     const record = { kind, seq, boot, mono, at: time + off, tag, value, ...told, quality, time };
     // Packed from a LogRecord: its shape is the one that went in.
     records.push(record as Placed<LogRecord>);
   }
   return records;
+}
+
+/** Columns of a row that stand before its odd records: instants, sizes of groups, steps, numbers. */
+const COLUMNS_BEFORE_ODD = 4;
+
+/** The seqs of what was packed, as runs; nothing else of it is unpacked. Throws as unpackRecords does. */
+export function packedSeqs({ first_seq }: Pick<Start, "first_seq">, packed: Buffer): Span[] {
+  const all = byteSource(packed.subarray(1));
+  const [count] = JSON.parse(inflated(all.block()).toString()) as Head;
+  for (let column = 0; column < COLUMNS_BEFORE_ODD; column += 1) all.block();
+  const runs: Span[] = [];
+  let [from, at] = [first_seq, 0];
+  for (const [index, { skipped }] of oddOnes(inflated(all.block()))) {
+    if (skipped === 0) continue;
+    const end = from + index - at;
+    if (index > at) runs.push([from, end - 1]);
+    [from, at] = [end + skipped, index];
+  }
+  runs.push([from, from + count - at - 1]);
+  return runs;
 }
 
 /** The kinds of the records that were packed, without unpacking them; null where the bytes are damaged. */

@@ -3,9 +3,9 @@ import type { StreamInfo } from "../ports.ts";
 import { isWholeBase } from "./bases.ts";
 import { StoreDamaged } from "./damage.ts";
 import type { GivenUp } from "./evict.ts";
-import { missingIn, runsOfSeqs, type Span } from "./missing.ts";
+import { missingIn, type Span } from "./missing.ts";
 import { prepareQuarantine, type QuarantineStatements } from "./quarantine-statements.ts";
-import { ifWhole, unpackFact, unpackLog, type FactRow, type LogRow } from "./rows.ts";
+import { ifWhole, seqsOfLog, unpackFact, type FactRow, type LogRow } from "./rows.ts";
 
 /** Rows looked at in one step of a check. */
 const STEP_ROWS = 24;
@@ -240,9 +240,9 @@ function spansOf(info: StreamInfo, rows: readonly LogRow[], facts: readonly Fact
   const spans: Span[] = [];
   const isOurs = (from: number, to: number): boolean => from <= to && to <= info.newest_seq;
   const damagedRows = rows.filter((row) => {
-    const records = isOurs(row.first_seq, row.last_seq) ? ifWhole(unpackLog, row) : undefined;
-    if (records !== undefined) spans.push(...runsOfSeqs(records.map(({ seq }) => seq)));
-    return records === undefined;
+    const seqs = isOurs(row.first_seq, row.last_seq) ? ifWhole(seqsOfLog, row) : undefined;
+    spans.push(...(seqs ?? []));
+    return seqs === undefined;
   });
   const damagedFacts = facts.filter((row) => {
     if (ifWhole(unpackFact, row) === undefined) return true;

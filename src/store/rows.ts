@@ -1,7 +1,8 @@
 import { crc32 } from "node:zlib";
 import type { Fact, LogRecord, Placed } from "../core/types/record.ts";
 import type { EpochMs } from "../core/types/units.ts";
-import { packRecords, sourceOf, unpackRecords, type Wanted } from "./pack.ts";
+import { runsOfSeqs, type Span } from "./missing.ts";
+import { packedSeqs, packRecords, sourceOf, unpackRecords, type Wanted } from "./pack.ts";
 import { recordsOfText, textOf } from "./pack-text.ts";
 
 /** One row of table log: records of one commit, or of a closed chunk of many, with one boot and one clock offset. */
@@ -102,10 +103,21 @@ function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): num
 
 /** Unpacks a row; throws DamagedRow when its checksum is wrong. `isWanted`: of its records those alone; absent: all. */
 export function unpackLog(row: LogRow, isWanted?: Wanted): Placed<LogRecord>[] {
-  if (crcOfLog(row) !== row.crc) throw new DamagedRow(`log row ${row.first_seq.toString()} doesn't fit its checksum`);
+  mustFit(row);
   if (row.packed !== null) return unpackRecords(row, row.packed, isWanted);
   const records = recordsOfText(row);
   return isWanted === undefined ? records : records.filter(({ kind, tag }) => isWanted(kind, tag));
+}
+
+/** The seqs that a row holds, as runs, without unpacking its records; throws DamagedRow when its checksum is wrong. */
+export function seqsOfLog(row: LogRow): Span[] {
+  mustFit(row);
+  if (row.packed !== null) return packedSeqs(row, row.packed);
+  return runsOfSeqs(recordsOfText(row).map(({ seq }) => seq));
+}
+
+function mustFit(row: LogRow): void {
+  if (crcOfLog(row) !== row.crc) throw new DamagedRow(`log row ${row.first_seq.toString()} doesn't fit its checksum`);
 }
 
 /** The instants by which windows find a fact: [start, end] of what it tells of. */

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { recordsOf } from "../../src/core/commit.ts";
 import type { LogRecord, Placed } from "../../src/core/types/record.ts";
-import { packLog, unpackLog } from "../../src/store/rows.ts";
+import { runsOfSeqs } from "../../src/store/missing.ts";
+import { packLog, seqsOfLog, unpackLog } from "../../src/store/rows.ts";
 import { sixtyTags } from "../bench/sixty-tags.ts";
 import { clockRecord, coverage, reading, T0 } from "../support/records.ts";
 import { seededRandom } from "../support/seeded-random.ts";
@@ -49,6 +50,7 @@ describe("packed records", () => {
         });
         const row = packLog("s", records, true);
         expect(unpackLog(row)).toEqual(records);
+        expect(seqsOfLog(row)).toEqual(runsOfSeqs(records.map((one) => one.seq)));
         for (const wanted of ["a", "c d", "none"])
           expect(unpackLog(row, (_, tag) => tag === wanted)).toEqual(records.filter(({ tag }) => tag === wanted));
       }),
@@ -78,6 +80,7 @@ describe("packed records", () => {
     const row = packLog("s", records, true);
     expect(row.packed).toBeNull();
     expect(unpackLog(row)).toEqual(records);
+    expect(seqsOfLog(row)).toEqual([[1, 2]]);
     expect(unpackLog(row, (kind) => kind === "h")).toEqual([]);
   });
 
