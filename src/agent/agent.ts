@@ -74,7 +74,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
     service,
     board: booth.board,
     others: boards.filter((board) => board !== booth.board),
-    news,
+    news: booth.board.news,
   });
   const rename = ({ booth, info }: BoothBoard, from_seq: Seq): Promise<void> => {
     const name = { from_seq, stream: info.stream, id: parts.random.uuid() };
@@ -87,7 +87,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
   const status = (): AgentStatus => statusOf(statusNow);
   const office = openOffice({ ...parts, service, news, status }, { booths, find, provisioning }, both);
   const lending = openLending(booths, parts.clock);
-  const acquiring = pollLoops({ ...parts, booths, news, pulse, lending }, both);
+  const acquiring = pollLoops({ ...parts, booths, pulse, lending }, both);
   const delivering = [
     // Not waited for: a disk that refuses the row mustn't keep the polls back.
     ...booths.map((booth) => preseed(provisioning(booth), booth)),
@@ -99,7 +99,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
         {
           ...parts,
           board: booth.board,
-          news,
+          news: booth.board.news,
           tell: (event, detail) => booth.tell(event, detail),
           vendor: booth.setup.profile.vendor,
           protocol: booth.setup.profile.protocol,
@@ -109,7 +109,7 @@ export async function startAgent(parts: AgentParts, signal: AbortSignal): Promis
         both,
       ),
     ),
-    ...booths.map((booth) => followService(booth, { news, signal: both })),
+    ...booths.map((booth) => followService(booth, both)),
     clockLoop({ ...parts, booths }, both),
     farewellLoop({ ...parts, news, boards }, both),
     watchdogLoop({ ...parts, pulse, service, boards }, both),
@@ -195,10 +195,7 @@ async function preseed(parts: ProvisionParts, booth: Booth): Promise<void> {
 }
 
 /** What the service decides comes into force here as a parameter record. */
-async function followService(
-  booth: Booth,
-  around: { news: ReturnType<typeof createBell>; signal: AbortSignal },
-): Promise<never> {
+async function followService(booth: Booth, signal: AbortSignal): Promise<never> {
   let followed: unknown;
   let drifted = "";
   for (;;) {
@@ -208,7 +205,7 @@ async function followService(
     if (drift !== drifted && drift !== "")
       booth.tell("service_drift", `the service's record can't be read as it should: ${drift}`);
     drifted = drift;
-    await around.news.wait(around.signal);
+    await booth.board.news.wait(signal);
   }
 }
 

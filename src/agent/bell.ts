@@ -11,24 +11,38 @@ export interface Bell {
   wait(signal: AbortSignal, ms?: Milliseconds): Promise<void>;
 }
 
-/** Cuts a sleep short that nobody waits for any more. Made once: each poll rings, and an exception is dear to make. */
+/** A bell of all, with one of its own for each of them. */
+export interface SharedBell extends Bell {
+  /** Who waits for one of these hears it and the shared one; who waits for the shared one hears them all. */
+  own(): Bell;
+}
+
+/** Who waits. */
+type Waiting = Set<() => void>;
+
+/** Cuts a sleep short that nobody waits for any more. Made once: each commit rings, and an exception is dear to make. */
 const WOKEN = new Error("woken");
 
-export function createBell(clock: Clock): Bell {
-  const waiting = new Set<() => void>();
-  return {
+export function createBell(clock: Clock): SharedBell {
+  const shared: Waiting = new Set();
+  const owns: Waiting[] = [];
+  const bellOf = (own: Waiting, hearers: () => readonly Waiting[]): Bell => ({
     ring() {
-      for (const wake of [...waiting]) wake();
+      for (const waiting of hearers()) for (const wake of [...waiting]) wake();
     },
-    wait: (signal, ms) => waitFor({ clock, waiting }, signal, ms),
+    wait: (signal, ms) => waitFor({ clock, waiting: own }, signal, ms),
+  });
+  return {
+    ...bellOf(shared, () => [shared, ...owns]),
+    own() {
+      const own: Waiting = new Set();
+      owns.push(own);
+      return bellOf(own, () => [own, shared]);
+    },
   };
 }
 
-function waitFor(
-  bell: { clock: Clock; waiting: Set<() => void> },
-  signal: AbortSignal,
-  ms?: Milliseconds,
-): Promise<void> {
+function waitFor(bell: { clock: Clock; waiting: Waiting }, signal: AbortSignal, ms?: Milliseconds): Promise<void> {
   return new Promise((resolve, reject) => {
     let endSleep = (): void => undefined;
     const finish = (settle: () => void): void => {

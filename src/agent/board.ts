@@ -6,11 +6,14 @@ import type { LinkStatus, RefusedRecords, ReportsStatus, StorageStatus } from ".
 import type { BoothSummary } from "../core/types/summary.ts";
 import type { BoothId, EpochMs, Milliseconds, Serial } from "../core/types/units.ts";
 import type { StreamInfo } from "../ports.ts";
+import type { Bell } from "./bell.ts";
 
 /** What the loops know of one booth: each field has one loop that writes it, and everybody may read. */
 export interface BoothBoard {
   readonly booth: BoothId;
   readonly address: string;
+  /** Rings for what concerns this booth alone; loops of other booths sleep on. */
+  readonly news: Bell;
   /** provision loop */
   row: ProvisioningRow;
   /** Settles when the event applied last is stored: the next one starts from what it made. */

@@ -14,7 +14,7 @@ import type { ClockRecord, Fact } from "../core/types/record.ts";
 import type { BoothId, BootId, EpochMs, Milliseconds, Seq, Serial } from "../core/types/units.ts";
 import type { TakenEntry } from "../core/types/taken.ts";
 import type { Clock, Driver, Identity, Logger, PlcPasswords, Random, Store, Tail } from "../ports.ts";
-import type { Bell } from "./bell.ts";
+import type { SharedBell } from "./bell.ts";
 import { linkDown, type BoothBoard } from "./board.ts";
 import { createCommitter, type Committer } from "./committer.ts";
 import { keptRefusal } from "./report-outcome.ts";
@@ -70,7 +70,7 @@ export interface BoothParts {
   readonly identity: Identity;
   readonly tail: Tail;
   readonly view: StateView;
-  readonly news: Bell;
+  readonly news: SharedBell;
   readonly pulse: Pulse;
   readonly commit_interval_ms: Milliseconds;
 }
@@ -153,6 +153,7 @@ async function openBoard(parts: BoothParts, setup: BoothSetup): Promise<BoothBoa
   return {
     booth,
     address: setup.address,
+    news: parts.news.own(),
     row: { ...emptyRow(parts.clock.wall()), ...row },
     turn: Promise.resolve(),
     look_again: false,
@@ -214,7 +215,7 @@ function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): 
         board.last_commit_at = clock.wall();
         board.commit_ms = result.commit_ms;
         tellFacts(parts.log, board.booth, result.facts);
-        parts.news.ring();
+        board.news.ring();
       },
       trouble: (reason) => storeTrouble(parts, board, reason),
     },
@@ -294,5 +295,5 @@ function storeTrouble(parts: BoothParts, board: BoothBoard, reason: string): voi
       { event: "store_trouble", booth: board.booth, reason },
       `${board.booth}: the store can't commit: ${reason}; readings are kept in memory and in the tail file`,
     );
-  parts.news.ring();
+  board.news.ring();
 }

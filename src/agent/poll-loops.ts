@@ -3,7 +3,6 @@ import { linkBegins } from "../core/schedule.ts";
 import type { ProvisioningRow } from "../core/types/provisioning.ts";
 import type { LinkStatus } from "../core/types/status.ts";
 import type { Sealer } from "../ports.ts";
-import type { Bell } from "./bell.ts";
 import type { Booth } from "./booth.ts";
 import { linkLoop, type LinkParts } from "./link-loop.ts";
 import { boothsByLink, type Lending } from "./lending.ts";
@@ -13,7 +12,6 @@ import type { Pulse } from "./pulse.ts";
 
 export type PollParts = Omit<LinkParts, "turned" | "due" | "probe_ms" | "begins_in" | "visits" | "booths"> & {
   readonly booths: readonly Booth[];
-  readonly news: Bell;
   readonly pulse: Pulse;
   /** Absent: nobody asks for them. */
   readonly gaps?: PollGaps;
@@ -23,7 +21,7 @@ export type PollParts = Omit<LinkParts, "turned" | "due" | "probe_ms" | "begins_
 
 /** One for each physical link, whatever the number of booths on it. */
 export function pollLoops(
-  { booths, news, pulse, gaps, sealer, lending, ...parts }: PollParts,
+  { booths, pulse, gaps, sealer, lending, ...parts }: PollParts,
   signal: AbortSignal,
 ): Promise<void>[] {
   const links = boothsByLink(booths);
@@ -40,14 +38,14 @@ export function pollLoops(
         turned: pulse.loop(`poll of ${sharing.map(({ setup }) => setup.config.id).join(" and ")}`),
         due: (at) => gaps?.due(link, at),
         probe_ms: () => Math.max(...sharing.map(({ setup }) => setup.probe_ms?.() ?? 0)),
-        booths: sharing.map((booth) => onLink(booth, { news, sealer })),
+        booths: sharing.map((booth) => onLink(booth, sealer)),
       },
       signal,
     ),
   );
 }
 
-function onLink(booth: Booth, { news, sealer }: Pick<PollParts, "news" | "sealer">): LinkBoothParts {
+function onLink(booth: Booth, sealer: Sealer): LinkBoothParts {
   const { setup, board, watch } = booth;
   const intake: Booth["intake"] = {
     ...booth.intake,
@@ -71,7 +69,7 @@ function onLink(booth: Booth, { news, sealer }: Pick<PollParts, "news" | "sealer
       // One more try that failed the same way is no news: a PLC that is switched off would wake every loop all night.
       const isNews = status.kind !== board.plc.kind || reasonOf(status) !== reasonOf(board.plc);
       board.plc = status;
-      if (isNews) news.ring();
+      if (isNews) board.news.ring();
     },
   };
 }

@@ -142,7 +142,7 @@ async function runSession(parts: SyncParts, { session, booths, proven }: Session
         backlog_rate: parts.backlog_rate,
         session,
         generation: board.row.generation ?? 0,
-        news: parts.news,
+        news: board.news,
         info: () => sendable(board, stream),
         stream,
         acked: (info) => {
@@ -182,7 +182,7 @@ function acked(parts: SyncParts, board: BoothBoard, acked_seq: number): void {
     );
   }
   board.info = { ...board.info, acked_seq: Math.max(board.info.acked_seq, acked_seq) };
-  parts.news.ring();
+  board.news.ring();
 }
 
 /** What the service will never take is kept here, told of, and holds nothing up. */
@@ -194,7 +194,7 @@ async function setAside(parts: SyncParts, board: BoothBoard, refusals: readonly 
   parts.log.error({ event: "refused", booth: board.booth, seq, records: refusals.length, reason }, text);
   // Its record of the booth may say why.
   board.look_again = true;
-  parts.news.ring();
+  board.news.ring();
 }
 
 function spokenFor(parts: SyncParts): readonly BoothBoard[] {

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../ports.ts";
 
 /** systemd-timesyncd leaves this file once it has synchronised the clock. */
@@ -15,10 +14,26 @@ function monotonicMs(): number {
 async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   let left = ms;
   while (left > LONGEST_TIMER_MS) {
-    await delay(LONGEST_TIMER_MS, undefined, signal === undefined ? {} : { signal });
+    await timer(LONGEST_TIMER_MS, signal);
     left -= LONGEST_TIMER_MS;
   }
-  await delay(Math.max(0, left), undefined, signal === undefined ? {} : { signal });
+  await timer(Math.max(0, left), signal);
+}
+
+/** Rejects with the signal's own reason: Node's timer makes an error of its own each time, and most sleeps are cut short. */
+function timer(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(waiting);
+      reject(signal?.reason as Error);
+    };
+    const waiting = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    if (signal?.aborted === true) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+  });
 }
 
 /** The machine's own clocks. hrtime is CLOCK_MONOTONIC on Linux, so it goes on over a restart of the agent. */

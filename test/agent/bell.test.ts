@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { createBell, type Bell } from "../../src/agent/bell.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { virtualClock } from "../support/virtual-clock.ts";
+
+/** Who has heard the bell, by name. */
+function listening(bells: Readonly<Record<string, Bell>>): string[] {
+  const heard: string[] = [];
+  const { signal } = new AbortController();
+  for (const [name, bell] of Object.entries(bells)) void bell.wait(signal).then(() => heard.push(name));
+  return heard;
+}
+
+it("a booth's ring wakes its own loops and those of all booths, the shared one everybody", async () => {
+  const clock = virtualClock({ wall: 0 });
+  const shared = createBell(clock);
+  const [one, other] = [shared.own(), shared.own()];
+  const first = listening({ shared, one, other });
+  one.ring();
+  await clock.run(0);
+  expect(first).toEqual(["one", "shared"]);
+  other.ring();
+  await clock.run(0);
+  expect(first).toEqual(["one", "shared", "other"]);
+  const second = listening({ shared, one, other });
+  shared.ring();
+  await clock.run(0);
+  expect(second.toSorted()).toEqual(["one", "other", "shared"]);
+});
+
+it("whoever is woken sleeps no longer, and a sleep that is cut short says why", async () => {
+  const clock = virtualClock({ wall: 0 });
+  const bell = createBell(clock).own();
+  const waiting = bell.wait(new AbortController().signal, 60_000);
+  await clock.run(0);
+  expect(clock.sleeping()).toBe(1);
+  bell.ring();
+  await waiting;
+  expect(clock.sleeping()).toBe(0);
+
+  const reason = new Error("enough");
+  const ending = new AbortController();
+  const sleeping = systemClock().sleep(60_000, ending.signal);
+  ending.abort(reason);
+  await expect(sleeping).rejects.toBe(reason);
+  await expect(systemClock().sleep(0, ending.signal)).rejects.toBe(reason);
+  await systemClock().sleep(1);
+});
