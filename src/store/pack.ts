@@ -3,7 +3,17 @@ import type { Quality } from "../core/types/booth.ts";
 import type { LogRecord, Placed } from "../core/types/record.ts";
 import { byteSink, byteSource, type ByteSink, type ByteSource } from "./bytes.ts";
 import type { Span } from "./missing.ts";
-import { codeOf, passValue, putValue, takeValue, wayFor, wayOf, type Last, type ValueSource, type Way } from "./columns.ts";
+import {
+  codeOf,
+  passValue,
+  putValue,
+  takeValue,
+  wayFor,
+  wayOf,
+  type Last,
+  type ValueSource,
+  type Way,
+} from "./columns.ts";
 
 /** The first byte of what is packed: its format, and whether a gap record is in it. */
 const PLAIN = 1;
