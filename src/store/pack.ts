@@ -1,7 +1,7 @@
-import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Quality } from "../core/types/booth.ts";
 import type { LogRecord, Placed } from "../core/types/record.ts";
 import { byteSink, byteSource, type ByteSink, type ByteSource } from "./bytes.ts";
+import { deflated, inflated } from "./deflate.ts";
 import type { Span } from "./missing.ts";
 import {
   codeOf,
@@ -20,9 +20,6 @@ const PLAIN = 1;
 const WITH_GAPS = 2;
 
 const QUALITIES: readonly Quality[] = ["good", "uncertain", "bad"];
-/** Much more than any row holds: what a damaged length may not exceed. */
-const LARGEST_BYTES = 64_000_000;
-
 /** Where a row begins, from which its records are told. */
 export interface Start {
   readonly first_seq: number;
@@ -155,7 +152,7 @@ export function packedSeqs({ first_seq }: Pick<Start, "first_seq">, packed: Buff
 /** The kinds of the records that were packed, without unpacking them; null where the bytes are damaged. */
 export function kindsIn(packed: Buffer): readonly string[] | null {
   try {
-    const head = inflateRawSync(byteSource(packed.subarray(1)).block(), { maxOutputLength: LARGEST_BYTES });
+    const head = inflated(byteSource(packed.subarray(1)).block());
     const [, , names] = JSON.parse(head.toString()) as Head;
     return names.map(([kind]) => kind);
   } catch (error) {
@@ -171,28 +168,6 @@ type Head = readonly [
   texts: readonly unknown[],
 ];
 type Columns = [ByteSource, ByteSource, ByteSource, ByteSource];
-
-/** Long columns of small numbers are shorter without a search for repeats, texts and constant ones with it. */
-function deflated(column: Buffer): Buffer {
-  const searched = deflateRawSync(column, DEFLATE);
-  if (column.length < TRIED_TWICE_BYTES) return searched;
-  const plain = deflateRawSync(column, { ...DEFLATE, strategy: constants.Z_HUFFMAN_ONLY });
-  return plain.length < searched.length ? plain : searched;
-}
-
-/** Most columns are short, and Node's own 16 KB of room for each would be most of the work. */
-function inflated(block: Buffer): Buffer {
-  return inflateRawSync(block, {
-    maxOutputLength: LARGEST_BYTES,
-    chunkSize: Math.max(LEAST_ROOM_BYTES, 4 * block.length),
-  });
-}
-
-const LEAST_ROOM_BYTES = 256;
-
-/** Small tables: making them is most of what a short column costs. */
-const DEFLATE = { level: 9, windowBits: 12, memLevel: 5 };
-const TRIED_TWICE_BYTES = 512;
 
 /** The step from one poll to the next that is seen most often. */
 function usualStep(groups: readonly Group[]): number {
