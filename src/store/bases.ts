@@ -25,14 +25,15 @@ export interface Bases {
   first(stream: StreamId, oldest: Seq, accepts: (state: FoldState) => boolean): Base | undefined;
   /** The last one that isn't damaged or of another version; undefined: there is none. */
   last(stream: StreamId, accepts: (state: FoldState) => boolean): Base | undefined;
+  /** Seqs of those that are damaged. */
+  damaged(stream: StreamId): readonly Seq[];
   /** Of those after a seq, in order, where they stand. */
   after(stream: StreamId, seq: Seq): readonly Pick<Base, "seq" | "at">[];
   /** Inside a transaction: puts these in the place of all after `seq`. */
   replaceAfter(stream: StreamId, seq: Seq, bases: readonly Base[]): void;
 }
 
-/** A row of table base. */
-export interface BaseRow {
+interface BaseRow {
   readonly stream: string;
   readonly seq: number;
   readonly at: number;
@@ -71,7 +72,7 @@ export function createBases(db: Database): Bases {
 }
 
 /** For those who only read. */
-export function keptBases(db: Database): Pick<Bases, "last"> {
+export function keptBases(db: Database): Pick<Bases, "last" | "damaged"> {
   const all = db.prepare<[string], BaseRow>(`SELECT ${BASE_COLUMNS} FROM base WHERE stream_id = ? ORDER BY seq`);
   return {
     last: (stream, accepts) =>
@@ -79,10 +80,15 @@ export function keptBases(db: Database): Pick<Bases, "last"> {
         .all(stream)
         .flatMap((row) => unpackBase(row) ?? [])
         .findLast(({ state }) => accepts(state)),
+    damaged: (stream) =>
+      all
+        .all(stream)
+        .filter((row) => !isWhole(row))
+        .map(({ seq }) => seq),
   };
 }
 
-export const BASE_COLUMNS = "stream_id AS stream, seq, at, sum, packed";
+const BASE_COLUMNS = "stream_id AS stream, seq, at, sum, packed";
 
 function prepare(db: Database): BaseStatements {
   return {
@@ -101,12 +107,12 @@ function packBase(stream: StreamId, { seq, at, state }: Base): BaseRow {
   return { stream, seq, at, packed, sum: sumOf({ stream, seq, at, packed }) };
 }
 
-export function isWholeBase(row: BaseRow): boolean {
+function isWhole(row: BaseRow): boolean {
   return sumOf(row) === row.sum;
 }
 
 function unpackBase(row: BaseRow): Base | undefined {
-  if (!isWholeBase(row)) return undefined;
+  if (!isWhole(row)) return undefined;
   const { seq, at, packed } = row;
   return { seq, at, state: JSON.parse(inflateRawSync(packed).toString()) as FoldState };
 }

@@ -20,6 +20,7 @@ const PLAIN = 1;
 const WITH_GAPS = 2;
 
 const QUALITIES: readonly Quality[] = ["good", "uncertain", "bad"];
+
 /** Where a row begins, from which its records are told. */
 export interface Start {
   readonly first_seq: number;

@@ -1,5 +1,4 @@
 import type { Database, Statement } from "better-sqlite3";
-import { BASE_COLUMNS, type BaseRow } from "./bases.ts";
 import type { GivenUp } from "./evict.ts";
 import type { FactRow, LogRow } from "./rows.ts";
 
@@ -12,7 +11,6 @@ export interface QuarantineStatements {
   readonly indexed: Statement<[{ stream: string; kind: string; start_ms: number; end_ms: number; seq: number }]>;
   readonly throughIndex: Statement<[string], { rows: number }>;
   readonly waitingIn: Statement<[{ stream: string; first: number; last: number }], { rows: number }>;
-  readonly bases: Statement<[string], BaseRow>;
   readonly dropBase: Statement<[{ stream: string; seq: number }]>;
   readonly dropRow: Statement<[{ stream: string; seq: number }]>;
   readonly dropFact: Statement<[{ stream: string; seq: number }]>;
@@ -51,7 +49,6 @@ export function prepareQuarantine(db: Database): QuarantineStatements {
       `SELECT count(*) AS rows FROM log INDEXED BY log_waiting
        WHERE stream_id = @stream AND placed = 0 AND first_seq BETWEEN @first AND @last`,
     ),
-    bases: db.prepare(`SELECT ${BASE_COLUMNS} FROM base WHERE stream_id = ? ORDER BY seq`),
     dropBase: db.prepare(`DELETE FROM base WHERE stream_id = @stream AND seq = @seq`),
     dropRow: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq = @seq`),
     dropFact: db.prepare(`DELETE FROM fact WHERE stream_id = @stream AND seq = @seq`),

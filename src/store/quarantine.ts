@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { StreamInfo } from "../ports.ts";
-import { isWholeBase } from "./bases.ts";
+import { keptBases, type Bases } from "./bases.ts";
 import { StoreDamaged } from "./damage.ts";
 import type { GivenUp } from "./evict.ts";
 import { missingIn, type Span } from "./missing.ts";
@@ -56,7 +56,7 @@ const NOTHING_FOUND = { rows: [], facts: [], states: [], missing: [] } as const;
  * function only looks: it is told of every finding, and nothing is changed.
  */
 export function createQuarantine(db: Database, hidden: Tools["hidden"] = "throw"): Quarantine {
-  const tools: Tools = { db, sql: prepareQuarantine(db), hidden };
+  const tools: Tools = { db, sql: prepareQuarantine(db), bases: keptBases(db), hidden };
   const { sql } = tools;
   const step = (info: StreamInfo, from: number): number | null => stepRows(tools, info, from);
   return {
@@ -86,6 +86,7 @@ export function createQuarantine(db: Database, hidden: Tools["hidden"] = "throw"
 interface Tools {
   readonly db: Database;
   readonly sql: QuarantineStatements;
+  readonly bases: Pick<Bases, "damaged">;
   readonly hidden: "throw" | "note" | ((finding: Finding) => void);
 }
 
@@ -106,9 +107,9 @@ function stepRows(tools: Tools, info: StreamInfo, from: number): number | null {
   }
   const missing = missingIn(present.spans, [from, to]).flatMap((range) => unknown(tools, stream, range));
   const seen = {
+    ...NOTHING_FOUND,
     rows: present.damagedRows.map(({ first_seq }) => first_seq),
     facts: present.damagedFacts.map(({ seq }) => seq),
-    states: [],
     missing,
   };
   if (isOnlyLook(tools, stream, seen)) return isEnd ? null : to;
@@ -210,11 +211,11 @@ function readIndex({ db, sql, hidden }: Tools, stream: string): void {
 }
 
 function lookAtBases(tools: Tools, stream: string): void {
-  const { db, sql } = tools;
-  const damaged = sql.bases.all(stream).filter((row) => !isWholeBase(row));
-  if (isOnlyLook(tools, stream, { ...NOTHING_FOUND, states: damaged.map(({ seq }) => seq) })) return;
+  const { db, sql, bases } = tools;
+  const states = bases.damaged(stream);
+  if (isOnlyLook(tools, stream, { ...NOTHING_FOUND, states })) return;
   db.transaction(() => {
-    for (const { seq } of damaged) mustDrop(sql.dropBase.run({ stream, seq }).changes);
+    for (const seq of states) mustDrop(sql.dropBase.run({ stream, seq }).changes);
   })();
 }
 
