@@ -71,18 +71,20 @@ export function createBases(db: Database): Bases {
   };
 }
 
-/** For those who only read. */
+/** For those who only read: an older agent, before states were kept, may have left the file. */
 export function keptBases(db: Database): Pick<Bases, "last" | "damaged"> {
-  const all = db.prepare<[string], BaseRow>(`SELECT ${BASE_COLUMNS} FROM base WHERE stream_id = ? ORDER BY seq`);
+  const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'base'").get() !== undefined;
+  const all: Statement<[string], BaseRow> | null = isThere
+    ? db.prepare(`SELECT ${BASE_COLUMNS} FROM base WHERE stream_id = ? ORDER BY seq`)
+    : null;
+  const rowsOf = (stream: StreamId): readonly BaseRow[] => all?.all(stream) ?? [];
   return {
     last: (stream, accepts) =>
-      all
-        .all(stream)
+      rowsOf(stream)
         .flatMap((row) => unpackBase(row) ?? [])
         .findLast(({ state }) => accepts(state)),
     damaged: (stream) =>
-      all
-        .all(stream)
+      rowsOf(stream)
         .filter((row) => !isWhole(row))
         .map(({ seq }) => seq),
   };

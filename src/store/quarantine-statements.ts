@@ -11,7 +11,6 @@ export interface QuarantineStatements {
   readonly indexed: Statement<[{ stream: string; kind: string; start_ms: number; end_ms: number; seq: number }]>;
   readonly throughIndex: Statement<[string], { rows: number }>;
   readonly waitingIn: Statement<[{ stream: string; first: number; last: number }], { rows: number }>;
-  readonly dropBase: Statement<[{ stream: string; seq: number }]>;
   readonly dropRow: Statement<[{ stream: string; seq: number }]>;
   readonly dropFact: Statement<[{ stream: string; seq: number }]>;
   readonly note: Statement<[{ stream: string; from: number; to: number; reason: string }]>;
@@ -49,7 +48,6 @@ export function prepareQuarantine(db: Database): QuarantineStatements {
       `SELECT count(*) AS rows FROM log INDEXED BY log_waiting
        WHERE stream_id = @stream AND placed = 0 AND first_seq BETWEEN @first AND @last`,
     ),
-    dropBase: db.prepare(`DELETE FROM base WHERE stream_id = @stream AND seq = @seq`),
     dropRow: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq = @seq`),
     dropFact: db.prepare(`DELETE FROM fact WHERE stream_id = @stream AND seq = @seq`),
     note: db.prepare(

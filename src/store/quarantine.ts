@@ -211,11 +211,12 @@ function readIndex({ db, sql, hidden }: Tools, stream: string): void {
 }
 
 function lookAtBases(tools: Tools, stream: string): void {
-  const { db, sql, bases } = tools;
+  const { db, bases } = tools;
   const states = bases.damaged(stream);
-  if (isOnlyLook(tools, stream, { ...NOTHING_FOUND, states })) return;
+  if (isOnlyLook(tools, stream, { ...NOTHING_FOUND, states }) || states.length === 0) return;
+  const drop = db.prepare<[string, number]>("DELETE FROM base WHERE stream_id = ? AND seq = ?");
   db.transaction(() => {
-    for (const seq of states) mustDrop(sql.dropBase.run({ stream, seq }).changes);
+    for (const seq of states) mustDrop(drop.run(stream, seq).changes);
   })();
 }
 

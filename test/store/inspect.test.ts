@@ -1,8 +1,23 @@
 import { expect, it } from "vitest";
 import { inspectStore } from "../../src/store/inspect.ts";
+import { setBackTo } from "../support/old-schema.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { writerIn } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
+
+it("a store that an agent of before kept states left is looked through as it is", () => {
+  const folder = memoryFolder();
+  const writer = writerIn(folder);
+  const { stream } = writer.openStream("booth-1");
+  writer.ingest(stream, [clockRecord(0), reading(1_000, "mode", 3)], 1);
+  writer.close();
+  setBackTo(folder, 6);
+  expect(inspectStore(folder, () => undefined)).toMatchObject({
+    sound: true,
+    problems: [],
+    streams: [{ newest_seq: 2 }],
+  });
+});
 
 it("a store is sound while the agent puts its rows together in the midst of the look", () => {
   const folder = memoryFolder();
