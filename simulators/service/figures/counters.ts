@@ -67,7 +67,7 @@ function classify({ from, to, limit, tag, restarted }: Pair): Omit<Booking, "tim
 }
 
 /** One step, what the deadband may have hidden, and one and a half times the highest rate over the time since the last good poll. */
-function allowance(tag: TagParameters, parameters: Parameters, dt: number): number {
+export function allowance(tag: TagParameters, parameters: Parameters, dt: number): number {
   const rate = tag.counter?.max_rate_per_h ?? defaultRate(tag, parameters);
   return (tag.counter?.step ?? 0) + tag.deadband + (rate * dt * RATE_MARGIN) / HOUR_MS;
 }

@@ -1,5 +1,6 @@
 import type { TagParameters } from "../../../src/core/types/parameters.ts";
 import { bridgeMs } from "./bridge.ts";
+import { allowance } from "./counters.ts";
 import { goodSamplesOf, parametersAt, perLog, samplesOf, tagsOfRole } from "./log.ts";
 import type { BoothLog, Sample } from "./log.ts";
 
@@ -86,21 +87,28 @@ function fallsOf(log: BoothLog): JointFall[] {
 }
 
 /**
- * Whether what fell together are the minutes of filters that were changed in one visit: the booth was watched all the while, and a
- * counter polled with them, which a PLC without its memory would have lost as well, kept its count.
+ * Whether what fell together are the minutes of filters that were changed in one visit: a counter polled with them, which a PLC
+ * without its memory would have lost as well, kept its count. Where the booth wasn't watched all the while that must be more than
+ * a counter can have come to since.
  */
 function areNewFilters(log: BoothLog, { time, tags }: JointFall): boolean {
   const parameters = parametersAt(log, time);
   if (parameters === undefined) return false;
   const kept = Object.entries(parameters.tags).filter(
-    ([name, { counter }]) => counter !== undefined && !tags.has(name) && keepsCount(log, name, time),
+    ([name, { counter }]) => counter !== undefined && !tags.has(name),
   );
   return [...tags].every((name) => {
     const own = parameters.tags[name];
-    const before = goodSamplesOf(log, name).findLast((sample) => sample.time < time);
-    if (own?.role !== "filter_minutes" || before === undefined) return false;
+    const fallen = goodSamplesOf(log, name);
+    const before = fallen.findLast((sample) => sample.time < time);
+    const now = fallen.find((sample) => sample.time === time);
+    if (own?.role !== "filter_minutes" || before === undefined || now === undefined) return false;
     const witnesses = kept.filter(([, { group, counter }]) => group === own.group && isAsDurable(own, counter));
-    return witnesses.length > 0 && isWatched(log, own.group, [before, time]);
+    if (isWatched(log, own.group, [before, time])) return witnesses.some(([witness]) => keepsCount(log, witness, time));
+    const dark_ms = before.boot === now.boot ? now.mono - before.mono : time - before.time;
+    return witnesses.some(([witness, tag]) =>
+      outgrew(log, [witness, time], allowance({ ...tag, deadband: 0 }, parameters, dark_ms)),
+    );
   });
 }
 
@@ -114,6 +122,14 @@ function keepsCount(log: BoothLog, name: string, time: number): boolean {
   const counted = goodSamplesOf(log, name).findLast((sample) => sample.time < time);
   const newest = samplesOf(log, name).findLast((sample) => sample.time <= time);
   return newest?.good === true && Number(counted?.value ?? 0) > 0;
+}
+
+/** It was read at that instant, and what it had counted before is beyond what it can have counted from nothing. */
+function outgrew(log: BoothLog, [name, time]: readonly [string, number], most: number): boolean {
+  const counted = goodSamplesOf(log, name).findLast((sample) => sample.time < time);
+  return (
+    Number(counted?.value ?? 0) > most && samplesOf(log, name).some((sample) => sample.time === time && sample.good)
+  );
 }
 
 /** The group was polled from that sample to that instant, in one boot and without a break. */

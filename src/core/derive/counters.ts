@@ -36,8 +36,7 @@ export interface Pair {
 export function countOf(pair: Pair): Count {
   const { previous, next, counter } = pair;
   const rate = pair.max_rate_per_h;
-  const room =
-    rate === undefined ? Infinity : counter.step + ((rate * Math.max(pair.elapsed_ms, 0)) / HOUR_MS) * RATE_SLACK;
+  const room = roomOf(pair);
   // Decoded values carry rounding of the scale; half a step is far below what two counts differ by.
   const fits = (delta: number): boolean => delta <= room + counter.step * 1e-6;
   const delta = next - previous;
@@ -48,6 +47,12 @@ export function countOf(pair: Pair): Count {
   }
   if (rate !== undefined && next >= 0 && fits(next)) return { kind: "reset", delta: next };
   return { kind: pair.restarted ? "reset" : "unexplained", delta: 0 };
+}
+
+/** The most that it can have counted in that time, in the tag's unit. */
+export function roomOf(pair: Pick<Pair, "elapsed_ms" | "counter" | "max_rate_per_h">): number {
+  const { elapsed_ms, counter, max_rate_per_h: rate } = pair;
+  return rate === undefined ? Infinity : counter.step + ((rate * Math.max(elapsed_ms, 0)) / HOUR_MS) * RATE_SLACK;
 }
 
 /** The tag's own fastest rate, else the default of its role, in the tag's unit per hour. */

@@ -1,8 +1,9 @@
 import type { FilterType } from "../types/booth.ts";
 import type { Parameters, TagParameters } from "../types/parameters.ts";
+import type { TagName } from "../types/units.ts";
 import { pressReset, readMinutes } from "./changes.ts";
 import type { Count } from "./counters.ts";
-import { book, countOf, maxRateOf, unitsPerHour } from "./counters.ts";
+import { book, countOf, maxRateOf, roomOf, unitsPerHour } from "./counters.ts";
 import { bridgeMs } from "./coverage.ts";
 import { addCount } from "./hours.ts";
 import { clear, report } from "./incidents.ts";
@@ -49,7 +50,7 @@ export function judgeReadings(fold: Fold, parameters: Parameters): Evidence {
   const falls = counters.filter(
     ({ fell, parameters: { filter } }) => fell && (filter === undefined || !pressed.has(filter)),
   );
-  const is_joint = falls.length >= 2 && !falls.every((reading) => isFreshFilter(fold, reading, falls));
+  const is_joint = falls.length >= 2 && !areFreshFilters(state, parameters, falls);
   if (is_joint || falls.some((reading) => isForgotten(fold, reading))) restarted = true;
   for (const type of pressed) pressReset(fold, type);
   for (const reading of counters) takeCount(fold, reading, restarted);
@@ -81,21 +82,29 @@ function isForgotten({ state }: Fold, { parameters, before }: CounterReading): b
 }
 
 /**
- * Filters are changed together, and their buttons pressed within one poll: where their group was polled all along and a counter
- * beside them stands that a loss of memory would have taken too, their minutes were set back and nothing was lost.
+ * Filters are changed in one visit, and their buttons pressed within one poll, or while nobody polled: where a counter beside them
+ * stands that a loss of memory would have taken too, their minutes were set back and nothing was lost.
  */
-function isFreshFilter({ state }: Fold, fallen: CounterReading, falls: readonly CounterReading[]): boolean {
-  const { parameters: tag, before } = fallen;
-  if (tag.role !== "filter_minutes" || before === undefined || wasUncovered(state, tag, before)) return false;
-  return Object.entries(state.parameters?.tags ?? {}).some(
-    ([name, { counter, group }]) =>
-      counter !== undefined &&
-      group === tag.group &&
-      (tag.counter?.retained === true || !counter.retained) &&
-      (state.counters[name]?.raw ?? 0) > 0 &&
-      state.latest[name]?.quality !== "bad" &&
-      !falls.some((one) => one.tag === name),
-  );
+function areFreshFilters(state: DeriveState, parameters: Parameters, falls: readonly CounterReading[]): boolean {
+  const beside = Object.entries(parameters.tags).filter(([name]) => !falls.some(({ tag }) => tag === name));
+  return falls.every(({ parameters: tag, before }) => {
+    if (tag.role !== "filter_minutes" || before === undefined) return false;
+    const unseen_ms = wasUncovered(state, tag, before) ? elapsedMs(state, before) : null;
+    return beside.some(([name, witness]) => {
+      const { counter, group } = witness;
+      if (counter === undefined || group !== tag.group) return false;
+      if (counter.retained && tag.counter?.retained !== true) return false;
+      if (unseen_ms === null) return stands(state, name, 0);
+      // It may have been lost at once, and have counted on from 0.
+      const most = roomOf({ counter, elapsed_ms: unseen_ms, max_rate_per_h: maxRateOf(witness, parameters) });
+      return stands(state, name, most) && state.pending.some((reading) => reading.tag === name);
+    });
+  });
+}
+
+/** It is readable, and had counted more than that. */
+function stands({ counters, latest }: DeriveState, name: TagName, most: number): boolean {
+  return (counters[name]?.raw ?? 0) > most && latest[name]?.quality !== "bad";
 }
 
 /** The group's present coverage began after the counter was last read. */

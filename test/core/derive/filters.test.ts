@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { FilterType } from "../../../src/core/types/booth.ts";
 import type { Maintenance } from "../../../src/core/types/record.ts";
-import type { Parameters } from "../../../src/core/types/parameters.ts";
+import type { Parameters, TagRole } from "../../../src/core/types/parameters.ts";
 import { forget, put, run, script, silence, stay, T0, valuesOf, type Script } from "../../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../../support/parameters.ts";
 
@@ -75,10 +75,13 @@ describe("filters that are changed in one visit, their buttons pressed within on
     readonly then?: number | null;
     readonly gap?: boolean;
     readonly retained?: boolean;
+    readonly unread?: boolean;
+    readonly role?: TagRole;
   }
   /** Filters that are taken for changed when both minutes fall at once; and whether that is a loss of memory. */
-  function visit({ beside = 400, then = beside, gap = false, retained = true }: Visit) {
-    const cycles = tag("cycle_counter", "", { counter: { step: 1, retained: true } });
+  function visit({ beside = 400, then = beside, gap = false, unread = false, ...more }: Visit) {
+    const { retained = true, role = "cycle_counter" } = more;
+    const cycles = tag(role, "", { counter: { step: 1, retained: true } });
     const minutes = (filter: FilterType) => {
       const one = minutesTag(filter);
       return { ...one, counter: { step: 0.1, ...one.counter, retained } };
@@ -89,7 +92,7 @@ describe("filters that are changed in one visit, their buttons pressed within on
     stay(booth, MINUTE, { mode: 1, exhaust: 60, pre: 10, cycles: beside });
     if (gap) silence(booth, 10 * MINUTE);
     if (gap) forget(booth);
-    stay(booth, MINUTE, { mode: 1, exhaust: 0, pre: 0, cycles: then });
+    stay(booth, MINUTE, { mode: 1, exhaust: 0, pre: 0, ...(unread ? {} : { cycles: then }) });
     stay(booth, 3 * MINUTE, { mode: 1 });
     const { facts } = run(booth, parameters);
     const changed = valuesOf(facts, "f").flatMap(({ filter, source }) => (source === "plc_reset" ? [filter] : []));
@@ -103,7 +106,14 @@ describe("filters that are changed in one visit, their buttons pressed within on
     ["it falls too", { then: 0 }, LOST],
     ["it had counted nothing", { beside: 0 }, LOST],
     ["it can't be read", { then: null }, LOST],
-    ["nobody looked meanwhile", { gap: true }, LOST],
+    ["nobody looked meanwhile", { gap: true }, BOTH],
+    ["nobody looked, and it went on counting", { gap: true, then: 402 }, BOTH],
+    ["nobody looked, and it can't be read", { gap: true, then: null }, LOST],
+    ["nobody looked, and it isn't read again", { gap: true, unread: true }, LOST],
+    ["nobody looked for 11 min, in which it can have counted 2.65 from 0", { gap: true, beside: 2 }, LOST],
+    ["nobody looked for 11 min, in which it can't have counted 3 from 0", { gap: true, beside: 3 }, BOTH],
+    ["nobody looked, and how fast it counts isn't known", { gap: true, role: "kwh" }, LOST],
+    ["nobody looked, and the PLC keeps it, but not the minutes", { gap: true, retained: false }, LOST],
     ["the PLC keeps the counter, but not the minutes", { retained: false }, LOST],
   ])("%s", (_name, story, expected) => expect(visit(story)).toEqual(expected));
 });

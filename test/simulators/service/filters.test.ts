@@ -71,6 +71,21 @@ describe("filters of the reference service", () => {
     expect(filter?.usage.minutesAt(EPOCH + lost.now())).toBe(106);
   });
 
+  it.each([
+    ["had counted more than it can have since", { meter: 1000, changed: [45] }],
+    ["may have begun anew as well", { meter: 90, changed: [] }],
+  ])(
+    "takes filters changed together in a gap for changes where a counter beside them %s",
+    (_name, { meter, changed }) => {
+      const log = sprayCounting(script().set("pre_minutes", 50).set("run_minutes", meter), 100, 5).silence(HOUR);
+      log.set("exhaust_minutes", 20).set("pre_minutes", 0).set("run_minutes", meter);
+      const [, ...told] = exhaust(log.stage("spray", MINUTE));
+      expect(told.map(({ source, installed_at }) => [source, installed_at])).toEqual(
+        changed.map((minute) => ["plc_reset", EPOCH + minute * MINUTE]),
+      );
+    },
+  );
+
   it("gives a new filter what its counter shows with the very reading that tells of the change", () => {
     const log = sprayCounting(script(), 100, 5).wait(1000).set("exhaust_minutes", 0.1);
     const filter = exhaust(log.wait(MINUTE).set("exhaust_minutes", 1.1).wait(MINUTE))[1];
