@@ -10,6 +10,8 @@ import { ifWhole, seqsOfLog, unpackFact, type FactRow, type LogRow } from "./row
 /** Rows looked at in one step of a check. */
 const STEP_ROWS = 24;
 
+const LOST_KEY = "the store is damaged: a row can't be found by its key";
+
 export interface Quarantine {
   /**
    * Looks at the rows from seq on, some at a time: takes damaged ones out and notes which seqs are missing by that.
@@ -98,6 +100,7 @@ function stepRows(tools: Tools, info: StreamInfo, from: number): number | null {
   const to = isEnd ? info.newest_seq : Math.min(info.newest_seq, rows.at(-1)?.first_seq ?? from);
   const facts = sql.facts.all({ stream, from, to });
   mustAscend(rows.map(({ first_seq }) => first_seq));
+  mustBeLast(rows, from);
   mustAscend(facts.map(({ seq }) => seq));
   const present = spansOf(info, rows, facts);
   const [first] = present.damagedRows;
@@ -193,8 +196,13 @@ function mustAscend(keys: readonly number[]): void {
   }
 }
 
+/** The first is the last one that begins at `from` or before: a damaged key among those searched through leads elsewhere. */
+function mustBeLast([, second]: readonly LogRow[], from: number): void {
+  if (second !== undefined && second.first_seq <= from) throw new StoreDamaged(LOST_KEY);
+}
+
 function mustDrop(changes: number): void {
-  if (changes !== 1) throw new StoreDamaged("the store is damaged: a row can't be found by its key");
+  if (changes !== 1) throw new StoreDamaged(LOST_KEY);
 }
 
 /**
