@@ -7,6 +7,7 @@ export interface QuarantineStatements {
   readonly facts: Statement<[{ stream: string; from: number; to: number }], FactRow>;
   readonly factPage: Statement<[{ stream: string; from: number; to: number; rows: number }], FactRow>;
   readonly factBefore: Statement<[{ stream: string; seq: number }], { seq: number }>;
+  readonly factAfter: Statement<[{ stream: string; seq: number }], Pick<FactRow, "prev">>;
   readonly factsUpTo: Statement<[string], { facts_upto: number }>;
   readonly indexed: Statement<[{ stream: string; kind: string; start_ms: number; end_ms: number; seq: number }]>;
   readonly throughIndex: Statement<[string], { rows: number }>;
@@ -35,6 +36,7 @@ export function prepareQuarantine(db: Database): QuarantineStatements {
       `SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq LIMIT @rows`,
     ),
     factBefore: db.prepare(`SELECT ifnull(max(seq), 0) AS seq FROM fact WHERE stream_id = @stream AND seq < @seq`),
+    factAfter: db.prepare(`SELECT prev FROM fact WHERE stream_id = @stream AND seq > @seq ORDER BY seq LIMIT 1`),
     factsUpTo: db.prepare(`SELECT facts_upto FROM stream WHERE stream_id = ?`),
     indexed: db.prepare(
       `SELECT 1 FROM fact INDEXED BY fact_by_time WHERE stream_id = @stream AND kind = @kind AND start_ms = @start_ms

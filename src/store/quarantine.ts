@@ -138,16 +138,21 @@ function stepFacts(tools: Tools, info: StreamInfo, from: number): number | null 
   mustAscend(rows.map(({ seq }) => seq));
   const damaged = rows.filter((row) => ifWhole(unpackFact, row) === undefined);
   // The first that is left names one that was given up.
-  let before = Math.max(facts_upto, sql.factBefore.get({ stream, seq: rows[0]?.seq ?? 0 })?.seq ?? 0);
+  let before = Math.max(facts_upto, sql.factBefore.get({ stream, seq: from })?.seq ?? 0);
   const missing: Span[] = [];
+  const mustBeBefore = (seq: number): void => {
+    if (seq > before) missing.push(...unknown(tools, stream, [seq, seq]));
+  };
   for (const row of rows) {
-    const { prev, seq } = row;
-    if (!damaged.includes(row)) {
-      if (prev !== null && prev > before) missing.push(...unknown(tools, stream, [prev, prev]));
-    }
-    before = seq;
+    if (!damaged.includes(row)) mustBeBefore(row.prev ?? 0);
+    before = row.seq;
   }
   const end = rows.length < STEP_ROWS ? null : (rows.at(-1)?.seq ?? from);
+  if (end === null) {
+    // A damaged key ends a search too. What follows knows the last one, and so does a search from there.
+    mustBeBefore(sql.factAfter.get({ stream, seq: info.oldest_seq })?.prev ?? 0);
+    mustBeBefore(sql.factBefore.get({ stream, seq: info.oldest_seq + 1 })?.seq ?? 0);
+  }
   if (isOnlyLook(tools, stream, { ...NOTHING_FOUND, facts: damaged.map(({ seq }) => seq), missing })) return end;
   if (missing.length > 0 && damaged.length === 0) foundHidden(tools, stream, missing);
   db.transaction(() => {
