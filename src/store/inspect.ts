@@ -5,10 +5,13 @@ import type { StreamInfo } from "../ports.ts";
 import { createCheck } from "./check.ts";
 import { storePath } from "./open.ts";
 import { createQuarantine, type Finding } from "./quarantine.ts";
-import { addRowSum } from "./schema.ts";
+import { addRowSum, SCHEMA_VERSION } from "./schema.ts";
 import { prepareReadStatements } from "./statements.ts";
 import { infoOf } from "./streams.ts";
 import { readWal } from "./wal.ts";
+
+/** Stores from before lack what a look goes by: sums over whole rows, and records packed by column. */
+const FIRST_SCHEMA = 6;
 
 /** Looks through a store without changing anything, also while the agent runs. Throws where there is none, or it can't be read. */
 export function inspectStore(dataDir: string, progress: StoreProgress): StoreCheck {
@@ -41,6 +44,7 @@ interface Looking {
 }
 
 function look(db: Database.Database, { found, problems, streams, progress }: Looking): void {
+  mustBeKnown(db);
   addRowSum(db);
   const verdicts = db.prepare<[], { quick_check: string }>("PRAGMA quick_check(20)").all();
   for (const { quick_check } of verdicts) if (quick_check !== "ok") problems.push(quick_check);
@@ -63,6 +67,17 @@ function look(db: Database.Database, { found, problems, streams, progress }: Loo
     while (check());
     done += info.newest_seq - info.oldest_seq + 1;
   }
+}
+
+function mustBeKnown(db: Database.Database): void {
+  const schema = Number(db.pragma("user_version", { simple: true }));
+  if (schema >= FIRST_SCHEMA && schema <= SCHEMA_VERSION) return;
+  const whose = `the store has schema ${schema.toString()}, of ${schema > SCHEMA_VERSION ? "a newer" : "an older"} agent`;
+  const advice =
+    schema > SCHEMA_VERSION
+      ? "look through it with that agent"
+      : "start this one once, which brings it forward, then look again";
+  throw new Error(`${whose}: ${advice}`);
 }
 
 /** Pieces of the check overlap: each row and seq is counted once. */

@@ -1,5 +1,7 @@
+import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { inspectStore } from "../../src/store/inspect.ts";
+import { storePath } from "../../src/store/open.ts";
 import { setBackTo } from "../support/old-schema.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { writerIn } from "../support/store.ts";
@@ -17,6 +19,21 @@ it("a store that an agent of before kept states left is looked through as it is"
     problems: [],
     streams: [{ newest_seq: 2 }],
   });
+});
+
+it.each([
+  [5, "the store has schema 5, of an older agent: start this one once, which brings it forward, then look again"],
+  [99, "the store has schema 99, of a newer agent: look through it with that agent"],
+])("a store of schema %i, which this agent can't look through, is called so, with what to do", (schema, problem) => {
+  const folder = memoryFolder();
+  const writer = writerIn(folder);
+  writer.openStream("booth-1");
+  writer.close();
+  if (schema === 5) setBackTo(folder, schema);
+  const db = new Database(storePath(folder));
+  db.pragma(`user_version = ${schema.toString()}`);
+  db.close();
+  expect(inspectStore(folder, () => undefined)).toMatchObject({ sound: false, problems: [problem], streams: [] });
 });
 
 it("a store is sound while the agent puts its rows together in the midst of the look", () => {
