@@ -49,13 +49,18 @@ export function settleStreams(
   });
 }
 
-/** The row found, brought up to the rows that were; where it is gone, what follows from them. */
+/**
+ * The row found, brought up to the rows that were; where it is gone, what follows from them. One from before the newest of these doesn't know
+ * how much has been taken in.
+ */
 function rowOf(
   db: Database,
   { stream_id, first, last }: Extent,
   { found, origins = [] }: Pick<Tools, "origins"> & { found: FoundStream | undefined },
 ): FoundStream {
-  if (found !== undefined) return { ...found, newest_seq: Math.max(found.newest_seq, last) };
+  if (found !== undefined) {
+    return last <= found.newest_seq ? found : { ...found, newest_seq: last, last_take: 0 };
+  }
   const own = db
     .prepare<[string], Omit<Origin, "stream">>("SELECT booth_id AS booth, created_at FROM origin WHERE stream_id = ?")
     .get(stream_id);

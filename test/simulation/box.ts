@@ -261,7 +261,9 @@ function withLedger(parts: AgentParts, { options, state, site }: Seeing): AgentP
       async openStream(booth) {
         const info = await store.openStream(booth);
         const { is_cut, is_damaged } = state;
-        noteFound(ledger, { stream: info.stream, last_take: info.last_take, left }, { is_cut, is_damaged });
+        const folded = await store.state(info.stream);
+        const end = folded === undefined ? null : parts.view.endOf(folded);
+        noteFound(ledger, { stream: info.stream, last_take: info.last_take, end, left }, { is_cut, is_damaged });
         Object.assign(state, { is_cut: false, is_damaged: false });
         return info;
       },

@@ -1,3 +1,4 @@
+import type { LogEnd } from "../../src/core/leftover.ts";
 import type { TakenEntry } from "../../src/core/types/taken.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Profile } from "../../src/core/types/profile.ts";
@@ -38,10 +39,11 @@ export function isWhatThePlcSaid(profile: Profile, booth: Booth, { at, entry }: 
   );
 }
 
-/** How far a new process finds its stream committed, and which takes its tail still has. */
+/** How far a new process finds its stream committed, the last instant of its log, and which takes its tail still has. */
 interface Found {
   readonly stream: string;
   readonly last_take: number;
+  readonly end: LogEnd | null;
   readonly left: ReadonlySet<number>;
 }
 
@@ -57,7 +59,7 @@ export function noteFound(
   { is_cut, is_damaged }: { readonly is_cut: boolean; readonly is_damaged: boolean },
 ): void {
   const { stream, last_take, left } = found;
-  if (is_damaged) beginAnew(ledger, found);
+  if (is_damaged || last_take === 0) beginAnew(ledger, found);
   const gone = ledger.takes.filter(
     ({ entry }) => entry.stream === stream && entry.take > last_take && !left.has(entry.take),
   );
@@ -72,12 +74,19 @@ export function noteFound(
   }
 }
 
-/** Where a damaged file doesn't know how far it was, takes are counted from there anew; what it lost of the durable ones it declares. */
-function beginAnew({ takes, durable }: Ledger, { stream, last_take, left }: Found): void {
+/**
+ * Where a damaged file doesn't know how far it was, takes are counted from there anew; what it lost of the durable ones it declares. A
+ * commit that nobody was told of any more stands in its log or not.
+ */
+function beginAnew({ takes, durable }: Ledger, { stream, last_take, end, left }: Found): void {
   const settled = durable.get(stream) ?? 0;
-  if (last_take >= settled) return;
+  if (last_take > 0 && last_take >= settled) return;
+  const isHeld = (entry: TakenEntry): boolean => {
+    const { boot, mono } = entry.kind === "poll" ? entry : entry.record;
+    return boot === end?.boot && mono <= end.mono;
+  };
   for (const [i, { at, entry }] of takes.entries())
-    if (entry.stream === stream && entry.take <= settled && !left.has(entry.take))
+    if (entry.stream === stream && (entry.take <= settled || isHeld(entry)) && !left.has(entry.take))
       takes[i] = { at, entry: { ...entry, take: 0 } };
   durable.set(stream, last_take);
 }

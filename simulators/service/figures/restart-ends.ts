@@ -4,6 +4,7 @@ import { gapMs } from "./gaps.ts";
 import { parametersAt } from "./log.ts";
 import type { BoothLog } from "./log.ts";
 import type { Restarts } from "./restarts.ts";
+import { sinceLastPoll } from "./search.ts";
 import type { Segment } from "./segments.ts";
 
 /** A segment, and whether what stood before it ended by a restart of the PLC, if that was in a run. */
@@ -48,9 +49,14 @@ interface Leaving {
 function leavingAt(log: BoothLog, modeTag: string, pair: { before: Segment; after: Segment }): Leaving[] {
   const { before, after } = pair;
   const parameters = parametersAt(log, before.to);
-  const bridge_ms = bridgeMs(parameters, parameters?.tags[modeTag]?.group ?? "");
+  const group = parameters?.tags[modeTag]?.group ?? "";
+  const bridge_ms = bridgeMs(parameters, group);
   if (before.mode === after.mode && gapMs(before, after) <= bridge_ms) return [];
-  return [{ after, from: before.to, to: after.from, slack_ms: evidenceSlackMs(parameters, modeTag) }];
+  const slack_ms = evidenceSlackMs(parameters, modeTag);
+  // A mode that holds over the bridge was last known at the poll before it.
+  const unpolled_ms = sinceLastPoll(log.covers.get(group) ?? [], after.from) ?? 0;
+  const from = unpolled_ms <= slack_ms ? before.to : Math.min(before.to, after.from - unpolled_ms);
+  return [{ after, from, to: after.from, slack_ms }];
 }
 
 /** Of two that are as near, the first. */

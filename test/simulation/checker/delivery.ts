@@ -23,13 +23,17 @@ export function deliveryFaults({
   ];
 }
 
-/** Readings and coverage are of one instant: a second one of the same is the same taken twice, under whatever seq. */
+/**
+ * Readings and coverage are of one instant: a second one of the same is the same taken twice, under whatever seq. A poll that wasn't
+ * answered in time may end at the very instant of the next one.
+ */
 function twice(rows: readonly OracleRow[]): string[] {
   const seen = new Map<string, OracleRow>();
   const found: string[] = [];
   for (const row of rows) {
     if (row.kind !== "r" && row.kind !== "h") continue;
-    const key = `${row.kind} ${row.boot} ${row.mono.toString()} ${row.tag}`;
+    const isSilence = row.kind === "h" && (row.value as { readonly polls: number }).polls === 0;
+    const key = `${row.kind} ${row.boot} ${row.mono.toString()} ${row.tag}${isSilence ? " unanswered" : ""}`;
     const first = seen.get(key);
     if (first !== undefined)
       found.push(`${key}: under ${first.stream} ${first.seq.toString()} and ${row.stream} ${row.seq.toString()}`);
