@@ -2,7 +2,7 @@ import type { StreamInfo } from "../ports.ts";
 import type { Quarantine } from "./quarantine.ts";
 
 /**
- * Goes through all that is stored, a bounded piece at each call: every stream's rows, then the facts that have outlived theirs, and what stands beside.
+ * Goes through all that is stored, a bounded piece at each call: the file's pages at once, every stream's rows, then the facts that have outlived theirs, and what stands beside.
  * `at_seq` is told where it is. false: the end is reached, and the next call begins anew.
  */
 export function createCheck(
@@ -13,6 +13,7 @@ export function createCheck(
   let at: { stream: string; part: "rows" | "facts"; from: number } | null = null;
   const begin = (info: StreamInfo) => ({ stream: info.stream, part: "rows", from: info.oldest_seq }) as const;
   return () => {
+    if (at === null) quarantine.lookAtPages();
     const all = streams();
     const index = Math.max(
       0,

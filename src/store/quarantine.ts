@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { StreamInfo } from "../ports.ts";
 import { keptBases, type Bases } from "./bases.ts";
-import { StoreDamaged } from "./damage.ts";
+import { mustHoldTogether, StoreDamaged } from "./damage.ts";
 import type { GivenUp } from "./evict.ts";
 import { missingIn, type Span } from "./missing.ts";
 import { prepareQuarantine, type QuarantineStatements } from "./quarantine-statements.ts";
@@ -21,6 +21,8 @@ export interface Quarantine {
   step(info: StreamInfo, from: number): number | null;
   /** Checks from seq on until the end, or until the clock says stop. True: reached the end. */
   checkFrom(info: StreamInfo, from: number, until: () => boolean): boolean;
+  /** Whether the file's pages hold together. Throws StoreDamaged where they don't; who only looks asks by itself. */
+  lookAtPages(): void;
   /** As step, over the facts that have outlived their records. */
   oldFacts(info: StreamInfo, from: number): number | null;
   /**
@@ -72,6 +74,9 @@ export function createQuarantine(db: Database, hidden: Tools["hidden"] = "throw"
       }
       return at === null;
     },
+    lookAtPages() {
+      if (typeof hidden === "string") mustHoldTogether(db);
+    },
     oldFacts: (info, from) => stepFacts(tools, info, from),
     lookBeside(stream) {
       readIndex(tools, stream);
@@ -116,8 +121,9 @@ function stepRows(tools: Tools, info: StreamInfo, from: number): number | null {
     missing,
   };
   if (isOnlyLook(tools, stream, seen)) return isEnd ? null : to;
-  const isHidden = missing.length > 0 && present.damagedRows.length + present.damagedFacts.length === 0;
-  if (isHidden) foundHidden(tools, stream, missing);
+  const isDamaged = present.damagedRows.length + present.damagedFacts.length > 0;
+  if (isDamaged) mustHoldTogether(db);
+  else if (missing.length > 0) foundHidden(tools, stream, missing);
   db.transaction(() => {
     for (const row of present.damagedRows) mustDrop(sql.dropRow.run({ stream, seq: row.first_seq }).changes);
     for (const fact of present.damagedFacts) mustDrop(sql.dropFact.run({ stream, seq: fact.seq }).changes);
@@ -154,7 +160,8 @@ function stepFacts(tools: Tools, info: StreamInfo, from: number): number | null 
     mustBeBefore(sql.factBefore.get({ stream, seq: info.oldest_seq + 1 })?.seq ?? 0);
   }
   if (isOnlyLook(tools, stream, { ...NOTHING_FOUND, facts: damaged.map(({ seq }) => seq), missing })) return end;
-  if (missing.length > 0 && damaged.length === 0) foundHidden(tools, stream, missing);
+  if (damaged.length > 0) mustHoldTogether(db);
+  else if (missing.length > 0) foundHidden(tools, stream, missing);
   db.transaction(() => {
     for (const { seq } of damaged) {
       mustDrop(sql.dropFact.run({ stream, seq }).changes);
@@ -227,6 +234,7 @@ function lookAtBases(tools: Tools, stream: string): void {
   const { db, bases } = tools;
   const states = bases.damaged(stream);
   if (isOnlyLook(tools, stream, { ...NOTHING_FOUND, states }) || states.length === 0) return;
+  mustHoldTogether(db);
   const drop = db.prepare<[string, number]>("DELETE FROM base WHERE stream_id = ? AND seq = ?");
   db.transaction(() => {
     for (const seq of states) mustDrop(drop.run(stream, seq).changes);

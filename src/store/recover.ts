@@ -1,10 +1,11 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import Database from "better-sqlite3";
-import { StoreDamaged } from "./damage.ts";
+import { mustHoldTogether, StoreDamaged } from "./damage.ts";
 import { openStoreFile, storePath } from "./open.ts";
 import { originsIn } from "./origins.ts";
 import { finishReplacing, freshPath, readyFresh } from "./replace.ts";
 import { salvage, type Salvaged, type SalvageTools } from "./salvage.ts";
+import { unpackState, type StateRow } from "./rows.ts";
 import { readWal } from "./wal.ts";
 import { migrate, SCHEMA_VERSION } from "./schema.ts";
 
@@ -51,11 +52,15 @@ export function recover(dataDir: string, tools: SalvageTools, reason: string): R
   return { ...salvaged, reason, aside: finishReplacing(dataDir, true) };
 }
 
+/** A larger file is looked through as a whole later on: polls wait for the start. */
+const WHOLE_LOOK_BYTES = 64_000_000;
+
 function openSound(dataDir: string): Database.Database {
   mustBeOurs(storePath(dataDir));
   const db = openStoreFile(dataDir);
   try {
     mustLookAsMade(db);
+    if (statSync(storePath(dataDir)).size <= WHOLE_LOOK_BYTES) mustHoldTogether(db);
     for (const table of ["stream", "state", "boot", "origin", "fork", "quarantine", "due", "base", "dead_letter"]) {
       const verdict = db.pragma(`quick_check('${table}')`, { simple: true });
       if (verdict !== "ok") throw new StoreDamaged(`the store is damaged: ${table}: ${String(verdict)}`);
@@ -65,6 +70,8 @@ function openSound(dataDir: string): Database.Database {
         "the store is damaged: a stream's row is gone, or that of a stream, a boot, an origin or of what was set aside doesn't fit its checksum",
       );
     }
+    const states = db.prepare<[], StateRow>("SELECT * FROM state").all();
+    if (states.some((row) => unpackState(row) === undefined)) mustHoldTogether(db);
     return db;
   } catch (error) {
     db.close();

@@ -1,0 +1,127 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { LogRecord, Placed } from "../../src/core/types/record.ts";
+import { keepStore } from "../../src/store/keeper.ts";
+import { openStoreFile, storePath } from "../../src/store/open.ts";
+import type { Writer } from "../../src/store/writer.ts";
+import { countingFold } from "../support/busy-log.ts";
+import { clockRecord, reading } from "../support/records.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { memoryFolder } from "../support/temporary.ts";
+
+const PAGE_BYTES = 512;
+const COMMITS = 24;
+/** In each commit, and so in each row. */
+const READINGS = 2;
+/** So that a row fills several pages. */
+const TEXT_BYTES = 900;
+
+function open(folder: string): Writer {
+  let names = 0;
+  const uuid = (): string => `s-${(++names).toString()}`;
+  const fold = countingFold(12);
+  const base = { now: () => 0, wall: () => 0, ballast_bytes: 0, salvaged: () => undefined };
+  const writer = keepStore({ dataDir: folder, fold, uuid, ...base });
+  writer.openStream("booth-1");
+  return writer;
+}
+
+const random = seededRandom(5);
+function polled(take: number): LogRecord[] {
+  return Array.from({ length: READINGS }, (_, i) => {
+    const bytes = Buffer.from(Array.from({ length: TEXT_BYTES }, () => random.next() * 256));
+    return reading(take * 60_000 + i * 1_000, "text", bytes.toString("base64"));
+  });
+}
+
+function all(writer: Writer): ReadonlyMap<number, Placed> {
+  const told = new Map<number, Placed>();
+  for (let from = 1; ;) {
+    const more = writer.read("s-1", from, 1_000);
+    for (const record of more) told.set(record.seq, record);
+    const last = more.at(-1);
+    if (last === undefined) return told;
+    from = last.seq + 1;
+  }
+}
+
+/** Looks, takes in as much as would use pages that were freed, and looks again. */
+function goOn(writer: Writer): void {
+  while (writer.check());
+  for (let take = 500; take < 504; take += 1) writer.ingest("s-1", polled(take), take);
+  while (writer.check());
+  writer.ingest("s-1", polled(504), 504);
+}
+
+/** A store's file whose records `truth` holds by seq, and the places of its pointers to other pages. */
+interface Whole {
+  readonly bytes: Buffer;
+  readonly truth: ReadonlyMap<number, Placed>;
+  readonly pointers: readonly number[];
+}
+
+/** Rows of several pages each: what a page begins with is the number of the next. */
+function longRows(): Whole {
+  const folder = memoryFolder();
+  const writer = open(folder);
+  writer.ingest("s-1", [clockRecord(0)], 1);
+  for (let take = 2; take < COMMITS; take += 1) writer.ingest("s-1", polled(take), take);
+  const truth = all(writer);
+  writer.close();
+  const bytes = readFileSync(storePath(folder));
+  const pages = Array.from({ length: bytes.length / PAGE_BYTES - 1 }, (_, i) => i + 1);
+  return { bytes, truth, pointers: pages.map((page) => page * PAGE_BYTES) };
+}
+
+/** The same after its older half has gone by age: the list of free pages leads to all that it used. */
+function freePages(): Whole {
+  const { bytes: full, truth: before } = longRows();
+  const folder = memoryFolder();
+  writeFileSync(storePath(folder), full);
+  const db = openStoreFile(folder);
+  const upTo = COMMITS;
+  db.exec(`DELETE FROM log WHERE last_seq <= ${upTo.toString()}`);
+  const first = db.prepare<[], number>("SELECT min(first_seq) FROM log").pluck().get() ?? 0;
+  db.exec(`DELETE FROM fact WHERE seq < ${first.toString()}`);
+  const gone = (first - 1).toString();
+  db.exec(`UPDATE stream SET oldest_seq = ${first.toString()}, facts_upto = ${gone}, acked_seq = ${gone}`);
+  db.exec(
+    "UPDATE stream SET sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)",
+  );
+  db.close();
+  const bytes = readFileSync(storePath(folder));
+  const list = (bytes.readUInt32BE(32) - 1) * PAGE_BYTES;
+  const pointers = Array.from({ length: bytes.readUInt32BE(list + 4) }, (_, i) => list + 8 + i * 4);
+  return { bytes, truth: new Map([...before].filter(([seq]) => seq >= first)), pointers };
+}
+
+it.each([
+  ["from a page to the next costs its own row alone", longRows, { bit: 2, cost: READINGS, least: COMMITS }],
+  ["to a free page costs nothing", freePages, { bit: 32, cost: 0, least: 10 }],
+])("a hurt pointer %s: no other's pages are written over", (_what, make, { bit, cost, least }) => {
+  const { bytes, truth, pointers } = make();
+  const copies = memoryFolder();
+  const costs: number[] = [];
+  const silent: string[] = [];
+  for (const at of pointers) {
+    const spoilt = Buffer.from(bytes);
+    spoilt[at + 3] = (bytes[at + 3] ?? 0) ^ bit;
+    const folder = join(copies, at.toString());
+    mkdirSync(folder);
+    writeFileSync(storePath(folder), spoilt);
+    const writer = open(folder);
+    goOn(writer);
+    const told = all(writer);
+    const declared = [...told.values()].flatMap((record) => (record.kind === "g" ? [record.value] : []));
+    const lost = [...truth].filter(([seq, record]) => JSON.stringify(told.get(seq)) !== JSON.stringify(record));
+    costs.push(lost.length);
+    for (const [seq] of lost)
+      if (!declared.some(({ from, to }) => from <= seq && seq <= to))
+        silent.push(`${at.toString()}: ${seq.toString()}`);
+    writer.close();
+  }
+  expect(costs.filter((lost) => lost === cost).length).toBeGreaterThan(least);
+  expect(costs.filter((lost) => lost > cost)).toEqual([]);
+  expect(silent).toEqual([]);
+});
