@@ -60,7 +60,9 @@ function openSound(dataDir: string): Database.Database {
   const db = openStoreFile(dataDir);
   try {
     mustLookAsMade(db);
-    if (statSync(storePath(dataDir)).size <= WHOLE_LOOK_BYTES) mustHoldTogether(db);
+    const states = db.prepare<[], StateRow>("SELECT * FROM state").all();
+    const isHurt = states.some((row) => unpackState(row) === undefined);
+    if (isHurt || statSync(storePath(dataDir)).size <= WHOLE_LOOK_BYTES) mustHoldTogether(db);
     for (const table of ["stream", "state", "boot", "origin", "fork", "quarantine", "due", "base", "dead_letter"]) {
       const verdict = db.pragma(`quick_check('${table}')`, { simple: true });
       if (verdict !== "ok") throw new StoreDamaged(`the store is damaged: ${table}: ${String(verdict)}`);
@@ -70,8 +72,6 @@ function openSound(dataDir: string): Database.Database {
         "the store is damaged: a stream's row is gone, or that of a stream, a boot, an origin or of what was set aside doesn't fit its checksum",
       );
     }
-    const states = db.prepare<[], StateRow>("SELECT * FROM state").all();
-    if (states.some((row) => unpackState(row) === undefined)) mustHoldTogether(db);
     return db;
   } catch (error) {
     db.close();
