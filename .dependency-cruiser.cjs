@@ -1,59 +1,88 @@
 /**
- * Who may import whom, as an allow-list: an import that no rule allows is an error.
- * NODE stands for Node's own modules; PKG(names) for packages of the registry.
+ * Who may import whom, as an allow-list of stations: an import that no rule allows is an error. Sibling folders of a station are told
+ * apart: what they share stands at its door or in its rules.
  */
-const own = (folder) => `^${folder}/`;
+const { OPEN } = require("./.imports-open.cjs");
+
+const src = (path) => `^src/${path}`;
+const whole = (...stations) => stations.map((name) => src(`${name}/`));
+const door = (...stations) => stations.map((name) => src(`${name}/port\\.ts$`));
 const pkg = (...names) => names.map((name) => `node_modules/(@types/)?${name}/`);
-const allow = (from, folders, packages, node) => ({
-  from: { path: from },
-  to: { path: [...folders, ...pkg(...packages), ...(node ? ["^[a-z_/]+$"] : [])] },
+const ANY_DOOR = src("[a-z]+/port\\.ts$");
+
+/** Of each station: what it may import beside what is its own. */
+const STATIONS = {
+  domain: [],
+  derivation: whole("domain"),
+  store: [...whole("domain", "derivation"), ...door("config"), ...pkg("better-sqlite3")],
+  reports: [...whole("domain", "derivation"), ...door("store")],
+  acquisition: [
+    ...whole("domain"),
+    ...door("store", "config"),
+    ...pkg("modbus-serial", "serialport", "node-opcua-client"),
+  ],
+  contract: [...whole("domain"), ...pkg("zod")],
+  delivery: [...whole("domain", "contract"), ...door("store", "config"), ...pkg("mqtt", "p-retry")],
+  provisioning: [...whole("domain", "contract"), ...door("delivery", "store", "reports", "config")],
+  config: [...whole("domain"), ...pkg("zod", "yaml")],
+  tools: [...whole("domain", "contract", "config", "reports", "acquisition"), ANY_DOOR, ...pkg("yaml")],
+  api: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
+  cli: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
+  runtime: ["^src/", ...pkg("pino")],
+};
+/** Nothing of Node: they run under virtual time. */
+const PURE = ["domain", "derivation", "reports", "contract"];
+/** What simulators may know of the domain: names and shapes, nothing that computes. */
+const NOUNS = "booth|parameters|profile|record|trace|units";
+/** Neither knows of the other. */
+const STRANGERS = [
+  ["acquisition/modbus", "acquisition/opcua"],
+  ["delivery/mqtt", "delivery/http"],
+  ["acquisition", "delivery"],
+];
+const between = (from, to) => ({
+  name: `${from}-not-to-${to}`.replaceAll("/", "-"),
+  severity: "error",
+  from: { path: src(`${from}/`) },
+  to: { path: src(`${to}/`) },
 });
-const nodeCore = (from) => ({ from: { path: from }, to: { dependencyTypes: ["core"] } });
-const core = own("src/core");
-const ports = "^src/ports\\.ts$";
-const wire = own("src/wire");
-const report = own("src/report");
-const config = own("src/config");
 
 module.exports = {
   forbidden: [
     { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
     { name: "not-to-unresolvable", severity: "error", from: {}, to: { couldNotResolve: true } },
+    {
+      name: "rules-not-to-loops",
+      comment: "A station's rules know its shapes at the door, and nothing of its loops.",
+      severity: "error",
+      from: { path: "^src/([a-z]+)/rules/" },
+      to: { path: "^src/$1/", pathNot: ["^src/$1/rules/", "^src/$1/port\\.ts$"] },
+    },
+    ...STRANGERS.flatMap(([one, other]) => [between(one, other), between(other, one)]),
   ],
   allowedSeverity: "error",
   allowed: [
-    allow(core, [core], []),
-    allow(ports, [core], []),
-    allow(wire, [wire, core], ["zod"]),
-    allow(own("src/drivers"), [core, ports, own("src/drivers")], ["modbus-serial", "serialport", "node-opcua-client"]),
-    allow(own("src/store"), [core, ports, own("src/store")], ["better-sqlite3"]),
-    allow(report, [core, ports, report], []),
-    allow(own("src/cloud"), [core, ports, wire, own("src/cloud")], ["mqtt", "p-retry"]),
-    allow(own("src/agent"), [core, ports, report, own("src/agent")], []),
-    allow(own("src/api"), [report, wire, ports, config, core, own("src/api")], []),
-    allow(own("src/cli"), [report, wire, ports, config, core, own("src/cli")], []),
-    allow(config, [core, config], ["zod", "yaml"]),
-    allow(own("src/platform"), [core, ports, own("src/platform")], ["pino"]),
-    allow(
-      "^src/(main\\.(ts|cjs)|commands\\.ts|(compose(-page|-plc|-service)?|state-view)\\.ts|(reports|certificate)-worker\\.ts)$",
-      [own("src")],
-      [],
-    ),
+    ...Object.entries(STATIONS).map(([name, to]) => ({
+      from: { path: src(`${name}/`) },
+      to: { path: [src(`${name}/`), ...to] },
+    })),
+    ...Object.keys(STATIONS)
+      .filter((name) => !PURE.includes(name))
+      .map((name) => ({ from: { path: src(`${name}/`), pathNot: "/rules/" }, to: { dependencyTypes: ["core"] } })),
+    { from: { path: src("contract/hash\\.ts$") }, to: { path: "^(node:)?crypto$" } },
+    ...OPEN.map(([from, to]) => ({ from: { path: src(`${from}\\.ts$`) }, to: { path: src(`${to}\\.ts$`) } })),
+    { from: { path: src("main\\.(ts|cjs)$") }, to: { path: src("(main\\.cjs|runtime/commands\\.ts)$") } },
+    { from: { path: src("main\\.(ts|cjs)$") }, to: { dependencyTypes: ["core"] } },
+    // They compute on their own: of the agent they know its nouns, and the profiles that both sides read.
     {
       from: { path: "^simulators/" },
-      to: {
-        path: ["^simulators/", "^src/core/types/", "^src/core/types\\.ts$", "^src/config/profile", "node_modules/"],
-      },
+      to: { path: ["^simulators/", src(`domain/(${NOUNS})\\.ts$`), src("config/(profile|port)"), "node_modules/"] },
     },
+    { from: { path: "^simulators/" }, to: { dependencyTypes: ["core"] } },
     // It reads and packs the rest as files, and runs nothing of it.
-    allow("^systemd/", ["^systemd/"], ["rolldown"]),
-    nodeCore("^systemd/"),
+    { from: { path: "^systemd/" }, to: { path: ["^systemd/", ...pkg("rolldown")] } },
+    { from: { path: "^systemd/" }, to: { dependencyTypes: ["core"] } },
     { from: { path: "^test/" }, to: {} },
-    ...["wire", "drivers", "store", "cloud", "agent", "api", "cli", "config", "platform"].map((name) =>
-      nodeCore(own(`src/${name}`)),
-    ),
-    nodeCore("^src/(main|commands|compose(-page|-plc|-service)?|state-view|(reports|certificate)-worker)\\.(ts|cjs)$"),
-    nodeCore("^simulators/"),
   ],
   options: {
     tsPreCompilationDeps: true,

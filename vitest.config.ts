@@ -1,19 +1,54 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 
-/**
- * Tests named *.gear.test.ts need Debian packages or root, *.long.test.ts up to a minute each: both run in .ci/run after these.
- * *.nightly.test.ts take longer still.
- */
+type Settings = NonNullable<TestProjectInlineConfiguration["test"]>;
+
+/** A kind of tests, told by the end of its files' names; one kind runs after another where several are asked for. */
+function kind(name: string, order: number, settings: Settings): TestProjectInlineConfiguration {
+  const include = [`test/**/*.${name}.test.ts`];
+  return {
+    extends: true,
+    test: { include, testTimeout: 600_000, hookTimeout: 600_000, ...settings, name, sequence: { groupOrder: order } },
+  };
+}
+
+const USUAL = { testTimeout: 180_000, hookTimeout: 60_000, maxWorkers: 2 };
+/** Prints the scenarios' table, once they were played. */
+const SCENARIOS = ["test/scenarios/table.ts"];
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: ["test/**/*.gear.test.ts", "test/**/*.long.test.ts", "test/**/*.nightly.test.ts"],
-    testTimeout: 180_000,
-    hookTimeout: 60_000,
-    globalSetup: ["test/scenarios/table.ts"],
     pool: "forks",
-    maxWorkers: 2,
-    // A worker serves many files: to load everything anew for each of 230 took a third of the time.
-    isolate: false,
+    projects: [
+      kind("unit", 0, {
+        ...USUAL,
+        include: ["test/**/*.test.ts"],
+        exclude: ["isolated", "long", "system", "nightly"].map((name) => `test/**/*.${name}.test.ts`),
+        globalSetup: SCENARIOS,
+        // A worker serves many files: to load everything anew for each of 290 took a third of the time.
+        isolate: false,
+      }),
+      // What changes its whole process (timers of all, V8's flags, Object.prototype) has one of its own. Part of npm test.
+      kind("isolated", 0, USUAL),
+      // Ten seconds to a minute each, after the others, so that npm test stays under three minutes.
+      kind("long", 1, {
+        globalSetup: SCENARIOS,
+        // Each waits for sockets and time-outs almost half of its time: a third fills the gaps of the two.
+        maxWorkers: 3,
+        // A worker serves many files: to load everything anew for each took a tenth of the time.
+        isolate: false,
+      }),
+      // They need root and Debian packages (.ci/packages.txt): brokers, browsers, disks, a container with systemd.
+      kind("system", 2, { maxWorkers: 3 }),
+      // Longer still, and not part of CI.
+      kind("nightly", 3, { testTimeout: 3_600_000, maxWorkers: 1 }),
+    ],
+    /** Branches of `src` that the tests reach; test/coverage makes a table by folder of it. */
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts"],
+      reporter: ["json"],
+      reportsDirectory: "test/results/coverage",
+      reportOnFailure: true,
+    },
   },
 });

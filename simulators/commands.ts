@@ -21,8 +21,9 @@ booth-sim COMMAND --help tells a command's options.
 export async function main(argv: readonly string[]): Promise<void> {
   const stopping = new AbortController();
   const stop = (): void => stopping.abort(new Error("stopped"));
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
+  // Each time: one Ctrl-C comes from the terminal, and again from npm or node --watch in between, while all is being stopped.
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
   // Whoever reads the output has gone, as with "| head".
   process.stdout.once("error", stop);
   process.exitCode = await run(argv, stopping.signal);

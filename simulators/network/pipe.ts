@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { spoil } from "./spoil.ts";
-import type { Spoiler } from "./spoil.ts";
+import { spoil, type Spoiler } from "./spoil.ts";
 
 /** One end of a line. */
 export interface End {

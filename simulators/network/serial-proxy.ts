@@ -1,6 +1,5 @@
 import { SerialPort } from "serialport";
-import { noCounts, noFaults, seededSequence } from "./faults.ts";
-import type { FaultCounts, Faults } from "./faults.ts";
+import { type FaultCounts, type Faults, noCounts, noFaults, seededSequence } from "./faults.ts";
 import { pipe } from "./pipe.ts";
 
 export interface SerialProxyOptions {

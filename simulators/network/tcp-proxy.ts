@@ -1,7 +1,5 @@
-import { connect, createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
-import { noCounts, noFaults, seededSequence } from "./faults.ts";
-import type { FaultCounts, Faults } from "./faults.ts";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type FaultCounts, type Faults, noCounts, noFaults, seededSequence } from "./faults.ts";
 import { pipe } from "./pipe.ts";
 
 export interface TcpProxyOptions {

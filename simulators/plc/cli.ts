@@ -1,11 +1,9 @@
 import { parseArgs } from "node:util";
 import { clockFromNow, readClockFile, scaledClock } from "../clock.ts";
 import { findScenario, SCENARIOS } from "./scenarios/all.ts";
-import { startControl } from "./control.ts";
-import { startPlc } from "./start.ts";
-import type { Control } from "./control.ts";
-import type { Profile } from "../../src/core/types/profile.ts";
-import type { PlcOptions, RunningPlc } from "./start.ts";
+import { type Control, startControl } from "./control.ts";
+import { type PlcOptions, type RunningPlc, startPlc } from "./start.ts";
+import type { Profile } from "../../src/domain/profile.ts";
 
 /** What the command needs of the process round it. */
 export interface PlcIo {

@@ -1,9 +1,7 @@
-import { createServer } from "node:http";
-import { goodManners } from "./manners.ts";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type BadRange, goodManners, type Manners } from "./manners.ts";
 import type { AddressInfo } from "node:net";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerCounts } from "./counts.ts";
-import type { BadRange, Manners } from "./manners.ts";
 
 /** Lets people and scripts switch a running PLC's manners and read its counts, over HTTP on 127.0.0.1. */
 export interface Control {

@@ -5,7 +5,7 @@ import type {
   ModbusType,
   OpcuaType,
   ProfileTag,
-} from "../../src/core/types/profile.ts";
+} from "../../src/domain/profile.ts";
 import type { Quantity } from "./quantities.ts";
 
 type Type = ModbusType | OpcuaType;

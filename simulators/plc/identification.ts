@@ -1,4 +1,4 @@
-import type { ModbusProfile } from "../../src/core/types/profile.ts";
+import type { ModbusProfile } from "../../src/domain/profile.ts";
 import type { Identity } from "./model/types.ts";
 
 /** One object of Read Device Identification. */

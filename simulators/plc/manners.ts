@@ -1,4 +1,4 @@
-import type { ModbusTable } from "../../src/core/types/profile.ts";
+import type { ModbusTable } from "../../src/domain/profile.ts";
 
 /** Addresses (0-based, inclusive) that answer with an exception. */
 export interface BadRange {

@@ -1,4 +1,4 @@
-import type { ModbusTable } from "../../src/core/types/profile.ts";
+import type { ModbusTable } from "../../src/domain/profile.ts";
 import type { BadRange, Manners } from "./manners.ts";
 import type { IdentificationObject } from "./identification.ts";
 import type { RegisterImage } from "./registers.ts";

@@ -1,11 +1,7 @@
-import { createServer } from "node:net";
-import { noCounts } from "./counts.ts";
-import { frame, isWrite, parseFrames } from "./modbus-frames.ts";
-import { respond } from "./respond.ts";
-import type { Server, Socket } from "node:net";
-import type { ServerCounts } from "./counts.ts";
-import type { Device, Request } from "./modbus-frames.ts";
-import type { Asked } from "./respond.ts";
+import { createServer, type Server, type Socket } from "node:net";
+import { noCounts, type ServerCounts } from "./counts.ts";
+import { type Device, frame, isWrite, parseFrames, type Request } from "./modbus-frames.ts";
+import { type Asked, respond } from "./respond.ts";
 
 export interface ServerOptions {
   /** Its manners hold for connections, and for requests where there is no `deviceOf`. */

@@ -1,6 +1,6 @@
 import { machineryOf, pressureDrop, BURNER_THERM_H } from "./model/physics.ts";
 import { noise } from "./model/random.ts";
-import type { FilterType } from "../../src/core/types/booth.ts";
+import type { FilterType } from "../../src/domain/booth.ts";
 import type { Booth } from "./model/booth.ts";
 import type { BoothState } from "./model/types.ts";
 

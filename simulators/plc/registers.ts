@@ -1,10 +1,9 @@
 import { encodePoint, widthOf } from "./encode.ts";
-import { bayQuantityOf } from "./quantities.ts";
-import type { ModbusProfile, ModbusTable, ModbusTag, Profile } from "../../src/core/types/profile.ts";
-import type { Mode } from "../../src/core/types/booth.ts";
+import { bayQuantityOf, type Quantity } from "./quantities.ts";
+import type { ModbusProfile, ModbusTable, ModbusTag, Profile } from "../../src/domain/profile.ts";
+import type { Mode } from "../../src/domain/booth.ts";
 import type { Booth } from "./model/booth.ts";
 import type { BoothState } from "./model/types.ts";
-import type { Quantity } from "./quantities.ts";
 
 /** Shown in the mode register for a mode that the profile has no code for. */
 export const UNMAPPED_CODE = 99;

@@ -1,6 +1,5 @@
 import { identificationPdu, isIdentification } from "./identification.ts";
-import { answer } from "./modbus-frames.ts";
-import type { Device, Request } from "./modbus-frames.ts";
+import { answer, type Device, type Request } from "./modbus-frames.ts";
 import type { ServerCounts } from "./counts.ts";
 
 /** What a server remembers of the requests before. */

@@ -1,12 +1,8 @@
-import { createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
-import { noCounts } from "./counts.ts";
-import { isWrite } from "./modbus-frames.ts";
-import { respond } from "./respond.ts";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { noCounts, type ServerCounts } from "./counts.ts";
+import { type Device, isWrite, type Request } from "./modbus-frames.ts";
+import { type Asked, respond } from "./respond.ts";
 import { parseRtu, rtuFrame } from "./rtu-frames.ts";
-import type { Device, Request } from "./modbus-frames.ts";
-import type { ServerCounts } from "./counts.ts";
-import type { Asked } from "./respond.ts";
 
 export interface RtuOptions {
   /** The device with that unit id on the line; null: none, so nobody answers. */

@@ -1,6 +1,5 @@
-import type { WorkingHours } from "../../src/core/types/booth.ts";
-import { row, rows, run } from "./db.ts";
-import type { Db } from "./db.ts";
+import type { WorkingHours } from "../../src/domain/booth.ts";
+import { type Db, row, rows, run } from "./db.ts";
 import type { Calendar } from "./figures/summary.ts";
 
 interface Hours {

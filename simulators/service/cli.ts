@@ -2,8 +2,7 @@ import { parseArgs } from "node:util";
 import { readClockFile, scaledClock } from "../clock.ts";
 import { seedFullDemo } from "./demo/bar.ts";
 import { seedSite } from "./seed.ts";
-import { startService } from "./start.ts";
-import type { RunningService } from "./start.ts";
+import { type RunningService, startService } from "./start.ts";
 
 export interface CommandIo {
   readonly out: (line: string) => void;
@@ -26,6 +25,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --serial S       put a demo site with this booth there
   --seed demo      50 booths with 90 days of history, made in well under a minute; with --serial, that booth beside them
   --plain          offer only what the interface document states: no acks, no generation
+  --plain=strict   and refuse all it may: a second POST of a booth (409), fields that nobody observed (422)
   --clock-file F   simulated time by a JSON file {boot, speed, monotonic_origin_ns, wall_origin_ms}
   --help           this text`;
 
@@ -39,7 +39,7 @@ const OPTIONS = {
   "admin-key": { type: "string" },
   serial: { type: "string" },
   seed: { type: "string" },
-  plain: { type: "boolean", default: false },
+  plain: { type: "string" },
   "clock-file": { type: "string" },
   help: { type: "boolean", default: false },
 } as const;
@@ -47,7 +47,9 @@ const OPTIONS = {
 type Values = ReturnType<typeof parse>;
 
 function parse(argv: readonly string[]) {
-  return parseArgs({ args: [...argv], options: OPTIONS, strict: true }).values;
+  // Alone it is a switch.
+  const args = argv.map((arg) => (arg === "--plain" ? "--plain=tolerant" : arg));
+  return parseArgs({ args, options: OPTIONS, strict: true }).values;
 }
 
 /** Runs the service until the signal; answers the exit code: 0, 1 it couldn't start, 2 wrong arguments. */
@@ -55,7 +57,12 @@ export async function serviceCommand(argv: readonly string[], io: CommandIo): Pr
   let values: Values;
   try {
     values = parse(argv);
+    for (const name of ["api-key", "admin-key"] as const) {
+      if (values[name] !== undefined && values.serial === undefined)
+        throw new Error(`--${name} needs --serial: a key is of that site`);
+    }
     if (values.seed !== undefined && values.seed !== "demo") throw new Error(`there is no seed "${values.seed}"`);
+    plainOf(values);
     for (const name of ["port", "mqtt-port", "admin-port"] as const) checkPort(name, values[name]);
   } catch (error) {
     io.err(`${messageOf(error)} (see --help)`);
@@ -94,7 +101,7 @@ async function start(values: Values, io: CommandIo): Promise<RunningService> {
   const admin = adminPort === undefined ? {} : { adminPort: Number(adminPort) };
   const password = process.env["BROKER_PASSWORD"];
   const broker = values.broker === undefined ? {} : { broker: { url: values.broker, password } };
-  const options = { dataDir: values.data, ...ports, ...admin, ...broker, clock, plain: values.plain };
+  const options = { dataDir: values.data, ...ports, ...admin, ...broker, clock, plain: plainOf(values) };
   const running = await startService(options);
   try {
     await seed(running, values, { ...io, now: clock.wall() });
@@ -115,6 +122,12 @@ async function seed({ db }: RunningService, values: Values, io: CommandIo & { re
   };
   if (serial !== undefined) seedSite(db, { serial, ...keys, now });
   if (values.seed !== undefined) io.err(await seedFullDemo(db, { now, signal, show }));
+}
+
+function plainOf({ plain }: Values): boolean | "strict" {
+  if (plain === "strict") return plain;
+  if (plain !== undefined && plain !== "tolerant") throw new Error(`--plain is given alone, or as --plain=strict`);
+  return plain === "tolerant";
 }
 
 function checkPort(name: string, text: string | undefined): void {

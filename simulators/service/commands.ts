@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { row, rows, run } from "./db.ts";
-import type { Db } from "./db.ts";
+import { type Db, row, rows, run } from "./db.ts";
 
 export interface Command {
   readonly gateway_id: string;

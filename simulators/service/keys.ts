@@ -1,6 +1,5 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { row, run } from "./db.ts";
-import type { Db } from "./db.ts";
+import { type Db, row, run } from "./db.ts";
 
 export type Scope = "admin" | "user" | "provision" | "gateway";
 

@@ -132,4 +132,14 @@ CREATE TABLE digests (
   command_id TEXT NOT NULL, received_at INTEGER NOT NULL, PRIMARY KEY (gateway_id, digest_id)) WITHOUT ROWID;
 CREATE INDEX commands_of_a_gateway ON commands (gateway_id, state);
 `,
+  `
+ALTER TABLE accounts ADD COLUMN parent_id TEXT REFERENCES accounts(id);
+`,
+  `
+CREATE TABLE clock_words (
+  stream_no INTEGER NOT NULL, seq INTEGER NOT NULL, boot INTEGER NOT NULL, mono REAL NOT NULL, wall REAL NOT NULL,
+  PRIMARY KEY (stream_no, seq)) WITHOUT ROWID;
+INSERT INTO clock_words SELECT stream_no, seq, boot, mono, value ->> 'wall' FROM records WHERE kind = 't'
+  AND (value ->> 'state' = 'synced' OR (value ->> 'state' = 'stepped' AND value ->> 'witness' IS NOT NULL));
+`,
 ];

@@ -1,8 +1,6 @@
-import type { WorkingHours } from "../../src/core/types/booth.ts";
-import { inTransaction, run } from "./db.ts";
-import type { Db } from "./db.ts";
-import { addKey, hashOf } from "./keys.ts";
-import type { Scope } from "./keys.ts";
+import type { WorkingHours } from "../../src/domain/booth.ts";
+import { type Db, inTransaction, run } from "./db.ts";
+import { addKey, hashOf, type Scope } from "./keys.ts";
 
 const WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday"] as const;
 

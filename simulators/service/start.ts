@@ -1,18 +1,16 @@
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
-import { faultPlan } from "./admin/faults.ts";
-import type { FaultPlan } from "./admin/faults.ts";
-import { oracle } from "./admin/oracle.ts";
-import type { OracleStream } from "./admin/oracle.ts";
+import { faultPlan, type FaultPlan } from "./admin/faults.ts";
+import { oracle, type OracleStream } from "./admin/oracle.ts";
 import { buildAdmin } from "./admin/server.ts";
-import { openDb } from "./db.ts";
-import type { Db } from "./db.ts";
+import { type Db, openDb } from "./db.ts";
 import { startEvaluator } from "./events/evaluator.ts";
 import type { Service } from "./http/operation.ts";
 import { buildHttp } from "./http/server.ts";
 import { startBroker } from "./mqtt/broker.ts";
 import type { RunningBroker } from "./mqtt/deliver.ts";
 import { joinBroker } from "./mqtt/external.ts";
+import { reportsHere, reportsThread } from "./reports/reports.ts";
 import { OPERATIONS } from "./resources/table.ts";
 
 const HOST = "127.0.0.1";
@@ -28,8 +26,8 @@ export interface ServiceOptions {
   /** Absent: no admin port. */
   readonly adminPort?: number;
   readonly clock: { wall(): number };
-  /** Only what the interface document states and what was observed: no generation, no acks. */
-  readonly plain?: boolean;
+  /** Only what the interface document states and what was observed: no generation, no acks. strict: and it refuses all it may. */
+  readonly plain?: boolean | "strict";
   /** One line per event worth telling; never a secret. */
   readonly log?: (line: string) => void;
 }
@@ -47,6 +45,7 @@ export interface RunningService {
   /** Publishes on a gateway's down/cmd. */
   readonly send: RunningBroker["send"];
   readonly disconnect: RunningBroker["disconnect"];
+  readonly joined: RunningBroker["joined"];
   readonly stop: () => Promise<void>;
 }
 
@@ -79,7 +78,8 @@ async function startParts(options: ServiceOptions, { db, started, stop }: Parts)
     db,
     now: () => options.clock.wall(),
     mqttUrl: () => mqttUrl,
-    plain: options.plain ?? false,
+    plain: options.plain !== undefined && options.plain !== false,
+    strict: options.plain === "strict",
   };
   const { log } = options;
   const broker =
@@ -88,8 +88,9 @@ async function startParts(options: ServiceOptions, { db, started, stop }: Parts)
       : await joinBroker({ service, faults, ...options.broker, log });
   started.push(broker.stop);
   mqttUrl = broker.url;
-  started.push(startEvaluator(service, log).stop);
-  const url = await listen(buildHttp({ service, operations: OPERATIONS, faults, log }), {
+  const reports = options.dataDir === ":memory:" ? reportsHere(service) : reportsThread(service, options.dataDir);
+  started.push(reports.stop, startEvaluator(reports, log).stop);
+  const url = await listen(buildHttp({ service, operations: OPERATIONS, reports, faults, log }), {
     port: options.port,
     started,
   });
@@ -97,8 +98,8 @@ async function startParts(options: ServiceOptions, { db, started, stop }: Parts)
   const adminUrl =
     options.adminPort === undefined ? "" : await listen(buildAdmin(admin), { port: options.adminPort, started });
   log?.(`service ${url}, broker ${mqttUrl}`);
-  const { send, disconnect } = broker;
-  return { url, mqttUrl, adminUrl, db, service, faults, oracle: () => oracle(db), send, disconnect, stop };
+  const { send, disconnect, joined } = broker;
+  return { url, mqttUrl, adminUrl, db, service, faults, oracle: () => oracle(db), send, disconnect, joined, stop };
 }
 
 async function listen(

@@ -1,6 +1,5 @@
-import type { WorkingHours } from "../../src/core/types/booth.ts";
-import { clip, union } from "./figures/span.ts";
-import type { Span } from "./figures/span.ts";
+import type { WorkingHours } from "../../src/domain/booth.ts";
+import { clip, type Span, union } from "./figures/span.ts";
 import { fromWall, toWall } from "./zone.ts";
 
 const DAY_MS = 86_400_000;

@@ -31,28 +31,34 @@ export function zoneExists(tz: string): boolean {
 /** Since then every zone's offset has changed on a quarter of an hour alone. */
 const ALIGNED_SINCE = Date.UTC(1973, 0, 1);
 const QUARTER_MS = 15 * 60_000;
-/** Offsets kept of one zone: a year's quarters of an hour; and zones kept, more than there are. */
-const MAX_OFFSETS = 35_040;
+/** Offsets kept of one zone: the days of a century; and zones kept, more than there are. */
+const MAX_OFFSETS = 36_525;
 const MAX_ZONES = 1000;
 const offsets = new Map<string, Map<number, number>>();
 
 /**
- * The wall clock of `tz` at `time`, written as if it were UTC: epoch ms of the same digits. Reports ask for the same instants
- * over and over, and the formatter takes microseconds: offsets are kept per quarter of an hour.
+ * The wall clock of `tz` at `time`, written as if it were UTC: epoch ms of the same digits. Reports go through the days of
+ * years, and the formatter takes microseconds: of a day whose begin and end have the same offset it is asked once.
  */
 export function toWall(tz: string, time: number): number {
   if (!(time >= ALIGNED_SINCE)) return wallByFormat(tz, time);
+  const day = Math.floor(time / DAY_MS) * DAY_MS;
+  const offset = offsetAt(tz, day);
+  if (offset === offsetAt(tz, day + DAY_MS)) return time + offset;
+  return time + offsetAt(tz, Math.floor(time / QUARTER_MS) * QUARTER_MS);
+}
+
+/** Of an instant on a quarter of an hour. */
+function offsetAt(tz: string, time: number): number {
   const mine = offsets.get(tz) ?? new Map<number, number>();
   if (mine.size === 0 && offsets.size >= MAX_ZONES) offsets.clear();
   offsets.set(tz, mine);
-  const quarter = Math.floor(time / QUARTER_MS);
-  let offset = mine.get(quarter);
+  let offset = mine.get(time);
   if (offset === undefined) {
     if (mine.size >= MAX_OFFSETS) mine.clear();
-    const start = quarter * QUARTER_MS;
-    mine.set(quarter, (offset = wallByFormat(tz, start) - start));
+    mine.set(time, (offset = wallByFormat(tz, time) - time));
   }
-  return time + offset;
+  return offset;
 }
 
 function wallByFormat(tz: string, time: number): number {

@@ -19,7 +19,7 @@ export interface SiteMemory {
   readonly seed: number;
   /** Epoch ms at which the story began. */
   readonly story_start: number;
-  /** Simulated epoch ms at the last stop: the site goes on from there. */
+  /** Simulated epoch ms at the last stop, or a little later where it was killed: the site goes on from there. */
   wall: number;
   readonly provision_key: string;
   readonly admin_key: string;

@@ -1,5 +1,12 @@
-/** How a request came in: by the agent's socket, from this machine, or from the network while the page is open there. */
-export type Way = "socket" | "loopback" | "lan";
+import { operationOf } from "../contract/operations.ts";
+
+/** How a request came in: by the agent's socket, by root's, from this machine, or from the network while the page is open there. */
+export type Way = "socket" | "admin" | "loopback" | "lan";
+
+/** Through a file of this machine, whose mode says who may. */
+export function isSocket(way: Way): boolean {
+  return way === "socket" || way === "admin";
+}
 
 export interface Knock {
   readonly way: Way;
@@ -25,14 +32,16 @@ export interface Refusal {
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "::1"]);
 /** Open to everybody who reaches the port. */
 const OPEN = new Set(["POST /api/authenticate", "GET /healthz"]);
+/** Open to whoever is on this machine, beside the page's files and the figures of the interface. */
+const LOOKS = new Set("/status /events /backlog /metrics /reconcile /rebuild /api/openapi.json".split(" "));
 
 /**
- * Whether a request may be answered at all; null: it may. Over the socket its group is the right. Elsewhere a browser must
+ * Whether a request may be answered at all; null: it may. Over a socket its mode is the right. Elsewhere a browser must
  * not be led here by another site (Host against rebound names, Origin against foreign pages), and what isn't public needs a
- * session: over loopback everything but reading, on the network everything but the page's own files.
+ * session: over loopback everything but looking at figures, on the network everything but the page's own files.
  */
 export function refusalOf(knock: Knock): Refusal | null {
-  if (knock.way === "socket") return null;
+  if (isSocket(knock.way)) return null;
   return strayOf(knock) ?? (needsSession(knock) && !knock.has_session ? NO_SESSION : null);
 }
 
@@ -43,12 +52,20 @@ const NO_SESSION: Refusal = {
 
 function needsSession({ way, method, path, is_page_file }: Knock): boolean {
   if (is_page_file || OPEN.has(`${method} ${path}`)) return false;
-  return way === "lan" || !isReading(method);
+  return way === "lan" || !isLook(method, path);
 }
 
-function isReading(method: string): boolean {
-  return method === "GET" || method === "HEAD";
+/** Figures, and not what they were made of: readings, the log and reports for helpers are for who is let in. */
+function isLook(method: string, path: string): boolean {
+  if (method !== "GET" && method !== "HEAD") return false;
+  return (
+    LOOKS.has(path) ||
+    (path.startsWith("/api/") && operationOf("GET", path)?.local?.readings !== true && !EXPLAIN.test(path))
+  );
 }
+
+/** What a figure was made of. */
+export const EXPLAIN = /^\/api\/booths\/[^/]+\/explain$/;
 
 function strayOf({ way, host, origin, fetch_site, path, own_names }: Knock): Refusal | null {
   const name = hostNameOf(host);

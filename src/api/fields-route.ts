@@ -1,8 +1,8 @@
-import type { ServiceAnswer } from "../core/types/service.ts";
-import { localFieldsShape, type BoothFieldValues } from "../wire/booth-fields.ts";
+import type { ServiceAnswer } from "../domain/service.ts";
+import { localFieldsShape, type BoothFieldValues } from "../contract/booth-fields.ts";
 import { jsonOf } from "./json-body.ts";
 import { bad, boothOf, type LocalAnswer, type LocalRequest } from "./routes.ts";
-import type { BoothFieldsDesk, Services } from "./services.ts";
+import type { BoothFieldsAtService, Services } from "./services.ts";
 
 /**
  * GET /booth_fields reads size and brand of a booth from the service; PUT changes those that differ from what was read, if
@@ -16,12 +16,32 @@ export async function routeFields(
   if (fields === undefined) return { status: 501, body: { error: "this agent doesn't ask the service for them" } };
   const booth = boothOf(control, query.get("booth") ?? undefined);
   if (booth === null) return bad("name the booth: this gateway serves several, or none of that name");
-  const id = control.status().booths.find((one) => one.booth === booth)?.provisioning.booth_id ?? null;
-  if (id === null) return { status: 409, body: { error: `${booth} isn't bound yet: the service doesn't know it` } };
-  if (method === "GET") return told(await fields.read(id));
+  const { booth_id: id = null, generation = null } =
+    control.status().booths.find((one) => one.booth === booth)?.provisioning ?? {};
+  if (id === null) {
+    const error =
+      generation === null
+        ? `${booth} isn't bound yet: the service doesn't know it`
+        : `this service shows no id of ${booth}: size and brand can't be asked for without one`;
+    return { status: 409, body: { error } };
+  }
+  // What is read here is what the box answers with from now on, also while the service is away.
+  const seen = watching(fields, (sizes) => control.sawSizes(booth, sizes));
+  if (method === "GET") return told(await seen.read(id));
   const parsed = localFieldsShape.safeParse(jsonOf(body));
   if (method !== "PUT" || !parsed.success) return bad("PUT {read, fields}: each up to 60 characters, at least one");
-  return change(fields, id, parsed.data);
+  return change(seen, id, parsed.data);
+}
+
+function watching(desk: BoothFieldsAtService, saw: (sizes: BoothFieldValues) => Promise<void>): BoothFieldsAtService {
+  return {
+    ...desk,
+    async read(id) {
+      const answer = await desk.read(id);
+      if (answer.kind === "ok") await saw(answer.value);
+      return answer;
+    },
+  };
 }
 
 interface Wanted {
@@ -29,7 +49,7 @@ interface Wanted {
   readonly fields: Readonly<Record<string, string | undefined>>;
 }
 
-async function change(desk: BoothFieldsDesk, id: string, { read, fields }: Wanted): Promise<LocalAnswer> {
+async function change(desk: BoothFieldsAtService, id: string, { read, fields }: Wanted): Promise<LocalAnswer> {
   const before = await desk.read(id);
   if (before.kind !== "ok") return told(before);
   const now: Readonly<Record<string, string | null>> = before.value;

@@ -1,7 +1,7 @@
-import { FILTER_TYPES } from "../core/types/booth.ts";
-import type { EntryAnswer } from "../core/types/entry.ts";
-import type { AgentControl } from "../ports.ts";
-import { localFilterChangeShape, localFilterUndoShape } from "../wire/local.ts";
+import { FILTER_TYPES } from "../domain/booth.ts";
+import type { EntryAnswer } from "../domain/entry.ts";
+import type { AgentControl } from "../domain/agent-control.ts";
+import { localFilterChangeShape, localFilterUndoShape } from "../contract/local.ts";
 import { jsonOf } from "./json-body.ts";
 import { bad, boothOf, type LocalAnswer, type LocalRequest } from "./routes.ts";
 

@@ -1,56 +1,72 @@
 import type { ServerResponse } from "node:http";
-import type { AgentControl } from "../ports.ts";
+import type { AgentControl } from "../domain/agent-control.ts";
 
 const EVERY_MS = 1_000;
 /** Pages at once; each costs one small text a second, made once for all. */
 const MAX_PAGES = 24;
+/** Of one sender: several people may come through one tunnel. */
+const MAX_PAGES_EACH = 20;
 /** A page that doesn't read is dropped before its backlog grows; its browser comes again. */
 const MAX_UNREAD_BYTES = 262_144;
 
 /** Server-sent events: the status each second, and the readings of the booth that a page asks for. */
 export interface LiveFeed {
   /** Takes the response over; false: too many pages look already. */
-  attach(response: ServerResponse, booth: string | null): boolean;
+  attach(response: ServerResponse, view: LiveView): boolean;
   close(): void;
 }
 
+/** What a page looks at. */
+export interface LiveView {
+  readonly sender: string;
+  /** Whose readings it wants; null: of none. */
+  readonly booth: string | null;
+  /** What it may see; asked each time, since a session ends. */
+  readonly sees: () => "all" | "status" | "nothing";
+}
+
 export function createLiveFeed(control: AgentControl): LiveFeed {
-  const pages = new Map<ServerResponse, string | null>();
+  const pages = new Map<ServerResponse, LiveView>();
   let timer: NodeJS.Timeout | undefined;
   const detach = (response: ServerResponse): void => {
     pages.delete(response);
     if (pages.size === 0) clearInterval(timer);
   };
-  const send = (to: ReadonlyMap<ServerResponse, string | null>): void => {
+  const send = (to: ReadonlyMap<ServerResponse, LiveView>): void => {
     const status = eventText("status", control.status());
-    // As bytes, once for all pages that ask for the same booth: a text would be encoded anew for each of them.
-    const made = new Map<string | null, Buffer>();
-    const eventsOf = (booth: string | null): Buffer => {
-      const readings = booth === null ? "" : eventText("readings", { booth, readings: control.readings(booth) });
-      return Buffer.from(status + readings);
+    // As bytes, once for all pages that see the same: a text would be encoded anew for each of them.
+    const made = new Map<string, Buffer>();
+    const eventsFor = ({ booth }: LiveView, sees: "all" | "status"): Buffer => {
+      if (booth === null) return Buffer.from(status);
+      // null: there are some, for who has a session.
+      const readings = sees === "all" ? control.readings(booth) : null;
+      return Buffer.from(status + eventText("readings", { booth, readings }));
     };
-    for (const [response, booth] of to) {
-      if (response.writableLength > MAX_UNREAD_BYTES) {
+    for (const [response, view] of to) {
+      const sees = view.sees();
+      if (sees === "nothing" || response.writableLength > MAX_UNREAD_BYTES) {
         response.destroy();
         continue;
       }
-      const events = made.get(booth) ?? eventsOf(booth);
-      made.set(booth, events);
+      const key = JSON.stringify([view.booth, sees]);
+      const events = made.get(key) ?? eventsFor(view, sees);
+      made.set(key, events);
       response.write(events);
     }
   };
   return {
-    attach(response, booth) {
-      if (pages.size >= MAX_PAGES) return false;
+    attach(response, view) {
+      const own = [...pages.values()].filter(({ sender }) => sender === view.sender);
+      if (pages.size >= MAX_PAGES || own.length >= MAX_PAGES_EACH) return false;
       response.writeHead(200, {
         "Content-Type": "text/event-stream; charset=utf-8",
         "Cache-Control": "no-store",
         "X-Accel-Buffering": "no",
       });
       response.once("close", () => detach(response));
-      send(new Map([[response, booth]]));
+      send(new Map([[response, view]]));
       if (pages.size === 0) timer = setInterval(() => send(pages), EVERY_MS).unref();
-      pages.set(response, booth);
+      pages.set(response, view);
       return true;
     },
     close() {

@@ -1,7 +1,7 @@
-import { connectivityOf } from "../core/reported.ts";
-import type { AgentStatus } from "../core/types/status.ts";
-import type { EpochMs } from "../core/types/units.ts";
-import type { BoothFields } from "../wire/reports-fleet.ts";
+import { connectivityOf } from "../domain/reported.ts";
+import type { AgentStatus } from "../domain/status.ts";
+import type { EpochMs } from "../domain/units.ts";
+import type { BoothFields } from "../contract/reports-fleet.ts";
 
 /** What reports are told of a booth beside its store: plain data, so that it goes to another thread. */
 export type LocalBooth = BoothFields;
@@ -10,14 +10,17 @@ export function localBooths(status: AgentStatus): LocalBooth[] {
   return status.booths.map(({ booth, stream, serial, provisioning, plc, log, time, now }) => ({
     booth,
     stream,
+    log: log.stream,
+    label: log.label,
     booth_id: provisioning.booth_id ?? booth,
     serial,
     account_id: provisioning.account_id,
     account: provisioning.account,
     facility_id: provisioning.facility_id,
     facility: provisioning.facility,
-    brand: provisioning.brand,
-    model: provisioning.model,
+    brand: provisioning.shown?.brand_name ?? provisioning.brand,
+    model: provisioning.shown?.model_number ?? provisioning.model,
+    shown: provisioning.shown,
     hw_configuration: provisioning.hw_configuration,
     created_at: provisioning.created_at,
     state: provisioning.state,

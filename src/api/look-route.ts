@@ -1,8 +1,8 @@
-import { metricsText } from "./metrics.ts";
-import { processFigures } from "./process-figures.ts";
+import { metricsText, type ProcessFigures } from "./metrics.ts";
 import { bad, boothOf, type LocalAnswer, type LocalRequest } from "./routes.ts";
 import type { Services } from "./services.ts";
 import { supportReport } from "./support-report.ts";
+import { readFile } from "node:fs/promises";
 
 /** What can be looked at and changes nothing; null: no path of these. */
 export async function routeLook(
@@ -44,7 +44,7 @@ export async function routeLook(
 
 /** Loaded when somebody asks: the shapes of all answers are of no use to the agent itself. */
 async function openApiOf(version: string): Promise<unknown> {
-  const { openApi } = await import("../wire/openapi.ts");
+  const { openApi } = await import("../contract/openapi.ts");
   return openApi(version);
 }
 
@@ -54,4 +54,22 @@ function health({ control }: Services): LocalAnswer {
   if (troubled.length === 0) return { status: 200, body: { status: "ok" } };
   const error = troubled.map(({ booth, log }) => `${booth}: ${log.trouble}`).join("; ");
   return { status: 503, body: { status: "failing", error } };
+}
+
+export async function processFigures(): Promise<ProcessFigures> {
+  const { rss, heapUsed } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  return {
+    resident_bytes: rss,
+    heap_bytes: heapUsed,
+    cpu_seconds: (user + system) / 1e6,
+    written_bytes: await writtenBytes(),
+  };
+}
+
+/** proc(5), /proc/pid/io: bytes that the process caused to be sent to the storage layer. Closed to some hardened units. */
+async function writtenBytes(): Promise<number | null> {
+  const text = await readFile("/proc/self/io", "utf8").catch(() => "");
+  const found = /^write_bytes: (\d+)$/m.exec(text)?.[1];
+  return found === undefined ? null : Number(found);
 }

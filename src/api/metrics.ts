@@ -1,5 +1,5 @@
-import type { BoothCounts } from "../core/types/live.ts";
-import type { AgentStatus, BoothStatus } from "../core/types/status.ts";
+import type { BoothCounts } from "../domain/live.ts";
+import type { AgentStatus, BoothStatus } from "../domain/status.ts";
 
 /** Of the process, from the kernel. */
 export interface ProcessFigures {
@@ -124,6 +124,15 @@ function countFamilies(counts: readonly BoothCounts[]): Family[] {
         ...counts.map((one) => sample({ booth: one.booth, outcome: "answered" }, one.polls_answered)),
         ...counts.map((one) => sample({ booth: one.booth, outcome: "failed" }, one.polls_failed)),
       ],
+    ),
+    family(
+      ["plc_requests_total", "counter", "Requests to the PLC since the start, by outcome."],
+      counts
+        .filter(({ requests }) => requests.asked > 0)
+        .flatMap(({ booth, requests: { asked, missed } }) => [
+          sample({ booth, outcome: "answered" }, asked - missed),
+          sample({ booth, outcome: "missed" }, missed),
+        ]),
     ),
     family(
       ["commits_total", "counter", "Commits since the start."],

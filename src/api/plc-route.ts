@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { localDetectShape, localProbeShape } from "../wire/local.ts";
+import { localDetectShape, localProbeShape } from "../contract/local.ts";
 import { readBody, send, TOO_LARGE } from "./answer.ts";
 import { jsonOf } from "./json-body.ts";
 import { bad, boothOf, type LocalAnswer } from "./routes.ts";
-import type { PlcDesk, Services } from "./services.ts";
+import type { PlcToolbox, Services } from "./services.ts";
 
-type Wish = Parameters<PlcDesk["run"]>[0];
+type Wish = Parameters<PlcToolbox["run"]>[0];
 
 /** What a request wants of a PLC; a text: what it should have been. */
 const WISHES: Readonly<Record<string, (body: unknown, services: Services) => Wish | string>> = {
@@ -46,7 +46,7 @@ export async function sendPlcTool(
 
 type Wanted =
   | { readonly kind: "refused"; readonly answer: LocalAnswer }
-  | { readonly kind: "look"; readonly desk: PlcDesk; readonly wish: Wish };
+  | { readonly kind: "look"; readonly desk: PlcToolbox; readonly wish: Wish };
 
 function wantedOf(body: string | null, path: string, services: Services): Wanted {
   if (body === null) return { kind: "refused", answer: TOO_LARGE };
@@ -58,7 +58,7 @@ function wantedOf(body: string | null, path: string, services: Services): Wanted
 
 const NO_TOOLS: LocalAnswer = { status: 501, body: { error: "this agent has no tools at the PLC" } };
 
-async function look(response: ServerResponse, desk: PlcDesk, wish: Wish): Promise<void> {
+async function look(response: ServerResponse, desk: PlcToolbox, wish: Wish): Promise<void> {
   const leaving = new AbortController();
   response.once("close", () => leaving.abort(new Error("nobody waits for it any more")));
   response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" });

@@ -1,16 +1,16 @@
-import type { EpochMs } from "../core/types/units.ts";
-import { cycleCount } from "../report/cycles.ts";
-import { energy } from "../report/energy.ts";
-import { overuse } from "../report/filters.ts";
-import { durationByMode, runtime } from "../report/modes.ts";
-import { stateOf, type Source } from "../report/source.ts";
-import { utilization } from "../report/utilization.ts";
-import { minutesOf } from "../wire/minutes.ts";
-import { envelopeOf, utilizationBody } from "../wire/reports.ts";
-import { selected } from "../wire/list-query.ts";
-import { boothBody, filterOptionsBody, latestUpdateItem, statusSummaryBody } from "../wire/reports-fleet.ts";
-import { pagingParams, windowParams } from "../wire/reports-query.ts";
-import { zoneOf } from "../report/rules.ts";
+import type { EpochMs } from "../domain/units.ts";
+import { cycleCount } from "../reports/cycles.ts";
+import { energy } from "../reports/energy.ts";
+import { overuse } from "../reports/filters.ts";
+import { durationByMode, runtime } from "../reports/modes.ts";
+import { stateOf, type Source } from "../reports/source.ts";
+import { utilization } from "../reports/utilization.ts";
+import { minutesOf } from "../contract/time.ts";
+import { envelopeOf, utilizationBody } from "../contract/reports.ts";
+import { selected } from "../contract/list-query.ts";
+import { boothBody, filterOptionsBody, latestUpdateItem, statusSummaryBody } from "../contract/reports-fleet.ts";
+import { pagingParams, windowParams } from "../contract/reports-query.ts";
+import { zoneOf } from "../reports/rules.ts";
 import type { LocalBooth } from "./local-booth.ts";
 import type { ReportRequest } from "./report-request.ts";
 
@@ -31,7 +31,7 @@ export const FLEET: Readonly<Record<string, (request: ReportRequest, sourceOf: S
   "/api/booths/latest_updates": (request, sourceOf) =>
     envelopeOf(
       selected(
-        request.booths.map((booth) => latestUpdateItem(booth, lastReadingAt(sourceOf(booth.stream)))),
+        request.booths.map((booth) => latestUpdateItem(booth, lastReadingAt(sourceOf(booth.log)))),
         request.query,
         UPDATE_NAMES,
       ),
@@ -52,12 +52,12 @@ function listOf(request: ReportRequest, sourceOf: SourceOf): object {
   const found = request.booths.filter(
     ({ serial, booth }) => (serial ?? "").includes(search) || booth.toUpperCase().includes(search),
   );
-  const answers = found.map((booth) => ({ booth, ...boothAnswer(booth, sourceOf(booth.stream)) }));
+  const answers = found.map((booth) => ({ booth, ...boothAnswer(booth, sourceOf(booth.log)) }));
   const chosen = selected(answers, request.query, BOOTH_NAMES);
   const page = envelopeOf(chosen, pagingParams(request.query, { allowAll: true }));
   const data = page.data.map(({ booth, ...answer }) => ({
     ...answer,
-    ...included(sourceOf(booth.stream), request, includes),
+    ...included(sourceOf(booth.log), request, includes),
   }));
   return { ...page, data };
 }

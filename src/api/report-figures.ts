@@ -1,9 +1,9 @@
-import { cycleCount } from "../report/cycles.ts";
-import { energy } from "../report/energy.ts";
-import { durationByMode, frequencyByMode } from "../report/modes.ts";
-import { runtimePeriods, runtimeSeries } from "../report/runtime.ts";
-import { recentStages, utilizationSummary, utilizationTimeline } from "../report/timeline.ts";
-import { utilization } from "../report/utilization.ts";
+import { cycleCount } from "../reports/cycles.ts";
+import { energy } from "../reports/energy.ts";
+import { durationByMode, frequencyByMode } from "../reports/modes.ts";
+import { runtimePeriods, runtimeSeries } from "../reports/runtime.ts";
+import { recentStages, utilizationSummary, utilizationTimeline } from "../reports/timeline.ts";
+import { utilization } from "../reports/utilization.ts";
 import {
   durationBody,
   envelopeOf,
@@ -14,19 +14,17 @@ import {
   timelineItem,
   utilizationBody,
   utilizationSummaryBody,
-} from "../wire/reports.ts";
+} from "../contract/reports.ts";
 import {
-  integerParam,
+  intervalParam,
   pagingParams,
   periodParams,
-  QueryError,
-  unitParam,
+  seriesParams,
+  statesParam,
   windowParams,
-} from "../wire/reports-query.ts";
+} from "../contract/reports-query.ts";
 import type { BoothAsk, Told } from "./report-request.ts";
 
-const MINUTE_MS = 60_000;
-const DEFAULT_INTERVAL_MIN = 60;
 /** When the interface document marked it so. */
 const DEPRECATED = { Deprecation: "true" };
 
@@ -47,8 +45,8 @@ export const TIME_FIGURES: Readonly<Record<string, (ask: BoothAsk) => Told>> = {
     return { body: runtimeBody(periods), coverage: periods.coverage.current };
   },
   runtime_series({ source, query, clock }) {
-    const unit = unitParam(query) ?? "day";
-    const { buckets, coverage } = runtimeSeries(source, periodParams(query, clock), unit);
+    const { window, unit } = seriesParams(query, clock);
+    const { buckets, coverage } = runtimeSeries(source, window, { unit, modes: statesParam(query) });
     return { body: envelopeOf(buckets.map(runtimeSeriesItem), reportPaging(query)), coverage };
   },
   utilization_stats({ source, query, clock }) {
@@ -63,9 +61,7 @@ export const TIME_FIGURES: Readonly<Record<string, (ask: BoothAsk) => Told>> = {
     return { body: utilizationSummaryBody(figures), coverage: figures.coverage };
   },
   utilization_timeline({ source, query, clock }) {
-    const interval = integerParam(query, "interval") ?? DEFAULT_INTERVAL_MIN;
-    if (interval < 1) throw new QueryError("interval is not a positive number of minutes");
-    const { slots, coverage } = utilizationTimeline(source, windowParams(query, clock), interval * MINUTE_MS);
+    const { slots, coverage } = utilizationTimeline(source, windowParams(query, clock), intervalParam(query));
     return { body: envelopeOf(slots.map(timelineItem), reportPaging(query)), coverage };
   },
   recent_stages({ source, query, clock }) {

@@ -1,11 +1,12 @@
-import type { Window } from "../ports.ts";
-import { filterMaintenanceHistory, filterMaintenances } from "../report/filters.ts";
-import { validationIncidents } from "../report/incidents.ts";
-import { revisionHistory } from "../report/revisions.ts";
-import { history, historyPage, latestValues, latestValuesBefore } from "../report/values.ts";
-import { coverageOf, type FigureCoverage, type Source } from "../report/source.ts";
-import { selected } from "../wire/list-query.ts";
-import { envelopeOf } from "../wire/reports.ts";
+import type { Window } from "../store/port.ts";
+import { filterMaintenanceHistory, filterMaintenances } from "../reports/filters.ts";
+import { validationIncidents, type Incident } from "../reports/incidents.ts";
+import { revisionHistory } from "../reports/revisions.ts";
+import { history, historyPage, latestValues, latestValuesBefore } from "../reports/values.ts";
+import { coverageOf, type FigureCoverage, type Source } from "../reports/source.ts";
+import { nameAt } from "../domain/stream-label.ts";
+import { selected } from "../contract/list-query.ts";
+import { envelopeOf } from "../contract/reports.ts";
 import {
   csvLine,
   CSV_HEAD,
@@ -15,8 +16,8 @@ import {
   latestValuesBody,
   maintenanceItem,
   revisionBody,
-} from "../wire/reports-booth.ts";
-import { openWindowParams, pagingParams, tagsParam, timeParam, windowParams } from "../wire/reports-query.ts";
+} from "../contract/reports-booth.ts";
+import { openWindowParams, pagingParams, tagsParam, timeParam, windowParams } from "../contract/reports-query.ts";
 import type { BoothAsk, ReportRequest, Told } from "./report-request.ts";
 import { findBooth } from "./local-booth.ts";
 
@@ -30,7 +31,8 @@ export const RECORD_FIGURES: Readonly<Record<string, (ask: BoothAsk) => Told>> =
     const paging = pagingParams(query, { allowAll: false });
     const window = windowParams(query, clock);
     const page = historyPage(source, window, { tags, ...paging });
-    return { body: historyBody(tags, page, paging), coverage: () => coverageOf(source, window) };
+    const judged = query["coverage"] === "true";
+    return { body: historyBody(tags, page, { ...paging, judged }), coverage: () => coverageOf(source, window) };
   },
   latest_values_for: latest,
   latest_values_at: latest,
@@ -79,11 +81,16 @@ export function incidentsAnswer(request: ReportRequest, sourceOf: (stream: strin
   const one = named === undefined ? undefined : findBooth(request.booths, named);
   const booths = named === undefined ? request.booths : one === undefined ? [] : [one];
   const window = openWindowParams(query, now_ms);
-  const items = booths.flatMap(({ stream, booth_id }) =>
-    validationIncidents(sourceOf(stream), window).map((incident) => incidentItem(booth_id, incident)),
+  const word = (query["search"] ?? "").trim().toUpperCase();
+  const isFound = ({ tag_name, reason }: Incident): boolean =>
+    [tag_name, reason].some((text) => text.toUpperCase().includes(word));
+  const items = booths.flatMap((booth) =>
+    validationIncidents(sourceOf(booth.log), window)
+      .filter(isFound)
+      .map((incident) => incidentItem(incident, { booth_id: booth.booth_id, stream: nameAt(booth, incident.id) })),
   );
   const body = envelopeOf(selected(items, query, INCIDENT_NAMES), pagingParams(query, { allowAll: true }));
-  return { body, coverage: () => summed(booths.map(({ stream }) => coverageOf(sourceOf(stream), window))) };
+  return { body, coverage: () => summed(booths.map(({ log }) => coverageOf(sourceOf(log), window))) };
 }
 
 function summed(all: readonly FigureCoverage[]): FigureCoverage {

@@ -1,6 +1,6 @@
-import type { StoreReader } from "../ports.ts";
-import type { FigureCoverage, Source } from "../report/source.ts";
-import type { Query } from "../wire/reports-query.ts";
+import type { StoreReader } from "../store/port.ts";
+import type { FigureCoverage, Source } from "../reports/source.ts";
+import type { Query } from "../contract/reports-query.ts";
 import type { LocalBooth } from "./local-booth.ts";
 
 /** A GET for a report, as plain data. */

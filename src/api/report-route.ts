@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
-import type { AgentControl, ReportParts } from "../ports.ts";
+import type { AgentControl } from "../domain/agent-control.ts";
+import type { ReportParts } from "../store/port.ts";
 import { localBooths, reportsNow } from "./local-booth.ts";
 import type { ReportRequest } from "./report-request.ts";
 
@@ -13,7 +14,7 @@ export async function sendReport(
   { control, ask }: { readonly control: AgentControl; readonly ask: AskReport },
 ): Promise<void> {
   const status = control.status();
-  const query = Object.fromEntries(url.searchParams);
+  const query = firstOfEach(url.searchParams);
   const report = await ask({ path: url.pathname, query, booths: localBooths(status), now_ms: reportsNow(status) });
   response.writeHead(report.status, { ...report.headers, "Cache-Control": "no-store" });
   for await (const part of report.body) await sent(response, part);
@@ -31,4 +32,8 @@ function sent(response: ServerResponse, part: Uint8Array): Promise<void> {
       else resolve();
     });
   });
+}
+
+function firstOfEach(params: URLSearchParams): ReportRequest["query"] {
+  return Object.fromEntries([...params].toReversed());
 }

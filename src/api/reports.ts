@@ -1,16 +1,26 @@
-import type { StoreReader } from "../ports.ts";
-import { zoneOf } from "../report/rules.ts";
-import { stateOf, type Source } from "../report/source.ts";
-import { coverageBody } from "../wire/reports.ts";
-import { provisioningBody } from "../wire/reports-fleet.ts";
-import { QueryError } from "../wire/reports-query.ts";
+import type { StoreReader } from "../store/port.ts";
+import { zoneOf } from "../reports/rules.ts";
+import { stateOf, type Source } from "../reports/source.ts";
+import { coverageBody } from "../contract/reports.ts";
+import { provisioningBody } from "../contract/reports-fleet.ts";
+import { QueryError, windowParams } from "../contract/reports-query.ts";
 import { decoded } from "./decoded.ts";
-import { EXPLAIN } from "./explain.ts";
 import { findBooth } from "./local-booth.ts";
 import { boothAnswer, FLEET } from "./report-booths.ts";
 import { TIME_FIGURES } from "./report-figures.ts";
 import { csvLines, incidentsAnswer, RECORD_FIGURES } from "./report-records.ts";
 import type { BoothAsk, ReportAnswer, ReportRequest, Told } from "./report-request.ts";
+import { explain, EXPLAINABLE } from "../reports/explain.ts";
+
+/** The box's own operation beside the service's: where a figure comes from. Instants are epoch ms. */
+export const EXPLAIN: Readonly<Record<string, (ask: BoothAsk) => Told>> = {
+  explain({ source, query, clock }) {
+    const figure = query["figure"] ?? "";
+    const explanation = explain(source, figure, windowParams(query, clock));
+    if (explanation === null) throw new QueryError(`figure is none of ${EXPLAINABLE.join(", ")}`);
+    return { body: explanation };
+  },
+};
 
 const JSON_TYPE = { "Content-Type": "application/json; charset=utf-8" };
 const CSV_TYPE = { "Content-Type": "text/csv; charset=utf-8" };
@@ -42,9 +52,9 @@ function answer(request: ReportRequest, reader: StoreReader): ReportAnswer {
   const [, , collection, id = "", figure, ...more] = path.split("/").map(decoded);
   if (more.length > 0 || (collection !== "booths" && collection !== "booths_provisioning")) return serviceOnly(path);
   const booth = findBooth(request.booths, id);
-  if (booth === undefined) return failed(404, "booth not found");
+  if (booth === undefined) return failed(404, `${collection === "booths" ? "booth" : "serial number"} not found`);
   if (collection === "booths_provisioning") return told({ body: provisioningBody(booth) }, request);
-  const source = sourceOf(booth.stream);
+  const source = sourceOf(booth.log);
   if (figure === undefined) return told({ body: boothAnswer(booth, source) }, request);
   const ask = { booth, source, query: request.query, clock: { tz: zoneOf(stateOf(source)), now: request.now_ms } };
   if (figure === "export_csv") return { status: 200, headers: CSV_TYPE, body: started(csvLines(ask)) };

@@ -3,7 +3,9 @@ import type { Server, ServerOptions } from "node:http";
 import type { ListenOptions } from "node:net";
 import { dirname } from "node:path";
 import type { Socket } from "node:net";
-import type { AgentControl } from "../ports.ts";
+import type { AgentControl } from "../domain/agent-control.ts";
+import { isSocket } from "./access.ts";
+import { keepRoom } from "./crowd.ts";
 import { handlerOf, type Entrance } from "./handler.ts";
 import { createLiveFeed } from "./live.ts";
 import { createRate } from "./rate.ts";
@@ -17,10 +19,12 @@ const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 /** How often connections are looked at that have taken too long. */
 const CHECK_EVERY_MS = 2_000;
+/** A phone on a weak network takes seconds. */
+const HANDSHAKE_MS = 10_000;
 const KEEP_ALIVE_MS = 10_000;
 const MAX_HEADER_BYTES = 8_192;
-/** Connections at once; each costs memory before it has said who it is. */
-const MAX_CONNECTIONS = 100;
+/** Connections at once; each costs memory before it has said who it is. A browser opens six, and one machine may have several. */
+const CONNECTIONS = { total: 100, each: 32 };
 /** sun_path of Linux holds 108 bytes with its end. */
 const MAX_SOCKET_PATH = 107;
 /** From this machine: one that asks in a loop must not take the processor from the polls. */
@@ -44,10 +48,42 @@ export interface Listener {
 }
 
 /**
- * The agent's socket: who may open it (its group) may ask anything, no key needed. Rejects where the path is too long for a
- * socket, or the folder can't be written.
+ * The agent's socket: who may open it (its group) may ask nearly anything, no key needed. Rejects where the path is too long
+ * for a socket, or the folder can't be written.
  */
-export async function serveSocket(path: string, control: AgentControl, more: MoreServices = {}): Promise<Listener> {
+export function serveSocket(path: string, control: AgentControl, more: MoreServices = {}): Promise<Listener> {
+  return listenAt({ path, way: "socket", mode: 0o660 }, { ...more, control });
+}
+
+/**
+ * The same for what is root's alone, who passes all modes; the agent's own user owns it, and nobody logs in as that. A socket
+ * gets its mode only after it is made: the folder, its own, is closed before. Rejects as the other.
+ */
+export async function serveAdminSocket(
+  path: string,
+  control: AgentControl,
+  more: MoreServices = {},
+): Promise<Listener> {
+  const folder = dirname(path);
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o700);
+  const listener = await listenAt({ path, way: "admin", mode: 0o600 }, { ...more, control });
+  return {
+    ...listener,
+    close: () => {
+      listener.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface SocketFile {
+  readonly path: string;
+  readonly way: "socket" | "admin";
+  readonly mode: number;
+}
+
+async function listenAt({ path, way, mode }: SocketFile, services: Services): Promise<Listener> {
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH) {
     throw new Error(
       `${path} is too long for a socket (${MAX_SOCKET_PATH.toString()} bytes at most): set runtime_dir to a shorter path`,
@@ -55,9 +91,11 @@ export async function serveSocket(path: string, control: AgentControl, more: Mor
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
   rmSync(path, { force: true });
-  const entrance = { way: "socket", own_names: noNames, allow: () => true } as const;
-  const listener = await serve({ ...more, control }, { entrance, listen: { path } });
-  chmodSync(path, 0o660);
+  const listener = await serve(services, {
+    entrance: { way, own_names: noNames, allow: () => true },
+    listen: { path },
+  });
+  chmodSync(path, mode);
   return listener;
 }
 
@@ -92,8 +130,10 @@ async function serve(services: Services, { entrance, listen, tls }: Serving): Pr
   const server =
     tls === undefined
       ? createPlain(OPTIONS, handler)
-      : createTls({ ...OPTIONS, ...tls, minVersion: "TLSv1.2" }, handler);
-  server.maxConnections = MAX_CONNECTIONS;
+      : createTls({ ...OPTIONS, ...tls, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS }, handler);
+  // Who may open the socket is one party.
+  if (isSocket(entrance.way)) server.maxConnections = CONNECTIONS.total;
+  else keepRoom(server, CONNECTIONS);
   server.on("clientError", refuse);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -1,8 +1,9 @@
-import type { PageState } from "../core/types/page.ts";
-import type { ServiceAnswer } from "../core/types/service.ts";
-import type { BoothFieldValues } from "../wire/booth-fields.ts";
-import type { AgentControl, Rebuilds } from "../ports.ts";
-import type { Desk } from "./desk.ts";
+import type { PageState } from "./port.ts";
+import type { ServiceAnswer } from "../domain/service.ts";
+import type { BoothFieldValues } from "../contract/booth-fields.ts";
+import type { AgentControl } from "../domain/agent-control.ts";
+import type { Rebuilds } from "../store/port.ts";
+import type { Sessions } from "./sessions.ts";
 import type { AskReport } from "./report-route.ts";
 
 /** One line of the agent's log, for people. */
@@ -19,13 +20,13 @@ export interface HelpBox {
 }
 
 /** Size and brand of a booth at the service. Never rejects for what the service does. */
-export interface BoothFieldsDesk {
+export interface BoothFieldsAtService {
   read(booth_id: string): Promise<ServiceAnswer<BoothFieldValues>>;
   write(booth_id: string, fields: Readonly<Record<string, string>>): Promise<ServiceAnswer<BoothFieldValues>>;
 }
 
 /** Opens and closes what people outside of the socket's group may use. */
-export interface PageDoor {
+export interface PageListener {
   state(): PageState;
   /** A new PIN for `for_ms`; `lan`: and the page on the network for as long. Rejects where no port or certificate can be had. */
   open(how: {
@@ -40,7 +41,7 @@ export interface PageDoor {
 export type PlcTool = "probe" | "detect";
 
 /** The tools at the PLC that only read. */
-export interface PlcDesk {
+export interface PlcToolbox {
   /**
    * Rejects with what a person can do about it, also where a tool is at work already. `operand` and `values` are those of the
    * command of that name; `progress` gets a line for each step.
@@ -59,11 +60,11 @@ export interface PlcDesk {
 export interface MoreServices {
   readonly reports?: AskReport;
   readonly rebuilds?: Rebuilds;
-  readonly desk?: Desk;
-  readonly door?: PageDoor;
+  readonly desk?: Sessions;
+  readonly door?: PageListener;
   readonly help?: HelpBox;
-  readonly fields?: BoothFieldsDesk;
-  readonly plc?: PlcDesk;
+  readonly fields?: BoothFieldsAtService;
+  readonly plc?: PlcToolbox;
   /** Newest last. */
   readonly log?: () => readonly LogLine[];
 }

@@ -1,5 +1,4 @@
-import { isBitTable, pointWidth } from "../core/profile.ts";
-import type { ModbusPoint, ModbusTable, ModbusTag } from "../core/types/profile.ts";
+import { isBitTable, type ModbusPoint, type ModbusTable, type ModbusTag, pointWidth } from "../domain/profile.ts";
 import { tableText } from "./report-options.ts";
 
 const FUNCTIONS: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };

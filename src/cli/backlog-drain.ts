@@ -1,4 +1,4 @@
-import type { BacklogStatus } from "../core/types/status.ts";
+import type { BacklogStatus } from "../domain/status.ts";
 
 /** What was seen of one booth's backlog at one instant. */
 export interface Look {

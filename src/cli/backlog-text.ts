@@ -1,4 +1,4 @@
-import type { AgentStatus, BacklogStatus, LinkStatus } from "../core/types/status.ts";
+import type { AgentStatus, BacklogStatus, LinkStatus } from "../domain/status.ts";
 import type { Drain } from "./backlog-drain.ts";
 import { linkText } from "./link-text.ts";
 import { PLAIN, type Style } from "./style.ts";
@@ -56,7 +56,7 @@ function waitingText({ delivery, waiting, waiting_ms, oldest_at }: BoothBacklog)
   if (waiting === 0) return "nothing waits";
   const since = oldest_at === null ? "" : `, the oldest for ${lasting(waiting_ms ?? 0)} (${time(oldest_at)})`;
   const records = waiting === 1 ? "1 record waits" : `${waiting.toString()} records wait`;
-  return `${records} for the ${delivery}${since}`;
+  return `${records} for the ${delivery === "unknown" ? "service" : delivery}${since}`;
 }
 
 function detailLines({ delivery, waiting, drain, hours_to_full }: BoothBacklog, bar: boolean): string[] {

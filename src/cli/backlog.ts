@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { AgentStatus, BacklogStatus } from "../core/types/status.ts";
-import { askAgent, socketPath } from "./agent-client.ts";
+import type { AgentStatus, BacklogStatus } from "../domain/status.ts";
+import { askAgent, socketPath } from "../tools/agent-client.ts";
 import { drainOf, lookAt, type Look } from "./backlog-drain.ts";
 import { backlogAnswer, backlogText, type BacklogAnswer } from "./backlog-text.ts";
 import type { Run } from "./command.ts";

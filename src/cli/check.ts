@@ -1,8 +1,8 @@
 import type { ConfigError } from "../config/config-error.ts";
 import { inspectConfig, type UsableConfig } from "../config/usable.ts";
-import { plcAddress } from "../core/plc-address.ts";
+import { plcAddress } from "../domain/plc-address.ts";
 import { addressTable } from "./address-table.ts";
-import { configPath } from "./agent-client.ts";
+import { configPath } from "../tools/agent-client.ts";
 import { EXIT, type Run } from "./command.ts";
 
 export const checkCommand: Run = ({ values, io }) => {

@@ -10,8 +10,10 @@ export interface Io {
   /** Asks on the terminal; null where there is none. */
   ask(question: string): Promise<string | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Aborts at SIGINT or SIGTERM. */
+  /** Aborts at SIGINT, SIGTERM or SIGHUP. */
   readonly signal: AbortSignal;
+  /** The command is loaded, and begins. Before that nothing needs to be brought to an end, and a signal ends the process; absent: nobody asks. */
+  readonly begins?: () => void;
 }
 
 /** Option values: a text, true for a switch, undefined where it wasn't given. */

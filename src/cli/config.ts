@@ -1,15 +1,26 @@
-import { existsSync, readFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { ConfigError } from "../config/config-error.ts";
 import { settingPath, withSetting, type SettingPath } from "../config/edit.ts";
 import { nearest } from "../config/nearest.ts";
 import { settingsIn, type Setting } from "../config/origins.ts";
 import { inspectText } from "../config/usable.ts";
 import { NO_CONFIG_HINT, readSource } from "../config/yaml-source.ts";
-import { configPath } from "./agent-client.ts";
+import { configPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Call, type Run } from "./command.ts";
-import { copyWhole, lastGoodOf, replacedOf, replaceFile, rollBack } from "./config-files.ts";
 import { print } from "./print.ts";
 import { tableText } from "./report-options.ts";
+import { dirname } from "node:path";
 
 const RESTART = 'it comes in force with "systemctl restart booth-gateway"';
 
@@ -124,4 +135,56 @@ function takeBack({ values, io }: Call): number {
       : `${file} is the last good one again; what it was is kept as ${replaced}; ${RESTART}\n`,
   );
   return EXIT.ok;
+}
+
+/** The configuration as it was when it was last found in order. */
+export function lastGoodOf(file: string): string {
+  return `${file}.last-good`;
+}
+
+/** What a rollback put aside. */
+export function replacedOf(file: string): string {
+  return `${file}.replaced`;
+}
+
+/** Puts the text in the file's place, whole or not at all, with the file's own mode and owner; durable when it returns. */
+export function replaceFile(file: string, text: string): void {
+  putWhole(file, text, file);
+}
+
+/** A copy, mode and owner with it, whole or not at all. */
+export function copyWhole(from: string, to: string): void {
+  putWhole(to, readFileSync(from), from);
+}
+
+/** Puts the last good one in the file's place; what stood there is kept beside it. */
+export function rollBack(file: string): void {
+  if (existsSync(file)) copyWhole(file, replacedOf(file));
+  copyWhole(lastGoodOf(file), file);
+}
+
+/** Mode and owner are those of another file: a umask takes nothing away, and the agent's user can read what root has written. */
+function putWhole(file: string, content: string | Buffer, like: string): void {
+  const { mode, uid, gid } = statSync(like);
+  const fresh = `${file}.new`;
+  const open = openSync(fresh, "w", 0o600);
+  try {
+    if (process.getuid?.() === 0) fchownSync(open, uid, gid);
+    fchmodSync(open, mode & 0o777);
+    writeFileSync(open, content);
+    fsyncSync(open);
+  } finally {
+    closeSync(open);
+  }
+  renameSync(fresh, file);
+  syncFolder(file);
+}
+
+function syncFolder(file: string): void {
+  const folder = openSync(dirname(file), "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
 }

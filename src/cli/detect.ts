@@ -1,14 +1,27 @@
 import { parseAddress, type TableAddress } from "../config/profile-address.ts";
 import { findProfile, SHIPPED_PROFILES } from "../config/profile.ts";
-import { candidateOf, DETECTABLE, ordersFor, placesOf, rank, widthOfType } from "../core/detect.ts";
-import type { Candidate, Clues, DetectableType, OrderPair, Place, Ranked } from "../core/detect.ts";
-import { modbusAddressText } from "../core/modbus-address.ts";
-import type { ModbusAddress } from "../core/types/config.ts";
-import type { ModbusProfile, ModbusTag } from "../core/types/profile.ts";
+import {
+  type Candidate,
+  candidateOf,
+  type Clues,
+  DETECTABLE,
+  type DetectableType,
+  type OrderPair,
+  ordersFor,
+  type Place,
+  placesOf,
+  rank,
+  type Ranked,
+  widthOfType,
+} from "../tools/rules/detect.ts";
+import { modbusAddressText } from "../domain/plc-address.ts";
+import type { ModbusAddress } from "../config/port.ts";
+import type { ModbusProfile, ModbusTag } from "../domain/profile.ts";
 import { CommandError, EXIT, type Run, type Values } from "./command.ts";
 import { candidatesText, findingOf, findingText, type Finding } from "./detect-text.ts";
 import { print } from "./print.ts";
-import { MODBUS_PORT, USUAL_TYPES } from "./table/plc.ts";
+import { MODBUS_PORT } from "../domain/places.ts";
+import { USUAL_TYPES } from "./table/plc.ts";
 import {
   chosenBooth,
   numberOption,
@@ -16,7 +29,7 @@ import {
   type PlcTools,
   type ToolCall,
   type ToolConnection,
-} from "./plc-tools.ts";
+} from "../tools/plc-tools.ts";
 
 const TIMES = { connect_ms: 2500, answer_ms: 2000 } as const;
 
@@ -41,7 +54,7 @@ export async function detected(
   return {
     answer: { device: wanted.device, finding, ranked: ranked.map(plain) },
     table: candidatesText(candidates, finding),
-    text: findingText(finding, wanted.clues),
+    text: findingText(finding, wanted.clues, candidates),
   };
 }
 
@@ -61,9 +74,9 @@ interface Wanted {
   readonly clues: Clues;
 }
 
-function plain({ candidate, misfit }: Ranked): unknown {
+function plain({ candidate, misfit, off }: Ranked): unknown {
   const { place, type, order, value, words } = candidate;
-  return { ...place, type, order: order.letters, words, value, plausible: misfit !== Infinity };
+  return { ...place, type, order: order.letters, words, value, off, plausible: misfit !== Infinity };
 }
 
 interface Subject {

@@ -1,8 +1,8 @@
 import { loadUsable } from "../config/usable.ts";
-import type { Profile } from "../core/types/profile.ts";
-import type { Evidence } from "../report/evidence.ts";
-import type { Explanation } from "../report/explain.ts";
-import { configPath } from "./agent-client.ts";
+import type { Profile } from "../domain/profile.ts";
+import type { Evidence } from "../reports/evidence.ts";
+import type { Explanation } from "../reports/explain.ts";
+import { configPath } from "../tools/agent-client.ts";
 import { EXIT, type Run } from "./command.ts";
 import { print } from "./print.ts";
 import { askReport, boothName, reportQuery } from "./report-options.ts";

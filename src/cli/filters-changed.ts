@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { FilterEntry } from "../core/types/entry.ts";
-import type { FilterType } from "../core/types/booth.ts";
-import type { BoothStatus } from "../core/types/status.ts";
-import { askAgent, socketPath } from "./agent-client.ts";
+import type { FilterEntry } from "../domain/entry.ts";
+import type { FilterType } from "../domain/booth.ts";
+import type { BoothStatus } from "../domain/status.ts";
+import { askAgent, socketPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Call, type Io } from "./command.ts";
 import { lengthOption } from "./length-option.ts";
 import { LOOK_EVERY_MS, lookAtBooth } from "./one-booth.ts";

@@ -1,7 +1,9 @@
-import { CommandError, EXIT, type Run } from "./command.ts";
+import { socketPath } from "../tools/agent-client.ts";
+import { CommandError, EXIT, type Io, type Run, type Values } from "./command.ts";
 import { filtersChanged } from "./filters-changed.ts";
+import { lookAtBooth } from "./one-booth.ts";
 import { print } from "./print.ts";
-import { askReport, reportQuery, tableText } from "./report-options.ts";
+import { askReport, boothName, reportQuery, tableText } from "./report-options.ts";
 
 interface Interval {
   readonly start: string;
@@ -36,9 +38,21 @@ export const filtersCommand: Run = async (call) => {
   const { data } = await askReport<Maintenances>(ask, "filter_maintenances", query);
   const history = await askReport<{ readonly data: readonly Removed[] }>(ask, "filter_maintenance_history", query);
   const whole = { filters: data[0] ?? {}, removed: history.data };
-  print(ask, whole, filtersText);
+  const assumed = values["json"] === true ? [] : await assumedFilters(values, io);
+  print(ask, whole, (told) => `${filtersText(told)}${assumedText(assumed)}`);
   return EXIT.ok;
 };
+
+/** Those that were in when the gateway first looked. */
+async function assumedFilters(values: Values, io: Io): Promise<readonly string[]> {
+  const { now } = await lookAtBooth(await socketPath(values, io), await boothName(values, io));
+  return Object.entries(now?.filters ?? {}).flatMap(([type, { assumed }]) => (assumed ? [type] : []));
+}
+
+export function assumedText(assumed: readonly string[]): string {
+  if (assumed.length === 0) return "";
+  return `\n${assumed.join(", ")}: "in since" is when this gateway first looked; when it was put in isn't known\n`;
+}
 
 export function filtersText({
   filters,

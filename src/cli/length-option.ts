@@ -1,4 +1,4 @@
-import type { Milliseconds } from "../core/types/units.ts";
+import type { Milliseconds } from "../domain/units.ts";
 import { CommandError, EXIT, type Values } from "./command.ts";
 
 const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1_000, m: 60_000, h: 3_600_000 };

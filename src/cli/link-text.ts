@@ -1,4 +1,4 @@
-import type { LinkStatus } from "../core/types/status.ts";
+import type { LinkStatus } from "../domain/status.ts";
 import { PLAIN, type Style } from "./style.ts";
 import { lasting } from "./text.ts";
 

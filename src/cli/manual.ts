@@ -15,6 +15,10 @@ export function manualCommand(program: Subject): Run {
 const FILES = [
   [DEFAULT_CONFIG, "the configuration; check tells what is wrong with it"],
   ["/var/lib/booth-gateway", "readings, derived facts, identity (data_dir)"],
+  [
+    "/run/booth-gateway/admin/admin.sock",
+    "the same for what is root's alone: decommission, and another key for a bound booth",
+  ],
   ["/run/booth-gateway/agent.sock", "the agent's socket, for members of the group booth-gateway (runtime_dir)"],
 ] as const;
 

@@ -1,5 +1,5 @@
-import type { AgentStatus, BoothStatus } from "../core/types/status.ts";
-import { askAgent } from "./agent-client.ts";
+import type { AgentStatus, BoothStatus } from "../domain/status.ts";
+import { askAgent } from "../tools/agent-client.ts";
 import { CommandError, type Io } from "./command.ts";
 
 /** How often a command that follows a booth looks at it. */

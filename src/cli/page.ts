@@ -1,11 +1,13 @@
-import type { PageState } from "../core/types/page.ts";
-import { askAgent, socketPath } from "./agent-client.ts";
+import type { PageState } from "../api/port.ts";
+import { askAgent, socketPath } from "../tools/agent-client.ts";
 import { EXIT, type Run, type Values } from "./command.ts";
 import { lengthOption } from "./length-option.ts";
 import { print } from "./print.ts";
 import { lasting } from "./text.ts";
 
 const LONGEST_H = 12;
+/** The first opening makes the box's key: on a small processor, behind the polls, that takes many seconds. */
+export const CERTIFICATE_MS = 120_000;
 
 /** What the agent answers; the PIN where a new one was made. */
 type PageAnswer = PageState & { readonly pin?: string };
@@ -15,7 +17,12 @@ export const pageCommand: Run = async ({ values, io }) => {
   const body = values["close"] === true ? { close: true } : howLong(values);
   const socket = await socketPath(values, io);
   // The agent answers its own shape.
-  const page = (await askAgent(socket, { method: "POST", path: "/page", body })) as PageAnswer;
+  const page = (await askAgent(socket, {
+    method: "POST",
+    path: "/page",
+    body,
+    patience_ms: CERTIFICATE_MS,
+  })) as PageAnswer;
   print({ values, io }, page, pageText);
   return EXIT.ok;
 };

@@ -1,9 +1,8 @@
-import { plcAddress } from "../core/plc-address.ts";
-import { byteTime, summariseGroup, type GroupSummary, type LinkCost } from "../core/plan-summary.ts";
-import { tagsOfGroup } from "../core/profile.ts";
-import type { ModbusProfile, Profile } from "../core/types/profile.ts";
+import { plcAddress } from "../domain/plc-address.ts";
+import { byteTime, summariseGroup, type GroupSummary, type LinkCost } from "../tools/rules/plan-summary.ts";
+import { type ModbusProfile, type Profile, tagsOfGroup } from "../domain/profile.ts";
 import { CommandError, EXIT, type Io, type Run } from "./command.ts";
-import { chosenBooths, numberOption, unreachable, type ChosenBooth, type PlcTools } from "./plc-tools.ts";
+import { chosenBooths, numberOption, unreachable, type ChosenBooth, type PlcTools } from "../tools/plc-tools.ts";
 import { print } from "./print.ts";
 import { tableText } from "./report-options.ts";
 import { ASSUMED_ROUND_TRIP_MS } from "./table/plc.ts";

@@ -1,10 +1,16 @@
-import { LinkError } from "../core/link-error.ts";
+import { LinkError, type LinkErrorKind } from "../domain/link-error.ts";
 import { CommandError, EXIT, type Run, type Values } from "./command.ts";
-import type { PlcTools, ToolCall } from "./plc-tools.ts";
-import { probeModbus, unitsToTry, type ProbeFinding } from "./probe-modbus.ts";
-import { probeText } from "./probe-text.ts";
+import type { PlcTools, ToolCall } from "../tools/plc-tools.ts";
+import {
+  type ModbusFinding,
+  type ProbeFinding,
+  probeModbus,
+  type UnitAnswer,
+  unitsToTry,
+} from "../tools/probe-modbus.ts";
 import { print } from "./print.ts";
-import { MODBUS_PORT, OPCUA_PORT } from "./table/plc.ts";
+import { MODBUS_PORT } from "../domain/places.ts";
+import { OPCUA_PORT } from "./table/plc.ts";
 
 /** Quick, or it isn't one for a booth. */
 const OPCUA_GREETING_MS = 1000;
@@ -67,4 +73,100 @@ function unitsOf(values: Values): readonly number[] | null {
     `--units ${text} must be at most ${MOST_UNITS} numbers from 0 to 255, e.g. 1,2,17`,
     EXIT.usage,
   );
+}
+
+/** Modbus Application Protocol V1.1b3, 6.21, table of objects. */
+const OBJECTS: Readonly<Record<number, string>> = {
+  0: "vendor",
+  1: "product code",
+  2: "revision",
+  3: "vendor's page",
+  4: "product",
+  5: "model",
+  6: "application",
+};
+
+type Found = Extract<ModbusFinding, { kind: "modbus" }>;
+
+/** What was found, in words; where nothing answers, why that may be and what to do. */
+export function probeText(finding: ProbeFinding): string {
+  const { host, port, modbus, opcua, opcua_port } = finding;
+  const at = `${host}:${port}`;
+  const lines = modbus.kind === "modbus" ? foundLines(at, modbus) : [`Modbus TCP at ${at}: no. ${missingText(modbus)}`];
+  const opcuaLine = opcua
+    ? `OPC UA at ${host}:${opcua_port}: answers; docs/opcua.md tells how to set the booth up`
+    : `OPC UA at ${host}:${opcua_port}: no answer`;
+  return `${[...lines, opcuaLine].join("\n")}\n`;
+}
+
+function foundLines(at: string, found: Found): string[] {
+  const { units, round_trip_ms, round_trips } = found;
+  const those = (wanted: UnitAnswer, before = ""): string => {
+    const list = units.flatMap(({ unit, answer }) => (answer === wanted ? [unit] : [])).join(", ");
+    return list === "" ? "" : `${before}${list}`;
+  };
+  const others = [
+    those("silent", "; silent: "),
+    those("absent", "; the gateway there has no: "),
+    those("breaks_off", "; it breaks off at: "),
+  ].join("");
+  return [
+    `Modbus TCP at ${at}: answers`,
+    `  unit ids        ${those("answers")}${others}`,
+    ...(units.length > 1 && units.every(({ answer }) => answer === "answers")
+      ? ["                  it answers to any: use the one its manual names, else 1"]
+      : []),
+    ...identificationLines(found),
+    `  connections     ${connectionsText(found)}`,
+    `  round trip      ${round_trip_ms === null ? "not measured: it broke off" : `${round_trip_ms} ms, median of ${round_trips}`}`,
+  ];
+}
+
+function connectionsText({ connections, connections_tried }: Pick<Found, "connections" | "connections_tried">): string {
+  if (connections === null) return "not counted: the agent reads this PLC, and its own connection was used";
+  if (connections === 0) return "none any more: it answered, and then took no other; probe again in a moment";
+  const more = connections === connections_tried ? " or more" : "";
+  const only = connections < 2 ? ": the agent's own is the only one; HMI or programmer would take it away" : "";
+  return `${connections}${more} at once${only}`;
+}
+
+function identificationLines({ identification, identification_failure }: Found): string[] {
+  const told = (identification ?? []).filter(({ text }) => text !== "");
+  if (identification_failure !== null) {
+    const how = HOW_IT_FAILED[identification_failure] ?? "it breaks the connection off at";
+    return [`  identification  none (${how} function 43/14, which polls never send)`];
+  }
+  if (told.length === 0) return ["  identification  none (it doesn't know function 43/14)"];
+  return told.map(
+    ({ id, text }, i) => `  ${(i === 0 ? "identification" : "").padEnd(16)}${OBJECTS[id] ?? `object ${id}`}: ${text}`,
+  );
+}
+
+const HOW_IT_FAILED: Readonly<Partial<Record<LinkErrorKind, string>>> = {
+  timeout: "it is silent at",
+  malformed: "it answers something else to",
+};
+
+const WHY: Readonly<Record<LinkErrorKind, string>> = {
+  refused:
+    "Refused: the machine is there but nothing listens at that port, or no way leads there. Switch the PLC's Modbus server on, check the port and the address, and that this box has an address in the PLC's network.",
+  timeout:
+    "Silence: no connection came about. Check the address, the PLC's power and the cable; a firewall or another network's mask looks the same.",
+  reset:
+    "It takes the connection and breaks it off: another master (an HMI, a programmer) may hold the only one, or the PLC lets only listed addresses in. Close the other, or enter this box in the PLC's list.",
+  closed:
+    "It takes the connection and closes it: another master (an HMI, a programmer) may hold the only one, or something else than Modbus is there. Close the other and probe again.",
+  malformed:
+    "Something answers that isn't Modbus TCP. Check the port; a serial device server in transparent mode speaks RTU: framing: rtu in the booth's modbus section.",
+  busy: "The device asks to come back later. Probe again.",
+  path: "A gateway in between can't reach the device.",
+  config: "The call can't be carried out.",
+};
+
+function missingText(modbus: Exclude<ModbusFinding, Found>): string {
+  if (modbus.kind === "none") return `${WHY[modbus.why]} (${modbus.reason})`;
+  const tried = `None of the unit ids ${modbus.tried.join(", ")} answers`;
+  return modbus.absent
+    ? `${tried}: a Modbus gateway is there, but no device behind it. Check the serial line behind it, its power, and the unit id; --units tries others.`
+    : `It connects, and then it is silent. ${tried}: look up the unit id in the PLC and give it with --units, or it isn't a Modbus server; a serial device server in transparent mode wants framing: rtu.`;
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { normaliseSerial } from "../core/serial.ts";
-import type { BoothStatus } from "../core/types/status.ts";
-import { askAgent, socketPath } from "./agent-client.ts";
+import { normaliseSerial } from "../domain/serial.ts";
+import type { AgentStatus, BoothChoice, BoothStatus } from "../domain/status.ts";
+import { askAgent, socketPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Io, type Run } from "./command.ts";
 import { LOOK_EVERY_MS, lookAtBooth, mustAgree, PATIENCE_MS } from "./one-booth.ts";
 import { lasting } from "./text.ts";
@@ -24,13 +24,14 @@ export const provisionCommand: Run = async ({ values, operands, io }) => {
   const serial = normaliseSerial(operands[0] ?? (await io.ask("Serial number on the booth's nameplate: ")) ?? "");
   if (serial === null)
     throw new CommandError("give the serial number: letters, digits and single dashes, like ABCD-123-123", EXIT.usage);
-  const booth = typeof values["booth"] === "string" ? { booth: values["booth"] } : {};
+  const { booth, service_booth } = await boothsNamed(socket, values["booth"]);
   const by = typeof values["by"] === "string" ? values["by"] : (io.environment["USER"] ?? "technician");
   const replace = values["replace"] === true;
-  const confirm = values["yes"] === true ? { confirm: { by, note: "confirmed by --yes", replace } } : {};
-  const entry: Entry = { socket, body: { serial_number: serial, ...booth, ...confirm } };
+  const said = { by, note: "confirmed by --yes", replace, service_booth };
+  const confirm = values["yes"] === true ? { confirm: said } : {};
+  const entry: Entry = { socket, body: { serial_number: serial, booth, ...confirm } };
   await enter(entry, keyFrom(values["key-file"]));
-  const following = { socket, booth: booth.booth, by, replace, quiet: values["json"] === true };
+  const following = { socket, booth, service_booth, by, replace, quiet: values["json"] === true };
   const last = await followWithKey(entry, io, following);
   const isDone = last.provisioning.state === "active" || last.provisioning.state === "queued";
   const shown = last.plc.shows_serial;
@@ -40,6 +41,19 @@ export const provisionCommand: Run = async ({ values, operands, io }) => {
   if (values["json"] === true) io.out(`${JSON.stringify(last, null, 2)}\n`);
   return isDone ? EXIT.ok : EXIT.failed;
 };
+
+/** --booth names one of the gateway's own booths, or one of the service's by its id; OWN/ID names both. */
+async function boothsNamed(
+  socket: string,
+  named: string | boolean | undefined,
+): Promise<{ readonly booth?: string | undefined; readonly service_booth?: string | undefined }> {
+  if (typeof named !== "string") return {};
+  // The agent answers its own shape.
+  const { booths } = (await askAgent(socket, { method: "GET", path: "/status" })) as AgentStatus;
+  const own = booths.find(({ booth }) => named === booth || named.startsWith(`${booth}/`))?.booth;
+  if (own === undefined) return { service_booth: named };
+  return named === own ? { booth: own } : { booth: own, service_booth: named.slice(own.length + 1) };
+}
 
 interface Entry {
   readonly socket: string;
@@ -76,6 +90,7 @@ async function followWithKey(entry: Entry, io: Io, following: Following): Promis
 interface Following {
   readonly socket: string;
   readonly booth: string | undefined;
+  readonly service_booth: string | undefined;
   readonly by: string;
   readonly replace: boolean;
   readonly quiet: boolean;
@@ -111,7 +126,7 @@ async function follow(ask: Following, io: Io): Promise<BoothStatus> {
 }
 
 async function confirm(ask: Following, booth: BoothStatus, io: Io): Promise<void> {
-  const { account, facility, booth_id } = booth.provisioning;
+  const { account, facility, booth_id, choices = [] } = booth.provisioning;
   const card = [
     `  serial    ${booth.serial ?? ""}   (the PLC says: ${booth.plc.shows_serial ?? "nothing"})`,
     `  account   ${account ?? "?"}`,
@@ -119,13 +134,35 @@ async function confirm(ask: Following, booth: BoothStatus, io: Io): Promise<void
     `  booth     ${booth_id ?? "?"}`,
     `  PLC       program ${booth.now?.plc_program ?? "?"} ${booth.now?.plc_program_revision ?? "?"}, firmware ${booth.now?.firmware_version ?? "?"}`,
   ];
-  io.err(`${card.join("\n")}\n`);
+  io.err(`${[...card, ...choices.map(choiceText)].join("\n")}\n`);
+  const again =
+    choices.length === 0
+      ? "compare the card above and run it again with --yes"
+      : `the service doesn't say which booth has the serial number: compare, and run it again with --yes --booth ID, which is one of ${choices.map(({ name }) => name).join(", ")}`;
+  const service_booth = choices.length > 1 ? await choose(ask, io, { choices, again }) : undefined;
   await mustAgree(io, {
     question: "Is this the booth beside this box?",
-    nobody: "compare the card above and run it again with --yes",
+    nobody: again,
     no: "not confirmed; run it again with the right serial number",
   });
-  await sayConfirmed(ask, { note: "confirmed at the prompt", replace: ask.replace });
+  await sayConfirmed(ask, { note: "confirmed at the prompt", replace: ask.replace, service_booth });
+}
+
+function choiceText({ name, account, facility, brand, model }: BoothChoice): string {
+  const known = [account, facility, brand, model].filter((text) => text !== null).join(", ");
+  return `  may be    ${name}   ${known}`;
+}
+
+async function choose(
+  { service_booth }: Following,
+  io: Io,
+  { choices, again }: { readonly choices: readonly BoothChoice[]; readonly again: string },
+): Promise<string> {
+  const said = service_booth ?? (await io.ask("Which of them is it? "))?.trim();
+  if (said === undefined) throw new CommandError(`nobody to ask: ${again}`);
+  const found = choices.find(({ name }) => name === said);
+  if (found === undefined) throw new CommandError(`"${said}" is none of ${choices.map(({ name }) => name).join(", ")}`);
+  return found.name;
 }
 
 /** Another gateway holds the booth: whoever types here says that this one takes its place. */
@@ -138,7 +175,10 @@ async function replace(ask: Following, io: Io): Promise<void> {
   await sayConfirmed(ask, { note: "takes the other gateway's place, confirmed at the prompt", replace: true });
 }
 
-async function sayConfirmed(ask: Following, said: { note: string; replace: boolean }): Promise<void> {
+async function sayConfirmed(
+  ask: Following,
+  said: { note: string; replace: boolean; service_booth?: string | undefined },
+): Promise<void> {
   const body = { by: ask.by, ...said, ...(ask.booth === undefined ? {} : { booth: ask.booth }) };
   await askAgent(ask.socket, { method: "POST", path: "/confirm", body });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { RebuildProgress } from "../core/types/rebuild.ts";
-import { askAgent, socketPath } from "./agent-client.ts";
+import type { RebuildProgress } from "../domain/rebuild.ts";
+import { askAgent, socketPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Run } from "./command.ts";
 import { print } from "./print.ts";
 import { boothName, tableText } from "./report-options.ts";

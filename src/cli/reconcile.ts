@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Reconciliation } from "../core/types/reconciliation.ts";
-import { askAgent, socketPath } from "./agent-client.ts";
+import type { Reconciliation } from "../domain/reconciliation.ts";
+import { askAgent, socketPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Run } from "./command.ts";
 import { print } from "./print.ts";
 import { boothName, tableText } from "./report-options.ts";
@@ -21,7 +21,7 @@ export const reconcileCommand: Run = async ({ values, io }) => {
   while (now.kind === "running") {
     io.progress(`comparing ${now.day}`);
     await delay(LOOK_EVERY_MS, undefined, { signal: io.signal });
-    const path = `/reconcile?booth=${encodeURIComponent(booth)}`;
+    const path = `/reconcile?${new URLSearchParams({ booth, id: now.id }).toString()}`;
     now = (await askAgent(socket, { method: "GET", path })) as Reconciliation;
   }
   io.progress("");

@@ -1,18 +1,16 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { LinkError } from "../core/link-error.ts";
-import { parametersOf } from "../core/parameters.ts";
-import { plcAddress } from "../core/plc-address.ts";
-import { tagsOfGroup } from "../core/profile.ts";
-import type { ModbusConfig } from "../core/types/config.ts";
-import type { ModbusProfile } from "../core/types/profile.ts";
-import { TRACE_VERSION, type TraceHeader, type TraceLine } from "../core/types/trace.ts";
-import type { Milliseconds } from "../core/types/units.ts";
+import { LinkError } from "../domain/link-error.ts";
+import { plcAddress } from "../domain/plc-address.ts";
+import { groupsInForce, type ModbusProfile, tagsOfGroup } from "../domain/profile.ts";
+import type { ModbusConfig } from "../config/port.ts";
+import { TRACE_VERSION, type TraceHeader, type TraceLine } from "../domain/trace.ts";
+import type { Milliseconds } from "../domain/units.ts";
 import { CommandError, EXIT, type Io, type Run } from "./command.ts";
 import { lengthOption } from "./length-option.ts";
-import { chosenBooth, unreachable, type ChosenBooth, type PlcTools } from "./plc-tools.ts";
+import { chosenBooth, unreachable, type ChosenBooth, type PlcTools } from "../tools/plc-tools.ts";
 import { print } from "./print.ts";
 import { RECORD_FOR } from "./table/plc.ts";
-import { recordSession, type RecordedCounts } from "./record-session.ts";
+import { recordSession, type RecordedCounts } from "../tools/record-session.ts";
 import { barText } from "./text.ts";
 
 const LONGEST_H = 24;
@@ -58,8 +56,9 @@ async function record(
   const write = (line: TraceLine): void => void writeSync(file, `${JSON.stringify(line)}\n`);
   try {
     write(await headerOf(chosen, { tools, io }));
-    const { groups } = parametersOf(profile, booth);
-    const read = Object.entries(groups).filter(([group]) => tagsOfGroup(profile, group).length > 0);
+    const read = Object.entries(groupsInForce(profile, booth)).filter(
+      ([group]) => tagsOfGroup(profile, group).length > 0,
+    );
     return await recordSession(
       {
         groups: Object.fromEntries(read),

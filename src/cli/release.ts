@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { BoothStatus } from "../core/types/status.ts";
-import { askAgent, socketPath } from "./agent-client.ts";
+import type { BoothStatus } from "../domain/status.ts";
+import { askAgent, socketPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Call, type Io, type Run } from "./command.ts";
 import { LOOK_EVERY_MS, lookAtBooth, mustAgree, PATIENCE_MS } from "./one-booth.ts";
 import { lasting } from "./text.ts";

@@ -1,5 +1,5 @@
-import { parseTime } from "../wire/time.ts";
-import { askAgent, socketPath } from "./agent-client.ts";
+import { parseTime } from "../contract/time.ts";
+import { askAgent, socketPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Io, type Values } from "./command.ts";
 
 /** One --from or --to as the query wants it. Throws a CommandError where it is no time. */

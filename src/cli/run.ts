@@ -1,5 +1,5 @@
 import { loadLasting, type Lasting } from "../config/last-good.ts";
-import { configPath } from "./agent-client.ts";
+import { configPath } from "../tools/agent-client.ts";
 import { EXIT, type Io, type Run } from "./command.ts";
 
 /** `start` composes and runs the agent, with the configuration of that file, until the signal aborts. */

@@ -1,6 +1,6 @@
-import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth } from "../core/types/status.ts";
-import { differencesText } from "../core/read-back.ts";
-import { askAgent, socketPath } from "./agent-client.ts";
+import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth } from "../domain/status.ts";
+import { differencesText } from "../domain/read-back.ts";
+import { askAgent, socketPath } from "../tools/agent-client.ts";
 import type { Run } from "./command.ts";
 import { linkText, sayings } from "./link-text.ts";
 import { show } from "./show.ts";
@@ -10,6 +10,9 @@ import { lasting } from "./text.ts";
 
 const CLOCK =
   "NOT SYNCHRONISED: nobody has vouched for the time since the box started, and nothing is sent until then; it comes with the service or a time server";
+
+const CONTRADICTED =
+  "NOT SYNCHRONISED: the service's answers contradict the time, or it stands still until it is put right; compare the service's clock with the right time";
 
 export const statusCommand: Run = async ({ values, io }) => {
   const socket = await socketPath(values, io);
@@ -25,6 +28,7 @@ export function statusText(status: AgentStatus, style: Style = PLAIN): string {
   const head = [
     `gateway   ${status.gateway_id}, agent ${status.agent_version}, running for ${lasting(status.at - status.started_at)}`,
     `service   ${status.service.url}: ${linkText(status.service, status.at, style)}`,
+    ...brokerLines(status.service),
   ];
   const config =
     status.config_refused === null
@@ -32,11 +36,19 @@ export function statusText(status: AgentStatus, style: Style = PLAIN): string {
       : [
           `config    ${style.bad("the last good one is in use")}, the file isn't: ${status.config_refused.trim()}; correct the file, then restart the agent`,
         ];
-  const clock = status.clock.synced ? [] : [`clock     ${style.warn(CLOCK)}`];
+  const wrong = status.clock.offset_ms === null ? CLOCK : CONTRADICTED;
+  const clock = status.clock.synced ? [] : [`clock     ${style.warn(wrong)}`];
   const booths = status.booths.flatMap((booth) => ["", ...boothLines(booth, status, style)]);
   const disabled = status.disabled.flatMap((booth) => ["", ...disabledLines(booth, status.at, style)]);
   const certificates = status.certificates.map(certificateLine);
   return `${[...head, ...config, ...clock, ...certificates, ...booths, ...disabled].join("\n")}\n`;
+}
+
+/** Only where something of it is worth telling. */
+function brokerLines({ mqtt, broker_url }: AgentStatus["service"]): string[] {
+  return mqtt === undefined || mqtt.why === ""
+    ? []
+    : [`broker    ${broker_url ?? ""}: MQTT ${mqtt.version}, ${mqtt.why}`];
 }
 
 function certificateLine({ link, server, expires, state, advice }: CertificateStatus): string {
@@ -81,6 +93,7 @@ function boothLines(booth: BoothStatus, status: AgentStatus, style: Style): stri
         ]),
     `  log       ${log.newest_seq.toString()} records, ${delivered(booth, waiting)}; ${pending}`,
     ...refusedLines(log.refused),
+    ...(log.forked === null ? [] : [`  ${style.warn("RENAMED")}   ${log.forked.reason}; ${log.forked.advice}`]),
     ...reportLines(booth.reports, status.at),
     ...(log.storage === null ? [] : [`  storage   ${storageText(log.storage)}`]),
     ...(log.trouble === "" ? [] : [`  ${style.bad("STORE")}     ${log.trouble}`]),
@@ -116,6 +129,8 @@ function delivered({ log, provisioning }: BoothStatus, waiting: number): string 
       return `${acked} handed to the broker, not confirmed by the service, ${waiting.toString()} waiting`;
     case "none":
       return "kept here alone: this service takes no readings";
+    case "unknown":
+      return `${waiting.toString()} kept here until the booth is bound`;
   }
 }
 

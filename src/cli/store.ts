@@ -1,6 +1,6 @@
-import type { StoreCheck, StoreFiles, StoreMade, StoreProgress } from "../core/types/store-files.ts";
+import type { StoreCheck, StoreFiles, StoreMade, StoreProgress } from "../store/port.ts";
 import { loadUsable } from "../config/usable.ts";
-import { configPath } from "./agent-client.ts";
+import { configPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Io, type Run } from "./command.ts";
 import { print } from "./print.ts";
 import { barText } from "./text.ts";

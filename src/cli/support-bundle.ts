@@ -3,18 +3,17 @@ import { arch, cpus, freemem, release, totalmem, uptime } from "node:os";
 import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { inspectConfig } from "../config/usable.ts";
-import type { Config } from "../core/types/config.ts";
-import type { AgentStatus } from "../core/types/status.ts";
-import { askAgent, configPath, socketPath } from "./agent-client.ts";
-import { journalLines } from "./bundle/journal.ts";
-import { pick, type Shape } from "./bundle/pick.ts";
-import { scrubber } from "./bundle/scrub.ts";
-import { knownSecrets } from "./bundle/secrets.ts";
-import * as shapes from "./bundle/shapes.ts";
-import { tarOf, type ArchiveFile } from "./bundle/tar.ts";
+import type { Config } from "../config/port.ts";
+import type { AgentStatus } from "../domain/status.ts";
+import { askAgent, configPath, socketPath } from "../tools/agent-client.ts";
+import { journalLines } from "../tools/bundle/journal.ts";
+import { pick, type Shape } from "../tools/bundle/pick.ts";
+import { knownSecrets, scrubber } from "../tools/bundle/scrub.ts";
+import * as shapes from "../tools/bundle/shapes.ts";
+import { tarOf, type ArchiveFile } from "../tools/bundle/tar.ts";
 import { CommandError, EXIT, type Call, type Run } from "./command.ts";
 import { examine, type DoctorParts } from "./doctor.ts";
-import { examinationText } from "./doctor/text.ts";
+import { examinationText } from "../tools/doctor/text.ts";
 import { print } from "./print.ts";
 
 /** What a bundle holds, as its own first file says it. */

@@ -1,12 +1,10 @@
-import { adviceFor } from "../core/advice.ts";
-import { LinkError } from "../core/link-error.ts";
-import { plcAddress } from "../core/plc-address.ts";
-import { isBitTable, pointWidth, tagsOfGroup } from "../core/profile.ts";
-import type { ModbusPoint, ProfileTag } from "../core/types/profile.ts";
-import type { Driver, Sample } from "../ports.ts";
+import { adviceFor, LinkError } from "../domain/link-error.ts";
+import { plcAddress } from "../domain/plc-address.ts";
+import { isBitTable, type ModbusPoint, pointWidth, type ProfileTag, tagsOfGroup } from "../domain/profile.ts";
+import type { Driver, WireExchange } from "../acquisition/port.ts";
+import type { Sample } from "../domain/sample.ts";
 import type { Io, Run } from "./command.ts";
-import type { WireExchange } from "../core/types/wire-exchange.ts";
-import { chosenBooth, unreachable, type ChosenBooth, type PlcTools } from "./plc-tools.ts";
+import { chosenBooth, unreachable, type ChosenBooth, type PlcTools } from "../tools/plc-tools.ts";
 import { tableText } from "./report-options.ts";
 import { show } from "./show.ts";
 import { lasting } from "./text.ts";

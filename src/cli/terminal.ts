@@ -9,9 +9,16 @@ const REWRITE = "\r\u001b[K";
 /** The process's own terminal and signals. */
 export function terminalIo(): Io {
   const stopping = new AbortController();
-  const stop = (): void => stopping.abort(new CommandError("stopped", EXIT.ok));
+  let isLoading = true;
+  const stop = (): void => {
+    // Loading an agent takes seconds on a busy machine.
+    if (isLoading) process.exit(EXIT.ok);
+    stopping.abort(new CommandError("stopped", EXIT.ok));
+  };
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
+  // Of a terminal that was closed, or of "systemctl reload": a service manager starts the agent anew, with the file as it is now.
+  process.once("SIGHUP", stop);
   // Started by another program over a channel: without that program nobody would ever stop us.
   if (process.connected) process.once("disconnect", stop);
   // Whoever reads the output has gone, as with "| head".
@@ -33,6 +40,7 @@ export function terminalIo(): Io {
     },
     environment: process.env,
     signal: stopping.signal,
+    begins: () => void (isLoading = false),
   };
 }
 

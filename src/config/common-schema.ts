@@ -1,16 +1,11 @@
 import { z } from "zod";
 
-import { MODES_BY_PRIORITY } from "../core/types/booth.ts";
-import type { ProfileMode } from "../core/types/booth.ts";
+import { MODES_BY_PRIORITY, type ProfileMode } from "../domain/booth.ts";
+import type { Milliseconds } from "../domain/units.ts";
 
 /** Pieces that profiles and the gateway's configuration share. */
 
-export const PROFILE_MODES = MODES_BY_PRIORITY.filter((mode): mode is ProfileMode => mode !== "no_data");
-
-export const MIN_POLL_INTERVAL_MS = 100;
-export const MAX_POLL_INTERVAL_MS = 3_600_000;
-
-export const profileModeSchema = z.enum(PROFILE_MODES);
+export const profileModeSchema = z.enum(MODES_BY_PRIORITY.filter((mode): mode is ProfileMode => mode !== "no_data"));
 
 export const groupNameSchema = z
   .string()
@@ -20,12 +15,13 @@ export const profileNameSchema = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "a profile's name is lower-case letters, digits, dashes and dots");
 
+/** A length of time between these two. */
+export function milliseconds(least: Milliseconds, most: Milliseconds): z.ZodType<Milliseconds, number> {
+  return z.int().min(least).max(most);
+}
+
 export const groupSchema = z.strictObject({
-  poll_interval_ms: z
-    .int()
-    .min(MIN_POLL_INTERVAL_MS)
-    .max(MAX_POLL_INTERVAL_MS)
-    .describe("How often the group is read."),
+  poll_interval_ms: milliseconds(100, 3_600_000).describe("How often the group is read."),
 });
 
 export const modeSetsSchema = z.strictObject({
@@ -42,3 +38,13 @@ export const limitsSchema = z
     pressure_pa: z.number().positive().exactOptional().describe("Pressure drop above the clean baseline, Pa."),
   })
   .describe("What a filter may reach before its use is overuse: any of them.");
+
+/** The same of each filter that is fitted. */
+export const perFilter = <S extends z.ZodType>(filter: S) =>
+  z
+    .strictObject({
+      intake_filter: z.exactOptional(filter),
+      pre_filter: z.exactOptional(filter),
+      exhaust_filter: z.exactOptional(filter),
+    })
+    .default({});

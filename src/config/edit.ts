@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap, isPair, isSeq, parse, parseDocument, stringify, type Node } from "yaml";
+import { excessOf } from "./yaml-bounds.ts";
 
 /** Where in a configuration file, as typed: service.url, booths[0].modbus.host, booths.booth-1.modbus.host. */
 export type SettingPath = readonly (string | number)[];
@@ -20,12 +21,19 @@ export function settingPath(text: string): SettingPath | null {
  * place is none.
  */
 export function withSetting(text: string, path: SettingPath, value: string): string {
-  const document = parseDocument(text);
+  for (const [what, part] of [
+    ["the file", text],
+    ["the value", value],
+  ] as const) {
+    const excess = excessOf(part);
+    if (excess !== null) throw new Error(`${what} ${excess.message}`);
+  }
+  const document = parseDocument(text, { uniqueKeys: false });
   if (document.errors.length > 0) throw new Error("the file is no YAML");
   const wanted: unknown = parse(value);
   const place = byIndex(document.toJS(), path);
   const changed = splice(text, changeOf(document.contents, { text, path: place, value: wanted }));
-  const made = parseDocument(changed);
+  const made = parseDocument(changed, { uniqueKeys: false });
   const found: unknown = made.errors.length === 0 ? (made.toJS() as unknown) : undefined;
   const isThere = isDeepStrictEqual(place.reduce(step, found), wanted);
   if (!isThere) throw new Error("this place can't be changed by a command: edit the file");

@@ -1,7 +1,6 @@
 import { z } from "zod";
 
-import { ConfigError } from "./config-error.ts";
-import type { Problem } from "./config-error.ts";
+import { ConfigError, type Problem } from "./config-error.ts";
 import { nearest } from "./nearest.ts";
 import type { DataPath, YamlSource } from "./yaml-source.ts";
 
@@ -20,8 +19,17 @@ export function problemsOf(schema: z.ZodType, source: YamlSource): readonly Prob
   return result.success ? [] : explained(result.error.issues, schema, source);
 }
 
+/** More than that many nobody reads, and each is looked up in the file and compared with every name that it may have meant. */
+const MAX_EXPLAINED = 300;
+
+/** Throws ConfigError where there are so many that the file as a whole must be another one. */
 function explained(issues: readonly Issue[], schema: z.ZodType, source: YamlSource): readonly Problem[] {
-  return inOrder(issues.flatMap((issue) => explain(issue, schema, source)));
+  const problems: Problem[] = [];
+  for (const issue of issues) {
+    problems.push(...explain(issue, schema, source));
+    if (problems.length > MAX_EXPLAINED) throw new ConfigError(source.file, inOrder(problems));
+  }
+  return inOrder(problems);
 }
 
 /** Throws where there are problems. */
@@ -112,9 +120,18 @@ function valueAt(data: unknown, path: DataPath): unknown {
   );
 }
 
+/** Made once for each schema: a file may have a thousand unknown keys. */
+const jsonSchemas = new WeakMap<z.ZodType, unknown>();
+
+function jsonSchemaOf(schema: z.ZodType): unknown {
+  const made = jsonSchemas.get(schema) ?? z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  jsonSchemas.set(schema, made);
+  return made;
+}
+
 /** Names that a mapping at this path may have; read off the JSON Schema, whose shape is documented. */
 function keysAt(schema: z.ZodType, path: DataPath): readonly string[] {
-  let node: unknown = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  let node = jsonSchemaOf(schema);
   for (const step of path) {
     if (!isObject(node)) return [];
     const properties = isObject(node["properties"]) ? node["properties"] : {};

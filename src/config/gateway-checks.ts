@@ -1,9 +1,16 @@
-import { normaliseSerial } from "../core/serial.ts";
+import { MODBUS_PORT } from "../domain/places.ts";
+import { modbusAddressText } from "../domain/plc-address.ts";
+import { normaliseSerial } from "../domain/serial.ts";
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./explain.ts";
-import { checkOpcua } from "./gateway-opcua.ts";
-import type { BoothInput, GatewayInput, ModbusInput } from "./gateway-schema.ts";
-import { HTTP_SCHEMES, MQTT_SCHEMES, urlFault } from "./url-check.ts";
+import {
+  type BoothInput,
+  type GatewayInput,
+  type ModbusInput,
+  normaliseFingerprint,
+  type OpcuaInput,
+} from "./gateway-schema.ts";
+import type { ModbusConfig } from "./port.ts";
 import type { DataPath, YamlSource } from "./yaml-source.ts";
 
 /** Checks of the gateway's configuration that concern more than one value, or the world (time zones). */
@@ -88,13 +95,19 @@ function checkModbus(modbus: ModbusInput, path: DataPath, source: YamlSource): r
   return [source.problemAt([...path, "host"], "a host is a name or an IP address, without port or scheme")];
 }
 
+/** What a booth's `modbus` says once `checkGateway` has refused what says two things or none. */
+export function modbusOf({ host, port, framing, serial, ...rest }: ModbusInput): ModbusConfig {
+  if (serial !== undefined) return { serial, ...rest };
+  return { host: host ?? "", port: port ?? MODBUS_PORT, ...(framing === undefined ? {} : { framing }), ...rest };
+}
+
 /** Booths that share a Modbus connection must agree on what it is; every OPC UA booth has a session of its own. */
 function checkSharing({ booths }: GatewayInput, source: YamlSource): readonly Problem[] {
   const first = new Map<string, { readonly how: string; readonly id: string }>();
   return booths.flatMap(({ id, modbus }, index) => {
     if (modbus === undefined) return [];
-    const { host, port, framing, serial } = modbus;
-    const link = serial?.path ?? `${host ?? ""}:${port ?? 502}`;
+    const { framing, serial } = modbus;
+    const link = modbusAddressText(modbusOf(modbus));
     const how = JSON.stringify(serial ?? framing ?? "tcp");
     const earlier = first.get(link);
     if (earlier === undefined) first.set(link, { how, id });
@@ -104,10 +117,89 @@ function checkSharing({ booths }: GatewayInput, source: YamlSource): readonly Pr
   });
 }
 
+type Faults = readonly (readonly [key: string, message: string])[];
+
+/** What is wrong with a booth's `opcua`, by key. The rules keep a password from ever leaving unprotected. */
+function checkOpcua(input: OpcuaInput): Faults {
+  return [...checkEndpoint(input), ...checkSecurity(input), ...checkLogin(input)];
+}
+
+function checkEndpoint({ endpoint }: OpcuaInput): Faults {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
+  if (url?.protocol !== "opc.tcp:" || url.hostname === "") {
+    return [["endpoint", "an endpoint is opc.tcp://HOST:PORT, with or without a path"]];
+  }
+  return url.username === "" && url.password === ""
+    ? []
+    : [["endpoint", "no name or password belongs in the endpoint"]];
+}
+
+function checkSecurity(input: OpcuaInput): Faults {
+  const { security_policy, allow_insecure, server_certificate_fingerprint, server_certificate_file } = input;
+  const insecure = security_policy === "None";
+  const faults: (readonly [string, string])[] = [];
+  if (insecure && !allow_insecure) {
+    faults.push(["security_policy", "None protects nothing: it needs allow_insecure: true beside it"]);
+  }
+  if (!insecure && allow_insecure) faults.push(["allow_insecure", "goes with security_policy: None alone"]);
+  if (server_certificate_fingerprint !== undefined && server_certificate_file !== undefined) {
+    faults.push(["server_certificate_file", "give the fingerprint or the file, not both"]);
+  }
+  if (server_certificate_fingerprint !== undefined && normaliseFingerprint(server_certificate_fingerprint) === null) {
+    faults.push(["server_certificate_fingerprint", "a SHA-256 fingerprint has 64 hex digits"]);
+  }
+  return faults;
+}
+
+function checkLogin(input: OpcuaInput): Faults {
+  const { security_policy, user, password_file, user_certificate_file, user_key_file } = input;
+  const faults: (readonly [string, string])[] = [];
+  if (user === undefined && password_file !== undefined) {
+    faults.push(["password_file", "password_file goes with user"]);
+  }
+  if ((user_certificate_file === undefined) !== (user_key_file === undefined)) {
+    const key = user_key_file === undefined ? "user_certificate_file" : "user_key_file";
+    faults.push([key, "user_certificate_file and user_key_file go together"]);
+  }
+  if (user !== undefined && user_certificate_file !== undefined) {
+    faults.push(["user_certificate_file", "log in by name or by certificate, not both"]);
+  }
+  if (security_policy === "None" && user !== undefined) {
+    faults.push(["user", "with security_policy None no password may be sent"]);
+  }
+  return faults;
+}
+
 function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
   } catch {
     return false; // the only way that Intl has to say no
   }
+}
+
+/** Schemes that protect what they carry, and those that don't and are therefore good for this machine alone. */
+interface UrlSchemes {
+  readonly secure: readonly string[];
+  readonly plain: readonly string[];
+}
+
+const HTTP_SCHEMES: UrlSchemes = { secure: ["https:"], plain: ["http:"] };
+const MQTT_SCHEMES: UrlSchemes = { secure: ["mqtts:", "wss:"], plain: ["mqtt:", "ws:"] };
+
+/** Names this machine by address; a name other than localhost could be made to point elsewhere. */
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+/** What is wrong with a URL of the configuration, as a sentence that doesn't repeat it (it might hold a secret); null: nothing. */
+function urlFault(text: string, schemes: UrlSchemes): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const all = [...schemes.secure, ...schemes.plain].map((scheme) => `${scheme}//`).join(", ");
+  if (url === null) return `is no URL (${all})`;
+  if (url.username !== "" || url.password !== "") return "must not hold a user name or password";
+  if (url.search !== "" || url.hash !== "") return "must not have a query or a fragment";
+  if (schemes.secure.includes(url.protocol)) return null;
+  if (!schemes.plain.includes(url.protocol)) return `must begin with one of ${all}`;
+  return isLoopback(url.hostname) ? null : `${url.protocol}// is unprotected and good for loopback addresses alone`;
 }

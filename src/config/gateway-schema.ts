@@ -1,28 +1,43 @@
 import { z } from "zod";
 
-import { OPCUA_POLICIES } from "../core/types/config.ts";
-import { DEFAULT_RUNTIME_DIR } from "./runtime-dir.ts";
-import { groupNameSchema, groupSchema, limitsSchema, modeSetsSchema, profileNameSchema } from "./common-schema.ts";
+import { WEEKDAYS } from "../domain/booth.ts";
+import { DEFAULT_DATA_DIR, DEFAULT_RUNTIME_DIR, MODBUS_PORT } from "../domain/places.ts";
+import { normaliseSerial } from "../domain/serial.ts";
+import { DAY_MS, DEFAULT_BUDGET } from "../domain/storage.ts";
+import type { BoothId, Serial } from "../domain/units.ts";
+import {
+  groupNameSchema,
+  groupSchema,
+  limitsSchema,
+  milliseconds,
+  modeSetsSchema,
+  perFilter,
+  profileNameSchema,
+} from "./common-schema.ts";
+
+/**
+ * What the configuration's file may say. What comes out of parsing is the configuration itself, with its defaults and in its units;
+ * `port.ts` takes its types from here. Two things are left to `config.ts`, since they need the file's place or its checks: relative
+ * paths, and which of the two links a booth has.
+ */
 
 /** A gateway is a small box: more booths than this belong on a second one. */
 const MAX_BOOTHS = 64;
 
-export const DEFAULT_DATA_DIR = "/var/lib/booth-gateway";
-
+/** Of a file or folder. A relative one counts from the configuration's folder if its key ends in _file or _dir. */
 const path = z.string().min(1).max(4096);
 const time = z
   .string()
   .regex(/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/, "a time of day is HH:MM or HH:MM:SS, 24 hours")
+  .overwrite((text) => (text.length === 5 ? `${text}:00` : text))
   .describe("Local wall-clock time, HH:MM or HH:MM:SS.");
 
 const shiftSchema = z.strictObject({
-  day: z.enum(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]),
+  day: z.enum(WEEKDAYS),
   enabled: z.boolean().default(true),
   start: time,
   stop: time.describe("At or before start: it runs past midnight; equal to start: 24 h."),
 });
-
-const filterSchema = z.strictObject({ limits: limitsSchema });
 
 const serialSchema = z.strictObject({
   path: path.describe("e.g. /dev/serial/by-id/usb-...; a name under by-id stays with its adapter."),
@@ -37,21 +52,30 @@ const serialSchema = z.strictObject({
 const modbusSchema = z
   .strictObject({
     host: z.string().min(1).max(253).exactOptional(),
-    port: z.int().min(1).max(65_535).exactOptional().describe("Default 502."),
+    port: z.int().min(1).max(65_535).exactOptional().describe(`Default ${MODBUS_PORT}.`),
     framing: z
       .enum(["tcp", "rtu"])
       .exactOptional()
       .describe("rtu: RTU frames over TCP, as simple serial device servers want them. Default: tcp."),
     serial: serialSchema.exactOptional().describe("A serial line (Modbus RTU) instead of host and port."),
     unit_id: z.int().min(0).max(255).exactOptional().describe("Overrides the profile's."),
-    answer_timeout_ms: z
-      .int()
-      .min(50)
-      .max(30_000)
+    answer_timeout_ms: milliseconds(50, 30_000)
       .exactOptional()
       .describe("Default: 2000 over TCP (800 where booths share the connection), 500 with RTU."),
   })
   .describe("Booths with the same host and port, or the same serial path, share one connection.");
+
+/** Security policies without known weaknesses, and None. */
+export const OPCUA_POLICIES = ["Basic256Sha256", "Aes128_Sha256_RsaOaep", "Aes256_Sha256_RsaPss", "None"] as const;
+
+/** 64 lower-case hex digits, or null: no SHA-256. Colons and blanks are left out, as tools print them. */
+export function normaliseFingerprint(typed: string): string | null {
+  const digits = typed
+    .replace(/^sha-?256[:=]/i, "")
+    .replace(/[\s:]/g, "")
+    .toLowerCase();
+  return /^[0-9a-f]{64}$/.test(digits) ? digits : null;
+}
 
 const opcuaSchema = z.strictObject({
   endpoint: z.string().max(2000).describe("opc.tcp://HOST:PORT/PATH"),
@@ -70,37 +94,51 @@ const opcuaSchema = z.strictObject({
     .describe("File of mode 0600 that holds the user's password. Default: the passwords in the service's record."),
   user_certificate_file: path.exactOptional().describe("Login by certificate, PEM."),
   user_key_file: path.exactOptional().describe("Its private key, PEM, mode 0600."),
-  server_certificate_fingerprint: z.string().max(200).exactOptional().describe("SHA-256 of the server's certificate."),
+  server_certificate_fingerprint: z
+    .string()
+    .max(200)
+    .overwrite((typed) => normaliseFingerprint(typed) ?? typed)
+    .exactOptional()
+    .describe("SHA-256 of the server's certificate."),
   server_certificate_file: path
     .exactOptional()
     .describe("The server's certificate, or that of the authority that signed it; PEM or DER."),
 });
 
+const boothId: z.ZodType<BoothId, string> = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a booth's id is lower-case letters, digits and dashes");
+
+/** What can't be one stays as it was typed, for the checks to refuse. */
+const serialNumber: z.ZodType<Serial, string> = z
+  .string()
+  .max(64)
+  .overwrite((typed) => normaliseSerial(typed) ?? typed);
+
 export const boothSchema = z.strictObject({
-  id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a booth's id is lower-case letters, digits and dashes"),
-  serial: z.string().max(64).exactOptional().describe("Serial number as on the nameplate; may be entered later."),
+  id: boothId,
+  serial: serialNumber.exactOptional().describe("Serial number as on the nameplate; may be entered later."),
   profile: profileNameSchema.describe("Name of the PLC program's profile."),
   modbus: modbusSchema.exactOptional(),
   opcua: opcuaSchema.exactOptional(),
   poll: z.record(groupNameSchema, groupSchema).default({}).describe("Overrides the profile's, per group."),
   mode_sets: modeSetsSchema.exactOptional(),
-  min_stage_ms: z.int().min(0).max(600_000).exactOptional(),
+  min_stage_ms: milliseconds(0, 600_000).exactOptional(),
   bay_count: z.int().min(1).max(4).default(1),
   burner_size_btu_h: z.number().positive().exactOptional(),
   motor_size_hp: z.number().positive().exactOptional(),
-  filters: z
-    .strictObject({
-      intake_filter: filterSchema.exactOptional(),
-      pre_filter: filterSchema.exactOptional(),
-      exhaust_filter: filterSchema.exactOptional(),
-    })
-    .default({}),
+  filters: perFilter(z.strictObject({ limits: limitsSchema })),
   tz: z.string().min(1).max(64).default("UTC").describe("Time zone by its IANA name, until the service tells it."),
   working_hours: z.array(shiftSchema).max(100).default([]),
 });
 
 const serviceSchema = z.strictObject({
-  url: z.string().max(2000).describe("Base of /api. https, or http for loopback addresses."),
+  url: z
+    .string()
+    .max(2000)
+    // What has a query or a fragment is refused as it was written.
+    .overwrite((url) => (/[?#]/.test(url) ? url : url.replace(/(?<!\/)\/+$/, "")))
+    .describe("Base of /api. https, or http for loopback addresses."),
   ca_file: path.exactOptional().describe("Extra certificate authorities, PEM."),
   proxy_url: z
     .string()
@@ -138,11 +176,17 @@ const storeSchema = z.strictObject({
     .int()
     .min(4_000_000)
     .max(100_000_000_000)
-    .default(64_000_000)
+    .default(DEFAULT_BUDGET.max_bytes)
     .describe("Disk space for each booth. Where it runs out, the oldest readings are given up, those acked first."),
-  max_age_days: z.int().min(1).max(3_650).default(30).describe("Readings that were acked are kept this long."),
+  max_age_days: z
+    .int()
+    .min(1)
+    .max(3_650)
+    .default(DEFAULT_BUDGET.max_age_ms / DAY_MS)
+    .describe("Readings that were acked are kept this long."),
 });
 
+/** 0: any free one. */
 const port = z.int().min(0).max(65_535);
 
 const pageSchema = z.strictObject({
@@ -167,13 +211,10 @@ export const gatewaySchema = z.strictObject({
     .exactOptional()
     .describe("Folders of profiles of your own; the shipped ones come last. Default: profiles, beside this file."),
   log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
-  commit_interval_ms: z
-    .int()
-    .min(1000)
-    .max(600_000)
+  commit_interval_ms: milliseconds(1000, 600_000)
     .default(10_000)
     .describe("What a power cut may cost at most; longer spares the flash."),
-  heartbeat_interval_ms: z.int().min(10_000).max(120_000).default(60_000),
+  heartbeat_interval_ms: milliseconds(10_000, 120_000).default(60_000),
   store: storeSchema.prefault({}),
   page: pageSchema.prefault({}),
   clock_file: path.exactOptional().describe("Simulation only: time is taken from this file."),

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { DEFAULT_DATA_DIR } from "../domain/places.ts";
 import { ConfigError } from "./config-error.ts";
-import { DEFAULT_DATA_DIR } from "./gateway-schema.ts";
 import { inspectText, type UsableConfig } from "./usable.ts";
 import { NO_CONFIG_HINT, readSource } from "./yaml-source.ts";
 

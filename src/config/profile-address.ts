@@ -1,5 +1,4 @@
-import { LAST_ADDRESS } from "../core/profile.ts";
-import type { ModbusTable } from "../core/types/profile.ts";
+import { LAST_ADDRESS, MODBUS_TABLES, type ModbusTable, type OpcuaName, type OpcuaNode } from "../domain/profile.ts";
 
 /** `address` is 0-based within its table. */
 export interface TableAddress {
@@ -19,46 +18,152 @@ const TABLE_BY_DIGIT: Readonly<Record<string, ModbusTable>> = {
   "3": "input",
   "4": "holding",
 };
-const TABLES: readonly ModbusTable[] = ["coil", "discrete", "input", "holding"];
 const SPELLINGS = "write 400001, 4x0001 or holding:0 for the first holding register";
 
 /**
- * Reads every notation in use. Modicon numbers count from 1: 40001..49999 and 400001..465536 holding, 30001..39999 and
- * 300001..365536 input, 100001..165536 discrete, and 1..65536 else coils (16385 is a coil of a CLICK, so five digits
- * beginning with 1 are NOT discrete inputs). `4x0001` counts from 1 too; `holding:0x4000` and `holding:16384` from 0.
+ * Reads every notation in use, as it was written: what two of them read differently is refused with both readings.
+ * - Modicon numbers count from 1: 40001..49999 and 400001..465536 holding, 30001..39999 and 300001..365536 input, 100001..165536
+ *   discrete, 1..65536 else coils. Six digits with a 0 in front are a coil's.
+ * - 10001..19999 are discrete inputs in five digits, and coils where six were meant (C1 of a CLICK is 016385): refused.
+ * - `4x0001` counts from 1 too. `0x0010` is coil 10 so, and 16 in hexadecimal: refused. `4x40001` says its table twice: refused.
+ * - `holding:0x4000` and `holding:16384` count from 0.
  */
-export function parseAddress(notation: number | string): TableAddress | AddressFault {
-  const text = String(notation).trim();
+export function parseAddress(notation: string): TableAddress | AddressFault {
+  const text = notation.trim();
   const explicit = /^([a-z]+):(0x[0-9a-f]{1,4}|\d{1,5})$/i.exec(text);
   if (explicit !== null) return explicitAddress(explicit[1] ?? "", Number(explicit[2]));
-  const crossed = /^([0134])x(\d{1,6})$/i.exec(text);
-  if (crossed !== null) return oneBased(TABLE_BY_DIGIT[crossed[1] ?? ""] ?? "coil", Number(crossed[2]), text);
+  if (/^0x[0-9a-f]+$/i.test(text)) return hexadecimal(text);
+  const crossed = /^([134])x(\d{1,6})$/i.exec(text);
+  if (crossed !== null) return crossedAddress(crossed[1] ?? "", crossed[2] ?? "", text);
   if (/^\d{1,6}$/.test(text)) return modicon(Number(text), text);
   return { message: `"${text.slice(0, 40)}" is no Modbus address`, hint: SPELLINGS };
 }
 
+/** A sentence with both readings, and the spellings that have one. */
+function ambiguous(text: string, first: TableAddress, second: TableAddress): AddressFault {
+  const [one, other] = [first, second].map(spelled);
+  return {
+    message: `${text} can be read in two ways: ${one?.meaning ?? ""}, or ${other?.meaning ?? ""}`,
+    hint: `write ${one?.spelling ?? ""} for the first, ${other?.spelling ?? ""} for the second`,
+  };
+}
+
+const NAMES: Readonly<Record<ModbusTable, string>> = {
+  coil: "coil",
+  discrete: "discrete input",
+  input: "input register",
+  holding: "holding register",
+};
+
+function spelled({ table, address }: TableAddress): { readonly meaning: string; readonly spelling: string } {
+  const meaning = `${NAMES[table]} ${address + 1} counted from 1 (${address} from 0)`;
+  return { meaning, spelling: `${table}:${address}` };
+}
+
+function hexadecimal(text: string): AddressFault {
+  const digits = text.slice(2);
+  const value = Number(text);
+  if (value > LAST_ADDRESS) return { message: `${text} is beyond the last address, ${LAST_ADDRESS}` };
+  if (/^\d+$/.test(digits) && Number(digits) >= 1) {
+    const hint = `write coil:${Number(digits) - 1} for the first, and for the second its table too, as holding:${text}`;
+    return {
+      message: `${text} can be read in two ways: coil ${Number(digits)} counted from 1, or ${value} in hexadecimal`,
+      hint,
+    };
+  }
+  return {
+    message: `${text} says in no table`,
+    hint: `write coil:${text}, discrete:${text}, input:${text} or holding:${text}`,
+  };
+}
+
+function crossedAddress(digit: string, digits: string, text: string): TableAddress | AddressFault {
+  const table = TABLE_BY_DIGIT[digit] ?? "coil";
+  const number = Number(digits);
+  const short = number - Number(digit) * 10_000;
+  if (digits.startsWith(digit) && number <= LAST_ADDRESS && short >= 1 && short <= 9_999) {
+    return ambiguous(text, { table, address: short - 1 }, { table, address: number - 1 });
+  }
+  return oneBased(table, number, text);
+}
+
 function explicitAddress(name: string, address: number): TableAddress | AddressFault {
-  const table = TABLES.find((known) => known === name.toLowerCase());
-  if (table === undefined) return { message: `"${name}" is no table`, hint: `one of ${TABLES.join(", ")}` };
+  const table = MODBUS_TABLES.find((known) => known === name.toLowerCase());
+  if (table === undefined) return { message: `"${name}" is no table`, hint: `one of ${MODBUS_TABLES.join(", ")}` };
   if (address > LAST_ADDRESS) return { message: `${address} is beyond the last address, ${LAST_ADDRESS}` };
   return { table, address };
 }
 
 function modicon(value: number, text: string): TableAddress | AddressFault {
-  if (value === 30_000 || value === 40_000) {
-    return { message: `${value} is no Modbus address: Modicon numbers count from 1`, hint: SPELLINGS };
+  // Six digits name their table by the first, and a 0 is a coil's.
+  if (text.length === 6 && text.startsWith("0")) return oneBased("coil", value, text);
+  const inFive = value < 100_000 ? TABLE_BY_DIGIT[String(Math.floor(value / 10_000))] : undefined;
+  const short = value % 10_000;
+  if (inFive === "discrete" && short > 0) {
+    return ambiguous(text, { table: inFive, address: short - 1 }, { table: "coil", address: value - 1 });
   }
-  if (value > 30_000 && value < 40_000) return oneBased("input", value - 30_000, text);
-  if (value > 40_000 && value < 50_000) return oneBased("holding", value - 40_000, text);
+  if (inFive === "input" || inFive === "holding") return oneBased(inFive, short, text);
   if (value <= LAST_ADDRESS + 1) return oneBased("coil", value, text);
-  const table = TABLE_BY_DIGIT[String(Math.floor(value / 100_000))];
-  return table === undefined || table === "coil"
+  const inSix = TABLE_BY_DIGIT[String(Math.floor(value / 100_000))];
+  return inSix === undefined || inSix === "coil"
     ? { message: `${text} lies in no Modbus table`, hint: SPELLINGS }
-    : oneBased(table, value % 100_000, text);
+    : oneBased(inSix, value % 100_000, text);
 }
 
 function oneBased(table: ModbusTable, number: number, text: string): TableAddress | AddressFault {
   if (number < 1) return { message: `${text} is no Modbus address: Modicon numbers count from 1`, hint: SPELLINGS };
   if (number > LAST_ADDRESS + 1) return { message: `${text} is beyond the last address of table ${table}` };
   return { table, address: number - 1 };
+}
+
+const NODE_SPELLINGS = 'write "nsu=URI;s=NAME", or "s=NAME" with opcua.namespace in the profile';
+const OPCUA_NAMESPACE = "http://opcfoundation.org/UA/";
+const GUID = /^g=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * Reads a node's id: `nsu=URI;s=NAME` (also i=, g=, b=), or the part after the namespace alone, which is then `fallback`.
+ * `i=` below 20,000 without any namespace is the standard's own. `ns=NUMBER` is refused: such a number points elsewhere
+ * after a server's restart.
+ */
+export function parseNode(
+  notation: string | { readonly namespace: string; readonly id: string },
+  fallback: string | undefined,
+): OpcuaNode | AddressFault {
+  if (typeof notation !== "string") return idIn(notation.namespace, notation.id);
+  const text = notation.trim();
+  if (/^ns=/i.test(text)) return indexed(text);
+  const explicit = /^nsu=([^;]+);(.+)$/i.exec(text);
+  if (explicit !== null) return idIn(explicit[1] ?? "", explicit[2] ?? "");
+  const standard = /^i=\d+$/.test(text) && fallback === undefined ? OPCUA_NAMESPACE : fallback;
+  return standard === undefined ? { message: "the node has no namespace", hint: NODE_SPELLINGS } : idIn(standard, text);
+}
+
+/** Reads a way from the folder Objects: each step `NAME` (namespace `fallback`) or `nsu=URI;NAME`. */
+export function parsePath(steps: readonly string[], fallback: string | undefined): OpcuaNode | AddressFault {
+  const names: OpcuaName[] = [];
+  for (const step of steps) {
+    const explicit = /^nsu=([^;]+);(.+)$/i.exec(step.trim());
+    const namespace = explicit?.[1] ?? fallback;
+    if (/^\d+:/.test(step.trim())) return indexed(step);
+    if (namespace === undefined)
+      return { message: `the step "${step.slice(0, 40)}" has no namespace`, hint: NODE_SPELLINGS };
+    names.push({ namespace, name: explicit?.[2] ?? step.trim() });
+  }
+  const [first, ...rest] = names;
+  return first === undefined ? { message: "the path is empty" } : { path: [first, ...rest] };
+}
+
+function indexed(text: string): AddressFault {
+  return {
+    message: `"${text.slice(0, 40)}" gives its namespace by number, which may change when the server restarts`,
+    hint: NODE_SPELLINGS,
+  };
+}
+
+function idIn(namespace: string, id: string): OpcuaNode | AddressFault {
+  const known = /^i=\d{1,10}$/.test(id) || /^s=.+$/.test(id) || GUID.test(id) || /^b=[0-9a-z+/]+={0,2}$/i.test(id);
+  if (!known)
+    return { message: `"${id.slice(0, 40)}" is no id of a node`, hint: "i=NUMBER, s=TEXT, g=GUID or b=BASE64" };
+  if (id.startsWith("i=") && Number(id.slice(2)) > 4_294_967_295) return { message: `${id} is beyond the last number` };
+  return { namespace, id };
 }

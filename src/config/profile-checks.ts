@@ -1,6 +1,12 @@
-import { modeTagOf } from "../core/mode-bits.ts";
-import { isBitTable, LAST_ADDRESS, pointWidth } from "../core/profile.ts";
-import type { ModbusPoint, ModbusType, OpcuaType } from "../core/types/profile.ts";
+import { modeTagOf } from "../domain/mode-bits.ts";
+import {
+  isBitTable,
+  LAST_ADDRESS,
+  type ModbusPoint,
+  type ModbusType,
+  type OpcuaType,
+  pointWidth,
+} from "../domain/profile.ts";
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./explain.ts";
 import type { ModbusProfileInput, ProfileInput, TagInput } from "./profile-schema.ts";
@@ -8,7 +14,7 @@ import type { YamlSource } from "./yaml-source.ts";
 
 /** What the schema can't say because it concerns more than one value. Each check gives problems, never throws. */
 
-type Fault = readonly [key: string, message: string, hint?: string | undefined];
+export type Fault = readonly [key: string, message: string, hint?: string | undefined];
 
 const FILTER_ROLES: ReadonlySet<string> = new Set(["filter_minutes", "filter_reset", "filter_pressure"]);
 /** Lowest and highest raw value. */

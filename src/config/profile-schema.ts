@@ -1,72 +1,44 @@
 import { z } from "zod";
-
-import type { TagRole } from "../core/types/parameters.ts";
-import type { ModbusType, OpcuaType } from "../core/types/profile.ts";
+import { FILTER_TYPES } from "../domain/booth.ts";
+import { TAG_ROLES } from "../domain/parameters.ts";
+import { MODBUS_TABLES, MODBUS_TYPES, OPCUA_TYPES } from "../domain/profile.ts";
 import {
   groupNameSchema,
   groupSchema,
   limitsSchema,
   modeSetsSchema,
+  perFilter,
   profileModeSchema,
   profileNameSchema,
 } from "./common-schema.ts";
-import { nodeSchema, opcuaSchema, pathSchema } from "./profile-opcua-schema.ts";
 
-/** Written as records, so that the compiler misses none of the union's members. */
-const ROLES: Readonly<Record<TagRole, true>> = {
-  mode: true,
-  cycle_counter: true,
-  hour_meter: true,
-  mode_bit: true,
-  uptime: true,
-  first_scan: true,
-  firmware_version: true,
-  plc_program: true,
-  plc_program_revision: true,
-  plc_serial: true,
-  gas: true,
-  kwh: true,
-  filter_minutes: true,
-  filter_reset: true,
-  filter_pressure: true,
-  air_temperature: true,
-  metal_temperature: true,
-  booth_pressure: true,
-  fan_speed: true,
-  burner_modulation: true,
-  burner_on: true,
-  door_open: true,
-  motor_starts: true,
-  plc_clock: true,
-};
-const MODBUS_TYPES: Readonly<Record<ModbusType, true>> = {
-  bool: true,
-  uint16: true,
-  int16: true,
-  uint32: true,
-  int32: true,
-  uint64: true,
-  int64: true,
-  float32: true,
-  float64: true,
-  bcd16: true,
-  bcd32: true,
-  string: true,
-};
-const OPCUA_TYPES: Readonly<Record<OpcuaType, true>> = {
-  bool: true,
-  uint8: true,
-  int8: true,
-  uint16: true,
-  int16: true,
-  uint32: true,
-  int32: true,
-  uint64: true,
-  int64: true,
-  float32: true,
-  float64: true,
-  string: true,
-};
+/** What stands in a profile for an OPC UA server alone. */
+
+const uri = z.string().min(1).max(500);
+const name = z.string().min(1).max(500);
+
+export const nodeSchema = z
+  .union(
+    [name, z.strictObject({ namespace: uri, id: name })],
+    'a node is text such as "nsu=http://vendor/program/;s=Booth.Mode", or {namespace, id}',
+  )
+  .describe("nsu=URI;s=NAME, or s=NAME in the profile's namespace, or i=NUMBER with nsu=, or {namespace, id}.");
+
+export const pathSchema = z
+  .array(name)
+  .min(1)
+  .max(32)
+  .describe("Names from the folder Objects down, each NAME in the profile's namespace or nsu=URI;NAME.");
+
+export const opcuaSchema = z.strictObject({
+  namespace: uri.exactOptional().describe("URI of the namespace of nodes and names that give none."),
+  max_nodes_per_read: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(100)
+    .describe("Variables in one read at most, where the server's own limit isn't lower."),
+});
 
 /** A heartbeat at least every quarter of an hour shows that a tag is still read. */
 const DEFAULT_HEARTBEAT_MS = 900_000;
@@ -74,7 +46,7 @@ const DEFAULT_HEARTBEAT_MS = 900_000;
 const PROTOCOL_MAX_REGISTERS = 125;
 const PROTOCOL_MAX_BITS = 2000;
 /** Well above any booth; a bound against the wrong file. */
-const MAX_TAGS = 2000;
+export const MOST_TAGS = 2000;
 
 const wordOrder = z.enum(["high_first", "low_first"]);
 const address = z.int().min(0).max(65_535);
@@ -115,7 +87,7 @@ const modbusSchema = z.strictObject({
     .exactOptional()
     .describe("The device closes a connection that rests for so long."),
   tables: z
-    .array(z.enum(["coil", "discrete", "input", "holding"]))
+    .array(z.enum(MODBUS_TABLES))
     .min(1)
     .exactOptional()
     .describe("The tables that the device serves. Default: all."),
@@ -131,12 +103,9 @@ const counterSchema = z.strictObject({
 const tagName = {
   name: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "a tag's name is lower-case letters, digits and _"),
   label: z.string().min(1).max(100).exactOptional(),
-  role: z
-    .enum(Object.keys(ROLES) as TagRole[])
-    .exactOptional()
-    .describe("What the tag means to derivation."),
+  role: z.enum(TAG_ROLES).exactOptional().describe("What the tag means to derivation."),
   mode: profileModeSchema.exactOptional().describe("With the role mode_bit: the mode in which it is on."),
-  filter: z.enum(["intake_filter", "pre_filter", "exhaust_filter"]).exactOptional(),
+  filter: z.enum(FILTER_TYPES).exactOptional(),
   bay: z.int().min(0).max(4).default(0).describe("0: the whole booth."),
 };
 
@@ -180,9 +149,9 @@ const modbusTagSchema = z.strictObject({
   address: z
     .union([z.int(), z.string()], "an address is a number such as 400001, or text such as 4x0001 or holding:0x4000")
     .describe(
-      "400001 or 40001 or 4x0001 (holding), 300001 (input), 100001 (discrete), 1..65536 (coil), or TABLE:NUMBER, 0-based.",
+      "400001 or 40001 or 4x0001 (holding), 300001 (input), 100001 (discrete), '000001' (coil), or TABLE:NUMBER, 0-based. 10001 to 19999 are refused: coil or discrete input.",
     ),
-  type: z.enum(Object.keys(MODBUS_TYPES) as ModbusType[]),
+  type: z.enum(MODBUS_TYPES),
   word_order: wordOrder.exactOptional(),
   byte_order: wordOrder.exactOptional(),
   string_order: wordOrder.exactOptional(),
@@ -195,7 +164,7 @@ const opcuaTagSchema = z.strictObject({
   ...tagName,
   node: nodeSchema.exactOptional(),
   path: pathSchema.exactOptional(),
-  type: z.enum(Object.keys(OPCUA_TYPES) as OpcuaType[]),
+  type: z.enum(OPCUA_TYPES),
   ...tagMeaning,
 });
 
@@ -219,13 +188,7 @@ const profileBody = {
   groups: z.record(groupNameSchema, groupSchema),
   modes: z.record(z.string().max(40), profileModeSchema).describe("The PLC's code, as text, to mode."),
   mode_sets: modeSetsSchema.default({}),
-  filters: z
-    .strictObject({
-      intake_filter: filterSchema.exactOptional(),
-      pre_filter: filterSchema.exactOptional(),
-      exhaust_filter: filterSchema.exactOptional(),
-    })
-    .default({}),
+  filters: perFilter(filterSchema),
 };
 
 export const modbusProfileSchema = z.strictObject({
@@ -233,7 +196,7 @@ export const modbusProfileSchema = z.strictObject({
   protocol: z.literal("modbus"),
   modbus: modbusSchema.prefault({}),
   ...profileBody,
-  tags: z.array(modbusTagSchema).min(1).max(MAX_TAGS),
+  tags: z.array(modbusTagSchema).min(1).max(MOST_TAGS),
 });
 
 export const opcuaProfileSchema = z.strictObject({
@@ -241,7 +204,7 @@ export const opcuaProfileSchema = z.strictObject({
   protocol: z.literal("opcua"),
   opcua: opcuaSchema.prefault({}),
   ...profileBody,
-  tags: z.array(opcuaTagSchema).min(1).max(MAX_TAGS),
+  tags: z.array(opcuaTagSchema).min(1).max(MOST_TAGS),
 });
 
 /** For editors; the loader takes the schema of the file's own protocol, so that its messages are about that one. */

@@ -1,16 +1,31 @@
 import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
-
-import { completeModeSets } from "../core/parameters.ts";
-import type { ModbusProfile, OpcuaProfile, Profile } from "../core/types/profile.ts";
-import { ConfigError } from "./config-error.ts";
+import { completeModeSets, tagParameters } from "./parameters.ts";
+import type {
+  ModbusPoint,
+  ModbusProfile,
+  ModbusTag,
+  OpcuaNode,
+  OpcuaProfile,
+  OpcuaTag,
+  Profile,
+  ValueRules,
+} from "../domain/profile.ts";
+import { ConfigError, type Problem } from "./config-error.ts";
 import { didYouMean, parseWith, refuseIfAny } from "./explain.ts";
-import { checkProfile } from "./profile-checks.ts";
-import { modbusProfileSchema, opcuaProfileSchema } from "./profile-schema.ts";
-import { buildModbusTag, buildOpcuaTag } from "./profile-tags.ts";
-import { openYaml, readSource } from "./yaml-source.ts";
-import type { YamlSource } from "./yaml-source.ts";
+import { checkPoint, checkProfile, checkTag, type Fault } from "./profile-checks.ts";
+import {
+  type ModbusProfileInput,
+  modbusProfileSchema,
+  type ModbusTagInput,
+  type OpcuaProfileInput,
+  opcuaProfileSchema,
+  type OpcuaTagInput,
+  type TagInput,
+} from "./profile-schema.ts";
+import { openYaml, readSource, type YamlSource } from "./yaml-source.ts";
+import { type AddressFault, parseAddress, parseNode, parsePath } from "./profile-address.ts";
 
 const PROTOCOLS: readonly string[] = ["modbus", "opcua"];
 
@@ -94,4 +109,73 @@ export function profileNames(dirs: readonly string[] = [SHIPPED_PROFILES]): read
 function notFound(name: string, dirs: readonly string[]): ConfigError {
   const hint = unknownProfileHint(name, dirs);
   return new ConfigError(`${name}.yaml`, [{ line: 0, column: 0, path: "", message: "there is no such profile", hint }]);
+}
+
+/** A tag, or what is wrong with it; a tag with problems may be there too. */
+export interface Built<T> {
+  readonly tag: T | null;
+  readonly problems: readonly Problem[];
+}
+
+interface Place {
+  readonly source: YamlSource;
+  readonly index: number;
+}
+
+export function buildModbusTag(input: ModbusProfileInput, tag: ModbusTagInput, place: Place): Built<ModbusTag> {
+  const faults = checkTag(input, tag);
+  const written = place.source.writtenAt(["tags", place.index, "address"]);
+  const address = parseAddress(written ?? String(tag.address));
+  if ("message" in address) {
+    return { tag: null, problems: problemsOf([...faults, ["address", address.message, address.hint]], place) };
+  }
+  const point = modbusPointOf(tag, address);
+  return {
+    tag: { ...meaningOf(tag), point },
+    problems: problemsOf([...faults, ...checkPoint(point, input.modbus)], place),
+  };
+}
+
+export function buildOpcuaTag(input: OpcuaProfileInput, tag: OpcuaTagInput, place: Place): Built<OpcuaTag> {
+  const faults = checkTag(input, tag);
+  const node = nodeOf(tag, input.opcua.namespace);
+  if ("message" in node) {
+    const key = tag.node === undefined ? "path" : "node";
+    return { tag: null, problems: problemsOf([...faults, [key, node.message, node.hint]], place) };
+  }
+  const point = { node, type: tag.type, ...rulesOf(tag) };
+  return { tag: { ...meaningOf(tag), point }, problems: problemsOf(faults, place) };
+}
+
+function problemsOf(faults: readonly Fault[], { source, index }: Place): readonly Problem[] {
+  return faults.map(([key, message, hint]) => source.problemAt(["tags", index, key], message, { hint }));
+}
+
+function nodeOf({ node, path }: OpcuaTagInput, namespace: string | undefined): OpcuaNode | AddressFault {
+  if (node !== undefined && path !== undefined) return { message: "give node or path, not both" };
+  if (node !== undefined) return parseNode(node, namespace);
+  return path === undefined ? { message: "a tag needs a node or a path" } : parsePath(path, namespace);
+}
+
+function modbusPointOf(tag: ModbusTagInput, at: Pick<ModbusPoint, "table" | "address">): ModbusPoint {
+  return { ...at, type: tag.type, ...given(tag, MODBUS_OPTIONAL), ...rulesOf(tag) };
+}
+
+function rulesOf(tag: TagInput): ValueRules {
+  const { scale, offset, sentinels } = tag;
+  return { scale, offset, sentinels, ...given(tag, RULES_OPTIONAL) };
+}
+
+const MODBUS_OPTIONAL = ["word_order", "byte_order", "string_order", "length", "bit"] as const;
+const RULES_OPTIONAL = ["min", "max", "labels"] as const;
+
+/** Only what the file gives: an absent key stays absent. */
+function given<T extends object, K extends keyof T>(tag: T, keys: readonly K[]): Partial<Pick<T, K>> {
+  return Object.fromEntries(keys.flatMap((key) => (tag[key] === undefined ? [] : [[key, tag[key]]]))) as Partial<
+    Pick<T, K>
+  >;
+}
+
+function meaningOf(tag: TagInput): Omit<ModbusTag, "point"> {
+  return { name: tag.name, label: tag.label ?? tag.name, ...tagParameters(tag) };
 }

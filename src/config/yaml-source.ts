@@ -1,14 +1,26 @@
 import { readFileSync, statSync } from "node:fs";
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
-import type { Document, Node, Pair } from "yaml";
+import { dirname, resolve } from "node:path";
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  visit,
+} from "yaml";
 
-import { ConfigError } from "./config-error.ts";
-import type { Problem } from "./config-error.ts";
+import { DEFAULT_RUNTIME_DIR } from "../domain/places.ts";
+import { ConfigError, type Problem } from "./config-error.ts";
+import { excessIn, excessOf, MAX_ALIASES } from "./yaml-bounds.ts";
 
 /** Larger than any profile that a person keeps; a bound against the wrong file. */
 const MAX_FILE_BYTES = 1_048_576;
-/** Aliases resolve to copies: without a bound a few lines make gigabytes. */
-const MAX_ALIASES = 100;
+/** Keys that stand twice are looked for in `yaml-bounds.ts`. */
+const PARSING = { prettyErrors: false, stringKeys: true, merge: false, uniqueKeys: false } as const;
 /** Keys that change an object's behaviour instead of its data. */
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
@@ -20,6 +32,8 @@ export interface YamlSource {
   readonly data: unknown;
   /** A problem with the value at `path`, or with its key; the nearest enclosing piece where nothing stands there. */
   problemAt(path: DataPath, message: string, options?: ProblemOptions): Problem;
+  /** A single value as it stands in the file, where YAML drops what people wrote: 030001 is 30001, 0x10 is 16; null: no single value. */
+  writtenAt(path: DataPath): string | null;
 }
 
 export interface ProblemOptions {
@@ -60,14 +74,27 @@ function unreadable(file: string, cause: unknown, hint: string | undefined): Con
   return whole(file, `can't be read: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
 }
 
-/** Pure. Throws ConfigError for what isn't one plain YAML 1.2 document. */
-export function openYaml(text: string, file: string): YamlSource {
+/** Throws ConfigError for a text that would keep its readers busy for longer than a person waits. */
+function mustBeBounded(text: string, file: string): void {
   if (text.length > MAX_FILE_BYTES) throw whole(file, `is longer than ${MAX_FILE_BYTES} characters`);
   const lines = new LineCounter();
+  lines.addNewLine(0);
+  const excess = excessOf(text, lines);
+  if (excess === null) return;
+  const end = text.indexOf("\n", excess.offset);
+  if (end !== -1) lines.addNewLine(end + 1);
+  throw new ConfigError(file, [placer(text, lines)(excess.offset, "", excess.message)]);
+}
+
+/** Pure. Throws ConfigError for what isn't one plain YAML 1.2 document. */
+export function openYaml(text: string, file: string): YamlSource {
+  mustBeBounded(text, file);
+  const lines = new LineCounter();
   try {
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true, merge: false });
+    const document = parseDocument(text, { ...PARSING, lineCounter: lines });
     const place = placer(text, lines);
-    const faults = [...document.errors, ...document.warnings].map(({ pos, message }) => place(pos[0], "", message));
+    const broken = [...document.errors, ...document.warnings].map(({ pos, message }) => place(pos[0], "", message));
+    const faults = [...broken, ...excessIn(document).map(({ offset, message }) => place(offset, "", message))];
     const refused = faults.length > 0 ? faults : forbiddenKeys(document, place);
     if (refused.length > 0) throw new ConfigError(file, refused);
     if (document.contents === null) throw whole(file, "is empty");
@@ -79,10 +106,11 @@ export function openYaml(text: string, file: string): YamlSource {
         const problem = place(offsetOf(document, path, options.at ?? "value"), pathText(path), message);
         return options.hint === undefined ? problem : { ...problem, hint: options.hint };
       },
+      writtenAt: (path) => writtenAt(document, path),
     };
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
-    // Nested too deep for the parser's stack, or more aliases than allowed.
+    // More aliases of aliases than allowed.
     throw whole(file, `can't be parsed: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
   }
 }
@@ -106,8 +134,8 @@ function placer(text: string, lines: LineCounter): Place {
   return (offset, path, message) => {
     const { line, col } = lines.linePos(offset);
     const start = offset - (col - 1);
-    const end = text.indexOf("\n", start);
-    const source = text.slice(start, end === -1 ? undefined : end).trimEnd();
+    // The counter has each line's beginning: looking for the end costs a long line's length for each of its problems.
+    const source = text.slice(start, lines.lineStarts[line]).trimEnd();
     return { line, column: col, path, message, text: source };
   };
 }
@@ -138,10 +166,30 @@ function offsetOf(document: Document.Parsed, path: DataPath, at: "key" | "value"
   return offset;
 }
 
+function writtenAt(document: Document.Parsed, path: DataPath): string | null {
+  let node: unknown = document.contents;
+  for (const step of path) {
+    if (isAlias(node)) node = node.resolve(document);
+    node = isMap(node) || isSeq(node) ? node.get(step, true) : undefined;
+  }
+  const found = isAlias(node) ? node.resolve(document) : node;
+  return isScalar(found) && found.source !== undefined ? found.source : null;
+}
+
 function keyStart(pair: Pair | null): number | undefined {
   return pair === null ? undefined : startOf(pair.key);
 }
 
 function startOf(node: unknown): number | undefined {
   return (node as Node | null | undefined)?.range?.[0];
+}
+
+/**
+ * Where an agent with this configuration has its socket. Nothing else of the file is looked at: a mistake elsewhere must not
+ * keep anybody from asking an agent that runs. Throws ConfigError where the file can't be read.
+ */
+export function runtimeDirOf(file: string): string {
+  const { data } = openYaml(readSource(file, NO_CONFIG_HINT), file);
+  const given: unknown = typeof data === "object" && data !== null ? Reflect.get(data, "runtime_dir") : undefined;
+  return resolve(dirname(resolve(file)), typeof given === "string" ? given : DEFAULT_RUNTIME_DIR);
 }

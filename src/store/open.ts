@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { migrate } from "./schema.ts";
+import { prepareSchema } from "./schema.ts";
 
 /** SQLite waits this long for a reader that holds a lock; the only writer never meets another writer. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -34,10 +34,10 @@ export function openWriter(path: string): Database.Database {
   return db;
 }
 
-/** Opens the log store of a data folder for writing and brings its schema up to date. */
+/** Opens the log store of a data folder for writing, with its tables; throws where an agent of another schema wrote it. */
 export function openStoreFile(dataDir: string): Database.Database {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const db = openWriter(storePath(dataDir));
-  migrate(db);
+  prepareSchema(db);
   return db;
 }

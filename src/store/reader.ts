@@ -1,15 +1,15 @@
 import Database from "better-sqlite3";
-import type { LogRecord, Placed, StageFact } from "../core/types/record.ts";
-import type { EpochMs, StreamId } from "../core/types/units.ts";
-import type { StoreReader, Window } from "../ports.ts";
-import { keptBases } from "./bases.ts";
-import type { Fold, FoldState } from "./fold-port.ts";
+import type { Fact, LogRecord, Placed, StageFact } from "../domain/record.ts";
+import type { EpochMs, Seq, StreamId } from "../domain/units.ts";
+import type { BoothStage, StoreReader, Window } from "./port.ts";
+import { keptSnapshots } from "./facts/snapshots.ts";
+import type { Fold, FoldState } from "./facts/fold-port.ts";
 import { storePath } from "./open.ts";
-import { ifWhole, unpackFact, unpackLog, type FactRow, type LogRow } from "./rows.ts";
-import type { Wanted } from "./pack.ts";
-import { stageList, type StageList } from "./stage-list.ts";
-import { prepareReadStatements } from "./statements.ts";
-import { infoOf, stateOf } from "./streams.ts";
+import { type FactRow, ifWhole, type LogRow, spanOf, unpackFact, unpackLog } from "./log/rows.ts";
+import type { Wanted } from "./log/pack.ts";
+import { prepareReadStatements, type StreamRow } from "./log/statements.ts";
+import { foldAll, foldOn, type FoldTools, infoOf } from "./log/streams.ts";
+import { statSync } from "node:fs";
 
 /** Rows fetched at a time: no statement stays open between them, since an open one would keep the WAL from shrinking. */
 const PAGE_ROWS = 100;
@@ -28,7 +28,7 @@ interface Remembered {
   readonly stages: StageList;
   /** Seq up to which stage facts are in the list. */
   seq: number;
-  state: { readonly newest: number; readonly value: FoldState } | null;
+  shown: Shown | null;
 }
 
 /**
@@ -43,36 +43,48 @@ export function openReader(dataDir: string, fold: Fold): OpenReader {
     const rebuilds = sql.rebuilds.get(stream)?.rebuilds ?? 0;
     const known = memory.get(stream);
     if (known?.rebuilds === rebuilds) return known;
-    const fresh: Remembered = { rebuilds, stages: stageList(), seq: 0, state: null };
+    const fresh: Remembered = { rebuilds, stages: stageList(), seq: 0, shown: null };
     memory.set(stream, fresh);
     return fresh;
   };
+  const shownOf = (stream: StreamId): Shown | null => {
+    const row = sql.streamById.get(stream);
+    if (row === undefined || row.newest_seq === 0) return null;
+    const kept = remembered(stream);
+    if (kept.shown?.newest === row.newest_seq) return kept.shown;
+    const tools = { sql, fold, bases: keptSnapshots(db) };
+    const waiting = sql.firstWaiting.get(stream)?.first_seq ?? null;
+    // Had what waited got its time, the first that waits now would have come later.
+    if (waiting === null || kept.shown === null || waiting > kept.shown.newest) {
+      kept.shown = showStream(tools, row, waiting);
+    } else showMore(tools, kept.shown, { row, waiting });
+    return kept.shown;
+  };
+  /** Facts of what waits for a sync; nearly always there are none, and nothing is folded to find that. */
+  const waitingFacts = <K extends Fact["kind"]>(stream: StreamId, kind: K, window: Window) => {
+    const shown = sql.firstWaiting.get(stream) === undefined ? null : shownOf(stream);
+    return shown === null ? [] : shownFacts(shown, kind, window);
+  };
   return {
     streams: () => sql.allStreams.all().map(infoOf),
-    facts: (stream, kind, window) =>
+    facts(stream, kind, window) {
+      const rows = sql.facts.all({ stream, kind, start: window.start, end: window.end });
+      const written = rows.flatMap((row) => ifWhole(unpackFact, row) ?? []);
       // A row's kind is what the caller asked for, and packFact wrote the shape of that kind.
-      sql.facts
-        .all({ stream, kind, start: window.start, end: window.end })
-        .flatMap((row) => ifWhole(unpackFact, row) ?? []) as never,
+      return [...written, ...waitingFacts(stream, kind, window)] as never;
+    },
     stages(stream, window) {
       const kept = remembered(stream);
       fillStages(sql, stream, kept);
-      return kept.stages.within(window);
+      const waiting = waitingFacts(stream, "m", window).map(({ value }) => value);
+      return [...kept.stages.within(window), ...waiting.filter(({ bay }) => bay === 0)];
     },
     *log(stream, window, tags) {
       const from = rowBefore(sql, stream, window.start);
       const isWanted = tags === undefined ? undefined : (kind: string, tag: string) => kind === "r" && tags.has(tag);
       yield* logRows({ page: sql.logPage, stream, from, isWanted }, window);
     },
-    state(stream) {
-      const row = sql.streamById.get(stream);
-      if (row === undefined || row.newest_seq === 0) return undefined;
-      const kept = remembered(stream);
-      if (kept.state?.newest !== row.newest_seq) {
-        kept.state = { newest: row.newest_seq, value: stateOf({ sql, fold, bases: keptBases(db) }, row) };
-      }
-      return kept.state.value;
-    },
+    state: (stream) => shownOf(stream)?.state,
     snapshot: (act) => db.transaction(act)(),
     close: () => db.close(),
   };
@@ -89,9 +101,10 @@ export const REPORT_SQL = {
   rebuilds: `SELECT rebuilds FROM stream WHERE stream_id = ?`,
   logPage: `SELECT * FROM log WHERE stream_id = @stream AND first_seq >= ifnull(
       (SELECT max(first_seq) FROM log WHERE stream_id = @stream AND first_seq <= @from), 0)
-    AND placed = 1 ORDER BY first_seq LIMIT @rows`,
-  rowAtOrBefore: `SELECT first_seq, t0 FROM log WHERE stream_id = @stream AND first_seq <= @seq AND placed = 1
+    ORDER BY first_seq LIMIT @rows`,
+  rowAtOrBefore: `SELECT first_seq, t0 FROM log WHERE stream_id = @stream AND first_seq <= @seq
     ORDER BY first_seq DESC LIMIT 1`,
+  firstWaiting: `SELECT first_seq FROM log WHERE stream_id = ? AND placed = 0 ORDER BY first_seq LIMIT 1`,
 } as const;
 
 function prepareReports(db: Database.Database) {
@@ -103,6 +116,7 @@ function prepareReports(db: Database.Database) {
     rowAtOrBefore: db.prepare<[{ stream: string; seq: number }], { first_seq: number; t0: number }>(
       REPORT_SQL.rowAtOrBefore,
     ),
+    firstWaiting: db.prepare<[string], { first_seq: number }>(REPORT_SQL.firstWaiting),
   };
 }
 
@@ -141,7 +155,8 @@ interface LogScan {
 
 /**
  * Rows stand in time order within a stream, so the scan ends at the first that begins after the window. Between two pages
- * rows may have been put together in a chunk, so it goes on by seq.
+ * rows may have been put together in a chunk, so it goes on by seq. What waits for a sync stands where the state that is
+ * shown has it, and is uncertain: a box that nobody ever gives the time still shows what it read.
  */
 function* logRows(scan: LogScan, window: Window): Generator<Placed<LogRecord>> {
   let from = scan.from;
@@ -150,10 +165,145 @@ function* logRows(scan: LogScan, window: Window): Generator<Placed<LogRecord>> {
     for (const row of rows) {
       if (row.t0 >= window.end) return;
       for (const record of ifWhole((one: LogRow) => unpackLog(one, scan.isWanted), row) ?? []) {
-        if (record.seq >= from && record.time >= window.start && record.time < window.end) yield record;
+        if (record.seq < from || record.time < window.start || record.time >= window.end) continue;
+        yield row.placed === 0 && record.quality === "good" ? { ...record, quality: "uncertain" } : record;
       }
       from = Math.max(from, row.last_seq + 1);
     }
     if (rows.length < PAGE_ROWS) return;
   }
+}
+
+/** Facts of what waits for a sync, newest kept: some two months of a busy booth, 8 MB. A box that waits longer isn't looked after. */
+const MAX_FACTS = 20_000;
+
+/** What is shown of a stream, by clocks that nobody may have vouched for yet. */
+export interface Shown {
+  /** Seq of the newest record in it. */
+  newest: Seq;
+  /** The fold's state after that record. */
+  state: FoldState;
+  /**
+   * What the records that wait for a sync make, oldest first: uncertain, and under seqs of their own until the sync gives them their
+   * time and has them written.
+   */
+  readonly facts: Placed<Fact>[];
+  /** How many there were, those that are no longer kept among them. */
+  made: number;
+}
+
+/** `waiting`: seq of the first record that waits for a sync; null: none does. */
+export function showStream(tools: FoldTools, row: StreamRow, waiting: Seq | null): Shown {
+  const shown: Shown = { newest: row.newest_seq, state: null, facts: [], made: 0 };
+  shown.state = foldAll(tools, row, (made, state) => tell(tools, shown, { made, state, first: waiting ?? 0 }));
+  return shown;
+}
+
+/** Goes on to the newest record, while what waited waits on: a year without a sync isn't folded anew for each question. */
+export function showMore(tools: FoldTools, shown: Shown, { row, waiting }: { row: StreamRow; waiting: Seq }): void {
+  const told = (made: readonly Fact[], state: FoldState): void => tell(tools, shown, { made, state, first: waiting });
+  shown.state = foldOn(tools, { row, state: shown.state, seq: shown.newest }, told);
+  shown.newest = row.newest_seq;
+}
+
+/** Those of a kind whose [start, end] touches the window. */
+export function shownFacts<K extends Fact["kind"]>(
+  { facts }: Shown,
+  kind: K,
+  { start, end }: Window,
+): Placed<Extract<Fact, { kind: K }>>[] {
+  return facts.filter((fact): fact is Placed<Extract<Fact, { kind: K }>> => {
+    const [from, to] = spanOf(fact);
+    return fact.kind === kind && from < end && to >= start;
+  });
+}
+
+interface Told {
+  readonly made: readonly Fact[];
+  readonly state: FoldState;
+  readonly first: Seq;
+}
+
+function tell({ fold }: FoldTools, shown: Shown, { made, state, first }: Told): void {
+  const time = fold.timeOf(state);
+  for (const fact of made) {
+    const quality = fact.quality === "good" ? "uncertain" : fact.quality;
+    shown.facts.push({ ...fact, quality, time, seq: first + shown.made });
+    shown.made += 1;
+    if (shown.facts.length > MAX_FACTS) shown.facts.shift();
+  }
+}
+
+/** A reader that goes along when the store's file is replaced by a new one, as after a salvage. */
+export interface FollowingReader {
+  /** As OpenReader.snapshot, on the file that is the store now. */
+  snapshot<T>(act: (reader: StoreReader) => T): T;
+}
+
+/** Throws at use where there is no store. */
+export function followReader(dataDir: string, fold: Fold): FollowingReader {
+  let open: { readonly reader: OpenReader; readonly file: number } | null = null;
+  return {
+    snapshot(act) {
+      const path = storePath(dataDir);
+      const file = statSync(path, { throwIfNoEntry: false })?.ino;
+      if (file === undefined) throw new Error(`can't open ${path}: there is no such file`);
+      if (open?.file !== file) {
+        open?.reader.close();
+        open = { reader: openReader(dataDir, fold), file };
+      }
+      const { reader } = open;
+      return reader.snapshot(() => act(reader));
+    },
+  };
+}
+
+/**
+ * A booth's closed stages in memory, by start: some 7 MB for the 73,000 of a year, of which a report gets its part without
+ * a copy of any. They tile the booth's time, so their ends are in order too.
+ */
+export interface StageList {
+  add(stage: BoothStage): void;
+  /** Stages that overlap or touch the window. */
+  within(window: Window): BoothStage[];
+}
+
+export function stageList(): StageList {
+  const stages: BoothStage[] = [];
+  return {
+    add({ mode, start, end, is_new_start, uncertain_ms }) {
+      const stage = { mode, start, end, is_new_start, uncertain_ms };
+      const last = stages.at(-1);
+      // One that replaces another came later than its place.
+      if (last === undefined || last.start <= start) stages.push(stage);
+      else
+        stages.splice(
+          firstWhere(stages, (one) => one.start > start),
+          0,
+          stage,
+        );
+    },
+    within({ start, end }) {
+      return stages.slice(
+        firstEndingAt(stages, start),
+        firstWhere(stages, (one) => one.start >= end),
+      );
+    },
+  };
+}
+
+function firstEndingAt(stages: readonly BoothStage[], at: EpochMs): number {
+  return firstWhere(stages, ({ end }) => end >= at);
+}
+
+/** Index of the first for which a condition holds that holds for all after it. */
+function firstWhere(stages: readonly BoothStage[], holds: (stage: BoothStage) => boolean): number {
+  let [low, high] = [0, stages.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const stage = stages[middle];
+    if (stage === undefined || holds(stage)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

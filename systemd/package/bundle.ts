@@ -6,10 +6,10 @@ import { rolldown } from "rolldown";
 export const EXTERNAL = ["better-sqlite3", "serialport"] as const;
 
 const ENTRIES = {
-  commands: "src/commands.ts",
-  "store-worker": "src/store/worker.ts",
-  "reports-worker": "src/reports-worker.ts",
-  "certificate-worker": "src/certificate-worker.ts",
+  commands: "src/runtime/commands.ts",
+  "store-worker": "src/store/thread/worker.ts",
+  "reports-worker": "src/runtime/reports-worker.ts",
+  "certificate-worker": "src/runtime/certificate-worker.ts",
 };
 
 /** Files beside the code that it finds by its own address, and where they stand seen from the packaged code. */
@@ -18,7 +18,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   "./reports-worker.ts": "./reports-worker.js",
   "./certificate-worker.ts": "./certificate-worker.js",
   "./page/": "../page/",
-  "../package.json": "../package.json",
+  "../../package.json": "../package.json",
   "../../config/profiles": "../profiles",
 };
 
@@ -87,7 +87,7 @@ function packageOf(id: string): string[] {
 export function launcherText(root: string, folder: string): string {
   const changes: readonly (readonly [string, string])[] = [
     ["#!/usr/bin/env node", `#!${folder}/bin/node --optimize-for-size`],
-    ["./commands.ts", `./${basename(folder)}/agent/commands.js`],
+    ["./runtime/commands.ts", `.//${basename(folder)}/agent/commands.js`],
     // Without a folder of the service manager nothing is cached: commands run as anybody, root among them.
     ["`${__dirname}/../node_modules/.cache/booth-gateway`", "null"],
   ];

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { refusalOf, type Knock } from "../../src/api/access.ts";
-import { createDesk } from "../../src/api/desk.ts";
+import { createSessions, type Entry } from "../../src/api/sessions.ts";
 import { jsonOf } from "../../src/api/json-body.ts";
 import { createRate } from "../../src/api/rate.ts";
+import { senderOf } from "../../src/api/sender.ts";
 
 const KNOCK: Knock = {
   way: "loopback",
@@ -41,58 +42,151 @@ describe("who may ask", () => {
     ["another's name on the network", { way: "lan", host: "router.local", is_page_file: true }, 403],
     ["figures on the network", { way: "lan", host: "192.0.2.7", path: "/metrics" }, 401],
     ["health on the network", { way: "lan", host: "192.0.2.7", path: "/healthz" }, null],
+    ...(
+      [
+        ["/metrics", null],
+        ["/events", null],
+        ["/api/booths", null],
+        ["/api/booths/booth-1/duration_by_mode", null],
+        ["/api/booths_provisioning/ABCD-1", null],
+        ["/api/booths/booth-1/history", 401],
+        ["/api/booths/booth-1/latest_values_for", 401],
+        ["/api/booths/booth-1/latest_values_at", 401],
+        ["/api/booths/booth-1/export_csv", 401],
+        ["/api/booths/booth-1/explain", 401],
+        ["/readings", 401],
+        ["/log", 401],
+        ["/support.json", 401],
+        ["/booth_fields", 401],
+        ["/what/comes/later", 401],
+      ] as const
+    ).flatMap(([path, status]): [string, Partial<Knock>, number | null][] => [
+      [`${path} over loopback`, { path }, status],
+      [`${path} over loopback with a session`, { path, has_session: true }, null],
+    ]),
+    ["anything over root's socket", { way: "admin", host: undefined, method: "POST" }, null],
     ["anything over the socket", { way: "socket", host: undefined, method: "POST" }, null],
   ])("%s", (_, knock, status) => {
     expect(refusalOf({ ...KNOCK, ...knock })?.status ?? null).toBe(status);
   });
 });
 
+const ONE = { sender: "192.0.2.20", way: "lan" } as const;
+const OTHER = { sender: "192.0.2.21", way: "lan" } as const;
+const HERE = { sender: "127.0.0.1", way: "loopback" } as const;
+
+function wrongFor(pin: string): string {
+  return pin === "0000 0000" ? "1111 1111" : "0000 0000";
+}
+
+function tokenOf(entry: Entry): string {
+  if (entry.kind !== "open") throw new Error(entry.kind);
+  return entry.token;
+}
+
 describe("the PIN", () => {
   it("is new each time, opens sessions as long as it holds, and nothing is open without one", () => {
     let now = 0;
-    const desk = createDesk(() => now);
-    expect(desk.enter("0000 0000")).toEqual({ kind: "closed" });
+    const desk = createSessions(() => now);
+    expect(desk.enter("0000 0000", ONE)).toEqual({ kind: "closed" });
     const pin = desk.open(60_000);
     expect(pin).toMatch(/^\d{4} \d{4}$/);
-    const entry = desk.enter(pin.replace(" ", ""));
-    if (entry.kind !== "open") throw new Error(entry.kind);
-    expect(desk.holds(entry.token)).toBe(true);
-    expect(desk.holds(`${entry.token}x`)).toBe(false);
+    const token = tokenOf(desk.enter(pin.replace(" ", ""), ONE));
+    expect(desk.holds(token)).toBe(true);
+    expect(desk.holds(`${token}x`)).toBe(false);
     expect(desk.holds(undefined)).toBe(false);
     now = 59_999;
-    expect(desk.holds(entry.token)).toBe(true);
+    expect(desk.holds(token)).toBe(true);
     now = 60_000;
-    expect(desk.holds(entry.token)).toBe(false);
-    expect(desk.enter(pin)).toEqual({ kind: "closed" });
+    expect(desk.holds(token)).toBe(false);
+    expect(desk.enter(pin, ONE)).toEqual({ kind: "closed" });
     expect(new Set(Array.from({ length: 50 }, () => desk.open(1))).size).toBe(50);
   });
 
   it("locks after five wrong ones, for five minutes, for the right one too; a new PIN lifts the lock", () => {
     let now = 0;
-    const desk = createDesk(() => now);
+    const desk = createSessions(() => now);
     const pin = desk.open(3_600_000);
-    const wrong = pin === "0000 0000" ? "1111 1111" : "0000 0000";
-    const tries = [1, 2, 3, 4, 5].map(() => desk.enter(wrong).kind);
+    const wrong = wrongFor(pin);
+    const tries = [1, 2, 3, 4, 5].map(() => desk.enter(wrong, ONE).kind);
     expect(tries).toEqual(["wrong", "wrong", "wrong", "wrong", "locked"]);
-    expect(desk.enter(pin).kind).toBe("locked");
+    expect(desk.enter(pin, ONE).kind).toBe("locked");
     now = 299_999;
-    expect(desk.enter(pin).kind).toBe("locked");
+    expect(desk.enter(pin, ONE).kind).toBe("locked");
     now = 300_000;
-    expect(desk.enter(pin).kind).toBe("open");
-    for (let i = 0; i < 5; i += 1) desk.enter(wrong);
-    expect(desk.enter(desk.open(60_000)).kind).toBe("open");
+    expect(desk.enter(pin, ONE).kind).toBe("open");
+    for (let i = 0; i < 5; i += 1) desk.enter(wrong, ONE);
+    expect(desk.enter(desk.open(60_000), ONE).kind).toBe("open");
+  });
+
+  it("locks out the sender of wrong ones alone: a technician at another address gets in", () => {
+    const desk = createSessions(() => 0);
+    const pin = desk.open(3_600_000);
+    for (let i = 0; i < 50; i += 1) desk.enter(wrongFor(pin), ONE);
+    expect(desk.enter(pin, ONE).kind).toBe("locked");
+    expect(desk.enter(pin, OTHER).kind).toBe("open");
+    expect(desk.enter(pin, HERE).kind).toBe("open");
+  });
+
+  it("locks a sender twice as long each time", () => {
+    let now = 0;
+    const desk = createSessions(() => now);
+    const wrong = wrongFor(desk.open(12 * 3_600_000));
+    const locks = [1, 2, 3].map(() => {
+      const last = [1, 2, 3, 4, 5].map(() => desk.enter(wrong, ONE)).at(-1);
+      const for_ms = last?.kind === "locked" ? last.for_ms : 0;
+      now += for_ms;
+      return for_ms;
+    });
+    expect(locks).toEqual([300_000, 600_000, 1_200_000]);
+  });
+
+  it("guessed from thousands of addresses is looked at once a second; then nobody is locked out, on the box not even for a while", () => {
+    let now = 0;
+    const desk = createSessions(() => now);
+    const pin = desk.open(12 * 3_600_000);
+    const wrong = wrongFor(pin);
+    let looked_at = 0;
+    for (let i = 0; i < 30_000; i += 1) {
+      now += 10;
+      if (
+        desk.enter(wrong, { sender: `10.${(i >> 8).toString()}.${(i & 255).toString()}.1`, way: "lan" }).kind !== "busy"
+      )
+        looked_at += 1;
+    }
+    expect(looked_at).toBeLessThanOrEqual(300 + 120);
+    expect(desk.enter(pin, HERE).kind).toBe("open");
+    now += 1_000;
+    expect(desk.enter(pin, OTHER).kind).toBe("open");
+  });
+
+  it("that is new ends the sessions of the old one", () => {
+    const desk = createSessions(() => 0);
+    const token = tokenOf(desk.enter(desk.open(60_000), ONE));
+    const next = tokenOf(desk.enter(desk.open(60_000), ONE));
+    expect([desk.holds(token), desk.holds(next)]).toEqual([false, true]);
   });
 
   it("keeps sixteen sessions; the oldest goes", () => {
-    const desk = createDesk(() => 0);
+    const desk = createSessions(() => 0);
     const pin = desk.open(60_000);
-    const tokens = Array.from({ length: 17 }, () => desk.enter(pin)).map((entry) =>
-      entry.kind === "open" ? entry.token : "",
-    );
+    const tokens = Array.from({ length: 17 }, () => tokenOf(desk.enter(pin, ONE)));
     expect(tokens.map((token) => desk.holds(token))).toEqual([false, ...Array.from({ length: 16 }, () => true)]);
     desk.close();
     expect(tokens.some((token) => desk.holds(token))).toBe(false);
   });
+});
+
+it.each([
+  ["192.0.2.7", "192.0.2.7"],
+  ["::ffff:192.0.2.7", "192.0.2.7"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+  ["2001:db8:1:2::9", "2001:db8:1:2::/64"],
+  ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["::1", "0:0:0:0::/64"],
+  [undefined, ""],
+])("%s is the sender %s", (address, sender) => {
+  expect(senderOf(address)).toBe(sender);
 });
 
 it("an address may ask so much at once, and so much for ever, whatever others do", () => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished, expect, it } from "vitest";
 import { sendFailure } from "../../src/api/answer.ts";
 import { sendReport } from "../../src/api/report-route.ts";
-import type { AgentControl } from "../../src/ports.ts";
+import type { AgentControl } from "../../src/domain/agent-control.ts";
 import { until } from "../support/eventually.ts";
 
 const PARTS = 200;

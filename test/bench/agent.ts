@@ -1,14 +1,12 @@
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
-import type { AddressInfo, Server, Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { findProfile } from "../../src/config/profile.ts";
 import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
-import { percentile } from "./figure.ts";
-import type { BenchOptions, Family, Figure } from "./figure.ts";
+import { type BenchOptions, type Family, type Figure, percentile } from "./figure.ts";
 import { cpuSeconds } from "../support/process-figures.ts";
 import { withAgent } from "./running-agent.ts";
 

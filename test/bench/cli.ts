@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { AgentStatus } from "../../src/core/types/status.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
 import { comparedFigure, interleaved, type Family } from "./figure.ts";
 
 const GATEWAY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));

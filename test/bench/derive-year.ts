@@ -1,10 +1,10 @@
 import type { Database } from "better-sqlite3";
-import { deriveFold } from "../../src/store/derive-fold.ts";
-import { packFact, stateRow } from "../../src/store/rows.ts";
-import { prepareStatements } from "../../src/store/statements.ts";
-import type { Fact, LogRecord, Placed, Stored } from "../../src/core/types/record.ts";
-import type { Parameters } from "../../src/core/types/parameters.ts";
-import type { Mode } from "../../src/core/types/booth.ts";
+import { deriveFold } from "../../src/store/facts/derive-fold.ts";
+import { packFact, stateRow } from "../../src/store/log/rows.ts";
+import { prepareStatements } from "../../src/store/log/statements.ts";
+import type { Fact, LogRecord, Placed, Stored } from "../../src/domain/record.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import type { Mode } from "../../src/domain/booth.ts";
 
 export const STREAM = "00000000-0000-4000-8000-000000000001";
 export const YEAR_START = Date.UTC(2025, 0, 1);

@@ -1,9 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { askAgent } from "../../src/cli/agent-client.ts";
 import { findProfile } from "../../src/config/profile.ts";
-import type { PageState } from "../../src/core/types/page.ts";
 import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
@@ -13,7 +11,7 @@ import { writerIn } from "../support/store.ts";
 import { temporaryFolder, type AtEnd } from "../support/temporary.ts";
 import { latenesses, tap } from "./agent.ts";
 import { percentile, type BenchOptions, type Family, type Figure } from "./figure.ts";
-import { underLoad } from "./page.ts";
+import { openedPage, underLoad } from "./page.ts";
 import { statusAt, withStartedAgent, type Prepared } from "./running-agent.ts";
 import { fillStore, STREAM } from "./store-filled.ts";
 
@@ -81,11 +79,10 @@ async function measure(size: (typeof SIZE)["quick"], atEnd: AtEnd): Promise<Meas
         async () => ((await acked()) > 0 ? true : undefined),
         BEGINS_WITHIN_MS,
       );
-      // The agent answers its own shape.
-      const page = (await askAgent(socket, { method: "GET", path: "/page" })) as PageState;
+      const page = await openedPage(socket);
       plc.arrivals.splice(0);
       const [before, begun] = [await acked(), performance.now()];
-      const [, seen] = await underLoad(page.url ?? "", () => sleep(size.seconds * 1_000));
+      const [, seen] = await underLoad(page, () => sleep(size.seconds * 1_000));
       const delivered_per_s = ((await acked()) - before) / ((performance.now() - begun) / 1_000);
       return { late: latenesses(plc.arrivals), delivered_per_s, exported_mb: seen.exported_bytes / 1e6 };
     },

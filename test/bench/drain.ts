@@ -5,17 +5,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
-import { createBell } from "../../src/agent/bell.ts";
-import { pump } from "../../src/agent/pump.ts";
-import { createServiceTime } from "../../src/agent/service-time.ts";
-import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
-import { cutBatches } from "../../src/core/batches.ts";
-import type { Placed } from "../../src/core/types/record.ts";
-import { systemClock } from "../../src/platform/clock.ts";
-import type { LinkAccount, LinkSession, StreamInfo } from "../../src/ports.ts";
-import { inlineStore } from "../../src/store/inline.ts";
-import type { Writer } from "../../src/store/writer.ts";
-import { batchOf } from "../../src/wire/telemetry.ts";
+import { createSignal } from "../../src/domain/signal.ts";
+import { runSender } from "../../src/delivery/sender.ts";
+import { createServiceTime } from "../../src/acquisition/service-time.ts";
+import { createMqttLink } from "../../src/delivery/mqtt/link.ts";
+import { cutBatches } from "../../src/delivery/rules/batches.ts";
+import type { Placed } from "../../src/domain/record.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { LinkAccount, LinkSession } from "../../src/delivery/port.ts";
+import type { StreamInfo } from "../../src/store/port.ts";
+import { inlineStore } from "../support/inline.ts";
+import type { Writer } from "../../src/store/thread/writer.ts";
+import { batchOf } from "../../src/contract/telemetry.ts";
 import { prepareService } from "../support/service-kills.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { writerIn } from "../support/store.ts";
@@ -97,16 +98,20 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
   };
   const [before, begun] = [process.cpuUsage(), performance.now()];
   const bytes = sentBytes(session);
-  await pump(
+  await runSender(
     {
       ...{ clock, session: bytes.session, generation: 1, stream: "stream-1", backlog_rate: null, acked },
       store: inlineStore(writer),
-      news: createBell(clock),
+      news: createSignal(clock),
       info: () => info,
       ...{ silence: null, first_seq: 1 },
       silent: () => undefined,
       refused: () => Promise.reject(new Error("the service refused a record")),
       conflict: () => Promise.reject(new Error("the service holds other records")),
+      isBelieved: () => true,
+      doubted: () => "end",
+      offered_seq: () => 0,
+      offered: () => undefined,
     },
     ending.signal,
   ).catch((error: unknown) => {

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import modbus from "modbus-serial";
 
-import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
-import { modbusLine } from "../../src/drivers/modbus/line.ts";
+import { modbusDriver } from "../../src/acquisition/modbus/driver.ts";
+import { modbusLine } from "../../src/acquisition/modbus/line.ts";
 import { point, profileOf } from "../support/profiles.ts";
-import { interleaved, percentile } from "./figure.ts";
-import type { BenchOptions, Family, Figure } from "./figure.ts";
+import { type BenchOptions, type Family, type Figure, interleaved, percentile } from "./figure.ts";
 import { startDevice } from "./modbus-device.ts";
 
 /** Share of a core that polling a fleet costs: three reads of 40 registers per booth and second, all on one tick. */

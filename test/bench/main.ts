@@ -18,7 +18,7 @@ import { modbusFamily } from "./modbus.ts";
 import { pageFamily } from "./page.ts";
 import { pendingFamily } from "./pending.ts";
 import { planFamily } from "./plan.ts";
-import { cellsOf, readmeBlock, type BenchResult } from "./readme.ts";
+import { cellsOf, figuresBlock, type BenchResult } from "./result.ts";
 import { startFamily } from "./start.ts";
 import { storeFamily } from "./store.ts";
 import { serviceFamily } from "./service.ts";
@@ -62,11 +62,11 @@ function table(figures: readonly Figure[]): string {
 }
 
 const HELP = `npm run bench [-- --quick] [FAMILY ...]
-npm run bench -- --readme
+npm run bench -- --write
 
 Measures, prints one table, and writes test/results/bench.json. All families take some ten minutes; --quick measures less of
 each, all in about a minute on a machine that has nothing else to do: enough to see that all can be measured, too short to judge by.
---readme puts the last run's figures, with its machine, into README.md.
+--write puts the last run's figures, with its machine, into docs/figures.md.
 Families: ${FAMILIES.map(({ name }) => name).join(", ")}
 `;
 
@@ -78,10 +78,10 @@ interface Call {
 /** What was asked for; a text: what to say instead. */
 function callOf(args: string[]): Call | string {
   const flag = { type: "boolean", default: false } as const;
-  const options = { quick: flag, readme: flag, help: flag };
+  const options = { quick: flag, write: flag, help: flag };
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
   if (values.help) return HELP;
-  if (values.readme) return "readme";
+  if (values.write) return "write";
   const unknown = positionals.filter((wanted) => !FAMILIES.some(({ name }) => name === wanted));
   if (unknown.length > 0)
     throw new Error(`there is no family ${unknown.join(", ")}; npm run bench -- --help names them`);
@@ -120,7 +120,7 @@ function lastResult(): BenchResult {
 
 try {
   const call = callOf(process.argv.slice(2));
-  if (call === "readme") await writeBlock(readmeBlock(lastResult()));
+  if (call === "write") await writeBlock(figuresBlock(lastResult()));
   else if (typeof call === "string") process.stdout.write(call);
   else await measure(call);
 } catch (error) {

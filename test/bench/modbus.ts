@@ -1,18 +1,16 @@
 import { once } from "node:events";
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import modbus from "modbus-serial";
 
-import { LinkError } from "../../src/core/link-error.ts";
-import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
-import { modbusLine } from "../../src/drivers/modbus/line.ts";
-import { mbapFraming } from "../../src/drivers/modbus/mbap-framing.ts";
-import { modbusSession } from "../../src/drivers/modbus/session.ts";
-import { wirePort } from "../../src/drivers/modbus/wire-port.ts";
-import { tcpWire } from "../../src/drivers/modbus/wire.ts";
+import { LinkError } from "../../src/domain/link-error.ts";
+import { modbusDriver } from "../../src/acquisition/modbus/driver.ts";
+import { modbusLine } from "../../src/acquisition/modbus/line.ts";
+import { mbapFraming } from "../../src/acquisition/modbus/mbap-framing.ts";
+import { modbusSession } from "../../src/acquisition/modbus/session.ts";
+import { wirePort } from "../../src/acquisition/modbus/wire-port.ts";
+import { tcpWire } from "../../src/acquisition/modbus/wire.ts";
 import { point, profileOf } from "../support/profiles.ts";
-import { comparedFigure, cpuMicros, interleaved, notMeasured } from "./figure.ts";
-import type { Family, Figure } from "./figure.ts";
+import { comparedFigure, cpuMicros, type Family, type Figure, interleaved, notMeasured } from "./figure.ts";
 import { startLibmodbus } from "./libmodbus.ts";
 import { startDevice } from "./modbus-device.ts";
 

@@ -2,21 +2,21 @@ import { setPriority } from "node:os";
 import { argv, stdin, stdout } from "node:process";
 
 /**
- * page-load.ts URL START END: twenty open pages of booth-1 and, one client after the other, everything of the window as CSV,
+ * page-load.ts URL SESSION START END: twenty open pages of booth-1 and, one client after the other, everything of the window as CSV,
  * until its input ends. A process of its own, behind all others: who looks sits at another machine, so its work must not
  * take the processor from what is measured. Prints a line once all of them get something, and at the end what they got.
  */
 
 const PAGES = 20;
 
-const [url = "", start = "", end = ""] = argv.slice(2);
+const [url = "", session = "", start = "", end = ""] = argv.slice(2);
 const leaving = new AbortController();
 const { signal } = leaving;
 const sums = { pages: PAGES, events: 0, exported_bytes: 0 };
 
 async function drain(path: string, take: (bytes: Uint8Array) => void): Promise<void> {
   try {
-    const response = await fetch(`${url}${path}`, { signal });
+    const response = await fetch(`${url}${path}`, { signal, headers: { Authorization: session } });
     if (!response.ok) throw new Error(`${path} answers ${response.status}`);
     for await (const chunk of response.body ?? []) take(chunk as Uint8Array);
   } catch (error) {

@@ -3,14 +3,15 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { askAgent } from "../../src/cli/agent-client.ts";
+import { askAgent } from "../../src/tools/agent-client.ts";
 import { findProfile } from "../../src/config/profile.ts";
-import type { PageState } from "../../src/core/types/page.ts";
+import type { PageState } from "../../src/api/port.ts";
 import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
 import { latenesses, tap, type Tap } from "./agent.ts";
 import { percentile, type BenchOptions, type Family, type Figure } from "./figure.ts";
+import { sessionAt } from "../support/box-http.ts";
 import { mainThreadSeconds } from "../support/process-figures.ts";
 import { withAgent } from "./running-agent.ts";
 import { SIXTY_TAGS_T0 } from "./sixty-tags.ts";
@@ -75,14 +76,28 @@ async function measured(bed: Bed, each: number): Promise<Measured> {
   return { polls: all.length, p99_ms: percentile(all, 99), main_percent };
 }
 
+export interface OpenedPage {
+  readonly url: string;
+  readonly session: string;
+}
+
+/** The agent's page on this machine, with a session for as long as any bench takes. */
+export async function openedPage(socket: string): Promise<OpenedPage> {
+  const call = { method: "POST", path: "/page", body: { for_ms: 12 * 3_600_000 } } as const;
+  // The agent answers its own shape.
+  const { url, pin } = (await askAgent(socket, call)) as PageState & { readonly pin: string };
+  if (url === null) throw new Error("the agent has no page");
+  return { url, session: await sessionAt(url, pin) };
+}
+
 /** Acts while everybody looks and takes so many days as CSV, over and over. */
 export async function underLoad<T>(
-  url: string,
+  { url, session }: OpenedPage,
   act: () => Promise<T>,
   days = EXPORTED_DAYS,
 ): Promise<readonly [T, Load]> {
   const window = [SIXTY_TAGS_T0, SIXTY_TAGS_T0 + days * DAY_MS].map((at) => new Date(at).toISOString());
-  const child = spawn(process.execPath, [LOAD, url, ...window], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [LOAD, url, session, ...window], { stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(child, "close");
   const lines: string[] = [];
   const reader = createInterface({ input: child.stdout }).on("line", (line) => void lines.push(line));
@@ -125,11 +140,9 @@ function figuresOf(now: Measured, alone: Measured, what: string): readonly Figur
 
 async function compared(bed: Bed, socket: string): Promise<readonly Figure[]> {
   await measured(bed, bed.settling);
-  // The agent answers its own shape.
-  const { url } = (await askAgent(socket, { method: "GET", path: "/page" })) as PageState;
-  if (url === null) throw new Error("the agent has no page");
+  const page = await openedPage(socket);
   const alone = await measured(bed, bed.polls);
-  const [now, seen] = await underLoad(url, () => measured(bed, bed.polls), bed.days);
+  const [now, seen] = await underLoad(page, () => measured(bed, bed.polls), bed.days);
   const taken = `${(seen.exported_bytes / 1e6).toFixed(0)} MB of them taken`;
   const what = `${bed.days.toString()} days as CSV (${taken}), ${seen.events} events to ${seen.pages} pages`;
   return figuresOf(now, alone, what);

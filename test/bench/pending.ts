@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import modbus from "modbus-serial";
-import { LinkError } from "../../src/core/link-error.ts";
-import { mbapFraming } from "../../src/drivers/modbus/mbap-framing.ts";
-import { modbusSession } from "../../src/drivers/modbus/session.ts";
-import { wirePort } from "../../src/drivers/modbus/wire-port.ts";
-import { tcpWire } from "../../src/drivers/modbus/wire.ts";
+import { LinkError } from "../../src/domain/link-error.ts";
+import { mbapFraming } from "../../src/acquisition/modbus/mbap-framing.ts";
+import { modbusSession } from "../../src/acquisition/modbus/session.ts";
+import { wirePort } from "../../src/acquisition/modbus/wire-port.ts";
+import { tcpWire } from "../../src/acquisition/modbus/wire.ts";
 import { interleaved, type BenchOptions, type Family, type Figure } from "./figure.ts";
 
 /** How long a read that is under way waits after the PLC has closed the connection: ours, and modbus-serial as it comes. */

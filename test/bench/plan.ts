@@ -1,6 +1,5 @@
-import { planCost, planReads } from "../../src/core/plan.ts";
-import { isBitTable, pointWidth } from "../../src/core/profile.ts";
-import type { ModbusPoint } from "../../src/core/types/profile.ts";
+import { planCost, planReads } from "../../src/acquisition/rules/plan.ts";
+import { isBitTable, type ModbusPoint, pointWidth } from "../../src/domain/profile.ts";
 import { point, QUIRKS } from "../support/profiles.ts";
 import type { Family, Figure } from "./figure.ts";
 

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stringify } from "yaml";
 
-import { askAgent } from "../../src/cli/agent-client.ts";
-import type { AgentStatus } from "../../src/core/types/status.ts";
+import { askAgent } from "../../src/tools/agent-client.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
 import { packagedAgent } from "./packaged.ts";
 
 /** The agent as it is installed, as a process of its own, with these booths; no service answers. */

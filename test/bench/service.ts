@@ -4,20 +4,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import mqtt from "mqtt";
-import type { MqttClient } from "mqtt";
-import { openDb, rows, usedStatements } from "../../simulators/service/db.ts";
-import type { Db } from "../../simulators/service/db.ts";
+import mqtt, { type MqttClient } from "mqtt";
+import { type Db, openDb, rows, usedStatements } from "../../simulators/service/db.ts";
 import { DEMO_ADMIN_KEY, seedDemo } from "../../simulators/service/demo/seed-demo.ts";
 import { CONTRACT } from "../../simulators/service/http/contract-table.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { provision } from "../../simulators/service/provisioning/provision.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
 import { startService } from "../../simulators/service/start.ts";
-import { batchOf, claimBody, EPOCH } from "../support/service-log.ts";
-import type { LogRecord } from "../support/service-log.ts";
-import { median, percentile } from "./figure.ts";
-import type { BenchOptions, Family, Figure } from "./figure.ts";
+import { batchOf, claimBody, EPOCH, type LogRecord } from "../support/service-log.ts";
+import { type BenchOptions, type Family, type Figure, median, percentile } from "./figure.ts";
 
 /** The reference service: a fleet that delivers at once, and reports over three months of fifty booths. */
 

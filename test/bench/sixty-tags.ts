@@ -1,4 +1,4 @@
-import type { TakenPoll } from "../../src/core/types/taken.ts";
+import type { TakenPoll } from "../../src/domain/taken.ts";
 
 /**
  * A booth of 60 tags polled at 1 Hz: 24 measured values that move by a tenth or two in a fifth of the polls, four counters,

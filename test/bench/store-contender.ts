@@ -1,10 +1,10 @@
 import { fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { recordsOf } from "../../src/core/commit.ts";
-import type { TakenPoll } from "../../src/core/types/taken.ts";
+import { recordsOf } from "../../src/domain/commit.ts";
+import type { TakenPoll } from "../../src/domain/taken.ts";
 import { storePath } from "../../src/store/open.ts";
-import { packLog } from "../../src/store/rows.ts";
+import { packLog } from "../../src/store/log/rows.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { writerIn } from "../support/store.ts";
 import { seededRandom } from "../support/seeded-random.ts";
@@ -80,7 +80,7 @@ function file(): void {
       seq: ++seq,
       time: SIXTY_TAGS_T0 + record.mono,
     }));
-    writeSync(out, packLog("s", records, true).packed ?? Buffer.alloc(0));
+    writeSync(out, packLog("s", records, true).packed);
     fdatasyncSync(out);
   }
 }

@@ -1,11 +1,11 @@
 import { mkdirSync, statSync } from "node:fs";
 import { crc32 } from "node:zlib";
-import { recordsOf } from "../../src/core/commit.ts";
-import type { LogRecord, Placed } from "../../src/core/types/record.ts";
-import { deriveFold } from "../../src/store/derive-fold.ts";
+import { recordsOf } from "../../src/domain/commit.ts";
+import type { LogRecord, Placed } from "../../src/domain/record.ts";
+import { deriveFold } from "../../src/store/facts/derive-fold.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
-import { packLog, stateRow, unpackLog, type LogRow } from "../../src/store/rows.ts";
-import { prepareStatements } from "../../src/store/statements.ts";
+import { packLog, stateRow, unpackLog, type LogRow } from "../../src/store/log/rows.ts";
+import { prepareStatements } from "../../src/store/log/statements.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { SIXTY_TAGS_T0, sixtyTags } from "./sixty-tags.ts";
 
@@ -46,7 +46,7 @@ export function fillStore(folder: string, days: number, own = days): Filled {
   db.transaction(() => {
     for (let day = 0; day < days; day += own) {
       for (const row of rows) {
-        packed_bytes += row.packed?.length ?? 0;
+        packed_bytes += row.packed.length;
         sql.addLogRow.run(day === 0 ? row : movedRow(row, { seq, ms: day * DAY_MS }));
       }
       seq += records;
@@ -88,7 +88,7 @@ function movedRow(row: LogRow, by: { readonly seq: number; readonly ms: number }
   const [first_seq, last_seq] = [row.first_seq + by.seq, row.last_seq + by.seq];
   const [boot, t0] = [`b${by.ms}`, row.t0 + by.ms];
   const head = JSON.stringify([stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole]);
-  const moved = { ...row, first_seq, last_seq, boot, t0, crc: crc32(packed ?? row.body, crc32(head)) };
+  const moved = { ...row, first_seq, last_seq, boot, t0, crc: crc32(packed, crc32(head)) };
   if (row.first_seq === 1) unpackLog(moved); // throws where its checksum is another by now
   return moved;
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { history as historyIn } from "../../src/report/values.ts";
+import { history as historyIn } from "../../src/reports/values.ts";
 import { openReader } from "../../src/store/reader.ts";
-import { deriveFold } from "../../src/store/derive-fold.ts";
+import { deriveFold } from "../../src/store/facts/derive-fold.ts";
 import { openStoreFile } from "../../src/store/open.ts";
-import { createWriter } from "../../src/store/writer.ts";
+import { createWriter } from "../../src/store/thread/writer.ts";
 import { SIXTY_TAGS_T0 } from "./sixty-tags.ts";
 
 /**

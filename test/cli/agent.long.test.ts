@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { AgentStatus, BoothStatus } from "../../src/core/types/status.ts";
+import type { AgentStatus, BoothStatus } from "../../src/domain/status.ts";
 import { eventually } from "../support/eventually.ts";
 import type { BacklogAnswer } from "../../src/cli/backlog-text.ts";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram, startProgram } from "../support/processes.ts";

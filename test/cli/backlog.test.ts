@@ -4,7 +4,7 @@ import { drainOf, type Look } from "../../src/cli/backlog-drain.ts";
 import { linkText } from "../../src/cli/link-text.ts";
 import { barText } from "../../src/cli/text.ts";
 import { styleOf } from "../../src/cli/style.ts";
-import type { LinkStatus } from "../../src/core/types/status.ts";
+import type { LinkStatus } from "../../src/domain/status.ts";
 
 const look = (second: number, newest_seq: number, acked_seq: number): Look => ({
   mono: second * 1_000,

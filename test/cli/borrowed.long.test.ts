@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { askAgent, SOCKET_NAME } from "../../src/cli/agent-client.ts";
-import type { AgentStatus } from "../../src/core/types/status.ts";
+import { askAgent, SOCKET_NAME } from "../../src/tools/agent-client.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
 import { eventually } from "../support/eventually.ts";
 import { GATEWAY, MANY_PROCESSES_MS, startProgram } from "../support/processes.ts";
 import { plcSite, type PlcSite } from "../support/plc-site.ts";

@@ -4,14 +4,15 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { GATEWAY, runProgram } from "../support/processes.ts";
 import { say } from "../support/say.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { lock, temporaryFolder } from "../support/temporary.ts";
 
 const EXAMPLE = readFileSync(fileURLToPath(new URL("../../config/gateway.example.yaml", import.meta.url)), "utf8");
 const HOST = "booths.booth-1.modbus.host";
 
 function example(): string {
   const file = join(temporaryFolder(), "gateway.yaml");
-  writeFileSync(file, EXAMPLE, { mode: 0o640 });
+  writeFileSync(file, EXAMPLE);
+  chmodSync(file, 0o640);
   return file;
 }
 
@@ -63,6 +64,8 @@ describe("config set and rollback", () => {
     expect(JSON.parse(back.out)).toEqual({ file, changed: true, replaced: `${file}.replaced` });
     expect(text(file)).toBe(EXAMPLE);
     expect(text(`${file}.replaced`)).toContain("192.0.2.99");
+    const written = [file, `${file}.last-good`, `${file}.replaced`];
+    expect(written.map((one) => statSync(one).mode & 0o777)).toEqual([0o640, 0o640, 0o640]);
     expect((await say(["config", "rollback", "--config", file])).out).toBe(`${file} is the last good one already\n`);
   });
 
@@ -109,7 +112,7 @@ describe("config set and rollback", () => {
     const none = await say(["config", "rollback", "--config", file]);
     expect(none).toMatchObject({ code: 1, out: "" });
     expect(none.err).toContain(`there is no ${file}.last-good`);
-    chmodSync(join(file, ".."), 0o500);
+    lock(join(file, ".."));
     const { code, err } = await runProgram(GATEWAY, ["config", "set", HOST, "plc", "--config", file], { mortal: true });
     expect(code).toBe(77);
     expect(err).toMatch(/^booth-gateway config: you have no right to do that/);

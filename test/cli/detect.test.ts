@@ -70,12 +70,45 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     expect(site.plc.rtu?.counts).toMatchObject({ writes: 0, malformed: 0 });
   });
 
+  it("tells the nearest first, with its distance, where all answered and one is just beyond what counts as near", async () => {
+    const site = await plcSite({ start: START, clock: STANDING });
+    const point = site.profile.tags.find(({ name }) => name === "air_temperature")?.point.address ?? 0;
+    const shown = await shownBy(site, "air_temperature");
+    const expected = String(shown / 0.944);
+    const at = ["--config", site.configFile, "--expect", expected];
+    const told = await site.gateway("detect", "air_temperature", ...at);
+    expect(told).toMatchObject({ code: 1, err: "" });
+    // Registers beside it may make a number that is nearer, now and then: three are told.
+    expect(told.out.slice(told.out.indexOf("Nothing within 5 %"))).toMatch(
+      new RegExp(`^  ${String(shown).slice(0, 4)}.* at holding:${point}, float32, CDAB: 5.6 % off$`, "m"),
+    );
+    const { out } = await site.gateway("detect", "air_temperature", ...at, "--json");
+    const { finding, ranked } = JSON.parse(out) as Record<string, { best: null; nearest: { off: number }[] }> & {
+      ranked: { off: number | null }[];
+    };
+    expect(finding?.best).toBeNull();
+    const near = (finding?.nearest ?? []).map(({ off }) => off);
+    expect(near.map((off) => off.toFixed(3))).toContain("0.056");
+    expect(near).toEqual(near.toSorted((a, b) => a - b));
+    // Floats within half a percent are alike.
+    const distances = ranked.map(({ off }) => Math.floor((off ?? Infinity) / 0.005));
+    expect(distances).toEqual(distances.toSorted((a, b) => a - b));
+  });
+
+  it("tells registers that answer apart from those that don't, and zeros from what is out of bounds", async () => {
+    const site = await plcSite({ start: START });
+    const device = ["--host", "127.0.0.1", "--port", String(site.plc.port)];
+    const none = await site.gateway("detect", "holding:60000", ...device);
+    expect(none).toMatchObject({ code: 1, err: "" });
+    expect(none.out).toContain("No register there answers");
+  });
+
   it("says that nothing fits, with 1, that nobody answers, with 69, and what is wrong with the call, with 2", async () => {
     const site = await plcSite({ start: START });
     const device = ["--host", "127.0.0.1", "--port", String(site.plc.port)];
     const nothing = await site.gateway("detect", "400001", ...device, "--expect", "123456.75");
     expect(nothing).toMatchObject({ code: 1, err: "" });
-    expect(nothing.out).toContain("Nothing near 123456.75: check the address and the unit id");
+    expect(nothing.out).toContain("Nothing within 5 % of 123456.75. The nearest that was read:");
     const type = await site.gateway("detect", "400001", ...device, "--type", "float");
     expect(type).toMatchObject({ code: 2, out: "" });
     expect(type.err).toContain("float is no type to detect; there are float32, float64");

@@ -4,7 +4,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import type { Examination } from "../../src/cli/doctor/finding.ts";
+import type { Examination } from "../../src/tools/doctor/finding.ts";
 import { say } from "../support/say.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { testAuthority, type TlsFiles } from "../support/tls-files.ts";

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { agentFindings } from "../../src/cli/doctor/agent.ts";
-import { runtimeFinding, spaceFinding } from "../../src/cli/doctor/disk.ts";
-import { bad, examinationOf, ok, skipped, warn } from "../../src/cli/doctor/finding.ts";
-import type { Reached, Step, Target } from "../../src/cli/doctor/reach.ts";
-import { serverFindings, targetOf } from "../../src/cli/doctor/service.ts";
-import { storeFinding } from "../../src/cli/doctor/store.ts";
-import { examineVersions, unitFindings } from "../../src/cli/doctor/system.ts";
-import { examinationText } from "../../src/cli/doctor/text.ts";
-import type { AgentStatus } from "../../src/core/types/status.ts";
+import { agentFindings } from "../../src/tools/doctor/agent.ts";
+import { runtimeFinding, spaceFinding } from "../../src/tools/doctor/disk.ts";
+import { bad, examinationOf, ok, skipped, warn } from "../../src/tools/doctor/finding.ts";
+import type { Reached, Step, Target } from "../../src/tools/doctor/reach.ts";
+import { serverFindings, targetOf } from "../../src/tools/doctor/service.ts";
+import { storeFinding } from "../../src/tools/doctor/store.ts";
+import { examineVersions, unitFindings } from "../../src/tools/doctor/system.ts";
+import { examinationText } from "../../src/tools/doctor/text.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
 
 const NOW = Date.UTC(2026, 2, 2, 15);
 const DAY = 86_400_000;
@@ -190,7 +190,14 @@ describe("the agent's own word", () => {
     started_at: NOW - DAY,
     boot: "b",
     clock: { synced: false, offset_ms: null },
-    service: { kind: "degraded", since: NOW, reason: "half", advice: "look", url: "https://s", broker_url: null },
+    service: {
+      kind: "degraded",
+      since: NOW,
+      reason: "half",
+      advice: "look",
+      url: "https://s",
+      broker_url: null,
+    },
     booths: [],
     disabled: [
       { booth: "booth-2", serial: null, since: NOW, file: "f", line: 1, reason: "wrong", advice: "correct it" },

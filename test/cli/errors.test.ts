@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
 import { say } from "../support/say.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { lock, temporaryFolder } from "../support/temporary.ts";
 
 /** Each asks the agent, or reads the configuration, first of all. */
 const ASKING = [["status"], ["backlog"], ["durations"], ["history", "mode"], ["filters"], ["explain", "runtime"]];
@@ -97,7 +97,7 @@ describe("a sentence that says what to do", { timeout: MANY_PROCESSES_MS }, () =
 
   it("where nothing can be written, with 77", async () => {
     const folder = temporaryFolder();
-    chmodSync(folder, 0o500);
+    lock(folder);
     const { code, out, err } = await runProgram(GATEWAY, ["schemas", folder], { mortal: true });
     expect({ code, out }).toEqual({ code: 77, out: "" });
     expect(err).toMatch(/^booth-gateway schemas: you have no right to do that \(EACCES: [^\n]+\): use sudo\n$/);

@@ -64,7 +64,7 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
   },
   reconcile: {
     human: ["", 0, /figures compared/],
-    json: ["", 0, /^{"kind":/],
+    json: ["", 0, /^{"id":"[^"]+","kind":/],
     fails: ["--day 2026", 1, /a day is YYYY-MM-DD/],
   },
   rebuild: {

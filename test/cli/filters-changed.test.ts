@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { entryText, lastEntry } from "../../src/cli/filters-changed.ts";
-import type { FilterEntry } from "../../src/core/types/entry.ts";
-import type { BoothStatus } from "../../src/core/types/status.ts";
+import type { FilterEntry } from "../../src/domain/entry.ts";
+import type { BoothStatus } from "../../src/domain/status.ts";
 import { say } from "../support/say.ts";
 
 const AT = Date.UTC(2026, 2, 2, 15);

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import type { PageState } from "../../src/core/types/page.ts";
+import type { PageState } from "../../src/api/port.ts";
 import { ask, runningAgent } from "../support/box-http.ts";
 import { until } from "../support/eventually.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";

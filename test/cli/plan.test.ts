@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GroupSummary } from "../../src/core/plan-summary.ts";
+import type { GroupSummary } from "../../src/tools/rules/plan-summary.ts";
 import { MANY_PROCESSES_MS } from "../support/processes.ts";
 import { plcSite } from "../support/plc-site.ts";
 

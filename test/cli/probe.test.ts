@@ -6,12 +6,12 @@ import { plcSite } from "../support/plc-site.ts";
 const probe = (...argv: readonly string[]) => runProgram(GATEWAY, ["probe", ...argv]);
 
 /** A server on loopback that isn't a PLC. */
-async function otherServer(greet: (socket: Socket) => void): Promise<number> {
+async function otherServer(greet: (socket: Socket, server: Server) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => socket.destroy());
-    greet(socket);
+    greet(socket, server);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
@@ -20,6 +20,26 @@ async function otherServer(greet: (socket: Socket) => void): Promise<number> {
   });
   const address = server.address();
   return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+/**
+ * A PLC that answers reads and closes at whatever else it is asked, as many a server made with libmodbus does; `ends`: it takes no
+ * connection after that.
+ */
+function closingPlc(ends: boolean, isKnown: (unit: number) => boolean = () => true): Promise<number> {
+  return otherServer((socket, server) => {
+    socket.on("data", (frame) => {
+      const [unit, code] = [frame.readUInt8(6), frame.readUInt8(7)];
+      if (code === 3 && isKnown(unit)) {
+        const answer = Buffer.from([0, 0, 0, 0, 0, 5, unit, code, 2, 0x12, 0x34]);
+        frame.copy(answer, 0, 0, 2);
+        socket.write(answer);
+        return;
+      }
+      socket.destroy();
+      if (ends) server.close();
+    });
+  });
 }
 
 describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
@@ -51,6 +71,34 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ modbus: { connections: 2, connections_tried: 3, identification: null } });
   });
+
+  it.each([
+    ["goes on taking connections", false],
+    ["takes no connection any more", true],
+  ])("keeps what is known of a PLC that closes at the request for its identification and %s", async (_, ends) => {
+    const { code, out, err } = await probe(`127.0.0.1:${await closingPlc(ends)}`, "--units", "1,2");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain("unit ids        1, 2");
+    expect(out).toContain("identification  none (it breaks the connection off at function 43/14");
+    expect(out).toContain("4 or more at once");
+    expect(out).toMatch(/round trip +\d+(\.\d+)? ms, median of 10/);
+  });
+
+  it.each([
+    ["goes on taking connections", { ends: false, answered: [3, 9], broken: [2, 4] }],
+    ["takes no connection any more", { ends: true, answered: [3], broken: [2] }],
+  ])(
+    "keeps what answered of a PLC that closes at a unit id it doesn't know and %s",
+    async (_, { ends, answered, broken }) => {
+      const port = await closingPlc(ends, (unit) => unit === 3 || unit === 9);
+      const { code, out } = await probe(`127.0.0.1:${port}`, "--units", "3,2,4,9", "--json");
+      expect(code).toBe(0);
+      const { modbus } = JSON.parse(out) as { modbus: { units: { unit: number; answer: string }[] } };
+      const those = (kind: string) => modbus.units.filter(({ answer }) => answer === kind).map(({ unit }) => unit);
+      expect([those("answers"), those("breaks_off")]).toEqual([answered, broken]);
+      expect(modbus).toMatchObject({ kind: "modbus", round_trip_ms: ends ? null : (expect.any(Number) as number) });
+    },
+  );
 
   it("says that a PLC is silent, that none listens, and that it isn't Modbus, with 69", async () => {
     const silent = await plcSite({ manners: { drop_answers: true } });

@@ -1,8 +1,8 @@
 import { request } from "node:http";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { FilterEntry } from "../../src/core/types/entry.ts";
-import type { Explanation } from "../../src/report/explain.ts";
+import type { FilterEntry } from "../../src/domain/entry.ts";
+import type { Explanation } from "../../src/reports/explain.ts";
 import { eventually } from "../support/eventually.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
@@ -94,7 +94,7 @@ it("the agent's socket serves reports from a thread of their own, and the comman
     page: 1,
     data: { mode: expect.any(Array) as unknown },
   });
-  expect(await run("filters")).toMatch(/exhaust_filter/);
+  expect(await run("filters")).toMatch(/exhaust_filter[^]*: "in since" is when this gateway first looked/);
 
   const explained = JSON.parse(await run("explain", "runtime", "--json")) as Explanation;
   const spray = explained.parts.find(({ text }) => text.startsWith("spray"));

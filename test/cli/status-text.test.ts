@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
+import { forkTrouble } from "../../src/delivery/fork-trouble.ts";
 import { statusText } from "../../src/cli/status.ts";
+import type { AgentStatus, BoothStatus } from "../../src/domain/status.ts";
 import { order, settled } from "../support/orders.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import { run } from "../../simulators/service/db.ts";
@@ -18,5 +20,37 @@ it("status says which configurations are not in use: the file that is broken, an
   expect(boothOf(agent).provisioning.refused_revision).toBe(2);
   expect(statusText(agent.status())).toContain(
     "the service's revision 2 was not taken: what was in force before still is",
+  );
+});
+
+it("status says that a broker isn't spoken to in MQTT 5, and why, where that had to be found out", async () => {
+  const { agent } = await activeSite({ for_ms: MINUTE });
+  const status = agent.status();
+  const spoken = (why: string) => ({
+    ...status,
+    service: { ...status.service, broker_url: "mqtts://broker.example", mqtt: { version: "3.1.1", why } as const },
+  });
+  expect(statusText(spoken("since the broker closes the connection at MQTT 5"))).toContain(
+    "\nbroker    mqtts://broker.example: MQTT 3.1.1, since the broker closes the connection at MQTT 5\n",
+  );
+  expect(statusText(spoken(""))).not.toContain("broker ");
+});
+
+it("status names the seqs that the service holds otherwise, and those that are missing in the store", async () => {
+  const { agent } = await activeSite({ for_ms: MINUTE });
+  const whose = (log: Partial<BoothStatus["log"]>): AgentStatus => {
+    const [booth] = agent.status().booths;
+    if (booth === undefined) throw new Error("no booth");
+    return { ...agent.status(), booths: [{ ...booth, log: { ...booth.log, ...log } }] };
+  };
+  expect(statusText(agent.status())).not.toMatch(/RENAMED|missing/);
+  const label = { id: "b", from_seq: 51, predecessor: null, forked_at: 0, forked_seqs: { from: 51, to: 264 } };
+  expect(statusText(whose({ forked: forkTrouble(label, { waiting: null, doubt: null }, 1) }))).toContain(
+    "  RENAMED   the service held other records than this box under seq 51 to 264: since 1970-01-01 00:00 UTC the log goes under another name there; ask whoever runs the service",
+  );
+  const { storage } = boothOf(agent).log;
+  if (storage === null) throw new Error("the store hasn't said how it is");
+  expect(statusText(whose({ storage: { ...storage, quarantined: 7, missing: [[101, 107]] } }))).toContain(
+    "WARNING: 7 records are missing, damaged in the store: seq 101 to 107",
   );
 });

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { lockFolder } from "../../src/store/lock.ts";
 import { storePath } from "../../src/store/open.ts";
-import type { StoreCheck, StoreMade } from "../../src/core/types/store-files.ts";
+import type { StoreCheck, StoreMade } from "../../src/store/port.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { say as sayAll, type Said } from "../support/say.ts";
 import { writerIn } from "../support/store.ts";

@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { journalLine } from "../../src/cli/bundle/journal.ts";
-import { pick } from "../../src/cli/bundle/pick.ts";
-import { scrubber } from "../../src/cli/bundle/scrub.ts";
-import { CONFIG_SHAPE, STATUS_SHAPE } from "../../src/cli/bundle/shapes.ts";
-import { tarOf } from "../../src/cli/bundle/tar.ts";
+import { journalLine } from "../../src/tools/bundle/journal.ts";
+import { pick } from "../../src/tools/bundle/pick.ts";
+import { scrubber } from "../../src/tools/bundle/scrub.ts";
+import { CONFIG_SHAPE, STATUS_SHAPE } from "../../src/tools/bundle/shapes.ts";
+import { tarOf } from "../../src/tools/bundle/tar.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 describe("what may be told", () => {

@@ -2,6 +2,9 @@ import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { Io } from "../../src/cli/command.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import type { Program } from "../../src/cli/program.ts";
 import { eventually } from "../support/eventually.ts";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
 import { plcSite } from "../support/plc-site.ts";
@@ -90,4 +93,54 @@ describe("on a terminal", { timeout: MANY_PROCESSES_MS }, () => {
     expect(said).toMatch(/\[#+\.*\] \d+ %/);
     expect(said).toMatch(/\r[^\n]*booth\.trace: \d+ answers, 0 requests without one/);
   });
+});
+
+describe("a signal", () => {
+  const TERMINAL = new URL("../../src/cli/terminal.ts", import.meta.url).href;
+  /** A program with the process's signals as a command has them, that waits for nothing else. */
+  const waiting = async (begins: string): Promise<number | string> => {
+    const said = `io.signal.addEventListener("abort", () => process.exit(7)); setInterval(() => undefined, 1e6); console.log("ready");`;
+    const code = `const { terminalIo } = await import(${JSON.stringify(TERMINAL)}); const io = terminalIo(); ${begins} ${said}`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const ended = new Promise<number | string>((resolve) => {
+      child.once("exit", (exit, signal) => resolve(exit ?? signal ?? ""));
+    });
+    await Promise.race([ended, new Promise((resolve) => void child.stdout.once("data", resolve))]);
+    child.kill("SIGTERM");
+    return ended;
+  };
+
+  it("while a command is still being loaded ends the process by itself, in order", async () => {
+    expect(await waiting("")).toBe(0);
+  });
+
+  it("once it has begun is told to the command, which ends when it has brought things to an end", async () => {
+    expect(await waiting("io.begins();")).toBe(7);
+  });
+});
+
+it("a command begins once its code is there", async () => {
+  const done: string[] = [];
+  const command = { name: "c", summary: "", operands: [], options: {}, notes: [], examples: [] };
+  const program: Program = {
+    ...{ name: "p", summary: "", version: "0" },
+    groups: [{ title: "", commands: [command] }],
+    runOf: () => {
+      done.push("loaded");
+      return Promise.resolve(() => {
+        done.push("run");
+        return Promise.resolve(0);
+      });
+    },
+  };
+  const io: Io = {
+    ...{ out: () => undefined, err: () => undefined, isTerminal: false, colours: false, progress: () => undefined },
+    ...{ ask: () => Promise.resolve(null), environment: {}, signal: new AbortController().signal },
+    begins: () => void done.push("begins"),
+  };
+  expect(await dispatch(program, ["c"], io)).toBe(0);
+  expect(done).toEqual(["loaded", "begins", "run"]);
 });

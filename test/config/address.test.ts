@@ -1,7 +1,34 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { addressTable } from "../../src/cli/address-table.ts";
 import { parseAddress } from "../../src/config/profile-address.ts";
+import { parseProfile } from "../../src/config/profile.ts";
+import type { ModbusTable } from "../../src/domain/profile.ts";
+import { point, profileOf } from "../support/profiles.ts";
+
+/** A profile of one bit at an address as it is typed into the file. */
+function withAddress(written: string): string {
+  return `name: p
+version: "1"
+protocol: modbus
+groups: { fast: { poll_interval_ms: 1000 } }
+kind: device
+modes: {}
+tags:
+  - { name: bit_a, address: ${written}, group: fast }
+`;
+}
+
+function read(written: string): string {
+  try {
+    const profile = parseProfile(withAddress(written), "p.yaml");
+    const [tag] = profile.protocol === "modbus" ? profile.tags : [];
+    return `${tag?.point.table ?? ""}:${tag?.point.address ?? ""}`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
 
 describe("addresses in every notation", () => {
   test.each<readonly [number | string, string, number]>([
@@ -18,25 +45,32 @@ describe("addresses in every notation", () => {
     [165536, "discrete", 65535],
     [1, "coil", 0],
     ["000001", "coil", 0],
-    [16385, "coil", 16384],
+    ["016385", "coil", 16384],
+    ["030001", "coil", 30000],
+    ["040001", "coil", 40000],
+    ["010028", "coil", 10027],
+    ["00028", "coil", 27],
+    [28, "coil", 27],
+    [20001, "coil", 20000],
+    [50001, "coil", 50000],
     [65536, "coil", 65535],
     ["4x0001", "holding", 0],
     ["4X16385", "holding", 16384],
     ["3x1", "input", 0],
     ["1x1", "discrete", 0],
-    ["0x1", "coil", 0],
+    ["4x9999", "holding", 9998],
     ["holding:0x4000", "holding", 16384],
     ["holding:16384", "holding", 16384],
     ["COIL:0", "coil", 0],
     [" input:0xffff ", "input", 65535],
   ])("%s is %s %i", (notation, table, address) => {
-    expect(parseAddress(notation)).toEqual({ table, address });
+    expect(parseAddress(String(notation))).toEqual({ table, address });
   });
 
   test.each([0, -1, 1.5, 30000, 40000, 65537, 99999, 100000, 200001, 400000, 465537, 500001, 1e9])(
     "%s is none",
     (n) => {
-      expect(parseAddress(n)).toHaveProperty("message");
+      expect(parseAddress(String(n))).toHaveProperty("message");
     },
   );
 
@@ -57,11 +91,71 @@ describe("addresses in every notation", () => {
 
   test("whatever is typed, the outcome is an address in range or a sentence", () => {
     fc.assert(
-      fc.property(fc.oneof(fc.integer(), fc.double(), fc.string()), (notation) => {
+      fc.property(fc.oneof(fc.integer().map(String), fc.double().map(String), fc.string()), (notation) => {
         const parsed = parseAddress(notation);
         return "message" in parsed ? parsed.message.length > 0 : parsed.address >= 0 && parsed.address <= 65_535;
       }),
       { numRuns: 1000 },
     );
   });
+
+  test.each([
+    ["10028", "discrete input 28 counted from 1 (27 from 0), or coil 10028 counted from 1 (10027 from 0)"],
+    ["19999", "discrete input 9999 counted from 1 (9998 from 0), or coil 19999 counted from 1 (19998 from 0)"],
+    ["16385", "discrete input 6385 counted from 1 (6384 from 0), or coil 16385 counted from 1 (16384 from 0)"],
+    [
+      "4x40001",
+      "holding register 1 counted from 1 (0 from 0), or holding register 40001 counted from 1 (40000 from 0)",
+    ],
+    ["1x10001", "discrete input 1 counted from 1 (0 from 0), or discrete input 10001 counted from 1 (10000 from 0)"],
+    ["0x4000", "coil 4000 counted from 1, or 16384 in hexadecimal"],
+    ["0x0010", "coil 10 counted from 1, or 16 in hexadecimal"],
+  ])("%s is refused with both its readings", (text, readings) => {
+    expect(parseAddress(text)).toMatchObject({ message: `${text} can be read in two ways: ${readings}` });
+    expect(parseAddress(text)).toHaveProperty("hint", expect.stringMatching(/^write \S+ for the first,/));
+  });
+
+  test("hexadecimal without a table is refused with the spellings that have one", () => {
+    expect(parseAddress("0x1F")).toMatchObject({ hint: "write coil:0x1F, discrete:0x1F, input:0x1F or holding:0x1F" });
+  });
+
+  test.each([
+    [
+      "10028, type: bool",
+      /^p\.yaml:8:\d+: tags\[0\]\.address: 10028 can be read in two ways: discrete input 28 .* \(write discrete:27 for the first, coil:10027 for the second\)/,
+    ],
+    ['"10028", type: bool', /10028 can be read in two ways/],
+    ["0x0010, type: bool", /0x0010 can be read in two ways/],
+    ["1e4, type: bool", /"1e4" is no Modbus address/],
+    ["030001, type: bool", /^coil:30000$/],
+    ['"030001", type: bool', /^coil:30000$/],
+    ["30001, type: uint16", /^input:0$/],
+    ["discrete:27, type: bool", /^discrete:27$/],
+  ])("what a profile says is read as it is written, whatever YAML makes of it: %s", (written, outcome) => {
+    expect(read(written)).toMatch(outcome);
+  });
+
+  test("whatever check --addresses prints of an address means that address, or is refused with both readings", () => {
+    const tables: readonly ModbusTable[] = ["coil", "discrete", "input", "holding"];
+    fc.assert(
+      fc.property(fc.constantFrom(...tables), fc.integer({ min: 0, max: 65_535 }), (table, address) => {
+        const profile = profileOf([point({ table, address, type: "bool", bit: 0 })]);
+        const [, row = ""] = addressTable(profile.tags).split("\n");
+        const [, , zero = "", hex = "", one = "", short = ""] = row.trim().split(/ +/);
+        for (const text of [`${table}:${zero}`, `${table}:${hex}`, one, ...(short === "-" ? [] : [short])]) {
+          const parsed = parseAddress(text);
+          if ("message" in parsed) expect(parsed.message).toContain(`${NAMES[table]} ${address + 1} counted from 1`);
+          else expect(parsed).toEqual({ table, address });
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
 });
+
+const NAMES: Readonly<Record<ModbusTable, string>> = {
+  coil: "coil",
+  discrete: "discrete input",
+  input: "input register",
+  holding: "holding register",
+};

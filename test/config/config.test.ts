@@ -6,8 +6,8 @@ import { ConfigError } from "../../src/config/config-error.ts";
 import { loadConfig, parseConfig } from "../../src/config/config.ts";
 import { findProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
 import { jsonSchemas } from "../../src/config/schemas.ts";
-import { parametersOf, unknownGroups } from "../../src/core/parameters.ts";
-import type { BoothConfig } from "../../src/core/types/config.ts";
+import { parametersOf, unknownGroups } from "../../src/config/parameters.ts";
+import type { BoothConfig } from "../../src/config/port.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../config/gateway.example.yaml", import.meta.url));
 const SMALL = `service: { url: "https://service.example/" }
@@ -70,6 +70,21 @@ describe("the gateway's configuration", () => {
       profile_dirs: ["/srv/x/p", SHIPPED_PROFILES],
       service: { ca_file: "/srv/x/ca.pem" },
     });
+  });
+
+  test("every setting that names a file or folder is absolute once read, but for a serial port", () => {
+    const text = `{ data_dir: ./it, runtime_dir: ./it, clock_file: ./it, profile_dirs: [./it], page: { pin_file: ./it },
+      service: { url: "https://service.example", ca_file: ./it, api_key_file: ./it,
+        client_certificate_file: ./it, client_key_file: ./it },
+      booths: [
+        { id: a, profile: p, opcua: { endpoint: "opc.tcp://plc", user: u, password_file: ./it, server_certificate_file: ./it } },
+        { id: b, profile: p, opcua: { endpoint: "opc.tcp://plc", user_certificate_file: ./it, user_key_file: ./it } },
+        { id: c, profile: p, modbus: { serial: { path: ./it } } } ] }`;
+    const known = jsonSchemas()["gateway.schema.json"]?.match(/"maxLength": 4096/g);
+    expect(text.match(/\.\/it/g)).toHaveLength(known?.length ?? 0);
+    const { booths, ...config } = parseConfig(text, "/srv/x/gateway.yaml");
+    expect(JSON.stringify([config, booths.slice(0, 2)])).not.toContain("./it");
+    expect(booths[2]?.modbus).toMatchObject({ serial: { path: "./it" } });
   });
 
   test("the example loads, and its profile and groups exist", () => {

@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 
 import { parseConfig } from "../../src/config/config.ts";
 import { ConfigError } from "../../src/config/config-error.ts";
-import { parseNode, parsePath } from "../../src/config/profile-node.ts";
+import { parseNode, parsePath } from "../../src/config/profile-address.ts";
 import { parseProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
-import { plcAddress } from "../../src/core/plc-address.ts";
+import { plcAddress } from "../../src/domain/plc-address.ts";
 
 const PLCNEXT = readFileSync(join(SHIPPED_PROFILES, "plcnext-booth.yaml"), "utf8");
 const PIN = "ab".repeat(32);

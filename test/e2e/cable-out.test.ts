@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
-import { durationByMode } from "../../src/report/modes.ts";
-import { timeLineOf } from "../../src/report/source.ts";
+import { durationByMode } from "../../src/reports/modes.ts";
+import { timeLineOf } from "../../src/reports/source.ts";
 import { recordFault } from "../support/faults.ts";
 import { openSource } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";

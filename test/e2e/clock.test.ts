@@ -1,65 +1,14 @@
 import { expect, it } from "vitest";
-import { timeLineOf } from "../../src/report/source.ts";
 import { rows } from "../../simulators/service/db.ts";
-import { recordFault } from "../support/faults.ts";
-import { gatewayFigures, openSource, serviceFigures } from "../support/figures.ts";
+import { outcomeOf, record, storedIn } from "../support/clock-outcome.ts";
 import { temporaryFolder } from "../support/temporary.ts";
-import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { virtualSite } from "../support/virtual-site.ts";
 
 /** Mon 2026-03-02 08:00 in Denver: a standard cycle begins. */
 const START = Date.UTC(2026, 2, 2, 15);
 const MINUTE = 60_000;
-const POLL_MS = 1000;
 /** What a box without a battery shows a few seconds after its kernel began. */
 const WALL_1970 = 12_000;
-
-interface Outcome {
-  readonly agree: boolean;
-  readonly wrong: number;
-  readonly lost: number;
-  readonly doubled: number;
-}
-
-interface Comparison {
-  /** From where on both sides are compared, and what the booth really did. */
-  readonly from: number;
-  readonly truth_from?: number;
-  /** How far off a clock may be that only a whole second could put right. */
-  readonly slack_ms?: number;
-}
-
-/** Both sides against each other and against what the booth really did. */
-async function outcomeOf(site: VirtualSite, folder: string, compare: Comparison): Promise<Outcome> {
-  const { from, truth_from = from, slack_ms = 0 } = compare;
-  await site.stop();
-  const now = site.clock.truth();
-  const { source, close } = openSource(folder, now);
-  const window = { start: from, end: now - MINUTE };
-  const spans = timeLineOf(source, window).spans.filter(({ start }) => start > truth_from);
-  const truth = site.booth.truth(truth_from, window.end).stages.filter(({ start }) => start > truth_from);
-  const late = truth.map(({ start, mode }, index) => {
-    const span = spans[index];
-    return span?.mode === mode && span.start - start >= -slack_ms && span.start - start <= POLL_MS + slack_ms;
-  });
-  const wrong = late.filter((fits) => !fits).length + Math.abs(spans.length - truth.length);
-  const agree = JSON.stringify(serviceFigures(site.service, window)) === JSON.stringify(gatewayFigures(source, window));
-  const [info] = source.reader.streams();
-  const seqs = rows<{ seq: number }>(site.service.db, "SELECT seq FROM records ORDER BY seq").map(({ seq }) => seq);
-  const acked = info?.acked_seq ?? 0;
-  const lost = acked - new Set(seqs.filter((seq) => seq <= acked)).size;
-  close();
-  site.close();
-  return { agree, wrong, lost, doubled: seqs.length - new Set(seqs).size };
-}
-
-function record(fault: string, { wrong, lost, doubled, agree }: Outcome): void {
-  const passed = agree && wrong === 0 && lost === 0 && doubled === 0;
-  recordFault({ row: 37, fault, injected: 1, lost, doubled, wrong, passed });
-}
-
-function storedBefore(site: VirtualSite): number {
-  return rows<{ n: number }>(site.service.db, "SELECT count(*) AS n FROM records")[0]?.n ?? -1;
-}
 
 it.each([
   ["by NTP after 40 s, while the service can't be reached", true],
@@ -74,7 +23,7 @@ it.each([
   await site.clock.run(40_000);
   expect(agent.status().clock).toEqual({ synced: false, offset_ms: null });
   expect(agent.status().booths[0]?.now?.mode).not.toBe("no_data");
-  expect(storedBefore(site)).toBe(0);
+  expect(storedIn(site)).toBe(0);
   if (ntp) {
     site.clock.stepWall(site.clock.truth() - site.clock.wall());
     site.clock.setSynced(true);
@@ -122,7 +71,7 @@ it("two boots that nobody ever synced, then one that is: both are sent, uncertai
     await site.clock.run(minutes * MINUTE);
   }
   site.cutPower();
-  const acked = storedBefore(site);
+  const acked = storedIn(site);
   await site.clock.run(2 * MINUTE);
   site.clock.reboot(site.clock.truth());
   site.clock.setSynced(true);
@@ -135,7 +84,7 @@ it("two boots that nobody ever synced, then one that is: both are sent, uncertai
     "SELECT count(*) AS n FROM records WHERE quality = 'uncertain' AND kind IN ('r', 'h')",
   );
   expect(held[0]?.n).toBeGreaterThan(20);
-  expect(storedBefore(site)).toBeGreaterThan(acked);
+  expect(storedIn(site)).toBeGreaterThan(acked);
   // Where the two boots stand in time can't be known: what the booth really did is compared from the sync on.
   const outcome = await outcomeOf(site, folder, { from: START + 3000, truth_from: synced_at + 3000 });
   record("two boots never synced, then a sync", outcome);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { HttpAnswer } from "../../src/cloud/http.ts";
+import type { HttpAnswer } from "../../src/delivery/http/client.ts";
 import { drifted, type Drift } from "../../simulators/service/admin/drift.ts";
 import { rows } from "../../simulators/service/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
 import { rows, run } from "../../simulators/service/db.ts";
-import type { HttpClient } from "../../src/cloud/http.ts";
+import type { HttpClient } from "../../src/delivery/http/client.ts";
 import { boothOf, MINUTE, START } from "../support/active-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { HttpAnswer, HttpRequest } from "../../src/cloud/http.ts";
+import type { HttpAnswer, HttpRequest } from "../../src/delivery/http/client.ts";
 import { run } from "../../simulators/service/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { planGroup } from "../../src/drivers/modbus/group-plan.ts";
-import type { TakenEntry } from "../../src/core/types/taken.ts";
+import { planGroup } from "../../src/acquisition/modbus/group-plan.ts";
+import type { TakenEntry } from "../../src/domain/taken.ts";
 import { drain, isSameAtService } from "../support/delivered.ts";
 import { recordFault } from "../support/faults.ts";
 import { killer, MOMENTS, type Moment } from "../support/kill-moments.ts";

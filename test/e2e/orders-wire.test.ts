@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Command } from "../../simulators/service/commands.ts";
 import { rows, run } from "../../simulators/service/db.ts";
-import { DERIVATION_VERSION } from "../../src/core/derive/version.ts";
+import { DERIVATION_VERSION } from "../../src/domain/derivation-version.ts";
 import { activeSite, MINUTE, START } from "../support/active-site.ts";
 import { laidOut, withoutChance } from "../support/golden.ts";
 import { gatewayOf, order, settled } from "../support/orders.ts";

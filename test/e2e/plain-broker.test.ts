@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import { Aedes } from "aedes";
 import { expect, it, onTestFinished } from "vitest";
-import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
+import { createMqttLink } from "../../src/delivery/mqtt/link.ts";
 import { eventually } from "../support/eventually.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { temporaryFolder } from "../support/temporary.ts";

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { rows } from "../../simulators/service/db.ts";
+import { agentFindings } from "../../src/tools/doctor/agent.ts";
+import { statusText } from "../../src/cli/status.ts";
 import { gatewayFigures, openSource } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { SERIAL } from "../support/virtual-service.ts";
@@ -65,5 +67,57 @@ it("at such a service an unknown serial number is not found, and a network error
   await site.clock.runUntil(() => state() === "queued", 5 * MINUTE);
   site.service.way.down = false;
   await site.clock.runUntil(() => state() === "active", 30 * MINUTE);
+  site.close();
+});
+
+it("without a broker the service is up as long as it answers, and status and doctor find no fault in it", async () => {
+  const site = virtualSite({
+    folder: temporaryFolder(),
+    scenario: "busy-day",
+    start: START,
+    facility: { plain: true },
+    unnamed: true,
+  });
+  const agent = await site.start();
+  const booth = () => agent.status().booths[0];
+  await agent.enterSerial("booth-1", SERIAL, null);
+  await site.clock.runUntil(() => booth()?.provisioning.state === "awaiting_confirm", MINUTE);
+  // A look-up was answered: nothing is down, and nobody has acked anything.
+  expect(agent.status().service.kind).toBe("up");
+  expect(statusText(agent.status())).not.toMatch(/DOWN|acked/);
+  // An answer says nothing of the service an hour later.
+  await site.clock.run(60 * MINUTE);
+  expect(agent.status().service.kind).toBe("down");
+  await agent.confirm("booth-1", { by: "alex", note: "" });
+  await site.clock.runUntil(() => booth()?.provisioning.state === "active", 10 * MINUTE);
+  await site.clock.run(20 * MINUTE);
+  expect(statusText(agent.status())).not.toMatch(/DOWN|acked/);
+  expect(statusText(agent.status())).toContain("kept here alone: this service takes no readings");
+  const findings = agentFindings(agent.status());
+  expect(findings.filter(({ state }) => state !== "ok")).toEqual([]);
+  site.service.way.down = true;
+  await site.clock.runUntil(() => agent.status().service.kind === "down", 6 * MINUTE);
+  expect(statusText(agent.status())).toMatch(/DOWN for .*no route to the service/);
+  site.service.way.down = false;
+  await site.clock.runUntil(() => agent.status().service.kind === "up", 6 * MINUTE);
+  site.close();
+});
+
+it("while another serial number is looked up nobody is said to have acked what was recorded", async () => {
+  const site = virtualSite({
+    folder: temporaryFolder(),
+    scenario: "busy-day",
+    start: START,
+    facility: { plain: true },
+  });
+  const agent = await site.start();
+  const booth = () => agent.status().booths[0];
+  await site.clock.runUntil(() => booth()?.provisioning.state === "active", 10 * MINUTE);
+  await site.clock.run(5 * MINUTE);
+  site.service.way.down = true;
+  await agent.enterSerial("booth-1", "WXYZ-999", { by: "alex", note: "" });
+  await site.clock.runUntil(() => booth()?.provisioning.state === "queued", MINUTE);
+  expect(booth()?.log.acked_seq).toBeGreaterThan(50);
+  expect(statusText(agent.status())).toMatch(/records, \d+ kept here until the booth is bound;/);
   site.close();
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Agent } from "../../src/agent/agent.ts";
+import type { Agent } from "../../src/runtime/agent.ts";
 import { rows } from "../../simulators/service/db.ts";
 import { recordFault } from "../support/faults.ts";
 import { temporaryFolder } from "../support/temporary.ts";

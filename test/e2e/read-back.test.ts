@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { rows } from "../../simulators/service/db.ts";
-import type { HttpAnswer, HttpRequest } from "../../src/cloud/http.ts";
+import type { HttpAnswer, HttpRequest } from "../../src/delivery/http/client.ts";
 import { statusText } from "../../src/cli/status.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";

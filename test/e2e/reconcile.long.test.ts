@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import type { Agent } from "../../src/agent/agent.ts";
-import type { Reconciliation } from "../../src/core/types/reconciliation.ts";
+import { routeReconcile } from "../../src/api/reconcile-route.ts";
+import type { Agent } from "../../src/runtime/agent.ts";
+import type { Reconciliation } from "../../src/domain/reconciliation.ts";
 import { row, rows, run } from "../../simulators/service/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import type { VirtualSite, VirtualSiteOptions } from "../support/virtual-site.ts";
@@ -19,8 +20,8 @@ async function pastMidnight(options: Partial<VirtualSiteOptions> = {}): Promise<
 }
 
 async function reconciled(site: VirtualSite, agent: Agent): Promise<Done> {
-  agent.reconcile("booth-1", null);
-  const now = (): Reconciliation | null => boothOf(agent).reconciliation;
+  const id = agent.reconcile("booth-1", null);
+  const now = (): Reconciliation | null => agent.reconciliation("booth-1", id);
   await site.clock.runUntil(() => now()?.kind !== "running", 60 * MINUTE);
   const done = now();
   if (done?.kind !== "done") throw new Error(JSON.stringify(done));
@@ -129,4 +130,43 @@ it("no service within reach: said, tried again, and done once there is one; a da
   site.service.way.down = false;
   await site.clock.runUntil(() => boothOf(agent).reconciliation?.kind === "done", 4 * 60 * MINUTE);
   expect(boothOf(agent).reconciliation).toMatchObject({ day: DAY, remaining: [] });
+});
+
+it("a comparison is asked for by its id: that of one day is never answered with another's, whoever began it meanwhile", async () => {
+  const { site, agent } = await pastMidnight();
+  const control = site.control();
+  const post = (day: string): { readonly id: string; readonly day: string } => {
+    const { status, body } = routeReconcile(
+      { method: "POST", path: "/reconcile", way: "socket", body: JSON.stringify({ day }) },
+      new URLSearchParams(),
+      control,
+    );
+    expect(status).toBe(202);
+    return body as { id: string; day: string };
+  };
+  const get = (id: string): ReturnType<typeof routeReconcile> =>
+    routeReconcile(
+      { method: "GET", path: "/reconcile", way: "socket", body: "" },
+      new URLSearchParams({ id }),
+      control,
+    );
+  const over = async (id: string): Promise<void> =>
+    site.clock.runUntil(() => agent.reconciliation("booth-1", id)?.kind !== "running", 60 * MINUTE);
+
+  const first = post(DAY);
+  expect(() => agent.reconcile("booth-1", DAY)).toThrow("a comparison is under way");
+  await over(first.id);
+  const second = post("2026-03-01");
+  expect(second).toMatchObject({ kind: "running", day: "2026-03-01" });
+  expect(get(first.id).body).toMatchObject({ kind: "done", id: first.id, day: DAY });
+  await over(second.id);
+  expect(get(second.id).body).toMatchObject({ kind: "done", id: second.id, day: "2026-03-01" });
+  expect(get(first.id).body).toMatchObject({ kind: "done", day: DAY });
+  expect(get("another").status).toBe(404);
+
+  // An older day that somebody asked for doesn't have the night's own comparison made once more, nor does a restart.
+  await site.stop();
+  const next = await site.start();
+  await site.clock.run(3 * 60 * MINUTE);
+  expect(boothOf(next).reconciliation).toMatchObject({ id: first.id, day: DAY });
 });

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { run } from "../../simulators/service/db.ts";
 import { START, MINUTE } from "../support/active-site.ts";
-import { provisioningBody } from "../../src/wire/reports-fleet.ts";
+import { provisioningBody } from "../../src/contract/reports-fleet.ts";
 import { localBooth, openSource } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
-import { openIdentity } from "../../src/store/identity.ts";
-import { openSealer } from "../../src/platform/seal.ts";
-import type { ProvisioningRow } from "../../src/core/types/provisioning.ts";
+import { openIdentity } from "../../src/store/identity/identity.ts";
+import { openSealer } from "../../src/runtime/seal.ts";
+import type { ProvisioningRow } from "../../src/domain/provisioning.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 
 const PLANTED = ["plant3d-old-pa55word", "plant3d-new-pa55word"];

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { askAgent } from "../../src/cli/agent-client.ts";
-import type { AgentStatus } from "../../src/core/types/status.ts";
+import { askAgent } from "../../src/tools/agent-client.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
 import { oracle, type OracleStream } from "../../simulators/service/admin/oracle.ts";
 import { openDb, rows } from "../../simulators/service/db.ts";
 import { eventually, until } from "../support/eventually.ts";
@@ -44,6 +44,16 @@ function heldIn(folder: string): Held {
   }
 }
 
+/** The time of the newest record that the stopped site's service holds. */
+function newestIn(folder: string): number {
+  const db = openDb(join(folder, "service"));
+  try {
+    return rows<{ readonly time: number }>(db, "SELECT max(time) AS time FROM records")[0]?.time ?? NaN;
+  } finally {
+    db.close();
+  }
+}
+
 function json(folder: string, file: string): Record<string, unknown> {
   return JSON.parse(readFileSync(join(folder, file), "utf8")) as Record<string, unknown>;
 }
@@ -53,6 +63,14 @@ async function stop(site: Program, agent: number): Promise<void> {
   await until(() => !site.isRunning() && !isAlive(agent), "site and agent are gone", STOP_WITHIN_MS);
   expect(await site.ended).toBe(0);
   expect(site.err()).toBe("");
+}
+
+/** By what the kernel tells of a process. */
+const STOPPED = /^State:\s*T/m;
+const SIGTERM_WAITS = /^ShdPnd:\s*0*4000$/m;
+
+function isAt(pid: number, state: RegExp): boolean {
+  return state.test(readFileSync(`/proc/${pid.toString()}/status`, "utf8"));
 }
 
 function sentence(of: { readonly code: number | string; readonly err: string }): string {
@@ -112,15 +130,31 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
     expect(audit.filter(({ action }) => action === "claim")).toHaveLength(1);
   });
 
-  it("takes the agent along when it is killed, and starts again on the same folder", async () => {
+  it("stops as cleanly at a Ctrl-C that comes twice, as from npm and from node --watch", async () => {
+    const site = startSite(join(temporaryFolder(), "site"));
+    const agent = await agentOf(site);
+    await site.line(/acked/);
+    // Held, it keeps the site in the middle of its stop until the second one has come.
+    process.kill(agent, "SIGSTOP");
+    await until(() => isAt(agent, STOPPED), "the agent is held");
+    site.signal("SIGINT");
+    await until(() => isAt(agent, SIGTERM_WAITS), "the site has told its agent to stop");
+    site.signal("SIGINT");
+    process.kill(agent, "SIGCONT");
+    expect([await site.ended, site.lines.at(-1)]).toEqual([0, expect.stringMatching(/^Stopped; nothing is lost/)]);
+  });
+
+  it("takes the agent along when it is killed, and starts again on the same folder, at a later time", async () => {
     const folder = join(temporaryFolder(), "site");
     const site = startSite(folder);
     const agent = await agentOf(site);
     await site.line(/acked/);
     site.signal("SIGKILL");
     await until(() => !isAlive(agent), "the agent is gone as well");
+    const newest = newestIn(folder);
     const again = startSite(folder);
     const newAgent = await agentOf(again);
+    expect(Number(json(folder, "run/clock.json")["wall_origin_ms"])).toBeGreaterThan(newest);
     await again.line(/service link is up/);
     await stop(again, newAgent);
     expect(heldIn(folder).streams).toMatchObject([{ generation: 1, conflicts_offered: 0, gaps: [] }]);

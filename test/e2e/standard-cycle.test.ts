@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { cycleCount } from "../../src/report/cycles.ts";
-import { durationByMode } from "../../src/report/modes.ts";
-import { timeLineOf } from "../../src/report/source.ts";
+import { cycleCount } from "../../src/reports/cycles.ts";
+import { durationByMode } from "../../src/reports/modes.ts";
+import { timeLineOf } from "../../src/reports/source.ts";
 import { gatewayFigures, openSource, serviceFigures } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";

@@ -19,30 +19,54 @@ it(
         const plc = await plcNow();
         return plc?.kind === kind && plc.shows_serial === serial ? plc : undefined;
       });
-    const swap = async (plc_serial: string): Promise<void> => {
-      await site.plc.offline();
+    const shown = (plc_serial: string): void =>
       site.plc.booth.inject({ kind: "identity", identity: { plc_serial } }, site.clock.wall());
+    const byClosing = async (plc_serial: string): Promise<number> => {
+      await site.plc.offline();
+      const gone = site.clock.wall();
+      shown(plc_serial);
       await site.plc.online();
+      return gone;
     };
-    await reaches("up", SERIAL);
-    const from = site.clock.wall();
-    await swap(OTHER);
-    expect(JSON.stringify(await reaches("degraded", OTHER))).toContain(`this booth is ${SERIAL}`);
-    const asked = site.plc.counts.requests;
-    await until(() => site.plc.counts.requests >= asked + REQUESTS, "it goes on asking the wrong PLC");
-    const to = site.clock.wall();
-    await swap(SERIAL);
+    /** In the midst of a poll: the connection is made anew, since an answer was lost. */
+    const byLosing = async (plc_serial: string): Promise<number> => {
+      const asked = site.plc.counts.requests;
+      site.plc.manners.drop_answers = true;
+      await until(() => site.plc.counts.requests > asked, "a request whose answer is lost");
+      const gone = site.clock.wall();
+      shown(plc_serial);
+      site.plc.manners.drop_answers = false;
+      return gone;
+    };
+    const spans: { readonly from: number; readonly to: number }[] = [];
+    for (const swap of [byClosing, byLosing]) {
+      await reaches("up", SERIAL);
+      const from = await swap(OTHER);
+      expect(JSON.stringify(await reaches("degraded", OTHER))).toContain(`this booth is ${SERIAL}`);
+      const asked = site.plc.counts.requests;
+      await until(() => site.plc.counts.requests >= asked + REQUESTS, "it goes on asking the wrong PLC");
+      spans.push({ from, to: site.clock.wall() });
+      await byClosing(SERIAL);
+    }
     await reaches("up", SERIAL);
     agent.signal("SIGTERM");
     expect(await agent.ended).toBe(0);
 
     const { source, close } = openSource(site.dataDir, site.clock.wall());
     const stream = source.reader.streams()[0]?.stream ?? "";
-    const log = [...source.reader.log(stream, { start: from - 3_600_000, end: site.clock.wall() })];
-    const readings = log.filter(({ kind }) => kind === "r").map(({ at }) => at);
-    expect(readings.filter((at) => at > from && at <= to)).toEqual([]);
-    expect(readings.some((at) => at <= from)).toBe(true);
-    expect(readings.some((at) => at > to)).toBe(true);
+    const first = spans[0]?.from ?? NaN;
+    const log = [...source.reader.log(stream, { start: first - 3_600_000, end: site.clock.wall() })];
+    const taken = log.filter((record) => record.kind === "r");
+    const readings = taken.map(({ at }) => at);
+    // A poll that was under way when the PLC left has part of its values still, and counts a moment later: what it lost is bad.
+    const cutOff = (at: number): boolean => taken.some((record) => record.at === at && record.quality === "bad");
+    for (const { from, to } of spans) {
+      const [under_way = NaN, ...later] = new Set(readings.filter((at) => at > from && at <= to));
+      expect(later).toEqual([]);
+      expect(Number.isNaN(under_way) || cutOff(under_way)).toBe(true);
+      expect(readings.some((at) => at <= from)).toBe(true);
+      expect(readings.some((at) => at > to)).toBe(true);
+    }
     expect(site.plc.counts.writes).toBe(0);
     close();
   },

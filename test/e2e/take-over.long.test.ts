@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { Agent } from "../../src/agent/agent.ts";
-import type { BoothStatus } from "../../src/core/types/status.ts";
+import type { Agent } from "../../src/runtime/agent.ts";
+import type { BoothStatus } from "../../src/domain/status.ts";
 import { row, rows, run } from "../../simulators/service/db.ts";
 import { serviceFigures } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";

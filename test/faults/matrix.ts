@@ -76,6 +76,11 @@ const PLC: readonly MatrixRow[] = [
     expected: "refused with a clear state, no password sent",
   },
   { row: 24, fault: "huge or endless OPC UA chunks", expected: "given up in bounded memory" },
+  {
+    row: 47,
+    fault: "PLC loses or spoils 1, 5, 10, 20 % of its replies",
+    expected: "99, 97, 90, 75 % of the values in time, none wrong; degraded, not up and down",
+  },
 ];
 
 const SERVICE: readonly MatrixRow[] = [
@@ -99,6 +104,17 @@ const SERVICE: readonly MatrixRow[] = [
     expected: "nothing lost, no ping-pong, back-off",
   },
   { row: 36, fault: "hostile MQTT packets", expected: "nothing believed, deadlines, bounded memory" },
+  {
+    row: 46,
+    fault: "service or broker that lies for seconds or minutes, in any field of any answer",
+    expected: "afterwards all is delivered within a bound; nothing lost or doubled, times right but where marked",
+  },
+  {
+    row: 48,
+    fault: "brokers of others (mosquitto, RabbitMQ 3.10, NATS 2.9) killed and restarted",
+    expected:
+      "back within 15 s of their return after less than a minute, within 65 s after longer; nothing lost or doubled",
+  },
 ];
 
 const TIME_AND_PEOPLE: readonly MatrixRow[] = [
@@ -126,6 +142,11 @@ const TIME_AND_PEOPLE: readonly MatrixRow[] = [
     row: 45,
     fault: "hostile input at the local page and API",
     expected: "no crash, no secret told, polls unharmed",
+  },
+  {
+    row: 49,
+    fault: "configuration, profile or trace file made to be slow",
+    expected: "refused within 1 s with a sentence, SIGTERM heard",
   },
 ];
 

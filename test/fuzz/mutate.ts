@@ -1,4 +1,4 @@
-import type { Random } from "../../src/ports.ts";
+import type { Random } from "../../src/domain/machine.ts";
 import { badJson, badText, pick } from "../support/bad-values.ts";
 import { EDITS } from "./edits.ts";
 

@@ -7,8 +7,8 @@ import type { Planted } from "./instrument.ts";
 import { plantedTree, ROOT } from "./tree.ts";
 
 /**
- * node test/mutation/main.ts [--cases N] [--only REGEX] [--minutes M]: a fault after another in a copy of src/core/derive, each
- * against those tests of test/core/derive that reach it, and writes test/results/mutation.json. --only picks by FILE:LINE,
+ * node test/mutation/main.ts [--cases N] [--only REGEX] [--minutes M]: a fault after another in a copy of src/derivation, each
+ * against those tests of test/derivation that reach it, and writes test/results/mutation.json. --only picks by FILE:LINE,
  * --cases is the number of lives per law. All faults stand in the copy at once and one is active at a time, so that one process
  * tries them all. One that makes a test endless, or a process die, is found.
  */

@@ -5,13 +5,21 @@ import { fileURLToPath } from "node:url";
 import { instrumented, type Planted } from "./instrument.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const FOLDER = "src/core/derive";
+const FOLDER = "src/derivation";
 const RUNTIME = "test/mutation/runtime.ts";
 
 /** A copy of the tree with all mutants of the derivation in it, none of them active. Nothing is changed in this tree. */
 export function plantedTree(): { readonly copy: string; readonly planted: readonly Planted[] } {
   const copy = mkdtempSync(join(tmpdir(), "mutation-"));
-  for (const part of ["src", "simulators", "config", "test/support", "test/core", "test/mutation", "package.json"]) {
+  for (const part of [
+    "src",
+    "simulators",
+    "config",
+    "test/support",
+    "test/derivation",
+    "test/mutation",
+    "package.json",
+  ]) {
     cpSync(join(ROOT, part), join(copy, part), { recursive: true });
   }
   symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { energy } from "../../src/report/energy.ts";
-import { validationIncidents } from "../../src/report/incidents.ts";
+import { energy } from "../../src/reports/energy.ts";
+import { validationIncidents } from "../../src/reports/incidents.ts";
 import { clickBooth } from "../support/profiles.ts";
 import { play } from "./play.ts";
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { routeFilters } from "../../src/api/filter-routes.ts";
 import type { LocalAnswer } from "../../src/api/routes.ts";
-import type { FilterEntry } from "../../src/core/types/entry.ts";
-import { filterMaintenanceHistory, filterMaintenances } from "../../src/report/filters.ts";
+import type { FilterEntry } from "../../src/domain/entry.ts";
+import { filterMaintenanceHistory, filterMaintenances } from "../../src/reports/filters.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 import { play } from "./play.ts";
 
@@ -11,7 +11,7 @@ const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
 const MINUTE = 60_000;
 
 async function ask(site: VirtualSite, path: string, body: object): Promise<LocalAnswer> {
-  const call = { method: "POST", path, body: JSON.stringify(body) };
+  const call = { method: "POST", path, body: JSON.stringify(body), way: "socket" } as const;
   const asked: { answer?: LocalAnswer } = {};
   void routeFilters(call, site.control()).then((answer) => (asked.answer = answer));
   await site.clock.runUntil(() => asked.answer !== undefined, MINUTE);

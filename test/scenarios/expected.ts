@@ -1,7 +1,7 @@
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { BoothState } from "../../simulators/plc/model/types.ts";
-import type { Mode } from "../../src/core/types/booth.ts";
-import type { Window } from "../../src/ports.ts";
+import type { Mode } from "../../src/domain/booth.ts";
+import type { Window } from "../../src/store/port.ts";
 
 /** A span in which no poll can be answered, whatever the cause. */
 export interface Outage {

@@ -1,15 +1,15 @@
 import { boothFigures } from "../../simulators/service/figures/booth.ts";
 import { boothOveruse } from "../../simulators/service/figures/filters.ts";
 import { runtimeMs, utilization as serviceUtilization } from "../../simulators/service/figures/summary.ts";
-import type { CycleFact, Maintenance } from "../../src/core/types/record.ts";
-import type { Window } from "../../src/ports.ts";
-import { cyclesIn } from "../../src/report/cycles.ts";
-import { filterMaintenanceHistory, overuse } from "../../src/report/filters.ts";
-import { runtime } from "../../src/report/modes.ts";
-import { revisionHistory } from "../../src/report/revisions.ts";
-import { timeLineOf, type Source } from "../../src/report/source.ts";
-import { utilization } from "../../src/report/utilization.ts";
-import { minutesOf } from "../../src/wire/minutes.ts";
+import type { CycleFact, Maintenance } from "../../src/domain/record.ts";
+import type { Window } from "../../src/store/port.ts";
+import { cyclesIn } from "../../src/reports/cycles.ts";
+import { filterMaintenanceHistory, overuse } from "../../src/reports/filters.ts";
+import { runtime } from "../../src/reports/modes.ts";
+import { revisionHistory } from "../../src/reports/revisions.ts";
+import { timeLineOf, type Source } from "../../src/reports/source.ts";
+import { utilization } from "../../src/reports/utilization.ts";
+import { minutesOf } from "../../src/contract/time.ts";
 import { gatewayFigures, serviceFigures, type Figures } from "../support/figures.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { filterMaintenanceHistory } from "../../src/report/filters.ts";
+import { filterMaintenanceHistory } from "../../src/reports/filters.ts";
 import { play } from "./play.ts";
 
 /** Mon 2026-03-02 07:40 in Denver. */

@@ -1,7 +1,7 @@
-import type { Window } from "../../src/ports.ts";
-import type { Source } from "../../src/report/source.ts";
+import type { Window } from "../../src/store/port.ts";
+import type { Source } from "../../src/reports/source.ts";
 import { ordered } from "./figures.ts";
-import { boxAnswer, pathOf, sortedModes } from "../support/figures.ts";
+import { boxAnswer, pathOf } from "../support/figures.ts";
 import type { VirtualService } from "../support/virtual-service.ts";
 
 const HOUR_MS = 3_600_000;
@@ -19,8 +19,6 @@ const INCLUDED = [
   "overuse_minutes",
   "overuse_cycles",
 ] as const;
-/** An incident's own: ids are each side's, and the box alone sees an open one's last sight move. */
-const INCIDENT = ["tag_name", "logic", "reason", "first_seen_at", "resolved_at", "severity"] as const;
 
 type Question = readonly [operation: string, query: Readonly<Record<string, string>>];
 type Answer = Record<string, unknown>;
@@ -50,6 +48,7 @@ export function questions({ start, end }: Window): readonly Question[] {
   return [
     ...windows.flatMap((window) => OVER_WINDOWS.map((operation): Question => [operation, window])),
     ...windows.slice(0, 2).map((window): Question => ["runtime_series", { ...window, unit: "day" }]),
+    ["runtime_series", { ...windows[0], unit: "week", states: "Spray Mode,No Data" }],
     ["runtime_series", { ...day, unit: "hour" }],
     ["utilization_timeline", { ...day, interval: "60", limit: "1000" }],
     ["utilization_timeline", { ...day, interval: "7", limit: "1000" }],
@@ -63,20 +62,17 @@ export function questions({ start, end }: Window): readonly Question[] {
   ];
 }
 
-/** The answers in the same order, each as text to compare. */
-export function answersOf(
-  ask: (operation: string, query: Question[1]) => Answer,
-  asked: readonly Question[],
-): string[] {
-  return asked.map(([operation, query]) => ordered(comparable(operation, ask(operation, query))));
-}
-
+/** The answers in the order of the questions, each as text to compare. */
 export function boxAnswers(source: Source, asked: readonly Question[]): string[] {
-  return answersOf((operation, query) => boxAnswer(source, operation, query), asked);
+  return asked.map(([operation, query]) => ordered(comparable(operation, boxAnswer(source, operation, query))));
 }
 
-export function serviceAnswers(service: VirtualService, asked: readonly Question[]): string[] {
-  return answersOf((operation, query) => service.get(pathOf(operation), query), asked);
+export async function serviceAnswers(service: VirtualService, asked: readonly Question[]): Promise<string[]> {
+  const answers: string[] = [];
+  for (const [operation, query] of asked) {
+    answers.push(ordered(comparable(operation, await service.ask(pathOf(operation), query))));
+  }
+  return answers;
 }
 
 /** The first place where each pair of answers differs, with its question; empty: all are equal. */
@@ -92,13 +88,8 @@ export function unequal(asked: readonly Question[], mine: readonly string[], the
 }
 
 function comparable(operation: string, answer: Answer): Answer {
-  const { data } = answer;
-  if (!Array.isArray(data)) return sortedModes(answer);
-  const items = data as Answer[];
-  if (operation === "/api/booths") return { data: items.map((item) => only(item, INCLUDED)) };
-  if (operation !== "/api/validation_incidents") return { ...answer, data: items.map(sortedModes) };
-  const incidents = items.map((item) => ordered(only(item, INCIDENT)));
-  return { data: incidents.sort() };
+  if (operation !== "/api/booths") return answer;
+  return { data: (answer["data"] as Answer[]).map((item) => only(item, INCLUDED)) };
 }
 
 function only(item: Answer, fields: readonly string[]): Answer {

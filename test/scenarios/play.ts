@@ -1,13 +1,13 @@
 import { expect } from "vitest";
-import type { Profile } from "../../src/core/types/profile.ts";
-import type { BoothConfig } from "../../src/core/types/config.ts";
+import type { Profile } from "../../src/domain/profile.ts";
+import type { BoothConfig } from "../../src/config/port.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import type { Truth } from "../../simulators/plc/model/truth.ts";
-import type { Window } from "../../src/ports.ts";
-import { filterMaintenanceHistory, overuse } from "../../src/report/filters.ts";
-import { validationIncidents } from "../../src/report/incidents.ts";
-import { timeLineOf, type Source } from "../../src/report/source.ts";
+import type { Window } from "../../src/store/port.ts";
+import { filterMaintenanceHistory, overuse } from "../../src/reports/filters.ts";
+import { validationIncidents } from "../../src/reports/incidents.ts";
+import { timeLineOf, type Source } from "../../src/reports/source.ts";
 import type { Facility } from "../support/virtual-service.ts";
 import { openSource } from "../support/figures.ts";
 import { memoryFolder } from "../support/temporary.ts";
@@ -108,11 +108,14 @@ export async function play(options: PlayOptions): Promise<Played> {
       site.close();
     },
   };
-  judge(options, played);
+  await judge(options, played);
   return played;
 }
 
-function judge(options: PlayOptions, { site, folder, window, truth, source, expected, figures }: Played): void {
+async function judge(
+  options: PlayOptions,
+  { site, folder, window, truth, source, expected, figures }: Played,
+): Promise<void> {
   const spans = timeLineOf(source, window).spans;
   const poll_ms = options.booth?.poll?.["fast"]?.poll_interval_ms ?? 1_000;
   const errors = expected.map(({ start, sight }, index) => ({ sight, ms: (spans[index]?.start ?? NaN) - start }));
@@ -124,9 +127,9 @@ function judge(options: PlayOptions, { site, folder, window, truth, source, expe
     installations.filter(({ removed }) => removed !== null && removed >= window.start),
   );
   const asked = questions(window);
-  const answers = serviceAnswers(site.service, asked);
+  const answers = await serviceAnswers(site.service, asked);
   const differing = unequal(asked, boxAnswers(source, asked), answers);
-  const differing_late = unequal(asked, answersAfterRedelivery(site, window), answers);
+  const differing_late = unequal(asked, await answersAfterRedelivery(site, window), answers);
   const found = validationIncidents(source, window).map(({ check, tag_name }) => `${check} ${tag_name}`);
   const name = typeof options.scenario === "string" ? options.scenario : options.scenario.name;
   const score: Score = {

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import { busyDay } from "../../simulators/plc/scenarios/busy-day.ts";
-import { energy } from "../../src/report/energy.ts";
-import { filterMaintenanceHistory } from "../../src/report/filters.ts";
-import { revisionHistory } from "../../src/report/revisions.ts";
+import { energy } from "../../src/reports/energy.ts";
+import { filterMaintenanceHistory } from "../../src/reports/filters.ts";
+import { revisionHistory } from "../../src/reports/revisions.ts";
 import { recordFault } from "../support/faults.ts";
 import { play, type Played } from "./play.ts";
 

@@ -1,7 +1,6 @@
-import type { FilterType } from "../../src/core/types/booth.ts";
-import { FILTER_TYPES } from "../../src/core/types/booth.ts";
+import { FILTER_TYPES, type FilterType } from "../../src/domain/booth.ts";
 import type { Scenario, Step } from "../../simulators/plc/model/scenario.ts";
-import type { Random } from "../../src/ports.ts";
+import type { Random } from "../../src/domain/machine.ts";
 
 /** Draws for a story: all of it follows from the seed. */
 export interface Dice {

@@ -1,4 +1,4 @@
-import type { Window } from "../../src/ports.ts";
+import type { Window } from "../../src/store/port.ts";
 import { ingestBatch } from "../../simulators/service/ingest/store.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { type VirtualSite } from "../support/virtual-site.ts";
@@ -13,7 +13,7 @@ const LOOKS = 3;
  * What a service answers in the end that gets every batch of a story late, in random order, many of them twice. It knows the
  * booth and nothing else when it begins.
  */
-export function answersAfterRedelivery(site: VirtualSite, window: Window): string[] {
+export async function answersAfterRedelivery(site: VirtualSite, window: Window): Promise<string[]> {
   const service = site.service.forgetful();
   const random = seededRandom(site.service.came.length);
   const again = site.service.came.filter(() => random.next() < REPEATED);
@@ -28,9 +28,9 @@ export function answersAfterRedelivery(site: VirtualSite, window: Window): strin
       const { error, conflict, reject } = ingestBatch(service.db, { gatewayId: gw, nowMs: site.clock.truth() }, batch);
       if (error !== undefined || conflict !== null || reject.length > 0)
         throw new Error(`batch ${index.toString()} was not taken: ${JSON.stringify({ error, conflict, reject })}`);
-      if (index % lookAt === lookAt - 1) serviceAnswers(service, asked.slice(0, 1));
+      if (index % lookAt === lookAt - 1) await serviceAnswers(service, asked.slice(0, 1));
     }
-    return serviceAnswers(service, asked);
+    return await serviceAnswers(service, asked);
   } finally {
     service.close();
   }

@@ -1,17 +1,19 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Agent, AgentParts } from "../../src/agent/agent.ts";
-import type { AgentStatus } from "../../src/core/types/status.ts";
-import { deriveFold } from "../../src/store/derive-fold.ts";
+import type { Agent, AgentParts } from "../../src/runtime/agent.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
+import { StoreRefusal } from "../../src/store/thread/keeper.ts";
+import { deriveFold } from "../../src/store/facts/derive-fold.ts";
 import { virtualSite, type Life, type VirtualSite, type VirtualSiteOptions } from "../support/virtual-site.ts";
+import type { ServiceWay } from "../support/service-way.ts";
 import type { Bug } from "./bugs.ts";
 import { failingFold, flipBit, imageOf, restore, torn, type DiskFault, type Image } from "./disk.ts";
 import { noteDurable, noteFound, type Ledger, type Take } from "./ledger.ts";
 import { watchedHttp, watchedLink, watchedParts, type Around } from "./ports.ts";
 import type { Moment, Port } from "./story.ts";
-import { claimWatched, orderWatched, WATCHDOG_MS } from "./watch.ts";
-import { faultyHttp, faultyLink, type Uplink } from "./uplink.ts";
+import { claimWatched, countedClock, orderWatched, WATCHDOG_MS } from "./watch.ts";
+import { faultyAnswers, faultyHttp, faultyLink, type Uplink } from "./uplink.ts";
 
 const MEMORY = "/dev/shm";
 /** The service manager's patience between two starts of a process that failed. */
@@ -91,20 +93,12 @@ interface State {
 export function openBox(options: BoxOptions): Box {
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "bg-sim-"));
   const state: State = {
-    ...{
-      life: null,
-      agent: null,
-      start_at: 0,
-      retired: false,
-      waiting: null,
-      before: null,
-      unsynced: null,
-      is_cut: false,
-    },
-    ...{ is_damaged: false, sleeping: new Set<symbol>(), beat_at: 0 },
+    ...{ life: null, agent: null, start_at: 0, retired: false, waiting: null, before: null, unsynced: null },
+    ...{ is_cut: false, is_damaged: false, sleeping: new Set<symbol>(), beat_at: 0 },
   };
   const { ledger, trace } = options;
   const claims = new Map<string, string>();
+  const answered = new Set<number>();
   const watch = (port: Port, when: "before" | "after"): void => {
     const { waiting } = state;
     if (options.bug?.is_sync_late === true && port === "ingest" && when === "before") state.unsynced = imageOf(folder);
@@ -116,6 +110,8 @@ export function openBox(options: BoxOptions): Box {
     waiting.act();
     state.before = null;
   };
+  const answers = faultyAnswers(options.uplink);
+  const truly: ServiceWay["hear"] = (own) => own;
   const around = (life: Life): Around => ({ life, watch });
   const site: VirtualSite = virtualSite({
     ...options.site,
@@ -127,11 +123,12 @@ export function openBox(options: BoxOptions): Box {
     },
     fold: failingFold(options.bug?.fold?.(deriveFold) ?? deriveFold, () => box.disk),
     way: (_clock, service_time, life) => {
-      site.service.way.listener = service_time;
+      Object.assign(site.service.way, { listener: service_time, answers, hear: options.bug?.hear ?? truly });
+      const http = faultyHttp(site.service.http, options.uplink, () => site.service.way.down);
       return {
-        http: watchedHttp(claimWatched(faultyHttp(site.service.http, options.uplink), ledger, claims), around(life)),
+        http: watchedHttp(claimWatched(http, ledger, claims), around(life)),
         link: watchedLink(
-          orderWatched(faultyLink(site.service.link, options.uplink, site.clock), ledger),
+          orderWatched(faultyLink(site.service.link, options.uplink, site.clock), ledger, answered),
           around(life),
         ),
       };
@@ -139,9 +136,9 @@ export function openBox(options: BoxOptions): Box {
     given: (parts, life) => {
       state.life = life;
       state.sleeping = new Set();
-      const own = { ...parts, version: box.version, clock: countedClock(parts, state.sleeping) };
+      const own = { ...parts, version: box.version, clock: countedClock(parts.clock, state.sleeping) };
       const planted = options.bug?.parts?.(own) ?? own;
-      return watchedParts(withLedger(planted, { options, state, site }), around(life));
+      return watchedParts(withLedger(planted, { options, state, site, answered }), around(life));
     },
   });
   const { clock } = site;
@@ -164,6 +161,7 @@ export function openBox(options: BoxOptions): Box {
     if (life === null || life.dead || state.life !== life) return;
     box.counts.failures += 1;
     trace(`the agent ended by itself: ${String(error)}`);
+    if (!isOfTheDisk(error, box.disk)) ledger.broken.push(`a process ends for its disk alone: ${String(error)}`);
     end(null);
     startLater(RESTART_MS);
   };
@@ -243,14 +241,21 @@ export function openBox(options: BoxOptions): Box {
   return box;
 }
 
+/** Whether a process may end over it: its disk fails, or what stands on it is damaged. */
+function isOfTheDisk(error: unknown, disk: DiskFault | null): boolean {
+  return disk !== null || error instanceof StoreRefusal;
+}
+
 interface Seeing {
   readonly options: BoxOptions;
   readonly state: State;
   readonly site: VirtualSite;
+  /** Records that the service has answered for, or that are set aside. */
+  readonly answered: Set<number>;
 }
 
 /** What goes into the ledger, seen where the agent can't touch it. */
-function withLedger(parts: AgentParts, { options, state, site }: Seeing): AgentParts {
+function withLedger(parts: AgentParts, { options, state, site, answered }: Seeing): AgentParts {
   const { store, tail } = parts;
   const { ledger } = options;
   const left = new Set(tail.leftover().map(({ take }) => take));
@@ -267,6 +272,10 @@ function withLedger(parts: AgentParts, { options, state, site }: Seeing): AgentP
         Object.assign(state, { is_cut: false, is_damaged: false });
         return info;
       },
+      setAside(stream, refusals) {
+        for (const { seq } of refusals) answered.add(seq);
+        return store.setAside(stream, refusals);
+      },
     },
     tail: {
       ...tail,
@@ -278,21 +287,6 @@ function withLedger(parts: AgentParts, { options, state, site }: Seeing): AgentP
         tail.committed(stream, take);
         noteDurable(ledger, stream, take);
       },
-    },
-  };
-}
-
-function countedClock({ clock }: AgentParts, sleeping: Set<symbol>): AgentParts["clock"] {
-  return {
-    ...clock,
-    async sleep(ms, signal) {
-      const name = Symbol();
-      sleeping.add(name);
-      try {
-        await clock.sleep(ms, signal);
-      } finally {
-        sleeping.delete(name);
-      }
     },
   };
 }

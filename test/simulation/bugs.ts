@@ -1,14 +1,19 @@
-import type { AgentParts } from "../../src/agent/agent.ts";
-import type { BoothSetup } from "../../src/agent/booth.ts";
-import type { LogRecord, Stored } from "../../src/core/types/record.ts";
-import type { Driver, LinkSession, Sample } from "../../src/ports.ts";
-import type { Fold } from "../../src/store/fold-port.ts";
+import type { AgentParts } from "../../src/runtime/agent.ts";
+import type { BoothSetup } from "../../src/runtime/booth.ts";
+import type { LogRecord, Stored } from "../../src/domain/record.ts";
+import type { Driver } from "../../src/acquisition/port.ts";
+import type { LinkSession } from "../../src/delivery/port.ts";
+import type { Sample } from "../../src/domain/sample.ts";
+import type { ServiceWay } from "../support/service-way.ts";
+import type { Fold } from "../../src/store/facts/fold-port.ts";
 
 /** A fault planted into what an agent is given: nothing in the agent itself knows of it. */
 export interface Bug {
   readonly name: string;
   readonly parts?: (parts: AgentParts) => AgentParts;
   readonly fold?: (fold: Fold) => Fold;
+  /** How what comes on down/ack is heard. */
+  readonly hear?: ServiceWay["hear"];
   /** A commit is called durable while it stands in the kernel's memory alone: a power cut takes the last one. */
   readonly is_sync_late?: boolean;
 }
@@ -136,7 +141,66 @@ function newClaims(parts: AgentParts): AgentParts {
   return { ...parts, api: { ...api, claim: (key, claim) => api.claim(key, { ...claim, claim_id: random.uuid() }) } };
 }
 
-/** The ten that the simulation must find. */
+type HeardAck = Parameters<NonNullable<Bug["hear"]>>[0];
+
+interface Said {
+  readonly st?: unknown;
+  readonly s0?: unknown;
+  readonly conflict?: unknown;
+  readonly window?: unknown;
+  readonly server_time?: unknown;
+}
+
+/** What stands on the wire; null: nothing that could be believed. */
+function saidIn(payload: Buffer): Said | null {
+  try {
+    return JSON.parse(payload.toString("utf8")) as Said | null;
+  } catch {
+    // Most of what isn't JSON is a lie as well.
+    return null;
+  }
+}
+
+function anyConflict(hear: HeardAck): HeardAck {
+  return (parts, acking, payload) => {
+    const said = saidIn(payload);
+    const { conflict } = said ?? {};
+    if (typeof conflict === "number" && conflict > 0)
+      for (const entry of [...acking.waiting])
+        if (entry.stream === said?.st && entry.records[0]?.seq === said.s0)
+          entry.settle({ kind: "conflict", seq: conflict, held_seq: 0, rejected: [], is_proven: true });
+    hear(parts, acking, payload);
+  };
+}
+
+function anyTime(hear: HeardAck): HeardAck {
+  return (parts, acking, payload) => {
+    const { server_time: time } = saidIn(payload) ?? {};
+    for (const { sent } of acking.waiting)
+      if (typeof time === "number") parts.service_time.heard({ way: "ack", time, sent, received: parts.clock.mono() });
+    hear(parts, acking, payload);
+  };
+}
+
+function anyStream(hear: HeardAck): HeardAck {
+  return (parts, acking, payload) => {
+    const said = saidIn(payload);
+    const [entry] = acking.waiting;
+    const own = said === null || entry === undefined ? null : JSON.stringify({ ...said, st: entry.stream });
+    hear(parts, acking, own === null ? payload : Buffer.from(own));
+  };
+}
+
+function shutWindow(hear: HeardAck): HeardAck {
+  const shut = new WeakSet<object>();
+  return (parts, acking, payload) => {
+    hear(parts, acking, payload);
+    if (saidIn(payload)?.window === 0) shut.add(acking);
+    if (shut.has(acking)) acking.window = 0;
+  };
+}
+
+/** Those that the simulation must find. */
 export const BUGS: readonly Bug[] = [
   { name: "an ack before the commit is durable", is_sync_late: true },
   { name: "a lost tail", parts: lostTail },
@@ -148,4 +212,8 @@ export const BUGS: readonly Bug[] = [
   { name: "a leak per reconnect", parts: leak },
   { name: "an eviction without gap record", parts: silentEviction },
   { name: "a claim id made anew", parts: newClaims },
+  { name: "a conflict believed without bound", hear: anyConflict },
+  { name: "a server_time taken from an unhashed ack", hear: anyTime },
+  { name: "an ack of another stream that settles a batch", hear: anyStream },
+  { name: "a window of 0 kept for ever", hear: shutWindow },
 ];

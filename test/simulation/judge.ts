@@ -1,14 +1,16 @@
 import { boothFigures } from "../../simulators/service/figures/booth.ts";
 import { findProfile } from "../../src/config/profile.ts";
-import { timeLineOf } from "../../src/report/source.ts";
+import { timeLineOf } from "../../src/reports/source.ts";
 import { allOfGateway, allOfService, contrast } from "../scenarios/figures.ts";
 import { openSource } from "../support/figures.ts";
 import { checkOutcome } from "./checker.ts";
 import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
 import { holesIn } from "./laws/holes.ts";
+import { setAsideForNothing, tooManyStreams, wrongTimes } from "./laws/lied-to.ts";
 import { isMadeAgain } from "./laws/made-again.ts";
 import { untiled, wrongSpans, type ModeSpan, type Rules } from "./laws/time-line.ts";
 import { firstSeqs, givenUp, heldRecords } from "./records.ts";
+import type { Fault, Story } from "./story.ts";
 import type { Played } from "./run.ts";
 import { declaredSpans, modePolls, modeTagOf } from "./seen.ts";
 
@@ -62,6 +64,17 @@ export function judge(played: Played): readonly Broken[] {
     ["a stream has no hole", holesIn(whole, given_up, firstSeqs(outcome.service.db))],
     ["the service's time line is what the polls showed", wrongSpans(polls, service, rules)],
     ["the service's modes make up the window", untiled(service, window)],
+    ["a reading's time is when it was read", wrongTimes(takes, held, { unsure: outcome.unsure, slack_ms: CLOCK_MS })],
+    ["a log goes by one name, or two", tooManyStreams(outcome.service.db, namesOf(story))],
+    ...boxes
+      .slice(-1)
+      .map(
+        ({ folder, site }) =>
+          [
+            "nothing is set aside that the service takes",
+            setAsideForNothing(folder, site.service.way.refused),
+          ] as const,
+      ),
     ["an account of its own, from PLC and service alone, agrees", checkOutcome(outcome)],
     ...(declared.length > 0 ? [] : bothSides(played)),
     ...boxes.slice(-1).flatMap(({ folder }) => {
@@ -82,6 +95,11 @@ export function judge(played: Played): readonly Broken[] {
   return results
     .filter(([, places]) => places.length > 0)
     .map(([law, places]) => ({ law, places: [...places.slice(0, MOST_PLACES), ...more(places.length)] }));
+}
+
+function namesOf({ faults }: Story): { readonly damages: number; readonly isLiedTo: boolean } {
+  const count = (kind: Fault["kind"]): number => faults.filter((fault) => fault.kind === kind).length;
+  return { damages: count("bad_bit"), isLiedTo: count("lying") > 0 };
 }
 
 /** The service computes each figure on its own, from what was delivered. */

@@ -1,7 +1,7 @@
-import type { LogEnd } from "../../src/core/leftover.ts";
-import type { TakenEntry } from "../../src/core/types/taken.ts";
+import type { LogEnd } from "../../src/domain/leftover.ts";
+import type { TakenEntry } from "../../src/domain/taken.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
-import type { Profile } from "../../src/core/types/profile.ts";
+import type { Profile } from "../../src/domain/profile.ts";
 
 /** One take: what the agent appended to its tail, and when in truth. */
 export interface Take {

@@ -1,6 +1,6 @@
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Truth } from "../../simulators/plc/model/truth.ts";
-import type { Window } from "../../src/ports.ts";
+import type { Window } from "../../src/store/port.ts";
 import type { VirtualService } from "../support/virtual-service.ts";
 import type { Fault, Story } from "./story.ts";
 

@@ -1,6 +1,8 @@
-import type { AgentParts } from "../../src/agent/agent.ts";
-import type { HttpClient } from "../../src/cloud/http.ts";
-import type { Driver, LinkSession, ServiceLink, Store, Tail } from "../../src/ports.ts";
+import type { AgentParts } from "../../src/runtime/agent.ts";
+import type { HttpClient } from "../../src/delivery/http/client.ts";
+import type { Driver, Tail } from "../../src/acquisition/port.ts";
+import type { LinkSession, ServiceLink } from "../../src/delivery/port.ts";
+import type { Store } from "../../src/store/port.ts";
 import type { Life } from "../support/virtual-site.ts";
 import type { Port } from "./story.ts";
 
@@ -66,6 +68,8 @@ function watchedStore(store: Store, around: Around): Store {
     ack: (stream, upTo) => through(around, "ack", () => store.ack(stream, upTo)),
     setAside: (stream, refusals) => through(around, "ack", () => store.setAside(stream, refusals)),
     refused: (stream) => through(around, "read", () => store.refused(stream)),
+    asideSince: (stream, since) => through(around, "read", () => store.asideSince(stream, since)),
+    takenAfterAll: (stream, seqs) => through(around, "ack", () => store.takenAfterAll(stream, seqs)),
     resend: (stream, from) => through(around, "ack", () => store.resend(stream, from)),
     info: (stream) => through(around, "read", () => store.info(stream)),
     state: (stream) => through(around, "read", () => store.state(stream)),
@@ -88,9 +92,9 @@ function watchedTail(tail: Tail, { life, watch }: Around): Tail {
 
 function watchedDriver(driver: Driver, around: Around): Driver {
   return {
+    ...driver,
     open: (signal) => through(around, "plc", () => driver.open(signal)),
     read: (group, signal) => through(around, "plc", () => driver.read(group, signal)),
-    close: () => driver.close(),
   };
 }
 

@@ -1,5 +1,4 @@
-import { rows } from "../../simulators/service/db.ts";
-import type { Db } from "../../simulators/service/db.ts";
+import { type Db, rows } from "../../simulators/service/db.ts";
 
 /** A record as the service holds it. */
 export interface Held {

@@ -8,6 +8,7 @@ import { openBox, type Box } from "./box.ts";
 import type { Bug } from "./bugs.ts";
 import { isWhatThePlcSaid, openLedger, type Ledger, type Take } from "./ledger.ts";
 import { undelivered } from "./laws/delivered.ts";
+import { liedTimes } from "./laws/lied-times.ts";
 import type { Outcome, Span } from "./outcome.ts";
 import { heldRecords } from "./records.ts";
 import { modePolls, unsureSpans } from "./seen.ts";
@@ -119,6 +120,7 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     starts: 0,
     upsets: 0,
     closings: 0,
+    due: null,
   };
   const look = (): void => {
     const { plc_well_since } = stage;
@@ -133,6 +135,8 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
   const gone = swaps.flatMap((swap) => goneWith(swap, ledger, site));
   const delivered = ledger.takes.filter((take) => !ledger.gone.has(take));
   const window = { start: story.start, end: story.start + story.hours * HOUR_MS };
+  const { takes } = ledger;
+  const held = heldRecords(site.service.db);
   const outcome: Outcome = {
     story,
     window,
@@ -142,7 +146,7 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     polls: modePolls(profile, delivered)
       .filter(({ mode }) => mode !== null)
       .map(({ at }) => at),
-    unsure: [...unsureSpans(ledger.takes, heldRecords(site.service.db)), ...gone],
+    unsure: [...unsureSpans(takes, held), ...gone, ...liedTimes({ takes, held, story })],
     spans: story.faults.map((fault) => {
       const start = story.start + fault.at_ms;
       return { fault, start, end: start + ("for_ms" in fault ? fault.for_ms : 0) };

@@ -1,4 +1,4 @@
-import type { Profile } from "../../src/core/types/profile.ts";
+import type { Profile } from "../../src/domain/profile.ts";
 import type { Poll } from "./laws/time-line.ts";
 import type { Take } from "./ledger.ts";
 import type { Span } from "./outcome.ts";

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { verdictOf } from "./seed.ts";
 import { shrunk } from "./shrink.ts";
 import { storyOf } from "./stories.ts";
+import { LIES } from "./story.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -23,6 +24,14 @@ it("a story has a day of booth life and twenty faults at least, in order, all fr
     expect(instants).toEqual(instants.toSorted((a, b) => a - b));
     expect(Math.max(...instants)).toBeLessThan(story.hours * HOUR_MS);
   }
+});
+
+it("every lie, and a PLC that loses each share of its answers, is told by some of the first hundred seeds", () => {
+  const faults = Array.from({ length: 100 }, (_, i) => storyOf(i + 1).faults).flat();
+  const lies = new Set(faults.flatMap((fault) => (fault.kind === "lying" ? [fault.lie] : [])));
+  const shares = new Set(faults.flatMap((fault) => (fault.kind === "lossy" ? [fault.share] : [])));
+  expect([...lies].sort()).toEqual([...LIES].sort());
+  expect([...shares].sort((a, b) => a - b)).toEqual([0.01, 0.05, 0.1, 0.2]);
 });
 
 it("a broken story is told with no more faults than it takes", async () => {

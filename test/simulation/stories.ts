@@ -1,9 +1,8 @@
-import type { FilterType } from "../../src/core/types/booth.ts";
-import { FILTER_TYPES } from "../../src/core/types/booth.ts";
+import { FILTER_TYPES, type FilterType } from "../../src/domain/booth.ts";
 import { diceOf, randomScenario, type Dice } from "../scenarios/random.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import type { Scenario, Step } from "../../simulators/plc/model/scenario.ts";
-import { PORTS, type Fault, type FaultKind, type Moment, type Story, type WallAtBoot } from "./story.ts";
+import { LIES, PORTS, type Fault, type FaultKind, type Moment, type Story, type WallAtBoot } from "./story.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -129,6 +128,17 @@ function filtersOf(dice: Dice): readonly FilterType[] {
 
 const STEPS_MS = [86_400_000, -86_400_000, HOUR_MS, -HOUR_MS, 1_500, -1_500] as const;
 
+/** Once, a few times, or for minutes. */
+function lying(dice: Dice): FaultKind {
+  return {
+    kind: "lying",
+    lie: dice.one(LIES),
+    times: dice.one([1, 1, 3, null, null]),
+    salt: Math.floor(dice.between(1, 1e9)),
+    for_ms: minutes(dice, 1, 30),
+  };
+}
+
 type Draw = (dice: Dice) => FaultKind;
 
 /** Each stands in the list as often as it is to be drawn. */
@@ -146,11 +156,20 @@ const KINDS: readonly Draw[] = [
   (dice) => ({ kind: "cable", for_ms: minutes(dice, 0.04, 40) }),
   (dice) => ({ kind: "plc_power", for_ms: minutes(dice, 0.1, 30), counters: dice.one(["retained", "lost"]) }),
   (dice) => ({ kind: "bad_tag", tag: dice.one(["mode", "gas", "cycle_count"]), for_ms: minutes(dice, 0.5, 20) }),
+  (dice) => ({
+    kind: "lossy",
+    share: dice.one([0.01, 0.05, 0.1, 0.2, 0.2]),
+    reason: dice.one(["no_answer", "wrong_answer"]),
+    salt: Math.floor(dice.between(1, 1e9)),
+    for_ms: minutes(dice, 2, 40),
+  }),
   ...twice((dice) => ({ kind: "service_down", for_ms: minutes(dice, 1, 400) })),
   (dice) => ({ kind: "latency", latency_ms: seconds(dice, 0.5, 4), for_ms: minutes(dice, 1, 30) }),
   (dice) => ({ kind: "lost_acks", count: Math.floor(dice.between(1, 5)) }),
   (dice) => ({ kind: "doubled", count: Math.floor(dice.between(1, 5)) }),
   (dice) => ({ kind: "http", status: dice.one([401, 403, 429, 500, 503, "cut"]), for_ms: minutes(dice, 1, 40) }),
+  ...twice(lying),
+  ...twice(lying),
   () => ({ kind: "session_lost" }),
   ...twice((dice) => ({ kind: "clock_step", step_ms: dice.one(STEPS_MS) })),
   (dice) => ({ kind: "disk", how: dice.one(["full", "io"]), for_ms: seconds(dice, 2, 90) }),

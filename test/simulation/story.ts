@@ -1,4 +1,10 @@
-import type { FilterType } from "../../src/core/types/booth.ts";
+import type { FilterType } from "../../src/domain/booth.ts";
+import { HTTP_LIES } from "./http-lies.ts";
+import { ACK_LIES } from "./lies.ts";
+import { ORDER_LIES } from "./order-lies.ts";
+
+export const LIES = [...ACK_LIES, ...HTTP_LIES, ...ORDER_LIES] as const;
+export type Lie = (typeof LIES)[number];
 
 /** What befalls the box and its surroundings. `at_ms`: after the story's start, by true time; `for_ms`: how long it lasts. */
 export type Fault = { readonly at_ms: number } & FaultKind;
@@ -29,6 +35,14 @@ export type FaultKind =
   | { readonly kind: "plc"; readonly how: "timeout" | "refused" | "reset"; readonly for_ms: number }
   | { readonly kind: "cable"; readonly for_ms: number }
   | { readonly kind: "plc_power"; readonly for_ms: number; readonly counters: "retained" | "lost" }
+  /** So much of what the PLC answers is lost, or is the answer to another request. */
+  | {
+      readonly kind: "lossy";
+      readonly share: number;
+      readonly reason: "no_answer" | "wrong_answer";
+      readonly salt: number;
+      readonly for_ms: number;
+    }
   /** A tag that answers with an exception. */
   | { readonly kind: "bad_tag"; readonly tag: string; readonly for_ms: number }
   | { readonly kind: "service_down"; readonly for_ms: number }
@@ -37,6 +51,17 @@ export type FaultKind =
   | { readonly kind: "doubled"; readonly count: number }
   /** HTTP answers with that status, or with half its body. */
   | { readonly kind: "http"; readonly status: 401 | 403 | 429 | 500 | 503 | "cut"; readonly for_ms: number }
+  /**
+   * The service, or what stands between, says what isn't so: `times` answers of those in `for_ms`, or all of them. What it says is
+   * drawn from `salt`.
+   */
+  | {
+      readonly kind: "lying";
+      readonly lie: Lie;
+      readonly times: number | null;
+      readonly salt: number;
+      readonly for_ms: number;
+    }
   /** The broker throws the session away. */
   | { readonly kind: "session_lost" }
   | { readonly kind: "clock_step"; readonly step_ms: number }

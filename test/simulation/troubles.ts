@@ -1,8 +1,12 @@
-import type { FilterType } from "../../src/core/types/booth.ts";
+import type { FilterType } from "../../src/domain/booth.ts";
+import { rows } from "../../simulators/service/db.ts";
+import { diceOf } from "../scenarios/random.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 import type { VirtualClock } from "../support/virtual-clock.ts";
 import type { Box } from "./box.ts";
+import { lyingOrders, ORDER_LIES } from "./order-lies.ts";
 import type { Fault, Moment, WallAtBoot } from "./story.ts";
-import type { Uplink } from "./uplink.ts";
+import type { Lying, Uplink } from "./uplink.ts";
 
 /** What faults are done to. */
 export interface Stage {
@@ -25,7 +29,7 @@ const USUAL_LATENCY_MS = 20;
 const BETWEEN_BUTTONS_MS = 4_000;
 
 /** Those that the way to the service has to get over. */
-const ON_THE_WAY: readonly Fault["kind"][] = ["service_down", "latency", "http", "lost_acks", "session_lost"];
+const ON_THE_WAY: readonly Fault["kind"][] = ["service_down", "latency", "http", "lying", "lost_acks", "session_lost"];
 
 /** Lets a fault happen now. What has a length is ended by itself. */
 export function strike(stage: Stage, fault: Fault): void {
@@ -51,6 +55,7 @@ function upset(stage: Stage, fault: Fault): Undo {
     case "cable":
     case "plc_power":
     case "bad_tag":
+    case "lossy":
       return upsetPlc(stage, fault);
     case "service_down":
       service.way.down = true;
@@ -62,6 +67,8 @@ function upset(stage: Stage, fault: Fault): Undo {
     case "http":
       stage.uplink.http = fault.status;
       return () => (stage.uplink.http = null);
+    case "lying":
+      return lie(stage, fault);
     case "disk":
       box.disk = fault.how;
       return () => (box.disk = null);
@@ -95,7 +102,21 @@ function upset(stage: Stage, fault: Fault): Undo {
   }
 }
 
-type PlcFault = Extract<Fault, { kind: "plc" | "cable" | "plc_power" | "bad_tag" }>;
+function lie(stage: Stage, { lie: told, times, salt }: Extract<Fault, { kind: "lying" }>): Undo {
+  const { uplink } = stage;
+  const { clock, service } = stage.box().site;
+  const dice = diceOf(seededRandom(salt));
+  if (ORDER_LIES.some((kind) => kind === told)) {
+    const gateways = rows<{ readonly id: string }>(service.db, "SELECT id FROM gateways");
+    for (const { id } of gateways) for (const order of lyingOrders(clock.truth(), dice)) service.order(id, order);
+    return null;
+  }
+  const lying: Lying = { lie: told, left: times ?? Number.POSITIVE_INFINITY, dice };
+  uplink.lying.add(lying);
+  return () => void uplink.lying.delete(lying);
+}
+
+type PlcFault = Extract<Fault, { kind: "plc" | "cable" | "plc_power" | "bad_tag" | "lossy" }>;
 
 function upsetPlc(stage: Stage, fault: PlcFault): Undo {
   const { clock, plc, booth } = stage.box().site;
@@ -113,6 +134,16 @@ function upsetPlc(stage: Stage, fault: PlcFault): Undo {
     case "plc_power":
       inject({ kind: "power_off" });
       return () => inject({ kind: "power_on", counters: fault.counters });
+    case "lossy": {
+      const { share, reason, salt } = fault;
+      const random = seededRandom(salt);
+      const losses = { share, reason, random: () => random.next() };
+      plc.losses = losses;
+      return () => {
+        if (plc.losses === losses) plc.losses = null;
+        stage.plc_well_since = clock.truth();
+      };
+    }
     case "bad_tag":
       plc.bad_tags = [...plc.bad_tags, fault.tag];
       return () => (plc.bad_tags = plc.bad_tags.filter((tag) => tag !== fault.tag));
@@ -195,9 +226,10 @@ function press({ site: { clock, booth } }: Box, filter: FilterType): void {
 export function heal(stage: Stage): void {
   const box = stage.box();
   const { clock, plc, booth, service } = box.site;
-  Object.assign(plc, { fault: null, bad_tags: [] });
+  Object.assign(plc, { fault: null, bad_tags: [], losses: null });
   Object.assign(service.way, { down: false, lose_acks: 0, latency_ms: USUAL_LATENCY_MS });
   Object.assign(stage.uplink, { http: null, doubled: 0 });
+  stage.uplink.lying.clear();
   box.disk = null;
   const state = booth.stateAt(clock.truth());
   if (!state.cable) booth.inject({ kind: "cable", connected: true }, clock.truth());

@@ -1,11 +1,20 @@
-import type { HttpAnswer, HttpClient } from "../../src/cloud/http.ts";
-import { ServiceLinkError } from "../../src/core/service-link-error.ts";
-import type { Clock, LinkSession, ServiceLink } from "../../src/ports.ts";
+import type { HttpAnswer, HttpClient } from "../../src/delivery/http/client.ts";
+import { ServiceLinkError } from "../../src/domain/service-link-error.ts";
+import type { Dice } from "../scenarios/random.ts";
+import type { ServiceWay } from "../support/service-way.ts";
+import { truthfully } from "../support/virtual-service.ts";
+import { HTTP_LIES, lyingAnswer } from "./http-lies.ts";
+import { ACK_LIES, lyingAcks } from "./lies.ts";
+import type { Lie } from "./story.ts";
+import type { Clock } from "../../src/domain/machine.ts";
+import type { LinkSession, ServiceLink } from "../../src/delivery/port.ts";
 
 /** What the way to the service does beside what the virtual service's own switches do. */
 export interface Uplink {
   /** HTTP answers with it instead; null: as the service has it. */
   http: 401 | 403 | 429 | 500 | 503 | "cut" | null;
+  /** What is said instead of the truth, in the order in which it began. */
+  readonly lying: Set<Lying>;
   /** So many batches are delivered twice. */
   doubled: number;
   /** How often so far the way changed for the worse or the better: faults, their ends, sessions thrown away. */
@@ -16,19 +25,58 @@ export interface Uplink {
   readonly ends: Set<() => void>;
 }
 
+/** A lie that is told for a while. */
+export interface Lying {
+  readonly lie: Lie;
+  /** Answers that are still to be lies. */
+  left: number;
+  readonly dice: Dice;
+}
+
+/** The lie of those kinds that the next answer is; null: it is the truth. */
+function lyingIn<T extends Lie>(uplink: Uplink, kinds: readonly T[]): { readonly lie: T; readonly dice: Dice } | null {
+  for (const lying of uplink.lying) {
+    const lie = kinds.find((kind) => kind === lying.lie);
+    if (lie === undefined) continue;
+    lying.left -= 1;
+    if (lying.left === 0) uplink.lying.delete(lying);
+    return { lie, dice: lying.dice };
+  }
+  return null;
+}
+
+/** Acks given before that a liar may give again. */
+const MOST_BEFORE = 20;
+
+/** What comes on down/ack. */
+export function faultyAnswers(uplink: Uplink): ServiceWay["answers"] {
+  const before: string[] = [];
+  return (batch, take) => {
+    const lying = lyingIn(uplink, ACK_LIES);
+    const said = lying === null ? truthfully(batch, take) : lyingAcks(lying.lie, { batch, take, before }, lying.dice);
+    before.push(...said);
+    before.splice(0, before.length - MOST_BEFORE);
+    return said;
+  };
+}
+
 export function goodUplink(): Uplink {
-  return { http: null, doubled: 0, upsets: 0, closings: 0, ends: new Set() };
+  return { http: null, lying: new Set(), doubled: 0, upsets: 0, closings: 0, ends: new Set() };
 }
 
 /** A batch comes again after so long, as from a broker that wasn't sure. */
 const AGAIN_MS = 3_000;
 
-export function faultyHttp(http: HttpClient, uplink: Uplink): HttpClient {
+/** `isDown`: nothing gets through, and so nothing is answered, be it a lie. */
+export function faultyHttp(http: HttpClient, uplink: Uplink, isDown: () => boolean): HttpClient {
   return {
     async send(request) {
       const { http: fault } = uplink;
       // A refusal comes before the request is carried out, a cut answer after it.
       if (fault !== null && fault !== "cut") return refusal(fault);
+      const lying = lyingIn(uplink, HTTP_LIES);
+      if (lying !== null && !isDown())
+        return lyingAnswer(lying.lie, { request, send: () => http.send(request) }, lying.dice);
       const answer = await http.send(request);
       return uplink.http === "cut" ? { ...answer, text: answer.text.slice(0, answer.text.length / 2) } : answer;
     },

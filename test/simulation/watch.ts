@@ -1,10 +1,12 @@
 import { rows } from "../../simulators/service/db.ts";
-import type { HttpClient } from "../../src/cloud/http.ts";
-import type { AgentStatus } from "../../src/core/types/status.ts";
-import type { ServiceLink } from "../../src/ports.ts";
-import type { ClaimWire } from "../../src/wire/provisioning.ts";
+import type { HttpClient } from "../../src/delivery/http/client.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
+import type { BatchOutcome, ServiceLink } from "../../src/delivery/port.ts";
+import type { Clock } from "../../src/domain/machine.ts";
+import type { ClaimWire } from "../../src/contract/provisioning.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
-import { afterBatch, type Lanes } from "./laws/lanes.ts";
+import type { DiskFault } from "./disk.ts";
+import { afterOffer, NEW_SESSION } from "./laws/lanes.ts";
 import { untrueStatus, type Weather } from "./laws/status.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Uplink } from "./uplink.ts";
@@ -29,12 +31,22 @@ export interface Watching {
   starts: number;
   upsets: number;
   closings: number;
+  /** What waited when all was well again; null: it isn't. */
+  due: Due | null;
+}
+
+/** Of this log everything up to `seq` is to be with the service `within_ms` after `since`. */
+interface Due {
+  readonly since: number;
+  readonly seq: number;
+  readonly within_ms: number;
 }
 
 /** What of a gateway is looked at. */
 interface Looked {
   readonly site: VirtualSite;
   readonly counts: { readonly starts: number };
+  readonly disk: DiskFault | null;
   status(): AgentStatus | null;
   sleeping(): number;
   beatAt(): number;
@@ -57,7 +69,7 @@ export function lookAt(watching: Watching, look: Look): void {
   const now = clock.truth();
   if (box.counts.starts !== watching.starts) Object.assign(watching, { starts: box.counts.starts, started_at: now });
   const { down, lose_acks, latency_ms } = service.way;
-  const isWell = !down && lose_acks === 0 && latency_ms < SLOW_MS && uplink.http === null;
+  const isWell = !down && lose_acks === 0 && latency_ms < SLOW_MS && uplink.http === null && uplink.lying.size === 0;
   const upsets = uplink.upsets + service.way.lost_acks;
   watching.well_since = isWell && upsets === watching.upsets ? (watching.well_since ?? now) : null;
   watching.upsets = upsets;
@@ -76,25 +88,76 @@ export function lookAt(watching: Watching, look: Look): void {
       : since(watching.closed_since, look.shown_ms)
         ? "never"
         : "mixed",
-    held_seq: heldSeq(box),
+    lacking: (acked_seq) => lackingUpTo(box, acked_seq),
     pending: pendingOf(ledger),
   };
   const wrong = untrueStatus(status, weather);
+  const late = lateDelivery(watching, status, { now, isWell: box.disk === null });
+  if (late !== "") ledger.broken.push(`once the service tells the truth, all is delivered in time: ${late}`);
   if (box.sleeping() > MOST_SLEEPS) wrong.push(`${box.sleeping().toString()} sleeps at once`);
   if (ran_ms > WATCHDOG_MS && now - box.beatAt() > WATCHDOG_MS)
     wrong.push("the service manager would have started it anew");
   for (const text of wrong) ledger.broken.push(`what people are shown is so: ${new Date(now).toISOString()} ${text}`);
 }
 
+/** After a fault of the way, or a lie, has ended; beside that what the backlog itself takes. */
+const DELIVERED_WITHIN_MS = 10 * 60_000;
+/** Far slower than any service here takes them. */
+const DRAINED_PER_S = 100;
+/** A refused key, or a serial number that isn't known, is asked for again after 22.5 min at the latest. */
+const BOUND_WITHIN_MS = 25 * 60_000;
+/** Nobody has said yet whose the booth is, or somebody is about to confirm it. */
+const NOT_BOUND = ["unprovisioned", "serial_entered", "awaiting_confirm"];
+
+/** "": nothing that waits has waited too long. */
+function lateDelivery(
+  watching: Watching,
+  { booths: [booth] }: AgentStatus,
+  { now, isWell }: { readonly now: number; readonly isWell: boolean },
+): string {
+  const state = booth?.provisioning.state ?? "unprovisioned";
+  if (booth === undefined || watching.well_since === null || !isWell || NOT_BOUND.includes(state)) {
+    watching.due = null;
+    return "";
+  }
+  const { newest_seq, acked_seq } = booth.log;
+  if ((watching.due?.since ?? 0) < watching.started_at) watching.due = null;
+  if (watching.due === null) {
+    const drain_ms = ((newest_seq - acked_seq) / DRAINED_PER_S) * 1_000;
+    const bound_ms = state === "active" ? 0 : BOUND_WITHIN_MS;
+    watching.due = { since: now, seq: newest_seq, within_ms: DELIVERED_WITHIN_MS + drain_ms + bound_ms };
+  }
+  const { since, seq, within_ms } = watching.due;
+  if (now - since <= within_ms) return "";
+  watching.due = null;
+  return acked_seq >= seq
+    ? ""
+    : `${new Date(now).toISOString()} acked ${acked_seq.toString()} of ${seq.toString()}, ${state}, all well since ${new Date(since).toISOString()}`;
+}
+
 function plcOf({ site: { clock, booth, plc } }: Looked): Weather["plc"] {
   const [from, to] = [clock.truth() - PLC_MS, clock.truth()];
-  if (plc.fault !== null) return "mixed";
+  if (plc.fault !== null || plc.losses !== null) return "mixed";
   const out = booth.truth(from, to).outages;
   return out.length === 0 ? "all" : out.some(({ start, end }) => start <= from && end >= to) ? "never" : "mixed";
 }
 
-function heldSeq({ site: { service } }: Looked): number | null {
-  return rows<{ seq: number | null }>(service.db, "SELECT max(acked_seq) AS seq FROM streams")[0]?.seq ?? null;
+/** Of the stream that reaches furthest. */
+function lackingUpTo({ site: { service } }: Looked, acked_seq: number): number {
+  const [furthest] = rows<{ id: number; gateway: string; seq: number }>(
+    service.db,
+    "SELECT id, gateway_id AS gateway, acked_seq AS seq FROM streams ORDER BY acked_seq DESC LIMIT 1",
+  );
+  if (furthest === undefined || acked_seq <= furthest.seq) return 0;
+  const [beyond] = rows<{ records: number }>(
+    service.db,
+    "SELECT count(*) AS records FROM records WHERE gateway_id = ? AND stream_no = ? AND seq BETWEEN ? AND ?",
+    furthest.gateway,
+    furthest.id,
+    furthest.seq + 1,
+    acked_seq,
+  );
+  return acked_seq - furthest.seq - (beyond?.records ?? 0);
 }
 
 function pendingOf({ takes, durable }: Ledger): number {
@@ -104,25 +167,36 @@ function pendingOf({ takes, durable }: Ledger): number {
   return takes.length - 1 - first;
 }
 
-/** Sees in which order each session sends. */
-export function orderWatched(link: ServiceLink, ledger: Ledger): ServiceLink {
+/** Sees in which order each session sends. `answered`: what the service has answered for, or what is set aside; kept up to date here. */
+export function orderWatched(link: ServiceLink, ledger: Ledger, answered: Set<number>): ServiceLink {
   return {
     async connect(account, signal) {
       const session = await link.connect(account, signal);
-      let lanes: Lanes = [];
+      let order = NEW_SESSION;
       return {
         ...session,
-        send(stream, generation, records) {
-          const [first, last] = [records[0]?.seq ?? 0, records.at(-1)?.seq ?? 0];
-          const after = afterBatch(lanes, first, last);
+        async send(stream, generation, records) {
+          const seqs = records.map(({ seq }) => seq);
+          const after = afterOffer(order, seqs, answered);
           if (after === null)
-            ledger.broken.push(`each lane is sent in order: ${first.toString()} after ${lanes.join()}`);
-          lanes = after ?? lanes;
-          return session.send(stream, generation, records);
+            ledger.broken.push(`each lane is sent in order: ${String(seqs[0])} after ${order.lanes.join()}`);
+          order = after ?? order;
+          const outcome = await session.send(stream, generation, records);
+          if (outcome.kind === "acked") {
+            for (const seq of seqs) answered.add(seq);
+            order = { ...order, held_seq: outcome.held_seq };
+          }
+          // What was refused goes again, by halves or after a rest, while others go on.
+          if (isRefusal(outcome)) order = { ...order, lanes: [] };
+          return outcome;
         },
       };
     },
   };
+}
+
+function isRefusal(outcome: BatchOutcome): boolean {
+  return outcome.kind === "refused" || (outcome.kind === "acked" && outcome.rejected.length > 0);
 }
 
 /** Sees under which ids the booth is claimed: the same claim keeps its id however often it is made. */
@@ -140,5 +214,21 @@ export function claimWatched(http: HttpClient, ledger: Ledger, claims: Map<strin
       return http.send(request);
     },
     close: () => http.close(),
+  };
+}
+
+/** Knows which of its sleeps go on. */
+export function countedClock(clock: Clock, sleeping: Set<symbol>): Clock {
+  return {
+    ...clock,
+    async sleep(ms, signal) {
+      const name = Symbol();
+      sleeping.add(name);
+      try {
+        await clock.sleep(ms, signal);
+      } finally {
+        sleeping.delete(name);
+      }
+    },
   };
 }

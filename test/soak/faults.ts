@@ -1,6 +1,6 @@
 import type { TcpProxy } from "../../simulators/network/tcp-proxy.ts";
 import { noFaults, type Faults } from "../../simulators/network/faults.ts";
-import type { Random } from "../../src/ports.ts";
+import type { Random } from "../../src/domain/machine.ts";
 import { pick } from "../support/bad-values.ts";
 import type { RealSite } from "../support/real-site.ts";
 

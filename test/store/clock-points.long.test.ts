@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { recordsOf } from "../../src/core/commit.ts";
-import { bridgeMs } from "../../src/core/derive/coverage.ts";
-import { tailOf } from "../../src/core/derive/tail.ts";
-import type { DeriveState } from "../../src/core/derive/state.ts";
-import type { Writer } from "../../src/store/writer.ts";
+import { recordsOf } from "../../src/domain/commit.ts";
+import { bridgeMs } from "../../src/derivation/coverage.ts";
+import { tailOf } from "../../src/derivation/tail.ts";
+import type { DeriveState } from "../../src/derivation/state.ts";
+import type { Writer } from "../../src/store/thread/writer.ts";
 import { T0 } from "../support/booth.ts";
 import { clockedEntries, type ClockedLife } from "../support/clocked.ts";
 import { recordFault } from "../support/faults.ts";

@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { recordsOf } from "../../src/core/commit.ts";
-import { bridgeMs } from "../../src/core/derive/coverage.ts";
+import { recordsOf } from "../../src/domain/commit.ts";
+import { bridgeMs } from "../../src/derivation/coverage.ts";
 import { storePath } from "../../src/store/open.ts";
 import { poll, script, type Script } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";

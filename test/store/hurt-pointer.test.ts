@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { LogRecord, Placed } from "../../src/core/types/record.ts";
-import { keepStore } from "../../src/store/keeper.ts";
+import type { LogRecord, Placed } from "../../src/domain/record.ts";
+import { keepStore } from "../../src/store/thread/keeper.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
-import type { Writer } from "../../src/store/writer.ts";
+import type { Writer } from "../../src/store/thread/writer.ts";
 import { countingFold } from "../support/busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { seededRandom } from "../support/seeded-random.ts";

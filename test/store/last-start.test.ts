@@ -1,10 +1,10 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { keepStore, type KeptStore } from "../../src/store/keeper.ts";
-import { inspectStore } from "../../src/store/inspect.ts";
+import { keepStore, type KeptStore } from "../../src/store/thread/keeper.ts";
+import { inspectStore } from "../../src/store/repair/inspect.ts";
 import { storePath } from "../../src/store/open.ts";
-import { lastStart } from "../../src/store/rebuild-start.ts";
-import { prepareStatements } from "../../src/store/statements.ts";
+import { lastStart } from "../../src/store/facts/rebuild-start.ts";
+import { prepareStatements } from "../../src/store/log/statements.ts";
 import { countingFold } from "../support/busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary.ts";

@@ -1,9 +1,9 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { DEFAULT_BUDGET } from "../../src/core/storage.ts";
+import { DEFAULT_BUDGET } from "../../src/domain/storage.ts";
 import { storePath } from "../../src/store/open.ts";
-import { openFolder, type OpenedFolder } from "../../src/store/opened.ts";
+import { openFolder, type OpenedFolder } from "../../src/store/thread/opened.ts";
 import { recordFault } from "../support/faults.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { memoryFolder } from "../support/temporary.ts";

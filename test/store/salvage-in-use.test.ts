@@ -1,8 +1,8 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { keepStore, type KeptStore } from "../../src/store/keeper.ts";
+import { keepStore, type KeptStore } from "../../src/store/thread/keeper.ts";
 import { storePath } from "../../src/store/open.ts";
-import { damagedFiles } from "../../src/store/replace.ts";
+import { damagedFiles } from "../../src/store/repair/replace.ts";
 import { countingFold } from "../support/busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -41,5 +41,8 @@ it("a file whose damage shows only once a stream is opened is salvaged then, and
   expect(info.renew_from).toBe(newest_seq + 1);
   const { storage } = again.ingest("s-1", [reading(600_000, "number", 1)], 7);
   expect(storage.quarantined).toBeGreaterThan(0);
+  const [range] = storage.missing ?? [];
+  expect(storage.missing).toHaveLength(1);
+  expect((range?.[1] ?? 0) - (range?.[0] ?? 0) + 1).toBe(storage.quarantined);
   again.close();
 });

@@ -1,58 +1,77 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import Database from "better-sqlite3";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { storePath } from "../../src/store/open.ts";
+import { inspectStore } from "../../src/store/repair/inspect.ts";
 import { SCHEMA_VERSION } from "../../src/store/schema.ts";
 import { storeOn } from "../support/disk-bed.ts";
-import { setBackTo } from "../support/old-schema.ts";
-import { clockRecord, coverage, reading } from "../support/records.ts";
+import { clockRecord, reading } from "../support/records.ts";
 import { writerIn } from "../support/store.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { memoryFolder, temporaryFolder } from "../support/temporary.ts";
 
-const OLDER = Array.from({ length: SCHEMA_VERSION - 1 }, (_, index) => index + 1);
-
-describe("a store of an older schema", () => {
-  it.each(OLDER)("schema %i is brought up to date with all that it holds, and goes on", (version) => {
-    const folder = temporaryFolder();
-    const before = writerIn(folder);
-    const { stream } = before.openStream("booth-1");
-    const day = [reading(0, "mode", 3), reading(5_000, "mode", 4), reading(65_000, "mode", 3)];
-    before.ingest(stream, [clockRecord(0), coverage(0, 70_000), ...day], 5);
-    before.ack(stream, 2);
-    const records = before.read(stream, 1, 100);
-    const state = structuredClone(before.state(stream));
-    before.close();
-    setBackTo(folder, version);
-    const after = writerIn(folder);
-    expect(after.openStream("booth-1")).toMatchObject({
-      stream,
-      acked_seq: 2,
-      last_take: 5,
-      newest_seq: records.length,
-    });
-    expect(after.read(stream, 1, 100)).toEqual(records);
-    expect(after.state(stream)).toEqual(state);
-    while (after.check());
-    after.ingest(stream, [coverage(71_000, 90_000)], 6);
-    expect(after.info(stream).newest_seq).toBe(records.length + 1);
-    after.close();
-    const again = storeOn(folder, 0).store;
-    expect(again.openStream("booth-1").newest_seq).toBe(records.length + 1);
-    again.close();
-  });
-});
-
-it("an agent of the version before refuses a newer store in a sentence, and leaves the file as it is", () => {
+/** A store that holds something, and nobody has open. */
+function madeStore(): string {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");
   writer.ingest(stream, [clockRecord(0), reading(0, "mode", 3)], 1);
   writer.close();
-  const db = new Database(storePath(folder));
-  db.exec("CREATE TABLE of_tomorrow (one INTEGER) STRICT");
-  db.pragma(`user_version = ${(SCHEMA_VERSION + 1).toString()}`);
-  db.close();
-  const bytes = readFileSync(storePath(folder));
-  expect(() => storeOn(folder, 0)).toThrow(/install the newer agent again, or move the file away/);
-  expect(readFileSync(storePath(folder)).equals(bytes)).toBe(true);
+  return folder;
+}
+
+it.each([
+  ["newer", SCHEMA_VERSION + 1, "CREATE TABLE of_tomorrow (one INTEGER) STRICT", /install the newer agent again, or/],
+  [
+    "older",
+    SCHEMA_VERSION - 2,
+    "DROP TABLE dead_letter",
+    /knows 9 alone: install the older agent again until all is delivered/,
+  ],
+])(
+  "a store of a %s schema is refused in a sentence that says what to do, and the file stays as it is",
+  (_, version, ...how) => {
+    const folder = madeStore();
+    const [statement, sentence] = how;
+    const db = new Database(storePath(folder));
+    db.exec(statement);
+    db.pragma(`user_version = ${version.toString()}`);
+    db.close();
+    const bytes = readFileSync(storePath(folder));
+    expect(() => storeOn(folder, 0)).toThrow(sentence);
+    expect(readFileSync(storePath(folder)).equals(bytes)).toBe(true);
+    expect(inspectStore(folder, () => undefined)).toMatchObject({
+      sound: false,
+      problems: [expect.stringMatching(sentence)],
+      streams: [],
+    });
+  },
+);
+
+it.each([0, 1, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1, 99, -1])(
+  "a store whose tables are ours is of no other agent, though its version says %i: it is salvaged with all that it holds",
+  (version) => {
+    const folder = madeStore();
+    const db = new Database(storePath(folder));
+    db.pragma(`user_version = ${version.toString()}`);
+    db.close();
+    const { store } = storeOn(folder, 0);
+    const { stream } = store.openStream("booth-1");
+    expect(store.read(stream, 1, 10).map(({ kind }) => kind)).toEqual(expect.arrayContaining(["t", "r"]));
+    store.close();
+  },
+);
+
+it("a new store has the very tables of one that was written before, to the letter", () => {
+  const [now, before] = [madeStore(), memoryFolder()];
+  const bytes = readFileSync(join(import.meta.dirname, "../fixtures/store-9.db.gz"));
+  writeFileSync(storePath(before), gunzipSync(bytes));
+  const [made, kept] = [now, before].map((folder) => {
+    const db = new Database(storePath(folder), { readonly: true });
+    const tables = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").all();
+    db.close();
+    return tables;
+  });
+  expect(made).toEqual(kept);
 });

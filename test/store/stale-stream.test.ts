@@ -2,7 +2,7 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { storePath } from "../../src/store/open.ts";
-import { recover } from "../../src/store/recover.ts";
+import { recover } from "../../src/store/repair/recover.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { writerIn } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from "vitest";
-import type { Agent } from "../../src/agent/agent.ts";
-import type { BoothStatus } from "../../src/core/types/status.ts";
+import type { Agent } from "../../src/runtime/agent.ts";
+import type { BoothStatus } from "../../src/domain/status.ts";
 import { temporaryFolder } from "./temporary.ts";
 import { virtualSite, type VirtualSite, type VirtualSiteOptions } from "./virtual-site.ts";
 

@@ -1,20 +1,15 @@
 /** Lets bad requests loose on a service that holds two accounts, and judges every answer. */
 import { CONTRACT } from "../../simulators/service/http/contract-table.ts";
-import { rows } from "../../simulators/service/db.ts";
-import type { Db } from "../../simulators/service/db.ts";
+import { type Db, rows } from "../../simulators/service/db.ts";
 import { ingestBatch } from "../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { provision } from "../../simulators/service/provisioning/provision.ts";
-import { seedSite } from "../../simulators/service/seed.ts";
-import type { SeededSite } from "../../simulators/service/seed.ts";
-import { startService } from "../../simulators/service/start.ts";
-import type { RunningService } from "../../simulators/service/start.ts";
+import { type SeededSite, seedSite } from "../../simulators/service/seed.ts";
+import { type RunningService, startService } from "../../simulators/service/start.ts";
 import { hashPassword } from "../../simulators/service/users.ts";
-import { badRequest } from "./bad-requests.ts";
-import type { Target } from "./bad-requests.ts";
+import { badRequest, type Target } from "./bad-requests.ts";
 import { pick } from "./bad-values.ts";
-import { sendRaw } from "./raw-http.ts";
-import type { RawAnswer } from "./raw-http.ts";
+import { type RawAnswer, sendRaw } from "./raw-http.ts";
 import { batchOf, claimBody, EPOCH, HOUR, script } from "./service-log.ts";
 import { seededRandom } from "./seeded-random.ts";
 

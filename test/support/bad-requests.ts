@@ -1,5 +1,5 @@
 /** Requests that nobody sends in earnest, made from a seed, as bytes. */
-import type { Random } from "../../src/ports.ts";
+import type { Random } from "../../src/domain/machine.ts";
 import type { ContractRow } from "../../simulators/service/http/contract-table.ts";
 import { badJson, badText, badValue, pick } from "./bad-values.ts";
 

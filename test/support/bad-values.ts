@@ -1,4 +1,4 @@
-import type { Random } from "../../src/ports.ts";
+import type { Random } from "../../src/domain/machine.ts";
 
 export function pick<T>(random: Random, list: readonly T[]): T {
   const found = list[Math.floor(random.next() * list.length)];

@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LogRecord, Placed } from "../../src/core/types/record.ts";
-import { keepStore } from "../../src/store/keeper.ts";
+import type { LogRecord, Placed } from "../../src/domain/record.ts";
+import { keepStore } from "../../src/store/thread/keeper.ts";
 import { storePath } from "../../src/store/open.ts";
 import { openReader } from "../../src/store/reader.ts";
-import type { Writer } from "../../src/store/writer.ts";
+import type { Writer } from "../../src/store/thread/writer.ts";
 import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "./records.ts";
 import { seededRandom } from "./seeded-random.ts";

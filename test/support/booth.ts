@@ -1,11 +1,11 @@
-import { recordsOf } from "../../src/core/commit.ts";
-import { bridgeMs } from "../../src/core/derive/coverage.ts";
-import { step } from "../../src/core/derive/fold.ts";
-import { emptyState, type DeriveState, type FactDraft } from "../../src/core/derive/state.ts";
-import type { Quality, TagValue } from "../../src/core/types/booth.ts";
-import type { Parameters } from "../../src/core/types/parameters.ts";
-import type { LogRecord, Stored } from "../../src/core/types/record.ts";
-import type { TakenEntry } from "../../src/core/types/taken.ts";
+import { recordsOf } from "../../src/domain/commit.ts";
+import { bridgeMs } from "../../src/derivation/coverage.ts";
+import { step } from "../../src/derivation/fold.ts";
+import { emptyState, type DeriveState, type FactDraft } from "../../src/derivation/state.ts";
+import type { Quality, TagValue } from "../../src/domain/booth.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import type { LogRecord, Stored } from "../../src/domain/record.ts";
+import type { TakenEntry } from "../../src/domain/taken.ts";
 
 /** 2025-03-03T00:00:00Z, a Monday. */
 export const T0 = 1_740_960_000_000;

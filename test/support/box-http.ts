@@ -1,19 +1,25 @@
 import { join } from "node:path";
-import { askAgent } from "../../src/cli/agent-client.ts";
-import type { PageState } from "../../src/core/types/page.ts";
-import type { AgentStatus, BoothStatus } from "../../src/core/types/status.ts";
+import { askAgent } from "../../src/tools/agent-client.ts";
+import { CERTIFICATE_MS } from "../../src/cli/page.ts";
+import type { PageState } from "../../src/api/port.ts";
+import type { AgentStatus, BoothStatus } from "../../src/domain/status.ts";
 import { eventually } from "./eventually.ts";
 import type { Program } from "./processes.ts";
 import type { RealSite } from "./real-site.ts";
 
 /** Asks the agent's socket for a PIN, as `booth-gateway page` does. */
 export async function openPage(
-  site: RealSite,
+  site: Pick<RealSite, "runtimeDir">,
   how: { readonly lan?: boolean; readonly for_ms?: number } = {},
 ): Promise<PageState & { readonly pin: string }> {
   const socket = join(site.runtimeDir, "agent.sock");
   // The agent answers its own shape.
-  return (await askAgent(socket, { method: "POST", path: "/page", body: how })) as PageState & { readonly pin: string };
+  return (await askAgent(socket, {
+    method: "POST",
+    path: "/page",
+    body: how,
+    patience_ms: CERTIFICATE_MS,
+  })) as PageState & { readonly pin: string };
 }
 
 /** Starts the agent and waits until it listens. */
@@ -25,7 +31,7 @@ export async function runningAgent(site: RealSite): Promise<Program> {
 
 /** Looks at the first booth until it is as wanted. */
 export function boothOnce(
-  site: RealSite,
+  site: Pick<RealSite, "status">,
   what: string,
   wanted: (booth: BoothStatus, status: AgentStatus) => boolean,
 ): Promise<BoothStatus> {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { ask, boothOnce, openPage, runningAgent, sessionAt } from "./box-http.ts";
+import { crowdOf } from "./crowd.ts";
 import { recordFault } from "./faults.ts";
 import { hostileRequest, UNENDED } from "./hostile-box.ts";
 import { sendRaw } from "./raw-http.ts";
@@ -12,6 +13,8 @@ import { seedOf } from "./seed.ts";
 
 /** Each from an address of its own: one alone is answered 500 times a second at most. */
 const AT_ONCE = 8;
+const CROWDED = "127.0.0.99";
+const CROWD = 200;
 const PLC_PASSWORDS = ["plc-password-before", "plc-password-after"];
 
 /** Sends so many hostile requests to a real agent's page, and looks what came of it. */
@@ -29,6 +32,7 @@ export async function attackBox(count: number, file: string): Promise<void> {
 
   const seen = await attack(Number(new URL(url ?? "").port), { count, session, file, planted });
   process.stdout.write(`${count.toString()} hostile requests: ${JSON.stringify(seen.by_status)}\n`);
+  expect(seen.hoarded).toBeLessThan(CROWD / 4);
   // A failure of ours, whatever was asked; 503 says that too much is asked at once.
   const ours = Object.entries(seen.by_status).filter(
     ([status]) => /^5/.test(status) && !["501", "503"].includes(status),
@@ -43,7 +47,7 @@ export async function attackBox(count: number, file: string): Promise<void> {
   expect(helped.status).toBe(201);
   const told = [
     ...["/status", "/log", "/support.json", "/metrics", "/api/booths", `/api/booths_provisioning/${SERIAL}`].map(
-      (path) => ask(`${url ?? ""}${path}`).then(({ text }) => text),
+      (path) => ask(`${url ?? ""}${path}`, { key: session }).then(({ text }) => text),
     ),
   ];
   const texts = [...(await Promise.all(told)), agent.out(), agent.err(), ...reportsIn(join(site.dataDir, "help"))];
@@ -78,12 +82,16 @@ async function attack(port: number, { count, session, file, planted }: Attack) {
       if (leaked.length > 0) leaks.push(`${leaked.join(", ")} in the answer to ${bytes.subarray(0, 200).toString()}`);
     }
   };
+  // One that takes every connection it gets, and keeps them: all others are served beside it.
+  const crowd = await crowdOf(port, { from: CROWDED, count: CROWD });
   const unended = UNENDED.map((text) => sendRaw(port, Buffer.from(text)));
   await Promise.all([
     ...unended,
     ...Array.from({ length: AT_ONCE }, (_, index) => worker(`127.0.0.${(index + 2).toString()}`)),
   ]);
-  return { by_status, leaks };
+  const hoarded = crowd.open();
+  crowd.close();
+  return { by_status, leaks, hoarded };
 }
 
 /** Whoever is told to come again later does: what is counted is what the server makes of a request. */

@@ -87,3 +87,18 @@ export async function enterPin(page: Page, pin: string): Promise<void> {
   await page.getByLabel("PIN, eight digits").fill(pin);
   await page.getByRole("button", { name: "Enter", exact: true }).click();
 }
+
+/** Readings are for who has the PIN, on the box too. */
+export async function signIn(page: Page, pin: string): Promise<void> {
+  await page.getByRole("button", { name: "Enter the PIN to see this" }).first().click();
+  await enterPin(page, pin);
+}
+
+/** The file that a button of the page gives. */
+export async function fileOf(page: Page, button: string): Promise<{ readonly name: string; readonly text: string }> {
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: button, exact: true }).click(),
+  ]);
+  return { name: file.suggestedFilename(), text: readFileSync(await file.path(), "utf8") };
+}

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
-import type { StoreBudget } from "../../src/core/storage.ts";
-import type { LogRecord } from "../../src/core/types/record.ts";
+import type { StoreBudget } from "../../src/domain/storage.ts";
+import type { LogRecord } from "../../src/domain/record.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
-import { createWriter, type Writer } from "../../src/store/writer.ts";
+import { createWriter, type Writer } from "../../src/store/thread/writer.ts";
 import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "./records.ts";
 import { memoryFolder } from "./temporary.ts";

@@ -1,5 +1,5 @@
-import type { Fact, LogRecord } from "../../src/core/types/record.ts";
-import type { Fold } from "../../src/store/fold-port.ts";
+import type { Fact, LogRecord } from "../../src/domain/record.ts";
+import type { Fold } from "../../src/store/facts/fold-port.ts";
 import { T0 } from "./records.ts";
 
 /** A fold that costs nothing: its state counts, and each `factEvery` records make a stage. */
@@ -19,6 +19,13 @@ export function countingFold(factEvery: number): Fold {
     knownTime: (state) => state as Count,
     adopt: (state) => ({ state, facts: [] }),
     parametersIn: () => null,
+    takeBack: (state) => state,
+    shownBy: () => null,
+    putBack: (state) => state,
+    isSettled: () => true,
+    clockOf: () => "",
+    aheadOf: () => null,
+    isUnsure: () => false,
     timeOf: (state) => (state as Count).now,
     step(state, record) {
       const { count } = state as Count;

@@ -4,11 +4,12 @@ import {
   type ClockReading,
   type ClockWatch,
   type Watched,
-} from "../../src/core/clock-watch.ts";
-import type { TagValue } from "../../src/core/types/booth.ts";
-import type { Parameters } from "../../src/core/types/parameters.ts";
-import type { LogRecord } from "../../src/core/types/record.ts";
-import type { TakenEntry } from "../../src/core/types/taken.ts";
+} from "../../src/acquisition/rules/clock-watch.ts";
+import { withHeard, type Heard } from "../../src/acquisition/rules/heard.ts";
+import type { TagValue } from "../../src/domain/booth.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import type { LogRecord } from "../../src/domain/record.ts";
+import type { TakenEntry } from "../../src/domain/taken.ts";
 
 /** What a box with a clock of its own lives through. Times are ms since the boot. */
 export interface ClockedLife {
@@ -37,12 +38,13 @@ export function clockedEntries(life: ClockedLife, take0 = 0): TakenEntry[] {
   };
   const record = (ms: number, kind: LogRecord["kind"], value: unknown): void =>
     add({ kind: "record", record: { kind, ...when(ms), tag: "", value, quality: "good" } });
-  const reading = (ms: number): ClockReading => ({
-    mono: mono0 + ms,
-    wall: life.wall(ms),
-    kernel: life.kernel(ms),
-    service_offset: life.service(ms),
-  });
+  // With each poll an answer of each way.
+  let heard: readonly Heard[] = [];
+  const reading = (ms: number): ClockReading => {
+    const [mono, offset] = [mono0 + ms, life.service(ms)];
+    if (offset !== null) for (const way of ["http", "ack"] as const) heard = withHeard(heard, { way, mono, offset });
+    return { mono, wall: life.wall(ms), kernel: life.kernel(ms), heard };
+  };
   let watch: ClockWatch | null = null;
   let last: TagValue = null;
   for (let ms = 0; ms <= life.length_ms; ms += life.poll_ms) {

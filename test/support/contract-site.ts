@@ -3,8 +3,7 @@ import type { ContractRow } from "../../simulators/service/http/contract-table.t
 import { ingestBatch } from "../../simulators/service/ingest/store.ts";
 import { outbox } from "../../simulators/service/mail.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
-import { claim, startBench } from "./service-http.ts";
-import type { Running } from "./service-http.ts";
+import { claim, type Running, startBench } from "./service-http.ts";
 import { batchOf, EPOCH, HOUR, MINUTE, PARAMETERS, script } from "./service-log.ts";
 
 export interface ContractSite extends Running {

@@ -1,7 +1,7 @@
 import { rangeHash } from "../../simulators/service/ingest/canonical.ts";
 import { storedRange } from "../../simulators/service/ingest/store.ts";
 import { findStream } from "../../simulators/service/ingest/streams.ts";
-import { hashOf } from "../../src/wire/hash.ts";
+import { hashOf } from "../../src/contract/hash.ts";
 import { eventually } from "./eventually.ts";
 import { ownRecords } from "./own-records.ts";
 import type { RealSite } from "./real-site.ts";

@@ -1,8 +1,8 @@
 import mqtt from "mqtt";
 import { expect, it, onTestFinished } from "vitest";
-import type { Placed } from "../../src/core/types/record.ts";
-import type { LinkAccount } from "../../src/ports.ts";
-import { hashOf } from "../../src/wire/hash.ts";
+import type { Placed } from "../../src/domain/record.ts";
+import type { LinkAccount } from "../../src/delivery/port.ts";
+import { hashOf } from "../../src/contract/hash.ts";
 import { deliveryBed, type DeliveryBed, type DeliveryBedOptions, type Delivered } from "./delivery-bed.ts";
 import { recordFault } from "./faults.ts";
 import { clickBooth } from "./profiles.ts";

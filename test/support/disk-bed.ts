@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { keepStore, type KeptStore } from "../../src/store/keeper.ts";
+import { keepStore, type KeptStore } from "../../src/store/thread/keeper.ts";
 import { countingFold } from "./busy-log.ts";
 import { temporaryFolder } from "./temporary.ts";
 
@@ -40,14 +40,17 @@ export interface DiskRun {
   readonly failures: Readonly<Record<string, number>>;
 }
 
-/** Runs the child under libfiu's faults until it ends by itself. `on` may turn faults on and off by its pid as it goes. */
+/**
+ * Runs the child under libfiu's faults until it ends by itself. `on` may turn faults on and off by its pid: the child goes on once
+ * `on` is through with its line, and libfiu answers a control once it holds.
+ */
 export async function runFailing(
   how: { readonly folder: string; readonly commits: number },
   on: (line: string, control: (fault: string) => void) => void,
 ): Promise<DiskRun> {
   const control = `${how.folder}-fiu`;
   const child = spawn("fiu-run", ["-x", "-f", control, process.execPath, CHILD, how.folder, how.commits.toString()], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "inherit"],
   });
   const ended = once(child, "exit") as Promise<[number | null, string | null]>;
   const failures: Record<string, number> = {};
@@ -57,6 +60,7 @@ export async function runFailing(
     if (what === "c") durable = Number(value);
     else failures[value] = (failures[value] ?? 0) + 1;
     on(line, (fault) => run("fiu-ctrl", "-f", control, "-c", fault, (child.pid ?? 0).toString()));
+    child.stdin.write("\n");
   }
   const [code] = await ended;
   if (code !== 0) throw new Error(`the child ended with ${String(code)}`);

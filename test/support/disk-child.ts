@@ -1,11 +1,14 @@
 import { writeSync } from "node:fs";
-import { keepStore } from "../../src/store/keeper.ts";
+import { createInterface } from "node:readline";
+import { keepStore } from "../../src/store/thread/keeper.ts";
 import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "./records.ts";
 
 /**
  * Commits numbered readings, ten at a time, until `commits` have succeeded, each again until it does. Says of each what became of
- * it, a line at a time: "c NUMBER" durable up to there, "x CODE" failed. Ends without closing the store, as a kill would.
+ * it, a line at a time: "c NUMBER" durable up to there, "x CODE" failed. After each it waits for a line on its input, so that a
+ * fault that is switched on at a line is there for the next commit, however slow the machine is. Ends without closing the store,
+ * as a kill would.
  */
 const [folder = "", commits = "0"] = process.argv.slice(2);
 const STDOUT = 1;
@@ -27,9 +30,9 @@ function commit(group: number): boolean {
   }
 }
 
-function turn(group: number): void {
-  if (group >= Number(commits)) process.exit(0);
-  const next = commit(group) ? group + 1 : group;
-  setTimeout(() => turn(next), 2);
+const words = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+for (let group = 0; group < Number(commits);) {
+  if (commit(group)) group += 1;
+  if ((await words.next()).done === true) process.exit(1);
 }
-turn(0);
+process.exit(0);

@@ -1,25 +1,19 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { startPlc } from "../../simulators/plc/start.ts";
-import type { RunningPlc } from "../../simulators/plc/start.ts";
+import { type RunningPlc, startPlc } from "../../simulators/plc/start.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
-import { virtualDriver } from "../../simulators/plc/virtual-driver.ts";
-import { tcpProxy } from "../../simulators/network/tcp-proxy.ts";
-import type { TcpProxy } from "../../simulators/network/tcp-proxy.ts";
+import { virtualDriver } from "./virtual-driver.ts";
+import { tcpProxy, type TcpProxy } from "../../simulators/network/tcp-proxy.ts";
 import type { SimClock } from "../../simulators/clock.ts";
-import type { LinkBoothParts } from "../../src/agent/link-parts.ts";
-import { linkLoop } from "../../src/agent/link-loop.ts";
-import { tagsOfGroup } from "../../src/core/profile.ts";
-import type { ModbusAddress } from "../../src/core/types/config.ts";
-import type { ModbusProfile } from "../../src/core/types/profile.ts";
-import type { Sample } from "../../src/core/types/sample.ts";
-import type { LinkStatus } from "../../src/core/types/status.ts";
-import { emptyMemory, modbusDriver } from "../../src/drivers/modbus/driver.ts";
-import { modbusLine } from "../../src/drivers/modbus/line.ts";
-import type { ModbusLine } from "../../src/drivers/modbus/line.ts";
-import type { Clock } from "../../src/ports.ts";
+import { type ModbusProfile, tagsOfGroup } from "../../src/domain/profile.ts";
+import type { ModbusAddress } from "../../src/config/port.ts";
+import type { Sample } from "../../src/domain/sample.ts";
+import type { LinkStatus } from "../../src/domain/status.ts";
+import { emptyMemory, modbusDriver } from "../../src/acquisition/modbus/driver.ts";
+import { modbusLine, type ModbusLine } from "../../src/acquisition/modbus/line.ts";
+import type { Clock } from "../../src/domain/machine.ts";
+import { runLink, type RunningLink } from "./link-run.ts";
 import { clickBooth } from "./profiles.ts";
-import { seededRandom } from "./seeded-random.ts";
 
 /** A booth behind a line with faults, read by the real loop and driver; its story moves on by a step with each poll. */
 
@@ -89,6 +83,8 @@ export async function faultBed(options: FaultBedOptions = {}): Promise<FaultBed>
   };
 }
 
+type Seen = Pick<FaultBed, "groups" | "polls" | "states" | "failures" | "isUp">;
+
 interface SteppedClock extends SimClock {
   step(): void;
 }
@@ -113,8 +109,6 @@ const quickClock: Clock = {
   sleep: (ms, signal) => delay(ms / SPEED, undefined, signal ? { signal } : {}),
 };
 
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-
 interface Watched {
   readonly line: ModbusLine;
   readonly profile: ModbusProfile;
@@ -122,52 +116,36 @@ interface Watched {
   readonly clock: SteppedClock;
 }
 
-function watchedLoop({ line, profile, seed, clock }: Watched) {
+function watchedLoop({ line, profile, seed, clock }: Watched): { seen: Seen; stop: RunningLink["stop"] } {
   const polls: Poll[] = [];
-  const states: LinkStatus[] = [];
-  let status: LinkStatus = { kind: "down", since: 0, reason: "", advice: "", attempt: 0, next_try_at: null };
   let failures = 0;
   const used = new Set(profile.tags.map(({ group }) => group));
   const groups = Object.fromEntries(Object.entries(GROUPS).filter(([name]) => used.has(name)));
   const memory = emptyMemory();
   const timeouts = { connect_ms: 2000, answer_ms: ANSWER_MS };
-  const parts: LinkBoothParts = {
-    booth: "test",
-    address: "test",
-    groups,
-    makeDriver: () => modbusDriver({ line, profile, memory, timeouts, mono: () => clock.mono() }),
-    intake: {
-      answered: (group, samples) => {
-        polls.push({ at: clock.wall(), group, samples });
-        clock.step();
-        return null;
+  const link = runLink(
+    {
+      groups,
+      makeDriver: () => modbusDriver({ line, profile, memory, timeouts, mono: () => clock.mono() }),
+      intake: {
+        answered: (group, samples) => {
+          polls.push({ at: clock.wall(), group, samples });
+          clock.step();
+          return null;
+        },
+        unanswered: () => {
+          failures++;
+          clock.step();
+        },
+        record: () => undefined,
       },
-      unanswered: () => {
-        failures++;
-        clock.step();
-      },
-      record: () => undefined,
     },
-    status: () => status,
-    setStatus: (now) => {
-      if (now.kind !== status.kind) states.push(now);
-      status = now;
-    },
-  };
-  const ending = new AbortController();
-  const tools = { clock: quickClock, random: seededRandom(seed), log: silent };
-  const running = linkLoop(
-    { ...tools, probe_ms: () => ANSWER_MS * SPEED, begins_in: 0, booths: [parts] },
-    ending.signal,
+    { clock: quickClock, probe_ms: () => ANSWER_MS * SPEED, seed },
   );
-  // Seen by `stop`; until then it must not count as unhandled.
-  running.catch(() => undefined);
+  const isUp = (): boolean => link.status().kind !== "down";
   return {
-    seen: { groups: Object.keys(groups), polls, states, failures: () => failures, isUp: () => status.kind !== "down" },
-    stop: async () => {
-      ending.abort();
-      await running;
-    },
+    seen: { groups: Object.keys(groups), polls, states: link.states, failures: () => failures, isUp },
+    stop: () => link.stop(),
   };
 }
 

@@ -1,16 +1,16 @@
-import type { Mode } from "../../src/core/types/booth.ts";
-import { wireNameOf } from "../../src/core/wire-names.ts";
-import type { Window } from "../../src/ports.ts";
-import { durationByMode, frequencyByMode } from "../../src/report/modes.ts";
-import { cycleCount } from "../../src/report/cycles.ts";
-import type { Source } from "../../src/report/source.ts";
-import { utilization } from "../../src/report/utilization.ts";
-import { deriveFold } from "../../src/store/derive-fold.ts";
-import { minutesOf } from "../../src/wire/minutes.ts";
+import type { Mode } from "../../src/domain/booth.ts";
+import { wireNameOf } from "../../src/domain/wire-names.ts";
+import type { Window } from "../../src/store/port.ts";
+import { durationByMode, frequencyByMode } from "../../src/reports/modes.ts";
+import { cycleCount } from "../../src/reports/cycles.ts";
+import type { Source } from "../../src/reports/source.ts";
+import { utilization } from "../../src/reports/utilization.ts";
+import { deriveFold } from "../../src/store/facts/derive-fold.ts";
+import { minutesOf } from "../../src/contract/time.ts";
 import { openReader } from "../../src/store/reader.ts";
 import { answerReport } from "../../src/api/reports.ts";
 import type { LocalBooth } from "../../src/api/local-booth.ts";
-import type { Query } from "../../src/wire/reports-query.ts";
+import type { Query } from "../../src/contract/reports-query.ts";
 import { SERIAL, type VirtualService } from "./virtual-service.ts";
 
 /** The figures that both sides give for a window, in the service's units and names. */
@@ -72,6 +72,8 @@ export function localBooth(source: Source): LocalBooth {
   return {
     booth: "booth-1",
     stream: source.stream,
+    log: source.stream,
+    label: null,
     booth_id: "b-1",
     serial: SERIAL,
     account_id: null,
@@ -80,6 +82,7 @@ export function localBooth(source: Source): LocalBooth {
     facility: null,
     brand: null,
     model: null,
+    shown: null,
     hw_configuration: null,
     created_at: null,
     state: "active",
@@ -103,11 +106,4 @@ export function boxAnswer(source: Source, operation: string, query: Query = {}):
   const text = typeof answer.body === "string" ? answer.body : [...answer.body].join("");
   if (answer.status !== 200) throw new Error(`${path}: ${answer.status.toString()} ${text}`);
   return JSON.parse(text) as Record<string, unknown>;
-}
-
-/** Modes are a set: each side lists them in the order in which it met them. */
-export function sortedModes(answer: Record<string, unknown>): Record<string, unknown> {
-  const { modes } = answer;
-  if (!Array.isArray(modes)) return answer;
-  return { ...answer, modes: (modes as { mode: string }[]).toSorted((a, b) => a.mode.localeCompare(b.mode)) };
 }

@@ -1,5 +1,5 @@
-import type { DeriveState, FactDraft } from "../../src/core/derive/state.ts";
-import type { LogRecord, Stored } from "../../src/core/types/record.ts";
+import type { DeriveState, FactDraft } from "../../src/derivation/state.ts";
+import type { LogRecord, Stored } from "../../src/domain/record.ts";
 import { commit, foldRecords, type Folded } from "./booth.ts";
 import { entriesOf, WALK, type Happening } from "./streams.ts";
 

@@ -1,6 +1,6 @@
 /** Requests to a box that nobody sends in earnest, made from a seed, as bytes. */
-import type { Random } from "../../src/ports.ts";
-import { OPERATIONS } from "../../src/wire/operations.ts";
+import type { Random } from "../../src/domain/machine.ts";
+import { OPERATIONS } from "../../src/contract/operations.ts";
 import { badJson, badText, badValue, pick } from "./bad-values.ts";
 
 const OWN_PATHS =

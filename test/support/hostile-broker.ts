@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { createServiceTime } from "../../src/agent/service-time.ts";
-import { createMqttLink, type MqttLink } from "../../src/cloud/mqtt-link.ts";
-import type { LinkAccount, Random } from "../../src/ports.ts";
+import { createServiceTime } from "../../src/acquisition/service-time.ts";
+import { createMqttLink, type MqttLink } from "../../src/delivery/mqtt/link.ts";
+import type { LinkAccount } from "../../src/delivery/port.ts";
+import type { Random } from "../../src/domain/machine.ts";
 import { corpusOf } from "../fuzz/corpus.ts";
 import { T0 } from "./records.ts";
 import { silentLog } from "./silent-log.ts";

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
-import type { Agent } from "../../src/agent/agent.ts";
-import { createHttpClient } from "../../src/cloud/http.ts";
-import { createMqttLink } from "../../src/cloud/mqtt-link.ts";
+import type { Agent } from "../../src/runtime/agent.ts";
+import { createHttpClient } from "../../src/delivery/http/client.ts";
+import { createMqttLink } from "../../src/delivery/mqtt/link.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
 import { startService, type RunningService } from "../../simulators/service/start.ts";
 import { boothOf, START } from "./active-site.ts";

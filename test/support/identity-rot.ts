@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openIdentity } from "../../src/store/identity.ts";
+import { openIdentity } from "../../src/store/identity/identity.ts";
 import { seededRandom } from "./seeded-random.ts";
 
 const BOOTHS = ["booth-1", "booth-2", "booth-3"];

@@ -1,6 +1,6 @@
 import { watch } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Random } from "../../src/ports.ts";
+import type { Random } from "../../src/domain/machine.ts";
 import { until } from "./eventually.ts";
 import { mqttTap, type MqttTap, type TappedPublish } from "./mqtt-tap.ts";
 import type { Program } from "./processes.ts";

@@ -1,8 +1,8 @@
-import { createIntake } from "../../src/agent/intake.ts";
-import { recordsOf } from "../../src/core/commit.ts";
-import type { Sample } from "../../src/core/types/sample.ts";
-import type { TakenEntry } from "../../src/core/types/taken.ts";
-import { openTail } from "../../src/store/tail.ts";
+import { createIntake } from "../../src/acquisition/intake.ts";
+import { recordsOf } from "../../src/domain/commit.ts";
+import type { Sample } from "../../src/domain/sample.ts";
+import type { TakenEntry } from "../../src/domain/taken.ts";
+import { openTail } from "../../src/acquisition/tail.ts";
 import { PLAIN } from "./parameters.ts";
 import { clockRecord, T0 } from "./records.ts";
 import { writerIn } from "./store.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Notify } from "../../src/ports.ts";
+import type { Notify } from "../../src/domain/machine.ts";
 import { recordFault } from "./faults.ts";
 import { temporaryFolder } from "./temporary.ts";
 import { virtualSite } from "./virtual-site.ts";

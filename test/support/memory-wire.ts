@@ -1,5 +1,5 @@
-import type { LinkError } from "../../src/core/link-error.ts";
-import type { OpenWire, WireEvents } from "../../src/drivers/modbus/wire.ts";
+import type { LinkError } from "../../src/domain/link-error.ts";
+import type { OpenWire, WireEvents } from "../../src/acquisition/modbus/wire.ts";
 
 /** A wire without a socket, for tests that need thousands of connections or virtual time. */
 export interface MemoryWire {

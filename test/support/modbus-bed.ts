@@ -1,13 +1,11 @@
 import { afterEach, beforeEach } from "vitest";
 
-import { LinkError } from "../../src/core/link-error.ts";
-import type { ModbusPoint } from "../../src/core/types/profile.ts";
-import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
-import { modbusLine } from "../../src/drivers/modbus/line.ts";
-import type { ModbusDriver, ModbusDriverOptions } from "../../src/drivers/modbus/driver.ts";
-import type { Sample } from "../../src/ports.ts";
-import { fakeModbus } from "./fake-modbus.ts";
-import type { FakeModbus } from "./fake-modbus.ts";
+import { LinkError } from "../../src/domain/link-error.ts";
+import type { ModbusPoint } from "../../src/domain/profile.ts";
+import { modbusDriver, type ModbusDriver, type ModbusDriverOptions } from "../../src/acquisition/modbus/driver.ts";
+import { modbusLine } from "../../src/acquisition/modbus/line.ts";
+import type { Sample } from "../../src/domain/sample.ts";
+import { fakeModbus, type FakeModbus } from "./fake-modbus.ts";
 import { point, profileOf } from "./profiles.ts";
 
 /** Long enough for a slow machine, short beside the suite's time-out. */

@@ -1,18 +1,16 @@
 import { afterEach, beforeEach } from "vitest";
 
-import { modbusDriver } from "../../src/drivers/modbus/driver.ts";
-import { modbusLine } from "../../src/drivers/modbus/line.ts";
-import type { Driver } from "../../src/ports.ts";
+import { modbusDriver } from "../../src/acquisition/modbus/driver.ts";
+import { modbusLine } from "../../src/acquisition/modbus/line.ts";
+import type { Driver } from "../../src/acquisition/port.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
-import { startPlc } from "../../simulators/plc/start.ts";
-import type { RunningPlc } from "../../simulators/plc/start.ts";
-import { virtualDriver } from "../../simulators/plc/virtual-driver.ts";
+import { type RunningPlc, startPlc } from "../../simulators/plc/start.ts";
+import { virtualDriver } from "./virtual-driver.ts";
 import { handClock } from "../simulators/plc/rig.ts";
 import { ANSWER_MS, never, SHORT_MS } from "./modbus-bed.ts";
 import { clickBooth } from "./profiles.ts";
-import { tcpGate } from "./tcp-gate.ts";
-import type { TcpGate } from "./tcp-gate.ts";
-import { describeDriver } from "../drivers/conformance.ts";
+import { tcpGate, type TcpGate } from "./tcp-gate.ts";
+import { describeDriver } from "../acquisition/conformance.ts";
 
 const START = Date.UTC(2026, 2, 3, 16);
 const MINUTE_MS = 60_000;

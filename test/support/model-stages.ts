@@ -2,7 +2,7 @@ import { boothFor } from "../../simulators/plc/start.ts";
 import { standardCycle } from "../../simulators/plc/scenarios/standard-cycle.ts";
 import type { StageTruth } from "../../simulators/plc/model/truth.ts";
 import { findProfile } from "../../src/config/profile.ts";
-import type { EpochMs, Milliseconds } from "../../src/core/types/units.ts";
+import type { EpochMs, Milliseconds } from "../../src/domain/units.ts";
 import { T0 } from "./booth.ts";
 import { PLAIN } from "./parameters.ts";
 

@@ -36,6 +36,8 @@ export interface Mosquitto {
   /** kill -9, and up again with nothing remembered. */
   restart(): Promise<void>;
   kill(): Promise<void>;
+  /** SIGTERM */
+  stop(): Promise<void>;
   start(): Promise<void>;
 }
 
@@ -88,13 +90,14 @@ export async function mosquitto(folder: string, listeners: readonly Listener[]):
       return (await isOpen(servicePort)) ? true : undefined;
     });
   };
-  const kill = async (): Promise<void> => {
+  const end = async (signal: "SIGKILL" | "SIGTERM"): Promise<void> => {
     if (child === null) return;
     const gone = once(child, "exit");
-    child.kill("SIGKILL");
+    child.kill(signal);
     await gone;
     child = null;
   };
+  const kill = (): Promise<void> => end("SIGKILL");
   onTestFinished(kill);
   await start();
   const reload = (): void => void child?.kill("SIGHUP");
@@ -114,11 +117,12 @@ export async function mosquitto(folder: string, listeners: readonly Listener[]):
       await start();
     },
     kill,
+    stop: () => end("SIGTERM"),
     start,
   };
 }
 
-function isOpen(port: number): Promise<boolean> {
+export function isOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1", () => {
       socket.destroy();

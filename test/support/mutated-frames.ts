@@ -1,11 +1,11 @@
 import { crcOf } from "../../simulators/plc/rtu-frames.ts";
-import { decodePoint } from "../../src/core/decode.ts";
-import { LinkError } from "../../src/core/link-error.ts";
-import { pointWidth } from "../../src/core/profile.ts";
-import type { ModbusType } from "../../src/core/types/profile.ts";
-import type { Framing } from "../../src/drivers/modbus/framing.ts";
-import { mbapFraming } from "../../src/drivers/modbus/mbap-framing.ts";
-import { rtuFraming } from "../../src/drivers/modbus/rtu-framing.ts";
+import { decodePoint } from "../../src/acquisition/rules/decode.ts";
+import { LinkError } from "../../src/domain/link-error.ts";
+import { type ModbusType, pointWidth } from "../../src/domain/profile.ts";
+import type { Framing } from "../../src/acquisition/modbus/framing.ts";
+import { mbapFraming } from "../../src/acquisition/modbus/mbap-framing.ts";
+import { lateAnswers } from "../../src/acquisition/modbus/late-answers.ts";
+import { rtuFraming } from "../../src/acquisition/modbus/rtu-framing.ts";
 import { EDITS } from "../fuzz/edits.ts";
 import { point, QUIRKS } from "./profiles.ts";
 import { seededRandom } from "./seeded-random.ts";
@@ -62,7 +62,7 @@ export function mutatedFrames(framing: "tcp" | "rtu", frames: number, seed: numb
   const ends: Record<End, number> = { unchanged: 0, as_sent: 0, exceptions: 0, malformed: 0, partial: 0, wrong: 0 };
   for (let run = 0; run < frames; run++) {
     const data = Buffer.from(Array.from({ length: 2 * COUNT }, () => below(256)));
-    const reader = framing === "tcp" ? mbapFraming() : rtuFraming(() => false);
+    const reader = framing === "tcp" ? mbapFraming() : rtuFraming(lateAnswers());
     const right = answerTo(reader, framing, data);
     let sent = right;
     for (let edit = 0; edit <= below(4); edit++) {

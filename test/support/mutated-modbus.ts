@@ -1,10 +1,9 @@
 import fc from "fast-check";
 
-import { LinkError } from "../../src/core/link-error.ts";
-import { mbapFraming } from "../../src/drivers/modbus/mbap-framing.ts";
-import { modbusSession } from "../../src/drivers/modbus/session.ts";
-import { wirePort } from "../../src/drivers/modbus/wire-port.ts";
-import type { BlockAnswer } from "../../src/drivers/modbus/session.ts";
+import { LinkError } from "../../src/domain/link-error.ts";
+import { mbapFraming } from "../../src/acquisition/modbus/mbap-framing.ts";
+import { type BlockAnswer, modbusSession } from "../../src/acquisition/modbus/session.ts";
+import { wirePort } from "../../src/acquisition/modbus/wire-port.ts";
 import { EDITS } from "../fuzz/edits.ts";
 import { pattern, usualAnswer } from "./fake-modbus.ts";
 import { memoryWire } from "./memory-wire.ts";

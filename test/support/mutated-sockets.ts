@@ -1,14 +1,12 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 
-import { LinkError } from "../../src/core/link-error.ts";
-import { mbapFraming } from "../../src/drivers/modbus/mbap-framing.ts";
-import { modbusSession } from "../../src/drivers/modbus/session.ts";
-import { tcpWire } from "../../src/drivers/modbus/wire.ts";
-import { wirePort } from "../../src/drivers/modbus/wire-port.ts";
-import { BLOCK, goodAnswer } from "./mutated-modbus.ts";
-import type { ReadSpoilt } from "./mutated-modbus.ts";
+import { LinkError } from "../../src/domain/link-error.ts";
+import { mbapFraming } from "../../src/acquisition/modbus/mbap-framing.ts";
+import { modbusSession } from "../../src/acquisition/modbus/session.ts";
+import { tcpWire } from "../../src/acquisition/modbus/wire.ts";
+import { wirePort } from "../../src/acquisition/modbus/wire-port.ts";
+import { BLOCK, goodAnswer, type ReadSpoilt } from "./mutated-modbus.ts";
 
 /** The same as `readSpoilt` over loopback: a new connection for each answer, which the device closes after it. */
 export async function spoiltSockets(): Promise<{ readonly read: ReadSpoilt; readonly stop: () => Promise<void> }> {

@@ -3,24 +3,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 
-import type { OpcuaAddress } from "../../src/core/types/config.ts";
-import type { OpcuaProfile } from "../../src/core/types/profile.ts";
-import { opcuaDriver } from "../../src/drivers/opcua/driver.ts";
-import type { OpcuaDriverOptions } from "../../src/drivers/opcua/driver.ts";
-import { opcuaPki } from "../../src/drivers/opcua/pki.ts";
-import type { OpcuaPki } from "../../src/drivers/opcua/pki.ts";
-import type { Driver } from "../../src/ports.ts";
+import type { OpcuaAddress } from "../../src/config/port.ts";
+import type { OpcuaProfile } from "../../src/domain/profile.ts";
+import { opcuaDriver, type OpcuaDriverOptions } from "../../src/acquisition/opcua/driver.ts";
+import { opcuaPki, type OpcuaPki } from "../../src/acquisition/opcua/pki.ts";
+import type { Driver } from "../../src/acquisition/port.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
-import { goodOpcuaManners, startOpcuaServer } from "../../simulators/plc/opcua/server.ts";
-import type { OpcuaManners, RunningOpcua } from "../../simulators/plc/opcua/server.ts";
+import {
+  goodOpcuaManners,
+  type OpcuaManners,
+  type RunningOpcua,
+  startOpcuaServer,
+} from "../../simulators/plc/opcua/server.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { boothFor } from "../../simulators/plc/start.ts";
-import { handClock } from "../simulators/plc/rig.ts";
-import type { HandClock } from "../simulators/plc/rig.ts";
+import { handClock, type HandClock } from "../simulators/plc/rig.ts";
 import { ANSWER_MS } from "./modbus-bed.ts";
 import { plcnextBooth } from "./profiles.ts";
-import { tcpGate } from "./tcp-gate.ts";
-import type { TcpGate } from "./tcp-gate.ts";
+import { tcpGate, type TcpGate } from "./tcp-gate.ts";
 
 export const START = Date.UTC(2026, 2, 3, 16);
 export const PASSWORD = "never-in-clear-text";

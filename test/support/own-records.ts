@@ -1,4 +1,4 @@
-import type { Placed } from "../../src/core/types/record.ts";
+import type { Placed } from "../../src/domain/record.ts";
 import { writerIn } from "./store.ts";
 
 const READ_LIMIT = 1_000;

@@ -1,7 +1,7 @@
 import { localBooths, reportsNow } from "../../src/api/local-booth.ts";
 import { answerReport } from "../../src/api/reports.ts";
-import type { AgentStatus } from "../../src/core/types/status.ts";
-import { deriveFold } from "../../src/store/derive-fold.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
+import { deriveFold } from "../../src/store/facts/derive-fold.ts";
 import { openReader } from "../../src/store/reader.ts";
 
 /** What the box answers to a report's GET, made at once on the store's files. */

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import type { BoothStatus } from "../../src/core/types/status.ts";
+import type { BoothStatus } from "../../src/domain/status.ts";
 import type { Container } from "./container.ts";
 import { recordFault } from "./faults.ts";
 import { ownRecords } from "./own-records.ts";
@@ -70,6 +70,29 @@ export function dropIn(box: Container, settings: string): () => void {
   writeFileSync(box.inside(`${DROP_INS}/fault.conf`), `[Service]\n${settings}\n`);
   box.sh("systemctl daemon-reload");
   return () => void box.sh(`rm -r ${DROP_INS} && systemctl daemon-reload`);
+}
+
+/** Of dpkg's words about an upgrade: from the fourth on files are unpacked, with the eighth it is over. */
+export const [HALF_INSTALLED, UPGRADE_WORDS] = [4, 8];
+
+/**
+ * Begins the installation of a package and, at dpkg's own nth word about it, sends it a signal: however fast the machine is, it is in the midst of it then.
+ * Gives that word; undefined: it ended before.
+ */
+export function signalledAt(
+  box: Container,
+  file: string,
+  { signal, nth }: { readonly signal: "KILL" | "STOP"; readonly nth: number },
+): string | undefined {
+  const words = "/run/dpkg-words";
+  const script = `rm -f ${words} && mkfifo ${words}
+    dpkg --status-fd 9 -i ${file} 9>${words} >/dev/null 2>&1 &
+    n=0; while read -r word; do
+      n=$((n + 1)); [ $n -lt ${nth} ] || { kill -${signal} $! && echo "$word"; break; }
+    done <${words}
+    [ ${signal} = STOP ] || wait; rm ${words}`;
+  const word = box.sh(script).trim();
+  return word === "" ? undefined : word;
 }
 
 /** Puts a library there that takes the place of calls of the C library. */

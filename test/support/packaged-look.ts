@@ -55,11 +55,16 @@ export function billOfMaterials(box: Container): readonly string[] {
   return components.map(({ name, version }) => `${name}@${version}`);
 }
 
-/** What a person of the box's is told by the agent's socket: as a member of its group, and without. */
-export function askedAs(box: Container): { readonly member: number | null; readonly other: number | null } {
+/** What people of the box's are told by the agent's sockets: a member of its group, what root alone may, and one without. */
+export function askedAs(box: Container): Readonly<Record<"member" | "member_as_root" | "other", number | null>> {
   box.sh("useradd painter && useradd -G booth-gateway technician");
-  const ask = (who: string): number | null => box.try(`runuser -u ${who} -- booth-gateway status`).code;
-  const codes = { member: ask("technician"), other: ask("painter") };
+  const ask = (who: string, what = "status"): number | null =>
+    box.try(`runuser -u ${who} -- booth-gateway ${what}`).code;
+  const codes = {
+    member: ask("technician"),
+    member_as_root: ask("technician", "decommission --yes"),
+    other: ask("painter"),
+  };
   box.sh("userdel painter && userdel technician");
   return codes;
 }
@@ -84,4 +89,13 @@ export function keptOfFlood(box: Container, lines: number): number {
   box.sh(`systemctl daemon-reload && systemctl restart ${UNIT} && journalctl --sync`);
   box.sh(`rm -r ${drop_in} && systemctl daemon-reload`);
   return Number(box.sh(`journalctl --no-pager -o cat -u ${UNIT} | grep -c '^[0-9]*$'`));
+}
+
+/** All that the box shows of the agent: its journal first, then the unit, the status, and each process's environment and arguments. */
+export function saidOf(box: Container): readonly string[] {
+  // The simulators beside are of another process table.
+  const processes =
+    "for p in /proc/[0-9]*; do tr '\\0' '\\n' <$p/environ; tr '\\0' '\\n' <$p/cmdline; done 2>/dev/null; true";
+  const lines = ["journalctl --no-pager -o export", `systemctl show ${UNIT}`, "booth-gateway status --json", processes];
+  return lines.map((line) => box.sh(line));
 }

@@ -1,14 +1,14 @@
-import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
-import type { StoreBudget } from "../../src/core/storage.ts";
-import type { LogRecord } from "../../src/core/types/record.ts";
-import type { EpochMs, Milliseconds, Seq } from "../../src/core/types/units.ts";
-import { fileBudget } from "../../src/store/budget.ts";
-import { deriveFold } from "../../src/store/derive-fold.ts";
+import type { StoreBudget } from "../../src/domain/storage.ts";
+import type { LogRecord } from "../../src/domain/record.ts";
+import type { EpochMs, Milliseconds, Seq } from "../../src/domain/units.ts";
+import { fileBudget } from "../../src/store/retention/budget.ts";
+import { deriveFold } from "../../src/store/facts/derive-fold.ts";
 import { openStoreFile } from "../../src/store/open.ts";
-import { createWriter } from "../../src/store/writer.ts";
+import { createWriter } from "../../src/store/thread/writer.ts";
 import type { Container } from "./container.ts";
 import { ownRecords } from "./own-records.ts";
 import { STATE, UNIT } from "./packaged-site.ts";
@@ -87,10 +87,15 @@ export function onStoppedStore(box: Container, change: (folder: string) => void)
   box.sh(`systemctl stop ${UNIT}`);
   const folder = memoryFolder();
   const [theirs, ours] = [join(box.inside(STATE), "store.db"), join(folder, "store.db")];
+  // A stop that was cut short leaves the newest in the write-ahead log.
+  const ahead = existsSync(`${theirs}-wal`);
   cpSync(theirs, ours);
+  if (ahead) cpSync(`${theirs}-wal`, `${ours}-wal`);
+  inStore(folder, []);
   change(folder);
   // Its owner stays.
   writeFileSync(theirs, readFileSync(ours));
+  if (ahead) writeFileSync(`${theirs}-wal`, "");
   box.sh(`systemctl start --no-block ${UNIT}`);
 }
 
@@ -142,20 +147,36 @@ export function fillWithTexts(folder: string, max_bytes: number): Seq {
 const SUM_CHARS = 8;
 const withSum = (text: string): string => text + crc32(text).toString(16).padStart(SUM_CHARS, "0");
 
+const PART_BYTES = 100;
+
 /** Flips a bit of the row that holds that reading, in the file itself. Gives how many records the row has. */
 export function rotRow(folder: string, seq: Seq): number {
   const path = join(folder, "store.db");
-  const db = new Database(path, { readonly: true });
-  const sql = "SELECT packed, last_seq - first_seq + 1 AS records FROM log WHERE first_seq <= ? AND last_seq >= ?";
-  const row = db.prepare<[Seq, Seq], { packed: Buffer; records: number }>(sql).get(seq, seq);
-  db.close();
+  const { packed, records } = rowOf(path, seq);
   const bytes = readFileSync(path);
-  // Short enough to stand in one page, and random.
-  const at = row === undefined ? -1 : bytes.indexOf(row.packed.subarray(-64, -32));
-  if (row === undefined || at < 0) throw new Error(`the file doesn't show where record ${seq.toString()} is`);
-  bytes[at] = (bytes[at] ?? 0) ^ 1;
-  writeFileSync(path, bytes);
-  return row.records;
+  // Of its texts, which are random: what stands at its end is the same in all rows. One of the parts lies in one page. Pages that are
+  // free may hold the row as well: those change nothing.
+  const parts = [1, 2, 3, 4].map((nth) => packed.subarray(nth * PART_BYTES, (nth + 1) * PART_BYTES));
+  for (const part of parts) {
+    for (let at = bytes.indexOf(part); at >= 0; at = bytes.indexOf(part, at + 1)) {
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      writeFileSync(path, bytes);
+      if (!rowOf(path, seq).packed.equals(packed)) return records;
+    }
+  }
+  throw new Error(`the file doesn't show where record ${seq.toString()} is`);
+}
+
+function rowOf(path: string, seq: Seq): { readonly packed: Buffer; readonly records: number } {
+  const db = new Database(path, { readonly: true });
+  try {
+    const sql = "SELECT packed, last_seq - first_seq + 1 AS records FROM log WHERE first_seq <= ? AND last_seq >= ?";
+    const row = db.prepare<[Seq, Seq], { packed: Buffer; records: number }>(sql).get(seq, seq);
+    if (row === undefined) throw new Error(`no row holds record ${seq.toString()}`);
+    return row;
+  } finally {
+    db.close();
+  }
 }
 
 /** What the service makes of a stream: seqs missing without a word, those declared missing by reason, texts that aren't as written. */

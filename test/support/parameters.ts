@@ -1,5 +1,5 @@
-import type { CounterParameters, Parameters, TagParameters, TagRole } from "../../src/core/types/parameters.ts";
-import type { FilterType } from "../../src/core/types/booth.ts";
+import type { CounterParameters, Parameters, TagParameters, TagRole } from "../../src/domain/parameters.ts";
+import type { FilterType } from "../../src/domain/booth.ts";
 
 const COUNTER: CounterParameters = { step: 1, modulus: 65_536, max_rate_per_h: 6, retained: true };
 
@@ -55,4 +55,10 @@ export const PLAIN: Parameters = { ...PARAMETERS, tags: { mode: tag("mode") } };
 
 export function withFilters(filters: Parameters["filters"], tags: Parameters["tags"] = {}): Parameters {
   return { ...PARAMETERS, filters, tags: { ...PARAMETERS.tags, ...tags } };
+}
+
+/** Of a booth whose PLC has no cycle counter: derived cycles count. */
+export function uncounted(parameters: Parameters): Parameters {
+  const tags = Object.entries(parameters.tags).filter(([, { role }]) => role !== "cycle_counter");
+  return { ...parameters, tags: Object.fromEntries(tags) };
 }

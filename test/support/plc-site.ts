@@ -6,7 +6,7 @@ import { scaledClock, clockFromNow } from "../../simulators/clock.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc, type PlcOptions, type RunningPlc } from "../../simulators/plc/start.ts";
 import { findProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
-import type { ModbusProfile } from "../../src/core/types/profile.ts";
+import type { ModbusProfile } from "../../src/domain/profile.ts";
 import { GATEWAY, runProgram } from "./processes.ts";
 import { temporaryFolder } from "./temporary.ts";
 
@@ -14,14 +14,22 @@ export interface PlcSite {
   readonly plc: RunningPlc;
   readonly profile: ModbusProfile;
   readonly configFile: string;
+  readonly runtimeDir: string;
   /** Runs a command of booth-gateway to its end. */
   readonly gateway: (
     ...argv: readonly string[]
   ) => Promise<{ readonly code: number | string; readonly out: string; readonly err: string }>;
 }
 
+export interface PlcSiteOptions extends Partial<PlcOptions> {
+  /** Default: nobody answers there. */
+  readonly service_url?: string;
+  /** What the gateway claims with; default: it has none. */
+  readonly api_key?: string;
+}
+
 /** A simulated PLC and the configuration of a gateway that knows it, for one test; no agent runs. */
-export async function plcSite(more: Partial<PlcOptions> = {}): Promise<PlcSite> {
+export async function plcSite({ service_url, api_key, ...more }: PlcSiteOptions = {}): Promise<PlcSite> {
   const profile = findProfile("click-booth", [SHIPPED_PROFILES]);
   const scenario = findScenario("standard-cycle");
   if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("the shipped profile and scenario");
@@ -31,10 +39,12 @@ export async function plcSite(more: Partial<PlcOptions> = {}): Promise<PlcSite> 
   const folder = temporaryFolder();
   const configFile = join(folder, "gateway.yaml");
   const booth = { id: "booth-1", profile: "click-booth", modbus: { host: "127.0.0.1", port: plc.port } };
-  const service = { url: "http://127.0.0.1:1", api_key_file: join(folder, "no-key") };
+  const api_key_file = join(folder, api_key === undefined ? "no-key" : "api-key");
+  if (api_key !== undefined) writeFileSync(api_key_file, `${api_key}\n`, { mode: 0o600 });
+  const service = { url: service_url ?? "http://127.0.0.1:1", api_key_file };
   writeFileSync(
     configFile,
-    stringify({ data_dir: folder, runtime_dir: folder, page: { port: 0 }, service, booths: [booth] }),
+    stringify({ data_dir: folder, runtime_dir: folder, page: { port: 0, lan_port: 0 }, service, booths: [booth] }),
   );
-  return { plc, profile, configFile, gateway: (...argv) => runProgram(GATEWAY, argv) };
+  return { plc, profile, configFile, runtimeDir: folder, gateway: (...argv) => runProgram(GATEWAY, argv) };
 }

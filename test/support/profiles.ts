@@ -1,11 +1,5 @@
 import { findProfile } from "../../src/config/profile.ts";
-import type {
-  ModbusPoint,
-  ModbusProfile,
-  ModbusQuirks,
-  ModbusTag,
-  OpcuaProfile,
-} from "../../src/core/types/profile.ts";
+import type { ModbusPoint, ModbusProfile, ModbusQuirks, ModbusTag, OpcuaProfile } from "../../src/domain/profile.ts";
 
 /** The shipped one, and profiles made in place for tests that need a shape rather than a real device. */
 

@@ -1,6 +1,6 @@
-import { emptyRow, transition, type ProvisioningEvent } from "../../src/core/provisioning.ts";
-import type { ProvisioningRow } from "../../src/core/types/provisioning.ts";
-import type { ServiceAnswer, ServiceRecord } from "../../src/core/types/service.ts";
+import { emptyRow, type ProvisioningRow } from "../../src/domain/provisioning.ts";
+import { transition, type ProvisioningEvent } from "../../src/provisioning/rules/provisioning.ts";
+import type { ServiceAnswer, ServiceRecord } from "../../src/domain/service.ts";
 import { serviceRecord } from "./service-record.ts";
 
 /** Events and answers of which tests of provisioning make their stories. */

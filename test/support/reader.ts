@@ -1,7 +1,7 @@
-import { step } from "../../src/core/derive/fold.ts";
-import { emptyState, type FactDraft } from "../../src/core/derive/state.ts";
-import type { LogRecord, Placed } from "../../src/core/types/record.ts";
-import type { StoreReader, Window } from "../../src/ports.ts";
+import { step } from "../../src/derivation/fold.ts";
+import { emptyState, type FactDraft } from "../../src/derivation/state.ts";
+import type { LogRecord, Placed } from "../../src/domain/record.ts";
+import type { StoreReader, Window } from "../../src/store/port.ts";
 import type { Folded } from "./booth.ts";
 
 /** What a store would answer of a folded log. */

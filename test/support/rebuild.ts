@@ -1,8 +1,8 @@
 import Database from "better-sqlite3";
-import type { RebuildProgress } from "../../src/core/types/rebuild.ts";
-import type { StreamId } from "../../src/core/types/units.ts";
+import type { RebuildProgress } from "../../src/domain/rebuild.ts";
+import type { StreamId } from "../../src/domain/units.ts";
 import { storePath } from "../../src/store/open.ts";
-import type { Writer } from "../../src/store/writer.ts";
+import type { Writer } from "../../src/store/thread/writer.ts";
 
 export type Rebuilt = Extract<RebuildProgress, { kind: "done" }>;
 

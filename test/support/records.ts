@@ -1,5 +1,5 @@
-import type { LogRecord, Placed } from "../../src/core/types/record.ts";
-import type { TagValue } from "../../src/core/types/booth.ts";
+import type { LogRecord, Placed } from "../../src/domain/record.ts";
+import type { TagValue } from "../../src/domain/booth.ts";
 
 /** Wall clock at mono 0 of the records made here: 2026-03-02T08:00:00Z. */
 export const T0 = Date.UTC(2026, 2, 2, 8);

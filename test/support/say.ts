@@ -1,6 +1,6 @@
 import type { Io, Run } from "../../src/cli/command.ts";
 import { dispatch } from "../../src/cli/dispatch.ts";
-import { PROGRAM } from "../../src/commands.ts";
+import { PROGRAM } from "../../src/runtime/commands.ts";
 
 export interface Said {
   readonly code: number;

@@ -1,4 +1,4 @@
-import type { Random } from "../../src/ports.ts";
+import type { Random } from "../../src/domain/machine.ts";
 
 /** mulberry32: the same story for the same seed. */
 export function seededRandom(seed: number): Random {

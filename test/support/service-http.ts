@@ -1,6 +1,5 @@
 /** A running reference service on free loopback ports, with the demo site and a gateway bound to its booth. */
-import { startService } from "../../simulators/service/start.ts";
-import type { RunningService } from "../../simulators/service/start.ts";
+import { type RunningService, startService } from "../../simulators/service/start.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
 import { claimBody, EPOCH } from "./service-log.ts";
 
@@ -23,7 +22,7 @@ export interface Running {
   ) => Promise<Reply>;
 }
 
-export async function startBench(options: { plain?: boolean; dataDir?: string } = {}): Promise<Running> {
+export async function startBench(options: { plain?: boolean | "strict"; dataDir?: string } = {}): Promise<Running> {
   const clock = { now: EPOCH };
   const ports = { port: 0, mqttPort: 0, adminPort: 0, dataDir: options.dataDir ?? ":memory:" };
   const running = await startService({ ...ports, clock: { wall: () => clock.now }, plain: options.plain ?? false });

@@ -1,20 +1,17 @@
-import { fork } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import mqtt from "mqtt";
-import { openDb, row } from "../../simulators/service/db.ts";
-import type { Db } from "../../simulators/service/db.ts";
+import { type Db, openDb, row } from "../../simulators/service/db.ts";
 import { rangeHash } from "../../simulators/service/ingest/canonical.ts";
 import { storedRange, WINDOW_BATCHES } from "../../simulators/service/ingest/store.ts";
 import { findStream } from "../../simulators/service/ingest/streams.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { provision } from "../../simulators/service/provisioning/provision.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
-import type { Random } from "../../src/ports.ts";
-import { batchOf, claimBody, EPOCH } from "./service-log.ts";
-import type { LogRecord } from "./service-log.ts";
+import type { Random } from "../../src/domain/machine.ts";
+import { batchOf, claimBody, EPOCH, type LogRecord } from "./service-log.ts";
 
 const CHILD = new URL("./service-child.ts", import.meta.url);
 /** Records of a batch; some milliseconds of work for the service. */

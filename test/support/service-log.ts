@@ -1,14 +1,10 @@
 /** Hand-made booth logs for the reference service: a script of stages and silences, told as records and batches. */
-import type { Parameters, TagParameters } from "../../src/core/types/parameters.ts";
-import type { Db } from "../../simulators/service/db.ts";
-import { openDb } from "../../simulators/service/db.ts";
-import { boothFigures } from "../../simulators/service/figures/booth.ts";
-import type { BoothFigures } from "../../simulators/service/figures/booth.ts";
+import type { Parameters, TagParameters } from "../../src/domain/parameters.ts";
+import { type Db, openDb } from "../../simulators/service/db.ts";
+import { boothFigures, type BoothFigures } from "../../simulators/service/figures/booth.ts";
 import type { Service } from "../../simulators/service/http/operation.ts";
-import { ingestBatch } from "../../simulators/service/ingest/store.ts";
-import type { Ack } from "../../simulators/service/ingest/store.ts";
-import { callerOfKey, hashOf } from "../../simulators/service/keys.ts";
-import type { Caller } from "../../simulators/service/keys.ts";
+import { type Ack, ingestBatch } from "../../simulators/service/ingest/store.ts";
+import { type Caller, callerOfKey, hashOf } from "../../simulators/service/keys.ts";
 import { provision } from "../../simulators/service/provisioning/provision.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
 

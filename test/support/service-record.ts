@@ -1,4 +1,4 @@
-import type { ServiceRecord } from "../../src/core/types/service.ts";
+import type { ServiceRecord } from "../../src/domain/service.ts";
 
 /** A booth's record as the service gives it, with nothing in it that a test doesn't name. */
 export function serviceRecord(change: Partial<ServiceRecord> = {}): ServiceRecord {

@@ -1,4 +1,4 @@
-import type { Logger } from "../../src/ports.ts";
+import type { Logger } from "../../src/domain/machine.ts";
 
 export const silentLog: Logger = {
   debug: () => undefined,

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
-import { DEFAULT_BUDGET } from "../../src/core/storage.ts";
-import { openStoreThread } from "../../src/store/thread.ts";
+import { DEFAULT_BUDGET } from "../../src/domain/storage.ts";
+import { openStoreThread } from "../../src/store/thread/thread.ts";
 import { clockRecord, reading } from "./records.ts";
 
 /** Commits three times through the store's thread, and counts how often its own loop turned while each was under way. */

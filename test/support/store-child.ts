@@ -1,8 +1,8 @@
 import { writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
-import { recordsOf } from "../../src/core/commit.ts";
-import type { TakenEntry } from "../../src/core/types/taken.ts";
-import { openTail } from "../../src/store/tail.ts";
+import { recordsOf } from "../../src/domain/commit.ts";
+import type { TakenEntry } from "../../src/domain/taken.ts";
+import { openTail } from "../../src/acquisition/tail.ts";
 import { BOOTH, entryOf, writerOf } from "./power/power-bed.ts";
 
 /**

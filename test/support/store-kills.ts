@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
-import { unpackLog, type LogRow } from "../../src/store/rows.ts";
+import { unpackLog, type LogRow } from "../../src/store/log/rows.ts";
 import { storePath } from "../../src/store/open.ts";
-import { openTail } from "../../src/store/tail.ts";
+import { openTail } from "../../src/acquisition/tail.ts";
 
 const CHILD = fileURLToPath(new URL("./store-child.ts", import.meta.url));
 /** Kills by time come in the first so many ms of a process: while it starts, replays and begins. */

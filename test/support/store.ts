@@ -1,7 +1,7 @@
 import { openStoreFile } from "../../src/store/open.ts";
-import { deriveFold } from "../../src/store/derive-fold.ts";
-import type { Fold } from "../../src/store/fold-port.ts";
-import { createWriter, type Writer } from "../../src/store/writer.ts";
+import { deriveFold } from "../../src/store/facts/derive-fold.ts";
+import type { Fold } from "../../src/store/facts/fold-port.ts";
+import { createWriter, type Writer } from "../../src/store/thread/writer.ts";
 
 /** The real writer on a real file, in this thread, with names and times that repeat. */
 export function writerIn(folder: string, fold: Fold = deriveFold): Writer {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import type { Quality, TagValue } from "../../src/core/types/booth.ts";
-import type { Parameters } from "../../src/core/types/parameters.ts";
-import type { LogRecord } from "../../src/core/types/record.ts";
-import type { TakenEntry } from "../../src/core/types/taken.ts";
+import type { Quality, TagValue } from "../../src/domain/booth.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import type { LogRecord } from "../../src/domain/record.ts";
+import type { TakenEntry } from "../../src/domain/taken.ts";
 import { minutesTag, withFilters } from "./parameters.ts";
 
 /** What a random booth is run with: counters and two filters that reach their limits within the walk. */

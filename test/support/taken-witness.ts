@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import type { Placed } from "../../src/core/types/record.ts";
-import type { TakenEntry } from "../../src/core/types/taken.ts";
+import type { Placed } from "../../src/domain/record.ts";
+import type { TakenEntry } from "../../src/domain/taken.ts";
 
 /** Entries that a dead agent left in its tail file, read without the agent's own code; a line cut short ends them. */
 export function tailEntries(runtimeDir: string): TakenEntry[] {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -16,6 +16,12 @@ export function temporaryFolder(within: string = tmpdir(), atEnd: AtEnd = ofTest
   return folder;
 }
 
+/** Takes the right to write in a folder away, until the test ends: its owner couldn't remove it else. */
+export function lock(folder: string): void {
+  chmodSync(folder, 0o500);
+  ofTest(() => chmodSync(folder, 0o700));
+}
+
 /** At the end of the test that runs. */
 export const ofTest: AtEnd = (undo) =>
   onTestFinished(async () => {
@@ -23,6 +29,6 @@ export const ofTest: AtEnd = (undo) =>
   });
 
 /** A temporary folder in memory where the machine has one: for tests that are not about what reaches the disk. */
-export function memoryFolder(): string {
-  return temporaryFolder(existsSync(MEMORY) ? MEMORY : tmpdir());
+export function memoryFolder(atEnd: AtEnd = ofTest): string {
+  return temporaryFolder(existsSync(MEMORY) ? MEMORY : tmpdir(), atEnd);
 }

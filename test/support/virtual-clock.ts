@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock } from "../../src/ports.ts";
+import type { Clock } from "../../src/domain/machine.ts";
 import { timerQueue, type Timer } from "./timer-queue.ts";
 
 /** A clock that moves only when told: months of booth life in seconds, the same each time. */

@@ -1,9 +1,9 @@
-import type { DeriveState } from "../../src/core/derive/state.ts";
-import { LinkError, type LinkErrorKind } from "../../src/core/link-error.ts";
-import type { BoothSummary } from "../../src/core/types/summary.ts";
-import type { TakenEntry } from "../../src/core/types/taken.ts";
-import type { Clock, Driver, Logger, Tail } from "../../src/ports.ts";
-import { summaryOf } from "../../src/report/summary.ts";
+import type { DeriveState } from "../../src/derivation/state.ts";
+import type { BoothSummary } from "../../src/domain/summary.ts";
+import type { TakenEntry } from "../../src/domain/taken.ts";
+import type { Clock, Logger } from "../../src/domain/machine.ts";
+import type { Tail } from "../../src/acquisition/port.ts";
+import { summaryOf } from "../../src/reports/summary.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 export function nowAndThen(interval_ms: number): (state: unknown, now: number) => BoothSummary {
@@ -40,20 +40,6 @@ export function memoryTail(leftover: readonly TakenEntry[], save: (left: readonl
       save(pending);
     },
     close: () => undefined,
-  };
-}
-
-/** The simulator's failures as the LinkError that the port promises. */
-export function typedDriver(driver: Driver): Driver {
-  const typed = (error: unknown): never => {
-    if (error instanceof Error && "kind" in error)
-      throw new LinkError(error.kind as LinkErrorKind, error.message, error);
-    throw error;
-  };
-  return {
-    open: (signal) => driver.open(signal).catch(typed),
-    read: (group, signal) => driver.read(group, signal).catch(typed),
-    close: () => driver.close(),
   };
 }
 

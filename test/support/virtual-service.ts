@@ -1,34 +1,18 @@
 import Database from "better-sqlite3";
-import { commandSide, type CommandSide } from "../../src/cloud/commands.ts";
-import { outcomeOf } from "../../src/cloud/ack-outcome.ts";
-import { ServiceLinkError } from "../../src/core/service-link-error.ts";
-import { ackShape, batchOf } from "../../src/wire/telemetry.ts";
-import type { WorkingHours } from "../../src/core/types/booth.ts";
-import type { HttpAnswer, HttpClient, HttpRequest } from "../../src/cloud/http.ts";
-import type { BatchOutcome, Clock, LinkSession, ServiceLink, ServiceTime } from "../../src/ports.ts";
+import type { CommandSide } from "../../src/delivery/mqtt/link.ts";
+import type { WorkingHours } from "../../src/domain/booth.ts";
+import type { HttpAnswer, HttpClient, HttpRequest } from "../../src/delivery/http/client.ts";
+import type { Clock } from "../../src/domain/machine.ts";
+import type { ServiceLink } from "../../src/delivery/port.ts";
 import { openDb, type Db } from "../../simulators/service/db.ts";
 import { HttpError } from "../../simulators/service/http/errors.ts";
-import type { Operation, Service } from "../../simulators/service/http/operation.ts";
-import { ingestBatch } from "../../simulators/service/ingest/store.ts";
-import { takeMessage } from "../../simulators/service/mqtt/uplink.ts";
+import type { Answer, Operation, Service } from "../../simulators/service/http/operation.ts";
+import type { Ack } from "../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { OPERATIONS } from "../../simulators/service/resources/table.ts";
 import { DEFAULT_HOURS, seedSite } from "../../simulators/service/seed.ts";
-
-/** Faults of the way to the service; may be changed at any time. */
-export interface ServiceWay {
-  /** Nothing gets through, in either direction. */
-  down: boolean;
-  /** The service stores, and its answer is lost, this many times. */
-  lose_acks: number;
-  /** How many were lost so far. */
-  lost_acks: number;
-  latency_ms: number;
-  /** Sees each HTTP request come in and its answer go out; what it returns is waited for. */
-  passing: ((what: "request" | "answer", request: HttpRequest) => Promise<void>) | null;
-  /** Whoever listens to what its acks say of the time. */
-  listener: ServiceTime | null;
-}
+import type { ServiceWay } from "./service-way.ts";
+import { virtualLinkTo } from "./virtual-link.ts";
 
 /** The reference service without sockets: its real provisioning, ingest and figures on SQLite in memory. */
 export interface VirtualService {
@@ -39,6 +23,8 @@ export interface VirtualService {
   readonly link: ServiceLink;
   /** A report of the service as its users get it. Throws where it doesn't answer 200. */
   get(path: string, query?: Readonly<Record<string, string>>): Record<string, unknown>;
+  /** The same, of a report that others get their turns beside. */
+  ask(path: string, query?: Readonly<Record<string, string>>): Promise<Record<string, unknown>>;
   /** Publishes on the gateway's down/cmd; nobody hears it without a session. */
   order(gateway: string, command: unknown): void;
   /** Every batch that came in, as it was on the wire. */
@@ -48,15 +34,15 @@ export interface VirtualService {
   close(): void;
 }
 
-const ADMIN_KEY = "admin-key";
+export const ADMIN_KEY = "admin-key";
 const RUNTIME_AGE_MS = 24 * 3_600_000;
 export const PROVISION_KEY = "provision-key";
 export const SERIAL = "ABCD-123-123";
 
 /** Where the booth stands. */
 export interface Facility {
-  /** The service offers what the interface document states, and no more. */
-  readonly plain?: boolean;
+  /** The service offers what the interface document states, and no more; strict: and refuses all it may. */
+  readonly plain?: boolean | "strict";
   /** As the service's own; a read-back after each report costs a walk through the whole log else. */
   readonly runtime_max_age_ms?: number;
   readonly tz: string;
@@ -77,21 +63,41 @@ export function virtualService(clock: Clock, facility: Facility): VirtualService
   return serviceOn(db, clock, facility);
 }
 
+function goodWay(): ServiceWay {
+  return {
+    ...{ down: false, lose_acks: 0, lost_acks: 0, latency_ms: 20, passing: null, listener: null },
+    says: (time) => time,
+    answers: truthfully,
+    hear: (own) => own,
+    refused: new Set(),
+  };
+}
+
+/** As the service has it. */
+export function truthfully(_batch: unknown, take: () => Ack): readonly string[] {
+  return [JSON.stringify(take())];
+}
+
 function serviceOn(db: Db, clock: Clock, facility: Facility): VirtualService {
   const service: Service = {
     db,
     now: () => clock.wall(),
     mqttUrl: () => "mqtt://virtual",
-    plain: facility.plain ?? false,
+    plain: facility.plain !== undefined && facility.plain !== false,
+    strict: facility.plain === "strict",
     runtime_max_age_ms: facility.runtime_max_age_ms ?? 0,
   };
   // The box reads its record each few minutes, and the runtime in it, which it doesn't use, takes the whole log to compute.
   const forBoxes: Service = { ...service, runtime_max_age_ms: RUNTIME_AGE_MS };
-  const way: ServiceWay = { down: false, lose_acks: 0, lost_acks: 0, latency_ms: 20, passing: null, listener: null };
+  const way = goodWay();
   const came: unknown[] = [];
   const sessions = new Map<string, CommandSide>();
   const order = (gateway: string, command: unknown): void => {
     if (!way.down) sessions.get(gateway)?.came(Buffer.from(JSON.stringify(command)));
+  };
+  const look = (path: string, query: Readonly<Record<string, string>>): HttpAnswer | Promise<HttpAnswer> => {
+    const search = new URLSearchParams(query).toString();
+    return carryOut(service, { method: "GET", path: search === "" ? path : `${path}?${search}`, key: ADMIN_KEY });
   };
   return {
     db,
@@ -104,26 +110,28 @@ function serviceOn(db: Db, clock: Clock, facility: Facility): VirtualService {
         await clock.sleep(way.latency_ms);
         if (way.down) throw new Error("no route to the service");
         await way.passing?.("request", request);
-        const answer = carryOut(forBoxes, request);
+        const answer = withDate(await carryOut(forBoxes, request), way.says(clock.wall(), "http"));
         await way.passing?.("answer", request);
         return answer;
       },
       close: () => undefined,
     },
-    link: linkTo({ db, clock, way, came, sessions, order }),
+    link: virtualLinkTo({ db, clock, way, came, sessions, order }),
     order,
     get(path, query = {}) {
-      const search = new URLSearchParams(query).toString();
-      const answer = carryOut(service, {
-        method: "GET",
-        path: search === "" ? path : `${path}?${search}`,
-        key: ADMIN_KEY,
-      });
-      if (answer.status !== 200) throw new Error(`${path}: ${answer.status.toString()} ${answer.text}`);
-      return JSON.parse(answer.text) as Record<string, unknown>;
+      const answer = look(path, query);
+      if (answer instanceof Promise) throw new Error(`${path} takes real time`);
+      return read(path, answer);
     },
+    ask: async (path, query = {}) => read(path, await look(path, query)),
     close: () => db.close(),
   };
+}
+
+function withDate(answer: HttpAnswer, time: number): HttpAnswer {
+  // No instant of Date's: a header can say that too.
+  const date = Math.abs(time) > 8.64e15 ? time.toString() : new Date(time).toUTCString();
+  return { ...answer, headers: { ...answer.headers, date } };
 }
 
 function forgetfulCopy(db: Db): Db {
@@ -132,7 +140,12 @@ function forgetfulCopy(db: Db): Db {
   return copy;
 }
 
-function carryOut(service: Service, request: HttpRequest): HttpAnswer {
+function read(path: string, { status, text }: HttpAnswer): Record<string, unknown> {
+  if (status !== 200) throw new Error(`${path}: ${status.toString()} ${text}`);
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+function carryOut(service: Service, request: HttpRequest): HttpAnswer | Promise<HttpAnswer> {
   const url = new URL(request.path, "http://service");
   // Fixed paths come before those with an id, as in any router.
   const [found] = OPERATIONS.map((operation) => ({
@@ -163,8 +176,8 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer {
       headers,
       body,
     });
-    if (said instanceof Promise) throw new Error(`${request.path} takes real time`);
-    return answer(said.status, said.body, said.headers);
+    const told = ({ status, body, headers }: Answer): HttpAnswer => answer(status, body, headers);
+    return said instanceof Promise ? said.then(told) : told(said);
   } catch (error) {
     if (error instanceof HttpError) return answer(error.status, { error: error.message });
     throw error;
@@ -181,81 +194,4 @@ function match(operation: Operation, method: string, path: string): Record<strin
     else if (name !== part) return null;
   }
   return params;
-}
-
-interface LinkParts {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly way: ServiceWay;
-  readonly came: unknown[];
-  /** By gateway: who listens to commands. */
-  readonly sessions: Map<string, CommandSide>;
-  readonly order: (gateway: string, command: unknown) => void;
-}
-
-/** Batches as they are on the wire, without broker: JSON there and back, the service's own ingest, its own hash. */
-function linkTo({ db, clock, way, came, sessions, order }: LinkParts): ServiceLink {
-  return {
-    async connect(account, signal): Promise<LinkSession> {
-      await clock.sleep(way.latency_ms, signal);
-      if (way.down) throw new ServiceLinkError("unreachable", "no route to the broker");
-      const caller = callerOfKey(db, account.credential, clock.wall());
-      if (caller?.gateway_id !== account.gateway_id)
-        throw new ServiceLinkError("credential", "the broker refuses the key");
-      const side = commandSide(async (topic, payload) => {
-        await pass();
-        if (way.down) throw new Error("the connection to the broker is gone");
-        take(topic.replace("up/", ""), JSON.parse(payload) as Record<string, unknown>);
-      });
-      const take = (topic: string, message: Record<string, unknown>): void => {
-        const gateway = account.gateway_id;
-        for (const command of takeMessage(db, { gateway, topic, now: clock.wall(), message })) order(gateway, command);
-      };
-      sessions.set(account.gateway_id, side);
-      let end: (reason: ServiceLinkError) => void = () => undefined;
-      const closed = new Promise<ServiceLinkError>((resolve) => (end = resolve));
-      const pass = async (): Promise<void> => {
-        await clock.sleep(way.latency_ms);
-        if (way.down) end(new ServiceLinkError("closed", "the connection to the broker is gone"));
-      };
-      return {
-        url: account.url,
-        closed,
-        window: () => 4,
-        async hello(booths) {
-          await pass();
-          if (way.down) throw new Error("the connection to the broker is gone");
-          const named = booths.map(({ stream, ...booth }) => ({ stream_id: stream, ...booth }));
-          take("hello", { booths: named });
-        },
-        heartbeat: pass,
-        commands: (take_them) => side.commands(take_them),
-        say: (message) => side.say(message),
-        async send(stream, generation, records): Promise<BatchOutcome> {
-          const sent = clock.mono();
-          await pass();
-          if (way.down) return { kind: "keep", reason: "the connection to the broker is gone" };
-          const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, clock.wall());
-          const batch: unknown = JSON.parse(JSON.stringify(wire));
-          const ack = ingestBatch(db, { gatewayId: account.gateway_id, nowMs: clock.wall() }, batch);
-          came.push(batch);
-          await pass();
-          if (way.lose_acks > 0) {
-            way.lose_acks -= 1;
-            way.lost_acks += 1;
-            return { kind: "keep", reason: "no ack in time" };
-          }
-          way.listener?.heard({ time: ack.server_time, sent, received: clock.mono() });
-          const outcome = outcomeOf(ackShape.parse(JSON.parse(JSON.stringify(ack))), { stream, records }, true);
-          return outcome === null || outcome.kind === "unclear"
-            ? { kind: "keep", reason: `no answer to it: ${JSON.stringify(ack)}` }
-            : outcome;
-        },
-        close: () => {
-          if (sessions.get(account.gateway_id) === side) sessions.delete(account.gateway_id);
-          return Promise.resolve();
-        },
-      };
-    },
-  };
 }

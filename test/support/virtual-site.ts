@@ -1,33 +1,37 @@
-import { startAgent, type Agent, type AgentParts } from "../../src/agent/agent.ts";
-import type { HttpClient } from "../../src/cloud/http.ts";
-import { createServiceApi } from "../../src/cloud/service-api.ts";
+import { startAgent, type Agent, type AgentParts } from "../../src/runtime/agent.ts";
+import type { HttpClient } from "../../src/delivery/http/client.ts";
+import { createServiceApi } from "../../src/delivery/http/service-api.ts";
 import { findProfile } from "../../src/config/profile.ts";
-import { createServiceTime } from "../../src/agent/service-time.ts";
-import { parametersOf } from "../../src/core/parameters.ts";
-import type { BoothConfig } from "../../src/core/types/config.ts";
-import type { Profile } from "../../src/core/types/profile.ts";
-import type { TakenEntry } from "../../src/core/types/taken.ts";
-import { openSealer } from "../../src/platform/seal.ts";
-import { recordHash } from "../../src/wire/hash.ts";
-import { wireNameOf } from "../../src/core/wire-names.ts";
-import { systemdNotify } from "../../src/platform/notify.ts";
-import type { AgentControl, Clock, Driver, Notify, PlcPasswords, ServiceLink, ServiceTime } from "../../src/ports.ts";
-import type { StoreBudget } from "../../src/core/storage.ts";
-import { deriveFold } from "../../src/store/derive-fold.ts";
-import type { Fold } from "../../src/store/fold-port.ts";
-import { openIdentity } from "../../src/store/identity.ts";
-import { inlineIdentity, inlineStore } from "../../src/store/inline.ts";
-import { keepStore, StoreRefusal, type KeptStore } from "../../src/store/keeper.ts";
+import { createServiceTime } from "../../src/acquisition/service-time.ts";
+import { parametersOf } from "../../src/config/parameters.ts";
+import type { BoothConfig } from "../../src/config/port.ts";
+import type { Profile } from "../../src/domain/profile.ts";
+import type { TakenEntry } from "../../src/domain/taken.ts";
+import { openSealer } from "../../src/runtime/seal.ts";
+import { recordHash } from "../../src/contract/hash.ts";
+import { wireNameOf } from "../../src/domain/wire-names.ts";
+import { systemdNotify } from "../../src/runtime/notify.ts";
+import type { AgentControl } from "../../src/domain/agent-control.ts";
+import type { Clock, Notify } from "../../src/domain/machine.ts";
+import type { Driver, PlcPasswords } from "../../src/acquisition/port.ts";
+import type { ServiceLink } from "../../src/delivery/port.ts";
+import type { ServiceTime } from "../../src/domain/service-time.ts";
+import type { StoreBudget } from "../../src/domain/storage.ts";
+import { deriveFold } from "../../src/store/facts/derive-fold.ts";
+import type { Fold } from "../../src/store/facts/fold-port.ts";
+import { openIdentity } from "../../src/store/identity/identity.ts";
+import { inlineIdentity, inlineStore } from "./inline.ts";
+import { keepStore, StoreRefusal, type KeptStore } from "../../src/store/thread/keeper.ts";
 import { boothFor } from "../../simulators/plc/start.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
-import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/plc/virtual-driver.ts";
+import { virtualDriver, virtualLink, type VirtualLink } from "./virtual-driver.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import { ownReport } from "./own-report.ts";
 import { seededRandom } from "./seeded-random.ts";
-import { STATE_VIEW } from "../../src/state-view.ts";
+import { STATE_VIEW } from "../../src/runtime/state-view.ts";
 import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
-import { collectingLogger, memoryTail, mortalClock, nowAndThen, typedDriver } from "./virtual-parts.ts";
+import { collectingLogger, memoryTail, mortalClock, nowAndThen } from "./virtual-parts.ts";
 import { PROVISION_KEY, SERIAL, virtualService, type Facility, type VirtualService } from "./virtual-service.ts";
 
 export interface VirtualSiteOptions {
@@ -176,7 +180,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
     const { http, link } = options.way?.(own, service_time, life) ?? service;
     const makeDriver = (passwords: PlcPasswords): Driver => {
       options.passwords?.(passwords());
-      return typedDriver(virtualDriver({ booth, profile, clock: { ...own, wall: () => clock.truth() }, link: plc }));
+      return virtualDriver({ booth, profile, clock: { ...own, wall: () => clock.truth() }, link: plc });
     };
     const sealer = openSealer(options.folder);
     const parts: AgentParts = {

@@ -1,8 +1,7 @@
-import { afterStage, settle } from "./cycles.ts";
+import { afterStage, type RunStep, settle } from "./cycles.ts";
 import { pressReset } from "./filters.ts";
 import { machineryOf } from "./physics.ts";
-import type { FilterType, Mode } from "../../../src/core/types/booth.ts";
-import type { RunStep } from "./cycles.ts";
+import type { FilterType, Mode } from "../../../src/domain/booth.ts";
 import type { Action, BoothState, Integrals, Rules, TruthEvent } from "./types.ts";
 
 /** The state right after an action and what it means for the record. */

@@ -1,5 +1,4 @@
-import { MODES_BY_PRIORITY } from "../../../src/core/types/booth.ts";
-import type { Mode, ModeSets } from "../../../src/core/types/booth.ts";
+import { type Mode, MODES_BY_PRIORITY, type ModeSets } from "../../../src/domain/booth.ts";
 import type { Beat, Scenario } from "./scenario.ts";
 import type { StageTruth, Truth } from "./truth.ts";
 

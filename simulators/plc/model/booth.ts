@@ -1,4 +1,4 @@
-import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
+import { FILTER_TYPES, type FilterLimits, type FilterType, type ModeSets } from "../../../src/domain/booth.ts";
 import { applyAction } from "./apply.ts";
 import { staggered, unitedTruth } from "./bays.ts";
 import { NO_RUN, settlesAt } from "./cycles.ts";
@@ -6,12 +6,18 @@ import { nextOveruse, usedFilter } from "./filters.ts";
 import { coast } from "./physics.ts";
 import { uniform } from "./random.ts";
 import { scheduleOf, storyOrigin } from "./schedule.ts";
-import { truthOf } from "./truth.ts";
-import { USUAL_MODE_SETS } from "./types.ts";
-import type { FilterLimits, FilterType, ModeSets } from "../../../src/core/types/booth.ts";
+import { type Truth, truthOf } from "./truth.ts";
+import {
+  type Action,
+  type BoothState,
+  type Entry,
+  type Identity,
+  type Integrals,
+  type Rules,
+  type TimedAction,
+  USUAL_MODE_SETS,
+} from "./types.ts";
 import type { Scenario } from "./scenario.ts";
-import type { Truth } from "./truth.ts";
-import type { Action, BoothState, Entry, Identity, Integrals, Rules, TimedAction } from "./types.ts";
 
 export interface BoothOptions {
   readonly scenario: Scenario;

@@ -1,4 +1,4 @@
-import type { Mode } from "../../../src/core/types/booth.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
 import type { CycleResult, CycleTruth, OpenCycle, RunState } from "./types.ts";
 
 /** A pause in the run set's modes that is as long ends the run. */

@@ -1,5 +1,4 @@
-import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
-import type { FilterType } from "../../../src/core/types/booth.ts";
+import { FILTER_TYPES, type FilterType } from "../../../src/domain/booth.ts";
 import type { BoothState, FilterState, FilterTruth, Rules } from "./types.ts";
 
 /** Two presses of a reset button within this time are one change. */

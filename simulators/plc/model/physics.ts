@@ -1,4 +1,4 @@
-import type { Mode } from "../../../src/core/types/booth.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
 import type { BoothState, Rules } from "./types.ts";
 
 /** The booth of the story: 24 x 13.5 x 9 ft, two 10 hp fans on drives, burner of 1.0 million BTU/h. */

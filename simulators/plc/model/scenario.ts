@@ -1,4 +1,4 @@
-import type { FilterType, ProfileMode } from "../../../src/core/types/booth.ts";
+import type { FilterType, ProfileMode } from "../../../src/domain/booth.ts";
 import type { Manners } from "../manners.ts";
 import type { Action, Identity, Integrals } from "./types.ts";
 

@@ -1,9 +1,7 @@
-import { USUAL_MODE_SETS } from "./types.ts";
-import { RAMP_MINUTES } from "./scenario.ts";
+import { type Action, type TimedAction, USUAL_MODE_SETS } from "./types.ts";
+import { type Beat, RAMP_MINUTES, type Scenario, type Step } from "./scenario.ts";
 import { addDays, instantOf, localDate } from "./local-time.ts";
 import { uniform } from "./random.ts";
-import type { Action, TimedAction } from "./types.ts";
-import type { Beat, Scenario, Step } from "./scenario.ts";
 
 const MINUTE_MS = 60_000;
 const DEFAULT_SHIFT_S = 90;

@@ -1,7 +1,6 @@
-import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
+import { FILTER_TYPES, type FilterType, type Mode } from "../../../src/domain/booth.ts";
 import { RUN_PAUSE_MS } from "./cycles.ts";
 import { filterTruth } from "./filters.ts";
-import type { FilterType, Mode } from "../../../src/core/types/booth.ts";
 import type { BoothState, CycleTruth, Entry, FilterTruth, Rules, TruthEvent } from "./types.ts";
 
 export interface StageTruth {

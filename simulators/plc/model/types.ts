@@ -1,4 +1,4 @@
-import type { FilterLimits, FilterType, Mode, ModeSets, ProfileMode } from "../../../src/core/types/booth.ts";
+import type { FilterLimits, FilterType, Mode, ModeSets, ProfileMode } from "../../../src/domain/booth.ts";
 
 /** The sets as the usual PLC program has them. */
 export const USUAL_MODE_SETS: ModeSets = {

@@ -3,7 +3,7 @@ import type { AddressSpace, BaseNode, Namespace, UAObject } from "node-opcua";
 import { rawInteger, unlabelled } from "../encode.ts";
 import { modeCoder } from "../registers.ts";
 import { quantityOf } from "../quantities.ts";
-import type { OpcuaProfile, OpcuaTag, OpcuaType } from "../../../src/core/types/profile.ts";
+import type { OpcuaProfile, OpcuaTag, OpcuaType } from "../../../src/domain/profile.ts";
 import type { Booth } from "../model/booth.ts";
 import type { BoothState } from "../model/types.ts";
 
@@ -15,6 +15,8 @@ export interface Shown {
   readonly now: () => number;
   /** Tags that answer with a bad status. */
   readonly badTags: () => readonly string[];
+  /** Tags that take so long to read. */
+  readonly slow?: { readonly tags: readonly string[]; readonly ms: number };
 }
 
 const TYPES: Readonly<Record<OpcuaType, DataType>> = {
@@ -65,7 +67,10 @@ export function fillAddressSpace(addressSpace: AddressSpace, uris: readonly stri
   };
   for (const tag of shown.profile.tags) {
     const { node, type } = tag.point;
-    const value = { timestamped_get: () => valueOf(tag) };
+    const { slow } = shown;
+    const late = (done: (error: null, value: DataValue) => void): void =>
+      void setTimeout(() => done(null, valueOf(tag)), slow?.ms);
+    const value = { timestamped_get: slow?.tags.includes(tag.name) ? late : () => valueOf(tag) };
     if ("path" in node) {
       const last = node.path.at(-1) ?? node.path[0];
       const parent = node.path

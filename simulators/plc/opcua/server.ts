@@ -7,13 +7,15 @@ import {
   setLogLevel,
 } from "node-opcua";
 import { addDecoys, fillAddressSpace, namespacesOf } from "./address-space.ts";
-import { makeServerPki } from "./certificates.ts";
-import type { OpcuaProfile } from "../../../src/core/types/profile.ts";
+import { makeServerPki, type ServerPki } from "./certificates.ts";
+import type { OpcuaProfile } from "../../../src/domain/profile.ts";
 import type { Booth } from "../model/booth.ts";
-import type { ServerPki } from "./certificates.ts";
 
 /** How a server behaves. What is changed holds from the next `restart` on, but for bad_tags, which holds at once. */
 export interface OpcuaManners {
+  /** Variables that take so long to read, from the next restart on. */
+  slow_tags: readonly string[];
+  slow_ms: number;
   /** Another program's namespace comes first, with the same names and other values, so that every index is another one. */
   shifted_namespaces: boolean;
   /** Offers nothing but the open channel. */
@@ -46,6 +48,8 @@ export interface OpcuaManners {
 
 export function goodOpcuaManners(): OpcuaManners {
   return {
+    slow_tags: [],
+    slow_ms: 0,
     shifted_namespaces: false,
     none_only: false,
     none_too: false,
@@ -200,7 +204,8 @@ async function launch(options: OpcuaServerOptions, { manners, pki, logins }: Par
   const { addressSpace } = server.engine;
   if (!addressSpace) throw new Error("the server has no address space");
   if (manners.shifted_namespaces) addDecoys(addressSpace, OTHER_PROGRAM, profile);
-  fillAddressSpace(addressSpace, namespacesOf(profile), { profile, booth, now, badTags: () => manners.bad_tags });
+  const slow = { tags: manners.slow_tags, ms: manners.slow_ms };
+  fillAddressSpace(addressSpace, namespacesOf(profile), { profile, booth, now, slow, badTags: () => manners.bad_tags });
   await server.start();
   return server;
 }

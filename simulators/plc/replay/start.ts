@@ -1,12 +1,10 @@
-import { goodManners } from "../manners.ts";
+import { goodManners, type Manners } from "../manners.ts";
 import { startModbusServer } from "../modbus-server.ts";
-import { startRtuSerial, startRtuTcp } from "../rtu-server.ts";
+import { type RtuOptions, startRtuSerial, startRtuTcp } from "../rtu-server.ts";
 import { recordedDevice } from "./recorded-device.ts";
 import type { SimClock } from "../../clock.ts";
 import type { ServerCounts } from "../counts.ts";
-import type { Manners } from "../manners.ts";
 import type { Device } from "../modbus-frames.ts";
-import type { RtuOptions } from "../rtu-server.ts";
 import type { Trace } from "./trace-file.ts";
 
 export interface ReplayOptions {

@@ -1,6 +1,5 @@
-import { TRACE_VERSION } from "../../../src/core/types/trace.ts";
-import type { ModbusTable } from "../../../src/core/types/profile.ts";
-import type { TraceHeader } from "../../../src/core/types/trace.ts";
+import { TRACE_VERSION, type TraceHeader } from "../../../src/domain/trace.ts";
+import type { ModbusTable } from "../../../src/domain/profile.ts";
 import type { Span } from "../registers.ts";
 
 /** One request of the recorded session and what the device said to it. */
@@ -33,6 +32,8 @@ export interface Trace {
 export class TraceError extends Error {}
 
 const TABLES: Readonly<Record<number, ModbusTable>> = { 1: "coil", 2: "discrete", 3: "holding", 4: "input" };
+/** An answer of 260 bytes in hexadecimal, or an identification of a few hundred, with what stands round it. */
+const MAX_LINE_CHARACTERS = 8_192;
 /** Unit, function, address, count. */
 const REQUEST_BYTES = 6;
 const MOST_REGISTERS = 125;
@@ -61,6 +62,9 @@ function at<T>(file: string, line: number, act: () => T): T {
 type Fields = ReadonlyMap<string, unknown>;
 
 function fieldsOf(line: string): Fields {
+  if (line.length > MAX_LINE_CHARACTERS) {
+    throw new Error(`the line has ${line.length} characters, more than ${MAX_LINE_CHARACTERS}`);
+  }
   let value: unknown;
   try {
     value = JSON.parse(line);

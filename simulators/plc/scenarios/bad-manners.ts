@@ -1,5 +1,4 @@
-import { BUSY_DAY, FILTER_ROUTINES } from "../model/scenario.ts";
-import type { Scenario } from "../model/scenario.ts";
+import { BUSY_DAY, FILTER_ROUTINES, type Scenario } from "../model/scenario.ts";
 
 export const badManners: Scenario = {
   name: "bad-manners",

@@ -1,5 +1,4 @@
-import { BUSY_DAY } from "../model/scenario.ts";
-import type { Scenario } from "../model/scenario.ts";
+import { BUSY_DAY, type Scenario } from "../model/scenario.ts";
 
 /** Raw values of click-booth: one count, 0.1 min, 0.01 therm, 0.1 kWh. */
 export const counterWrap: Scenario = {

@@ -1,5 +1,4 @@
-import { STANDARD_CYCLE, onceStory } from "../model/scenario.ts";
-import type { Scenario } from "../model/scenario.ts";
+import { onceStory, type Scenario, STANDARD_CYCLE } from "../model/scenario.ts";
 
 export const estop: Scenario = {
   tz: "America/Denver",

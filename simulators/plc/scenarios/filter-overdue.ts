@@ -1,5 +1,4 @@
-import { BUSY_DAY } from "../model/scenario.ts";
-import type { Scenario } from "../model/scenario.ts";
+import { BUSY_DAY, type Scenario } from "../model/scenario.ts";
 
 /**
  * In-use minutes run 395 a day, 79 a cycle: 948 are over at lunch of the third day. The exhaust filter is then 720 min

@@ -1,5 +1,4 @@
-import { STANDARD_CYCLE, UP_TO_BAKE, onceStory } from "../model/scenario.ts";
-import type { Scenario } from "../model/scenario.ts";
+import { onceStory, type Scenario, STANDARD_CYCLE, UP_TO_BAKE } from "../model/scenario.ts";
 
 export const fireContact: Scenario = {
   tz: "America/Denver",

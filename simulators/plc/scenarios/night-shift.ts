@@ -1,5 +1,4 @@
-import { STANDARD_CYCLE } from "../model/scenario.ts";
-import type { Scenario } from "../model/scenario.ts";
+import { type Scenario, STANDARD_CYCLE } from "../model/scenario.ts";
 
 /** Started on 2026-03-07 or 2026-10-31 it runs through a change of clocks. */
 export const nightShift: Scenario = {

@@ -1,5 +1,4 @@
-import { STANDARD_CYCLE, UP_TO_BAKE, onceStory } from "../model/scenario.ts";
-import type { Scenario, Step } from "../model/scenario.ts";
+import { onceStory, type Scenario, STANDARD_CYCLE, type Step, UP_TO_BAKE } from "../model/scenario.ts";
 
 function story(counters: "retained" | "lost"): readonly Step[] {
   return [

@@ -1,5 +1,4 @@
-import { UP_TO_BAKE, onceStory } from "../model/scenario.ts";
-import type { Scenario } from "../model/scenario.ts";
+import { onceStory, type Scenario, UP_TO_BAKE } from "../model/scenario.ts";
 
 /** Bakes on both sides of the 5 min that make a cycle complete. */
 export const shortBakes: Scenario = {

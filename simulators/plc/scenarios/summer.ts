@@ -1,5 +1,4 @@
-import { BUSY_DAY } from "../model/scenario.ts";
-import type { Scenario } from "../model/scenario.ts";
+import { BUSY_DAY, type Scenario } from "../model/scenario.ts";
 
 /** At 32 C outside the burner is off but for the bake. */
 export const summer: Scenario = {

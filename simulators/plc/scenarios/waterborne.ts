@@ -1,5 +1,4 @@
-import { onceStory } from "../model/scenario.ts";
-import type { Scenario } from "../model/scenario.ts";
+import { onceStory, type Scenario } from "../model/scenario.ts";
 
 export const waterborne: Scenario = {
   tz: "America/Denver",

@@ -1,5 +1,4 @@
-import { inTransaction, row, run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, inTransaction, row, run } from "../db.ts";
 import { hashOf } from "../keys.ts";
 
 /** Raises a booth's generation behind its gateway's back; false: no booth of that serial is provisioned. */

@@ -24,6 +24,8 @@ const faultShape = z.object({
   lose_ack: z.boolean().default(false),
   /** The ack is sent twice. */
   double_ack: z.boolean().default(false),
+  /** Fields of the ack that are something else; "first" stands for the batch's first seq, "all" for a refusal of each of its records. */
+  falsify: z.record(z.string(), z.unknown()).optional(),
   /** Of the batch only the first half of its bytes is there. */
   cut: z.boolean().default(false),
   /** A batch that holds a record of this name vanishes without an answer; any other is let through. */

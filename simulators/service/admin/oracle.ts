@@ -1,5 +1,4 @@
-import { each, rows } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, each, rows } from "../db.ts";
 
 /** Exactly what is stored of one stream. */
 export interface OracleStream {

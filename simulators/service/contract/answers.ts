@@ -8,6 +8,8 @@ export interface Exchange {
   /** Names of its query parameters; others are ignored. */
   readonly query: readonly string[];
   readonly status: number;
+  /** Of the same answer to a request that was carried out before. */
+  readonly again?: number;
   /** Of the JSON body; undefined: none, or text/csv. */
   readonly answer?: z.ZodType;
   /** Answers text/csv: "always", or "asked" for by format=csv. */
@@ -78,7 +80,7 @@ export const EXCHANGES: Readonly<Record<string, Exchange>> = {
   "GET /api/booths/{id}/utilization_timeline": get(reports.timeline, `${REPORT} interval`),
   "GET /api/booths/{id}/filter_maintenances": get(reports.filterMaintenances, REPORT),
   "GET /api/booths/{id}/filter_maintenance_history": get(reports.boothMaintenanceHistory, REPORT),
-  "POST /api/booths_provisioning": made(provisioning),
+  "POST /api/booths_provisioning": { ...made(provisioning), again: 200 },
   "GET /api/booths_provisioning/{serial_number}": get(provisioning),
   "PUT /api/booths_provisioning/{serial_number}": get(provisioning),
   "GET /api/bucketed_utilization": get(reports.bucketedUtilization, `${REPORT} group_by`),
@@ -105,7 +107,7 @@ export const EXCHANGES: Readonly<Record<string, Exchange>> = {
   "GET /api/filters/overuse_trend": get(reports.overuseTrend, REPORT),
   "GET /api/filters/services": get(reports.filterServices, REPORT),
   "GET /api/reports/cycles_utilization": get(reports.cyclesUtilization, REPORT),
-  "GET /api/validation_incidents": get(page(incident), `${LIST} search`),
+  "GET /api/validation_incidents": get(page(incident), `${LIST} ${WINDOW} search booth_id`),
   "POST /api/help": made(z.strictObject({ id })),
   "GET /api/users": get(page(user), `${LIST} search`),
   "POST /api/users": made(user),

@@ -1,4 +1,4 @@
-import type { Parameters, TagParameters } from "../../../src/core/types/parameters.ts";
+import type { Parameters, TagParameters } from "../../../src/domain/parameters.ts";
 import { USUAL_LIMITS } from "../../plc/model/booth.ts";
 import { USUAL_MODE_SETS } from "../../plc/model/types.ts";
 

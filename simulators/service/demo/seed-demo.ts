@@ -1,7 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { createBooth } from "../../plc/model/booth.ts";
-import { inTransaction, run } from "../db.ts";
-import type { Db, SqlValue } from "../db.ts";
+import { type Db, inTransaction, run, type SqlValue } from "../db.ts";
 import { storeHistory } from "../ingest/store.ts";
 import { advance, findStream, settleFirstSeq } from "../ingest/streams.ts";
 import { idOf, seedSite } from "../seed.ts";

@@ -1,5 +1,11 @@
-import { BUSY_DAY, FILTER_ROUTINES, STANDARD_CYCLE } from "../../plc/model/scenario.ts";
-import type { Beat, Routine, Scenario } from "../../plc/model/scenario.ts";
+import {
+  type Beat,
+  BUSY_DAY,
+  FILTER_ROUTINES,
+  type Routine,
+  type Scenario,
+  STANDARD_CYCLE,
+} from "../../plc/model/scenario.ts";
 import { uniform } from "../../plc/model/random.ts";
 
 const OFF: Beat = { at: "17:30", steps: [{ mode: "off" }] };

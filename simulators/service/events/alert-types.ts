@@ -1,10 +1,8 @@
 import { bookingsOf } from "../figures/counters.ts";
 import type { BoothFigures } from "../figures/booth.ts";
 import { parametersAt } from "../figures/log.ts";
-import { clip, union } from "../figures/span.ts";
-import type { Span } from "../figures/span.ts";
-import { heldValues, together } from "./held.ts";
-import type { Held } from "./held.ts";
+import { clip, type Span, union } from "../figures/span.ts";
+import { type Held, heldValues, together } from "./held.ts";
 
 const MINUTE_MS = 60_000;
 

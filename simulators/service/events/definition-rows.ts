@@ -1,5 +1,4 @@
-import { inTransaction, row, rows, run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, inTransaction, row, rows, run } from "../db.ts";
 import { evaluateAnew } from "./evaluate.ts";
 import type { EvaluationPeriod } from "./periods.ts";
 import type { Rule } from "./rules.ts";

@@ -1,12 +1,9 @@
 import type { BoothFigures } from "../figures/booth.ts";
-import { clip } from "../figures/span.ts";
-import type { Span } from "../figures/span.ts";
+import { clip, type Span } from "../figures/span.ts";
 import type { Calendar } from "../figures/summary.ts";
 import { periodFigures } from "./figures.ts";
-import { endedPeriods, FINAL_MS, periodOf } from "./periods.ts";
-import type { EvaluationPeriod } from "./periods.ts";
-import { holds, spansOfRules } from "./rules.ts";
-import type { Rule } from "./rules.ts";
+import { endedPeriods, type EvaluationPeriod, FINAL_MS, periodOf } from "./periods.ts";
+import { holds, type Rule, spansOfRules } from "./rules.ts";
 
 /** What an event definition looks for. */
 export interface Definition {

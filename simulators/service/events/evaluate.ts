@@ -1,14 +1,12 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { calendarOfFacility } from "../calendar.ts";
-import type { Db } from "../db.ts";
-import { inTransaction, rows } from "../db.ts";
+import { type Db, inTransaction, rows } from "../db.ts";
 import { boothFigures, logVersion } from "../figures/booth.ts";
 import { localDay } from "../zone.ts";
-import { alertsOf } from "./alert-types.ts";
-import type { AlertType } from "./alert-types.ts";
+import { alertsOf, type AlertType } from "./alert-types.ts";
 import { eventsOf } from "./definitions.ts";
 import { FINAL_MS } from "./periods.ts";
-import { alertTypesOf, definitionsOf } from "./stored.ts";
-import type { StoredDefinition } from "./stored.ts";
+import { alertTypesOf, definitionsOf, type StoredDefinition } from "./stored.ts";
 import { writeAlerts, writeEvents } from "./write.ts";
 
 const evaluated = new WeakMap<Db, Map<string, string>>();
@@ -32,9 +30,9 @@ export function watchedBooths(db: Db, accountId?: string): WatchedBooth[] {
   return rows<WatchedBooth>(db, sql, accountId ?? null);
 }
 
-/** All of one account's booths at once. */
-export function evaluateAccount(db: Db, accountId: string, now: number): void {
-  for (const booth of watchedBooths(db, accountId)) evaluateBooth(db, booth, now);
+/** All of one account's booths, one a turn. */
+export async function evaluateAccount(db: Db, accountId: string, now: number): Promise<void> {
+  for (const booth of watchedBooths(db, accountId)) if (evaluateBooth(db, booth, now)) await turn();
 }
 
 /** Brings a booth's events and alerts up to its log; false: neither log, rules nor local day have changed since the last time. */

@@ -1,4 +1,5 @@
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
+import type { Db } from "../db.ts";
 import type { Service } from "../http/operation.ts";
 import { evaluateBooth, watchedBooths } from "./evaluate.ts";
 import { makeNotifications, sendDueMails } from "./notify.ts";
@@ -8,10 +9,15 @@ const ROUND_MS = 5000;
 /** A round over long histories is followed by a rest so many times as long: at most a tenth of the time goes into rounds. */
 const REST = 9;
 
+/** Where a round is carried out; what failed, a line each. */
+interface Evaluating {
+  readonly evaluate: (signal: AbortSignal) => Promise<string[]>;
+}
+
 /** Evaluates in the background, a booth a turn, so that requests and records get theirs; `stop` ends it after its turn. */
-export function startEvaluator(service: Service, log?: (line: string) => void): { stop: () => Promise<void> } {
+export function startEvaluator(reports: Evaluating, log?: (line: string) => void): { stop: () => Promise<void> } {
   const end = new AbortController();
-  const done = rounds(service, end.signal, log);
+  const done = rounds(reports, end.signal, log);
   return {
     stop: () => {
       end.abort();
@@ -20,20 +26,29 @@ export function startEvaluator(service: Service, log?: (line: string) => void): 
   };
 }
 
-async function rounds(service: Service, signal: AbortSignal, log?: (line: string) => void): Promise<void> {
+async function rounds(reports: Evaluating, signal: AbortSignal, log?: (line: string) => void): Promise<void> {
   let failed = "";
   let rest_ms = ROUND_MS;
   while (await waited(rest_ms, signal)) {
     const begun = performance.now();
-    const text = (await evaluateRound(service, signal)).join("; ");
+    const text = (await reports.evaluate(signal).catch(sentence)).join("; ");
     if (text !== "" && text !== failed) log?.(`evaluation failed: ${text}`);
     failed = text;
     rest_ms = Math.max(ROUND_MS, REST * (performance.now() - begun));
   }
 }
 
+/** A round that was broken off is one that failed. */
+function sentence(error: unknown): string[] {
+  return [error instanceof Error ? error.message : String(error)];
+}
+
 async function waited(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal, ref: false }).catch(() => false);
+}
+
+export function watchesAnything(db: Db): boolean {
+  return watchedBooths(db).length > 0;
 }
 
 /** Looks at each watched booth once, then makes and sends what is due. What failed, a line each; the rest is done all the same. */

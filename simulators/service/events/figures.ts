@@ -1,8 +1,7 @@
-import { MODES_BY_PRIORITY } from "../../../src/core/types/booth.ts";
+import { MODES_BY_PRIORITY } from "../../../src/domain/booth.ts";
 import type { BoothFigures } from "../figures/booth.ts";
 import type { Span } from "../figures/span.ts";
-import { overuse, runtimeMs, utilization } from "../figures/summary.ts";
-import type { Calendar } from "../figures/summary.ts";
+import { type Calendar, overuse, runtimeMs, utilization } from "../figures/summary.ts";
 import { msByMode } from "../figures/window.ts";
 import { minutes } from "../time.ts";
 

@@ -1,6 +1,5 @@
 import { bridgeMs } from "../figures/bridge.ts";
-import { parametersAt, samplesOf } from "../figures/log.ts";
-import type { BoothLog, Sample } from "../figures/log.ts";
+import { type BoothLog, parametersAt, type Sample, samplesOf } from "../figures/log.ts";
 import type { Span } from "../figures/span.ts";
 
 /** A tag's value over time that answered polls prove. */

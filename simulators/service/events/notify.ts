@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { inTransaction, rows, run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, inTransaction, rows, run } from "../db.ts";
 import { sendMail } from "../mail.ts";
 import { formatTime } from "../time.ts";
 import { dueAfter, FINAL_MS } from "./periods.ts";

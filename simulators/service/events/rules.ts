@@ -1,6 +1,5 @@
 import type { BoothLog } from "../figures/log.ts";
-import { intersection, union } from "../figures/span.ts";
-import type { Span } from "../figures/span.ts";
+import { intersection, type Span, union } from "../figures/span.ts";
 import { heldValues } from "./held.ts";
 
 export const RULE_OPS = ["==", "!=", "<", "<=", ">", ">=", "in", "not_in", "like"] as const;

@@ -1,5 +1,4 @@
-import { rows } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, rows } from "../db.ts";
 import type { AlertType } from "./alert-types.ts";
 import type { Definition } from "./definitions.ts";
 import type { Rule } from "./rules.ts";

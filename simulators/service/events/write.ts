@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { rows, run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, rows, run } from "../db.ts";
 import type { FoundAlert } from "./alert-types.ts";
 import type { FoundEvent } from "./definitions.ts";
 

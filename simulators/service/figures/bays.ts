@@ -1,5 +1,4 @@
-import { MODES_BY_PRIORITY } from "../../../src/core/types/booth.ts";
-import type { Mode } from "../../../src/core/types/booth.ts";
+import { type Mode, MODES_BY_PRIORITY } from "../../../src/domain/booth.ts";
 import type { Stage } from "./stage.ts";
 
 /** The booth's stages: at each instant the higher-priority mode of its bays; equal neighbours unite. */

@@ -1,25 +1,17 @@
-import type { ModeSets } from "../../../src/core/types/booth.ts";
-import type { Maintenance } from "../../../src/core/types/record.ts";
-import { row } from "../db.ts";
-import type { Db } from "../db.ts";
+import type { ModeSets } from "../../../src/domain/booth.ts";
+import type { Maintenance } from "../../../src/domain/record.ts";
+import { type Db, row } from "../db.ts";
 import { uniteBays } from "./bays.ts";
-import { bookings } from "./counters.ts";
-import type { Booking } from "./counters.ts";
-import { estimatesOf } from "./estimates.ts";
-import type { Estimate } from "./estimates.ts";
-import { cyclesOf } from "./cycles.ts";
-import type { Cycle } from "./cycles.ts";
-import { findInstallations, maintenanceOf } from "./filters.ts";
-import type { FilterInput, Installation } from "./filters.ts";
-import { stagesAt, timelineOf } from "./intervals.ts";
-import type { Timeline } from "./intervals.ts";
+import { type Booking, bookings } from "./counters.ts";
+import { type Estimate, estimatesOf } from "./estimates.ts";
+import { type Cycle, cyclesOf } from "./cycles.ts";
+import { type FilterInput, findInstallations, type Installation, maintenanceOf } from "./filters.ts";
+import type { Count } from "./overuse.ts";
+import { stagesAt, type Timeline, timelineOf } from "./intervals.ts";
 import type { Stage } from "./stage.ts";
-import { loadLog, parametersAt, tagsOfRole } from "./log.ts";
-import type { BoothLog } from "./log.ts";
-import { findRestarts } from "./restarts.ts";
-import type { Restarts } from "./restarts.ts";
-import { findRevisions } from "./revisions.ts";
-import type { Revisions } from "./revisions.ts";
+import { type BoothLog, loadLog, parametersAt, tagsOfRole } from "./log.ts";
+import { findRestarts, type Restarts } from "./restarts.ts";
+import { findRevisions, type Revisions } from "./revisions.ts";
 
 const DEFAULT_SETS: ModeSets = {
   in_use: ["spray", "flash", "purge", "bake"],
@@ -81,7 +73,13 @@ function figuresAt({ log, restarts, timelines, sets, ...rest }: Computed, now: n
     bays.flatMap(({ bay, stages: own }) => cyclesOf(bay, own, sets)).sort((a, b) => a.end - b.end),
   );
   const first = stages[0]?.start ?? now;
-  const inputNow = once((): FilterInput => ({ log, stages, cycles: cyclesNow(), restarts, first }));
+  const inputNow = once((): FilterInput => ({
+    log,
+    stages,
+    counts: countsOf(rest.plc_cycles, cyclesNow),
+    restarts,
+    first,
+  }));
   const installationsNow = once(() => (stages.length === 0 ? [] : findInstallations(inputNow())));
   const maintenanceNow = once(() => maintenanceOf(inputNow(), installationsNow()));
   const { plc_cycles, gas, kwh, estimates, revisions } = rest;
@@ -100,6 +98,12 @@ function figuresAt({ log, restarts, timelines, sets, ...rest }: Computed, now: n
       return inputNow();
     },
   };
+}
+
+/** Cycles as they are counted: by the PLC, where it counts, whatever was seen of them; else those that ended. */
+function countsOf(plc: readonly Booking[] | undefined, derived: () => readonly Cycle[]): readonly Count[] {
+  if (plc !== undefined) return plc;
+  return derived().flatMap(({ counted, end }) => (counted ? [{ time: end, amount: 1 }] : []));
 }
 
 /** Most reports need neither cycles nor filters: they are found when they are first asked for. */

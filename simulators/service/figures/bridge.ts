@@ -1,4 +1,4 @@
-import type { Parameters } from "../../../src/core/types/parameters.ts";
+import type { Parameters } from "../../../src/domain/parameters.ts";
 
 const MIN_BRIDGE_MS = 15_000;
 

@@ -1,10 +1,28 @@
 import { badRequest } from "../http/errors.ts";
-import { localDay } from "../zone.ts";
+import { localDay, localPeriod } from "../zone.ts";
 import type { Span } from "./span.ts";
 
 /** More than this would be no report that anybody reads. */
 const MAX_BUCKETS = 5000;
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How long a period of each unit is where it is counted back from now. */
+export const PERIOD_MS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS, month: 30 * DAY_MS } as const;
+export type PeriodUnit = keyof typeof PERIOD_MS;
+
+/** The window cut at the hours, days, weeks (from Monday) or months of `tz`, the first and last as the window cuts them. */
+export function localBuckets(window: Span, tz: string, unit: PeriodUnit): Span[] {
+  if (unit === "hour") return hourBuckets(window, tz);
+  const days = dayBuckets(window, tz);
+  return unit === "day" ? days : unitedBy(days, (day) => localPeriod(tz, day.start, unit));
+}
+
+function unitedBy(days: readonly Span[], keyOf: (day: Span) => string): Span[] {
+  const periods = new Map<string, Span>();
+  for (const day of days) periods.set(keyOf(day), { start: periods.get(keyOf(day))?.start ?? day.start, end: day.end });
+  return [...periods.values()];
+}
 
 /** The window cut every `ms` from its start; 400 where that makes too many. */
 export function evenBuckets(window: Span, ms: number): Span[] {
@@ -18,7 +36,7 @@ export function evenBuckets(window: Span, ms: number): Span[] {
 
 /** The window cut at the local midnights of `tz`: days of 23, 24 or 25 h. */
 export function dayBuckets(window: Span, tz: string): Span[] {
-  if ((window.end - window.start) / 86_400_000 > MAX_BUCKETS) throw badRequest("too many days in the window");
+  if ((window.end - window.start) / DAY_MS > MAX_BUCKETS) throw badRequest("too many days in the window");
   const out: Span[] = [];
   for (let start = window.start; start < window.end;) {
     const end = Math.min(localDay(tz, start).end, window.end);

@@ -1,8 +1,7 @@
-import type { Parameters, TagParameters, TagRole } from "../../../src/core/types/parameters.ts";
+import type { Parameters, TagParameters, TagRole } from "../../../src/domain/parameters.ts";
 import { bridgeMs } from "./bridge.ts";
-import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
-import type { BoothLog } from "./log.ts";
-import { firstAfter, sinceLastPoll } from "./search.ts";
+import { type BoothLog, parametersAt, type Sample, samplesOf, tagsOfRole } from "./log.ts";
+import { firstAfter } from "./search.ts";
 
 const HOUR_MS = 3_600_000;
 const RATE_MARGIN = 1.5;
@@ -27,22 +26,21 @@ export function bookings(log: BoothLog, role: TagRole, restarts: readonly number
 /** The bookings of one counter, in order of time. */
 export function bookingsOf(log: BoothLog, name: string, restarts: readonly number[]): Booking[] {
   const out: Booking[] = [];
-  let before: { time: number; value: number } | undefined;
+  let before: Sample | undefined;
   for (const sample of samplesOf(log, name)) {
     if (!sample.good) continue;
     const value = Number(sample.value);
     const parameters = parametersAt(log, sample.time);
     const tag = parameters?.tags[name];
-    if (before !== undefined && tag !== undefined && parameters !== undefined && value !== before.value) {
-      const covers = log.covers.get(tag.group) ?? [];
-      const dt = sinceLastPoll(covers, sample.time) ?? sample.time - before.time;
+    if (before !== undefined && tag !== undefined && parameters !== undefined && value !== Number(before.value)) {
+      const dt = before.boot === sample.boot ? sample.mono - before.mono : sample.time - before.time;
       const limit = allowance(tag, parameters, dt);
       const since = before.time - bridgeMs(parameters, tag.group);
       const restarted = restarts.some((at) => at >= since && at <= sample.time + 60_000);
-      const { amount, kind } = classify({ from: before.value, to: value, limit, tag, restarted });
+      const { amount, kind } = classify({ from: Number(before.value), to: value, limit, tag, restarted });
       out.push({ time: sample.time, amount: amount * tag.factor, kind });
     }
-    before = { time: sample.time, value };
+    before = sample;
   }
   return out;
 }
@@ -61,15 +59,18 @@ function classify({ from, to, limit, tag, restarted }: Pair): Omit<Booking, "tim
   const rise = to - from;
   if (rise >= 0) return rise <= limit + margin ? { amount: rise, kind: "normal" } : { amount: 0, kind: "unexplained" };
   const modulus = tag.counter?.modulus;
-  if (modulus !== undefined && rise + modulus <= limit + margin) return { amount: rise + modulus, kind: "wrap" };
-  if (to <= limit + margin) return { amount: to, kind: "reset" };
+  if (modulus !== undefined && Number.isFinite(limit) && from < modulus && rise + modulus <= limit + margin)
+    return { amount: rise + modulus, kind: "wrap" };
+  // Without a rate no fall is explained.
+  if (Number.isFinite(limit) && to >= 0 && to <= limit + margin) return { amount: to, kind: "reset" };
   return { amount: 0, kind: restarted ? "reset" : "unexplained" };
 }
 
-/** One step, what the deadband may have hidden, and one and a half times the highest rate over the time since the last good poll. */
+/** One step, and one and a half times the highest rate over the time since the last good reading. */
 export function allowance(tag: TagParameters, parameters: Parameters, dt: number): number {
   const rate = tag.counter?.max_rate_per_h ?? defaultRate(tag, parameters);
-  return (tag.counter?.step ?? 0) + tag.deadband + (rate * dt * RATE_MARGIN) / HOUR_MS;
+  if (!Number.isFinite(rate)) return Infinity;
+  return (tag.counter?.step ?? 0) + (rate * Math.max(dt, 0) * RATE_MARGIN) / HOUR_MS;
 }
 
 function defaultRate(tag: TagParameters, parameters: Parameters): number {

@@ -1,8 +1,7 @@
-import type { CycleResult } from "../../../src/core/types/record.ts";
-import type { ModeSets } from "../../../src/core/types/booth.ts";
+import type { CycleResult } from "../../../src/domain/record.ts";
+import type { ModeSets } from "../../../src/domain/booth.ts";
 import type { Stage } from "./stage.ts";
-import { findRuns } from "./runs.ts";
-import type { Run } from "./runs.ts";
+import { findRuns, type Run } from "./runs.ts";
 
 const FULL_BAKE_MS = 5 * 60_000;
 const FULL_SPRAY_MS = 3 * 60_000;

@@ -1,7 +1,6 @@
-import type { Parameters, TagRole } from "../../../src/core/types/parameters.ts";
+import type { Parameters, TagRole } from "../../../src/domain/parameters.ts";
 import { bridgeMs } from "./bridge.ts";
-import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
-import type { BoothLog, Cover, Sample } from "./log.ts";
+import { type BoothLog, type Cover, parametersAt, type Sample, samplesOf, tagsOfRole } from "./log.ts";
 import type { Span } from "./span.ts";
 
 const HOUR_MS = 3_600_000;

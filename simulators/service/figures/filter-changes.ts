@@ -1,9 +1,15 @@
-import type { FilterType } from "../../../src/core/types/booth.ts";
+import type { FilterType } from "../../../src/domain/booth.ts";
 import { bridgeMs } from "./bridge.ts";
-import { goodSamplesOf, parametersAt, perLog, tagsOfRole } from "./log.ts";
-import type { BoothLog, FilterInput, Sample } from "./log.ts";
-import { coilEdges, findRestarts } from "./restarts.ts";
-import type { Restarts } from "./restarts.ts";
+import {
+  type BoothLog,
+  type FilterInput,
+  goodSamplesOf,
+  parametersAt,
+  perLog,
+  type Sample,
+  tagsOfRole,
+} from "./log.ts";
+import { coilEdges, findRestarts, type Restarts } from "./restarts.ts";
 import { sinceLastPoll } from "./search.ts";
 
 const SAME_RESET_MS = 10 * 60_000;

@@ -1,7 +1,6 @@
-import type { FilterType } from "../../../src/core/types/booth.ts";
+import type { FilterType } from "../../../src/domain/booth.ts";
 import { minuteTags, lostMemory } from "./filter-changes.ts";
-import { goodSamplesOf, parametersAt } from "./log.ts";
-import type { BoothLog, Sample } from "./log.ts";
+import { type BoothLog, goodSamplesOf, parametersAt, type Sample } from "./log.ts";
 import type { Restarts } from "./restarts.ts";
 import { firstAfter, goodBefore } from "./search.ts";
 import { msWithin } from "./window.ts";
@@ -120,7 +119,8 @@ function pointsOf(log: BoothLog, tag: string, { installed, inUse, restarts }: Co
   const from = entered_at ?? installed_at - 1;
   const start = entered_at === undefined ? goodBefore(samples, installed_at) : undefined;
   const until = installed.removal_entered_at ?? installed.removed_at - 1;
-  const points: Point[] = [];
+  // What was read of a filter before the booth was first seen holds then.
+  const points: Point[] = assumed && start !== undefined ? [{ time: start.time, minutes: Number(start.value) }] : [];
   let before = start === undefined ? undefined : { time: start.time, value: Number(start.value) };
   // Its own reset may show with the very reading that dates it, and what that shows it has counted since; the button pressed once
   // more takes nothing away.

@@ -1,20 +1,14 @@
-import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
-import type { FilterLimits, FilterType } from "../../../src/core/types/booth.ts";
-import type { Maintenance } from "../../../src/core/types/record.ts";
-import type { Cycle } from "./cycles.ts";
-import { changesOf } from "./filter-changes.ts";
-import type { FilterChange } from "./filter-changes.ts";
-import { usageOf } from "./filter-usage.ts";
-import type { Installed, Usage } from "./filter-usage.ts";
+import { FILTER_TYPES, type FilterLimits, type FilterType } from "../../../src/domain/booth.ts";
+import type { Maintenance } from "../../../src/domain/record.ts";
+import { changesOf, type FilterChange } from "./filter-changes.ts";
+import { type Installed, type Usage, usageOf } from "./filter-usage.ts";
 import type { Stage } from "./stage.ts";
-import { parametersAt } from "./log.ts";
-import type { BoothLog } from "./log.ts";
+import { type BoothLog, parametersAt } from "./log.ts";
 import { timeIn } from "./mode-sets.ts";
-import { overuseOf } from "./overuse.ts";
+import { overuseOf, type Count } from "./overuse.ts";
 import { stagePressures } from "./pressure.ts";
 import type { Restarts } from "./restarts.ts";
-import { intersection, union } from "./span.ts";
-import type { Span } from "./span.ts";
+import { intersection, type Span, union } from "./span.ts";
 import { msWithin, spansIn } from "./window.ts";
 
 /** One filter from its fitting to its removal. */
@@ -34,7 +28,7 @@ export interface Installation {
 export interface FilterInput {
   readonly log: BoothLog;
   readonly stages: readonly Stage[];
-  readonly cycles: readonly Cycle[];
+  readonly counts: readonly Count[];
   readonly restarts: Restarts;
   /** The booth's first good reading. */
   readonly first: number;
@@ -49,10 +43,11 @@ export function findInstallations(input: FilterInput): Installation[] {
 }
 
 function installationsOf(input: FilterInput, type: FilterType): Installation[] {
-  const { log, stages, cycles, restarts, first } = input;
+  const { log, stages, counts, restarts } = input;
   const changes = changesOf(log, type);
   const inUse = timeIn(input, "in_use");
   const pressures = stagePressures(log, type, spansIn(stages, ["spray"]));
+  const first = Math.max(input.first, fittedSince(log, type));
   const known = (changes[0]?.installed_at ?? Infinity) <= first;
   const starts = known ? changes : [{ installed_at: first, source: "assumed" as const, flagged: true }, ...changes];
   return starts.map((start, i) => {
@@ -66,12 +61,17 @@ function installationsOf(input: FilterInput, type: FilterType): Installation[] {
       removal_entered_at: next === undefined ? undefined : enteredAt(next),
     };
     const usage = usageOf(log, type, { installed, inUse, restarts });
-    const overuse = overuseOf({ log, filter: type, installed, usage, cycles, pressures, stages });
+    const overuse = overuseOf({ log, filter: type, installed, usage, counts, pressures, stages });
     const limits = parametersAt(log, Number.isFinite(removed_at) ? removed_at : Infinity)?.filters[type]?.limits ?? {};
     const { installed_at, source, flagged } = start;
     const fitted = { type, installed_at, source, flagged };
     return { ...fitted, removed_at: Number.isFinite(removed_at) ? removed_at : null, limits, usage, overuse };
   });
+}
+
+/** The parameters that name it first: a booth may be fitted with it later. */
+function fittedSince(log: BoothLog, type: FilterType): number {
+  return log.parameters.find(({ value }) => value.filters[type] !== undefined)?.time ?? 0;
 }
 
 function enteredAt(change: FilterChange | { readonly source: "assumed" }): number | undefined {
@@ -87,9 +87,7 @@ export function maintenanceOf(input: FilterInput, installations: readonly Instal
     if (removed_at === null) return [];
     const life = { start: installed_at, end: removed_at };
     const counted_minutes = filter.usage.minutesAtEnd();
-    const counted = input.cycles.filter(
-      (cycle) => cycle.counted && cycle.end > installed_at && cycle.end <= removed_at,
-    );
+    const counted = input.counts.filter(({ time }) => time > installed_at && time <= removed_at);
     const record: Maintenance = {
       filter_type: filter.type,
       installed_at,
@@ -100,9 +98,9 @@ export function maintenanceOf(input: FilterInput, installations: readonly Instal
       active_spray_ms: msWithin(sprays, life),
       // Usage is the PLC's where it counts.
       booth_in_use_ms: counted_minutes === null ? msWithin(inUse, life) : Math.round(counted_minutes * 60_000),
-      booth_overuse_cycles: counted.filter((cycle) => endsIn(filter.overuse, cycle)).length,
+      booth_overuse_cycles: sumOf(counted.filter((count) => isIn(filter.overuse, count))),
       booth_overuse_ms: filter.overuse.reduce((sum, span) => sum + msWithin(inUse, span), 0),
-      cycles: counted.length,
+      cycles: sumOf(counted),
       limits: filter.limits,
       service: filter.overuse.length > 0 ? "late" : "on_time",
     };
@@ -110,16 +108,20 @@ export function maintenanceOf(input: FilterInput, installations: readonly Instal
   });
 }
 
-function endsIn(overuse: readonly Span[], cycle: Cycle): boolean {
-  return overuse.some((span) => cycle.end > span.start && cycle.end <= span.end);
+function isIn(overuse: readonly Span[], { time }: Count): boolean {
+  return overuse.some((span) => time > span.start && time <= span.end);
+}
+
+function sumOf(counts: readonly Count[]): number {
+  return counts.reduce((sum, { amount }) => sum + amount, 0);
 }
 
 /** The booth's overuse: the union over its filters, in time in use and in counted cycles. */
 export interface BoothOveruse {
   /** Time in use with one filter or more in overuse, ordered, without overlap. */
   readonly in_use: readonly Span[];
-  /** Counted cycles that ended in overuse. */
-  readonly cycles: readonly Cycle[];
+  /** Cycles counted in overuse. */
+  readonly counts: readonly Count[];
   /** Every episode of every filter; the last of a filter still fitted ends with Infinity. */
   readonly episodes: readonly Span[];
 }
@@ -127,13 +129,13 @@ export interface BoothOveruse {
 export function allOveruse(input: FilterInput, installations: readonly Installation[]): BoothOveruse {
   const episodes = installations.flatMap((filter) => filter.overuse);
   const in_use = intersection(timeIn(input, "in_use"), union(episodes));
-  const cycles = input.cycles.filter((cycle) => cycle.counted && endsIn(episodes, cycle));
-  return { in_use, cycles, episodes };
+  const counts = input.counts.filter((count) => isIn(episodes, count));
+  return { in_use, counts, episodes };
 }
 
-export function overuseIn({ in_use, cycles }: BoothOveruse, window: Span): { ms: number; cycles: number } {
-  const ended = cycles.filter((cycle) => cycle.end >= window.start && cycle.end < window.end);
-  return { ms: msWithin(in_use, window), cycles: ended.length };
+export function overuseIn({ in_use, counts }: BoothOveruse, window: Span): { ms: number; cycles: number } {
+  const inside = counts.filter(({ time }) => time >= window.start && time < window.end);
+  return { ms: msWithin(in_use, window), cycles: sumOf(inside) };
 }
 
 /** The booth's overuse in a window. */

@@ -1,8 +1,7 @@
-import type { Parameters } from "../../../src/core/types/parameters.ts";
+import type { Parameters } from "../../../src/domain/parameters.ts";
 import { bridgeMs } from "./bridge.ts";
 import { bookingsOf, type Booking } from "./counters.ts";
-import { parametersAt, perLog, samplesOf, tagsOfRole } from "./log.ts";
-import type { BoothLog, RoleTag, Sample } from "./log.ts";
+import { type BoothLog, parametersAt, perLog, type RoleTag, type Sample, samplesOf, tagsOfRole } from "./log.ts";
 import { findRestarts } from "./restarts.ts";
 import { firstAfter, firstWithin, goodBefore } from "./search.ts";
 import type { Segment } from "./segments.ts";

@@ -1,15 +1,12 @@
-import type { Mode } from "../../../src/core/types/booth.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
 import { bridgeMs } from "./bridge.ts";
 import { judgeGap } from "./gaps.ts";
-import { parametersAt } from "./log.ts";
-import type { BoothLog } from "./log.ts";
-import { evidenceSlackMs, markRestarts } from "./restart-ends.ts";
-import type { RestartedSegment } from "./restart-ends.ts";
+import { type BoothLog, parametersAt } from "./log.ts";
+import { evidenceSlackMs, markRestarts, type RestartedSegment } from "./restart-ends.ts";
 import type { Restarts } from "./restarts.ts";
 import { isInRun } from "./runs.ts";
 import type { Stage } from "./stage.ts";
-import { observe } from "./segments.ts";
-import type { Segment } from "./segments.ts";
+import { observe, type Segment } from "./segments.ts";
 
 /** A bay's stages up to its last good reading; the last one is open and may be counted on for `bridge_ms`. */
 export interface Timeline {

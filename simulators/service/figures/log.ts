@@ -1,7 +1,6 @@
-import type { FilterType } from "../../../src/core/types/booth.ts";
-import type { Parameters, TagParameters, TagRole } from "../../../src/core/types/parameters.ts";
-import { each, rows } from "../db.ts";
-import type { Db } from "../db.ts";
+import type { FilterType } from "../../../src/domain/booth.ts";
+import type { Parameters, TagParameters, TagRole } from "../../../src/domain/parameters.ts";
+import { type Db, each, rows } from "../db.ts";
 
 /** A tag's reading at its corrected time. */
 export interface Sample {

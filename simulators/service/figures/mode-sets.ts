@@ -1,7 +1,6 @@
-import type { ModeSets } from "../../../src/core/types/booth.ts";
+import type { ModeSets } from "../../../src/domain/booth.ts";
 import type { BoothLog } from "./log.ts";
-import { clip, union } from "./span.ts";
-import type { Span } from "./span.ts";
+import { clip, type Span, union } from "./span.ts";
 import type { Stage } from "./stage.ts";
 import { spansIn } from "./window.ts";
 

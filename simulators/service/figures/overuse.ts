@@ -1,21 +1,24 @@
-import type { FilterLimits, FilterType } from "../../../src/core/types/booth.ts";
-import type { Cycle } from "./cycles.ts";
+import type { FilterLimits, FilterType } from "../../../src/domain/booth.ts";
 import type { Installed, Usage } from "./filter-usage.ts";
 import type { Stage } from "./stage.ts";
-import type { BoothLog } from "./log.ts";
-import { parametersAt } from "./log.ts";
-import { baselineOf, pressureReaches } from "./pressure.ts";
-import type { StagePressure } from "./pressure.ts";
+import { type BoothLog, parametersAt } from "./log.ts";
+import { baselineOf, pressureReaches, type StagePressure } from "./pressure.ts";
 import type { Span } from "./span.ts";
 
 const DAY_MS = 86_400_000;
+
+/** Cycles that were counted at an instant. */
+export interface Count {
+  readonly time: number;
+  readonly amount: number;
+}
 
 export interface OveruseInput {
   readonly log: BoothLog;
   readonly filter: FilterType;
   readonly installed: Installed;
   readonly usage: Usage;
-  readonly cycles: readonly Cycle[];
+  readonly counts: readonly Count[];
   readonly pressures: readonly StagePressure[];
   readonly stages: readonly Stage[];
 }
@@ -80,8 +83,9 @@ function firstReached(input: OveruseInput, epoch: Epoch): number | undefined {
   const found: (number | undefined)[] = [];
   if (limits.minutes !== undefined) found.push(usage.reaches(limits.minutes, epoch));
   if (limits.cycles !== undefined && !installed.assumed) {
-    const mine = input.cycles.filter((cycle) => cycle.counted && cycle.end > installed.installed_at);
-    const at = mine[Math.ceil(limits.cycles) - 1]?.end;
+    let left = limits.cycles;
+    const mine = input.counts.filter(({ time }) => time > installed.installed_at);
+    const at = mine.find(({ amount }) => (left -= amount) <= 0)?.time;
     if (at !== undefined && at < epoch.end) found.push(Math.max(at, epoch.start));
   }
   if (limits.days !== undefined && !installed.assumed) {

@@ -1,6 +1,5 @@
-import type { FilterType } from "../../../src/core/types/booth.ts";
-import { samplesOf, tagsOfRole, parametersAt, perLog } from "./log.ts";
-import type { BoothLog, Sample } from "./log.ts";
+import type { FilterType } from "../../../src/domain/booth.ts";
+import { type BoothLog, parametersAt, perLog, type Sample, samplesOf, tagsOfRole } from "./log.ts";
 import { firstAfter } from "./search.ts";
 import type { Span } from "./span.ts";
 

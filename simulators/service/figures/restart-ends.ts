@@ -1,8 +1,7 @@
-import type { Parameters } from "../../../src/core/types/parameters.ts";
+import type { Parameters } from "../../../src/domain/parameters.ts";
 import { bridgeMs } from "./bridge.ts";
 import { gapMs } from "./gaps.ts";
-import { parametersAt } from "./log.ts";
-import type { BoothLog } from "./log.ts";
+import { type BoothLog, parametersAt } from "./log.ts";
 import type { Restarts } from "./restarts.ts";
 import { sinceLastPoll } from "./search.ts";
 import type { Segment } from "./segments.ts";

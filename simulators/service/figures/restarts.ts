@@ -1,8 +1,7 @@
-import type { TagParameters } from "../../../src/core/types/parameters.ts";
+import type { TagParameters } from "../../../src/domain/parameters.ts";
 import { bridgeMs } from "./bridge.ts";
 import { allowance } from "./counters.ts";
-import { goodSamplesOf, parametersAt, perLog, samplesOf, tagsOfRole } from "./log.ts";
-import type { BoothLog, Sample } from "./log.ts";
+import { type BoothLog, goodSamplesOf, parametersAt, perLog, type Sample, samplesOf, tagsOfRole } from "./log.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h: 3_600_000 };
 /** A reset coil this near to a counter's fall explains it. */
@@ -106,9 +105,7 @@ function areNewFilters(log: BoothLog, { time, tags }: JointFall): boolean {
     const witnesses = kept.filter(([, { group, counter }]) => group === own.group && isAsDurable(own, counter));
     if (isWatched(log, own.group, [before, time])) return witnesses.some(([witness]) => keepsCount(log, witness, time));
     const dark_ms = before.boot === now.boot ? now.mono - before.mono : time - before.time;
-    return witnesses.some(([witness, tag]) =>
-      outgrew(log, [witness, time], allowance({ ...tag, deadband: 0 }, parameters, dark_ms)),
-    );
+    return witnesses.some(([witness, tag]) => outgrew(log, [witness, time], allowance(tag, parameters, dark_ms)));
   });
 }
 

@@ -1,5 +1,4 @@
-import { parametersAt, samplesOf, tagsOfRole } from "./log.ts";
-import type { BoothLog, Sample } from "./log.ts";
+import { type BoothLog, parametersAt, type Sample, samplesOf, tagsOfRole } from "./log.ts";
 
 const STEADY_MS = 60_000;
 

@@ -1,4 +1,4 @@
-import type { Mode } from "../../../src/core/types/booth.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
 import type { Stage } from "./stage.ts";
 
 const PAUSE_MS = 120_000;

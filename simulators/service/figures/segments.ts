@@ -1,8 +1,7 @@
-import type { Mode } from "../../../src/core/types/booth.ts";
-import type { Parameters } from "../../../src/core/types/parameters.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
+import type { Parameters } from "../../../src/domain/parameters.ts";
 import { bridgeMs } from "./bridge.ts";
-import { parametersAt, samplesOf } from "./log.ts";
-import type { BoothLog, Cover, Sample } from "./log.ts";
+import { type BoothLog, type Cover, parametersAt, type Sample, samplesOf } from "./log.ts";
 import { firstAfter } from "./search.ts";
 
 /** Time proved by answered polls, in one mode; a single poll is a segment of length 0. */

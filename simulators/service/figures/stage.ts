@@ -1,4 +1,4 @@
-import type { Mode } from "../../../src/core/types/booth.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
 
 /** One maximal interval in one mode. */
 export interface Stage {

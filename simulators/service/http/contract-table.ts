@@ -1,6 +1,5 @@
 import type { Scope } from "../keys.ts";
-import { EXCHANGES } from "../contract/answers.ts";
-import type { Exchange } from "../contract/answers.ts";
+import { type Exchange, EXCHANGES } from "../contract/answers.ts";
 import type { Operation } from "./operation.ts";
 
 /** One operation of the interface: who may call it, what it takes and answers, and whether callers should look for another. */

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { STATUS_CODES } from "node:http";
 import type { Server } from "node:http";
 import type { FastifyHttpOptions } from "fastify";
+import { textOf } from "../utf8.ts";
 import { HttpError } from "./errors.ts";
 
 /** Largest request body, bytes. */
@@ -40,13 +41,22 @@ function answerBrokenHttp(error: { readonly code: string }, socket: Socket): voi
 }
 
 /** The body's JSON; null for none, since a POST without a body may still say that it is JSON. Throws an HttpError: 400. */
-export function readJson(text: string): unknown {
+export function readJson(body: Uint8Array): unknown {
+  const text = utf8(body);
   if (text === "") return null;
   if (depthOf(text) > MAX_DEPTH) throw new HttpError(400, "the body is nested too deeply");
   try {
     return JSON.parse(text) as unknown;
   } catch {
     throw new HttpError(400, "the body is not JSON");
+  }
+}
+
+function utf8(body: Uint8Array): string {
+  try {
+    return textOf(body);
+  } catch {
+    throw new HttpError(400, "the body is not UTF-8");
   }
 }
 

@@ -1,7 +1,6 @@
 import { parseTime } from "../time.ts";
 import { badRequest } from "./errors.ts";
-import { ok } from "./operation.ts";
-import type { Answer, Call } from "./operation.ts";
+import { type Answer, type Call, ok } from "./operation.ts";
 import { envelope, pagingParams } from "./query.ts";
 
 /** A resource as it is answered. */

@@ -13,6 +13,8 @@ export interface Service {
   readonly mqttWsUrl?: () => string;
   /** Offers only what the interface document states and what was observed; no generation, acks or broker. */
   readonly plain: boolean;
+  /** At plain level: refuses what the document doesn't oblige it to take, a second record of a booth and fields of nobody's. */
+  readonly strict?: boolean;
   /** How old the total running time in a booth's record may be, ms; absent: it is found anew whenever the log has grown. */
   readonly runtime_max_age_ms?: number;
 }
@@ -42,9 +44,11 @@ export interface Operation {
   readonly scopes?: readonly Scope[];
   /** Of the JSON body, where there is one; the handler reads it by this very schema. */
   readonly body?: z.ZodType;
+  /** Made from whole logs of booths, and so away from the thread that takes records in. */
+  readonly is_report?: boolean;
   /** Sent with every answer of success. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Throws an HttpError, or rejects with one, for anything but success. Promises are for what takes long alone: passwords. */
+  /** Throws an HttpError, or rejects with one, for anything but success. Promises are for what takes long alone: passwords, and reports over many booths. */
   readonly handle: (call: Call) => Answer | Promise<Answer>;
 }
 

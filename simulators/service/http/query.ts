@@ -5,6 +5,9 @@ import { badRequest } from "./errors.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
+/** Longer than any booth has been watched; the calendar of each day is gone through. */
+const MAX_WINDOW_DAYS = 5000;
+const DAY_MS = 86_400_000;
 
 type Query = Readonly<Record<string, string>>;
 
@@ -23,7 +26,22 @@ export function windowParams(query: Query, clock: { tz: string; now: number }): 
   const start = timeParam(query, "start") ?? localDay(tz, now).start;
   const end = timeParam(query, "end") ?? now;
   if (end < start) throw badRequest("end lies before start");
+  bounded({ start, end });
   return { start: Math.min(start, now), end: Math.min(end, now) };
+}
+
+/** 400 where the window is too long. */
+export function bounded(window: Span): Span {
+  if (window.end - window.start <= MAX_WINDOW_DAYS * DAY_MS) return window;
+  throw badRequest(`too many days from start to end: at most ${MAX_WINDOW_DAYS}`);
+}
+
+/** `start` and `end` clipped to now; default: ever. */
+export function openWindowParams(query: Query, now: number): Span {
+  const start = Math.min(timeParam(query, "start") ?? 0, now);
+  const end = Math.min(timeParam(query, "end") ?? now, now);
+  if (end < start) throw badRequest("end lies before start");
+  return { start, end };
 }
 
 export interface Paging {

@@ -1,24 +1,28 @@
-import Fastify from "fastify";
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { drifted } from "../admin/drift.ts";
 import type { FaultPlan } from "../admin/faults.ts";
-import { callerOf } from "../keys.ts";
-import type { Caller } from "../keys.ts";
+import { type Caller, callerOf, hashOf } from "../keys.ts";
 import { openApi } from "../resources/openapi.ts";
 import { HttpError } from "./errors.ts";
+import { countGuesses, KEY_GUESSES } from "./guesses.ts";
 import { LIMITS, readJson } from "./limits.ts";
 import type { Answer, Operation, Service } from "./operation.ts";
 import { strike } from "./strike.ts";
+import type { Reports } from "../reports/reports.ts";
+
+/** Keys and tokens that are remembered as good ones, by their hashes. */
+const MAX_ACCEPTED = 10_000;
 
 export interface HttpOptions {
   readonly service: Service;
   readonly operations: readonly Operation[];
+  readonly reports: Reports;
   readonly faults: FaultPlan;
   readonly log?: ((line: string) => void) | undefined;
 }
 
 /** The service's HTTP side, not yet listening. */
-export function buildHttp({ service, operations, faults, log }: HttpOptions): FastifyInstance {
+export function buildHttp({ service, operations, reports, faults, log }: HttpOptions): FastifyInstance {
   const app = Fastify({
     ...LIMITS,
     exposeHeadRoutes: false,
@@ -32,12 +36,22 @@ export function buildHttp({ service, operations, faults, log }: HttpOptions): Fa
         .send({ error: isKnown ? "the path can't be read" : "a valid Authorization header is needed" });
     },
   });
+  const guesses = countGuesses(KEY_GUESSES);
+  const accepted = new Set<string>();
   const callers = new WeakMap<FastifyRequest, Caller>();
   acceptJson(app);
   app.addHook("onRequest", async (request, reply) => {
     void reply.header("date", new Date(service.now()).toUTCString());
-    const caller = callerOf(service.db, request.headers.authorization, service.now());
-    if (caller === undefined) return reply.code(401).send({ error: "a valid Authorization header is needed" });
+    const { authorization = "" } = request.headers;
+    // Who has been let in before is not kept out by a neighbour that guesses.
+    if (!accepted.has(hashOf(authorization))) guesses.check(request.ip, performance.now());
+    const caller = callerOf(service.db, authorization, service.now());
+    if (caller === undefined) {
+      if (authorization !== "") guesses.wrong(request.ip, performance.now());
+      return reply.code(401).send({ error: "a valid Authorization header is needed" });
+    }
+    if (accepted.size >= MAX_ACCEPTED) accepted.clear();
+    accepted.add(hashOf(authorization));
     callers.set(request, caller);
     return undefined;
   });
@@ -56,7 +70,7 @@ export function buildHttp({ service, operations, faults, log }: HttpOptions): Fa
       handler: async (request, reply) => {
         const before = faults.onRoute(route, "before");
         if (before !== undefined && (await strike(before, reply))) return reply;
-        const answer = await carryOut(service, operation, { request, caller: callers.get(request) });
+        const answer = await carryOut({ service, reports, operation }, { request, caller: callers.get(request) });
         const after = faults.onRoute(route, "after");
         if (after !== undefined && (await strike(after, reply, answer.body))) return reply;
         return reply
@@ -71,9 +85,9 @@ export function buildHttp({ service, operations, faults, log }: HttpOptions): Fa
 
 function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (_, body, done) => {
+  app.addContentTypeParser<Buffer>("application/json", { parseAs: "buffer" }, (_, body, done) => {
     try {
-      done(null, readJson(body.toString()));
+      done(null, readJson(body));
     } catch (error) {
       done(error as HttpError, undefined);
     }
@@ -81,8 +95,7 @@ function acceptJson(app: FastifyInstance): void {
 }
 
 function carryOut(
-  service: Service,
-  operation: Operation,
+  { service, reports, operation }: { service: Service; reports: Reports; operation: Operation },
   from: { request: FastifyRequest; caller: Caller | undefined },
 ): Answer | Promise<Answer> {
   const { request, caller } = from;
@@ -91,7 +104,8 @@ function carryOut(
     throw new HttpError(403, `a key of scope ${caller.scope} may not do this`);
   }
   const [params, query, headers] = [texts(request.params), texts(request.query), texts(request.headers)];
-  return operation.handle({ service, caller, now: service.now(), params, query, headers, body: request.body });
+  const call = { service, caller, now: service.now(), params, query, headers, body: request.body };
+  return operation.is_report === true ? reports.answer(operation, call) : operation.handle(call);
 }
 
 /** Text fields alone; of a repeated one the first. */

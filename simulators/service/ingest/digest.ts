@@ -1,12 +1,9 @@
 import { z } from "zod";
-import { storeCommand } from "../commands.ts";
-import type { SentCommand } from "../commands.ts";
-import { inTransaction, row, run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type SentCommand, storeCommand } from "../commands.ts";
+import { type Db, inTransaction, row, run } from "../db.ts";
 import { rangeHash } from "./canonical.ts";
 import { storedRange } from "./store.ts";
-import { findStream } from "./streams.ts";
-import type { StreamRow } from "./streams.ts";
+import { findStream, type StreamRow } from "./streams.ts";
 
 /** How long a gateway may take over a backfill. */
 const BACKFILL_WITHIN_MS = 24 * 3_600_000;

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { inTransaction, row } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, inTransaction, row } from "../db.ts";
 import { bindStream } from "./streams.ts";
 
 const helloShape = z.looseObject({
@@ -11,7 +10,7 @@ const helloShape = z.looseObject({
         serial: z.string().max(64),
         generation: z.int(),
         oldest_seq: z.int().optional(),
-        predecessor: z.looseObject({ stream_id: z.string(), last_seq: z.int() }).nullish(),
+        predecessor: z.looseObject({ stream_id: z.string(), last_seq: z.int().nonnegative() }).nullish().catch(null),
       }),
     )
     .max(256),

@@ -1,5 +1,4 @@
-import { row, run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, row, run } from "../db.ts";
 
 /**
  * Numbers of tags' and boots' names, each looked up once: a batch has the same few names in every record. Not to be kept

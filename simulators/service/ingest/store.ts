@@ -1,13 +1,10 @@
 import { backfillOf } from "../commands.ts";
-import { inTransaction, row, rows, run } from "../db.ts";
-import type { Db } from "../db.ts";
-import { parseBatch } from "./batch.ts";
-import type { Batch, Offered } from "./batch.ts";
-import { contentLine, rangeHash } from "./canonical.ts";
-import type { Content } from "./canonical.ts";
+import { type Db, inTransaction, row, rows, run } from "../db.ts";
+import { type Batch, type Offered, parseBatch } from "./batch.ts";
+import { type Content, contentLine, rangeHash } from "./canonical.ts";
+import { noteWord, placeByWords } from "./clock-words.ts";
 import { nameNumbers } from "./names.ts";
-import { advance, findStream, predecessorOf, settleFirstSeq } from "./streams.ts";
-import type { StreamRow } from "./streams.ts";
+import { advance, findStream, predecessorOf, settleFirstSeq, type StreamRow } from "./streams.ts";
 
 /** Batches a gateway may have under way. */
 export const WINDOW_BATCHES = 4;
@@ -117,7 +114,9 @@ function takeBatch(db: Db, stream: StreamRow, { batch, nowMs }: Taking): Ack {
   const sql = `UPDATE streams SET version = version + ?, duplicates_offered = duplicates_offered + ?,
     conflicts_offered = conflicts_offered + ?, last_received_at = ? WHERE id = ?`;
   run(db, sql, inserted > 0 ? 1 : 0, duplicates, conflict === null ? 0 : 1, nowMs, stream.id);
-  const hash = rangeHash(storedRange(db, stream, [batch.first, last]));
+  if (inserted > 0) placeByWords(db, stream);
+  // What was stored from the conflict on isn't this batch's: the hash is over what is as it was sent.
+  const hash = rangeHash(storedRange(db, stream, [batch.first, conflict === null ? last : conflict - 1]));
   const acked_seq = advance(db, stream);
   const named = { st: batch.stream, s0: batch.first, n: batch.records.length };
   const newest_seq = newestSeq(db, stream);
@@ -170,6 +169,7 @@ function insertRecord(db: Db, stream: StreamRow, { record, nowMs, numberOf }: In
     record.quality,
     nowMs,
   );
+  if (record.kind === "t") noteWord(db, stream, { ...record, boot: numberOf(record.boot) });
   if (record.kind !== "g") return;
   const gap = JSON.parse(record.value) as { from: number; to: number; reason: string };
   insertGap(db, stream, { ...gap, rejected: 0 });

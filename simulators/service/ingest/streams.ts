@@ -1,5 +1,4 @@
-import { row, run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, row, run } from "../db.ts";
 
 /** A stream's row: which booth it tells of, and how far it is complete. */
 export interface StreamRow {
@@ -42,7 +41,7 @@ export function bindStream(db: Db, binding: Binding, now: number): boolean {
     const { stream_id = null, last_seq = null } = binding.predecessor ?? {};
     run(
       db,
-      `UPDATE streams SET generation = ?, superseded_at = NULL, predecessor_last_seq = CASE WHEN predecessor_stream_id IS NULL
+      `UPDATE streams SET generation = ?, superseded_at = NULL, predecessor_last_seq = CASE WHEN predecessor_stream_id IS NULL OR predecessor_last_seq < 0
          THEN ? ELSE predecessor_last_seq END, predecessor_stream_id = coalesce(predecessor_stream_id, ?) WHERE id = ?`,
       ...[binding.generation, last_seq, stream_id, known.id],
     );
@@ -80,11 +79,11 @@ export function predecessorOf(db: Db, stream: StreamRow, seq: number): StreamRow
   return row<StreamRow>(db, sql, stream.id, seq);
 }
 
-/** Says where the stream's unbroken prefix begins; only the first word counts. */
+/** Says where the stream's unbroken prefix begins; only the first word counts that can be meant: seqs begin at 1. */
 export function settleFirstSeq(db: Db, streamId: string, first: number): void {
   run(
     db,
-    "UPDATE streams SET first_seq = ?, acked_seq = ? WHERE stream_id = ? AND first_seq IS NULL",
+    "UPDATE streams SET first_seq = ?, acked_seq = ? WHERE stream_id = ? AND (first_seq IS NULL OR first_seq < 1)",
     first,
     first - 1,
     streamId,

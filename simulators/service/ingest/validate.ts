@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
+import { FILTER_TYPES } from "../../../src/domain/booth.ts";
 import { FIRST_INSTANT, isInstant, LAST_INSTANT } from "../time.ts";
 
 const QUALITIES = ["good", "uncertain", "bad"];

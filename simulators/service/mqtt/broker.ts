@@ -1,12 +1,9 @@
-import { createServer } from "node:net";
-import type { AddressInfo, Server, Socket } from "node:net";
-import { Aedes } from "aedes";
-import type { AuthenticateError, Client } from "aedes";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { Aedes, type AuthenticateError, type Client } from "aedes";
 import type { FaultPlan } from "../admin/faults.ts";
 import type { Service } from "../http/operation.ts";
 import { callerOfKey } from "../keys.ts";
-import { deliver, UP } from "./deliver.ts";
-import type { RunningBroker } from "./deliver.ts";
+import { deliver, type RunningBroker, UP } from "./deliver.ts";
 
 /** Return code of CONNACK for a wrong user name or password (MQTT 3.1.1, 3.2.2.3). */
 const BAD_CREDENTIALS = 4;
@@ -58,7 +55,13 @@ export async function startBroker({ service, faults, port, log }: BrokerOptions)
     await new Promise<void>((resolve) => broker.close(resolve));
     await closed;
   };
-  return { url: `mqtt://${HOST}:${(server.address() as AddressInfo).port}`, send, disconnect, stop };
+  return {
+    url: `mqtt://${HOST}:${(server.address() as AddressInfo).port}`,
+    send,
+    disconnect,
+    joined: () => true,
+    stop,
+  };
 }
 
 function listening(server: Server, port: number): Promise<void> {

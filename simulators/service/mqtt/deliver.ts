@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FaultPlan } from "../admin/faults.ts";
 import type { Service } from "../http/operation.ts";
+import type { Ack } from "../ingest/store.ts";
 import { unpack } from "../ingest/unpack.ts";
 import { takeUplink } from "./uplink.ts";
 
@@ -15,6 +16,8 @@ export interface RunningBroker {
   readonly send: (gateway: string, topic: "ack" | "cmd", message: unknown) => void;
   /** Cuts a gateway's sessions, where the broker is our own. */
   readonly disconnect: (gateway: string) => void;
+  /** Whether what is published there comes in here now. */
+  readonly joined: () => boolean;
   readonly stop: () => Promise<void>;
 }
 
@@ -50,10 +53,18 @@ export async function deliver(packet: Published, { service, faults, send, discon
   if (onAck?.delay_ms !== undefined) await sleep(onAck.delay_ms);
   const lost = [before, after, onAck].some((fault) => fault?.lose_ack);
   if (ack !== undefined && !lost) {
-    send(gateway, "ack", ack);
-    if (onAck?.double_ack === true) send(gateway, "ack", ack);
+    const said = falsified(ack, onAck?.falsify ?? {});
+    send(gateway, "ack", said);
+    if (onAck?.double_ack === true) send(gateway, "ack", said);
   }
   for (const command of commands) send(gateway, "cmd", command);
+}
+
+function falsified(ack: Ack, fields: Readonly<Record<string, unknown>>): unknown {
+  const all = Array.from({ length: ack.n }, (_, index) => ({ seq: ack.s0 + index, reason: "all" }));
+  const meant = (value: unknown): unknown => (value === "first" ? ack.s0 : value === "all" ? all : value);
+  const lies = Object.entries(fields).map(([name, value]) => [name, meant(value)]);
+  return { ...ack, ...Object.fromEntries(lies) };
 }
 
 /** Whether a batch holds a record of that name; nothing that can't be read does. */

@@ -1,8 +1,7 @@
 import mqtt from "mqtt";
 import type { FaultPlan } from "../admin/faults.ts";
 import type { Service } from "../http/operation.ts";
-import { deliver } from "./deliver.ts";
-import type { RunningBroker } from "./deliver.ts";
+import { deliver, type RunningBroker } from "./deliver.ts";
 
 const CONNECT_MS = 10_000;
 const RECONNECT_MS = 1000;
@@ -26,6 +25,11 @@ export async function joinBroker({ service, faults, url, password, log }: Extern
     { connectTimeout: CONNECT_MS, reconnectPeriod: RECONNECT_MS, ...(password === undefined ? {} : { password }) },
     false,
   );
+  let joined = false;
+  client.on("packetreceive", ({ cmd }) => {
+    if (cmd === "suback") joined = true;
+  });
+  client.on("close", () => (joined = false));
   client.on("error", (error) => log?.(`broker: ${error.message}`));
   const failed = (error: unknown): void => log?.(`uplink failed: ${String(error)}`);
   const send: RunningBroker["send"] = (gateway, topic, message) => {
@@ -39,5 +43,5 @@ export async function joinBroker({ service, faults, url, password, log }: Extern
   await client.subscribeAsync("bg/v1/+/up/+", { qos: 1 });
   const shown = new URL(url);
   shown.username = "";
-  return { url: shown.href, send, disconnect, stop: () => client.endAsync(true) };
+  return { url: shown.href, send, disconnect, joined: () => joined, stop: () => client.endAsync(true) };
 }

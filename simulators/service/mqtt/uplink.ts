@@ -1,12 +1,10 @@
-import { openCommands, takeResult } from "../commands.ts";
-import type { SentCommand } from "../commands.ts";
-import { run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { openCommands, type SentCommand, takeResult } from "../commands.ts";
+import { type Db, row, run } from "../db.ts";
 import { takeDigest } from "../ingest/digest.ts";
 import { takeHello } from "../ingest/hello.ts";
-import { ingestBatch, refuseBatch } from "../ingest/store.ts";
-import type { Ack } from "../ingest/store.ts";
+import { type Ack, ingestBatch, refuseBatch } from "../ingest/store.ts";
 import { unpack } from "../ingest/unpack.ts";
+import { textOf } from "../utf8.ts";
 
 /** Largest payload of anything but a batch, bytes. */
 const MAX_MESSAGE_BYTES = 128 * 1024;
@@ -60,10 +58,10 @@ export function takeMessage(db: Db, taken: Message & { topic: string }): readonl
 function parseMessage(payload: Uint8Array): Record<string, unknown> | undefined {
   if (payload.byteLength > MAX_MESSAGE_BYTES) return undefined;
   try {
-    const value = JSON.parse(Buffer.from(payload).toString("utf8")) as unknown;
+    const value = JSON.parse(textOf(payload)) as unknown;
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
-    // Not JSON: nothing to keep of it, and nobody to tell.
+    // Not JSON, or not UTF-8: nothing to keep of it, and nobody to tell.
     return undefined;
   }
 }
@@ -74,10 +72,17 @@ interface Message {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-/** The heartbeat; the will says online false and leaves the last state as it was. */
+/**
+ * The heartbeat. A will, or a farewell, leaves the last state as it was; of an older session than that state's it comes late,
+ * since a broker sends it once it has missed the client, and says nothing of the gateway that is back already.
+ */
 function takeState(db: Db, { gateway, now, message }: Message): void {
-  if (message["online"] === false) run(db, "UPDATE gateways SET online = 0 WHERE id = ?", gateway);
-  else {
+  if (message["online"] === false) {
+    const last = row<{ state: string | null }>(db, "SELECT state FROM gateways WHERE id = ?", gateway)?.state;
+    const { session } = JSON.parse(last ?? "{}") as { readonly session?: unknown };
+    const isLate = session !== undefined && message["session"] !== undefined && message["session"] !== session;
+    if (!isLate) run(db, "UPDATE gateways SET online = 0 WHERE id = ?", gateway);
+  } else {
     const sql = "UPDATE gateways SET online = 1, heartbeat_at = ?, last_seen_at = ?, state = ? WHERE id = ?";
     run(db, sql, now, now, JSON.stringify(message), gateway);
   }

@@ -1,5 +1,4 @@
-import { run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, run } from "../db.ts";
 import type { Caller } from "../keys.ts";
 
 export interface AuditEntry {

@@ -1,14 +1,17 @@
-import { row, run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, row, run } from "../db.ts";
 import { HttpError, notFound } from "../http/errors.ts";
 import { bindStream, findStream } from "../ingest/streams.ts";
-import { setGatewayCredential } from "../keys.ts";
-import type { Caller } from "../keys.ts";
+import { type Caller, setGatewayCredential } from "../keys.ts";
 import { audit } from "./audit.ts";
-import { boothBySerial, currentProvisioning, gatewayById, serialOf } from "./rows.ts";
-import type { BoothRow, ProvisioningRow } from "./rows.ts";
-import { CREDENTIAL_HASH } from "./shapes.ts";
-import type { Claim } from "./shapes.ts";
+import {
+  boothBySerial,
+  type BoothRow,
+  currentProvisioning,
+  gatewayById,
+  type ProvisioningRow,
+  serialOf,
+} from "./rows.ts";
+import { type Claim, CREDENTIAL_HASH } from "./shapes.ts";
 import { storeReported } from "./update.ts";
 
 /** A holder seen within this time is alive: taking its booth needs an admin. */

@@ -1,10 +1,9 @@
-import type { WorkingHours } from "../../../src/core/types/booth.ts";
+import type { WorkingHours } from "../../../src/domain/booth.ts";
 import { row } from "../db.ts";
 import type { Service } from "../http/operation.ts";
 import type { Caller } from "../keys.ts";
 import { formatOptional, formatTime } from "../time.ts";
-import { currentProvisioning, gatewayById } from "./rows.ts";
-import type { BoothRow, ProvisioningRow } from "./rows.ts";
+import { type BoothRow, currentProvisioning, gatewayById, type ProvisioningRow } from "./rows.ts";
 
 interface Place {
   readonly account_name: string;

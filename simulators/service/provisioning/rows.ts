@@ -1,5 +1,4 @@
-import { row } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, row } from "../db.ts";
 
 export interface BoothRow {
   readonly id: string;

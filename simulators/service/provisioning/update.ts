@@ -1,14 +1,10 @@
-import { row, run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, row, run } from "../db.ts";
 import { settleLeaving } from "../commands.ts";
 import { HttpError, notFound } from "../http/errors.ts";
-import { expireGatewayKeys, setGatewayCredential } from "../keys.ts";
-import type { Caller } from "../keys.ts";
+import { type Caller, expireGatewayKeys, setGatewayCredential } from "../keys.ts";
 import { audit } from "./audit.ts";
-import { currentProvisioning } from "./rows.ts";
-import type { BoothRow, ProvisioningRow } from "./rows.ts";
-import { CREDENTIAL_HASH } from "./shapes.ts";
-import type { Update } from "./shapes.ts";
+import { type BoothRow, currentProvisioning, type ProvisioningRow } from "./rows.ts";
+import { CREDENTIAL_HASH, type Update } from "./shapes.ts";
 
 /** A gateway that released its last booth may repeat the request for so long, should the answer have been lost. */
 const LAST_WORD_MS = 3_600_000;
@@ -23,6 +19,7 @@ export interface Updating {
 export function updateProvisioning(at: Updating, booth: BoothRow, body: Update): void {
   const current = currentProvisioning(at.db, booth.id);
   if (current === undefined) throw notFound("provisioning");
+  checkNamed(at, body);
   checkHolder(at, current, body);
   const { completion_status, credential_sha256, reported, status } = body;
   if (completion_status !== undefined && completion_status !== current.completion_status) {
@@ -32,6 +29,14 @@ export function updateProvisioning(at: Updating, booth: BoothRow, body: Update):
   if (reported !== undefined) storeReported(at, current, reported);
   if (status !== undefined && current.status !== status) {
     end(at, current, { status, reason: body.reason ?? "", serial: booth.serial_number });
+  }
+}
+
+/** A first key is of no gateway, and good for any booth of the account: what it ends or changes hands it must name, as it was seen. */
+function checkNamed({ caller }: Updating, { status, credential_sha256, gateway_id, generation }: Update): void {
+  if (caller.scope !== "provision" || (status === undefined && credential_sha256 === undefined)) return;
+  if (gateway_id === undefined || generation === undefined) {
+    throw new HttpError(422, "with a first key, gateway_id and generation of the binding must be named");
   }
 }
 

@@ -1,12 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { inTransaction, row, rows, run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, inTransaction, row, rows, run } from "../db.ts";
 import { parseBody } from "../http/body.ts";
-import { notFound } from "../http/errors.ts";
 import { listAnswer } from "../http/list.ts";
-import { created, ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Answer, type Call, created, ok, type Operation } from "../http/operation.ts";
+import { accountOf, type AccountRow } from "./common.ts";
 import { regionsOf } from "./regions.ts";
 
 const text = z.string().max(200).nullish();
@@ -17,7 +15,10 @@ const createShape = z.looseObject({
 });
 const updateShape = createShape.partial();
 
-/** Accounts: a caller sees its own, and those made under it are new customers with a default region. */
+/**
+ * Accounts: a caller sees its own and those made under it, new customers with a default region. What is theirs is reached with
+ * a key that POST /api/api_keys makes for their `account_id`.
+ */
 export const accounts: readonly Operation[] = [
   { method: "GET", path: "/api/accounts", handle: list },
   { method: "POST", path: "/api/accounts", body: createShape, handle: create },
@@ -26,29 +27,21 @@ export const accounts: readonly Operation[] = [
   { method: "PUT", path: "/api/accounts/:id", body: updateShape, handle: update },
 ];
 
-interface AccountRow {
-  readonly id: string;
-  readonly name: string;
-  readonly customer_type: string | null;
-  readonly primary_industry: string | null;
-}
-
 function shape(db: Db, { id, name, customer_type, primary_industry }: AccountRow): Record<string, unknown> {
   return { id, name, regions: regionsOf(db, id), customer_type, primary_industry };
 }
 
 function own(call: Call): AccountRow {
-  const found =
-    call.params["id"] === call.caller.account_id
-      ? row<AccountRow>(call.service.db, "SELECT * FROM accounts WHERE id = ?", call.caller.account_id)
-      : undefined;
-  if (found === undefined) throw notFound("account");
-  return found;
+  return accountOf(call, call.params["id"] ?? "");
 }
 
 function list(call: Call): Answer {
   const { db } = call.service;
-  const found = rows<AccountRow>(db, "SELECT * FROM accounts WHERE id = ?", call.caller.account_id);
+  const found = rows<AccountRow>(
+    db,
+    "SELECT * FROM accounts WHERE ? IN (id, parent_id) ORDER BY created_at, id",
+    call.caller.account_id,
+  );
   const items = found.map((account) => shape(db, account));
   return listAnswer(call, items, { fields: ["id", "name", "customer_type", "primary_industry"], search: ["name"] });
 }
@@ -63,8 +56,10 @@ function create(call: Call): Answer {
     primary_industry: body.primary_industry ?? null,
   };
   inTransaction(db, () => {
-    const sql = "INSERT INTO accounts (id, name, customer_type, primary_industry, created_at) VALUES (?, ?, ?, ?, ?)";
-    run(db, sql, account.id, account.name, account.customer_type, account.primary_industry, call.now);
+    const sql =
+      "INSERT INTO accounts (id, parent_id, name, customer_type, primary_industry, created_at) VALUES (?, ?, ?, ?, ?, ?)";
+    const { id, name, customer_type, primary_industry } = account;
+    run(db, sql, id, call.caller.account_id, name, customer_type, primary_industry, call.now);
     const region = "INSERT INTO regions (id, account_id, name, is_default) VALUES (?, ?, 'Default', 1)";
     run(db, region, randomUUID(), account.id);
   });
@@ -86,5 +81,7 @@ function summary(call: Call): Answer {
   const count = (table: "regions" | "facilities" | "booths" | "users"): number =>
     row<{ n: number }>(db, `SELECT count(*) AS n FROM ${table} WHERE account_id = ?`, call.caller.account_id)?.n ?? 0;
   const [regions, facilities, booths, users] = [count("regions"), count("facilities"), count("booths"), count("users")];
-  return ok({ accounts: 1, regions, facilities, booths, users });
+  const sql = "SELECT count(*) AS n FROM accounts WHERE ? IN (id, parent_id)";
+  const accounts = row<{ n: number }>(db, sql, call.caller.account_id)?.n ?? 1;
+  return ok({ accounts, regions, facilities, booths, users });
 }

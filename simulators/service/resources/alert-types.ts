@@ -5,8 +5,7 @@ import { evaluateAnew } from "../events/evaluate.ts";
 import { parseBody } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { listAnswer } from "../http/list.ts";
-import { ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 
 const text = z.string().max(128);
 const shape = z.object({

@@ -1,7 +1,6 @@
 import { rows } from "../db.ts";
 import { evaluateAccount } from "../events/evaluate.ts";
-import { listAnswer } from "../http/list.ts";
-import type { Item } from "../http/list.ts";
+import { type Item, listAnswer } from "../http/list.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { formatOptional, formatTime } from "../time.ts";
 import { boothOf } from "./common.ts";
@@ -24,9 +23,9 @@ interface AlertRow {
   readonly value: number | null;
 }
 
-function list(call: Call, boothId: string | null): Answer {
+async function list(call: Call, boothId: string | null): Promise<Answer> {
   const { db } = call.service;
-  evaluateAccount(db, call.caller.account_id, call.now);
+  await evaluateAccount(db, call.caller.account_id, call.now);
   const sql = `SELECT a.* FROM alerts a JOIN booths b ON b.id = a.booth_id WHERE b.account_id = ? AND a.booth_id = coalesce(?, a.booth_id)
     ORDER BY a.started_at DESC, a.id`;
   const found = rows<AlertRow>(db, sql, call.caller.account_id, boothId);

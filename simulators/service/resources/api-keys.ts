@@ -4,15 +4,17 @@ import { rows, run } from "../db.ts";
 import { parseBody } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { listAnswer } from "../http/list.ts";
-import { created, NO_CONTENT } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Answer, type Call, created, NO_CONTENT, type Operation } from "../http/operation.ts";
 import { hashOf } from "../keys.ts";
+import { accountOf } from "./common.ts";
 import { formatOptional, formatTime, parseTime } from "../time.ts";
 
 const shape = z.looseObject({
   name: z.string().trim().min(1).max(200),
   scope: z.enum(["admin", "user", "provision"]),
   expires_at: z.string().nullish(),
+  /** One that was made under the caller's; default: the caller's own. */
+  account_id: z.string().nullish(),
 });
 
 /** Keys of the account: the key itself is answered once, by POST; only its hash is stored. */
@@ -32,9 +34,9 @@ interface KeyRow {
   readonly expires_at: number | null;
 }
 
-function keysOf(call: Call): Record<string, unknown>[] {
+function keysOf(call: Call, account = call.caller.account_id): Record<string, unknown>[] {
   const sql = "SELECT * FROM api_keys WHERE account_id = ? AND revoked_at IS NULL ORDER BY created_at, id";
-  return rows<KeyRow>(call.service.db, sql, call.caller.account_id).map(
+  return rows<KeyRow>(call.service.db, sql, account).map(
     ({ id, name, prefix, scope, created_at, last_used_at, expires_at }) => ({
       ...{ id, name, prefix, scope },
       created_at: formatTime(created_at),
@@ -50,16 +52,19 @@ function list(call: Call): Answer {
 }
 
 function create(call: Call): Answer {
-  const { name, scope, expires_at } = parseBody(shape, call.body);
+  const { name, scope, expires_at, account_id } = parseBody(shape, call.body);
+  const account = accountOf(call, account_id ?? call.caller.account_id).id;
   const expires = typeof expires_at === "string" ? parseTime(expires_at) : null;
   if (expires === undefined) throw badRequest("expires_at is not a timestamp");
   const key = randomBytes(32).toString("base64url");
   const id = randomUUID();
   const sql = `INSERT INTO api_keys (id, account_id, name, prefix, hash, scope, created_at, expires_at, user_id)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-  const values = [key.slice(0, 4), hashOf(key), scope, call.now, expires, call.caller.user_id ?? null] as const;
-  run(call.service.db, sql, id, call.caller.account_id, name, ...values);
-  return created({ ...keysOf(call).find((one) => one["id"] === id), key });
+  // Who made the key is a user of the key's own account, or nobody.
+  const maker = account === call.caller.account_id ? (call.caller.user_id ?? null) : null;
+  const values = [key.slice(0, 4), hashOf(key), scope, call.now, expires, maker] as const;
+  run(call.service.db, sql, id, account, name, ...values);
+  return created({ ...keysOf(call, account).find((one) => one["id"] === id), key });
 }
 
 function revoke(call: Call): Answer {

@@ -2,12 +2,11 @@ import { z } from "zod";
 import { row } from "../db.ts";
 import { parseBody } from "../http/body.ts";
 import { HttpError } from "../http/errors.ts";
-import { ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { passwordGuesses } from "../http/guesses.ts";
+import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { callerOfKey, openSession, openUserSession } from "../keys.ts";
 import { formatTime } from "../time.ts";
-import { isPassword } from "../users.ts";
-import type { UserRow } from "../users.ts";
+import { isPassword, type UserRow } from "../users.ts";
 
 const bodyShape = z.union([
   z.looseObject({ api_key: z.string().min(1) }),
@@ -35,8 +34,12 @@ function withKey({ service, now }: Call, key: string): Session {
 }
 
 async function withPassword({ service, now }: Call, email: string, password: string): Promise<Session> {
+  const guesser = email.toLowerCase();
+  const guesses = passwordGuesses(service.db);
+  guesses.check(guesser, now);
   const user = row<UserRow>(service.db, "SELECT * FROM users WHERE email = ?", email.toLowerCase());
   if (!(await isPassword(user?.password, password)) || user === undefined) {
+    guesses.wrong(guesser, now);
     throw new HttpError(401, "e-mail or password is not valid");
   }
   return openUserSession(service.db, user.id, now);

@@ -1,8 +1,7 @@
 import { row, type Db } from "../db.ts";
 import { runtimeMs } from "../figures/summary.ts";
 import type { Call } from "../http/operation.ts";
-import { currentProvisioning, latestReported } from "../provisioning/rows.ts";
-import type { BoothRow } from "../provisioning/rows.ts";
+import { type BoothRow, currentProvisioning, latestReported } from "../provisioning/rows.ts";
 import { formatTime, isInstant, minutes, parseTime } from "../time.ts";
 import { figuresOf } from "./common.ts";
 import { connectivityOf } from "./connectivity.ts";

@@ -1,19 +1,17 @@
-import { MODES_BY_PRIORITY } from "../../../src/core/types/booth.ts";
-import type { Mode } from "../../../src/core/types/booth.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
 import type { BoothFigures } from "../figures/booth.ts";
-import { dayBuckets, evenBuckets, hourBuckets } from "../figures/buckets.ts";
+import { evenBuckets, localBuckets } from "../figures/buckets.ts";
 import { timeIn } from "../figures/mode-sets.ts";
 import { runtimeMs } from "../figures/summary.ts";
 import type { Span } from "../figures/span.ts";
 import { msByMode, msWithin } from "../figures/window.ts";
 import { badRequest } from "../http/errors.ts";
-import { ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
-import { envelope, pagingParams, windowParams } from "../http/query.ts";
+import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
+import { envelope, pagingParams, timeParam, windowParams } from "../http/query.ts";
 import { formatTime, minutes } from "../time.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
-import { MODE_NAMES } from "./mode-names.ts";
-import { periodOf } from "./runtime.ts";
+import { listedMinutes, MODE_NAMES, modeNamed } from "./mode-names.ts";
+import { lastPeriod, lengthParam, unitParam } from "./runtime.ts";
 
 /** How a booth's time was spent: by interval, by day, in sum, and stage by stage. */
 export const boothUsage: readonly Operation[] = [
@@ -29,15 +27,16 @@ function asked(call: Call): { figures: BoothFigures; window: Span; tz: string } 
   return { figures: figuresOf(call, booth), window: windowParams(call.query, { tz, now: call.now }), tz };
 }
 
-/** By hour or local day, of `start` and `end` or of the last `length` units; `states` names modes to count instead of the runtime set. */
+/**
+ * By local hour, day, week or month, of `start` and `end` or of the last `length` units; `states` names modes to count instead of
+ * the runtime set.
+ */
 function runtimeSeries(call: Call): Answer {
   const { figures, tz, ...asOf } = asked(call);
-  const unit = call.query["unit"] ?? "day";
-  if (unit !== "day" && unit !== "hour") throw badRequest("unit is neither hour nor day");
-  const window = call.query["length"] === undefined ? asOf.window : periodOf(call, tz);
-  const states = statesParam(call);
-  const buckets = unit === "day" ? dayBuckets(window, tz) : hourBuckets(window, tz);
-  const items = buckets.map((span) => {
+  const [unit, length, states] = [unitParam(call.query) ?? "day", lengthParam(call.query), statesParam(call)];
+  const isWindow = length === undefined || timeParam(call.query, "start") !== undefined;
+  const window = isWindow ? asOf.window : lastPeriod(call.now, unit, length);
+  const items = localBuckets(window, tz, unit).map((span) => {
     const ms = states === undefined ? runtimeMs(figures, span) : inModes(msByMode(figures.stages, span), states);
     return { time: formatTime(span.start), value: minutes(ms) };
   });
@@ -52,7 +51,7 @@ function inModes(sums: ReturnType<typeof msByMode>, modes: readonly Mode[]): num
 function statesParam(call: Call): Mode[] | undefined {
   const names = (call.query["states"] ?? "").split(",").filter((name) => name !== "");
   if (names.length === 0) return undefined;
-  const modes = new Set(names.map((name) => MODES_BY_PRIORITY.find((mode) => MODE_NAMES[mode] === name)));
+  const modes = new Set(names.map(modeNamed));
   if (modes.has(undefined)) throw badRequest("states names no mode that is known");
   return [...modes].filter((mode) => mode !== undefined);
 }
@@ -66,12 +65,8 @@ export function usageOf(figures: Pick<BoothFigures, "stages" | "log">, window: S
     in_use: minutes(msWithin(timeIn(figures, "in_use"), window)),
     idle: minutes(idle),
     bake: minutes(sums.get("bake") ?? 0),
-    modes: modesOf(sums),
+    modes: listedMinutes(sums),
   };
-}
-
-function modesOf(sums: ReturnType<typeof msByMode>): unknown[] {
-  return [...sums].map(([mode, ms]) => ({ mode: MODE_NAMES[mode], duration: minutes(ms) }));
 }
 
 function summary(call: Call): Answer {
@@ -81,7 +76,7 @@ function summary(call: Call): Answer {
 
 /** `interval` of a timeline in minutes, default 60. */
 export function intervalMs(call: Call): number {
-  const text = call.query["interval"] ?? "60";
+  const text = call.query["interval"] || "60";
   if (!/^\d{1,6}$/.test(text) || Number(text) < 1) throw badRequest("interval is not a number of minutes");
   return Number(text) * 60_000;
 }
@@ -90,7 +85,7 @@ export function timelineItem(figures: Pick<BoothFigures, "stages">, span: Span):
   return {
     timestamp: formatTime(span.start),
     duration: minutes(span.end - span.start),
-    modes: modesOf(msByMode(figures.stages, span)),
+    modes: listedMinutes(msByMode(figures.stages, span)),
   };
 }
 
@@ -100,14 +95,22 @@ function timeline(call: Call): Answer {
   return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
 }
 
-/** Stages that overlap the window, as it cuts them, the newest first. */
+/** Stages that overlap the window, as it cuts them, the newest first; before the first reading there is no data. */
 function recentStages(call: Call): Answer {
   const { figures, window } = asked(call);
-  const shown = figures.stages.filter((stage) => stage.end > window.start && stage.start < window.end);
+  const first = Math.min(figures.stages[0]?.start ?? window.end, window.end);
+  const before = first > window.start ? [{ mode: "no_data" as const, start: window.start, end: first }] : [];
+  const shown = [...before, ...figures.stages.filter((stage) => isIn(stage, window))];
   const items = shown.reverse().map(({ mode, start, end }) => ({
     mode: MODE_NAMES[mode],
     start_time: formatTime(Math.max(start, window.start)),
     end_time: formatTime(Math.min(end, window.end)),
   }));
   return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
+}
+
+/** What was seen in a single reading has a begin and no length. */
+function isIn({ start, end }: Span, window: Span): boolean {
+  if (start === end) return start >= window.start && start < window.end;
+  return Math.min(end, window.end) > Math.max(start, window.start);
 }

@@ -3,8 +3,7 @@ import { badRequest, HttpError, notFound } from "../http/errors.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { provision } from "../provisioning/provision.ts";
 import { provisioningRecord, provisioningTag } from "../provisioning/record.ts";
-import { boothBySerial, currentProvisioning, serialOf } from "../provisioning/rows.ts";
-import type { BoothRow } from "../provisioning/rows.ts";
+import { boothBySerial, type BoothRow, currentProvisioning, serialOf } from "../provisioning/rows.ts";
 import { claimShape, updateShape } from "../provisioning/shapes.ts";
 import { updateProvisioning } from "../provisioning/update.ts";
 
@@ -15,7 +14,27 @@ export const boothsProvisioning: readonly Operation[] = [
   { method: "PUT", path: "/api/booths_provisioning/:serial_number", body: updateShape, handle: update },
 ];
 
-function create({ service, caller, now, body, headers }: Call): Answer {
+/** All that was observed of a record's two writes. */
+const POSTED: readonly string[] = ["serial_number"];
+const PUT: readonly string[] = ["completion_status"];
+
+function refuseUnknown({ service, body }: Call, known: readonly string[]): void {
+  const unknown = service.strict === true ? Object.keys(body ?? {}).filter((name) => !known.includes(name)) : [];
+  if (unknown.length > 0) throw new HttpError(422, `unknown field: ${unknown.join(", ")}`);
+}
+
+function refuseSecond({ service, body, caller }: Call): void {
+  const parsed = claimShape.safeParse(body);
+  const serial = service.strict === true && parsed.success ? serialOf(parsed.data.serial_number) : undefined;
+  const booth = serial === undefined ? undefined : boothBySerial(service.db, serial, caller.account_id);
+  if (booth !== undefined && currentProvisioning(service.db, booth.id) !== undefined)
+    throw new HttpError(409, "the booth has a provisioning record already");
+}
+
+function create(call: Call): Answer {
+  refuseUnknown(call, POSTED);
+  refuseSecond(call);
+  const { service, caller, now, body, headers } = call;
   return provision(service, { caller, now, body, idempotencyKey: headers["idempotency-key"] });
 }
 
@@ -34,6 +53,7 @@ function read(call: Call, booth: BoothRow): Answer {
 }
 
 function update(call: Call): Answer {
+  refuseUnknown(call, PUT);
   const parsed = updateShape.safeParse(call.body);
   if (!parsed.success) throw badRequest(`bad field: ${parsed.error.issues[0]?.path.join(".") ?? ""}`);
   const { db } = call.service;

@@ -3,12 +3,11 @@ import { inTransaction, rows, run } from "../db.ts";
 import { bakeMinutes, cycleCount, overuse, utilization } from "../figures/summary.ts";
 import { parseBody } from "../http/body.ts";
 import { select } from "../http/list.ts";
-import { ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams, windowParams } from "../http/query.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
 import { BOOTH_FIELDS, boothFields } from "./booth-fields.ts";
-import { boothOf, calendarOf, figuresOf } from "./common.ts";
+import { boothOf, calendarOf, figuresOf, inTurns } from "./common.ts";
 
 const SIZES = [
   "bay_count",
@@ -30,7 +29,8 @@ export const booths: readonly Operation[] = [
   { method: "GET", path: "/api/booths/:id", handle: (call) => ok(boothFields(call, boothOf(call))) },
 ];
 
-function list(call: Call): Answer {
+/** A booth a turn: the total runtime goes by its whole log. */
+async function list(call: Call): Promise<Answer> {
   const sql = "SELECT * FROM booths WHERE account_id = ? ORDER BY serial_number";
   const word = (call.query["search"] ?? "").trim().toUpperCase();
   const found = rows<BoothRow>(call.service.db, sql, call.caller.account_id).filter(
@@ -38,9 +38,9 @@ function list(call: Call): Answer {
   );
   const includes = (call.query["includes"] ?? "").split(":");
   const paging = pagingParams(call.query, { allowAll: true });
-  const items = found.map((booth) => ({ booth, ...boothFields(call, booth) }));
+  const items = await inTurns(found, (booth) => ({ booth, ...boothFields(call, booth) }));
   const page = envelope(select(call, items, { fields: BOOTH_FIELDS }), paging);
-  const data = page.data.map(({ booth, ...fields }) => ({ ...fields, ...included(call, booth, includes) }));
+  const data = await inTurns(page.data, ({ booth, ...fields }) => ({ ...fields, ...included(call, booth, includes) }));
   return ok({ ...page, data });
 }
 

@@ -1,11 +1,26 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { calendarOfFacility } from "../calendar.ts";
 import { row, rows } from "../db.ts";
-import type { BoothFigures } from "../figures/booth.ts";
-import { boothFigures } from "../figures/booth.ts";
+import { type BoothFigures, boothFigures } from "../figures/booth.ts";
 import type { Calendar } from "../figures/summary.ts";
 import { notFound } from "../http/errors.ts";
 import type { Call } from "../http/operation.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
+
+export interface AccountRow {
+  readonly id: string;
+  readonly name: string;
+  readonly customer_type: string | null;
+  readonly primary_industry: string | null;
+}
+
+/** The account of that id, where it is the caller's own or was made under it; else 404. */
+export function accountOf({ service, caller }: Call, id: string): AccountRow {
+  const sql = "SELECT * FROM accounts WHERE id = ? AND ? IN (id, parent_id)";
+  const found = row<AccountRow>(service.db, sql, id, caller.account_id);
+  if (found === undefined) throw notFound("account");
+  return found;
+}
 
 /** The booth of the path's id, if the caller's account has it. */
 export function boothOf(call: Call): BoothRow {
@@ -29,6 +44,16 @@ export function calendarOf(call: Call, booth: BoothRow): Calendar {
 
 export function figuresOf(call: Call, booth: BoothRow): BoothFigures {
   return boothFigures(call.service.db, booth.id, call.now);
+}
+
+/** What is made of each, with a turn for other requests after each. */
+export async function inTurns<T, U>(all: readonly T[], make: (one: T) => U): Promise<U[]> {
+  const made: U[] = [];
+  for (const one of all) {
+    made.push(make(one));
+    await turn();
+  }
+  return made;
 }
 
 /** Every booth of the caller's account, by serial number. */

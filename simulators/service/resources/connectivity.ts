@@ -1,6 +1,11 @@
 import type { Db } from "../db.ts";
-import { currentProvisioning, gatewayById, latestReported } from "../provisioning/rows.ts";
-import type { BoothRow, GatewayRow } from "../provisioning/rows.ts";
+import {
+  type BoothRow,
+  currentProvisioning,
+  gatewayById,
+  type GatewayRow,
+  latestReported,
+} from "../provisioning/rows.ts";
 
 /** Without a heartbeat for so long a gateway is offline. */
 const HEARTBEAT_MS = 120_000;

@@ -1,10 +1,9 @@
 import { msByMode } from "../figures/window.ts";
-import { ok } from "../http/operation.ts";
-import type { Operation } from "../http/operation.ts";
+import { ok, type Operation } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
-import { formatTime, minutes } from "../time.ts";
+import { formatTime } from "../time.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
-import { MODE_NAMES } from "./mode-names.ts";
+import { listedMinutes } from "./mode-names.ts";
 
 /** GET /api/booths/{id}/duration_by_mode: minutes per mode, their sum being the window clipped to now. */
 export const durationByMode: readonly Operation[] = [
@@ -14,8 +13,7 @@ export const durationByMode: readonly Operation[] = [
     handle: (call) => {
       const booth = boothOf(call);
       const window = windowParams(call.query, { tz: calendarOf(call, booth).tz, now: call.now });
-      const sums = [...msByMode(figuresOf(call, booth).stages, window)];
-      const modes = sums.map(([mode, ms]) => ({ mode: MODE_NAMES[mode], duration: minutes(ms) }));
+      const modes = listedMinutes(msByMode(figuresOf(call, booth).stages, window));
       return ok({ booth_id: booth.id, start: formatTime(window.start), end: formatTime(window.end), modes });
     },
   },

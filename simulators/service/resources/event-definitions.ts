@@ -1,16 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { CATEGORIES, definitionRows, removeDefinition, saveDefinition, strangers } from "../events/definition-rows.ts";
-import type { DefinitionFields, DefinitionRow } from "../events/definition-rows.ts";
+import {
+  CATEGORIES,
+  type DefinitionFields,
+  type DefinitionRow,
+  definitionRows,
+  removeDefinition,
+  saveDefinition,
+  strangers,
+} from "../events/definition-rows.ts";
 import { FIGURE_NAMES } from "../events/figures.ts";
 import { isTimeOfDay } from "../events/periods.ts";
 import { RULE_OPS } from "../events/rules.ts";
 import { parseBody } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
-import { listAnswer } from "../http/list.ts";
-import type { Item } from "../http/list.ts";
-import { created, NO_CONTENT, ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Item, listAnswer } from "../http/list.ts";
+import { type Answer, type Call, created, NO_CONTENT, ok, type Operation } from "../http/operation.ts";
 import { formatTime } from "../time.ts";
 
 const value = z.union([z.string().max(200), z.number(), z.boolean()]);

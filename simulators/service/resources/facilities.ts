@@ -5,10 +5,8 @@ import { inTransaction, rows, run } from "../db.ts";
 import { parseBody } from "../http/body.ts";
 import { CSV_HEADERS, csvOf } from "../http/csv.ts";
 import { badRequest, notFound } from "../http/errors.ts";
-import { listAnswer, select } from "../http/list.ts";
-import type { Item } from "../http/list.ts";
-import { created, ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Item, listAnswer, select } from "../http/list.ts";
+import { type Answer, type Call, created, ok, type Operation } from "../http/operation.ts";
 import { formatTime } from "../time.ts";
 import { zoneExists } from "../zone.ts";
 import { facilityFigures, INCLUDED_FIELDS } from "./facility-includes.ts";
@@ -90,11 +88,12 @@ function facilityOf(call: Call, id = call.params["id"]): FacilityFields {
   return found;
 }
 
-function list(call: Call): Answer {
-  const items = facilitiesOf(call).map((facility) => ({
-    ...facility,
-    ...facilityFigures(call, String(facility["id"])),
-  }));
+async function list(call: Call): Promise<Answer> {
+  const items: Item[] = [];
+  for (const facility of facilitiesOf(call)) {
+    const of = { id: String(facility["id"]), tz: String(facility["tz"]) };
+    items.push({ ...facility, ...(await facilityFigures(call, of)) });
+  }
   const included = INCLUDED_FIELDS.filter((name) => items.some((item) => Object.hasOwn(item, name)));
   const fields = [...COLUMNS, "region_name", "account_name", ...included];
   const rules = { fields, search: ["name", "city", "store_number"] };

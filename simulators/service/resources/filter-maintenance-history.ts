@@ -1,8 +1,6 @@
-import type { Maintenance } from "../../../src/core/types/record.ts";
-import { badRequest } from "../http/errors.ts";
-import { ok } from "../http/operation.ts";
-import type { Operation } from "../http/operation.ts";
-import { envelope, pagingParams, timeParam } from "../http/query.ts";
+import type { Maintenance } from "../../../src/domain/record.ts";
+import { ok, type Operation } from "../http/operation.ts";
+import { envelope, openWindowParams, pagingParams } from "../http/query.ts";
 import { days, formatTime, minutes } from "../time.ts";
 import { boothOf, figuresOf } from "./common.ts";
 
@@ -13,9 +11,7 @@ export const filterMaintenanceHistory: readonly Operation[] = [
     path: "/api/booths/:id/filter_maintenance_history",
     handle: (call) => {
       const booth = boothOf(call);
-      const start = Math.min(timeParam(call.query, "start") ?? 0, call.now);
-      const end = Math.min(timeParam(call.query, "end") ?? call.now, call.now);
-      if (end < start) throw badRequest("end lies before start");
+      const { start, end } = openWindowParams(call.query, call.now);
       const removed = figuresOf(call, booth).maintenance.filter(
         (item) => item.removed_at >= start && item.removed_at < end,
       );

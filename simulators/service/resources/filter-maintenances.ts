@@ -1,9 +1,7 @@
-import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
+import { FILTER_TYPES } from "../../../src/domain/booth.ts";
 import type { Installation } from "../figures/filters.ts";
-import type { Span } from "../figures/span.ts";
-import { length, clip } from "../figures/span.ts";
-import { ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { clip, length, type Span } from "../figures/span.ts";
+import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams, windowParams } from "../http/query.ts";
 import { days, formatTime } from "../time.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";

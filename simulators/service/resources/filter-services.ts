@@ -1,12 +1,10 @@
-import { FILTER_TYPES } from "../../../src/core/types/booth.ts";
+import { FILTER_TYPES } from "../../../src/domain/booth.ts";
 import { CSV_HEADERS, csvOf } from "../http/csv.ts";
 import { badRequest } from "../http/errors.ts";
-import { ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams } from "../http/query.ts";
 import { maintenanceItem } from "./filter-maintenance-history.ts";
-import { fleetOf } from "./fleet.ts";
-import type { FleetBooth } from "./fleet.ts";
+import { type FleetBooth, perBooth } from "./fleet.ts";
 
 /** Filter changes over all booths of the account. */
 export const filterServices: readonly Operation[] = [
@@ -20,10 +18,11 @@ function changesIn({ figures, window }: FleetBooth): BoothMaintenance[] {
 
 type BoothMaintenance = FleetBooth["figures"]["maintenance"][number];
 
-function history(call: Call): Answer {
-  const items = fleetOf(call).flatMap((fleet) =>
+async function history(call: Call): Promise<Answer> {
+  const found = await perBooth(call, (fleet) =>
     changesIn(fleet).map((one) => ({ booth_id: fleet.booth.id, ...maintenanceItem(one) })),
   );
+  const items = found.flat();
   const format = call.query["format"] ?? "json";
   if (format === "json") return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
   if (format !== "csv") throw badRequest("format is neither json nor csv");
@@ -37,8 +36,8 @@ const HEAD = (
 ).split(" ");
 
 /** Per booth and fitted filter type: changes in the window, on time and late. */
-function services(call: Call): Answer {
-  const items = fleetOf(call).map((fleet) => {
+async function services(call: Call): Promise<Answer> {
+  const items = await perBooth(call, (fleet) => {
     const changes = changesIn(fleet);
     const fitted = FILTER_TYPES.filter((type) => fleet.figures.installations.some((one) => one.type === type));
     const counts = fitted.map((type) => {

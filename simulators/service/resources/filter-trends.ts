@@ -4,13 +4,11 @@ import type { Span } from "../figures/span.ts";
 import { cycleCount } from "../figures/summary.ts";
 import { timeIn } from "../figures/mode-sets.ts";
 import { msWithin } from "../figures/window.ts";
-import { ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams } from "../http/query.ts";
 import { minutes } from "../time.ts";
 import { localPeriod } from "../zone.ts";
-import { fleetOf } from "./fleet.ts";
-import type { FleetBooth } from "./fleet.ts";
+import { type FleetBooth, perBooth } from "./fleet.ts";
 
 /** Filters by local day over all booths of the account: changes against use by region, and overuse. */
 export const filterTrends: readonly Operation[] = [
@@ -21,13 +19,13 @@ export const filterTrends: readonly Operation[] = [
 type Numbers = Readonly<Record<string, number>>;
 
 /** The sums of what each booth adds to a day, in order of their keys. */
-function sumsByDay(
-  fleet: readonly FleetBooth[],
+async function sumsByDay(
+  call: Call,
   keysOf: (booth: FleetBooth, period: string) => Readonly<Record<string, string>>,
   figuresOf: (booth: FleetBooth) => (day: Span) => Numbers,
-): Record<string, unknown>[] {
+): Promise<Record<string, unknown>[]> {
   const sums = new Map<string, { keys: Readonly<Record<string, string>>; figures: Record<string, number> }>();
-  for (const booth of fleet) {
+  await perBooth(call, (booth) => {
     const figuresIn = figuresOf(booth);
     for (const day of dayBuckets(booth.window, booth.calendar.tz)) {
       const keys = keysOf(booth, localPeriod(booth.calendar.tz, day.start, "day"));
@@ -36,7 +34,7 @@ function sumsByDay(
       for (const [name, value] of Object.entries(figuresIn(day))) sum.figures[name] = (sum.figures[name] ?? 0) + value;
       sums.set(id, sum);
     }
-  }
+  });
   const ordered = [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
   return ordered.map(([, { keys, figures }]) => ({ ...keys, ...rounded(figures) }));
 }
@@ -46,9 +44,9 @@ function rounded(figures: Numbers): Numbers {
   return Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Math.round(value * 1e4) / 1e4]));
 }
 
-function timeline(call: Call): Answer {
-  const items = sumsByDay(
-    fleetOf(call),
+async function timeline(call: Call): Promise<Answer> {
+  const items = await sumsByDay(
+    call,
     ({ region_id }, period) => ({ period, region_id }),
     ({ figures }) => {
       const inUse = timeIn(figures, "in_use");
@@ -73,9 +71,9 @@ function timeline(call: Call): Answer {
 }
 
 /** `overuse_count`: episodes that overlap the day, so that one may count on several days. */
-function trend(call: Call): Answer {
-  const items = sumsByDay(
-    fleetOf(call),
+async function trend(call: Call): Promise<Answer> {
+  const items = await sumsByDay(
+    call,
     (_, period) => ({ period }),
     ({ figures }) => {
       const overused = allOveruse(figures.filter_input, figures.installations);

@@ -1,7 +1,6 @@
 import { dayBuckets } from "../figures/buckets.ts";
 import type { BoothFigures } from "../figures/booth.ts";
-import { cycleCount, utilization } from "../figures/summary.ts";
-import type { Calendar } from "../figures/summary.ts";
+import { type Calendar, cycleCount, utilization } from "../figures/summary.ts";
 import type { Span } from "../figures/span.ts";
 import { msByMode } from "../figures/window.ts";
 import { row } from "../db.ts";
@@ -9,10 +8,10 @@ import { notFound } from "../http/errors.ts";
 import type { Call } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
-import { formatTime, minutes } from "../time.ts";
+import { formatTime } from "../time.ts";
 import { workingTime } from "../working-hours.ts";
-import { boothsOf, calendarOf, figuresOf } from "./common.ts";
-import { MODE_NAMES } from "./mode-names.ts";
+import { boothsOf, calendarOf, figuresOf, inTurns } from "./common.ts";
+import { listedMinutes } from "./mode-names.ts";
 
 /** A booth with what reports over several booths are made of. */
 export interface FleetBooth {
@@ -24,32 +23,32 @@ export interface FleetBooth {
   readonly region_id: string;
 }
 
-/** The account's booths, of one facility if named. */
-export function fleetOf(call: Call, facilityId?: string): FleetBooth[] {
+/** What each of the account's booths gives, of one facility if named: a booth a turn, so that other requests get theirs. */
+export function perBooth<T>(call: Call, make: (fleet: FleetBooth) => T, facilityId?: string): Promise<T[]> {
   const asked = boothsOf(call).filter((booth) => facilityId === undefined || booth.facility_id === facilityId);
-  return asked.map((booth) => {
-    const calendar = calendarOf(call, booth);
-    const window = windowParams(call.query, { tz: calendar.tz, now: call.now });
-    const sql = "SELECT region_id FROM facilities WHERE id = ?";
-    const region_id = row<{ region_id: string }>(call.service.db, sql, booth.facility_id)?.region_id ?? "";
-    return { booth, figures: figuresOf(call, booth), calendar, window, region_id };
-  });
+  return inTurns(asked, (booth) => make(fleetBooth(call, booth)));
 }
 
-/** The path's facility, if the caller's account has it: its booths. */
-export function facilityFleet(call: Call): FleetBooth[] {
+function fleetBooth(call: Call, booth: BoothRow): FleetBooth {
+  const calendar = calendarOf(call, booth);
+  const window = windowParams(call.query, { tz: calendar.tz, now: call.now });
+  const sql = "SELECT region_id FROM facilities WHERE id = ?";
+  const region_id = row<{ region_id: string }>(call.service.db, sql, booth.facility_id)?.region_id ?? "";
+  return { booth, figures: figuresOf(call, booth), calendar, window, region_id };
+}
+
+/** What each booth of the path's facility gives, if the caller's account has it. */
+export function perBoothOfFacility<T>(call: Call, make: (fleet: FleetBooth) => T): Promise<T[]> {
   const id = call.params["id"] ?? "";
   const sql = "SELECT 1 FROM facilities WHERE id = ? AND account_id = ?";
   if (row(call.service.db, sql, id, call.caller.account_id) === undefined) throw notFound("facility");
-  return fleetOf(call, id);
+  return perBooth(call, make, id);
 }
 
 /** One line per booth: its use in the window. */
 export function usageItem({ booth, figures, calendar, window }: FleetBooth): Record<string, unknown> {
   const { utilization_minutes, cycle_count, gas_usage, kwh_usage } = utilization(figures, calendar, window);
-  const modes = [...msByMode(figures.stages, window)].map(([mode, ms]) => {
-    return { mode: MODE_NAMES[mode], duration: minutes(ms) };
-  });
+  const modes = listedMinutes(msByMode(figures.stages, window));
   const start = formatTime(window.start);
   return { booth_id: booth.id, start, duration: utilization_minutes, cycle_count, gas_usage, kwh_usage, modes };
 }

@@ -1,10 +1,9 @@
 import { startsByMode } from "../figures/window.ts";
-import { ok } from "../http/operation.ts";
-import type { Operation } from "../http/operation.ts";
+import { ok, type Operation } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
 import { formatTime } from "../time.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
-import { MODE_NAMES } from "./mode-names.ts";
+import { listed } from "./mode-names.ts";
 
 /** GET /api/booths/{id}/frequency_by_mode: how often each mode began in the window. */
 export const frequencyByMode: readonly Operation[] = [
@@ -14,8 +13,8 @@ export const frequencyByMode: readonly Operation[] = [
     handle: (call) => {
       const booth = boothOf(call);
       const window = windowParams(call.query, { tz: calendarOf(call, booth).tz, now: call.now });
-      const counts = [...startsByMode(figuresOf(call, booth).stages, window)];
-      const modes = counts.map(([mode, count]) => ({ mode: MODE_NAMES[mode], count }));
+      const counts = startsByMode(figuresOf(call, booth).stages, window);
+      const modes = listed(counts, (mode, count) => ({ mode, count }));
       return ok({ booth_id: booth.id, start: formatTime(window.start), end: formatTime(window.end), modes });
     },
   },

@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { run } from "../db.ts";
 import { parseBody } from "../http/body.ts";
-import { created } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Answer, type Call, created, type Operation } from "../http/operation.ts";
 
 const shape = z.looseObject({
   subject: z.string().trim().min(1).max(200),

@@ -1,8 +1,6 @@
-import { each, rows } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, each, rows } from "../db.ts";
 import { badRequest } from "../http/errors.ts";
-import { ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams, windowParams } from "../http/query.ts";
 import { formatTime } from "../time.ts";
 import type { Span } from "../figures/span.ts";
@@ -28,8 +26,16 @@ function answer(call: Call): Answer {
 export function tagsParam(query: Readonly<Record<string, string>>): string[] {
   const tags = (query["tags"] ?? "").split(",").filter((tag) => tag !== "" && tag !== "__proto__");
   if (tags.length === 0) throw badRequest("tags is missing");
-  return [...new Set(tags)];
+  const each = [...new Set(tags)];
+  if (each.length > MAX_TAGS) throw badRequest(`tags names over ${MAX_TAGS} tags`);
+  return each;
 }
+
+/** More than any booth has. */
+const MAX_TAGS = 200;
+
+/** More than anybody pages through; all are found for each page, since the total is told. */
+const MAX_READINGS = 500_000;
 
 export interface TagReading {
   readonly tag: string;
@@ -46,12 +52,17 @@ export function readings(
   const sql = "SELECT id, gateway_id FROM streams WHERE booth_id = ? AND withdrawn_at IS NULL";
   const streams = rows<{ id: number; gateway_id: string }>(db, sql, boothId);
   const marks = tags.map(() => "?").join(", ");
-  const found = streams.flatMap((stream) => {
+  const found: [string, number, string][] = [];
+  for (const stream of streams) {
     const select = `SELECT t.name, r.time, r.value FROM records r JOIN names t ON t.id = r.tag
-      WHERE r.gateway_id = ? AND r.stream_no = ? AND r.kind = 'r' AND r.quality <> 'bad' AND r.time >= ? AND r.time < ? AND t.name IN (${marks})`;
+      WHERE r.gateway_id = ? AND r.stream_no = ? AND r.kind = 'r' AND r.quality <> 'bad' AND r.time >= ? AND r.time < ? AND t.name IN (${marks}) LIMIT ?`;
     const { start, end } = window;
-    return [...each<[string, number, string]>(db, select, stream.gateway_id, stream.id, start, end, ...tags)];
-  });
+    const of = [stream.gateway_id, stream.id, start, end, ...tags, MAX_READINGS + 1 - found.length] as const;
+    for (const one of each<[string, number, string]>(db, select, ...of)) found.push(one);
+  }
+  if (found.length > MAX_READINGS) {
+    throw badRequest(`too many readings: at most ${MAX_READINGS}; take a shorter window or fewer tags`);
+  }
   const out = found.map(([tag, time, value]) => ({ tag, time, value: JSON.parse(value) as unknown }));
   return out.sort((a, b) => a.time - b.time);
 }

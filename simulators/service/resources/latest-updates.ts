@@ -1,9 +1,7 @@
-import { row } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, row } from "../db.ts";
 import { listAnswer } from "../http/list.ts";
 import type { Call, Operation } from "../http/operation.ts";
-import type { BoothRow } from "../provisioning/rows.ts";
-import { latestReported } from "../provisioning/rows.ts";
+import { type BoothRow, latestReported } from "../provisioning/rows.ts";
 import { formatOptional } from "../time.ts";
 import { boothsOf } from "./common.ts";
 import { connectivityOf } from "./connectivity.ts";

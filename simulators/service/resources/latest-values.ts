@@ -1,5 +1,4 @@
-import { ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { timeParam } from "../http/query.ts";
 import { formatTime } from "../time.ts";
 import { boothOf } from "./common.ts";

@@ -1,6 +1,7 @@
-import type { Mode } from "../../../src/core/types/booth.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
+import { minutes } from "../time.ts";
 
-/** Modes as the service spells them. */
+/** Modes as the service spells them, in the order in which every answer lists them. */
 export const MODE_NAMES: Readonly<Record<Mode, string>> = {
   spray: "Spray Mode",
   flash: "Flash Mode",
@@ -17,3 +18,23 @@ export const MODE_NAMES: Readonly<Record<Mode, string>> = {
   unknown: "Unknown",
   no_data: "No Data",
 };
+
+const ORDER = Object.keys(MODE_NAMES) as Mode[];
+
+/** What was found of modes, each under its name, in their one order; a mode without any is left out. */
+export function listed<T>(found: ReadonlyMap<Mode, number>, item: (mode: string, value: number) => T): T[] {
+  return ORDER.flatMap((mode) => {
+    const value = found.get(mode);
+    return value === undefined ? [] : [item(MODE_NAMES[mode], value)];
+  });
+}
+
+/** The same of minutes. */
+export function listedMinutes(found: ReadonlyMap<Mode, number>): { mode: string; duration: number }[] {
+  return listed(found, (mode, ms) => ({ mode, duration: minutes(ms) }));
+}
+
+/** The mode of that name; undefined: there is none. */
+export function modeNamed(name: string): Mode | undefined {
+  return ORDER.find((mode) => MODE_NAMES[mode] === name);
+}

@@ -4,10 +4,8 @@ import { evaluateAccount } from "../events/evaluate.ts";
 import { makeNotifications } from "../events/notify.ts";
 import { parseBody } from "../http/body.ts";
 import { notFound } from "../http/errors.ts";
-import { listAnswer } from "../http/list.ts";
-import type { Item } from "../http/list.ts";
-import { ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Item, listAnswer } from "../http/list.ts";
+import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { formatOptional, formatTime, minutes } from "../time.ts";
 
 const markShape = z.looseObject({ seen_in_app: z.boolean() });
@@ -41,9 +39,9 @@ interface NotificationRow {
   readonly updated_at: number;
 }
 
-function rowsOf(call: Call, id?: string): NotificationRow[] {
+async function rowsOf(call: Call, id?: string): Promise<NotificationRow[]> {
   const { db } = call.service;
-  evaluateAccount(db, call.caller.account_id, call.now);
+  await evaluateAccount(db, call.caller.account_id, call.now);
   makeNotifications(db, call.now);
   const of = "FROM events e WHERE e.definition_id = n.definition_id AND e.period_start = n.period_start";
   const sql = `SELECT n.id, n.user_id, n.definition_id, n.definition_name, n.definition_description,
@@ -66,25 +64,25 @@ function shape(found: NotificationRow): Item {
   };
 }
 
-function own(call: Call): NotificationRow {
-  const [found] = rowsOf(call, call.params["id"] ?? "");
+async function own(call: Call): Promise<NotificationRow> {
+  const [found] = await rowsOf(call, call.params["id"] ?? "");
   if (found === undefined) throw notFound("notification");
   return found;
 }
 
-function list(call: Call): Answer {
+async function list(call: Call): Promise<Answer> {
   const rules = { fields: FIELDS, search: ["definition_name", "definition_description"] };
-  return listAnswer(call, rowsOf(call).map(shape), rules);
+  return listAnswer(call, (await rowsOf(call)).map(shape), rules);
 }
 
-function mark(call: Call): Answer {
-  const { id, seen_in_app } = own(call);
+async function mark(call: Call): Promise<Answer> {
+  const { id, seen_in_app } = await own(call);
   const { seen_in_app: seen } = parseBody(markShape, call.body);
   if (seen !== (seen_in_app === 1)) {
     const sql = "UPDATE notifications SET seen_in_app = ?, updated_at = ? WHERE id = ?";
     run(call.service.db, sql, seen ? 1 : 0, call.now, id);
   }
-  return ok(shape(own(call)));
+  return ok(shape(await own(call)));
 }
 
 function markAll(call: Call): Answer {
@@ -100,8 +98,8 @@ interface EventRow {
   readonly ended_at: number;
 }
 
-function detail(call: Call): Answer {
-  const found = own(call);
+async function detail(call: Call): Promise<Answer> {
+  const found = await own(call);
   const sql = `SELECT e.booth_id, b.name AS booth_name, e.started_at, e.ended_at FROM events e JOIN booths b ON b.id = e.booth_id
     WHERE e.definition_id = ? AND e.period_start = ? ORDER BY e.started_at, e.booth_id`;
   const events = rows<EventRow>(call.service.db, sql, found.definition_id, found.period_start).map(

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { CONTRACT } from "../http/contract-table.ts";
-import type { ContractRow } from "../http/contract-table.ts";
+import { CONTRACT, type ContractRow } from "../http/contract-table.ts";
 import type { Operation } from "../http/operation.ts";
 
 const ERROR = { type: "object", required: ["error"], properties: { error: { type: "string" } } };
@@ -30,11 +29,13 @@ export function openApi(operations: readonly Operation[]): Record<string, unknow
 function operationObject({ path, scopes, is_deprecated, query, ...exchange }: ContractRow): Record<string, unknown> {
   const failure = { description: "error", content: { "application/json": { schema: ERROR } } };
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => parameter(name, "path"));
+  const { status, again = status } = exchange;
+  const answers = Object.fromEntries([status, again].map((code) => [code, success(exchange)]));
   return {
     ...(is_deprecated ? { deprecated: true } : {}),
     "x-scopes": scopes,
     parameters: [...inPath, ...query.map((name) => parameter(name, "query"))],
-    responses: { [exchange.status]: success(exchange), "4XX": failure },
+    responses: { ...answers, "4XX": failure },
   };
 }
 

@@ -2,10 +2,9 @@ import { z } from "zod";
 import { inTransaction, row } from "../db.ts";
 import { parseBody } from "../http/body.ts";
 import { badRequest, HttpError } from "../http/errors.ts";
-import { NO_CONTENT, ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
-import { hashPassword, isPassword, setPassword, userOfToken } from "../users.ts";
-import type { UserRow } from "../users.ts";
+import { passwordGuesses } from "../http/guesses.ts";
+import { type Answer, type Call, NO_CONTENT, ok, type Operation } from "../http/operation.ts";
+import { hashPassword, isPassword, setPassword, userOfToken, type UserRow } from "../users.ts";
 
 const password = z.string().min(10).max(200);
 const changeShape = z.union([
@@ -32,7 +31,7 @@ async function change(call: Call): Promise<Answer> {
     return user?.account_id === call.caller.account_id ? user : undefined;
   };
   const user = find();
-  const isGood = "token" in body || (await isPassword(user?.password, body.current_password));
+  const isGood = "token" in body || (await isCurrent(call, user, body.current_password));
   const hash = await hashPassword(body.new_password);
   return inTransaction(db, () => {
     // While the hash was made, another request may have used the token or changed the password.
@@ -43,6 +42,15 @@ async function change(call: Call): Promise<Answer> {
     setPassword(db, user.id, { hash, now: call.now });
     return NO_CONTENT;
   });
+}
+
+async function isCurrent({ service, now }: Call, user: UserRow | undefined, given: string): Promise<boolean> {
+  const guesses = passwordGuesses(service.db);
+  const guesser = user?.email ?? "";
+  guesses.check(guesser, now);
+  if (await isPassword(user?.password, given)) return true;
+  guesses.wrong(guesser, now);
+  return false;
 }
 
 function signedIn(call: Call): UserRow | undefined {

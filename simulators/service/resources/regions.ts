@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { inTransaction, rows, run } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, inTransaction, rows, run } from "../db.ts";
 import { parseBody } from "../http/body.ts";
 import { HttpError, notFound } from "../http/errors.ts";
 import { listAnswer } from "../http/list.ts";
-import { created, NO_CONTENT, ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Answer, type Call, created, NO_CONTENT, ok, type Operation } from "../http/operation.ts";
+import { accountOf } from "./common.ts";
 
 const shape = z.looseObject({ name: z.string().trim().min(1).max(200), is_default: z.boolean().optional() });
 
@@ -39,24 +38,23 @@ export function regionsOf(db: Db, accountId: string): Region[] {
   });
 }
 
-function accountOf(call: Call): string {
-  if (call.params["account_id"] !== call.caller.account_id) throw notFound("account");
-  return call.caller.account_id;
+function accountIdOf(call: Call): string {
+  return accountOf(call, call.params["account_id"] ?? "").id;
 }
 
 function regionOf(call: Call, id = call.params["id"]): Region {
-  const found = regionsOf(call.service.db, accountOf(call)).find((region) => region.id === id);
+  const found = regionsOf(call.service.db, accountIdOf(call)).find((region) => region.id === id);
   if (found === undefined) throw notFound("region");
   return found;
 }
 
 function list(call: Call): Answer {
   const fields = ["id", "name", "is_default", "booth_count", "facility_count"];
-  return listAnswer(call, regionsOf(call.service.db, accountOf(call)), { fields, search: ["name"] });
+  return listAnswer(call, regionsOf(call.service.db, accountIdOf(call)), { fields, search: ["name"] });
 }
 
 function create(call: Call): Answer {
-  const account = accountOf(call);
+  const account = accountIdOf(call);
   const body = parseBody(shape, call.body);
   const id = randomUUID();
   inTransaction(call.service.db, () => {
@@ -79,7 +77,7 @@ function update(call: Call): Answer {
 }
 
 function makeDefault(call: Call, id: string): void {
-  run(call.service.db, "UPDATE regions SET is_default = (id = ?) WHERE account_id = ?", id, call.caller.account_id);
+  run(call.service.db, "UPDATE regions SET is_default = (id = ?) WHERE account_id = ?", id, accountIdOf(call));
 }
 
 function remove(call: Call): Answer {

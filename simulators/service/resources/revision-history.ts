@@ -1,6 +1,5 @@
 import type { Revision } from "../figures/revisions.ts";
-import { ok } from "../http/operation.ts";
-import type { Operation } from "../http/operation.ts";
+import { ok, type Operation } from "../http/operation.ts";
 import { latestReported } from "../provisioning/rows.ts";
 import { formatTime, parseTime } from "../time.ts";
 import { boothOf, figuresOf } from "./common.ts";

@@ -1,13 +1,12 @@
+import { PERIOD_MS, type PeriodUnit } from "../figures/buckets.ts";
 import { runtimeMs } from "../figures/summary.ts";
 import { badRequest } from "../http/errors.ts";
-import { ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
-import { timeParam, windowParams } from "../http/query.ts";
+import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
+import { bounded, timeParam, windowParams } from "../http/query.ts";
 import type { Span } from "../figures/span.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
 
 const DAY_MS = 86_400_000;
-const UNITS: Readonly<Record<string, number>> = { hour: 3_600_000, day: DAY_MS, week: 7 * DAY_MS, month: 30 * DAY_MS };
 const MAX_LENGTH = 1000;
 
 /** GET /api/booths/{id}/runtime: time in the runtime set in a period, in the one before it, and the difference. */
@@ -22,19 +21,35 @@ function answer(call: Call): Answer {
   return ok({ current_period: interval(now), previous_period: interval(before), delta: interval(now - before) });
 }
 
-/** `start` and `end`; or the last `length` `unit`s up to now; default the local day so far. */
-export function periodOf(call: Call, tz: string): Span {
-  const unit = call.query["unit"];
-  if (unit === undefined || timeParam(call.query, "start") !== undefined)
-    return windowParams(call.query, { tz, now: call.now });
-  const name = unit.replace(/s$/, "");
-  const each = Object.hasOwn(UNITS, name) ? UNITS[name] : undefined;
-  const length = Number(call.query["length"] ?? "1");
-  if (each === undefined) throw badRequest("unit is none of hour, day, week, month");
-  if (!Number.isInteger(length) || length < 1 || length > MAX_LENGTH)
-    throw badRequest("length is not a number from 1 to 1000");
-  const end = Math.floor(call.now / 1000) * 1000;
-  return { start: end - each * length, end };
+/** Of `unit` and `length` at least one is given, or else the window: `start` and `end`, default the local day so far. */
+function periodOf(call: Call, tz: string): Span {
+  const [unit, length] = [unitParam(call.query), lengthParam(call.query)];
+  const window = windowParams(call.query, { tz, now: call.now });
+  const isWindow = (unit ?? length) === undefined || timeParam(call.query, "start") !== undefined;
+  return isWindow ? window : lastPeriod(call.now, unit ?? "day", length ?? 1);
+}
+
+/** `unit`: hour, day, week, month, also as plural; undefined where it isn't given. */
+export function unitParam(query: Call["query"]): PeriodUnit | undefined {
+  const unit = (query["unit"] ?? "").replace(/s$/, "");
+  if (unit === "") return undefined;
+  if (!Object.hasOwn(PERIOD_MS, unit)) throw badRequest("unit is none of hour, day, week, month");
+  return unit as PeriodUnit;
+}
+
+/** `length`: how many units; undefined where it isn't given. */
+export function lengthParam(query: Call["query"]): number | undefined {
+  const text = query["length"] ?? "";
+  if (text === "") return undefined;
+  const length = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (length < 1 || length > MAX_LENGTH) throw badRequest("length is not a number from 1 to 1000");
+  return length;
+}
+
+/** The last `length` units up to now, a month being 30 days. */
+export function lastPeriod(now: number, unit: PeriodUnit, length: number): Span {
+  const end = Math.floor(now / 1000) * 1000;
+  return bounded({ start: end - PERIOD_MS[unit] * length, end });
 }
 
 /** A length of time in days, seconds and microseconds, all of one sign; months are never used. */

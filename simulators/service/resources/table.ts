@@ -33,20 +33,27 @@ import { revisionHistory } from "./revision-history.ts";
 import { runtime } from "./runtime.ts";
 import { utilizationStats } from "./utilization-stats.ts";
 
-/** Every operation the service offers: one file per resource, one row here; who may call it stands in the contract's table. */
-export const OPERATIONS: readonly Operation[] = underContract([
+/** What is answered from a few rows of the caller's account, and all that changes who may do what. */
+const RECORDS: readonly Operation[] = [
   ...accounts,
-  ...alertTypes,
-  ...alerts,
   ...apiKeys,
   ...authenticate,
+  ...help,
+  ...boothsProvisioning,
+  ...passwords,
+  ...regions,
+  ...users,
+];
+
+/** What is made from booths' logs, and what such an answer goes by. */
+const REPORTS: readonly Operation[] = [
+  ...alertTypes,
+  ...alerts,
   ...boothOverview,
   ...boothUsage,
   ...eventDefinitions,
   ...exportCsv,
-  ...help,
   ...booths,
-  ...boothsProvisioning,
   ...durationByMode,
   ...facilities,
   ...facilityUsage,
@@ -59,12 +66,15 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...latestUpdates,
   ...latestValues,
   ...notifications,
-  ...passwords,
-  ...regions,
   ...revisionHistory,
   ...runtime,
-  ...users,
   ...utilizationReports,
   ...utilizationStats,
   ...validationIncidents,
+];
+
+/** Every operation the service offers: one file per resource, one row here; who may call it stands in the contract's table. */
+export const OPERATIONS: readonly Operation[] = underContract([
+  ...RECORDS,
+  ...REPORTS.map((one) => ({ ...one, is_report: true })),
 ]);

@@ -4,11 +4,9 @@ import { inTransaction, row, rows, run } from "../db.ts";
 import { parseBody } from "../http/body.ts";
 import { HttpError, notFound } from "../http/errors.ts";
 import { listAnswer } from "../http/list.ts";
-import { created, NO_CONTENT, ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Answer, type Call, created, NO_CONTENT, ok, type Operation } from "../http/operation.ts";
 import { formatOptional } from "../time.ts";
-import { invite } from "../users.ts";
-import type { UserRow } from "../users.ts";
+import { invite, type UserRow } from "../users.ts";
 
 const shape = z.looseObject({
   user_name: z.string().trim().min(1).max(200),

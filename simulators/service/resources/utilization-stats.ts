@@ -1,6 +1,5 @@
 import { utilization } from "../figures/summary.ts";
-import { ok } from "../http/operation.ts";
-import type { Operation } from "../http/operation.ts";
+import { ok, type Operation } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
 

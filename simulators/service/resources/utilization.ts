@@ -3,18 +3,16 @@ import type { Span } from "../figures/span.ts";
 import { utilization } from "../figures/summary.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Item } from "../http/list.ts";
-import { ok } from "../http/operation.ts";
-import type { Answer, Call, Operation } from "../http/operation.ts";
+import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams } from "../http/query.ts";
 import { minutes } from "../time.ts";
 import { localPeriod } from "../zone.ts";
-import { daysOf, facilityFleet, fleetOf, usageItem } from "./fleet.ts";
-import type { FleetBooth } from "./fleet.ts";
+import { daysOf, type FleetBooth, perBooth, perBoothOfFacility, usageItem } from "./fleet.ts";
 
 /** Use over several booths: of the account, and of one facility. */
 export const utilizationReports: readonly Operation[] = [
   { method: "GET", path: "/api/bucketed_utilization", handle: bucketed },
-  { method: "GET", path: "/api/utilization", handle: (call) => page(call, fleetOf(call).map(usageItem)) },
+  { method: "GET", path: "/api/utilization", handle: async (call) => page(call, await perBooth(call, usageItem)) },
   { method: "GET", path: "/api/utilization/trends", handle: trends },
   { method: "GET", path: "/api/facilities/:id/utilization", handle: ofFacility },
   { method: "GET", path: "/api/reports/cycles_utilization", handle: cyclesUtilization },
@@ -24,8 +22,8 @@ function page(call: Call, items: readonly Item[]): Answer {
   return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
 }
 
-function ofFacility(call: Call): Answer {
-  return page(call, facilityFleet(call).map(usageItem));
+async function ofFacility(call: Call): Promise<Answer> {
+  return page(call, await perBoothOfFacility(call, usageItem));
 }
 
 function groupsOf(fleet: FleetBooth, by: string): [group: string, window: Span][] {
@@ -36,13 +34,15 @@ function groupsOf(fleet: FleetBooth, by: string): [group: string, window: Span][
   return dayBuckets(window, calendar.tz).map((span) => [localPeriod(calendar.tz, span.start, by), span]);
 }
 
-function bucketed(call: Call): Answer {
+async function bucketed(call: Call): Promise<Answer> {
   const by = call.query["group_by"] ?? "day";
   if (!["day", "week", "month", "booth", "facility", "region"].includes(by)) throw badRequest("group_by is not known");
   const sums = new Map<string, Record<string, number>>();
-  for (const fleet of fleetOf(call)) {
-    for (const [group, span] of groupsOf(fleet, by)) {
-      const figures = utilization(fleet.figures, fleet.calendar, span);
+  const found = await perBooth(call, (fleet) =>
+    groupsOf(fleet, by).map(([group, span]) => ({ group, figures: utilization(fleet.figures, fleet.calendar, span) })),
+  );
+  for (const groups of found) {
+    for (const { group, figures } of groups) {
       const sum = sums.get(group) ?? {};
       for (const name of ["gas_usage", "kwh_usage", "utilization_minutes", "cycle_count"]) {
         sum[name] = Math.round(((sum[name] ?? 0) + (figures[name] ?? 0)) * 10_000) / 10_000;
@@ -55,9 +55,9 @@ function bucketed(call: Call): Answer {
 }
 
 /** By local day: minutes in use of all booths, and the median of the booths' cycles on days with working hours. */
-function trends(call: Call): Answer {
+async function trends(call: Call): Promise<Answer> {
   const periods = new Map<string, { used: number; cycles: number[] }>();
-  for (const fleet of fleetOf(call)) {
+  await perBooth(call, (fleet) => {
     for (const { span, cycles, is_working } of daysOf(fleet)) {
       const period = localPeriod(fleet.calendar.tz, span.start, "day");
       const sum = periods.get(period) ?? { used: 0, cycles: [] };
@@ -65,7 +65,7 @@ function trends(call: Call): Answer {
       if (is_working) sum.cycles.push(cycles);
       periods.set(period, sum);
     }
-  }
+  });
   const items = [...periods]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([period, { used, cycles }]) => {
@@ -80,13 +80,13 @@ function median(values: number[]): number | null {
   return low === undefined || high === undefined ? null : (low + high) / 2;
 }
 
-function cyclesUtilization(call: Call): Answer {
-  const items = fleetOf(call).flatMap((fleet) =>
+async function cyclesUtilization(call: Call): Promise<Answer> {
+  const items = await perBooth(call, (fleet) =>
     dayBuckets(fleet.window, fleet.calendar.tz).map((span) => {
       const { cycle_count, utilization_minutes, working_minutes } = utilization(fleet.figures, fleet.calendar, span);
       const period = localPeriod(fleet.calendar.tz, span.start, "day");
       return { booth_id: fleet.booth.id, period, cycle_count, utilization_minutes, working_minutes };
     }),
   );
-  return page(call, items);
+  return page(call, items.flat());
 }

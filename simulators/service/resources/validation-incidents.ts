@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { rows } from "../db.ts";
-import type { Db } from "../db.ts";
+import { type Db, rows } from "../db.ts";
 import { listAnswer } from "../http/list.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
-import { formatTime } from "../time.ts";
+import { formatOptional, formatTime } from "../time.ts";
+import { openWindowParams } from "../http/query.ts";
 import { boothsOf } from "./common.ts";
 
 /** Far beyond any clock, and still an instant that can be spelt. */
@@ -26,29 +26,48 @@ export const validationIncidents: readonly Operation[] = [
 
 const FIELDS = "id booth_id tag_name logic reason first_seen_at last_seen_at resolved_at severity".split(" ");
 
+interface Incident extends z.output<typeof shape> {
+  /** Of the claim that opened it: STREAM-SEQ. */
+  readonly id: string;
+}
+
+/** Those open at some time of the window (default: ever), booth by booth, by their first sight; of one booth where it is named. */
 function list(call: Call): Answer {
-  const items = boothsOf(call).flatMap((booth) => incidentsOf(call.service.db, booth.id));
+  const { start, end } = openWindowParams(call.query, call.now);
+  const named = call.query["booth_id"];
+  const items = boothsOf(call)
+    .filter(({ id }) => named === undefined || named === id)
+    .flatMap(({ id }) =>
+      incidentsOf(call.service.db, id)
+        .filter((one) => one.first_seen_at < end && (one.resolved_at ?? Infinity) >= start)
+        .sort((a, b) => a.first_seen_at - b.first_seen_at)
+        .map((one) => itemOf(id, one)),
+    );
   return listAnswer(call, items, { fields: FIELDS, search: ["tag_name", "reason"] });
 }
 
-function incidentsOf(db: Db, boothId: string): Record<string, unknown>[] {
-  const sql = `SELECT s.id AS stream, r.seq, r.value FROM streams s
+function itemOf(booth_id: string, incident: Incident): Record<string, unknown> {
+  const { id, tag_name, logic, reason, first_seen_at, last_seen_at, resolved_at, severity } = incident;
+  return {
+    ...{ id, booth_id, tag_name, logic, reason },
+    first_seen_at: formatTime(first_seen_at),
+    last_seen_at: formatTime(last_seen_at),
+    resolved_at: formatOptional(resolved_at),
+    severity,
+  };
+}
+
+function incidentsOf(db: Db, boothId: string): Incident[] {
+  const sql = `SELECT s.stream_id AS stream, r.seq, r.value FROM streams s
     JOIN records r ON r.gateway_id = s.gateway_id AND r.stream_no = s.id AND r.kind = 'i'
     WHERE s.booth_id = ? AND s.withdrawn_at IS NULL ORDER BY s.id, r.seq`;
-  const found = new Map<string, Record<string, unknown>>();
-  for (const { stream, seq, value } of rows<{ stream: number; seq: number; value: string }>(db, sql, boothId)) {
+  const found = new Map<string, Incident>();
+  for (const { stream, seq, value } of rows<{ stream: string; seq: number; value: string }>(db, sql, boothId)) {
     const parsed = shape.safeParse(JSON.parse(value));
     if (!parsed.success) continue;
-    const { tag_name, check, logic, reason, first_seen_at, last_seen_at, resolved_at, severity } = parsed.data;
+    const { tag_name, check, first_seen_at } = parsed.data;
     const key = JSON.stringify([tag_name, check, first_seen_at]);
-    found.set(key, {
-      id: found.get(key)?.["id"] ?? `${stream}-${seq}`,
-      ...{ booth_id: boothId, tag_name, logic, reason },
-      first_seen_at: formatTime(first_seen_at),
-      last_seen_at: formatTime(last_seen_at),
-      resolved_at: resolved_at === null ? null : formatTime(resolved_at),
-      severity,
-    });
+    found.set(key, { ...parsed.data, id: found.get(key)?.id ?? `${stream}-${seq}` });
   }
   return [...found.values()];
 }

@@ -44,6 +44,7 @@ export function bindingCard(context) {
         advice,
         booth.serial,
         booth.provisioning.facility,
+        booth.provisioning.choices?.map((/** @type {any} */ one) => one.name),
         booth.plc.shows_serial,
         showsForm,
         booth.now?.plc_program,
@@ -131,7 +132,8 @@ function confirmCard(booth, { run, another }) {
   /** @param {FormData} data */
   const confirm = (data) => {
     const [by, replace] = [String(data.get("by")), data.get("replace") !== null];
-    return send("/confirm", { booth: booth.booth, by, note: "compared on the page", replace });
+    const service_booth = data.get("service_booth") ?? undefined;
+    return send("/confirm", { booth: booth.booth, by, note: "compared on the page", replace, service_booth });
   };
   const form = el(
     "form",
@@ -144,6 +146,7 @@ function confirmCard(booth, { run, another }) {
     },
     el("h3", {}, t("setup.card")),
     bothSides(booth),
+    ...choiceOf(booth.provisioning.choices),
     field(t("setup.by"), { name: "by", required: true, maxLength: 100, autocomplete: "name" }),
     isConflict &&
       el(
@@ -160,6 +163,19 @@ function confirmCard(booth, { run, another }) {
     ),
   );
   return form;
+}
+
+/** Where several booths of the service may be this one. @param {any[]} [choices] */
+function choiceOf(choices = []) {
+  if (choices.length < 2) return [];
+  return choices.map(({ name, account, facility, brand, model }) =>
+    el(
+      "label",
+      { className: "check" },
+      el("input", { type: "radio", name: "service_booth", value: name, required: true }),
+      [name, account, facility, brand, model].filter((text) => text !== null).join(", "),
+    ),
+  );
 }
 
 /** What the service says beside what the PLC says, to be compared with what stands there. @param {any} booth */

@@ -1,6 +1,7 @@
 import { download, saveBlob } from "./api.js";
 import { card, chip, el, figure, table } from "./dom.js";
 import { minutesText, modeOf, number, wireText } from "./format.js";
+import { withSession } from "./session.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./main.js").Context} Context */
@@ -61,10 +62,12 @@ export function figureCards({ durations, starts, use, start, end }, context) {
           {
             type: "button",
             onclick: () =>
-              void download(
-                `/api/booths/${encodeURIComponent(booth)}/export_csv?start=${new Date(start).toISOString()}&end=${new Date(end).toISOString()}`,
-                `${name}-readings.csv`,
-              ),
+              void withSession(() =>
+                download(
+                  `/api/booths/${encodeURIComponent(booth)}/export_csv?start=${new Date(start).toISOString()}&end=${new Date(end).toISOString()}`,
+                  `${name}-readings.csv`,
+                ),
+              ).catch(() => undefined),
           },
           t("days.readings"),
         ),

@@ -103,7 +103,7 @@ function changeEntries(context, onEntry) {
 }
 
 /** @param {string} type @param {any} filter @param {{ time: number, tz: string, installed?: string, onChanged: () => void }} around */
-function gauge(type, { minutes, limit_minutes, percent, overuse_since }, { time, tz, installed, onChanged }) {
+function gauge(type, { minutes, limit_minutes, percent, overuse_since, assumed }, { time, tz, installed, onChanged }) {
   const name = t(`filter.${type}`);
   const look = overuse_since !== null ? "bad" : percent !== null && percent >= WARN_PERCENT ? "warn" : "good";
   const words = { bad: t("filters.over"), warn: t("filters.warning"), good: t("filters.ok") }[look];
@@ -143,7 +143,11 @@ function gauge(type, { minutes, limit_minutes, percent, overuse_since }, { time,
         t("filters.overuse", { at: whenText(overuse_since, tz, time), time: lasting(time - overuse_since) }),
       ),
     installed !== undefined &&
-      el("p", { className: "soft small" }, t("filters.installed", { at: whenText(timeOf(installed), tz, time) })),
+      el(
+        "p",
+        { className: "soft small" },
+        t(assumed ? "filters.assumed" : "filters.installed", { at: whenText(timeOf(installed), tz, time) }),
+      ),
     el(
       "div",
       { className: "buttons" },

@@ -1,7 +1,7 @@
 import { download, get, send } from "./api.js";
 import { card, el, field, figure, redraw, table } from "./dom.js";
-import { bytes, lasting, number, secondsText, timeOf, whenText } from "./format.js";
-import { withSession } from "./session.js";
+import { bytes, lasting, secondsText, timeOf, whenText } from "./format.js";
+import { pinButton, withSession } from "./session.js";
 import { t } from "./texts.js";
 
 const AGAIN_MS = 5_000;
@@ -26,7 +26,7 @@ export function healthView(context) {
     card(t("health.log"), { class: "wide" }, log),
     helpCard(said),
   );
-  /** @type {{ incidents: any[], lines: any[] } | null} */
+  /** @type {{ incidents: any[], lines: any[] | null } | null} */
   let told = null;
   let asked = -Infinity;
   const refresh = async () => {
@@ -35,10 +35,10 @@ export function healthView(context) {
     const { booth } = context.booth();
     const answers = await Promise.all([
       get(`/api/validation_incidents?booth_id=${encodeURIComponent(booth)}&limit=25&sort=-first_seen_at`),
-      get("/log"),
+      context.needsPin() ? null : get("/log").catch(() => null),
     ]).catch(() => null);
     if (answers === null) return;
-    told = { incidents: answers[0].data, lines: answers[1].lines };
+    told = { incidents: answers[0].data, lines: answers[1]?.lines ?? null };
     update();
   };
   const update = () => {
@@ -63,7 +63,10 @@ export function healthView(context) {
       ],
       () => versionFigures(status, booth),
     );
-    redraw(log, told?.lines, () => [logText(told?.lines ?? [], booth.tz)]);
+    // Signed in since the last look.
+    if (!context.needsPin() && told?.lines === null) asked = -Infinity;
+    const lines = context.needsPin() ? null : (told?.lines ?? []);
+    redraw(log, [lines], () => [lines === null ? pinButton() : logText(lines, booth.tz)]);
     void refresh();
   };
   return { node, update, close: () => undefined };
@@ -111,9 +114,7 @@ function storeTexts({ log }, { at, loss_window_ms }) {
       : [t("health.toFull", { time: lasting(storage.hours_to_full * 3_600_000) })]),
     ...(log.last_commit_at === null ? [] : [t("health.lastCommit", { time: lasting(at - log.last_commit_at) })]),
     t("health.loss", { time: lasting(loss_window_ms) }),
-    ...(storage !== null && storage.quarantined > 0
-      ? [t("health.quarantined", { count: number(storage.quarantined) })]
-      : []),
+    ...(log.missing === null ? [] : [t("health.missing", { reason: log.missing })]),
     ...(storage?.health.low ? [t("health.lowDisk")] : []),
     ...(storage !== null && storage.health.damaged_files.length > 0
       ? [t("health.damaged", { files: storage.health.damaged_files.join(", ") })]
@@ -204,7 +205,8 @@ function helpCard(said) {
         "button",
         {
           type: "button",
-          onclick: () => tell(async () => (await download("/support.json", "booth-gateway-report.json"), "")),
+          onclick: () =>
+            tell(async () => (await withSession(() => download("/support.json", "booth-gateway-report.json")), "")),
         },
         t("health.download"),
       ),

@@ -2,13 +2,13 @@ import { hasSession, listen, signOut } from "./api.js";
 import { el, redraw } from "./dom.js";
 import { secondsText } from "./format.js";
 import { nowView } from "./now.js";
-import { signIn } from "./session.js";
+import { SIGNED_IN, signIn } from "./session.js";
 import { t } from "./texts.js";
 
 /**
  * What views are drawn from: the newest status that the box has sent, the chosen booth of it, and that booth's live readings.
- * `choose`: another booth, by name.
- * @typedef {{ status: () => any, booth: () => any, readings: () => any[], choose: (booth: string) => void }} Context
+ * `needsPin`: readings and the log are for who is signed in. `choose`: another booth, by name.
+ * @typedef {{ status: () => any, booth: () => any, readings: () => any[], needsPin: () => boolean, choose: (booth: string) => void }} Context
  */
 
 /** @typedef {{ node: HTMLElement, update: () => void, close: () => void }} View */
@@ -28,6 +28,7 @@ const main = part("main");
 const state = {
   status: /** @type {any} */ (null),
   readings: /** @type {any[]} */ ([]),
+  needsPin: false,
   booth: sessionStorage.getItem("booth") ?? "",
   isLive: false,
   isLocked: false,
@@ -43,6 +44,7 @@ const context = {
   booth: () =>
     state.status.booths.find((/** @type {any} */ one) => one.booth === state.booth) ?? state.status.booths[0],
   readings: () => state.readings,
+  needsPin: () => state.needsPin,
   choose: (booth) => {
     chooseBooth(booth);
     main.focus({ preventScroll: true });
@@ -81,6 +83,16 @@ async function change(name) {
   document.title = `${t(`nav.${name}`)} · ${t("title")}`;
   drawNav(name);
   view.update();
+  showTop();
+}
+
+/** A view begins in sight, below the bar where that stays at the top, however far the one before was scrolled. */
+function showTop() {
+  const bar = part("nav").getBoundingClientRect();
+  // On a phone it stays at the bottom.
+  const free = bar.top < innerHeight / 2 ? Math.max(0, bar.bottom) : 0;
+  const covered = free - main.getBoundingClientRect().top;
+  if (covered > 0) scrollBy(0, -covered);
 }
 
 function drawHead() {
@@ -167,7 +179,8 @@ function follow() {
         // Readings come for a booth by name, which is known from the first status on.
         if (state.booth === "" && first !== undefined) chooseBooth(first);
       } else if (name === "readings" && data.booth === state.booth) {
-        state.readings = data.readings;
+        state.readings = data.readings ?? [];
+        state.needsPin = data.readings === null;
       }
       draw();
     },
@@ -175,7 +188,7 @@ function follow() {
       state.isLive = isLive;
       state.isLocked = error?.status === 401;
       drawHead();
-      if (error?.status === 401) void signIn(t("session.lanText")).then((isIn) => isIn && follow());
+      if (error?.status === 401) void signIn(t("session.lanText"));
     },
   });
 }
@@ -185,9 +198,11 @@ part("skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
+// What was asked for without a session told less.
+addEventListener(SIGNED_IN, follow);
 addEventListener("hashchange", () => {
   draw();
-  main.focus();
+  main.focus({ preventScroll: true });
 });
 drawHead();
 drawNav(viewName());

@@ -1,7 +1,8 @@
 import { get } from "./api.js";
 import { boothsCard } from "./booths.js";
-import { card, el, figure, redraw, troubleNote } from "./dom.js";
+import { card, el, figure, redraw, sentence, troubleNote } from "./dom.js";
 import { lasting, minutesText, number, unitText, whenText } from "./format.js";
+import { pinButton } from "./session.js";
 import { t } from "./texts.js";
 
 const TODAY_EVERY_MS = 10_000;
@@ -52,18 +53,19 @@ export function nowView(context) {
     redraw(since, sinceText(booth), () => [sinceText(booth)]);
     const warnings = notesOf(status, booth);
     redraw(notes, warnings, () => warnings.map((text) => el("div", { className: "note bad" }, text)));
-    redraw(today, [booth.now?.cycles_today, booth.now?.cycles_total, booth.now?.run_open, use], () =>
-      todayFigures(booth, use),
-    );
+    const run = runText(booth);
+    redraw(today, [booth.now?.cycles_today, booth.now?.cycles_total, run, use], () => todayFigures(booth, use, run));
     const shown = context.readings().filter(({ unit }) => MEASURED.test(unit));
     const isRead = booth.plc.kind !== "down";
     redraw(
       measured,
-      [isRead, shown.map(({ age_ms, ...rest }) => (isRead ? rest : [rest, lasting(age_ms ?? 0)]))],
+      [isRead, context.needsPin(), shown.map(({ age_ms, ...rest }) => (isRead ? rest : [rest, lasting(age_ms ?? 0)]))],
       () =>
-        shown.length === 0
-          ? [el("div", {}, el("dt", {}, t("now.noMeasured")))]
-          : shown.map((reading) => readingFigure(reading, isRead)),
+        context.needsPin()
+          ? [el("div", {}, el("dd", {}, pinButton()))]
+          : shown.length === 0
+            ? [el("div", {}, el("dt", {}, t("now.noMeasured")))]
+            : shown.map((reading) => readingFigure(reading, isRead)),
     );
     redraw(links, [linkKey(booth.plc, status.at), linkKey(status.service, status.at)], () => [
       linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
@@ -91,12 +93,19 @@ function notesOf(status, { log }) {
   return [
     ...(status.clock.synced ? [] : [t("note.clock")]),
     ...(log.trouble === "" ? [] : [t("note.store", { reason: log.trouble })]),
+    ...(log.forked === null ? [] : [`${sentence(log.forked.reason)}. ${sentence(log.forked.advice)}.`]),
     ...status.disabled.map((/** @type {any} */ one) => `${t("note.disabled", one)}. ${one.advice}`),
   ];
 }
 
-/** @param {any} booth @param {any} use */
-function todayFigures({ now }, use) {
+/** What the last reading said of the run is old news while nothing is read. @param {any} booth */
+function runText({ now, plc }) {
+  if (now === null || now.mode === "no_data" || plc.kind === "down") return t("now.runUnknown");
+  return t(now.run_open ? "now.running" : "now.notRunning");
+}
+
+/** @param {any} booth @param {any} use @param {string} run */
+function todayFigures({ now }, use, run) {
   return [
     figure(
       t("now.cycles"),
@@ -120,7 +129,7 @@ function todayFigures({ now }, use) {
             : t("now.ofHours", { time: minutesText(use.working_minutes) }),
       ),
     ),
-    figure(t("now.run"), t(now?.run_open ? "now.running" : "now.notRunning")),
+    figure(t("now.run"), run),
   ];
 }
 
@@ -185,7 +194,9 @@ export function backlogTexts({ log, provisioning }, { service }) {
   const count = waiting === 1 ? t("backlog.record") : t("backlog.records", { count: number(waiting) });
   const hours = log.storage?.hours_to_full ?? null;
   return [
-    waiting <= 0 ? t("backlog.none") : t(service.kind === "up" ? "backlog.going" : "backlog.some", { count }),
+    waiting <= 0
+      ? t("backlog.none")
+      : t(service.kind === "up" && provisioning.delivery !== "unknown" ? "backlog.going" : "backlog.some", { count }),
     ...(provisioning.delivery === "broker" ? [t("backlog.broker")] : []),
     ...(hours === null ? [] : [t("backlog.full", { time: lasting(hours * 3_600_000) })]),
   ];

@@ -20,8 +20,10 @@ export const t = textsOf({
   "plc.units": "Unit ids that answer",
   "plc.silent": "Silent unit ids",
   "plc.absent": "Unit ids that aren't there",
+  "plc.breaksOff": "Unit ids at which it breaks off",
   "plc.identification": "Identification",
   "plc.none": "none",
+  "plc.closes": "none: it fails when asked for it",
   "plc.connections": "Connections at once",
   "plc.orMore": "{count} or more, beside those in use",
   "plc.beside": "{count}, beside those in use",
@@ -33,8 +35,6 @@ export const t = textsOf({
   "plc.best": "{value}; in the profile: {point}",
   "plc.also":
     "Other readings that fit too: {count}. Fill in what the display shows, or look again when the value has changed.",
-  "plc.nothing":
-    "Nothing fits: no register there answers, all are zero, or the values are out of bounds. Check the address, and fill in what the display shows.",
   "plc.ways": "Ways to read it, the best first",
   "plc.fits": "fits",
   "plc.no": "no",

@@ -118,23 +118,27 @@ function probeResult({ answer: { host, port, modbus, opcua }, text }) {
         [t("plc.units"), units("answers")],
         ...(units("silent") === "" ? [] : [[t("plc.silent"), units("silent")]]),
         ...(units("absent") === "" ? [] : [[t("plc.absent"), units("absent")]]),
-        [t("plc.identification"), told.length === 0 ? t("plc.none") : told.join(" · ")],
+        ...(units("breaks_off") === "" ? [] : [[t("plc.breaksOff"), units("breaks_off")]]),
+        [
+          t("plc.identification"),
+          told.length === 0 ? t(modbus.identification_failure === null ? "plc.none" : "plc.closes") : told.join(" · "),
+        ],
         [
           t("plc.connections"),
           modbus.connections === null
             ? t("plc.borrowed")
             : t(more ? "plc.orMore" : "plc.beside", { count: modbus.connections }),
         ],
-        [t("plc.roundTrip"), `${number(modbus.round_trip_ms, 2)} ms`],
+        [t("plc.roundTrip"), modbus.round_trip_ms === null ? t("plc.none") : `${number(modbus.round_trip_ms, 2)} ms`],
         [t("plc.opcua"), t(opcua ? "plc.answers" : "plc.silence")],
       ],
     ),
   ];
 }
 
-/** @param {any} finding */
-function findingText({ best, point, also }) {
-  if (best === null) return t("plc.nothing");
+/** @param {{ best: any, point: any, also: any[] }} finding @param {string} text what the tool says */
+function findingText({ best, point, also }, text) {
+  if (best === null) return text;
   const parts = Object.entries(point).map(([name, value]) => `${name}: ${name === "address" ? `"${value}"` : value}`);
   const others = also.length === 0 ? "" : t("plc.also", { count: also.length });
   return `${t("plc.best", { value: short(best.value), point: `{ ${parts.join(", ")} }` })} ${others}`;
@@ -143,8 +147,8 @@ function findingText({ best, point, also }) {
 /** @param {number | null} value */
 const short = (value) => (value === null ? "–" : String(Number(value.toPrecision(7))));
 
-/** @param {{ answer: any }} done */
-function detectResult({ answer: { ranked, finding } }) {
+/** @param {{ answer: any, text: string }} done */
+function detectResult({ answer: { ranked, finding }, text }) {
   const rows = ranked
     .slice(0, MOST_WAYS)
     .map((/** @type {any} */ one) => [
@@ -158,7 +162,7 @@ function detectResult({ answer: { ranked, finding } }) {
     ]);
   const heads = ["address", "value", "plausible", "type", "order", "reading", "registers"];
   return [
-    el("p", { className: "advice" }, findingText(finding)),
+    el("p", { className: "advice lines" }, findingText(finding, text)),
     ...(rows.length === 0
       ? []
       : [

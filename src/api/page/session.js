@@ -2,6 +2,14 @@ import { ApiError, enterPin } from "./api.js";
 import { askUser, el, field, sentence } from "./dom.js";
 import { t } from "./texts.js";
 
+/** Told to the window once a PIN was right. */
+export const SIGNED_IN = "signed-in";
+
+/** In the place of what is shown to who is signed in alone. */
+export function pinButton() {
+  return el("button", { type: "button", onclick: () => void signIn(t("session.text")) }, t("session.see"));
+}
+
 /** @type {Promise<boolean> | null} */
 let asking = null;
 
@@ -44,6 +52,7 @@ async function ask(text) {
     if (said === null) return false;
     try {
       await enterPin(said.pin ?? "");
+      dispatchEvent(new Event(SIGNED_IN));
       return true;
     } catch (error) {
       trouble = sentence(error instanceof Error ? error.message : String(error));

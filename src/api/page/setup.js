@@ -2,6 +2,7 @@ import { bindingCard } from "./binding.js";
 import { card, el, redraw, table } from "./dom.js";
 import { lasting, number, secondsText, unitText, whenText } from "./format.js";
 import { linkCard } from "./now.js";
+import { pinButton } from "./session.js";
 import { sizeCard } from "./size.js";
 import { plcCard } from "./plc.js";
 import { STEPS, stepTimes } from "./steps.js";
@@ -34,7 +35,7 @@ export function setupView(context) {
       linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
     ]);
     const readings = context.readings();
-    redraw(tags, readings, () => [tagTable(readings)]);
+    redraw(tags, [context.needsPin(), readings], () => [context.needsPin() ? pinButton() : tagTable(readings)]);
     size.update();
     look.update();
   };

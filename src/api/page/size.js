@@ -21,7 +21,7 @@ export function sizeCard(context) {
   const path = () => `/booth_fields?booth=${encodeURIComponent(context.booth().booth)}`;
   const load = async () => {
     try {
-      known = (await get(path())).fields;
+      known = (await withSession(() => get(path()))).fields;
       said.replaceChildren();
     } catch (error) {
       tell(t("setup.sizeAway", { reason: error instanceof Error ? error.message : String(error) }), true);

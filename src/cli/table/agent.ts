@@ -14,7 +14,7 @@ export const AGENT_TABLE = [
     operands: [],
     options: CONFIG,
     notes: [
-      "Log lines go to standard output, one JSON object per change. SIGINT or SIGTERM stops it: what was read is committed first.",
+      "Log lines go to standard output, one JSON object per change. SIGINT, SIGTERM or SIGHUP stops it: what was read is committed first, or, where that takes longer than 4 s, at the next start.",
       "A booth whose configuration or profile is wrong is left out, and told in the log and by status; the others run.",
     ],
     examples: ["run --config gateway.yaml"],
@@ -45,7 +45,10 @@ export const AGENT_TABLE = [
     operands: [{ name: "SERIAL", text: "as on the nameplate; asked for where it is left out", optional: true }],
     options: {
       ...AGENT,
-      ...BOOTH,
+      booth: {
+        value: "BOOTH",
+        text: "which booth, where there are several: of this gateway, of the service by its id, or both as OWN/ID",
+      },
       yes: { value: "", text: "confirm without asking that this box stands beside that booth" },
       "key-file": { value: "FILE", text: "the API key to claim with (-: standard input), where none is installed" },
       replace: { value: "", text: "take the place of the gateway that holds the booth, if that one is broken or gone" },
@@ -53,8 +56,13 @@ export const AGENT_TABLE = [
     },
     notes: [
       "It may be run again at any time, also without a network: the serial number is then queued and the readings are kept.",
+      "A service may not repeat the serial number, or know several booths by it: then --yes alone takes none of them, and --yes --booth ID the one with that id.",
     ],
-    examples: ["provision ABCD-123-123", "provision ABCD-123-123 --yes --by alex"],
+    examples: [
+      "provision ABCD-123-123",
+      "provision ABCD-123-123 --yes --by alex",
+      "provision ABCD-123-123 --yes --booth 4711",
+    ],
     exits: { 0: "active or queued", 1: "refused, with the reason" },
   },
   {
@@ -80,12 +88,13 @@ export const AGENT_TABLE = [
     operands: [],
     options: { ...AGENT, ...BOOTH, ...YES },
     notes: [
+      "It is for root alone.",
       LEAVING_NOTES[0],
       "Once every booth is out of service the agent wipes its keys, then its data, and ends; it starts again as a new gateway " +
         "when the file decommissioned is deleted from its data folder.",
     ],
     examples: ["decommission --booth booth-1"],
-    exits: { 0: "given up, or under way", 1: "refused, with the reason" },
+    exits: { 0: "given up, or under way", 1: "refused, with the reason", 77: "not run as root" },
   },
   {
     name: "page",

@@ -1,10 +1,10 @@
-import { NEAR, USUAL } from "../../core/detect-bounds.ts";
+import { NEAR, USUAL } from "../../tools/rules/detect-bounds.ts";
+import { MODBUS_PORT } from "../../domain/places.ts";
 import type { CommandSpec } from "../command.ts";
 import { AGENT, BOOTH, CONFIG, JSON_OPTION, WATCH } from "./shared.ts";
 
 /** A PLC on the same switch, answering in its next scan. */
 export const ASSUMED_ROUND_TRIP_MS = 5;
-export const MODBUS_PORT = 502;
 export const OPCUA_PORT = 4840;
 /** What PLCs are set to, and what small gateways number their devices with. */
 export const USUAL_UNITS: readonly number[] = [1, 0, 255, 2, 3, 4, 5, 6, 7, 8, 9, 10];

@@ -1,7 +1,7 @@
 import type { CommandSpec } from "../command.ts";
 import { AGENT, BOOTH, BY, REPORT, REPORT_NOTES } from "./shared.ts";
 
-/** Those of report/explain, which would load half of all reports for the sake of a name. */
+/** Those of reports/explain, which would load half of all reports for the sake of a name. */
 const FIGURES = {
   duration_by_mode: "time in each mode",
   frequency_by_mode: "how often each mode began",

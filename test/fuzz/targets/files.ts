@@ -1,8 +1,8 @@
 import { ConfigError } from "../../../src/config/config-error.ts";
 import { parseConfig } from "../../../src/config/config.ts";
 import { parseProfile } from "../../../src/config/profile.ts";
-import type { Config } from "../../../src/core/types/config.ts";
-import type { Profile } from "../../../src/core/types/profile.ts";
+import type { Config } from "../../../src/config/port.ts";
+import type { Profile } from "../../../src/domain/profile.ts";
 import { parseTrace, TraceError } from "../../../simulators/plc/replay/trace-file.ts";
 import type { Judge, Target } from "../target.ts";
 

@@ -1,7 +1,7 @@
 import { jsonOf } from "../../../src/api/json-body.ts";
-import { answerOf } from "../../../src/cloud/answer.ts";
-import * as local from "../../../src/wire/local.ts";
-import { provisioningShape, unreadIn, type ProvisioningWire } from "../../../src/wire/provisioning.ts";
+import { answerOf } from "../../../src/delivery/http/answer.ts";
+import * as local from "../../../src/contract/local.ts";
+import { provisioningShape, unreadIn, type ProvisioningWire } from "../../../src/contract/provisioning.ts";
 import type { Judge, Target } from "../target.ts";
 
 const AT = Date.UTC(2026, 2, 2, 15);

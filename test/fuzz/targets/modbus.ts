@@ -1,5 +1,6 @@
-import { mbapFraming } from "../../../src/drivers/modbus/mbap-framing.ts";
-import { rtuFraming } from "../../../src/drivers/modbus/rtu-framing.ts";
+import { mbapFraming } from "../../../src/acquisition/modbus/mbap-framing.ts";
+import { lateAnswers } from "../../../src/acquisition/modbus/late-answers.ts";
+import { rtuFraming } from "../../../src/acquisition/modbus/rtu-framing.ts";
 import { answerTo, COUNT, endOf } from "../../support/mutated-frames.ts";
 import type { Judge, Target, Verdict } from "../target.ts";
 
@@ -8,7 +9,7 @@ function judge(framing: "tcp" | "rtu"): Judge {
   return (input) => {
     let verdict: Verdict = "refused";
     for (const cut of [input.length, input.length >> 1]) {
-      const reader = framing === "tcp" ? mbapFraming() : rtuFraming(() => false);
+      const reader = framing === "tcp" ? mbapFraming() : rtuFraming(lateAnswers());
       const right = answerTo(reader, framing, Buffer.alloc(2 * COUNT));
       const end = endOf(reader, { framing, right, sent: input, cut });
       if (end === "wrong") return { wrong: `cut at ${cut.toString()}: a value that the frame doesn't hold` };

@@ -1,9 +1,9 @@
-import { parseAck } from "../../../src/cloud/acks.ts";
-import { outcomeOf } from "../../../src/cloud/ack-outcome.ts";
-import { packetSizes } from "../../../src/cloud/packet-sizes.ts";
-import { hashOf } from "../../../src/wire/hash.ts";
-import { parseCommand } from "../../../src/wire/commands.ts";
-import type { ServiceCommand } from "../../../src/core/types/command.ts";
+import { parseAck } from "../../../src/delivery/mqtt/acks.ts";
+import { outcomeOf } from "../../../src/delivery/mqtt/ack-outcome.ts";
+import { packetSizes } from "../../../src/delivery/mqtt/packet-sizes.ts";
+import { hashOf } from "../../../src/contract/hash.ts";
+import { parseCommand } from "../../../src/contract/commands.ts";
+import type { ServiceCommand } from "../../../src/domain/command.ts";
 import { THREE_RECORDS } from "../../support/records.ts";
 import type { Judge, Target } from "../target.ts";
 

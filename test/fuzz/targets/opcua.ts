@@ -1,12 +1,12 @@
 import { BinaryStream } from "node-opcua";
 import { findProfile } from "../../../src/config/profile.ts";
-import { LinkError } from "../../../src/core/link-error.ts";
-import type { OpcuaProfile } from "../../../src/core/types/profile.ts";
-import type { Sample } from "../../../src/core/types/sample.ts";
-import { rawOf } from "../../../src/drivers/opcua/cyclic.ts";
-import { opcuaLibrary, quietly, type Opcua } from "../../../src/drivers/opcua/library.ts";
-import { LIMITS, parseAck, parseError, takeFrames, typeOf } from "../../../src/drivers/opcua/uacp.ts";
-import { sampleOf } from "../../../src/drivers/opcua/value.ts";
+import { LinkError } from "../../../src/domain/link-error.ts";
+import type { OpcuaProfile } from "../../../src/domain/profile.ts";
+import type { Sample } from "../../../src/domain/sample.ts";
+import { rawOf } from "../../../src/acquisition/opcua/cyclic.ts";
+import { opcuaLibrary, quietly, type Opcua } from "../../../src/acquisition/opcua/library.ts";
+import { LIMITS, parseAck, parseError, takeFrames, typeOf } from "../../../src/acquisition/opcua/uacp.ts";
+import { sampleOf } from "../../../src/acquisition/opcua/value.ts";
 import type { Judge, Target } from "../target.ts";
 
 /** A connection's bytes: frames are what they say of themselves, however the bytes come in. */

@@ -1,15 +1,15 @@
+import type { Span } from "../outcome.ts";
 import type { Oracle, OracleGap, OracleRow } from "./oracle.ts";
 
 /** A live lane, one of what waits, one of what is sent once more: so many runs of ascending seqs a stream arrives in. */
 const LANES = 3;
 
-/** Each record once, every seq there or given up with a word, each lane in order. */
-export function deliveryFaults({
-  rows,
-  gaps,
-  successions,
-  ends,
-}: Pick<Oracle, "rows" | "gaps" | "successions" | "ends">): string[] {
+/** Each record once, every seq there or given up with a word, each lane in order, but while what was refused is offered again. */
+export function deliveryFaults(
+  { rows, gaps, successions, ends }: Pick<Oracle, "rows" | "gaps" | "successions" | "ends">,
+  unordered: readonly Span[] = [],
+): string[] {
+  const ordered = rows.filter(({ received_at: at }) => !unordered.some(({ start, end }) => start <= at && at <= end));
   const streams = [...new Set(rows.map(({ stream }) => stream))];
   return [
     ...twice(rows),
@@ -18,7 +18,10 @@ export function deliveryFaults({
       const given_up = gaps.filter((gap) => gap.stream === stream);
       const before = successions.find((one) => one.stream === stream)?.predecessor_last_seq ?? 0;
       const isOver = ends.some((one) => one.stream === stream);
-      return [...(isOver ? [] : holes({ stream, own, gaps: given_up, first: before + 1 })), ...disorder(stream, own)];
+      return [
+        ...(isOver ? [] : holes({ stream, own, gaps: given_up, first: before + 1 })),
+        ...disorder(stream, ordered),
+      ];
     }),
   ];
 }
@@ -68,8 +71,10 @@ function holes({ stream, own, gaps, first }: Known): string[] {
 }
 
 /** The longest chain of ever lower seqs in order of arrival is the number of ascending runs that it takes to make it up. */
-function disorder(stream: string, own: readonly OracleRow[]): string[] {
-  const arrived = own.toSorted((a, b) => a.received_at - b.received_at || a.seq - b.seq);
+function disorder(stream: string, rows: readonly OracleRow[]): string[] {
+  const arrived = rows
+    .filter((row) => row.stream === stream)
+    .toSorted((a, b) => a.received_at - b.received_at || a.seq - b.seq);
   // The newest seq of each run so far, descending; a seq goes on with the run that is nearest below it.
   const runs: number[] = [];
   for (const { seq } of arrived) {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Mode } from "../../../src/core/types/booth.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
 import { decidedSince } from "./runs.ts";
 
 const MINUTE = 60_000;

@@ -1,4 +1,4 @@
-import type { Mode } from "../../../src/core/types/booth.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
 import type { Truth } from "../../../simulators/plc/model/truth.ts";
 
 /** A bake as long as this is a full one; a pause as long as this ends a run. */

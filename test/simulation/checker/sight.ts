@@ -52,7 +52,7 @@ export function sightOf(outcome: Outcome, held: readonly OracleRow[], gaps: read
 }
 
 /** The polls are answered, and still the mode, or the time, isn't known at once. */
-const UNREADABLE: readonly Fault["kind"][] = ["bad_tag", "clock_step", "plc_power"];
+const UNREADABLE: readonly Fault["kind"][] = ["bad_tag", "lossy", "clock_step", "plc_power"];
 
 /** Whether a fault keeps the agent from reading the booth's mode or from knowing the time, or loses what was read. */
 function isBlinding({ kind }: Fault): boolean {
@@ -62,6 +62,7 @@ function isBlinding({ kind }: Fault): boolean {
     "lost_acks",
     "doubled",
     "http",
+    "lying",
     "session_lost",
     "filter_change",
     "entry",

@@ -1,5 +1,5 @@
-import type { Mode } from "../../../src/core/types/booth.ts";
-import { wireNameOf } from "../../../src/core/wire-names.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
+import { wireNameOf } from "../../../src/domain/wire-names.ts";
 import type { Span } from "../outcome.ts";
 
 /** Answered polls of a group that one record tells of. */

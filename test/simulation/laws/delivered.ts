@@ -1,4 +1,4 @@
-import type { TagValue } from "../../../src/core/types/booth.ts";
+import type { TagValue } from "../../../src/domain/booth.ts";
 import type { Take } from "../ledger.ts";
 import type { Held } from "../records.ts";
 

@@ -1,4 +1,4 @@
-import type { AgentStatus } from "../../../src/core/types/status.ts";
+import type { AgentStatus } from "../../../src/domain/status.ts";
 
 /** How it has been around the box of late, whatever the box knows of it. */
 export interface Weather {
@@ -6,8 +6,8 @@ export interface Weather {
   readonly plc: "all" | "never" | "mixed";
   /** Whether the service could be reached. */
   readonly service: "all" | "never" | "mixed";
-  /** Acked by the service, over its streams of this booth; null: it knows none. */
-  readonly held_seq: number | null;
+  /** How many records the service lacks of those up to that seq. */
+  readonly lacking: (acked_seq: number) => number;
   /** Takes that no commit holds. */
   readonly pending: number;
 }
@@ -26,7 +26,8 @@ export function untrueStatus({ booths, service }: AgentStatus, weather: Weather)
     [isBound && weather.service === "all" && service.kind !== "up", "the service can be reached and is shown as down"],
     [weather.service === "never" && service.kind === "up", "the service can't be reached and is shown as up"],
     [log.acked_seq > log.newest_seq, `more is acked than there is: ${seqs}`],
-    [weather.held_seq !== null && log.acked_seq > weather.held_seq, `more is acked than the service has: ${seqs}`],
+    // What was refused is set aside, and offered again while the log goes on.
+    [weather.lacking(log.acked_seq) > log.refused.count, `more is acked than the service has: ${seqs}`],
     [log.pending !== weather.pending, `${log.pending.toString()} takes wait, not ${weather.pending.toString()}`],
     [(storage?.used_bytes ?? 0) > (storage?.max_bytes ?? 1), "the store is over its budget"],
   ];

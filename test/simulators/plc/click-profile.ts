@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { USUAL_MODE_SETS } from "../../../simulators/plc/model/types.ts";
-import type { ModbusProfile, ModbusTable, ModbusTag } from "../../../src/core/types/profile.ts";
+import type { ModbusProfile, ModbusTable, ModbusTag } from "../../../src/domain/profile.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { changesIn, startControl } from "../../../simulators/plc/control.ts";
-import { modbusDriver } from "../../../src/drivers/modbus/driver.ts";
-import { modbusLine } from "../../../src/drivers/modbus/line.ts";
+import { modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
+import { modbusLine } from "../../../src/acquisition/modbus/line.ts";
 import { failure, never } from "../../support/modbus-bed.ts";
 import { plcSite } from "../../support/plc-site.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { NO_RUN, afterStage, settle, settlesAt } from "../../../simulators/plc/model/cycles.ts";
+import { afterStage, NO_RUN, type RunStep, settle, settlesAt } from "../../../simulators/plc/model/cycles.ts";
 import { USUAL_MODE_SETS } from "../../../simulators/plc/model/types.ts";
-import type { Mode } from "../../../src/core/types/booth.ts";
-import type { RunStep } from "../../../simulators/plc/model/cycles.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
 
 type Told = readonly (readonly [mode: Mode, minutes: number])[];
 

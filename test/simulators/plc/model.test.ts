@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createBooth } from "../../../simulators/plc/model/booth.ts";
+import { type Booth, createBooth } from "../../../simulators/plc/model/booth.ts";
 import { coast } from "../../../simulators/plc/model/physics.ts";
 import { SCENARIOS } from "../../../simulators/plc/scenarios/all.ts";
-import type { Booth } from "../../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../../simulators/plc/model/scenario.ts";
 
 const START = Date.UTC(2026, 2, 3, 7);

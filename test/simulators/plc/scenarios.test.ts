@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createBooth } from "../../../simulators/plc/model/booth.ts";
+import { type Booth, createBooth } from "../../../simulators/plc/model/booth.ts";
 import { instantOf } from "../../../simulators/plc/model/local-time.ts";
 import { findScenario } from "../../../simulators/plc/scenarios/all.ts";
-import type { Booth } from "../../../simulators/plc/model/booth.ts";
 import type { Truth } from "../../../simulators/plc/model/truth.ts";
 
 const MINUTE = 60_000;

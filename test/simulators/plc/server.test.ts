@@ -3,12 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { findScenario } from "../../../simulators/plc/scenarios/all.ts";
-import { startPlc } from "../../../simulators/plc/start.ts";
+import { type PlcOptions, type RunningPlc, startPlc } from "../../../simulators/plc/start.ts";
 import { clickProfile } from "./click-profile.ts";
 import { until } from "../../support/eventually.ts";
-import { handClock, rawClient, request } from "./rig.ts";
-import type { HandClock, RawClient } from "./rig.ts";
-import type { PlcOptions, RunningPlc } from "../../../simulators/plc/start.ts";
+import { handClock, type HandClock, rawClient, type RawClient, request } from "./rig.ts";
 
 const START = Date.UTC(2026, 2, 3, 16);
 const MINUTE = 60_000;

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { outbox } from "../../../simulators/service/mail.ts";
-import { startBench } from "../../support/service-http.ts";
-import type { Running } from "../../support/service-http.ts";
+import { type Running, startBench } from "../../support/service-http.ts";
 
 const tokenOf = (text = ""): string => /token=(\S+)/.exec(text)?.[1] ?? "";
 
@@ -33,6 +32,64 @@ describe("an account's own things", () => {
     expect((await ask("GET", "/api/facilities?format=csv", { key })).text).toContain("America/Denver");
     const booth = await ask("PUT", "/api/booths/b1", { key, body: { width: 14, firmware_version: "9" } });
     expect(booth.body).toMatchObject({ width: "14", firmware_version: null });
+  });
+
+  it("reaches the accounts that were made under it, and nobody else does", async () => {
+    const key = "admin";
+    const made = await ask("POST", "/api/accounts", { key, body: { name: "A new customer" } });
+    const path = `/api/accounts/${String(made.body["id"])}`;
+    expect((await ask("GET", "/api/accounts", { key })).body).toMatchObject({ total: 2 });
+    expect((await ask("GET", "/api/accounts/entities_summary", { key })).body).toMatchObject({ accounts: 2 });
+    expect((await ask("PUT", path, { key, body: { customer_type: "shop" } })).body).toMatchObject({
+      customer_type: "shop",
+    });
+    expect((await ask("POST", `${path}/regions`, { key, body: { name: "West" } })).status).toBe(201);
+    const body = { name: "theirs", scope: "admin", account_id: made.body["id"] };
+    const theirs = String((await ask("POST", "/api/api_keys", { key, body })).body["key"]);
+    expect((await ask("POST", "/api/facilities", { key: theirs, body: { name: "East", tz: "UTC" } })).status).toBe(201);
+    expect((await ask("GET", "/api/accounts", { key: theirs })).body).toMatchObject({ total: 1 });
+    const above = "/api/accounts/acc-demo-body-shop";
+    expect((await ask("GET", above, { key: theirs })).status).toBe(404);
+    expect(
+      (await ask("POST", "/api/api_keys", { key: theirs, body: { ...body, account_id: "acc-demo-body-shop" } })).status,
+    ).toBe(404);
+  });
+
+  it("refuses a window that can't be from a list of facilities, whatever it includes", async () => {
+    for (const query of [
+      "start=yesterday",
+      "start=2026-03-02&end=2026-03-01T00:00:00Z",
+      "start=1970-01-01T00:00:00Z",
+    ]) {
+      expect([query, (await ask("GET", `/api/facilities?${query}`, { key: "admin" })).status]).toEqual([query, 400]);
+    }
+  });
+
+  it("lets nobody guess passwords: after ten wrong ones even the right one has to wait", async () => {
+    const { clock, running } = bench;
+    const created = await ask("POST", "/api/users", {
+      key: "admin",
+      body: { user_name: "Eve", email: "eve@example.com" },
+    });
+    expect(created.status).toBe(201);
+    const token = tokenOf(outbox(running.db).at(-1)?.text);
+    const password = "a long password";
+    const set = { key: "admin", body: { token, new_password: password } };
+    expect((await ask("POST", "/api/users/change_password", set)).status).toBe(204);
+    const signIn = async (given: string): Promise<number> =>
+      (await ask("POST", "/api/authenticate", { key: "user", body: { email: "eve@example.com", password: given } }))
+        .status;
+    for (let i = 0; i < 10; i += 1) expect(await signIn(`guess ${i.toString()}`)).toBe(401);
+    expect([await signIn("guess"), await signIn(password)]).toEqual([429, 429]);
+    clock.now += 15 * 60_000;
+    expect(await signIn(password)).toBe(200);
+  });
+
+  it("takes no text that isn't UTF-8 for another one", async () => {
+    const body = Buffer.concat([Buffer.from('{"name":"caf'), Buffer.from([0xe9]), Buffer.from('"}')]);
+    const headers = { authorization: "admin", "content-type": "application/json" };
+    const answer = await fetch(`${bench.running.url}/api/accounts`, { method: "POST", headers, body });
+    expect([answer.status, await answer.json()]).toEqual([400, { error: "the body is not UTF-8" }]);
   });
 
   it("guards the default region and regions in use", async () => {
@@ -72,4 +129,16 @@ describe("an account's own things", () => {
     expect((await ask("POST", "/api/users", { key: bearer, body: {} })).status).toBe(403);
     expect((await ask("POST", "/api/authenticate", { key, body: { ...login, password: "wrong" } })).status).toBe(401);
   });
+});
+
+it("lets nobody guess keys: who guesses has to wait, who was let in before has not", async () => {
+  const bench = await startBench();
+  onTestFinished(() => bench.running.stop());
+  const statusOf = async (key: string): Promise<number> => (await bench.call("GET", "/api/accounts", { key })).status;
+  expect(await statusOf("admin")).toBe(200);
+  const guesses: number[] = [];
+  for (let i = 0; i < 110; i += 1) guesses.push(await statusOf(`guess ${i.toString()}`));
+  expect([guesses.filter((one) => one === 401).length, guesses.at(-1)]).toEqual([100, 429]);
+  // Even the right one, where nobody from there has used it: or every answer but 429 would tell a guess from it.
+  expect([await statusOf("user"), await statusOf("admin")]).toEqual([429, 200]);
 });

@@ -2,16 +2,14 @@ import { describe, expect, it } from "vitest";
 import { createBooth } from "../../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../../simulators/plc/model/scenario.ts";
 import { SCENARIOS } from "../../../simulators/plc/scenarios/all.ts";
-import { oracle } from "../../../simulators/service/admin/oracle.ts";
-import type { OracleStream } from "../../../simulators/service/admin/oracle.ts";
+import { oracle, type OracleStream } from "../../../simulators/service/admin/oracle.ts";
 import { historyOf } from "../../../simulators/service/demo/history.ts";
 import { boothFigures } from "../../../simulators/service/figures/booth.ts";
 import { rangeHash } from "../../../simulators/service/ingest/canonical.ts";
 import { storedRange } from "../../../simulators/service/ingest/store.ts";
 import { findStream } from "../../../simulators/service/ingest/streams.ts";
 import { seedOf } from "../../support/seed.ts";
-import { batchOf, boundBench, EPOCH, HOUR } from "../../support/service-log.ts";
-import type { Bench } from "../../support/service-log.ts";
+import { batchOf, type Bench, boundBench, EPOCH, HOUR } from "../../support/service-log.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
 const DAYS = 3;

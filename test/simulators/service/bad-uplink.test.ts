@@ -7,11 +7,19 @@ import { HttpError } from "../../../simulators/service/http/errors.ts";
 import type { Call } from "../../../simulators/service/http/operation.ts";
 import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
 import { takeUplink } from "../../../simulators/service/mqtt/uplink.ts";
-import type { Random } from "../../../src/ports.ts";
+import type { Random } from "../../../src/domain/machine.ts";
 import { badJson, badValue, pick } from "../../support/bad-values.ts";
 import { seedOf } from "../../support/seed.ts";
-import { batchOf, boundBench, COUNTING, EPOCH, HOUR, script } from "../../support/service-log.ts";
-import type { Bench, LogRecord } from "../../support/service-log.ts";
+import {
+  batchOf,
+  type Bench,
+  boundBench,
+  COUNTING,
+  EPOCH,
+  HOUR,
+  type LogRecord,
+  script,
+} from "../../support/service-log.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
 const ROUNDS = 40;
@@ -142,7 +150,7 @@ describe("whatever a gateway sends", () => {
       taken += ack.n - ack.reject.length;
       const payload = Buffer.from(JSON.stringify(hostileState(random)));
       takeUplink(bench.db, { gateway: "gw-1", topic: "state", payload, now: EPOCH + 5 * HOUR });
-      evaluateAccount(bench.db, "acc-demo-body-shop", EPOCH + 48 * HOUR);
+      await evaluateAccount(bench.db, "acc-demo-body-shop", EPOCH + 48 * HOUR);
       alerts += row<{ n: number }>(bench.db, "SELECT count(*) AS n FROM alerts")?.n ?? 0;
       expect(await failures(bench)).toEqual([]);
     }

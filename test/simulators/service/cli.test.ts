@@ -40,6 +40,10 @@ describe("booth-sim service", () => {
     expect(await runCommand(["--port", "x"])).toMatchObject({ code: 2, err: ["--port is not a port (see --help)"] });
     expect((await runCommand(["--nonsense"])).code).toBe(2);
     expect(await runCommand(["--seed", "x"])).toMatchObject({ code: 2, err: ['there is no seed "x" (see --help)'] });
+    for (const name of ["api-key", "admin-key"]) {
+      const err = [`--${name} needs --serial: a key is of that site (see --help)`];
+      expect(await runCommand([`--${name}`, "secret"])).toMatchObject({ code: 2, err });
+    }
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", () => resolve()));
     const { port } = taken.address() as AddressInfo;

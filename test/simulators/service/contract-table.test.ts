@@ -28,6 +28,12 @@ describe("the table of operations", () => {
     expect(OPERATIONS).toHaveLength(75);
   });
 
+  it("says in the document that a claim repeated is answered with 200", () => {
+    const document = openApi(OPERATIONS) as { paths: Record<string, Record<string, { responses: object }>> };
+    const answers = document.paths["/api/booths_provisioning"]?.["post"]?.responses ?? {};
+    expect(Object.keys(answers)).toEqual(["200", "201", "4XX"]);
+  });
+
   it("says in the document what each body is to be", () => {
     const document = openApi(OPERATIONS) as { paths: Record<string, Record<string, { requestBody?: object }>> };
     const without = Object.entries(document.paths).flatMap(([path, methods]) =>

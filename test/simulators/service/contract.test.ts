@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CONTRACT } from "../../../simulators/service/http/contract-table.ts";
-import type { ContractRow } from "../../../simulators/service/http/contract-table.ts";
-import { contractSite } from "../../support/contract-site.ts";
-import type { ContractSite } from "../../support/contract-site.ts";
+import { CONTRACT, type ContractRow } from "../../../simulators/service/http/contract-table.ts";
+import { contractSite, type ContractSite } from "../../support/contract-site.ts";
 import type { Reply } from "../../support/service-http.ts";
 
 const ROWS = CONTRACT.map((row) => [`${row.method} ${row.path}`, row] as const);

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { COUNTING, EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script } from "../../support/service-log.ts";
-import type { Script } from "../../support/service-log.ts";
+import {
+  COUNTING,
+  EPOCH,
+  figuresOf,
+  HOUR,
+  MINUTE,
+  PARAMETERS,
+  script,
+  type Script,
+} from "../../support/service-log.ts";
 
 const spray = (minutes = 12): Script =>
   script()

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { openDb, rows } from "../../../simulators/service/db.ts";
-import type { Db } from "../../../simulators/service/db.ts";
+import { type Db, openDb, rows } from "../../../simulators/service/db.ts";
 import { barOf } from "../../../simulators/service/demo/bar.ts";
 import { DEMO_ACCOUNT, seedDemo } from "../../../simulators/service/demo/seed-demo.ts";
 import { demoStory } from "../../../simulators/service/demo/stories.ts";

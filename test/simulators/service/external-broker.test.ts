@@ -1,11 +1,9 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { gzipSync } from "node:zlib";
 import { Aedes } from "aedes";
 import mqtt from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startService } from "../../../simulators/service/start.ts";
-import type { RunningService } from "../../../simulators/service/start.ts";
+import { type RunningService, startService } from "../../../simulators/service/start.ts";
 import { eventually } from "../../support/eventually.ts";
 import { prepareService } from "../../support/service-kills.ts";
 import { batchOf, EPOCH, script } from "../../support/service-log.ts";

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { claim, startBench } from "../../support/service-http.ts";
-import type { Running } from "../../support/service-http.ts";
+import { claim, type Running, startBench } from "../../support/service-http.ts";
 import { batchOf, EPOCH, HOUR, MINUTE, PARAMETERS, script } from "../../support/service-log.ts";
 
 const LIMITED = { ...PARAMETERS, filters: { exhaust_filter: { limits: { minutes: 60 } } } };

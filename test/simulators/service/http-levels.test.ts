@@ -25,6 +25,19 @@ describe("the plain level", () => {
   });
 });
 
+it("a strict service at the plain level takes a booth's record once, and no field that nobody observed", async () => {
+  const bench = await startBench({ plain: "strict" });
+  const [route, body] = ["/api/booths_provisioning", { serial_number: "ABCD1234" }];
+  const status = async (method: string, path: string, sent: Record<string, unknown>): Promise<number> =>
+    (await bench.call(method, path, { body: sent })).status;
+  expect(await status("POST", route, { ...body, stream_id: "s" })).toBe(422);
+  expect(await status("POST", route, body)).toBe(201);
+  expect(await status("POST", route, body)).toBe(409);
+  expect(await status("PUT", `${route}/ABCD1234`, { completion_status: "COMPLETE", generation: 1 })).toBe(422);
+  expect(await status("PUT", `${route}/ABCD1234`, { completion_status: "COMPLETE" })).toBe(200);
+  await bench.running.stop();
+});
+
 describe("planned faults", () => {
   it("strike a route so often, before or after it was carried out", async () => {
     const bench = await startBench();

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { seedSite } from "../../../simulators/service/seed.ts";
 import { batchOf, claimBody, EPOCH, HOUR, MINUTE, script } from "../../support/service-log.ts";
-import { claim, startBench } from "../../support/service-http.ts";
-import type { Running } from "../../support/service-http.ts";
+import { claim, type Running, startBench } from "../../support/service-http.ts";
 
 const PATHS = [
   "/api/booths",
@@ -179,11 +178,11 @@ describe("HTTP side of the reference service", () => {
       start: "2026-03-02 06:00:00Z",
       end: "2026-03-02 15:37:00Z",
       modes: [
-        { mode: "Prep Mode", duration: 8 },
         { mode: "Spray Mode", duration: 34 },
         { mode: "Purge Mode", duration: 3 },
         { mode: "Bake Mode", duration: 30 },
         { mode: "Cool Down", duration: 10 },
+        { mode: "Prep Mode", duration: 8 },
         { mode: "Idle", duration: 12 },
         { mode: "No Data", duration: 480 },
       ],

@@ -6,8 +6,16 @@ import { takeHello } from "../../../simulators/service/ingest/hello.ts";
 import { unpack, MAX_UNZIPPED_BYTES } from "../../../simulators/service/ingest/unpack.ts";
 import { takeUplink } from "../../../simulators/service/mqtt/uplink.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
-import { batchOf, bench, boundBench, claimBody, EPOCH, HOUR, MINUTE } from "../../support/service-log.ts";
-import type { LogRecord } from "../../support/service-log.ts";
+import {
+  batchOf,
+  bench,
+  boundBench,
+  claimBody,
+  EPOCH,
+  HOUR,
+  type LogRecord,
+  MINUTE,
+} from "../../support/service-log.ts";
 
 const readings = (count: number, first = 0): LogRecord[] =>
   Array.from({ length: count }, (_, i) => ({
@@ -67,8 +75,21 @@ describe("ingest of the reference service", () => {
     const { db, ingest } = boundBench();
     ingest(batchOf(readings(10)));
     const other = readings(20).map((record, i) => (i === 7 ? { ...record, value: 99 } : record));
-    expect(ingest(batchOf(other))).toMatchObject({ conflict: 8, n: 20, hash: hashOf(readings(10)), acked_seq: 10 });
+    expect(ingest(batchOf(other))).toMatchObject({ conflict: 8, n: 20, hash: hashOf(readings(7)), acked_seq: 10 });
     expect(oracle(db)).toMatchObject([{ count: 10, conflicts_offered: 1 }]);
+  });
+
+  it("takes no predecessor that ends before seq 1, and lets a stream that began before it begin at 1", () => {
+    const { db, ingest } = boundBench();
+    const bogus = { stream_id: "stream-1", serial: "abcd1234", generation: 1, oldest_seq: 1 };
+    db.prepare("UPDATE streams SET first_seq = 0, acked_seq = -1").run();
+    takeHello(
+      db,
+      { id: "gw-1", nowMs: EPOCH },
+      { booths: [{ ...bogus, predecessor: { stream_id: "x", last_seq: -1 } }] },
+    );
+    expect(ingest(batchOf(readings(10)))).toMatchObject({ acked_seq: 10, newest_seq: 10 });
+    expect(db.prepare("SELECT predecessor_stream_id FROM streams").pluck().all()).toEqual([null]);
   });
 
   it("lets a forked stream go on counting", () => {

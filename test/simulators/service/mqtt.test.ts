@@ -1,11 +1,9 @@
 import { gzipSync } from "node:zlib";
-import mqtt from "mqtt";
-import type { IClientOptions, MqttClient } from "mqtt";
+import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { batchOf, script } from "../../support/service-log.ts";
 import { eventually } from "../../support/eventually.ts";
-import { claim, startBench } from "../../support/service-http.ts";
-import type { Running } from "../../support/service-http.ts";
+import { claim, type Running, startBench } from "../../support/service-http.ts";
 
 const UP = "bg/v1/gw-1/up";
 
@@ -104,6 +102,26 @@ describe("MQTT side of the reference service", () => {
     await beat("idle");
     await until("Idle");
     client.stream.destroy();
+    await until("Offline");
+  });
+
+  it("is not told by the late will of an older session that a gateway is away", async () => {
+    const status = async (): Promise<unknown> =>
+      (await bench.call("GET", "/api/booths/b1")).body["connectivity_status"];
+    const until = (wanted: string) => eventually(wanted, async () => ((await status()) === wanted ? true : undefined));
+    const client = await connect();
+    const say = (message: unknown) =>
+      client.publishAsync(`${UP}/state`, JSON.stringify(message), { qos: 1, retain: true });
+    const booths = [{ serial: "ABCD1234", link: "up", mode: "idle" }];
+    await say({ v: 1, online: true, session: "second", booths });
+    await until("Idle");
+    await say({ v: 1, online: false, session: "first" });
+    // Taken in order: once the hello after it stands there, it was taken.
+    await client.publishAsync(`${UP}/hello`, JSON.stringify({ v: 1, session: "second", booths: [] }), { qos: 1 });
+    const hello = "SELECT 1 FROM uplink_messages WHERE topic = 'up/hello' AND payload LIKE '%second%'";
+    await eventually("the hello", () => Promise.resolve(bench.running.db.prepare(hello).get()));
+    expect(await status()).toBe("Idle");
+    await say({ v: 1, online: false, session: "second" });
     await until("Offline");
   });
 

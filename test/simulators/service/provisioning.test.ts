@@ -8,8 +8,7 @@ import { boothBySerial } from "../../../simulators/service/provisioning/rows.ts"
 import { updateProvisioning } from "../../../simulators/service/provisioning/update.ts";
 import type { Update } from "../../../simulators/service/provisioning/shapes.ts";
 import { seedSite } from "../../../simulators/service/seed.ts";
-import { bench, boundBench, claimBody, EPOCH, HOUR, MINUTE } from "../../support/service-log.ts";
-import type { Bench } from "../../support/service-log.ts";
+import { bench, type Bench, boundBench, claimBody, EPOCH, HOUR, MINUTE } from "../../support/service-log.ts";
 
 interface Ask {
   readonly key?: string;
@@ -168,9 +167,21 @@ describe("provisioning of the reference service", () => {
     });
   });
 
+  it("lets a first key end no binding, nor change its credential, without gateway and generation as they are", () => {
+    const at = boundBench();
+    const released = { status: "released" } as const;
+    for (const body of [released, { ...released, gateway_id: "gw-1" }, { ...released, generation: 1 }]) {
+      expect(put(at, body)).toBe(422);
+    }
+    expect(put(at, { credential_sha256: hashOf("new secret") })).toBe(422);
+    expect(put(at, { ...released, gateway_id: "gw-1", generation: 2 })).toBe(409);
+    expect(rows(at.db, "SELECT 1 FROM provisionings WHERE status = 'provisioned'")).toHaveLength(1);
+    expect(put(at, { ...released, gateway_id: "gw-1", generation: 1 })).toBe(200);
+  });
+
   it("withdraws the stream of a wrong serial", () => {
     const at = boundBench();
-    put(at, { status: "released", reason: "wrong_serial" });
+    put(at, { status: "released", reason: "wrong_serial", gateway_id: "gw-1", generation: 1 });
     expect(rows(at.db, "SELECT 1 FROM streams WHERE withdrawn_at IS NOT NULL")).toHaveLength(1);
     expect(post(at).status).toBe(422);
     expect(post(at, { body: claimBody("gw-1", { stream_id: "a new one" }) }).status).toBe(201);

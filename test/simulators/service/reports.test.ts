@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { contractSite } from "../../support/contract-site.ts";
-import type { ContractSite } from "../../support/contract-site.ts";
+import { contractSite, type ContractSite } from "../../support/contract-site.ts";
 
 /** Monday 06:00 UTC is midnight in Chicago; two cycles, each begun at 08:00 or so. */
 const WINDOW = "start=2026-03-02T06:00:00Z&end=2026-03-04T06:00:00Z";

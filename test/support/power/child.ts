@@ -1,12 +1,12 @@
 import { openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { createCommitter } from "../../../src/agent/committer.ts";
-import type { TakenEntry } from "../../../src/core/types/taken.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import { systemRandom } from "../../../src/platform/random.ts";
-import { openIdentity } from "../../../src/store/identity.ts";
-import { inlineStore } from "../../../src/store/inline.ts";
-import { openTail } from "../../../src/store/tail.ts";
+import { createCommitter } from "../../../src/acquisition/committer.ts";
+import type { TakenEntry } from "../../../src/domain/taken.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { systemRandom } from "../../../src/runtime/compose.ts";
+import { openIdentity } from "../../../src/store/identity/identity.ts";
+import { inlineStore } from "../inline.ts";
+import { openTail } from "../../../src/acquisition/tail.ts";
 import { seededRandom } from "../seeded-random.ts";
 import { BOOTH, markOf, entryOf, type Mark, writerOf } from "./power-bed.ts";
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
-import type { TakenEntry } from "../../../src/core/types/taken.ts";
-import { openOrSalvage } from "../../../src/store/recover.ts";
-import { createWriter, type Writer } from "../../../src/store/writer.ts";
+import type { TakenEntry } from "../../../src/domain/taken.ts";
+import { openOrSalvage } from "../../../src/store/repair/recover.ts";
+import { createWriter, type Writer } from "../../../src/store/thread/writer.ts";
 import { countingFold } from "../busy-log.ts";
 import { clockRecord, T0 } from "../records.ts";
 import { seededRandom } from "../seeded-random.ts";

@@ -3,13 +3,13 @@ import { findScenario } from "../../../../simulators/plc/scenarios/all.ts";
 import { startPlc, type RunningPlc } from "../../../../simulators/plc/start.ts";
 import { startReplay } from "../../../../simulators/plc/replay/start.ts";
 import { parseTrace } from "../../../../simulators/plc/replay/trace-file.ts";
-import { recordSession } from "../../../../src/cli/record-session.ts";
-import type { TraceLine } from "../../../../src/core/types/trace.ts";
-import { modbusDriver } from "../../../../src/drivers/modbus/driver.ts";
-import { modbusLine } from "../../../../src/drivers/modbus/line.ts";
-import { tappedLine } from "../../../../src/drivers/modbus/tapped.ts";
+import { recordSession } from "../../../../src/tools/record-session.ts";
+import type { TraceLine } from "../../../../src/domain/trace.ts";
+import { modbusDriver } from "../../../../src/acquisition/modbus/driver.ts";
+import { modbusLine } from "../../../../src/acquisition/modbus/line.ts";
+import { tappedLine } from "../../../../src/acquisition/modbus/tapped.ts";
 import { clickBooth } from "../../../support/profiles.ts";
-import type { Clock } from "../../../../src/ports.ts";
+import type { Clock } from "../../../../src/domain/machine.ts";
 import { derivedFrom, jumpingClock, RHYTHM } from "../../../support/recorded-booth.ts";
 
 /** Mon 2026-03-02 08:00 in Denver: the story begins. */

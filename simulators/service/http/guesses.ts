@@ -1,0 +1,58 @@
+import type { Db } from "../db.ts";
+import { HttpError } from "./errors.ts";
+
+/** Whose guesses are remembered at once; the oldest goes. */
+const MAX_GUESSERS = 10_000;
+
+export interface GuessRules {
+  /** Wrong ones within the window that are answered as such. */
+  readonly free: number;
+  readonly window_ms: number;
+}
+
+/** A machine with a wrong key asks every quarter of an hour; who tries out keys asks as fast as it is answered. */
+export const KEY_GUESSES: GuessRules = { free: 100, window_ms: 60_000 };
+/** A person mistypes a password a few times. */
+const PASSWORD_GUESSES: GuessRules = { free: 10, window_ms: 15 * 60_000 };
+
+/** Counts the wrong keys or passwords of each guesser. */
+export interface Guesses {
+  /** Throws 429 where the guesser has had its share: what it names isn't even looked at. */
+  check(guesser: string, now: number): void;
+  wrong(guesser: string, now: number): void;
+}
+
+const ofPasswords = new WeakMap<Db, Guesses>();
+
+/** Of passwords, each user a guesser: whoever tries, and from wherever. */
+export function passwordGuesses(db: Db): Guesses {
+  const guesses = ofPasswords.get(db) ?? countGuesses(PASSWORD_GUESSES);
+  ofPasswords.set(db, guesses);
+  return guesses;
+}
+
+export function countGuesses({ free, window_ms }: GuessRules): Guesses {
+  const counts = new Map<string, { readonly since: number; wrong: number }>();
+  const current = (guesser: string, now: number): { readonly since: number; wrong: number } | undefined => {
+    const found = counts.get(guesser);
+    return found !== undefined && now - found.since < window_ms ? found : undefined;
+  };
+  return {
+    check: (guesser, now) => {
+      if ((current(guesser, now)?.wrong ?? 0) >= free) {
+        throw new HttpError(429, "too many wrong keys or passwords: wait, then try again");
+      }
+    },
+    wrong: (guesser, now) => {
+      const found = current(guesser, now);
+      if (found !== undefined) {
+        found.wrong += 1;
+        return;
+      }
+      counts.delete(guesser);
+      const [oldest] = counts.keys();
+      if (counts.size >= MAX_GUESSERS && oldest !== undefined) counts.delete(oldest);
+      counts.set(guesser, { since: now, wrong: 1 });
+    },
+  };
+}

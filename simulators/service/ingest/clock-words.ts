@@ -1,0 +1,122 @@
+import { type Db, row, rows, run } from "../db.ts";
+import type { StreamRow } from "./streams.ts";
+
+/** A gateway's clock that is put back by more than this was wrong before. */
+const HOUR_MS = 3_600_000;
+
+/** A clock record that somebody vouched for; `boot` is the name's number. */
+interface Word {
+  readonly seq: number;
+  readonly boot: number;
+  readonly mono: number;
+  readonly wall: number;
+}
+
+/** From `mono` of a boot up to the next word of it. `floor`: time doesn't run back behind that. */
+interface Stretch {
+  readonly boot: number;
+  readonly from: number;
+  readonly to: number;
+  /** Time minus mono; null: it goes on from what was known before. */
+  readonly offset: number | null;
+  readonly floor: number;
+}
+
+/** Remembers what a clock record says. `boot`: the name's number. */
+export function noteWord(
+  db: Db,
+  stream: StreamRow,
+  { seq, mono, value, boot }: { seq: number; mono: number; value: string; boot: number },
+): void {
+  const { wall, state, witness } = JSON.parse(value) as { wall: number; state: string; witness?: string };
+  if (state !== "synced" && (state !== "stepped" || witness === undefined)) return;
+  const sql = "INSERT OR REPLACE INTO clock_words (stream_no, seq, boot, mono, wall) VALUES (?, ?, ?, ?, ?)";
+  run(db, sql, stream.id, seq, boot, mono, wall);
+}
+
+/**
+ * Puts a stream's records where its clock's later words say that they belong: mono goes on evenly within a boot, so what a wrong time
+ * had placed can be placed anew. What records say isn't touched. Nothing to do, at the cost of one small query, for a stream whose clock was
+ * never put back by over an hour.
+ */
+export function placeByWords(db: Db, stream: StreamRow): void {
+  const words = rows<Word>(
+    db,
+    "SELECT seq, boot, mono, wall FROM clock_words WHERE stream_no = ? ORDER BY seq",
+    stream.id,
+  );
+  const wrong = wrongWords(words);
+  if (wrong.size === 0) return;
+  for (const stretch of stretchesOf(words, wrong)) move(db, stream, stretch);
+}
+
+/** The last word of a boot holds for all of it, and the first right one of a boot for those before, which were over by then. */
+function wrongWords(words: readonly Word[]): ReadonlySet<Word> {
+  const wrong = new Set<Word>();
+  let end = Infinity;
+  let boot = -1;
+  let last: Word | null = null;
+  for (const word of words.toReversed()) {
+    if (word.boot !== boot) last = null;
+    boot = word.boot;
+    const isLate = word.wall > end + HOUR_MS;
+    const isAhead = last !== null && word.wall - word.mono > last.wall - last.mono + HOUR_MS;
+    if (isLate || isAhead) {
+      wrong.add(word);
+      continue;
+    }
+    last ??= word;
+    end = Math.min(end, word.wall);
+  }
+  return wrong;
+}
+
+/** Each word's stretch, in order, from the first wrong one on. */
+function stretchesOf(words: readonly Word[], wrong: ReadonlySet<Word>): Stretch[] {
+  const first = words.findIndex((word) => wrong.has(word));
+  return words.slice(first).map((word) => {
+    const own = words.filter(({ boot }) => boot === word.boot);
+    const at = own.indexOf(word);
+    const right = own.slice(0, at).findLast((one) => !wrong.has(one));
+    const by = own.slice(at).find((one) => !wrong.has(one)) ?? right;
+    return {
+      boot: word.boot,
+      from: at === 0 ? -Infinity : word.mono,
+      to: own[at + 1]?.mono ?? Infinity,
+      offset: by === undefined ? null : by.wall - by.mono,
+      floor: right === undefined ? -Infinity : word.mono + right.wall - right.mono,
+    };
+  });
+}
+
+const OF = "gateway_id = ? AND stream_no = ?";
+
+function move(db: Db, stream: StreamRow, { boot, from, to, offset, floor }: Stretch): void {
+  const by = offset ?? goesOn(db, stream, boot) ?? 0;
+  // What stands right already, or stood still for a moment where a clock was a little fast, is left alone.
+  const sql = `UPDATE records SET time = max(mono + ?, ?) WHERE ${OF} AND boot = ? AND mono >= ? AND mono < ?
+    AND time > mono + ? + ${HOUR_MS.toString()}`;
+  const bounds = [Math.max(from, -Number.MAX_VALUE), Math.min(to, Number.MAX_VALUE)] as const;
+  run(db, sql, by, Math.max(floor, -Number.MAX_VALUE), stream.gateway_id, stream.id, boot, ...bounds, by);
+}
+
+/** Where a boot stands of which nobody ever said the right time: behind all that came before it. */
+function goesOn(db: Db, stream: StreamRow, boot: number): number | undefined {
+  const begin = row<{ seq: number; mono: number }>(
+    db,
+    `SELECT seq, mono FROM records WHERE ${OF} AND boot = ? ORDER BY seq LIMIT 1`,
+    stream.gateway_id,
+    stream.id,
+    boot,
+  );
+  if (begin === undefined) return undefined;
+  const known = row<{ time: number | null }>(
+    db,
+    `SELECT max(CASE WHEN kind = 'h' AND value ->> 'polls' > 0 THEN time + (value ->> 'to') - (value ->> 'from') ELSE time END) AS time
+     FROM records WHERE ${OF} AND seq < ? AND kind IN ('r', 'h', 't', 'p', 'e', 'f', 'x', 'g')`,
+    stream.gateway_id,
+    stream.id,
+    begin.seq,
+  );
+  return known === undefined || known.time === null ? undefined : known.time - begin.mono;
+}

@@ -1,0 +1,192 @@
+import { LinkError } from "../../domain/link-error.ts";
+import type { OpcuaPolicy } from "../../config/port.ts";
+import type { Milliseconds } from "../../domain/units.ts";
+import type { KeyProvider, Opcua, Request, Response, SecureChannel } from "./library.ts";
+import { statusError } from "./status.ts";
+import { uacpTransport } from "./transport.ts";
+
+export interface ChannelOptions {
+  readonly endpoint: string;
+  readonly policy: OpcuaPolicy;
+  /** With every policy but None: the server's certificate, DER; only its owner can answer. */
+  readonly certificate?: Buffer;
+  readonly keys?: KeyProvider;
+  /** Until the channel stands. */
+  readonly connect_ms: Milliseconds;
+  /** From a request to the last byte of its answer. */
+  readonly answer_ms: Milliseconds;
+  /** How long the channel's keys are used, at most; 3,600,000. The library renews them at three quarters of it. */
+  readonly keys_ms?: Milliseconds;
+}
+
+/** How an answer is waited for. */
+export interface Asking {
+  /** aside: beside the others, for what may take long. publish: beside the one ordinary request, since the server answers it when it has something to say. */
+  readonly slot?: "request" | "publish" | "aside";
+  /** Absent: `answer_ms`. */
+  readonly within_ms?: Milliseconds;
+  /** At the deadline it rejects with an Overdue, and the channel stays open: answers carry numbers, a late one is nobody's. */
+  readonly patient?: boolean;
+  /** A refusal in the server's own words rejects with a RefusedService, and the channel stays open. */
+  readonly tolerant?: boolean;
+}
+
+/** What was asked for is refused; everything else goes on. */
+export class RefusedService extends Error {
+  override readonly name = "RefusedService";
+}
+
+/** No answer in time; everything else goes on. */
+export class Overdue extends Error {
+  override readonly name = "Overdue";
+}
+
+/**
+ * One secure channel: opened once, ended once, one request at a time, and one publish beside it. Every promise settles: with an answer, or with a
+ * LinkError at the deadline, at the peer's close, at the first wrong byte, or when `end` is called.
+ */
+export interface Channel {
+  open(): Promise<void>;
+  /** The answer of the class; unless `tolerant`, a service fault of the server ends the channel. */
+  ask<R>(request: Request, answer: abstract new (...args: never[]) => R, asking?: Asking): Promise<R>;
+  /** Ends the connection; what is pending rejects with `error`, and so does everything after. The first reason stays. */
+  end(error: LinkError): void;
+}
+
+const KEYS_MS = 3_600_000;
+/** A server that leaves more requests unanswered than that isn't slow with one variable. */
+const MOST_FORGOTTEN = 20;
+/** Longer than our own deadlines: the library's must never come first, since it leaves the connection open. */
+const LIBRARY_TIMEOUT_MS = 3_600_000;
+
+type Perform = (request: Request, done: (error: Error | null, response?: Response) => void) => void;
+
+type Args = Parameters<SecureChannel["performMessageTransaction"]>;
+
+type Slot = NonNullable<Asking["slot"]>;
+
+interface Turn {
+  readonly slot: Slot;
+  readonly ms: Milliseconds;
+  readonly what: string;
+  readonly patient?: boolean;
+}
+
+interface Pending {
+  readonly resolve: (response: Response | null) => void;
+  readonly reject: (error: LinkError | RefusedService | Overdue) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
+  const pending = new Map<Slot, Pending>();
+  /** Requests that were given up and may still be answered. */
+  let forgotten = 0;
+  let ended: LinkError | null = null;
+  const take = (slot: Slot): Pending | undefined => {
+    const taken = pending.get(slot);
+    pending.delete(slot);
+    clearTimeout(taken?.timer);
+    return taken;
+  };
+  const end = (error: LinkError): void => {
+    if (ended !== null) return;
+    ended = error;
+    wire.end(error);
+    for (const slot of [...pending.keys()]) take(slot)?.reject(error);
+    channel.dispose();
+  };
+  const wire = uacpTransport({ onEnd: end, isAsked: () => pending.size + forgotten > 0 });
+  const channel = channelOver(opcua, options, () => wire.transport);
+  // The library names the least of all requests as its parameter's type.
+  const perform: Perform = (request, done) =>
+    channel.performMessageTransaction(...([request, done] as unknown as Args));
+  const begin = ({ slot, ms, what, patient = false }: Turn, act: () => void): Promise<Response | null> =>
+    new Promise((resolve, reject) => {
+      if (ended !== null || pending.has(slot)) {
+        reject(ended ?? new LinkError("config", "a request is already under way"));
+        return;
+      }
+      const late = (): void => {
+        const text = `no ${what} within ${ms} ms`;
+        if (!patient || ++forgotten > MOST_FORGOTTEN) end(new LinkError("timeout", text));
+        else take(slot)?.reject(new Overdue(text));
+      };
+      pending.set(slot, { resolve, reject, timer: setTimeout(late, ms) });
+      try {
+        act();
+      } catch (cause) {
+        end(new LinkError("config", "the request can't be sent", cause));
+      }
+    });
+
+  return {
+    end,
+    open: async () => {
+      await begin({ slot: "request", ms: options.connect_ms, what: "connection" }, () =>
+        channel.create(options.endpoint, (error) => {
+          if (!error) take("request")?.resolve(null);
+          else end(serviceFault(opcua, error) ?? faultOf(error));
+        }),
+      );
+    },
+    ask: async (request, answer, asking = {}) => {
+      const { slot = "request", within_ms = options.answer_ms, tolerant = false, patient = false } = asking;
+      const what = slot === "publish" ? "word of the subscription" : "answer";
+      const response = await begin({ slot, ms: within_ms, what, patient }, () => {
+        const own = pending.get(slot);
+        perform(request, (error, came) => {
+          const refusal = error === null ? refusalOf(came) : serviceFault(opcua, error);
+          if (pending.get(slot) !== own) forgotten -= 1;
+          else if (refusal !== null && tolerant) take(slot)?.reject(new RefusedService(refusal.message));
+          else if (refusal !== null || error !== null) end(refusal ?? faultOf(error));
+          else take(slot)?.resolve(came ?? null);
+        });
+      });
+      if (response instanceof answer) return response;
+      const error = new LinkError("malformed", "the server answered with something else");
+      end(error);
+      throw error;
+    },
+  };
+}
+
+function channelOver(opcua: Opcua, options: ChannelOptions, create: () => UacpShape): SecureChannel {
+  const { policy, certificate, keys, keys_ms = KEYS_MS } = options;
+  return new opcua.ClientSecureChannelLayer({
+    connectionStrategy: { maxRetry: 0, initialDelay: 1000, maxDelay: 1000, randomisationFactor: 0 },
+    defaultSecureTokenLifetime: keys_ms,
+    defaultTransactionTimeout: LIBRARY_TIMEOUT_MS,
+    transportTimeout: LIBRARY_TIMEOUT_MS,
+    tokenRenewalInterval: 0,
+    securityPolicy: opcua.SecurityPolicy[policy],
+    securityMode: policy === "None" ? opcua.MessageSecurityMode.None : opcua.MessageSecurityMode.SignAndEncrypt,
+    transportSettings: {},
+    transportFactory: { create },
+    ...(certificate === undefined ? {} : { serverCertificate: certificate }),
+    ...(keys === undefined ? {} : { parent: keys }),
+  });
+}
+
+type UacpShape = ReturnType<typeof uacpTransport>["transport"];
+
+/** A service may be refused in its own answer, too. */
+function refusalOf(response: Response | undefined): LinkError | null {
+  const result = response?.responseHeader.serviceResult;
+  return result !== undefined && result.value >>> 30 >= BAD ? statusError(result.name) : null;
+}
+
+/** The two highest bits of a status code: 0 good, 1 uncertain, 2 and 3 bad. */
+const BAD = 2;
+
+/** The server's refusal of a service, where that is what the library gave up for. */
+function serviceFault(opcua: Opcua, error: Error): LinkError | null {
+  const response = "response" in error ? error.response : undefined;
+  return response instanceof opcua.ServiceFault ? statusError(response.responseHeader.serviceResult.name) : null;
+}
+
+/** What made the library give up, in our own words. */
+function faultOf(error: Error | null): LinkError {
+  if (error instanceof LinkError) return error;
+  return new LinkError("malformed", "the secure channel can't be kept up", error ?? undefined);
+}

@@ -1,0 +1,205 @@
+import { LinkError } from "../../domain/link-error.ts";
+import type { OpcuaAddress, OpcuaPolicy } from "../../config/port.ts";
+import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import { fingerprintOf, parseCertificate, rsaBits, shownFingerprint } from "./certificate.ts";
+import type { Channel, ChannelOptions } from "./channel.ts";
+import { readCertificateFile } from "./files.ts";
+import type { Opcua } from "./library.ts";
+import type { OpcuaPki } from "./pki.ts";
+import { openSession, type Session } from "./session.ts";
+import type { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+
+export interface Connecting {
+  readonly opcua: Opcua;
+  readonly address: OpcuaAddress;
+  readonly pki: OpcuaPki;
+  readonly now: EpochMs;
+  readonly idle_ms: Milliseconds;
+  /** Of the user; null: a file holds it, or nobody logs in by name. */
+  readonly password: string | null;
+  /** A fresh channel that the driver can end at any time. Throws where the driver has been closed in between. */
+  readonly newChannel: (options: Pick<ChannelOptions, "policy" | "certificate" | "keys">) => Channel;
+}
+
+/**
+ * Asks the server over an open channel what it offers, judges its certificate, and only then makes the secure channel
+ * and the session. Rejects with a LinkError; nothing secret has gone out before the server is known to be the pinned one.
+ */
+export async function connectSession(connecting: Connecting): Promise<Session> {
+  const { opcua, address, pki, now, idle_ms, password, newChannel } = connecting;
+  if (address.security_policy === "None") {
+    if (!address.allow_insecure) throw new LinkError("config", "security_policy None needs allow_insecure: true");
+    const channel = newChannel({ policy: "None" });
+    await channel.open();
+    return openSession(opcua, channel, { address, own: null, serverCertificate: null, idle_ms, password });
+  }
+  const offers = await discover(opcua, address.endpoint, newChannel({ policy: "None" }));
+  const server = judgeServer(offers, {
+    policy: address.security_policy,
+    pinned: pinnedBy(address),
+    host: hostOf(address),
+    now,
+  });
+  if (server instanceof LinkError) throw server;
+  pki.noteServer(address.endpoint, fingerprintOf(server.der), server.expires);
+  const own = await pki.own(opcua);
+  const channel = newChannel({ policy: address.security_policy, certificate: server.der, keys: own.keys });
+  await channel.open().catch((error: unknown) => {
+    throw refusedByServer(error, own.fingerprint);
+  });
+  return openSession(opcua, channel, { address, own, serverCertificate: server.der, idle_ms, password });
+}
+
+async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promise<readonly Offer[]> {
+  await channel.open();
+  const request = new opcua.GetEndpointsRequest({ endpointUrl: endpoint, localeIds: [], profileUris: [] });
+  const { endpoints } = await channel.ask(request, opcua.GetEndpointsResponse);
+  channel.end(new LinkError("closed", "discovery is over"));
+  return (endpoints ?? []).flatMap(({ securityMode, securityPolicyUri, serverCertificate }) => {
+    const policy = (securityPolicyUri ?? "").split("#")[1] ?? "None";
+    const { None, SignAndEncrypt } = opcua.MessageSecurityMode;
+    const usable = securityMode === SignAndEncrypt || (securityMode === None && policy === "None");
+    return usable ? [{ policy, certificate: serverCertificate }] : [];
+  });
+}
+
+/** What a technician trusts; null: nothing yet. */
+function pinnedBy(address: OpcuaAddress): Pin | null {
+  const { server_certificate_fingerprint, server_certificate_file: file } = address;
+  if (file !== undefined) {
+    const certificate = readCertificateFile(file);
+    const fingerprint = fingerprintOf(certificate.raw);
+    return { fingerprint, file, ...(certificate.ca ? { authority: certificate } : {}) };
+  }
+  return server_certificate_fingerprint === undefined ? null : { fingerprint: server_certificate_fingerprint };
+}
+
+/** As certificates spell it: an IPv6 address without its brackets. */
+function hostOf({ endpoint }: OpcuaAddress): string {
+  return new URL(endpoint).hostname.replace(/^\[|\]$/g, "");
+}
+
+/** Servers that don't trust a client often just hang up: whoever reads the reason needs to know what to look for. */
+function refusedByServer(error: unknown, fingerprint: string): unknown {
+  if (!(error instanceof LinkError) || !["closed", "reset", "config"].includes(error.kind)) return error;
+  const trust = `it may not trust the gateway's certificate yet, SHA-256 ${fingerprint}: trust it in the PLC`;
+  return new LinkError("config", `no secure channel: ${error.message}; ${trust}`, error);
+}
+
+/** One endpoint that a server offers, as far as trust depends on it. */
+export interface Offer {
+  /** The policy's name; SignAndEncrypt or None alone, others are left out. */
+  readonly policy: string;
+  readonly certificate: Buffer | null;
+}
+
+export interface Trusted {
+  readonly der: Buffer;
+  readonly expires: EpochMs;
+}
+
+/** The certificate that a technician trusts. */
+export interface Pin {
+  readonly fingerprint: string;
+  /** Where it was given as a file. */
+  readonly file?: string;
+  /** The file's certificate where it is an authority's: servers that it has signed directly are trusted too. */
+  readonly authority?: X509Certificate;
+}
+
+const MIN_RSA_BITS = 2048;
+
+/**
+ * Whether the server is the one that a technician has pinned. It is asked before anything secret is sent; whoever
+ * passes the pinned certificate off as his own can't read the channel. Not yet valid is no reason to refuse: the pin
+ * says more than the date, and this box may think that it is 1970. Pure.
+ */
+export function judgeServer(
+  offers: readonly Offer[],
+  wanted: { readonly policy: OpcuaPolicy; readonly pinned: Pin | null; readonly host: string; readonly now: EpochMs },
+): Trusted | LinkError {
+  const offer = offers.find(({ policy }) => policy === wanted.policy);
+  if (offer === undefined) return notOffered(offers, wanted.policy);
+  const certificate = readCertificate(offer.certificate);
+  if (certificate === null) return new LinkError("config", "the server shows no certificate that can be read");
+  const actual = fingerprintOf(certificate.raw);
+  if (wanted.pinned === null) return unknown(actual, certificate);
+  if (wanted.pinned.fingerprint !== actual) {
+    const { authority } = wanted.pinned;
+    const refusal = authority === undefined ? changed(actual, wanted.pinned) : unsigned(certificate, authority, wanted);
+    if (refusal !== null) return refusal;
+  }
+  const expires = certificate.validToDate.getTime();
+  if (expires <= wanted.now) {
+    const since = certificate.validToDate.toISOString().slice(0, 10);
+    return new LinkError(
+      "config",
+      `the server's certificate expired on ${since}: make a new one in the PLC and pin it`,
+    );
+  }
+  if (rsaBits(certificate) < MIN_RSA_BITS) {
+    return new LinkError(
+      "config",
+      `the server's key has ${rsaBits(certificate)} bits, at least ${MIN_RSA_BITS} are safe`,
+    );
+  }
+  return { der: certificate.raw, expires };
+}
+
+/** An authority signs many devices, so the name counts as well; null: nothing speaks against it. */
+function unsigned(
+  certificate: X509Certificate,
+  authority: X509Certificate,
+  { host, now }: { readonly host: string; readonly now: EpochMs },
+): LinkError | null {
+  const { subject, validToDate } = authority;
+  const name = subject.replace(/\s+/g, " ").slice(0, 100);
+  if (!certificate.checkIssued(authority) || !certificate.verify(authority.publicKey)) {
+    return new LinkError("config", `the server's certificate is neither the one in the file nor signed by ${name}`);
+  }
+  if (validToDate.getTime() <= now) {
+    return new LinkError("config", `the authority ${name} expired on ${validToDate.toISOString().slice(0, 10)}`);
+  }
+  if (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) return null;
+  const names = (certificate.subjectAltName ?? "no name").slice(0, 200);
+  return new LinkError("config", `the server's certificate is signed by ${name}, but for ${names}, not for ${host}`);
+}
+
+function readCertificate(bytes: Buffer | null): X509Certificate | null {
+  if (bytes === null || bytes.length === 0) return null;
+  try {
+    return parseCertificate(bytes);
+  } catch {
+    return null; // OpenSSL's way to say that these bytes are no certificate
+  }
+}
+
+function notOffered(offers: readonly Offer[], policy: OpcuaPolicy): LinkError {
+  const offered = [...new Set(offers.map((offer) => offer.policy))];
+  const none = offered.every((name) => name === "None");
+  const what = offered.length === 0 ? "nothing that is signed and encrypted" : offered.join(", ");
+  const advice = none ? "switch its security on" : "choose one of them as security_policy";
+  return new LinkError("config", `the server doesn't offer ${policy}, only ${what}: ${advice}`);
+}
+
+function unknown(actual: string, certificate: X509Certificate): LinkError {
+  const name = certificate.subject.replace(/\s+/g, " ").slice(0, 100);
+  return new LinkError(
+    "config",
+    `the server's certificate (${name}) isn't known yet: SHA-256 ${shownFingerprint(actual)}. ` +
+      "Compare it with what the PLC itself shows; if it is the same, set " +
+      `opcua.server_certificate_fingerprint: "${actual}"`,
+  );
+}
+
+function changed(actual: string, pinned: Pin): LinkError {
+  const { fingerprint, file } = pinned;
+  const advice = file === undefined ? `set opcua.server_certificate_fingerprint: "${actual}"` : `put it into ${file}`;
+  return new LinkError(
+    "config",
+    `the server's certificate has changed: SHA-256 is ${shownFingerprint(actual)}, pinned is ${shownFingerprint(fingerprint)}. ` +
+      `If somebody has renewed it in the PLC, compare the new one there and ${advice}; ` +
+      "else another device has taken the PLC's place",
+  );
+}

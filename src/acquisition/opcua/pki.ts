@@ -1,0 +1,176 @@
+import { createPrivateKey, randomUUID, X509Certificate } from "node:crypto";
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+
+import type { KnownCertificate } from "../../domain/certificates.ts";
+import { LinkError } from "../../domain/link-error.ts";
+import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import type { Logger } from "../../domain/machine.ts";
+import { fingerprintOf, parseCertificate, shownFingerprint } from "./certificate.ts";
+import type { KeyProvider, Opcua } from "./library.ts";
+
+/** The gateway's own certificate and key. */
+export interface OwnIdentity {
+  readonly keys: KeyProvider;
+  readonly uri: string;
+  /** SHA-256, in pairs: what a technician trusts in the PLC. */
+  readonly fingerprint: string;
+}
+
+/** The folder of the gateway's OPC UA identity. One for all links, so that the key is made once. */
+export interface OpcuaPki {
+  /** Loads it, makes it where there is none, renews it before it expires. Rejects with a LinkError. */
+  own(opcua: Opcua): Promise<OwnIdentity>;
+  /** When the certificate ends that is in use or would be; null: none has been made yet. Doesn't load the library. */
+  ownExpiry(): EpochMs | null;
+  /** The own one, where there is one, and those of the servers that were connected to. Doesn't load the library. */
+  certificates(): readonly KnownCertificate[];
+  /** Remembers when a server's certificate ends, and says once per certificate that it is about to. */
+  noteServer(endpoint: string, fingerprint: string, expires: EpochMs): void;
+}
+
+export interface PkiOptions {
+  /** Made where it is absent, mode 0700; inside the gateway's state folder. */
+  readonly dir: string;
+  readonly wall: () => EpochMs;
+  readonly log?: Logger;
+}
+
+const DAY_MS: Milliseconds = 86_400_000;
+const KEY_BITS = 2048;
+const VALIDITY_DAYS = 3650;
+/** Renewing changes the fingerprint, so the PLC has to trust the new one: told a month before it is done. */
+const SAY_BEFORE_MS = 60 * DAY_MS;
+const RENEW_BEFORE_MS = 30 * DAY_MS;
+/** A box without a clock thinks that it is 1970; a certificate made then would be over before it is used. */
+const EARLIEST: EpochMs = Date.UTC(2026, 0, 1);
+
+export function opcuaPki(options: PkiOptions): OpcuaPki {
+  const said = new Set<string>();
+  /** As many as are configured: when the certificate of each ends. */
+  const servers = new Map<string, EpochMs>();
+  const sayOnce = (key: string, fields: Readonly<Record<string, unknown>>, text: string): void => {
+    if (said.has(key)) return;
+    said.add(key);
+    options.log?.warn(fields, text);
+  };
+  const now = (): EpochMs => Math.max(options.wall(), EARLIEST);
+  let turn: Promise<unknown> = Promise.resolve();
+  const load = async (opcua: Opcua): Promise<OwnIdentity> => {
+    const found = readOwn(options.dir);
+    const left = found === null ? 0 : found.certificate.validToDate.getTime() - now();
+    if (found !== null && left > RENEW_BEFORE_MS) {
+      const own = identityOf(opcua, found);
+      const until = found.certificate.validToDate.toISOString().slice(0, 10);
+      if (left < SAY_BEFORE_MS) {
+        const text = `the gateway's OPC UA certificate ends on ${until} and is renewed 30 days before`;
+        sayOnce(own.fingerprint, { event: "opcua_certificate_expires", until }, text);
+      }
+      return own;
+    }
+    const own = identityOf(opcua, await makeOwn(opcua, { dir: options.dir, found, now: now() }));
+    const event = found === null ? "opcua_certificate_made" : "opcua_certificate_renewed";
+    const { fingerprint } = own;
+    sayOnce(
+      fingerprint,
+      { event, fingerprint },
+      `new OPC UA certificate of the gateway: let the PLC trust ${fingerprint}`,
+    );
+    return own;
+  };
+  return {
+    own: (opcua) => {
+      const next = turn.then(() => load(opcua));
+      turn = next.catch(() => undefined); // whoever asked gets the error; the next one tries anew
+      return next.catch((cause: unknown) => {
+        throw new LinkError("config", `the gateway's OPC UA certificate can't be kept in ${options.dir}`, cause);
+      });
+    },
+    ownExpiry: () => readOwn(options.dir)?.certificate.validToDate.getTime() ?? null,
+    certificates: () => {
+      const own = readOwn(options.dir);
+      const ours = own === null ? [] : [{ server: null, expires: own.certificate.validToDate.getTime() }];
+      const theirs = [...servers].map(([server, expires]) => ({ server, expires }));
+      return [...ours, ...theirs].map((known) => ({ link: "opcua", ...known }));
+    },
+    noteServer: (endpoint, fingerprint, expires) => {
+      servers.set(endpoint, expires);
+      if (expires - now() > RENEW_BEFORE_MS) return;
+      const until = new Date(expires).toISOString().slice(0, 10);
+      const text = `the certificate of the OPC UA server at ${endpoint} ends on ${until}: renew it and pin the new one`;
+      sayOnce(fingerprint, { event: "opcua_server_certificate_expires", endpoint, until }, text);
+    },
+  };
+}
+
+interface Own {
+  readonly certificate: X509Certificate;
+  readonly keyPem: string;
+}
+
+/** null: there is none, or it is broken; then a new one is made. */
+function readOwn(dir: string): Own | null {
+  try {
+    const certificate = parseCertificate(readFileSync(join(dir, "own.pem")));
+    const keyPem = readFileSync(join(dir, "own.key"), "utf8");
+    return certificate.checkPrivateKey(createPrivateKey(keyPem)) ? { certificate, keyPem } : null;
+  } catch {
+    return null; // absent, cut off by a power cut, or no certificate at all: all end the same way
+  }
+}
+
+async function makeOwn(
+  opcua: Opcua,
+  { dir, found, now }: { readonly dir: string; readonly found: Own | null; readonly now: EpochMs },
+): Promise<Own> {
+  const { crypto_utils } = opcua;
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  chmodSync(dir, 0o700);
+  // Its type is the web's, which Node's own types don't know.
+  const privateKey: unknown =
+    found === null ? await crypto_utils.generatePrivateKey(KEY_BITS) : await crypto_utils.pemToPrivateKey(found.keyPem);
+  const keyPem = found?.keyPem ?? (await crypto_utils.privateKeyToPEM(privateKey)).privPem;
+  const { cert } = await crypto_utils.createSelfSignedCertificate({
+    privateKey: privateKey as never,
+    subject: "CN=booth-gateway",
+    applicationUri: (found === null ? null : uriOf(found.certificate)) ?? `urn:booth-gateway:${randomUUID()}`,
+    dns: [hostname()],
+    notBefore: new Date(now - DAY_MS),
+    validity: VALIDITY_DAYS,
+    purpose: crypto_utils.CertificatePurpose.ForApplication,
+  });
+  // The key first: a certificate without its key counts as none.
+  writeWhole(join(dir, "own.key"), keyPem);
+  writeWhole(join(dir, "own.pem"), cert);
+  return { certificate: new X509Certificate(cert), keyPem };
+}
+
+/** The old file or the new one, whatever happens in between. */
+function writeWhole(path: string, text: string): void {
+  const file = openSync(`${path}.new`, "w", 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(`${path}.new`, path);
+}
+
+function uriOf(certificate: X509Certificate): string | null {
+  return /URI:([^,\s]+)/.exec(certificate.subjectAltName ?? "")?.[1] ?? null;
+}
+
+function identityOf(opcua: Opcua, { certificate, keyPem }: Own): OwnIdentity {
+  const key = opcua.crypto_utils.makePrivateKeyFromPem(keyPem);
+  const keys = {
+    applicationName: "booth-gateway",
+    clientName: "booth-gateway",
+    getCertificate: () => certificate.raw,
+    getCertificateChain: () => [certificate.raw],
+    getPrivateKey: () => key,
+  };
+  const uri = uriOf(certificate) ?? "urn:booth-gateway";
+  return { keys, uri, fingerprint: shownFingerprint(fingerprintOf(certificate.raw)) };
+}

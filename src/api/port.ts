@@ -1,0 +1,21 @@
+import type { Milliseconds } from "../domain/units.ts";
+
+/** What is known of the page's listeners. */
+export interface PageState {
+  /** On this machine; null: it couldn't be opened, `trouble` says why. */
+  readonly url: string | null;
+  readonly trouble: string;
+  /** On the network, while it is open there. */
+  readonly lan: LanState | null;
+  /** How long the PIN in force still holds; null: there is none. */
+  readonly pin_for_ms: Milliseconds | null;
+}
+
+export interface LanState {
+  /** By each address of the box; empty: it has no network. */
+  readonly urls: readonly string[];
+  readonly port: number;
+  /** SHA-256 of the certificate that browsers are shown, in pairs. */
+  readonly fingerprint: string;
+  readonly for_ms: Milliseconds;
+}

@@ -1,0 +1,154 @@
+import type { ConnectivityStatus } from "../domain/reported.ts";
+import type { BoothSummary } from "../domain/summary.ts";
+import type { EpochMs, Milliseconds, Seq, StreamId } from "../domain/units.ts";
+import type { LogNames } from "../domain/stream-label.ts";
+import type { ShownBooth } from "../domain/service.ts";
+import { wireNameOf } from "../domain/wire-names.ts";
+import { answerTime, minutesOf } from "./time.ts";
+
+/** Shapes of the booths themselves: rows 22, 23, 25-27, 44 of the table of operations. */
+
+export interface BoothFields extends LogNames {
+  readonly booth: string;
+  /** The service's id where the booth is bound, else the gateway's own name for it. */
+  readonly booth_id: string;
+  /** The log's name at the service now. */
+  readonly stream: StreamId;
+  readonly serial: string | null;
+  readonly account_id: string | null;
+  readonly account: string | null;
+  readonly facility_id: string | null;
+  readonly facility: string | null;
+  readonly brand: string | null;
+  readonly model: string | null;
+  readonly shown: ShownBooth | null;
+  readonly hw_configuration: string | null;
+  /** When the service made the booth; as it spells it. */
+  readonly created_at: string | null;
+  readonly state: string;
+  readonly generation: number | null;
+  readonly connectivity: ConnectivityStatus;
+  readonly acked_seq: Seq;
+  readonly last_commit_at: EpochMs | null;
+  readonly summary: BoothSummary | null;
+}
+
+const optional = (at: EpochMs | null | undefined): string | null =>
+  at === null || at === undefined ? null : answerTime(at);
+
+/** The Booth as far as the box knows it; what only the service holds is as it was read there last, null before that. */
+export function boothBody(booth: BoothFields, total_runtime_ms: Milliseconds) {
+  const { summary, shown } = booth;
+  const last_active = summary?.last_active_mode ?? null;
+  return {
+    id: booth.booth_id,
+    external_id: shown?.external_id ?? null,
+    serial_number: booth.serial,
+    name: booth.booth,
+    status: statusOf(booth.state),
+    account_id: booth.account_id,
+    account_name: booth.account,
+    facility_id: booth.facility_id,
+    created_at: booth.created_at,
+    bay_count: shown?.bay_count ?? null,
+    brand_name: booth.brand,
+    burner_size: shown?.burner_size ?? null,
+    height: shown?.height ?? null,
+    length: shown?.length ?? null,
+    model_number: booth.model,
+    motor_size: shown?.motor_size ?? null,
+    width: shown?.width ?? null,
+    plc_program: summary?.plc_program ?? null,
+    plc_program_revision: summary?.plc_program_revision ?? null,
+    firmware_version: summary?.firmware_version ?? null,
+    last_firmware_update: optional(summary?.last_firmware_update),
+    last_program_update: optional(summary?.last_program_update),
+    connectivity_status: booth.connectivity,
+    last_active_mode: last_active === null ? null : wireNameOf(last_active),
+    last_updated_at: optional(booth.last_commit_at),
+    total_runtime: minutesOf(total_runtime_ms),
+  };
+}
+
+function statusOf(state: string): "active" | "decommissioned" | "not_activated" {
+  if (state === "active" || state === "verifying") return "active";
+  return state === "decommissioned" ? "decommissioned" : "not_activated";
+}
+
+export function latestUpdateItem(booth: BoothFields, last_reading_at: EpochMs | null) {
+  return {
+    booth_id: booth.booth_id,
+    serial_number: booth.serial,
+    last_reading_at: optional(last_reading_at),
+    last_received_at: optional(booth.last_commit_at),
+    acked: { stream_id: booth.stream, seq: booth.acked_seq },
+    connectivity_status: booth.connectivity,
+    firmware_version: booth.summary?.firmware_version ?? null,
+    plc_program_revision: booth.summary?.plc_program_revision ?? null,
+  };
+}
+
+/** Counts by connectivity and by present mode. */
+export function statusSummaryBody(booths: readonly BoothFields[]) {
+  return {
+    total: booths.length,
+    by_status: countBy(booths.map(({ connectivity }) => connectivity)),
+    by_mode: countBy(booths.map(({ summary }) => wireNameOf(summary?.mode ?? "no_data"))),
+  };
+}
+
+/** Values that lists of these booths can be narrowed by, each `{id, name}`. */
+export function filterOptionsBody(booths: readonly BoothFields[]) {
+  const options = (values: readonly (string | null | undefined)[]): { id: string; name: string }[] =>
+    [...new Set(values.filter((value) => value !== null && value !== undefined))]
+      .sort()
+      .map((name) => ({ id: name, name }));
+  // Names may be the same; the service's id is what its lists are narrowed by.
+  const facilities = new Map(
+    booths.map(({ facility_id: id, facility }) => [id ?? "", { id: id ?? "", name: facility ?? id ?? "" }]),
+  );
+  facilities.delete("");
+  return {
+    facility: [...facilities.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)),
+    serial_number: options(booths.map(({ serial }) => serial)),
+    brand_name: options(booths.map(({ brand }) => brand)),
+    model_number: options(booths.map(({ model }) => model)),
+    plc_program: options(booths.map(({ summary }) => summary?.plc_program)),
+    firmware_version: options(booths.map(({ summary }) => summary?.firmware_version)),
+    status: options(booths.map(({ state }) => statusOf(state))),
+  };
+}
+
+/** What the box knows of a booth's binding. The PLC's passwords are never told here, whatever the service's record holds. */
+export function provisioningBody(booth: BoothFields) {
+  const isDone = booth.state === "active";
+  return {
+    serial_number: booth.serial ?? "",
+    certificate_id: null,
+    completion_status: isDone ? "COMPLETE" : "IN PROGRESS",
+    hw_configuration: booth.hw_configuration,
+    old_password: null,
+    new_password: null,
+    s3_certs_path: null,
+    status: bindingOf(booth.state),
+    ...(booth.generation === null ? {} : { generation: booth.generation }),
+    booth_id: booth.booth_id,
+    ...(booth.account_id === null ? {} : { account_id: booth.account_id }),
+    account_name: booth.account,
+    ...(booth.facility_id === null ? {} : { facility_id: booth.facility_id }),
+    facility_name: booth.facility,
+    brand_name: booth.brand,
+    model_number: booth.model,
+  };
+}
+
+function bindingOf(state: string): "unprovisioned" | "provisioned" | "released" | "decommissioned" {
+  if (state === "released" || state === "decommissioned") return state;
+  return ["claimed", "configuring", "verifying", "active"].includes(state) ? "provisioned" : "unprovisioned";
+}
+
+function countBy(values: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,63 @@
+import type { ServiceAnswer } from "../../domain/service.ts";
+import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import { errorShape } from "../../contract/provisioning.ts";
+import type { HttpAnswer } from "./client.ts";
+
+/** Statuses that mean "later"; everything else in 4xx will never be taken as it is. */
+const KEEP = new Set([408, 425, 429, 500, 502, 503, 504]);
+/** The service may hold us off for an hour at most. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
+
+/** Retry-After in seconds or as a date; null where absent or unreadable. */
+export function retryAfterMs(header: string | string[] | undefined, now: EpochMs): Milliseconds | null {
+  const text = Array.isArray(header) ? header[0] : header;
+  if (text === undefined) return null;
+  const wait = /^\d+$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - now;
+  return Number.isFinite(wait) ? Math.min(Math.max(0, wait), MAX_RETRY_AFTER_MS) : null;
+}
+
+/** The Date header as an instant, in the middle of the second that it names; null where absent or unreadable. */
+export function dateOf(header: string | string[] | undefined): EpochMs | null {
+  const time = typeof header === "string" ? Date.parse(header) : NaN;
+  return Number.isFinite(time) ? time + 500 : null;
+}
+
+/**
+ * What an answer means for whoever asked. Decided by status, never by the error's text; a body that isn't the
+ * JSON expected (a captive portal's page, a cut answer) counts as "later".
+ */
+export function answerOf<T>(answer: HttpAnswer, parse: (body: unknown) => T | null, now: EpochMs): ServiceAnswer<T> {
+  const { status } = answer;
+  const reason = reasonOf(answer);
+  if (status >= 200 && status < 300) {
+    const value = parse(jsonOf(answer.text));
+    return value === null
+      ? {
+          kind: "keep",
+          reason: `the answer (${status.toString()}) isn't the service's: is something in between?`,
+          after_ms: null,
+        }
+      : { kind: "ok", value };
+  }
+  if (status === 401 || status === 403) return { kind: "denied", reason };
+  if (status === 404) return { kind: "not_found" };
+  if (status === 409 || status === 412) return { kind: "conflict", reason };
+  if (KEEP.has(status) || status < 400) {
+    return { kind: "keep", reason, after_ms: retryAfterMs(answer.headers["retry-after"], now) };
+  }
+  return { kind: "reject", reason };
+}
+
+function reasonOf(answer: HttpAnswer): string {
+  const text = errorShape.parse(jsonOf(answer.text)).error.slice(0, 200);
+  return text === "" ? `the service answered ${answer.status.toString()}` : `${text} (${answer.status.toString()})`;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // Not JSON is an expected outcome here: the caller's parse says no to undefined.
+    return undefined;
+  }
+}

@@ -1,0 +1,128 @@
+import type { BindingChange, StreamLabel } from "../domain/provisioning.ts";
+import type { AckedStream, Claim, DeviceFields, ServiceAnswer, ServiceRecord, ShownBooth } from "../domain/service.ts";
+import type { HeardCommand, UpMessage } from "../domain/command.ts";
+import type { ServiceLinkError } from "../domain/service-link-error.ts";
+import type { Placed, StreamRecord } from "../domain/record.ts";
+import type { EpochMs, Seq, StreamId } from "../domain/units.ts";
+import type { MqttVersion } from "../domain/status.ts";
+
+/** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
+export interface ServiceApi {
+  lookUp(key: string, serial: string): Promise<ServiceAnswer<ServiceRecord>>;
+  /** What the service shows of the booth's devices. */
+  shown(key: string, booth_id: string): Promise<ServiceAnswer<DeviceFields & { readonly booth: ShownBooth }>>;
+  /** The booth's newest stream, and how far the service has it; null: it names none. */
+  lastStream(key: string, booth_id: string): Promise<ServiceAnswer<{ readonly acked: AckedStream | null }>>;
+  /** A report; its body as plain data. */
+  report(key: string, path: string): Promise<ServiceAnswer<unknown>>;
+  /** Safe to repeat with the same claim id, after whatever. */
+  claim(key: string, claim: Claim): Promise<ServiceAnswer<ServiceRecord>>;
+  update(key: string, serial: string, change: BindingChange): Promise<ServiceAnswer<ServiceRecord>>;
+}
+
+/** The hash of consecutive records, as acks and digests carry it, made as they are read. */
+export interface RecordHash {
+  add(records: readonly StreamRecord[]): void;
+  /** Lower-case hex. Ends it. */
+  hex(): string;
+}
+
+/** One connected session. It never reconnects by itself; when `closed` resolves, it is over. */
+export interface LinkSession extends Reached {
+  /** Resolves, with the reason, when the session has ended for whatever cause. */
+  readonly closed: Promise<ServiceLinkError>;
+  hello(booths: readonly HelloBooth[]): Promise<void>;
+  heartbeat(booths: readonly BoothHeartbeat[]): Promise<void>;
+  /** Consecutive records of one boot and one clock offset. Resolves with the service's own ack, never with the broker's. */
+  send(stream: StreamId, generation: number, records: readonly Placed[]): Promise<BatchOutcome>;
+  /** Batches that the service lets be under way. */
+  window(): number;
+  /** Gives each command of the service to `take`, those first that came before. To be called once. */
+  commands(take: (heard: HeardCommand) => void): void;
+  /** Resolves once the broker has it; rejects with the session's end. */
+  say(message: UpMessage): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ServiceLink {
+  /** Connects once, looking the broker's name up anew; rejects with a ServiceLinkError. */
+  connect(account: LinkAccount, signal: AbortSignal): Promise<LinkSession>;
+}
+
+/** A record that the service says it will never take. */
+export interface Rejection {
+  readonly seq: Seq;
+  readonly reason: string;
+}
+
+/** What the service says of a batch, with the hash of what it stored of it. */
+interface Answered {
+  /** Of the batch's own records. */
+  readonly rejected: readonly Rejection[];
+  /** Something of it was stored, so the hash shows that the service has looked at it. The hash of nothing is anybody's. */
+  readonly is_proven: boolean;
+  /** The newest record of the stream that the service holds, by its own word; 0: it doesn't say. */
+  readonly held_seq: Seq;
+}
+
+/**
+ * What became of one batch. `keep`: not known to be stored, send it again. `refused`: nothing of it was taken, and as it is it
+ * never will be; some record in it is to blame. `conflict`: all before that seq is stored, and under it the service holds another record.
+ */
+export type BatchOutcome =
+  | (Answered & { readonly kind: "acked" })
+  | (Answered & { readonly kind: "conflict"; readonly seq: Seq })
+  | { readonly kind: "refused"; readonly reason: string }
+  | {
+      readonly kind: "keep";
+      readonly reason: string;
+      /** The broker has it, the connection stands, and the service said nothing in time. */
+      readonly is_silent?: boolean;
+    };
+
+export interface LinkAccount {
+  readonly gateway_id: string;
+  readonly credential: string;
+  /** mqtt:// on loopback, mqtts:// or wss:// else. */
+  readonly url: string;
+  /** The same broker over WebSocket, for networks that hold the other port back; null: there is no such way. */
+  readonly ws_url: string | null;
+  readonly client_id: string;
+  readonly username: string;
+  readonly topic_prefix: string;
+  /** Whose word counts as delivered: the service's ack, or the broker's where the service gives none. */
+  readonly confirmed_by: "service" | "broker";
+}
+
+export interface HelloBooth {
+  readonly stream: StreamId;
+  readonly serial: string;
+  readonly generation: number;
+  readonly oldest_seq: Seq;
+  readonly newest_seq: Seq;
+  readonly predecessor: StreamLabel["predecessor"];
+  readonly config_revision: number;
+}
+
+export interface BoothHeartbeat {
+  readonly stream: StreamId;
+  readonly serial: string;
+  readonly generation: number;
+  readonly firmware_version: string | null;
+  readonly plc_program: string | null;
+  readonly plc_program_revision: string | null;
+  readonly link: "up" | "down";
+  readonly mode: string;
+  readonly waiting_records: number;
+  /** Corrected time of the oldest record that waits and may be sent; null: there is none. */
+  readonly oldest_at: EpochMs | null;
+  /** Until records must be given up if none of them is acked; null: not known yet. */
+  readonly hours_to_full: number | null;
+}
+
+/** Where a session stands. */
+export interface Reached {
+  readonly url: string;
+  /** What is spoken there; absent: no MQTT. */
+  readonly mqtt?: MqttVersion;
+}

@@ -1,0 +1,84 @@
+import type { Milliseconds, Seq } from "../../domain/units.ts";
+
+/** Fewer waiting records than this are soon gone: they stay in one lane, in seq order. */
+const LEAST_BACKLOG = 2_000;
+/** Backlog batches for each live one. */
+const PER_LIVE = 3;
+
+/** Records behind `seq`, up to `end`. */
+interface Stretch {
+  readonly seq: Seq;
+  readonly end: Seq;
+}
+
+/**
+ * In which order a log is sent. Three lanes, each in seq order: the terms (parameters and clocks) of what waited while the
+ * service was away, without which nothing after them can be read; what is recorded now; and all that waited. Without a backlog
+ * everything goes in the live lane.
+ */
+export interface Lanes {
+  /** Sent last in the live lane. */
+  readonly live_seq: Seq;
+  /** null: none, or gone. */
+  readonly terms: Stretch | null;
+  /** null: none, or gone. The terms in it go once more. */
+  readonly backlog: Stretch | null;
+  /** Backlog batches that may go before the next live one. */
+  readonly credit: number;
+  /** Mono before which no backlog batch goes, so that the rate holds. */
+  readonly backlog_at: Milliseconds;
+}
+
+export type LaneName = "terms" | "live" | "backlog";
+
+export function oneLane(sent: Seq): Lanes {
+  return { live_seq: sent, terms: null, backlog: null, credit: 0, backlog_at: 0 };
+}
+
+/** From here on what is new goes before what waits, where much waits; `sendable_seq`: newest record that may be sent. */
+export function withBacklog(lanes: Lanes, sendable_seq: Seq): Lanes {
+  const isMuch = lanes.backlog === null && sendable_seq - lanes.live_seq >= LEAST_BACKLOG;
+  if (!isMuch) return lanes;
+  const waiting = { seq: lanes.live_seq, end: sendable_seq };
+  return { ...lanes, live_seq: sendable_seq, terms: waiting, backlog: waiting };
+}
+
+/** Whose turn it is; null: nobody's before something is recorded, or before `backlog_at`. */
+export function nextLane(
+  lanes: Lanes,
+  at: { readonly sendable_seq: Seq; readonly mono: Milliseconds },
+): LaneName | null {
+  if (lanes.terms !== null) return "terms";
+  const isLive = lanes.live_seq < at.sendable_seq;
+  const isBacklog = lanes.backlog !== null && at.mono >= lanes.backlog_at;
+  if (isLive && (!isBacklog || lanes.credit === 0)) return "live";
+  return isBacklog ? "backlog" : null;
+}
+
+/** The stretch that the lane has before it; null: none. */
+export function stretchOf(lanes: Lanes, lane: LaneName, sendable_seq: Seq): Stretch | null {
+  return lane === "live" ? { seq: lanes.live_seq, end: sendable_seq } : lanes[lane];
+}
+
+/** A batch up to `to` was sent in that lane. `rate`: records of the backlog a second at most; null: as fast as acks come. */
+export function withSent(
+  lanes: Lanes,
+  lane: LaneName,
+  sent: { readonly to: Seq; readonly records: number; readonly mono: Milliseconds; readonly rate: number | null },
+): Lanes {
+  const { terms, backlog } = lanes;
+  if (lane === "live") return { ...lanes, live_seq: sent.to, credit: PER_LIVE };
+  if (lane === "terms") return { ...lanes, terms: behind(terms, sent.to) };
+  if (backlog === null) return lanes;
+  const wait = sent.rate === null ? 0 : (sent.records / sent.rate) * 1000;
+  return {
+    ...lanes,
+    backlog: behind(backlog, sent.to),
+    credit: Math.max(0, lanes.credit - 1),
+    backlog_at: sent.mono + wait,
+  };
+}
+
+function behind(stretch: Stretch | null, seq: Seq): Stretch | null {
+  return stretch === null || seq >= stretch.end ? null : { ...stretch, seq };
+}

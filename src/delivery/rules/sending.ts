@@ -1,0 +1,244 @@
+import { cursorAt, withAcked, type Cursor } from "./cursor.ts";
+import { nextLane, oneLane, stretchOf, withBacklog, withSent, type LaneName, type Lanes } from "./lanes.ts";
+import {
+  afterSilence,
+  isSetAside,
+  limitBehind,
+  NEVER_ANSWERED,
+  silenceText,
+  withAnotherReOffer,
+  type Silence,
+} from "./silence.ts";
+import type { BatchOutcome, Rejection } from "../port.ts";
+import type { Milliseconds, Seq } from "../../domain/units.ts";
+
+/**
+ * With an old copy of the store put back, the service holds records of a future that this store never had, and what follows
+ * the first that differs must not get there under the same name. So batches go one at a time and in order until the
+ * service is seen to hold nothing else: its newest record is among what was sent, or, offered once more as a `probe`, is the same
+ * as here.
+ */
+export type Ahead = { readonly kind: "unknown" | "yes" | "no" } | { readonly kind: "probe"; readonly seq: Seq };
+
+/** A session's sending of one stream: how far the service has come, and what is to go next. Pure data. */
+export interface Sending {
+  readonly cursor: Cursor;
+  readonly lanes: Lanes;
+  /** Whether the service may hold what this store doesn't know of. */
+  readonly ahead: Ahead;
+  /** What waited at the begin was put in a lane of its own, where it was much. */
+  readonly is_split: boolean;
+  /** What the session before ended over, or this one does. */
+  readonly silence: Silence | null;
+  /** The service answered a record that it has, offered once more: it isn't all that it leaves unanswered. */
+  readonly witness: "unasked" | "answered" | "missing";
+  /** Newest record that the service is known to have answered for; 0: none. */
+  readonly answered_seq: Seq;
+  /** Nothing more can be said of a batch; those behind it are no news. */
+  readonly is_over: boolean;
+}
+
+/** What a session inherits. */
+export interface Inherited {
+  readonly silence: Silence | null;
+  /** Oldest record that goes under the stream's present name: those before it are another stream's at the service. */
+  readonly first_seq: Seq;
+}
+
+export function sendingFrom(
+  acked_seq: Seq,
+  { silence, first_seq }: Inherited = { silence: null, first_seq: 1 },
+): Sending {
+  const answered_seq = silence?.witness ?? acked_seq;
+  return {
+    cursor: cursorAt(acked_seq),
+    lanes: oneLane(acked_seq),
+    ahead: { kind: "unknown" },
+    is_split: false,
+    silence,
+    witness: "unasked",
+    answered_seq: answered_seq >= first_seq ? answered_seq : 0,
+    is_over: false,
+  };
+}
+
+/** What is known at the time of a decision. */
+export interface SendingNow {
+  readonly sendable_seq: Seq;
+  readonly mono: Milliseconds;
+  /** Batches that the service lets be under way, and those that are. */
+  readonly window: number;
+  readonly under_way: number;
+}
+
+/**
+ * What to do next. `news`: wait until something is recorded, or for `ms` where that isn't null. `witness`: offer a record that
+ * is acked. `limit`: most records; null: as many as fit.
+ */
+export type SendingAction =
+  | { readonly kind: "acks" }
+  | { readonly kind: "news"; readonly ms: Milliseconds | null }
+  | { readonly kind: "probe"; readonly seq: Seq }
+  | { readonly kind: "witness"; readonly seq: Seq }
+  | { readonly kind: "send"; readonly lane: LaneName; readonly limit: number | null };
+
+export function nextAction(sending: Sending, now: SendingNow): SendingAction {
+  const { ahead } = sending;
+  const window = ahead.kind === "no" ? now.window : 1;
+  if (now.under_way >= window) return { kind: "acks" };
+  if (ahead.kind === "probe") return { kind: "probe", seq: ahead.seq };
+  const lane = nextLane(sending.lanes, now);
+  if (lane !== null) return sendIn(sending, lane, now);
+  const { backlog, backlog_at } = sending.lanes;
+  return { kind: "news", ms: backlog === null ? null : Math.max(1, backlog_at - now.mono) };
+}
+
+function sendIn(sending: Sending, lane: LaneName, { sendable_seq }: SendingNow): SendingAction {
+  const stretch = stretchOf(sending.lanes, lane, sendable_seq);
+  const limit = stretch === null ? null : limitBehind(sending.silence, stretch.seq);
+  const { witness, answered_seq } = sending;
+  if (limit === 1 && witness === "unasked" && answered_seq > 0) return { kind: "witness", seq: answered_seq };
+  return { kind: "send", lane, limit };
+}
+
+/** An acked record was offered once more. `missing`: it isn't here any more. */
+export function afterReOffer(sending: Sending, outcome: BatchOutcome["kind"] | "missing"): Sending {
+  const { silence } = sending;
+  if (outcome === "keep") return { ...sending, silence: silence === null ? null : withAnotherReOffer(silence) };
+  return { ...sending, witness: outcome === "missing" ? "missing" : "answered" };
+}
+
+/** Once the service is seen not to be ahead, what waits is told from what is new. */
+export function splitOnce(sending: Sending, sendable_seq: Seq): Sending {
+  if (sending.ahead.kind !== "no" || sending.is_split) return sending;
+  return { ...sending, is_split: true, lanes: withBacklog(sending.lanes, sendable_seq) };
+}
+
+export function afterSending(sending: Sending, lane: LaneName, sent: Parameters<typeof withSent>[2]): Sending {
+  return { ...sending, lanes: withSent(sending.lanes, lane, sent) };
+}
+
+/** A batch and the seqs it stands for: what is missing at its front was given up. */
+export interface SentRange {
+  readonly from: Seq;
+  readonly to: Seq;
+  readonly records: number;
+  /** Newest record that might have been sent then. */
+  readonly sendable_seq: Seq;
+  /** How often it was refused already. */
+  readonly refusals: number;
+  /** A conflict was named at that seq, and the service has shown since that it has the record before; null: none was. */
+  readonly vouched: Seq | null;
+  /** Newest record that the service may have from us, whatever it says: it was handed over before. */
+  readonly offered_seq: Seq;
+}
+
+/** A record alone is refused so often before it is set aside: what was spoilt on the way isn't poison. */
+const REFUSALS = 2;
+
+/**
+ * What an outcome means. `acked`: the cursor stands at `up_to`. `halve`: send the two halves of the batch one after the other; `again`: send it once more.
+ * `set_aside`: its one record will never be taken; then it counts as acked. `fork`: from that seq on the service holds
+ * other records. `vouch`: so it says, and is to show that it has the record before. `doubt`: it may hold our own one there.
+ * `end`: nothing can be said of the batch, the session is worth nothing.
+ */
+export type SendingVerdict =
+  | { readonly kind: "acked"; readonly up_to: Seq }
+  | { readonly kind: "halve" }
+  | { readonly kind: "again" }
+  | { readonly kind: "set_aside"; readonly reason: string }
+  | NamedConflict
+  | { readonly kind: "end"; readonly reason: string };
+
+interface NamedConflict {
+  readonly kind: "fork" | "vouch" | "doubt";
+  readonly seq: Seq;
+  /** The newest of the stream that the service holds, by its own word. */
+  readonly held_seq: Seq;
+  readonly reason: string;
+  /** Refused of the records before it. */
+  readonly rejected: readonly Rejection[];
+}
+
+export function verdictOf(
+  sending: Sending,
+  range: SentRange,
+  outcome: BatchOutcome,
+): { readonly sending: Sending; readonly verdict: SendingVerdict } {
+  switch (outcome.kind) {
+    case "acked":
+      return taken(
+        { ...sending, ahead: aheadAfter(sending, range, outcome.held_seq), ...answered(range, outcome) },
+        range,
+      );
+    case "refused":
+      return { sending, verdict: refused(range, outcome.reason) };
+    case "conflict":
+      return { sending, verdict: conflict(sending, range, outcome) };
+    case "keep":
+      return unanswered(sending, range, outcome);
+  }
+}
+
+function unanswered(
+  sending: Sending,
+  range: SentRange,
+  { reason, is_silent = false }: Extract<BatchOutcome, { kind: "keep" }>,
+): { readonly sending: Sending; readonly verdict: SendingVerdict } {
+  if (sending.is_over) return { sending, verdict: { kind: "end", reason } };
+  const is_proven = is_silent && sending.witness === "answered";
+  const silence = afterSilence(sending.silence, { ...range, is_proven, witness: sending.answered_seq });
+  if (isSetAside(silence))
+    return { sending: { ...sending, silence: null }, verdict: { kind: "set_aside", reason: NEVER_ANSWERED } };
+  const verdict = { kind: "end", reason: silenceText(silence, reason) } as const;
+  return { sending: { ...sending, silence, is_over: true }, verdict };
+}
+
+function refused({ records, refusals }: SentRange, reason: string): SendingVerdict {
+  if (records > 1) return { kind: "halve" };
+  return refusals + 1 < REFUSALS ? { kind: "again" } : { kind: "set_aside", reason };
+}
+
+/** The range is with the service, or will never be: the cursor may move over it. */
+export function taken(
+  sending: Sending,
+  { from, to }: Pick<SentRange, "from" | "to">,
+): { readonly sending: Sending; readonly verdict: Extract<SendingVerdict, { kind: "acked" }> } {
+  const cursor = withAcked(sending.cursor, from, to);
+  return { sending: { ...sending, cursor }, verdict: { kind: "acked", up_to: cursor.acked_seq } };
+}
+
+function aheadAfter({ ahead }: Sending, { to, sendable_seq }: SentRange, held_seq: Seq): Ahead {
+  if (ahead.kind === "no" || held_seq <= to) return { kind: "no" };
+  return ahead.kind === "unknown" && held_seq <= sendable_seq ? { kind: "probe", seq: held_seq } : { kind: "yes" };
+}
+
+/** The service's newest record was offered once more. `missing`: it isn't here any more. */
+export function afterProbe(sending: Sending, outcome: BatchOutcome["kind"] | "missing"): Sending {
+  return { ...sending, ahead: { kind: outcome === "acked" ? "no" : "yes" } };
+}
+
+/**
+ * Only where everything before it is known to be there is it known to be the first that differs; and what the service has of the
+ * log behind it already mustn't go there once more under another name. Nor must a record that was handed over before: it may be there,
+ * whatever became of its ack. Under an old copy of the store those that differ are new ones, and offered for the first time.
+ */
+function conflict(
+  { cursor }: Sending,
+  range: SentRange,
+  { seq, held_seq, rejected, is_proven }: Extract<BatchOutcome, { kind: "conflict" }>,
+): SendingVerdict {
+  const reason = `the service holds another record under seq ${seq.toString()} of this stream, as after an old copy of the store was put back: from there on it goes under another name`;
+  if (range.from > cursor.acked_seq + 1 || cursor.ahead.length > 0) return { kind: "end", reason };
+  const isProven = is_proven || range.vouched === seq;
+  const kind = seq <= range.offered_seq ? "doubt" : isProven ? "fork" : "vouch";
+  return { kind, seq, held_seq, reason, rejected };
+}
+
+/** What was refused is no record to ask for again. */
+function answered(
+  { to }: SentRange,
+  { rejected, is_proven }: { readonly rejected: readonly Rejection[]; readonly is_proven: boolean },
+): Pick<Sending, "answered_seq"> | undefined {
+  return is_proven && rejected.every(({ seq }) => seq !== to) ? { answered_seq: to } : undefined;
+}

@@ -1,0 +1,70 @@
+import type { Parameters, TagRole } from "../domain/parameters.ts";
+import type { Milliseconds, TagName } from "../domain/units.ts";
+import { tagWithRole } from "./roles.ts";
+
+/** What energy is estimated for. */
+export type Machine = "burner" | "fan";
+
+export const MACHINES: readonly Machine[] = ["burner", "fan"];
+
+/** What a machine's load is read from, how large it is, and the meter that makes an estimate needless. */
+export interface Load {
+  readonly tag: TagName;
+  readonly group: string;
+  /** BTU/h or hp. */
+  readonly size: number;
+  readonly meter: TagName | null;
+}
+
+const ROLES: Readonly<Record<Machine, { load: TagRole; meter: TagRole }>> = {
+  burner: { load: "burner_modulation", meter: "gas" },
+  fan: { load: "fan_speed", meter: "kwh" },
+};
+const HOUR_MS: Milliseconds = 3_600_000;
+const BTU_PER_THERM = 100_000;
+/** Of a hp. */
+const WATT = 745.7;
+const MILLIONTHS = 1_000_000;
+
+const known = new WeakMap<Parameters, Readonly<Record<Machine, Load | null>>>();
+
+/** Per machine: null where its size or its load isn't told. */
+export function loadsOf(parameters: Parameters): Readonly<Record<Machine, Load | null>> {
+  const found = known.get(parameters) ?? { burner: loadOf(parameters, "burner"), fan: loadOf(parameters, "fan") };
+  known.set(parameters, found);
+  return found;
+}
+
+function loadOf(parameters: Parameters, machine: Machine): Load | null {
+  const size = machine === "burner" ? parameters.burner_size_btu_h : parameters.motor_size_hp;
+  const tag = tagWithRole(parameters, ROLES[machine].load);
+  const group = tag === undefined ? undefined : parameters.tags[tag]?.group;
+  if (size === undefined || tag === undefined || group === undefined) return null;
+  return { tag, group, size, meter: tagWithRole(parameters, ROLES[machine].meter) ?? null };
+}
+
+/**
+ * Work that a machine does in a millisecond, from its load in %, taken in whole percent of 0 to 100: burners by size x
+ * load, fans by size x load cubed. Sums of it over an hour are whole numbers, and exact up to 25 million BTU/h.
+ */
+export function workRate(machine: Machine, size: number, percent: number): number {
+  const load = Math.min(100, Math.max(0, Math.round(percent)));
+  return machine === "burner" ? size * load : size * load ** 3;
+}
+
+/** The work of at most an hour as energy: whole millionths of a therm or kWh, so that parts of an hour add up. */
+export function millionthsOf(machine: Machine, work: number): number {
+  if (machine === "burner") return Math.floor(work / ((100 * HOUR_MS * BTU_PER_THERM) / MILLIONTHS));
+  // Percent cubed, and W to kW.
+  return Math.floor((work * WATT) / (1000 * HOUR_MS));
+}
+
+/** Energy, therm or kWh, of any amount of work. */
+export function energyOf(machine: Machine, work: number): number {
+  return millionthsOf(machine, work) / MILLIONTHS;
+}
+
+/** The most that a motor of so many hp can take in that time, kWh. */
+export function fullLoadKwh(size_hp: number, ms: Milliseconds): number {
+  return (size_hp * WATT * ms) / (1000 * HOUR_MS);
+}

@@ -1,0 +1,64 @@
+/** Vocabulary of a booth that every part shares. */
+
+/** Canonical modes in order of priority, highest first (used where a PLC gives bits, and to unite bays). */
+export const MODES_BY_PRIORITY = [
+  "estop",
+  "fault",
+  "maintenance",
+  "bake",
+  "purge",
+  "cool_down",
+  "flash",
+  "spray",
+  "unknown",
+  "no_data",
+  "prep",
+  "setback",
+  "idle",
+  "off",
+] as const;
+
+/** `no_data` is made by the gateway, never read from a PLC; `unknown` is a code that the profile doesn't map. */
+export type Mode = (typeof MODES_BY_PRIORITY)[number];
+
+/** A mode that a profile may map a PLC's code to. */
+export type ProfileMode = Exclude<Mode, "no_data">;
+
+export const FILTER_TYPES = ["intake_filter", "pre_filter", "exhaust_filter"] as const;
+export type FilterType = (typeof FILTER_TYPES)[number];
+
+/** good; uncertain (clock unsure, or inferred); bad (no usable answer: the value is then null). */
+export type Quality = "good" | "uncertain" | "bad";
+
+/**
+ * A decoded value. Integers beyond 2^53 are decimal strings; null goes with quality bad alone.
+ */
+export type TagValue = number | string | boolean | null;
+
+/** Named sets of modes. `in_use` counts for utilization and filters, `run` makes runs, `runtime` the runtime figure. */
+export interface ModeSets {
+  readonly in_use: readonly Mode[];
+  readonly run: readonly Mode[];
+  readonly runtime: readonly Mode[];
+}
+
+export const WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
+
+/** One shift: local wall-clock time of `tz`; stop <= start runs past midnight; start = stop is 24 h. */
+export interface WorkingHours {
+  readonly day: (typeof WEEKDAYS)[number];
+  readonly enabled: boolean;
+  /** "HH:MM:SS" */
+  readonly start: string;
+  /** "HH:MM:SS" */
+  readonly stop: string;
+}
+
+/** What a filter may reach before its use is overuse; any of them; an absent one never limits. */
+export interface FilterLimits {
+  readonly minutes?: number | undefined;
+  readonly cycles?: number | undefined;
+  readonly days?: number | undefined;
+  /** Pressure drop above the clean baseline, Pa. */
+  readonly pressure_pa?: number | undefined;
+}

@@ -1,0 +1,54 @@
+import type { SealedSecret } from "./service.ts";
+import type { BootId, EpochMs, Milliseconds } from "./units.ts";
+
+/** Wall clock, monotonic clock and timers, in whole milliseconds. Elapsed time is measured with mono alone. */
+export interface Clock {
+  readonly boot: BootId;
+  wall(): EpochMs;
+  mono(): Milliseconds;
+  /** Whether the kernel says that the wall clock is synchronised. */
+  synced(): boolean;
+  /** Resolves after `ms`; rejects with the signal's reason when aborted. */
+  sleep(ms: Milliseconds, signal?: AbortSignal): Promise<void>;
+}
+
+export interface Random {
+  /** Uniform in [0, 1). */
+  next(): number;
+  uuid(): string;
+  bytes(count: number): Uint8Array;
+}
+
+/** One line per change, structured, no secret. */
+export interface Logger {
+  debug(fields: Readonly<Record<string, unknown>>, text: string): void;
+  info(fields: Readonly<Record<string, unknown>>, text: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, text: string): void;
+  error(fields: Readonly<Record<string, unknown>>, text: string): void;
+}
+
+export interface Secrets {
+  /** The key that a first claim is made with; null where none was given. */
+  firstKey(): string | null;
+  /** The gateway has a key of its own now. Returns what somebody has to do by hand for that; null: nothing, it is gone. */
+  wipeFirstKey(): string | null;
+}
+
+/** Keeps secrets of others on this machine's disk. */
+export interface Sealer {
+  /** Another text each time. Never log what goes in. */
+  seal(plain: string): SealedSecret;
+  /** null: it wasn't sealed here, or is damaged. */
+  open(secret: SealedSecret): string | null;
+}
+
+/** Tells the service manager: ready, alive, what we are doing, stopping. */
+export interface Notify {
+  ready(): void;
+  /** How long the service manager waits for a beat before it starts us anew; null: it doesn't wait for any. */
+  readonly watchdog_ms: Milliseconds | null;
+  beat(): void;
+  /** One line on how things are. */
+  status(text: string): void;
+  stopping(): void;
+}

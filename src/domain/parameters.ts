@@ -1,0 +1,104 @@
+import type { FilterLimits, FilterType, ModeSets, ProfileMode, WorkingHours } from "./booth.ts";
+import type { EpochMs, Milliseconds, TagName } from "./units.ts";
+
+/** What a tag means to derivation. A tag without a role is logged and shown only. */
+export const TAG_ROLES = [
+  "mode",
+  "cycle_counter",
+  "hour_meter",
+  /** On while the booth is in the tag's `mode`; all bits of a bay together make its mode. */
+  "mode_bit",
+  "uptime",
+  "first_scan",
+  "firmware_version",
+  "plc_program",
+  "plc_program_revision",
+  "plc_serial",
+  "gas",
+  "kwh",
+  "filter_minutes",
+  "filter_reset",
+  "filter_pressure",
+  "air_temperature",
+  "metal_temperature",
+  "booth_pressure",
+  "fan_speed",
+  "burner_modulation",
+  "burner_on",
+  "door_open",
+  "motor_starts",
+  /** The PLC's own clock: epoch seconds, or ms where the unit says so. */
+  "plc_clock",
+] as const;
+export type TagRole = (typeof TAG_ROLES)[number];
+
+/** How a counter behaves: one step's size in the tag's unit, where it wraps, and how fast it can really grow. */
+export interface CounterParameters {
+  readonly step: number;
+  /** The counter goes from modulus - step to 0; absent: it is not known to wrap. */
+  readonly modulus?: number;
+  readonly max_rate_per_h?: number;
+  /** Kept by the PLC over a power cycle. */
+  readonly retained: boolean;
+}
+
+export interface TagParameters {
+  readonly role?: TagRole;
+  /** With the role mode_bit. */
+  readonly mode?: ProfileMode;
+  /** With the roles filter_*: which filter. */
+  readonly filter?: FilterType;
+  /** 0: the whole booth. */
+  readonly bay: number;
+  /** Unit of the decoded value: "min", "h", "therm", "kWh", "Pa", "C", "%", ... */
+  readonly unit: string;
+  /** value in the figure's unit = decoded value x factor (e.g. m3 to therm). */
+  readonly factor: number;
+  /** The poll group that reads it. */
+  readonly group: string;
+  readonly deadband: number;
+  /** Of the value that was logged last; where both are given, the larger deadband holds. Not for counters. */
+  readonly deadband_percent?: number;
+  readonly heartbeat_ms: Milliseconds;
+  readonly counter?: CounterParameters;
+  /** What a good reading can be, in the tag's unit, both ends included; outside of it is the incident `between`. */
+  readonly between?: { readonly min: number; readonly max: number };
+}
+
+export interface FilterParameters {
+  readonly limits: FilterLimits;
+  /** Clean pressure drop, Pa, where the profile or the service knows it. */
+  readonly baseline_pa?: number;
+}
+
+/**
+ * Everything that a rule of derivation depends on. Written to the log as a p record whenever it differs from the
+ * last one, so that any figure can be recomputed with the rules that held then.
+ */
+export interface Parameters {
+  readonly profile: string;
+  readonly profile_version: string;
+  readonly groups: Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
+  readonly tags: Readonly<Record<TagName, TagParameters>>;
+  /** Raw mode value, as text, to mode. */
+  readonly modes: Readonly<Record<string, ProfileMode>>;
+  readonly mode_sets: ModeSets;
+  /** Absent: the larger of 2 s and one poll. */
+  readonly min_stage_ms?: Milliseconds;
+  /** IANA name; an unknown one counts as UTC. */
+  readonly tz: string;
+  readonly working_hours: readonly WorkingHours[];
+  readonly bay_count: number;
+  /** A filter type that isn't fitted is absent. */
+  readonly filters: Readonly<Partial<Record<FilterType, FilterParameters>>>;
+  readonly burner_size_btu_h?: number;
+  readonly motor_size_hp?: number;
+}
+
+/** What reports, not the fold, depend on, in force from `from` on (corrected time). */
+export interface ReportRules {
+  readonly from: EpochMs;
+  readonly mode_sets: ModeSets;
+  readonly tz: string;
+  readonly working_hours: readonly WorkingHours[];
+}

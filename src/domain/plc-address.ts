@@ -1,0 +1,15 @@
+/** Of the way to a PLC what it is called by; the configuration has the rest. */
+type ModbusPlace = { readonly host: string; readonly port: number } | { readonly serial: { readonly path: string } };
+type PlcPlace =
+  | { readonly modbus: ModbusPlace; readonly opcua?: never }
+  | { readonly opcua: { readonly endpoint: string }; readonly modbus?: never };
+
+/** The PLC's address as people write it. */
+export function plcAddress({ modbus, opcua }: PlcPlace): string {
+  return modbus === undefined ? opcua.endpoint : modbusAddressText(modbus);
+}
+
+/** How people are told of it; also names the physical link: addresses with the same text share one connection. */
+export function modbusAddressText(address: ModbusPlace): string {
+  return "serial" in address ? address.serial.path : `${address.host}:${address.port.toString()}`;
+}

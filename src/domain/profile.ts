@@ -1,0 +1,215 @@
+import type { FilterType, ModeSets, ProfileMode } from "./booth.ts";
+import type { FilterParameters, TagParameters } from "./parameters.ts";
+import type { Milliseconds, TagName } from "./units.ts";
+
+/** A Modbus table; each has its own addresses from 0 and its own function code for reading. */
+export const MODBUS_TABLES = ["coil", "discrete", "input", "holding"] as const;
+export type ModbusTable = (typeof MODBUS_TABLES)[number];
+
+/**
+ * bcd16 and bcd32 are 4 and 8 binary-coded decimal digits, 0..9,999 and 0..99,999,999: a counter in them wraps at
+ * 10,000 and 100,000,000 steps.
+ */
+export const MODBUS_TYPES = [
+  "bool",
+  "uint16",
+  "int16",
+  "uint32",
+  "int32",
+  "uint64",
+  "int64",
+  "float32",
+  "float64",
+  "bcd16",
+  "bcd32",
+  "string",
+] as const;
+export type ModbusType = (typeof MODBUS_TYPES)[number];
+
+/** Which of two neighbours, words of a value or bytes of a register, comes first on the wire. */
+export type FirstOf = "high_first" | "low_first";
+
+/** BCD is a matter of registers; a server tells its own types. */
+export const OPCUA_TYPES = [
+  "bool",
+  "uint8",
+  "int8",
+  "uint16",
+  "int16",
+  "uint32",
+  "int32",
+  "uint64",
+  "int64",
+  "float32",
+  "float64",
+  "string",
+] as const;
+export type OpcuaType = (typeof OPCUA_TYPES)[number];
+
+/** What becomes of a raw value, whatever way it came. */
+export interface ValueRules {
+  /** decoded = raw x scale + offset */
+  readonly scale: number;
+  readonly offset: number;
+  /** Raw values that mean "no value": decoded as quality bad. Text, decimal or 0x, for whole numbers beyond 2^53. */
+  readonly sentinels: readonly (number | string)[];
+  /** A decoded value outside is quality bad. */
+  readonly min?: number;
+  readonly max?: number;
+  /** Whole-number types only: what a raw value means, by its decimal text; a raw value that isn't here reads as that text. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** Where a tag stands in a Modbus device. `address` is 0-based within its table. */
+export interface ModbusPoint extends ValueRules {
+  readonly table: ModbusTable;
+  readonly address: number;
+  readonly type: ModbusType;
+  /** Where this point's word order differs from the device's. */
+  readonly word_order?: FirstOf;
+  /** Where this point's byte order differs from the device's. */
+  readonly byte_order?: FirstOf;
+  /** Strings only: where the order of the two characters differs from the device's. */
+  readonly string_order?: FirstOf;
+  /** Strings only: number of registers, two characters each. */
+  readonly length?: number;
+  /** 0..15: one bit of a register (type bool in table input or holding). */
+  readonly bit?: number;
+}
+
+/** A name with the URI of its namespace. Indexes of namespaces change when a server restarts; URIs don't. */
+export interface OpcuaName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/**
+ * A variable of an OPC UA server: by its id (`i=`, `s=`, `g=` or `b=` and the identifier) in a namespace, or by the way
+ * to it from the folder Objects.
+ */
+export type OpcuaNode =
+  { readonly namespace: string; readonly id: string } | { readonly path: readonly [OpcuaName, ...OpcuaName[]] };
+
+export interface OpcuaPoint extends ValueRules {
+  readonly node: OpcuaNode;
+  readonly type: OpcuaType;
+}
+
+/** How a device wants to be talked to. */
+export interface ModbusQuirks {
+  /**
+   * Word order of values of two and four registers. With byte_order, in the letters of manuals: high/high ABCD,
+   * low/high CDAB, high/low BADC, low/low DCBA.
+   */
+  readonly word_order: FirstOf;
+  /** Order of the two bytes in a register that holds a number or bits; Modbus itself says high_first, the default. */
+  readonly byte_order?: FirstOf;
+  /** Order of the two characters in a register of a string. */
+  readonly string_order: FirstOf;
+  readonly max_registers: number;
+  readonly max_bits: number;
+  /** Ranges that answer with an exception, so that no block may span them; per table, [first, last]. */
+  readonly holes: Readonly<Partial<Record<ModbusTable, readonly (readonly [number, number])[]>>>;
+  readonly min_gap_ms: Milliseconds;
+  readonly connect_delay_ms: Milliseconds;
+  /** The device closes a connection that rests for so long: ours is closed before, and that is no fault. Absent: it doesn't. */
+  readonly idle_close_ms?: Milliseconds;
+  /** The tables that the device serves (function codes 1, 2, 4, 3); absent: all. */
+  readonly tables?: readonly ModbusTable[];
+  readonly unit_id: number;
+}
+
+/** How a server wants to be talked to. */
+export interface OpcuaQuirks {
+  /** Variables in one read at most, where the server's own limit isn't lower. */
+  readonly max_nodes_per_read: number;
+}
+
+interface TagBase extends TagParameters {
+  readonly name: TagName;
+  readonly label: string;
+}
+
+export interface ModbusTag extends TagBase {
+  readonly point: ModbusPoint;
+}
+
+export interface OpcuaTag extends TagBase {
+  readonly point: OpcuaPoint;
+}
+
+export type ProfileTag = ModbusTag | OpcuaTag;
+
+interface ProfileBase {
+  readonly name: string;
+  readonly version: string;
+  /** device: a drive, a burner or a sensor by itself, with no modes; what it says is logged and shown. Absent: a booth. */
+  readonly kind?: "booth" | "device";
+  readonly vendor: string;
+  /** The vendor's or integrator's document that the map was made from. */
+  readonly document: string;
+  readonly groups: Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
+  readonly modes: Readonly<Record<string, ProfileMode>>;
+  readonly mode_sets: ModeSets;
+  readonly filters: Readonly<Partial<Record<FilterType, FilterParameters>>>;
+}
+
+export interface ModbusProfile extends ProfileBase {
+  readonly protocol: "modbus";
+  readonly quirks: ModbusQuirks;
+  readonly tags: readonly ModbusTag[];
+}
+
+export interface OpcuaProfile extends ProfileBase {
+  readonly protocol: "opcua";
+  readonly quirks: OpcuaQuirks;
+  readonly tags: readonly OpcuaTag[];
+}
+
+/** The tags of one PLC program, as data: one YAML file in config/profiles. */
+export type Profile = ModbusProfile | OpcuaProfile;
+
+/** Last address of every Modbus table. */
+export const LAST_ADDRESS = 65_535;
+
+const REGISTERS: Readonly<Record<ModbusType, number>> = {
+  bool: 1,
+  uint16: 1,
+  int16: 1,
+  bcd16: 1,
+  uint32: 2,
+  int32: 2,
+  float32: 2,
+  bcd32: 2,
+  uint64: 4,
+  int64: 4,
+  float64: 4,
+  string: 1,
+};
+
+/** Coils and discrete inputs are read as bits, the other two tables as 16-bit registers. */
+export function isBitTable(table: ModbusTable): boolean {
+  return table === "coil" || table === "discrete";
+}
+
+/** How many addresses of its table a point takes: bits in a bit table, registers else. */
+export function pointWidth(point: ModbusPoint): number {
+  if (point.type === "string") return point.length ?? 1;
+  return REGISTERS[point.type];
+}
+
+/** The tags that one poll of the group reads, in the profile's order. */
+export function tagsOfGroup<T extends ProfileTag>(
+  profile: { readonly tags: readonly T[] },
+  group: string,
+): readonly T[] {
+  return profile.tags.filter((tag) => tag.group === group);
+}
+
+/** How often each poll group is read: as the booth's configuration says, else as the profile does. */
+export function groupsInForce(
+  profile: Pick<Profile, "groups">,
+  booth: { readonly poll: Profile["groups"] },
+): Profile["groups"] {
+  return { ...profile.groups, ...booth.poll };
+}

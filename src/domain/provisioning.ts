@@ -1,0 +1,167 @@
+import type { ClaimIntent, Reported, ServiceRecord } from "./service.ts";
+import type { EpochMs, Seq, Serial } from "./units.ts";
+
+/** Main path in order, then the side states. Polling and buffering run in every one of them. */
+export type ProvisioningState =
+  | "unprovisioned"
+  | "serial_entered"
+  | "queued"
+  | "looking_up"
+  | "awaiting_confirm"
+  | "claiming"
+  | "claimed"
+  | "configuring"
+  | "verifying"
+  | "active"
+  | "conflict"
+  | "not_found"
+  | "denied"
+  | "suspended"
+  | "released"
+  | "decommissioned";
+
+/** Who confirmed that this box stands beside the booth with that serial. */
+export interface Confirmation {
+  readonly by: string;
+  readonly note: string;
+  /** Also where another gateway holds the booth: this one takes its place. Absent: no. */
+  readonly replace?: boolean | undefined;
+  /** The booth at the service that was chosen, by its id or its place in the list. Absent: none was named. */
+  readonly service_booth?: string | undefined;
+  /** What the PLC called itself then: a number of its own, which needn't be the booth's. Absent or null: it had said nothing. */
+  readonly plc_serial?: Serial | null | undefined;
+}
+
+/** Under which name the log goes to the service, from which seq on. The log itself has one name for ever. */
+export interface StreamLabel {
+  readonly id: string;
+  /** Records before it went, or belong, elsewhere. */
+  readonly from_seq: Seq;
+  readonly predecessor: { readonly stream_id: string; readonly last_seq: Seq } | null;
+  /** Where the log's records of this booth begin, under whatever name; absent: with this name, or, where it has a predecessor, unknown. */
+  readonly booth_from_seq?: Seq | undefined;
+  /** When it got a new name last because the service held other records than ours; absent: never. */
+  readonly forked_at?: EpochMs | undefined;
+  /** Which those were; absent: from this name's first record on. */
+  readonly forked_seqs?: HeldSeqs | undefined;
+}
+
+/** Seqs under which the service holds other records than this box, both ends included. */
+export interface HeldSeqs {
+  readonly from: Seq;
+  /** By the service's own word; absent: it didn't say. */
+  readonly to?: Seq;
+}
+
+/** The booth is being given up: what was recorded up to `last_seq` is delivered first. */
+export interface Leaving {
+  readonly to: "released" | "decommissioned";
+  /** "wrong_serial": the service takes the stream off the booth, and nothing needs to be delivered first. */
+  readonly reason: string;
+  readonly last_seq: Seq;
+  /** The serial number that is entered next, vouched for; absent: none. */
+  readonly then?: { readonly serial: Serial; readonly confirmed: Confirmation } | undefined;
+}
+
+/** A configuration of the service in force on trial: what it replaced stands by until it has proved itself. */
+export interface ConfigTrial {
+  readonly revision: number;
+  readonly before: ServiceRecord;
+}
+
+/** One booth's provisioning, persisted whole at each transition. */
+export interface ProvisioningRow {
+  readonly state: ProvisioningState;
+  readonly since: EpochMs;
+  /** When each state was entered last, since the serial number was. */
+  readonly entered_at: Readonly<Partial<Record<ProvisioningState, EpochMs>>>;
+  readonly serial: Serial | null;
+  readonly confirmed: Confirmation | null;
+  /** Stored before the first claim is sent, so that a power cut repeats the same request. */
+  readonly claim: {
+    readonly id: string;
+    readonly expected_generation: number;
+    readonly intent: ClaimIntent;
+    /**
+     * Of a take-over: the booth's stream of the gateway before, and how far the service had it. Stored before the claim, since
+     * afterwards the newest stream is ours. null: the service named none. Absent: not asked yet.
+     */
+    readonly predecessor?: StreamLabel["predecessor"] | undefined;
+  } | null;
+  readonly generation: number | null;
+  /** The service's record as last read. */
+  readonly record: ServiceRecord | null;
+  /** Why it isn't further, in words for the technician, and what to do. */
+  readonly reason: string;
+  readonly advice: string;
+  /** Tries of the present step that failed. */
+  readonly attempt: number;
+  /** Monotonic time can't be kept over a boot: a stored wait is measured anew after a start. */
+  readonly wait_ms: number;
+  /** null: under the log's own name, from its oldest record on. */
+  readonly stream: StreamLabel | null;
+  readonly leaving: Leaving | null;
+  /** Suspended: nothing after it is offered to the service; null: no limit. */
+  readonly last_seq: Seq | null;
+  readonly trial: ConfigTrial | null;
+  /** The service's configuration of that revision was tried, or looked at, and not taken; null: none. */
+  readonly refused_revision: number | null;
+  /** The binding that the service's record ended last: where the record names it again it goes on. Absent: none, or another one began. */
+  readonly ended?: { readonly serial: Serial; readonly generation: number } | undefined;
+}
+
+/** What a gateway tells the service of a binding that it holds; what is absent stays as it is. */
+export interface BindingChange {
+  readonly gateway_id: string;
+  readonly generation: number;
+  readonly complete: boolean;
+  readonly reported?: Reported;
+  /** Takes the present credential's place: its SHA-256 alone is told. */
+  readonly credential?: string;
+  /** Ends the binding. */
+  readonly leaving?: Pick<Leaving, "to" | "reason">;
+}
+
+/** Why a booth is given up whose serial number was mistyped [contract: the service takes the stream off the booth]. */
+export const WRONG_SERIAL = "wrong_serial";
+
+export function emptyRow(now: EpochMs): ProvisioningRow {
+  return {
+    state: "unprovisioned",
+    since: now,
+    entered_at: {},
+    serial: null,
+    confirmed: null,
+    claim: null,
+    generation: null,
+    record: null,
+    reason: "",
+    advice: "enter the booth's serial number",
+    attempt: 0,
+    wait_ms: 0,
+    stream: null,
+    leaving: null,
+    last_seq: null,
+    trial: null,
+    refused_revision: null,
+  };
+}
+
+/** A stream may be sent once its booth is bound to this gateway. */
+export function isBound(row: ProvisioningRow): boolean {
+  return row.generation !== null && ["claimed", "configuring", "verifying", "active"].includes(row.state);
+}
+
+/** Bound at a service that knows nothing of gateways: it confirms no reading, and there is no one to tell about devices. */
+export function isPlain(row: ProvisioningRow): boolean {
+  return row.generation === PLAIN_GENERATION;
+}
+
+/** Whether the stream is offered to the service: of a booth taken over by another gateway, what was recorded before. */
+export function speaksFor(row: ProvisioningRow, acked_seq: Seq): boolean {
+  if (row.leaving?.reason === WRONG_SERIAL) return false;
+  return isBound(row) || (row.state === "suspended" && acked_seq < (row.last_seq ?? 0));
+}
+
+/** Stands for the generation at a service that knows none; real ones count from 1. */
+export const PLAIN_GENERATION = 0;

@@ -1,0 +1,37 @@
+import type { EpochMs } from "./units.ts";
+
+/** A figure that isn't the same on both sides; null: that side doesn't give it. */
+export interface FigureDifference {
+  /** e.g. duration_by_mode.Spray Mode.duration */
+  readonly figure: string;
+  readonly gateway: number | string | null;
+  readonly service: number | string | null;
+}
+
+/** One comparison of a day of a booth with the service's. */
+export type Reconciliation = {
+  /** Of the comparison: whoever began it looks for it by this. */
+  readonly id: string;
+  /** Local day, YYYY-MM-DD. */
+  readonly day: string;
+} & (
+  | { readonly kind: "running" }
+  | { readonly kind: "failed"; readonly at: EpochMs; readonly reason: string }
+  | {
+      readonly kind: "done";
+      readonly at: EpochMs;
+      readonly start: EpochMs;
+      readonly end: EpochMs;
+      /** Figures compared. */
+      readonly compared: number;
+      /** That differed at first. */
+      readonly differed: number;
+      /** Runs of records, an hour each at most, that differed and were sent again. */
+      readonly hours: number;
+      readonly resent: number;
+      /** What still differs; the target is none. */
+      readonly remaining: readonly FigureDifference[];
+      /** Both sides hold the same records, and make other figures of them: never patched, to be looked into. */
+      readonly algorithm: boolean;
+    }
+);

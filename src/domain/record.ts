@@ -1,0 +1,213 @@
+import type { FilterLimits, FilterType, Mode, Quality, TagValue } from "./booth.ts";
+import type { Parameters } from "./parameters.ts";
+import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "./units.ts";
+
+/**
+ * One record of a booth's stream. Readings, coverage and facts share one shape, so that store, wire and hash
+ * treat them alike:
+ *
+ * - `boot` and `mono` say when: corrected time = mono + offset(boot), the offset coming from clock records.
+ *   A fact carries the boot and mono of the record whose folding made it; the instants it tells of stand in its value.
+ * - `at` is the raw wall clock at receipt; kept, never used for durations.
+ * - `tag` is the tag's name for kind r, the poll group's name for kind h, "" else.
+ *
+ * Order inside one commit (the fold's order): by mono, a coverage record standing at its `from`; at equal mono
+ * t, p, h come before everything else. So a reading always follows the coverage that proves it was polled.
+ */
+export interface RecordBase<K extends string, V> {
+  readonly kind: K;
+  readonly boot: BootId;
+  readonly mono: Milliseconds;
+  readonly at: EpochMs;
+  readonly tag: TagName;
+  readonly value: V;
+  readonly quality: Quality;
+}
+
+/** r: a tag's value changed (beyond its deadband), its heartbeat fell due, or it was read for the first time after a gap. */
+export interface Reading extends RecordBase<"r", TagValue> {
+  /** When the device says that it took the value, by its own clock; absent where it doesn't say. Never used for durations, nor sent. */
+  readonly source_at?: EpochMs;
+}
+
+/**
+ * h: polls of one group that were answered from `from` to `to` (mono of this boot, inclusive), the widest spacing
+ * between two of them being `max_interval_ms`. `polls` 0: the group got no answer up to `to`; written every 60 s
+ * so that time passes in the fold, proves nothing. mono = from.
+ */
+export type Coverage = RecordBase<
+  "h",
+  {
+    readonly group: string;
+    readonly from: Milliseconds;
+    readonly to: Milliseconds;
+    readonly polls: number;
+    readonly max_interval_ms: Milliseconds;
+  }
+>;
+
+/** t: what the wall clock said at `mono`, and how far it is to be trusted. */
+export type ClockRecord = RecordBase<
+  "t",
+  {
+    readonly wall: EpochMs;
+    readonly state: "unsynced" | "synced" | "stepped";
+    readonly witness?: "kernel" | "service";
+    /** true: a boot's first time, of one answer, that nobody else vouches for yet. */
+    readonly unsure?: boolean;
+  }
+>;
+
+/** p: everything that rules depend on, in force from this instant on. */
+export type ParameterRecord = RecordBase<"p", Parameters>;
+
+/** f: a filter was changed. Sources technician and service are inputs; plc_reset and assumed are made by derivation. */
+export type FilterService = RecordBase<
+  "f",
+  {
+    readonly filter: FilterType;
+    readonly source: "plc_reset" | "technician" | "service" | "assumed";
+    /** When the new filter went in. */
+    readonly installed_at: EpochMs;
+    readonly flagged: boolean;
+    /** technician: so long before the record's own instant; then `installed_at` is the raw clock's word, and not used. */
+    readonly ago_ms?: Milliseconds;
+    /** technician: names the entry; the same one again changes nothing. */
+    readonly id?: string;
+    /**
+     * The old filter's maintenance record; null where nothing is known of it. Made by derivation alone.
+     * Where its overuse began unseen the fact's quality is uncertain.
+     */
+    readonly maintenance?: Maintenance | null;
+    /** Who entered it; technician and service only. */
+    readonly by?: string;
+  }
+>;
+
+/** What is known of a filter at its removal. Instants in corrected time; the wire makes minutes and days of the lengths. */
+export interface Maintenance {
+  readonly filter_type: FilterType;
+  readonly installed_at: EpochMs;
+  readonly removed_at: EpochMs;
+  readonly duration_ms: Milliseconds;
+  readonly overuse_ms: Milliseconds;
+  readonly overuse_since: EpochMs | null;
+  readonly active_spray_ms: Milliseconds;
+  readonly booth_in_use_ms: Milliseconds;
+  readonly booth_overuse_cycles: number;
+  readonly booth_overuse_ms: Milliseconds;
+  readonly cycles: number;
+  readonly limits: FilterLimits;
+  readonly service: "on_time" | "late";
+}
+
+/** e: what only acquisition saw; evidence for an incident. */
+export type EventRecord = RecordBase<"e", { readonly event: string; readonly detail: string; readonly tag?: TagName }>;
+
+/** x: withdraws the record with that seq (a technician's undone entry). */
+export type VoidRecord = RecordBase<"x", { readonly seq: Seq; readonly by?: string }>;
+
+/** g: a range given up, never delivered, with its reason. */
+export type GapRecord = RecordBase<"g", { readonly from: Seq; readonly to: Seq; readonly reason: string }>;
+
+/** m: one closed stage: a maximal interval in one mode. */
+export type StageFact = RecordBase<
+  "m",
+  {
+    /** 0: the booth; 1, 2: a bay of a booth with several. */
+    readonly bay: number;
+    readonly mode: Mode;
+    readonly start: EpochMs;
+    readonly end: EpochMs;
+    readonly end_reason: "changed" | "gap" | "restart" | "shutdown";
+    /** False after a bridged gap or after no_data into the same mode: then it counts as no new start. */
+    readonly is_new_start: boolean;
+    /** Time inside [start, end) that was inferred over gaps. */
+    readonly uncertain_ms: Milliseconds;
+    /** The start lies this much before the reading that showed it, at most. */
+    readonly uncertainty_ms: Milliseconds;
+    /** The PLC's raw mode value at its start, as text; "" for no_data. */
+    readonly raw: string;
+    /** Seq of the claim that this one replaces. */
+    readonly supersedes?: Seq;
+  }
+>;
+
+export type CycleResult = "complete" | "complete_no_bake" | "short_bake" | "aborted" | "indeterminate";
+
+/** c: one closed cycle. `counted` is true for complete and complete_no_bake. */
+export type CycleFact = RecordBase<
+  "c",
+  {
+    readonly bay: number;
+    readonly start: EpochMs;
+    readonly end: EpochMs;
+    readonly result: CycleResult;
+    readonly counted: boolean;
+    /** Why it was aborted: fault, estop, plc_restart, short; "" else. */
+    readonly reason: string;
+    /** A gap that didn't break the run lies inside. */
+    readonly gap: boolean;
+    readonly spray_ms: Milliseconds;
+    readonly bake_ms: Milliseconds;
+    readonly supersedes?: Seq;
+  }
+>;
+
+/** v: a firmware version or program first seen. `initial`: found at first contact, so the date of the change is unknown. */
+export type RevisionFact = RecordBase<
+  "v",
+  {
+    readonly item: "firmware" | "program";
+    readonly firmware_version?: string;
+    readonly plc_program?: string;
+    readonly plc_program_revision?: string;
+    readonly first_seen_at: EpochMs;
+    readonly initial: boolean;
+  }
+>;
+
+/** d: one finished hour, as milliseconds by mode and counted units. */
+export type HourFact = RecordBase<
+  "d",
+  {
+    readonly hour: EpochMs;
+    readonly ms_by_mode: Readonly<Partial<Record<Mode, Milliseconds>>>;
+    readonly cycles: number;
+    readonly gas_therm: number;
+    readonly energy_kwh: number;
+    readonly supersedes?: Seq;
+  }
+>;
+
+/** i: a validation incident opened or resolved. */
+export type IncidentFact = RecordBase<
+  "i",
+  {
+    readonly tag_name: string;
+    readonly check: string;
+    readonly logic: Readonly<Record<string, TagValue>>;
+    readonly reason: string;
+    readonly first_seen_at: EpochMs;
+    readonly last_seen_at: EpochMs;
+    readonly resolved_at: EpochMs | null;
+    readonly severity: "info" | "warning" | "error";
+    readonly supersedes?: Seq;
+  }
+>;
+
+/** What acquisition and people put in: the only input of the fold. */
+export type LogRecord =
+  Reading | Coverage | ClockRecord | ParameterRecord | FilterService | EventRecord | VoidRecord | GapRecord;
+
+/** What the fold makes of them. A FilterService among them has source plc_reset or assumed, or answers an input. */
+export type Fact = StageFact | CycleFact | RevisionFact | HourFact | IncidentFact | FilterService;
+
+export type StreamRecord = LogRecord | Fact;
+export type Kind = StreamRecord["kind"];
+
+/** A record with the place the commit gave it. */
+export type Stored<R extends StreamRecord = StreamRecord> = R & { readonly seq: Seq };
+
+/** A stored record with its corrected time, as the fold placed it when it was committed. */
+export type Placed<R extends StreamRecord = StreamRecord> = Stored<R> & { readonly time: EpochMs };

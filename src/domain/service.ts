@@ -1,0 +1,147 @@
+import type { FilterLimits, FilterType, WorkingHours } from "./booth.ts";
+import type { EpochMs, Seq, Serial, StreamId } from "./units.ts";
+
+/** A secret that only this machine can open; `mark` tells whether two are the same without opening either. */
+export interface SealedSecret {
+  readonly sealed: string;
+  readonly mark: string;
+}
+
+/** A booth at the service, as its search shows it. */
+export interface BoothCard {
+  /** null: the service shows none; such a booth is known by its serial number alone. */
+  readonly booth_id: string | null;
+  /** Absent in a record that was stored by an older version. */
+  readonly account_id?: string | null | undefined;
+  readonly account_name: string | null;
+  readonly created_at?: string | null | undefined;
+  readonly facility_id: string | null;
+  readonly facility_name: string | null;
+  readonly tz: string | null;
+  readonly working_hours: readonly WorkingHours[];
+  readonly brand_name: string | null;
+  readonly model_number: string | null;
+  /** Found in the list of booths, at a service without generations. Absent: not looked up so. */
+  readonly shown?: ShownBooth | undefined;
+}
+
+/** The service's provisioning record of a booth, as far as the gateway uses it. */
+export interface ServiceRecord extends BoothCard {
+  readonly serial_number: Serial;
+  readonly completion_status: string;
+  readonly hw_configuration: string | null;
+  readonly status?: "unprovisioned" | "provisioned" | "released" | "decommissioned" | undefined;
+  /** Counts the bindings of the booth; null: the service knows no generations. */
+  readonly generation: number | null;
+  /** Zone and hours are the facility's own, since the record has no zone. Absent: they are the record's. */
+  readonly place_from?: "facility" | undefined;
+  /** Booths that it may be, and nobody but a person can say which. Absent: the booth is known. */
+  readonly choices?: BoothChoices | undefined;
+  readonly gateway: { readonly id: string | null; readonly last_seen_at: string | null } | null;
+  readonly mqtt: {
+    readonly url: string | null;
+    /** The same broker over WebSocket. Absent in a row stored by an earlier version. */
+    readonly ws_url?: string | null;
+    readonly client_id: string | null;
+    readonly username: string | null;
+    readonly topic_prefix: string | null;
+  } | null;
+  readonly config: {
+    readonly revision: number | null;
+    readonly filters: Readonly<
+      Partial<Record<FilterType, { readonly limits?: FilterLimits | undefined } | null | undefined>>
+    >;
+  } | null;
+  /** The PLC's, for its login by name; the gateway never changes them. Absent: the record has none, or may not be shown them. */
+  readonly plc_passwords?: { readonly old: SealedSecret | null; readonly new: SealedSecret | null } | undefined;
+  /** Paths of what the answer has and can't be read: it departs from the contract. Absent: none. */
+  readonly unread?: readonly string[] | undefined;
+}
+
+/** Several booths with the serial number, or booths that don't show theirs. */
+export interface BoothChoices {
+  readonly show_serial: boolean;
+  readonly cards: readonly BoothCard[];
+}
+
+/** A stream at the service, which has everything of it up to `last_seq`. */
+export interface AckedStream {
+  readonly stream_id: StreamId;
+  readonly last_seq: Seq;
+}
+
+/** How a claim is meant; a take-over ends the binding of the gateway that holds the booth. */
+export type ClaimIntent = "claim" | "take_over";
+
+/** What came of one request to the service. `keep`: try again, not before `after_ms` where the service said so. */
+export type ServiceAnswer<T> =
+  | { readonly kind: "ok"; readonly value: T }
+  | { readonly kind: "not_found" }
+  | { readonly kind: "conflict"; readonly reason: string }
+  | { readonly kind: "denied"; readonly reason: string }
+  | { readonly kind: "reject"; readonly reason: string }
+  | { readonly kind: "keep"; readonly reason: string; readonly after_ms: number | null };
+
+/** What the gateway says of a booth's devices, on change and every 6 h; the service ignores an older `seq`. */
+export interface Reported {
+  readonly firmware_version: string | null;
+  readonly last_firmware_update: EpochMs | null;
+  readonly plc_program: string | null;
+  readonly plc_program_revision: string | null;
+  readonly last_program_update: EpochMs | null;
+  readonly connectivity_status: "Active" | "Idle" | "Offline";
+  /** Wire name of the last stage in the run set. */
+  readonly last_active_mode: string | null;
+  readonly plc: {
+    readonly protocol: string;
+    readonly address: string;
+    readonly vendor: string;
+    readonly serial_number: string | null;
+  };
+  readonly seq: Seq;
+  readonly sent_at: EpochMs;
+}
+
+export interface Claim {
+  readonly serial: string;
+  readonly gateway_id: string;
+  /** Only its SHA-256 goes into the claim. */
+  readonly credential: string;
+  readonly stream: StreamId;
+  readonly claim_id: string;
+  readonly expected_generation: number;
+  readonly intent: ClaimIntent;
+  /** The service knows nothing of gateways: it gets the serial number alone. */
+  readonly is_plain: boolean;
+  readonly confirmed: { readonly by: string; readonly note: string };
+}
+
+/** Brand and size of a booth, as texts: what people enter at the service. null: it has none. */
+export interface BoothSizes {
+  readonly brand_name: string | null;
+  readonly model_number: string | null;
+  readonly bay_count: string | null;
+  readonly burner_size: string | null;
+  readonly height: string | null;
+  readonly length: string | null;
+  readonly motor_size: string | null;
+  readonly width: string | null;
+}
+
+/** Of a booth what the service alone knows. */
+export interface ShownBooth extends BoothSizes {
+  readonly booth_id: string;
+  readonly external_id: string | null;
+}
+
+/** What the service shows of a booth's devices to its users: what it made of our reports. null: it has nothing. */
+export interface DeviceFields {
+  /** null: the service names none here. */
+  readonly serial_number: Serial | null;
+  readonly firmware_version: string | null;
+  readonly last_firmware_update: EpochMs | null;
+  readonly plc_program: string | null;
+  readonly plc_program_revision: string | null;
+  readonly last_program_update: EpochMs | null;
+  readonly last_active_mode: string | null;
+}

@@ -1,0 +1,40 @@
+import type { Milliseconds } from "./units.ts";
+
+/** What one booth may keep on disk. */
+export interface StoreBudget {
+  /** Of the booth's share of the store: database and write-ahead log together. */
+  readonly max_bytes: number;
+  /** Acked log records older than this are dropped; others stay until the bytes run out. */
+  readonly max_age_ms: Milliseconds;
+}
+
+export const DAY_MS = 86_400_000;
+
+/** 64 MB and 30 days. */
+export const DEFAULT_BUDGET: StoreBudget = { max_bytes: 64_000_000, max_age_ms: 30 * DAY_MS };
+
+const HOUR_MS = 3_600_000;
+/** The rate of a shorter stretch says nothing about the next days. */
+const LEAST_SPAN_MS = HOUR_MS;
+
+/** How much of a store stands for what, as far as the estimate needs it. */
+export interface Fill {
+  readonly max_bytes: number;
+  readonly used_bytes: number;
+  /** Records kept, and those among them that the service hasn't acked. */
+  readonly kept: number;
+  readonly unacked: number;
+  /** From the oldest kept record to the newest. */
+  readonly kept_ms: Milliseconds;
+}
+
+/**
+ * Hours until unacked records would have to be given up if nothing more were acked, at the rate of what is kept;
+ * never negative. null: too little is kept for a rate.
+ */
+export function hoursToFull({ max_bytes, used_bytes, kept, unacked, kept_ms }: Fill): number | null {
+  if (kept <= 0 || used_bytes <= 0 || kept_ms < LEAST_SPAN_MS) return null;
+  const unacked_bytes = (used_bytes * Math.min(unacked, kept)) / kept;
+  const bytes_per_hour = (used_bytes * HOUR_MS) / kept_ms;
+  return Math.max(0, max_bytes - unacked_bytes) / bytes_per_hour;
+}

@@ -1,0 +1,70 @@
+import type { HeldSeqs, ProvisioningRow, StreamLabel } from "./provisioning.ts";
+import type { EpochMs, Seq, StreamId } from "./units.ts";
+
+/** What is known of a log here. */
+interface KeptLog {
+  readonly stream: StreamId;
+  readonly oldest_seq: Seq;
+}
+
+/** The name under which a log goes to the service at present, with the oldest record that belongs under it. */
+export function labelOf(
+  row: ProvisioningRow,
+  log: KeptLog,
+): { readonly stream: StreamId; readonly oldest_seq: Seq; readonly predecessor: StreamLabel["predecessor"] } {
+  return {
+    stream: row.stream?.id ?? log.stream,
+    oldest_seq: Math.max(log.oldest_seq, row.stream?.from_seq ?? 0),
+    predecessor: row.stream?.predecessor ?? null,
+  };
+}
+
+/** Under which name the log goes on at the service, and from which record on. `stream`: the log's own name. */
+export interface NewName {
+  readonly from_seq: Seq;
+  readonly stream: StreamId;
+  readonly id: StreamId;
+  /** The service holds other records than ours; absent: the name has another cause. */
+  readonly forked?: { readonly at: EpochMs; readonly seqs: HeldSeqs };
+}
+
+/** The label that the new name gives. What the service held otherwise before stays known. */
+export function renamed(before: StreamLabel | null, { from_seq, stream, id, forked }: NewName): StreamLabel {
+  return {
+    id,
+    from_seq,
+    predecessor: { stream_id: before?.id ?? stream, last_seq: from_seq - 1 },
+    booth_from_seq: boothFromSeq(before),
+    forked_at: forked?.at ?? before?.forked_at,
+    forked_seqs: forked?.seqs ?? before?.forked_seqs,
+  };
+}
+
+/** The oldest seq that belongs to the booth that the log is bound to: what came before is another booth's. */
+export function boothFromSeq(stream: StreamLabel | null): Seq {
+  if (stream === null) return 1;
+  return stream.booth_from_seq ?? (stream.predecessor === null ? stream.from_seq : 1);
+}
+
+/**
+ * A label that can't work, as an agent stored it that believed the service's word for a conflict at a seq that doesn't exist: the new name goes
+ * from where the service has the log under the one before. The same object where nothing is wrong.
+ */
+export function mendedLabel(label: StreamLabel | null, acked_seq: Seq): StreamLabel | null {
+  if (label === null || (label.from_seq >= 1 && (label.predecessor?.last_seq ?? 0) >= 0)) return label;
+  const predecessor = label.predecessor === null ? null : { ...label.predecessor, last_seq: acked_seq };
+  const booth_from_seq = Math.max(1, label.booth_from_seq ?? 1);
+  return { ...label, from_seq: acked_seq + 1, predecessor, booth_from_seq };
+}
+
+/** Under which name the service has the record of that seq: the log's name then, of those that are still known. */
+export function nameAt({ log, label }: LogNames, seq: Seq): StreamId {
+  if (label === null) return log;
+  return seq >= label.from_seq ? label.id : (label.predecessor?.stream_id ?? log);
+}
+
+export interface LogNames {
+  /** Its own, for ever. */
+  readonly log: StreamId;
+  readonly label: StreamLabel | null;
+}

@@ -1,0 +1,48 @@
+import type { FilterType, Mode } from "./booth.ts";
+import type { FilterEntry } from "./entry.ts";
+import type { EpochMs } from "./units.ts";
+
+export interface FilterSummary {
+  /** null: not known. */
+  readonly minutes: number | null;
+  readonly limit_minutes: number | null;
+  /** Of the limit; over 100 in overuse. */
+  readonly percent: number | null;
+  readonly overuse_since: EpochMs | null;
+  /** It was in when the gateway first looked: since when isn't known. */
+  readonly assumed: boolean;
+  /** How much of its life is used, by the limit that is nearest; warning: from 80 % on; null: nothing is known of its use. */
+  readonly state: "good" | "warning" | "overuse" | null;
+}
+
+/** What derivation says of a booth at a moment. */
+export interface BoothSummary {
+  /** no_data where nothing was ever read, or the last good reading is over the bridge ago. */
+  readonly mode: Mode;
+  readonly since: EpochMs | null;
+  /** The PLC's own code; null: none holds. */
+  readonly raw: string | null;
+  /** Of the local day: the PLC's count where it has one, else derived cycles that count. */
+  readonly cycles_today: number;
+  /** The PLC's own counter; null: it has none. */
+  readonly cycles_total: number | null;
+  readonly run_open: boolean;
+  /** People's entries of filter changes, oldest first. */
+  readonly filter_entries: readonly FilterEntry[];
+  /** Validation incidents that aren't resolved. */
+  readonly open_incidents: number;
+  readonly filters: Readonly<Partial<Record<FilterType, FilterSummary>>>;
+  readonly firmware_version: string | null;
+  /** When the present one was first seen; null while only the one found at first contact is known. */
+  readonly last_firmware_update: EpochMs | null;
+  readonly plc_program: string | null;
+  readonly plc_program_revision: string | null;
+  readonly last_program_update: EpochMs | null;
+  /** The last stage in the run set; null: none yet. */
+  readonly last_active_mode: Mode | null;
+  /** The serial number that the PLC itself gives; null: none. */
+  readonly plc_serial: string | null;
+  /** Last instant at which the mode was known. */
+  readonly last_good_at: EpochMs | null;
+  readonly in_gap: boolean;
+}

@@ -1,0 +1,109 @@
+import type { EpochMs, Milliseconds } from "./units.ts";
+
+const DAY_MS: Milliseconds = 86_400_000;
+const HOUR_MS: Milliseconds = 3_600_000;
+
+/** Formatters are dear to make and booths use one or two zones. */
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+/** A local calendar day, as days since 1970-01-01. 0 was a Thursday. */
+export type DayNumber = number;
+
+/** Whether the zone's rules are known. An unknown one counts as UTC. */
+export function isKnownZone(tz: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en-US", { timeZone: tz });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Since 1973 no zone's clocks have been put but at the begin of a minute (UTC). */
+const MINUTE_MS: Milliseconds = 60_000;
+const MINUTES_SINCE: EpochMs = 94_694_400_000;
+/** By zone and minute: loops ask for the borders of the same few days at every turn, and the formatter takes some 20 us. */
+const offsets = new Map<string, Map<number, Milliseconds>>();
+const MOST_OFFSETS = 1_000;
+
+/** Local time minus UTC at that instant, ms. */
+export function zoneOffsetMs(tz: string, at: EpochMs): Milliseconds {
+  if (at < MINUTES_SINCE) return formattedOffset(tz, at);
+  const known = offsets.get(tz) ?? new Map<number, Milliseconds>();
+  const minute = Math.floor(at / MINUTE_MS);
+  const found = known.get(minute);
+  if (found !== undefined) return found;
+  if (known.size >= MOST_OFFSETS) known.clear();
+  const offset = formattedOffset(tz, at);
+  offsets.set(tz, known.set(minute, offset));
+  return offset;
+}
+
+function formattedOffset(tz: string, at: EpochMs): Milliseconds {
+  const parts: Record<string, number> = {};
+  for (const { type, value } of formatterOf(tz).formatToParts(at)) parts[type] = Number(value);
+  const { year = 1970, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  const local = daysFromCivil(year, month, day) * DAY_MS + hour * HOUR_MS + minute * 60_000 + second * 1000;
+  return local - Math.floor(at / 1000) * 1000;
+}
+
+/**
+ * The instant at which a wall clock in `tz` shows `time_ms` after midnight of the day. A time that doesn't exist is
+ * the first instant after the jump; of one that exists twice the earlier.
+ */
+export function instantOf(tz: string, day: DayNumber, time_ms: Milliseconds): EpochMs {
+  const local = day * DAY_MS + time_ms;
+  const [early, late] = [zoneOffsetMs(tz, local - DAY_MS), zoneOffsetMs(tz, local + DAY_MS)];
+  const candidates = [local - Math.max(early, late), local - Math.min(early, late)];
+  const exact = candidates.find((at) => at + zoneOffsetMs(tz, at) === local);
+  if (exact !== undefined) return exact;
+  return firstAfterJump(tz, candidates[0] ?? local, candidates[1] ?? local);
+}
+
+/** The local day of an instant. */
+export function dayOf(tz: string, at: EpochMs): DayNumber {
+  return Math.floor((at + zoneOffsetMs(tz, at)) / DAY_MS);
+}
+
+/** Monday 0 ... Sunday 6. */
+export function weekdayOf(day: DayNumber): number {
+  return (((day + 3) % 7) + 7) % 7;
+}
+
+/** First instant of the local day that holds `at`. */
+export function dayStart(tz: string, at: EpochMs): EpochMs {
+  return instantOf(tz, dayOf(tz, at), 0);
+}
+
+/** The instant between the two at which the offset changes. */
+function firstAfterJump(tz: string, from: EpochMs, to: EpochMs): EpochMs {
+  const before = zoneOffsetMs(tz, from);
+  let [low, high] = [from, to];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (zoneOffsetMs(tz, middle) === before) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+function formatterOf(tz: string): Intl.DateTimeFormat {
+  const known = formatters.get(tz);
+  if (known !== undefined) return known;
+  const timeZone = isKnownZone(tz) ? tz : "UTC";
+  const numeric = { year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric" } as const;
+  const options = { timeZone, calendar: "gregory", hourCycle: "h23", second: "numeric", ...numeric } as const;
+  const formatter = new Intl.DateTimeFormat("en-US", options);
+  formatters.set(tz, formatter);
+  return formatter;
+}
+
+/** Days since 1970-01-01 in the proleptic Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms"). */
+export function daysFromCivil(year: number, month: number, day: number): DayNumber {
+  const shifted = month <= 2 ? year - 1 : year;
+  const era = Math.floor(shifted / 400);
+  const year_of_era = shifted - era * 400;
+  const day_of_year = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
+  const day_of_era = year_of_era * 365 + Math.floor(year_of_era / 4) - Math.floor(year_of_era / 100) + day_of_year;
+  return era * 146_097 + day_of_era - 719_468;
+}

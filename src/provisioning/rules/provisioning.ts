@@ -1,0 +1,249 @@
+import {
+  type Confirmation,
+  emptyRow,
+  isBound,
+  isPlain,
+  type Leaving,
+  type ProvisioningRow,
+  type ProvisioningState,
+  type StreamLabel,
+} from "../../domain/provisioning.ts";
+import {
+  claimed,
+  configured,
+  left,
+  lookedUp,
+  move,
+  toBeConfirmed,
+  toClaiming,
+  type Surroundings,
+} from "../../domain/provisioning-answers.ts";
+import { chosen, chosenAgain, onlyChoice } from "../../domain/booth-choice.ts";
+import { configTrial, sifted } from "./trial.ts";
+import { renamed, type NewName } from "../../domain/stream-label.ts";
+import type { ServiceAnswer, ServiceRecord } from "../../domain/service.ts";
+import type { Seq, Serial } from "../../domain/units.ts";
+
+/** verifying must have seen everything within this, else back to claimed. */
+export const VERIFY_WITHIN_MS = 900_000;
+
+export type ProvisioningEvent =
+  | { readonly kind: "serial_entered"; readonly serial: Serial; readonly confirmed: Confirmation | null }
+  | { readonly kind: "looking_up" }
+  | { readonly kind: "looked_up"; readonly answer: ServiceAnswer<ServiceRecord>; readonly claim_id: string }
+  | { readonly kind: "confirmed"; readonly confirmation: Confirmation; readonly claim_id: string }
+  | { readonly kind: "predecessor_known"; readonly predecessor: StreamLabel["predecessor"] }
+  | { readonly kind: "claimed"; readonly answer: ServiceAnswer<ServiceRecord> }
+  | { readonly kind: "configuring" }
+  | { readonly kind: "configured"; readonly answer: ServiceAnswer<ServiceRecord> }
+  | { readonly kind: "verified" }
+  | { readonly kind: "not_verified"; readonly reason: string }
+  /** The service's record came along with another answer. `newest_seq`: of the log, at that moment. */
+  | { readonly kind: "record_seen"; readonly record: ServiceRecord; readonly newest_seq: Seq }
+  /** The record can't be read: 401 or 403. */
+  | { readonly kind: "key_refused"; readonly reason: string }
+  /** The booth is to be given up. */
+  | { readonly kind: "leave"; readonly leaving: Leaving }
+  /** The service's answer to giving it up. */
+  | { readonly kind: "left"; readonly answer: ServiceAnswer<ServiceRecord>; readonly name: NewName }
+  | { readonly kind: "renamed"; readonly name: NewName }
+  /** The service's changed configuration comes in force on trial. */
+  | { readonly kind: "config_tried"; readonly record: ServiceRecord; readonly revision: number }
+  | { readonly kind: "config_proved" }
+  /** It didn't prove itself, or was never fit to: what was in force before is so again, or stays. */
+  | { readonly kind: "config_refused"; readonly revision: number };
+
+/** What to do next for a row; `wait` is over only by an event from outside. */
+export type ProvisioningStep = "look_up" | "claim" | "configure" | "verify" | "leave" | "wait";
+
+const STEP_OF: Readonly<Record<ProvisioningState, ProvisioningStep>> = {
+  unprovisioned: "wait",
+  serial_entered: "look_up",
+  queued: "look_up",
+  looking_up: "look_up",
+  not_found: "look_up",
+  denied: "look_up",
+  awaiting_confirm: "wait",
+  claiming: "claim",
+  claimed: "configure",
+  configuring: "configure",
+  verifying: "verify",
+  active: "wait",
+  conflict: "look_up",
+  suspended: "wait",
+  released: "wait",
+  decommissioned: "wait",
+};
+
+export function stepOf(row: ProvisioningRow): ProvisioningStep {
+  if (row.leaving !== null) return "leave";
+  // Without generations a refusal says nothing of who holds the booth: it is asked again.
+  const isAskedAgain = row.state === "conflict" && row.record?.generation === null;
+  return isAskedAgain ? "look_up" : STEP_OF[row.state];
+}
+
+/** The state machine: pure, total; an event that doesn't fit the state changes nothing. */
+export function transition(row: ProvisioningRow, event: ProvisioningEvent, around: Surroundings): ProvisioningRow {
+  switch (event.kind) {
+    case "serial_entered":
+      return serialEntered(row, event, around);
+    case "looking_up":
+      return stepOf(row) === "look_up" ? move(row, around, { state: "looking_up", attempt: row.attempt }) : row;
+    case "looked_up":
+      return row.state === "looking_up" ? lookedUp(row, event, around) : row;
+    case "confirmed":
+      return confirmed(row, event, around);
+    case "predecessor_known":
+      return row.state === "claiming" && row.claim !== null
+        ? { ...row, claim: { ...row.claim, predecessor: event.predecessor } }
+        : row;
+    case "claimed":
+      return row.state === "claiming" ? claimed(row, event.answer, around) : row;
+    case "configuring":
+      return row.state === "claimed" ? move(row, around, { state: "configuring", attempt: row.attempt }) : row;
+    case "configured":
+      return row.state === "configuring" ? configured(row, event.answer, around) : row;
+    case "verified":
+      return row.state === "verifying" ? move(row, around, { state: "active" }) : row;
+    case "not_verified":
+      return row.state === "verifying"
+        ? move(row, around, { state: "claimed", reason: event.reason, advice: "it is tried again by itself" })
+        : row;
+    case "record_seen":
+      return isBound(row) ? keyTaken(recordSeen(row, event, around)) : namedAgain(row, event.record, around);
+    case "key_refused":
+      return row.state === "active" ? keyRefused(row, event.reason) : row;
+    case "leave":
+      return leave(row, event.leaving, around);
+    case "left":
+      return left(row, event.answer, {
+        empty: {
+          ...emptyRow(around.now),
+          stream: { id: event.name.id, from_seq: event.name.from_seq, predecessor: null },
+        },
+        around,
+      });
+    case "renamed":
+      return { ...row, stream: renamed(row.stream, event.name) };
+    case "config_tried":
+    case "config_proved":
+    case "config_refused":
+      return configTrial(row, event);
+  }
+}
+
+const REVOKED =
+  "give another key: put it in the place of the old one, or enter the serial number again with it (--key-file); readings go on being kept";
+
+/**
+ * A bound booth's own number says nothing new: beginning anew would stop its delivery. Who enters it wants the booth kept, so a
+ * leaving that hasn't come to its end is withdrawn. Where the key is refused there is no delivery to stop, and a new claim
+ * is the way back.
+ */
+function serialEntered(
+  row: ProvisioningRow,
+  { serial, confirmed }: Extract<ProvisioningEvent, { kind: "serial_entered" }>,
+  around: Surroundings,
+): ProvisioningRow {
+  if (isBound(row) && row.serial === serial && row.advice !== REVOKED) {
+    return row.leaving === null ? row : { ...row, leaving: null };
+  }
+  return { ...emptyRow(around.now), stream: row.stream, state: "serial_entered", serial, confirmed, advice: "" };
+}
+
+/** Nothing else changes: what is bound stays so, and goes on once a key opens again. */
+function keyRefused(row: ProvisioningRow, why: string): ProvisioningRow {
+  const reason = `the service refuses the key: ${why}`;
+  return row.reason === reason ? row : { ...row, reason, advice: REVOKED };
+}
+
+function keyTaken(row: ProvisioningRow): ProvisioningRow {
+  return row.advice === REVOKED ? { ...row, reason: "", advice: "" } : row;
+}
+
+/** Somebody compared the card, or says that this gateway takes the place of the one that holds the booth. */
+function confirmed(
+  row: ProvisioningRow,
+  event: Extract<ProvisioningEvent, { kind: "confirmed" }>,
+  around: Surroundings,
+): ProvisioningRow {
+  const vouched = { ...row, confirmed: event.confirmation };
+  if (row.state === "awaiting_confirm" && row.record !== null) {
+    const record = chosen(row.record, event.confirmation.service_booth ?? onlyChoice(row.record));
+    if (record === null) return toBeConfirmed(vouched, row.record, around);
+    return toClaiming(vouched, { record, claim_id: event.claim_id, intent: "claim" }, around);
+  }
+  // What the conflict said may be old by now: the service is asked anew, and another claim is made of its answer.
+  const takesOver = row.state === "conflict" && event.confirmation.replace === true;
+  return takesOver ? move({ ...vouched, claim: null }, around, { state: "serial_entered" }) : row;
+}
+
+function recordSeen(
+  row: ProvisioningRow,
+  { record, newest_seq }: Extract<ProvisioningEvent, { kind: "record_seen" }>,
+  around: Surroundings,
+): ProvisioningRow {
+  return boundAs(row, { record: sifted(row, record), newest_seq }, around);
+}
+
+function boundAs(
+  row: ProvisioningRow,
+  { record, newest_seq }: { readonly record: ServiceRecord; readonly newest_seq: Seq },
+  around: Surroundings,
+): ProvisioningRow {
+  const holder = record.gateway?.id ?? null;
+  // A service that knows generations has lost this one's: what it says then is left aside.
+  if (record.generation === null && !isPlain(row)) return row;
+  if (record.generation === null) {
+    const again = chosenAgain(record, row.record);
+    return isNews(row, again) ? { ...row, record: again } : row;
+  }
+  const isOurs = holder === around.gateway_id && record.generation === row.generation;
+  if (isOurs) return isNews(row, record) ? { ...row, record } : row;
+  const ended = row.serial === null ? undefined : { serial: row.serial, generation: row.generation ?? 0 };
+  const isLater = record.generation > (row.generation ?? 0);
+  if (isLater && holder !== null && holder !== around.gateway_id) {
+    return move(row, around, {
+      state: "suspended",
+      reason: `another gateway (${holder}) has taken this booth over`,
+      advice:
+        "nothing to do: what was recorded before is still delivered; to have the booth back, enter its serial number again",
+      last_seq: newest_seq,
+      leaving: null,
+      ended,
+    });
+  }
+  const isOver = record.status === "released" || record.status === "decommissioned";
+  if (!isOver || record.generation !== row.generation) return row;
+  return {
+    ...emptyRow(around.now),
+    state: record.status,
+    stream: row.stream,
+    reason: `the service has ended the binding (${record.status})`,
+    advice: "to bind the booth again, enter its serial number",
+    ended,
+  };
+}
+
+/** One wrong record ends a binding; the next right one takes it up again, as nobody has claimed anything since. */
+function namedAgain(row: ProvisioningRow, record: ServiceRecord, around: Surroundings): ProvisioningRow {
+  const { ended } = row;
+  if (ended === undefined || record.gateway?.id !== around.gateway_id) return row;
+  if (record.status !== "provisioned" || record.generation !== ended.generation) return row;
+  return move(row, around, { state: "active", ...ended, record, last_seq: null, ended: undefined });
+}
+
+/** A booth that isn't bound has nothing to flush and nobody to tell. */
+function leave(row: ProvisioningRow, leaving: Leaving, around: Surroundings): ProvisioningRow {
+  if (isBound(row)) return { ...row, leaving, attempt: 0, wait_ms: 0 };
+  return { ...emptyRow(around.now), state: leaving.to, stream: row.stream };
+}
+
+/** Saying something else than what we hold; when we were last seen is no news, and a password sealed anew neither. */
+function isNews(row: ProvisioningRow, record: ServiceRecord): boolean {
+  const said = (one: ServiceRecord | null): string => {
+    const { old, new: next } = one?.plc_passwords ?? { old: null, new: null };
+    return JSON.stringify({ ...one, gateway: null, plc_passwords: [old?.mark, next?.mark] });
+  };
+  return said(record) !== said(row.record);
+}

@@ -1,0 +1,113 @@
+import { isKnownZone } from "../../domain/time-zone.ts";
+import { FILTER_TYPES } from "../../domain/booth.ts";
+import type { ProvisioningRow } from "../../domain/provisioning.ts";
+import type { ServiceRecord } from "../../domain/service.ts";
+
+/** More than a filter or a meter ever lasts: a larger limit is a slip of the pen. */
+const MOST = { minutes: 5_256_000, cycles: 1_000_000, days: 3_650, pressure_pa: 10_000 } as const;
+const LIMITS = ["minutes", "cycles", "days", "pressure_pa"] as const;
+const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/;
+
+type TrialEvent =
+  | { readonly kind: "config_tried"; readonly record: ServiceRecord; readonly revision: number }
+  | { readonly kind: "config_proved" }
+  | { readonly kind: "config_refused"; readonly revision: number };
+
+/** The trial's part of the state machine: begun, proved, or gone back on. */
+export function configTrial(row: ProvisioningRow, event: TrialEvent): ProvisioningRow {
+  switch (event.kind) {
+    case "config_tried":
+      if (row.record === null) return row;
+      return {
+        ...row,
+        record: event.record,
+        trial: { revision: event.revision, before: row.trial?.before ?? row.record },
+        refused_revision: null,
+      };
+    case "config_proved":
+      return row.trial === null ? row : { ...row, trial: null };
+    case "config_refused":
+      return {
+        ...row,
+        record: row.trial === null ? row.record : row.trial.before,
+        trial: null,
+        refused_revision: event.revision,
+      };
+  }
+}
+
+/**
+ * The service's record as it counts here. Another revision of the configuration stays out until it was tried, one that was
+ * refused with all that came with it, and a time zone that there isn't.
+ */
+export function sifted(row: ProvisioningRow, record: ServiceRecord): ServiceRecord {
+  const known = row.record;
+  if (known === null) return record;
+  const { tz, working_hours, place_from } = known;
+  if (row.refused_revision !== null && revisionOf(record) === row.refused_revision) {
+    return { ...record, config: known.config, tz, working_hours, place_from };
+  }
+  const isUnread = (field: string): boolean => record.unread?.some((path) => path.split(".")[0] === field) ?? false;
+  const isPlaceUnsure = record.tz === null || !isKnownZone(record.tz) || isUnread("tz") || isUnread("working_hours");
+  return {
+    ...record,
+    ...(isPlaceUnsure && tz !== null ? { tz, working_hours, place_from } : {}),
+    ...(isOther(known, record) || isUnread("config") || record.config === null ? { config: known.config } : {}),
+    ...(record.mqtt === null || isUnread("mqtt") ? { mqtt: known.mqtt } : {}),
+  };
+}
+
+/**
+ * How the record of a booth that is bound here departs from the contract, or from what it had: in words; "" not at all. Without a
+ * generation it says nothing of the binding, and isn't taken.
+ */
+export function driftOf(row: ProvisioningRow, record: ServiceRecord): string {
+  const unread = record.unread ?? [];
+  const { record: known, generation } = row;
+  const gone = [
+    (generation ?? 0) > 0 && record.generation === null ? "generation" : "",
+    (known?.mqtt ?? null) !== null && record.mqtt === null && record.status === "provisioned" ? "mqtt" : "",
+    isZoneGone(known, record) ? "tz" : "",
+    (known?.config ?? null) !== null && record.config === null ? "config" : "",
+  ];
+  return [...new Set([...unread, ...gone])].filter((name) => name !== "").join(", ");
+}
+
+/** The record had a zone of its own, and has none now, whether or not its facility makes good for that. */
+function isZoneGone(known: ServiceRecord | null, record: ServiceRecord): boolean {
+  if ((known?.tz ?? null) === null || known?.place_from === "facility") return false;
+  return record.tz === null || record.place_from === "facility";
+}
+
+/** The revision that the record offers and that was neither tried nor refused yet; null: none. */
+export function offeredRevision(row: ProvisioningRow, record: ServiceRecord): number | null {
+  const revision = revisionOf(record);
+  const isNew = row.record !== null && isOther(row.record, record) && revision !== row.refused_revision;
+  return isNew ? revision : null;
+}
+
+function revisionOf({ config }: ServiceRecord): number | null {
+  return config?.revision ?? null;
+}
+
+function isOther(known: ServiceRecord, record: ServiceRecord): boolean {
+  return revisionOf(known) !== null && revisionOf(record) !== null && revisionOf(known) !== revisionOf(record);
+}
+
+/** What is wrong with the configuration that a record brings, in words; empty: nothing. `unread`: what it has and can't be read. */
+export function configProblems(record: ServiceRecord, unread: readonly string[]): readonly string[] {
+  const problems = unread.map((field) => `${field} can't be read`);
+  if (record.tz !== null && !isKnownZone(record.tz)) problems.push(`there is no time zone ${record.tz}`);
+  for (const { day, start, stop } of record.working_hours) {
+    if (!TIME_OF_DAY.test(start) || !TIME_OF_DAY.test(stop))
+      problems.push(`working hours of ${day}: ${start} to ${stop}`);
+  }
+  for (const type of FILTER_TYPES) {
+    const limits = record.config?.filters[type]?.limits ?? {};
+    for (const limit of LIMITS) {
+      const [value, most] = [limits[limit] ?? 0, MOST[limit]];
+      if (value > most) problems.push(`${type}: ${value.toString()} ${limit} are more than ${most.toString()}`);
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,96 @@
+import { tagWithRole } from "../derivation/roles.ts";
+import type { CycleFact } from "../domain/record.ts";
+import type { Count } from "../derivation/usage.ts";
+import type { EpochMs, TagName } from "../domain/units.ts";
+import type { Interval } from "../domain/working-hours.ts";
+import type { Window } from "../store/port.ts";
+import { hoursIn, type HourFigures } from "./hours.ts";
+import { risesIn } from "./rises.ts";
+import { timeLineOf, type FigureCoverage, type Source, type TimeLine } from "./source.ts";
+
+const HOUR_MS = 3_600_000;
+
+export type Cycle = CycleFact["value"];
+
+/** Closed cycles whose END lies in the window, of all bays, by END. */
+export function cyclesIn(source: Source, line: TimeLine): Cycle[] {
+  const { window } = line;
+  // A cycle's END may be the very end of its own [start, end): ask one millisecond earlier.
+  const facts = source.reader.facts(source.stream, "c", { start: window.start - 1, end: window.end });
+  const written = facts.map(({ value }) => value);
+  const provisional = line.tail.facts.filter((fact) => fact.kind === "c").map(({ value }) => value);
+  return [...written, ...provisional]
+    .filter(({ end }) => end >= window.start && end < window.end)
+    .sort((a, b) => a.end - b.end);
+}
+
+export interface CycleCount {
+  readonly cycle_count: number;
+  /** plc: the increments of its counter; derived: complete cycles that ended in the window. */
+  readonly source: "plc" | "derived";
+  /** Derived cycles that count, whatever the source. */
+  readonly derived: number;
+  readonly coverage: FigureCoverage;
+}
+
+/**
+ * Cycles of the window. Where the PLC has a counter its booked increments are the figure, by the instant of the reading
+ * that showed them.
+ */
+export function cycleCount(source: Source, window: Window): CycleCount {
+  const line = timeLineOf(source, window);
+  const derived = cyclesIn(source, line).filter(({ counted }) => counted).length;
+  return { ...countedWithin(source, line, [line.window]), derived, coverage: line.coverage };
+}
+
+/** Cycles counted within spans of the line's window that don't overlap, by what counts this booth's cycles. */
+export function countedWithin(
+  source: Source,
+  line: TimeLine,
+  spans: readonly Interval[],
+): Pick<CycleCount, "cycle_count" | "source"> {
+  const isInside = (at: EpochMs): boolean => spans.some(({ start, end }) => at >= start && at < end);
+  const meter = tagWithRole(line.state.parameters, "cycle_counter");
+  if (meter === undefined) {
+    const ended = cyclesIn(source, line).filter(({ counted, end }) => counted && isInside(end));
+    return { cycle_count: ended.length, source: "derived" };
+  }
+  let cycle_count = 0;
+  for (const hour of hoursIn(source, line)) {
+    const end = hour.hour + HOUR_MS;
+    if (hour.cycles === 0) continue;
+    if (spans.some((span) => span.start <= hour.hour && end <= span.end)) cycle_count += hour.cycles;
+    else if (spans.some((span) => span.start < end && hour.hour < span.end)) {
+      const counts = countsOf(source, line, { ...hour, meter });
+      cycle_count += counts.reduce((sum, [at, cycles]) => sum + (isInside(at) ? cycles : 0), 0);
+    }
+  }
+  return { cycle_count, source: "plc" };
+}
+
+/**
+ * When the counter went on within an hour: as the fold remembers it, before that by the readings in the log; once these are gone
+ * spread out evenly, in whole cycles.
+ */
+function countsOf(
+  source: Source,
+  { tail }: TimeLine,
+  { hour, cycles, meter }: HourFigures & { readonly meter: TagName },
+): readonly Count[] {
+  const { increments } = tail.state.recent;
+  const known = increments.filter(([at]) => at >= hour && at < hour + HOUR_MS);
+  const earlier = cycles - sumOf(known);
+  if (earlier <= 0) return known;
+  const end = Math.min(hour + HOUR_MS, increments[0]?.[0] ?? source.now_ms);
+  const rises = risesIn(source, meter, { start: hour, end }).map(({ at, rise }): Count => [at, rise]);
+  const whole = rises.map(([at, rise]): Count => [at, Math.round(rise)]).filter(([, rise]) => rise > 0);
+  if (sumOf(whole) === earlier) return [...whole, ...known];
+  const spread = Array.from({ length: earlier }, (_, index): Count => {
+    return [hour + Math.ceil(((index + 1) * (end - hour)) / earlier) - 1, 1];
+  });
+  return [...spread, ...known];
+}
+
+function sumOf(counts: readonly Count[]): number {
+  return counts.reduce((sum, [, cycles]) => sum + cycles, 0);
+}

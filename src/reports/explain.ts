@@ -1,0 +1,300 @@
+import { bridgeMs } from "../derivation/coverage.ts";
+import { tagWithRole } from "../derivation/roles.ts";
+import { minStageMs } from "../derivation/stages.ts";
+import { DERIVATION_VERSION } from "../domain/derivation-version.ts";
+import type { BoothStage, Window } from "../store/port.ts";
+import { cycleCount, cyclesIn } from "./cycles.ts";
+import { evidenceAt, evidenceIn, type Explained, type Part, roleTags } from "./evidence.ts";
+import { durationByMode, frequencyByMode } from "./modes.ts";
+import { epochsIn, msIn, workingTime } from "./rules.ts";
+import { type FigureCoverage, type Source, type TimeLine, timeLineOf } from "./source.ts";
+import { utilization } from "./utilization.ts";
+import { FILTER_TYPES, type FilterType } from "../domain/booth.ts";
+import type { Parameters } from "../domain/parameters.ts";
+import type { RevisionFact } from "../domain/record.ts";
+import { lengthOf } from "../domain/working-hours.ts";
+import { energy } from "./energy.ts";
+import { episodesIn, filterMaintenanceHistory, overuse } from "./filters.ts";
+import { validationIncidents } from "./incidents.ts";
+import { revisionHistory } from "./revisions.ts";
+
+type Way = (source: Source, line: TimeLine) => Explained;
+
+/** Figures that rest on records of their own: what counters, filters, versions and checks told. */
+export const RECORD_WAYS: Readonly<Record<string, Way>> = {
+  gas_usage: (source, line) => ofMeter(source, line, "gas"),
+  kwh_usage: (source, line) => ofMeter(source, line, "kwh"),
+  working_minutes: ofWorkingTime,
+  overuse: ofOveruse,
+  filter_maintenance_history: ofMaintenance,
+  revision_history: ofRevisions,
+  validation_incidents: ofIncidents,
+};
+
+function ofMeter(source: Source, line: TimeLine, role: "gas" | "kwh"): Explained {
+  const figures = energy(source, line.window);
+  const { parameters } = line.state;
+  const tags = roleTags(parameters, role);
+  const source_of = role === "gas" ? figures.gas_source : figures.energy_source;
+  if (source_of === "estimate") return ofEstimate(source, line, role);
+  const factor = parameters?.tags[tags[0] ?? ""]?.factor ?? 1;
+  const readings = evidenceIn(source, line.window, tags);
+  const parts = readings.map((one, index): Part => {
+    const before = readings[index - 1];
+    const amount = before === undefined ? 0 : (Number(one.value) - Number(before.value)) * factor;
+    return { start: one.at, end: one.at, text: `the meter showed ${String(one.value)}`, amount, evidence: [one] };
+  });
+  const rules = [
+    `the PLC's meter counts; each pair of its readings is a rise, a wrap, a reset or unexplained, by hours (factor ${factor.toString()})`,
+    "an hour that the window cuts is shared out by the readings in it, and pro rata once these have left the log",
+  ];
+  if (role === "gas") return { unit: "therm", value: { gas_therm: figures.gas_therm ?? 0 }, parts, rules };
+  return { unit: "kWh", value: { energy_kwh: figures.energy_kwh ?? 0 }, parts, rules };
+}
+
+/** Without a meter: the loads that were read, and what was made of them. */
+function ofEstimate(source: Source, line: TimeLine, role: "gas" | "kwh"): Explained {
+  const { gas_therm, energy_kwh } = energy(source, line.window);
+  const { start, end } = line.window;
+  const loads = evidenceIn(
+    source,
+    line.window,
+    roleTags(line.state.parameters, role === "gas" ? "burner_modulation" : "fan_speed"),
+  );
+  const amount = (role === "gas" ? gas_therm : energy_kwh) ?? 0;
+  const parts = [{ start, end, text: "estimated: no meter counts it", amount, evidence: loads }];
+  const { burner_size_btu_h = 0, motor_size_hp = 0 } = line.state.parameters ?? {};
+  if (role === "gas") {
+    const rules = [
+      `an estimate: burner size (${burner_size_btu_h.toString()} BTU/h) x modulation, over the time it was read`,
+    ];
+    return { unit: "therm", value: { gas_therm: amount }, parts, rules };
+  }
+  const rules = [
+    `an estimate: motor size (${motor_size_hp.toString()} hp) x fan speed cubed, over the time it was read`,
+  ];
+  return { unit: "kWh", value: { energy_kwh: amount }, parts, rules };
+}
+
+function ofWorkingTime(_source: Source, { state, window }: TimeLine): Explained {
+  const shifts = workingTime(state, window);
+  const parts = shifts.map(({ start, end }): Part => {
+    return { start, end, text: "working hours", amount: end - start, evidence: [] };
+  });
+  const rules = epochsIn(state, window).flatMap(({ start, tz, working_hours }) =>
+    working_hours
+      .filter(({ enabled }) => enabled)
+      .map((shift) => `from ${start.toString()} on: ${shift.day} ${shift.start} to ${shift.stop}, ${tz}`),
+  );
+  return { unit: "ms", value: { working_ms: lengthOf(shifts) }, parts, rules };
+}
+
+function ofOveruse(source: Source, line: TimeLine): Explained {
+  const { overuse_ms, overuse_cycles, overuse_count, cycles_source } = overuse(source, line.window);
+  const parts = episodesIn(source, line.window).map(({ type, start, end }): Part => {
+    const amount = Math.min(end, line.window.end) - Math.max(start, line.window.start);
+    const evidence = evidenceAt(source, start, filterTags(line.state.parameters, type));
+    return { start, end, text: `${type} in overuse`, amount, evidence };
+  });
+  const rules = [
+    "the booth's overuse is the time in use within the union of its filters' episodes: each minute once",
+    cycles_source === "plc"
+      ? "its cycles are what the PLC's counter went on by in it, by the instant of the reading that shows it, after a silence too"
+      : "its cycles are those complete and complete_no_bake that ended in it: the PLC has no cycle counter",
+  ];
+  return { unit: "ms", value: { overuse_ms, overuse_cycles, overuse_count }, parts, rules };
+}
+
+function ofMaintenance(source: Source, line: TimeLine): Explained {
+  const { parameters } = line.state;
+  const removed = filterMaintenanceHistory(source, line.window);
+  const parts = removed.map((record): Part => {
+    const { filter_type, installed_at, removed_at, service, booth_in_use_ms, cycles } = record;
+    const since = record.overuse_since === null ? "" : `, in overuse since ${record.overuse_since.toString()}`;
+    const use = `${booth_in_use_ms.toString()} ms in use, ${cycles.toString()} cycles`;
+    const evidence = evidenceAt(source, removed_at, filterTags(parameters, filter_type));
+    const text = `${filter_type} changed ${service.replace("_", " ")}: ${use}${since}`;
+    return { start: installed_at, end: removed_at, text, amount: 1, evidence };
+  });
+  const limits = FILTER_TYPES.flatMap((type) => {
+    const fitted = parameters?.filters[type];
+    return fitted === undefined ? [] : [`limits of the ${type}: ${JSON.stringify(fitted.limits)}`];
+  });
+  const rules = ["a filter's record is written at its removal; the reading named is the one that told of the change"];
+  return { unit: "count", value: { changes: removed.length }, parts, rules: [...rules, ...limits] };
+}
+
+function filterTags(parameters: Parameters | null, type: FilterType): string[] {
+  const roles = ["filter_minutes", "filter_reset"] as const;
+  return roles.flatMap((role) => roleTags(parameters, role, ({ filter }) => filter === type));
+}
+
+function ofRevisions(source: Source, line: TimeLine): Explained {
+  const { firmware_versions, program_versions } = revisionHistory(source);
+  const { start, end } = line.window;
+  const entries = [...firmware_versions, ...program_versions].filter(
+    ({ first_seen_at }) => first_seen_at >= start && first_seen_at < end,
+  );
+  const parts = entries.map((entry): Part => {
+    const tags = revisionTags(line.state.parameters, entry.item);
+    const found = entry.initial ? " (found at first contact)" : "";
+    const version = entry.firmware_version ?? `${entry.plc_program ?? ""} ${entry.plc_program_revision ?? ""}`.trim();
+    const at = entry.first_seen_at;
+    return {
+      ...{ start: at, end: at, amount: 1, evidence: evidenceAt(source, at, tags) },
+      text: `${entry.item} ${version}${found}`,
+    };
+  });
+  const rules = ["a new value is entered once it was read unchanged for 60 s, in two good reads, with its first one"];
+  return { unit: "count", value: { entries: entries.length }, parts, rules };
+}
+
+function revisionTags(parameters: Parameters | null, item: RevisionFact["value"]["item"]): string[] {
+  const roles =
+    item === "firmware" ? (["firmware_version"] as const) : (["plc_program", "plc_program_revision"] as const);
+  return roles.flatMap((role) => roleTags(parameters, role));
+}
+
+function ofIncidents(source: Source, line: TimeLine): Explained {
+  const incidents = validationIncidents(source, line.window);
+  const parts = incidents.map(({ check, tag_name, reason, logic, first_seen_at, resolved_at }): Part => {
+    const evidence = tag_name === "" ? [] : evidenceAt(source, first_seen_at, [tag_name]);
+    const text = `${check}${tag_name === "" ? "" : ` at ${tag_name}`}: ${reason} ${JSON.stringify(logic)}`;
+    return { start: first_seen_at, end: resolved_at ?? line.window.end, text, amount: 1, evidence };
+  });
+  const rules = ["one is open per check and tag; it is over after 10 good evaluations or 10 min"];
+  return { unit: "count", value: { incidents: incidents.length }, parts, rules };
+}
+
+/** Parts of one explanation; a longer one says how many it left out. */
+const MAX_PARTS = 500;
+
+export interface Explanation {
+  readonly figure: string;
+  readonly window: Window;
+  readonly unit: Explained["unit"];
+  readonly value: Readonly<Record<string, number>>;
+  readonly rules: readonly string[];
+  readonly parts: readonly Part[];
+  readonly left_out: number;
+  readonly coverage: FigureCoverage;
+}
+
+/** Figures that can be explained, each with its own way back to readings. */
+const WAYS: Readonly<Record<string, (source: Source, line: TimeLine) => Explained>> = {
+  duration_by_mode: ofStages,
+  frequency_by_mode: (source, line) => ({
+    unit: "count",
+    value: frequencyByMode(source, line.window).by_mode,
+    parts: stageParts(source, line, ({ is_new_start }) => is_new_start).map((part) => ({ ...part, amount: 1 })),
+    rules: [
+      "a stage counts where its start lies in the window; after no_data into the same mode there is no new start",
+    ],
+  }),
+  runtime: (source, line) => inSet(source, line, "runtime"),
+  runtime_series: (source, line) => inSet(source, line, "runtime"),
+  utilization: (source, line) => inSet(source, line, "in_use"),
+  utilization_stats: explainUse,
+  utilization_summary: ofStages,
+  utilization_timeline: ofStages,
+  recent_stages: ofStages,
+  cycle_count: explainCycles,
+  ...RECORD_WAYS,
+};
+
+export const EXPLAINABLE: readonly string[] = Object.keys(WAYS);
+
+/** Takes a figure back to stages and cycles, and these to readings. null: no such figure. */
+export function explain(source: Source, figure: string, window: Window): Explanation | null {
+  const way = Object.hasOwn(WAYS, figure) ? WAYS[figure] : undefined;
+  if (way === undefined) return null;
+  const line = timeLineOf(source, window);
+  const { parts, rules, unit, value } = way(source, line);
+  return {
+    figure,
+    window: line.window,
+    unit,
+    value,
+    rules: [...commonRules(line), ...rules],
+    parts: parts.slice(0, MAX_PARTS),
+    left_out: Math.max(0, parts.length - MAX_PARTS),
+    coverage: line.coverage,
+  };
+}
+
+/** What all figures of a time line are made of. */
+function ofStages(source: Source, line: TimeLine): Explained {
+  const parts = stageParts(source, line, () => true);
+  const rules = ["stages tile the window: what none covers has no data, and the sum over all modes is the window"];
+  return { unit: "ms", value: durationByMode(source, line.window).by_mode, parts, rules };
+}
+
+function explainUse(source: Source, line: TimeLine): Explained {
+  const use = inSet(source, line, "in_use");
+  const { in_use_ms, working_ms, in_use_working_ms, overtime_ms } = utilization(source, line.window);
+  const rules = ["the percentage is the time in use within working hours over these; explain working_minutes has them"];
+  const value = { in_use_ms, working_ms, in_use_working_ms, overtime_ms };
+  return { ...use, value, rules: [...use.rules, ...rules] };
+}
+
+function inSet(source: Source, line: TimeLine, set: "runtime" | "in_use"): Explained {
+  const epochs = epochsIn(line.state, line.window);
+  const counts = ({ mode, start, end }: BoothStage): boolean =>
+    epochs.some((one) => one.start < end && one.end > start && one.mode_sets?.[set].includes(mode) === true);
+  const rules = epochs.map(
+    ({ start, mode_sets }) => `from ${start.toString()} on the set ${set} is ${(mode_sets?.[set] ?? []).join(", ")}`,
+  );
+  return { unit: "ms", value: { [`${set}_ms`]: msIn(line, set) }, parts: stageParts(source, line, counts), rules };
+}
+
+function stageParts(source: Source, line: TimeLine, counts: (stage: BoothStage) => boolean): Part[] {
+  const tags = roleTags(line.state.parameters, "mode");
+  return line.spans.filter(counts).map((stage, index): Part => {
+    const { mode, start, end, uncertain_ms, is_new_start } = stage;
+    const inferred = uncertain_ms > 0 ? `, ${uncertain_ms.toString()} ms of it inferred over gaps` : "";
+    const text = `${mode}${is_new_start ? "" : " (goes on)"}${inferred}`;
+    // Looking up each reading of a year would cost more than it tells.
+    const evidence = index < MAX_PARTS && mode !== "no_data" ? evidenceAt(source, start, tags) : [];
+    return { start, end, text, amount: end - start, evidence };
+  });
+}
+
+function explainCycles(source: Source, line: TimeLine): Explained {
+  const { cycle_count, derived, source: by } = cycleCount(source, line.window);
+  const value = { cycle_count, derived };
+  if (by === "plc") {
+    const tags = roleTags(line.state.parameters, "cycle_counter");
+    const readings = evidenceIn(source, line.window, tags);
+    const parts = readings.map((one, index): Part => {
+      const before = readings[index - 1];
+      const amount = before === undefined ? 0 : Number(one.value) - Number(before.value);
+      return { start: one.at, end: one.at, text: `the counter showed ${String(one.value)}`, amount, evidence: [one] };
+    });
+    const rules = [
+      "the PLC's cycle counter is the figure: its booked increments, by the instant of the reading that shows them",
+    ];
+    return { unit: "count", value, parts, rules };
+  }
+  const parts = cyclesIn(source, line).map(({ start, end, result, reason, counted, spray_ms, bake_ms }): Part => {
+    const why = reason === "" ? "" : ` (${reason})`;
+    const text = `${result}${why}: spray ${spray_ms.toString()} ms, bake ${bake_ms.toString()} ms`;
+    const tags = roleTags(line.state.parameters, "mode");
+    const evidence = [...evidenceAt(source, start, tags), ...evidenceAt(source, end, tags)];
+    return { start, end, text, amount: counted ? 1 : 0, evidence };
+  });
+  const rules = ["a cycle belongs to the window that contains its END; complete and complete_no_bake count"];
+  return { unit: "count", value, parts, rules };
+}
+
+function commonRules({ state }: TimeLine): string[] {
+  const { parameters } = state;
+  if (parameters === null) return ["no parameters are in force: nothing can be derived"];
+  const group = parameters.tags[tagWithRole(parameters, "mode") ?? ""]?.group ?? "";
+  const codes = Object.entries(parameters.modes).map(([code, mode]) => `${code} ${mode}`);
+  return [
+    `definitions version ${DERIVATION_VERSION.toString()}, profile ${parameters.profile} ${parameters.profile_version}`,
+    `mode codes: ${codes.join(", ")}; any other is unknown`,
+    `a gap up to ${bridgeMs(parameters, group).toString()} ms continues the mode; a longer one only where counters prove it`,
+    `a stage under ${minStageMs(parameters, group).toString()} ms is merged into its successor; fault and estop are kept`,
+  ];
+}

@@ -1,0 +1,167 @@
+import { overuseMs, runningEpisode, usedMinutes } from "../derivation/usage.ts";
+import { FILTER_TYPES, type FilterLimits, type FilterType } from "../domain/booth.ts";
+import type { FilterService, Maintenance, Stored } from "../domain/record.ts";
+import type { EpochMs, Milliseconds } from "../domain/units.ts";
+import { overlapOf, united, type Interval } from "../domain/working-hours.ts";
+import type { Window } from "../store/port.ts";
+import { countedWithin, type CycleCount } from "./cycles.ts";
+import { timeIn } from "./rules.ts";
+import { stateOf, timeLineOf, type FigureCoverage, type Source } from "./source.ts";
+
+const DAY_MS: Milliseconds = 86_400_000;
+const MINUTE_MS: Milliseconds = 60_000;
+/** Shares of the limit: what a filter nominally lasts, and what is left for its maintenance. */
+const NOMINAL_SHARE = 0.8;
+/** Under a week the mean daily usage says nothing. */
+const ESTIMATE_AFTER_MS = 7 * DAY_MS;
+const BEGINNING: EpochMs = 0;
+
+/** Maintenance records of the window, by removal; a record that a later one corrects is left out. */
+export function filterMaintenanceHistory(source: Source, window: Window): Maintenance[] {
+  return FILTER_TYPES.flatMap((type) => changesOf(source, type))
+    .map(({ value }) => value.maintenance ?? null)
+    .filter((maintenance) => maintenance !== null)
+    .filter(({ removed_at }) => removed_at >= window.start && removed_at < Math.min(window.end, source.now_ms))
+    .sort((a, b) => a.removed_at - b.removed_at);
+}
+
+export interface FilterMaintenance {
+  readonly type: FilterType;
+  readonly installed_at: EpochMs;
+  readonly removed_at: EpochMs | null;
+  readonly used_minutes: number | null;
+  readonly limits: FilterLimits;
+  readonly overuse_since: EpochMs | null;
+  readonly overuse_ms: Milliseconds;
+  /** Age at the limit at the mean daily usage since installation, days, or the limit by age where that comes first; null under a week or without either. */
+  readonly estimated_days: number | null;
+  readonly nominal_days: number | null;
+  readonly maintenance_days: number | null;
+}
+
+/** Installations that overlap the window, by type and age. A type that isn't fitted has none. */
+export function filterMaintenances(source: Source, window: Window): FilterMaintenance[] {
+  const state = stateOf(source);
+  return FILTER_TYPES.flatMap((type) => {
+    const current = state.filters[type]?.current;
+    if (current === undefined) return [];
+    const past = changesOf(source, type)
+      .map(({ value }) => value.maintenance ?? null)
+      .filter((maintenance) => maintenance !== null)
+      .map((record) => pastInstallation(type, record));
+    const { installed_at, limits } = current;
+    const age_ms = Math.max(0, source.now_ms - installed_at);
+    const minutes = usedMinutes(current);
+    const since = runningEpisode(current)?.since ?? null;
+    const overuse_ms = overuseMs(current, source.now_ms);
+    const use = { used_minutes: minutes, limits, overuse_since: since, overuse_ms };
+    const present = { type, installed_at, removed_at: null, ...use, ...estimate(minutes, limits, age_ms) };
+    return [...past, present].filter(
+      (one) => one.installed_at < window.end && (one.removed_at ?? Infinity) > window.start,
+    );
+  });
+}
+
+function pastInstallation(type: FilterType, record: Maintenance): FilterMaintenance {
+  const { installed_at, removed_at, limits, overuse_since, overuse_ms, duration_ms } = record;
+  const used_minutes = record.booth_in_use_ms / MINUTE_MS;
+  const use = { used_minutes, limits, overuse_since, overuse_ms };
+  return { type, installed_at, removed_at, ...use, ...estimate(used_minutes, limits, duration_ms) };
+}
+
+function estimate(
+  minutes: number | null,
+  limits: FilterLimits,
+  age_ms: Milliseconds,
+): Pick<FilterMaintenance, "estimated_days" | "nominal_days" | "maintenance_days"> {
+  const by_use =
+    limits.minutes === undefined || minutes === null || minutes <= 0 ? Infinity : (limits.minutes / minutes) * age_ms;
+  const days = Math.min(by_use / DAY_MS, limits.days ?? Infinity);
+  if (age_ms < ESTIMATE_AFTER_MS || !Number.isFinite(days)) {
+    return { estimated_days: null, nominal_days: null, maintenance_days: null };
+  }
+  const nominal_days = days * NOMINAL_SHARE;
+  return { estimated_days: days, nominal_days, maintenance_days: days - nominal_days };
+}
+
+export interface Overuse {
+  /** In-use time with one or more filters in overuse: each minute once. */
+  readonly overuse_ms: Milliseconds;
+  /** Cycles counted in such time: each once. */
+  readonly overuse_cycles: number;
+  readonly cycles_source: CycleCount["source"];
+  /** Episodes that overlap the window; doesn't add up over adjacent windows. */
+  readonly overuse_count: number;
+  readonly coverage: FigureCoverage;
+}
+
+/** The booth's overuse: the union over its filters. */
+export function overuse(source: Source, window: Window): Overuse {
+  const line = timeLineOf(source, window);
+  const episodes = episodesIn(source, line.window);
+  const union = united(episodes);
+  // What was counted at the very instant at which overuse began wasn't in it, at the very removal it was.
+  const after = union.map(({ start, end }) => ({ start: start + 1, end: end + 1 }));
+  const counted = countedWithin(source, line, inWindow(after, line.window));
+  return {
+    overuse_ms: overlapOf(timeIn(line, "in_use"), union),
+    overuse_cycles: counted.cycle_count,
+    cycles_source: counted.source,
+    overuse_count: episodes.length,
+    coverage: line.coverage,
+  };
+}
+
+function inWindow(spans: readonly Interval[], window: Window): Interval[] {
+  return spans
+    .map(({ start, end }) => ({ start: Math.max(start, window.start), end: Math.min(end, window.end) }))
+    .filter(({ start, end }) => start < end);
+}
+
+export interface FilterEpisode extends Interval {
+  readonly type: FilterType;
+}
+
+/** Episodes of overuse that overlap the window, whole; one that runs ends now. */
+export function episodesIn(source: Source, window: Window): FilterEpisode[] {
+  return FILTER_TYPES.flatMap((type) => episodesOf(source, type).map((episode) => ({ ...episode, type }))).filter(
+    ({ start, end }) => start < window.end && end > window.start,
+  );
+}
+
+function episodesOf(source: Source, type: FilterType): Interval[] {
+  const filter = stateOf(source).filters[type];
+  const past = changesOf(source, type).flatMap(({ value: { maintenance } }) => {
+    const since = maintenance?.overuse_since ?? null;
+    return maintenance === undefined || maintenance === null || since === null
+      ? []
+      : [{ start: since, end: maintenance.removed_at }];
+  });
+  const unwritten =
+    filter === undefined ? [] : [filter.current, ...(filter.reported || !filter.former ? [] : [filter.former])];
+  const present = unwritten.flatMap(({ overuse: list, removed_at }) =>
+    list.map(({ since, until }) => ({ start: since, end: until ?? removed_at ?? source.now_ms })),
+  );
+  return [...past, ...present];
+}
+
+/**
+ * Changes of one type that stand, oldest first. A later record corrects earlier ones: it names the filter that came out, or that is
+ * in again, and what was said to have gone in after that one never did.
+ */
+function changesOf({ reader, stream, now_ms }: Source, type: FilterType): Stored<FilterService>[] {
+  const made = reader
+    .facts(stream, "f", { start: BEGINNING, end: now_ms + 1 })
+    .filter(({ value }) => value.filter === type && value.maintenance !== undefined)
+    .sort((a, b) => a.seq - b.seq);
+  const standing: Stored<FilterService>[] = [];
+  for (const change of made) {
+    const { installed_at, source, maintenance } = change.value;
+    // What was there at first contact is the first.
+    const before = source === "assumed" ? BEGINNING : (maintenance?.installed_at ?? installed_at);
+    while ((standing.at(-1)?.value.installed_at ?? BEGINNING) > before) standing.pop();
+    // An entry withdrawn: the filter that is in again went in with the change that stands.
+    if (standing.at(-1)?.value.installed_at !== installed_at) standing.push(change);
+  }
+  return standing;
+}

@@ -1,0 +1,81 @@
+import type { DeriveState } from "../derivation/state.ts";
+import type { ModeSets, WorkingHours } from "../domain/booth.ts";
+import { lengthOf, united, workingIntervals, type Interval } from "../domain/working-hours.ts";
+import type { ReportRules } from "../domain/parameters.ts";
+import type { Milliseconds } from "../domain/units.ts";
+import type { BoothStage, Window } from "../store/port.ts";
+import type { TimeLine } from "./source.ts";
+
+/** A part of a window in which the rules of reports stayed the same. */
+export interface Epoch extends Window {
+  readonly mode_sets: ModeSets | null;
+  readonly tz: string;
+  readonly working_hours: readonly WorkingHours[];
+}
+
+/**
+ * The window cut where mode sets, zone or working hours changed. Before the first known rules these hold too; and before a
+ * facility's hours were first told, its first ones do: the box was installed without them, the facility had them.
+ */
+export function epochsIn(state: DeriveState, window: Window): Epoch[] {
+  const { parameters } = state;
+  const now = {
+    mode_sets: parameters?.mode_sets ?? null,
+    tz: zoneOf(state),
+    working_hours: parameters?.working_hours ?? [],
+  };
+  const changes = withFirstHours(state.rules ?? []);
+  if (changes.length === 0) return [{ ...window, ...now }];
+  return changes.flatMap(({ from, mode_sets, tz, working_hours }, index) => {
+    const start = index === 0 ? window.start : Math.max(window.start, from);
+    const end = Math.min(window.end, changes[index + 1]?.from ?? Infinity);
+    return end > start ? [{ start, end, mode_sets, tz, working_hours }] : [];
+  });
+}
+
+function withFirstHours(changes: readonly ReportRules[]): readonly ReportRules[] {
+  const told = changes.findIndex(({ working_hours }) => working_hours.length > 0);
+  const first = changes[told];
+  if (first === undefined) return changes;
+  const { tz, working_hours } = first;
+  return changes.map((rules, index) => (index < told ? { ...rules, tz, working_hours } : rules));
+}
+
+/** The zone now in force; UTC before anything is known. */
+export function zoneOf({ parameters }: DeriveState): string {
+  return parameters?.tz ?? "UTC";
+}
+
+/** The booth's time in a named set of modes, each moment by the set that held then. */
+export function timeIn({ spans, state, window }: TimeLine, set: keyof ModeSets): Interval[] {
+  const epochs = epochsIn(state, window);
+  const inside: Interval[] = [];
+  let first = 0;
+  for (const span of spans) {
+    while ((epochs[first]?.end ?? Infinity) <= span.start) first += 1;
+    for (let at = first; at < epochs.length; at += 1) {
+      const epoch = epochs[at];
+      if (epoch === undefined || epoch.start >= span.end) break;
+      if (epoch.mode_sets?.[set].includes(span.mode) === true) inside.push(cut(span, epoch));
+    }
+  }
+  return inside;
+}
+
+function cut({ start, end }: BoothStage, epoch: Window): Interval {
+  return { start: Math.max(start, epoch.start), end: Math.min(end, epoch.end) };
+}
+
+/** Length of the booth's time in a named set. */
+export function msIn(line: TimeLine, set: keyof ModeSets): Milliseconds {
+  return lengthOf(timeIn(line, set));
+}
+
+/** The facility's working time in the window, each day by the hours and the zone that held then. */
+export function workingTime(state: DeriveState, window: Window): Interval[] {
+  return united(
+    epochsIn(state, window).flatMap(({ start, end, tz, working_hours }) =>
+      workingIntervals(working_hours, tz, { start, end }),
+    ),
+  );
+}

@@ -1,0 +1,106 @@
+import { entriesOf } from "../derivation/entries.ts";
+import type { Installation } from "../derivation/installation.ts";
+import type { BayState, DeriveState, RevisionState } from "../derivation/state.ts";
+import { tagWithRole } from "../derivation/roles.ts";
+import { tailOf } from "../derivation/tail.ts";
+import { runningEpisode, usedMinutes, usedShare } from "../derivation/usage.ts";
+import { FILTER_TYPES, type FilterType, type Mode } from "../domain/booth.ts";
+import type { BoothSummary, FilterSummary } from "../domain/summary.ts";
+import type { TagRole } from "../domain/parameters.ts";
+import type { EpochMs } from "../domain/units.ts";
+import { dayStart } from "../domain/time-zone.ts";
+
+/** Of its life, when a filter's change is due to be thought of. */
+const WARNING_SHARE = 0.8;
+
+/**
+ * What the fold's state says at `nowMs` (corrected time). Cheap enough for each heartbeat.
+ */
+export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
+  const { state, stages } = tailOf(given, nowMs);
+  const last = stages.at(-1);
+  const in_gap = last !== undefined && last.end < nowMs && !state.bays.some((bay) => isKnownAt(bay, nowMs));
+  const raws = state.bays.map(({ raw }) => raw).filter((raw) => raw !== null);
+  const { firmware, program } = state.revisions;
+  return {
+    mode: last === undefined || in_gap ? "no_data" : last.mode,
+    since: in_gap ? last.end : (last?.start ?? null),
+    raw: raws.length === 0 ? null : raws.join("/"),
+    ...cyclesOf(state, nowMs),
+    run_open: state.bays.some(({ run }) => run !== null),
+    filter_entries: entriesOf(state, nowMs),
+    open_incidents: Object.keys(state.incidents).length,
+    filters: filtersOf(state, nowMs),
+    firmware_version: firmware.entered?.version ?? null,
+    last_firmware_update: updatedAt(firmware),
+    last_program_update: updatedAt(program),
+    last_active_mode: lastActive(state, last?.mode ?? null),
+    plc_serial: textOf(state, "plc_serial"),
+    plc_program: program.entered?.version ?? null,
+    plc_program_revision: program.entered?.revision ?? null,
+    last_good_at: goodAt(state),
+    in_gap: in_gap || last?.mode === "no_data",
+  };
+}
+
+/** The stage's span ends where it is still counted; past that the mode isn't known. */
+function isKnownAt({ open, good_until }: BayState, nowMs: EpochMs): boolean {
+  return open !== null && good_until >= nowMs;
+}
+
+function goodAt({ bays }: DeriveState): EpochMs | null {
+  const known = bays.filter(({ open }) => open !== null).map(({ good_until }) => good_until);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+function cyclesOf(state: DeriveState, nowMs: EpochMs): Pick<BoothSummary, "cycles_today" | "cycles_total"> {
+  const today = dayStart(state.parameters?.tz ?? "UTC", nowMs);
+  const tag = tagWithRole(state.parameters, "cycle_counter");
+  const { increments, ends } = state.recent;
+  if (tag === undefined) return { cycles_today: ends.filter((end) => end >= today).length, cycles_total: null };
+  const counted = increments.filter(([at]) => at >= today).reduce((sum, [, steps]) => sum + steps, 0);
+  return { cycles_today: counted, cycles_total: state.counters[tag]?.raw ?? null };
+}
+
+function filtersOf(state: DeriveState, nowMs: EpochMs): Partial<Record<FilterType, FilterSummary>> {
+  const filters: Partial<Record<FilterType, FilterSummary>> = {};
+  for (const type of FILTER_TYPES) {
+    const filter = state.filters[type];
+    if (filter !== undefined) filters[type] = filterSummary(filter.current, nowMs);
+  }
+  return filters;
+}
+
+function filterSummary(filter: Installation, nowMs: EpochMs): FilterSummary {
+  const minutes = usedMinutes(filter);
+  const limit_minutes = filter.limits.minutes ?? null;
+  const percent =
+    minutes === null || limit_minutes === null || limit_minutes === 0 ? null : (minutes / limit_minutes) * 100;
+  const overuse_since = runningEpisode(filter)?.since ?? null;
+  const assumed = filter.source === "assumed";
+  return { minutes, limit_minutes, percent, overuse_since, assumed, state: stateOfFilter(filter, nowMs) };
+}
+
+function stateOfFilter(filter: Installation, nowMs: EpochMs): FilterSummary["state"] {
+  if (runningEpisode(filter) !== null) return "overuse";
+  const share = usedShare(filter, nowMs);
+  if (share === null) return null;
+  // A counter's decimal steps aren't exact in binary.
+  return share >= WARNING_SHARE - 1e-9 ? "warning" : "good";
+}
+
+function updatedAt({ entered }: RevisionState): EpochMs | null {
+  return entered === null || entered.initial ? null : entered.first_seen_at;
+}
+
+function lastActive(state: DeriveState, now: Mode | null): Mode | null {
+  const run = state.parameters?.mode_sets.run ?? [];
+  if (now !== null && run.includes(now)) return now;
+  return state.recent.slices.findLast(({ mode }) => run.includes(mode))?.mode ?? null;
+}
+
+function textOf(state: DeriveState, role: TagRole): string | null {
+  const tag = tagWithRole(state.parameters, role);
+  const value = tag === undefined ? undefined : state.latest[tag]?.value;
+  return typeof value === "string" ? value : null;
+}

@@ -1,0 +1,91 @@
+import { readFileSync } from "node:fs";
+import type { LinkSharer } from "../domain/shared-link.ts";
+import type { Call, Run } from "../cli/command.ts";
+import { dispatch } from "../cli/dispatch.ts";
+import type { DoctorParts } from "../cli/doctor.ts";
+import type { PlcTools } from "../tools/plc-tools.ts";
+import type { Program } from "../cli/program.ts";
+import { GROUPS, type CommandName } from "../cli/table/all.ts";
+import type { StoreFiles } from "../store/port.ts";
+import { terminalIo } from "../cli/terminal.ts";
+
+/** The command line. Sets the process's exit code; never rejects. */
+export async function main(argv: readonly string[]): Promise<void> {
+  process.exitCode = await dispatch({ ...PROGRAM, version: version() }, argv, terminalIo());
+}
+
+function version(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}
+
+/** Each command with the way to its code: a command loads what it needs itself, which keeps `status` quick on a small box. */
+const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
+  run: async () => {
+    const [{ runCommand }, { runInService }] = await Promise.all([
+      import("../cli/run.ts"),
+      import("./compose-service.ts"),
+    ]);
+    return runCommand(runInService);
+  },
+  status: async () => (await import("../cli/status.ts")).statusCommand,
+  backlog: async () => (await import("../cli/backlog.ts")).backlogCommand,
+  page: async () => (await import("../cli/page.ts")).pageCommand,
+  provision: async () => (await import("../cli/provision.ts")).provisionCommand,
+  release: async () => (await import("../cli/release.ts")).releaseCommand,
+  decommission: async () => (await import("../cli/release.ts")).decommissionCommand,
+  durations: async () => (await import("../cli/durations.ts")).durationsCommand,
+  history: async () => (await import("../cli/history.ts")).historyCommand,
+  filters: async () => (await import("../cli/filters.ts")).filtersCommand,
+  explain: async () => (await import("../cli/explain.ts")).explainCommand,
+  reconcile: async () => (await import("../cli/reconcile.ts")).reconcileCommand,
+  rebuild: async () => (await import("../cli/rebuild.ts")).rebuildCommand,
+  probe: async () => sharing((await import("../cli/probe.ts")).probeCommand),
+  detect: async () => sharing((await import("../cli/detect.ts")).detectCommand),
+  plan: async () => sharing((await import("../cli/plan.ts")).planCommand, ({ values }) => values["measure"] === true),
+  tags: async () => sharing((await import("../cli/tags.ts")).tagsCommand),
+  record: async () => sharing((await import("../cli/record.ts")).recordCommand),
+  check: async () => (await import("../cli/check.ts")).checkCommand,
+  config: async () => (await import("../cli/config.ts")).configCommand,
+  doctor: async () => (await import("../cli/doctor.ts")).doctorCommand(await doctorParts()),
+  "support-bundle": async () => (await import("../cli/support-bundle.ts")).supportBundleCommand(await doctorParts()),
+  store: async () => (await import("../cli/store.ts")).storeCommand(await storeTools()),
+  schemas: async () => (await import("../cli/schemas.ts")).schemasCommand,
+  completion: async () => (await import("../cli/completion.ts")).completionCommand(PROGRAM),
+  manual: async () => (await import("../cli/manual.ts")).manualCommand(PROGRAM),
+};
+
+/** Without its version, which stands in package.json. */
+export const PROGRAM: Omit<Program, "version"> = {
+  name: "booth-gateway",
+  summary: "edge gateway agent for paint and spray booths",
+  groups: GROUPS,
+  // The table and this record have the same names: the compiler sees to that.
+  runOf: (name) => RUNS[name as CommandName](),
+};
+
+async function storeTools(): Promise<StoreFiles> {
+  const { storeFiles } = await import("../store/repair/files.ts");
+  return storeFiles(() => Date.now());
+}
+
+async function doctorParts(): Promise<DoctorParts> {
+  return { tools: await plcTools(), files: await storeTools(), version: version() };
+}
+
+/** A tool at the PLC: over the running agent's link where that has one there. */
+function sharing(command: (tools: PlcTools) => Run, touchesPlc: (call: Call) => boolean = () => true): Run {
+  return async (call) => {
+    const { linksToShare: borrowedLinks } = await import("../tools/shared-link.ts");
+    const lender = touchesPlc(call) ? await borrowedLinks(call.values, call.io) : undefined;
+    return command(await plcTools(lender))(call);
+  };
+}
+
+async function plcTools(lender?: LinkSharer): Promise<PlcTools> {
+  const [{ driverTools }, { createLogger, STDERR }] = await Promise.all([
+    import("../acquisition/tool-drivers.ts"),
+    import("./logger.ts"),
+  ]);
+  return driverTools({ wall: () => Date.now(), log: createLogger("error", STDERR), lender });
+}

@@ -1,0 +1,239 @@
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Sqlite, { type Database } from "better-sqlite3";
+import { faultOf } from "../../domain/store-fault.ts";
+import type { BoothId } from "../../domain/units.ts";
+import { openWriter } from "../open.ts";
+import type { Origin } from "../log/origins.ts";
+import { rowSum } from "../schema.ts";
+
+/** What an identity holds, in this order under its seal. */
+const TABLES = ["gateway", "provisioning", "learned", "kept", "origin"] as const;
+
+/**
+ * seal: a checksum over all rows of all tables, so that a row that a flipped bit changes or hides is noticed. Whoever changes a row
+ * breaks it, by a trigger, and puts it back in the same transaction; an older agent, which knows of no seal, leaves none.
+ * origin: which booth a stream of the log is of, for a salvage that finds neither in the log's own file.
+ */
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS gateway (one INTEGER PRIMARY KEY CHECK (one = 1), gateway_id TEXT NOT NULL, credential TEXT) STRICT;
+  CREATE TABLE IF NOT EXISTS provisioning (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS learned (booth_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS origin (stream_id TEXT PRIMARY KEY, booth_id TEXT NOT NULL, created_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS seal (one INTEGER PRIMARY KEY CHECK (one = 1), sum INTEGER NOT NULL) STRICT;
+  ${TABLES.flatMap((table) => ["INSERT", "UPDATE", "DELETE"].map((change) => breaking(table, change))).join("\n")}`;
+
+function breaking(table: string, change: string): string {
+  const name = `${table}_${change.toLowerCase()}_breaks_seal`;
+  return `CREATE TRIGGER IF NOT EXISTS ${name} AFTER ${change} ON ${table} BEGIN DELETE FROM seal; END;`;
+}
+
+/** Goes up by one with each change of the tables that this version couldn't read. */
+export const IDENTITY_VERSION = 0;
+
+/**
+ * Whether a newer agent wrote the file, by its version and its tables: a version number alone, under tables of ours, is no
+ * newer agent's work.
+ */
+export function isNewerIdentity(db: Sqlite.Database): boolean {
+  return Number(db.pragma("user_version", { simple: true })) > IDENTITY_VERSION && schemaText(db) !== ownSchema();
+}
+
+/** Makes what isn't there yet. Throws where the tables aren't as they were made, or the rows don't fit their seal. */
+export function openIdentitySchema(db: Sqlite.Database): void {
+  db.exec(SCHEMA);
+  if (schemaText(db) !== ownSchema()) throw new Error("the identity is damaged: its tables aren't as they were made");
+  const found = db.prepare<[], { sum: number }>("SELECT sum FROM seal").get();
+  if (found === undefined) seal(db);
+  else if (found.sum !== sumOf(db)) throw new Error("the identity is damaged: its rows don't fit their seal");
+}
+
+/** Inside the transaction of a change. */
+export function seal(db: Sqlite.Database): void {
+  db.prepare("INSERT OR REPLACE INTO seal (one, sum) VALUES (1, ?)").run(sumOf(db));
+}
+
+function sumOf(db: Sqlite.Database): number {
+  return rowSum(TABLES.map((table) => db.prepare(`SELECT * FROM ${table} ORDER BY 1`).raw().all()));
+}
+
+function ownSchema(): string {
+  const made = new Sqlite(":memory:");
+  made.exec(SCHEMA);
+  const text = schemaText(made);
+  made.close();
+  return text;
+}
+
+function schemaText(db: Sqlite.Database): string {
+  return JSON.stringify(db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").all());
+}
+
+/** The identity store's synchronous half. */
+export interface IdentityFile {
+  gateway(): { readonly gateway_id: string; readonly credential: string | null };
+  setCredential(credential: string | null): void;
+  provisioning(booth: BoothId): unknown;
+  setProvisioning(booth: BoothId, row: unknown): void;
+  /** Of no worth beside the rest: not in the copy until something else is written. */
+  learned(booth: BoothId): unknown;
+  setLearned(booth: BoothId, what: unknown): void;
+  /** Small things under names of their own; undefined: nothing yet. Durable and copied. */
+  kept(name: string): unknown;
+  keep(name: string, what: unknown): void;
+  /** The credential changes, and what is kept with it: both or neither. */
+  promote(credential: string, name: string, what: unknown): void;
+  /** Keeps in mind which booth a stream of the log is of; nothing where it is known. */
+  noteOrigin(origin: Origin): void;
+  close(): void;
+}
+
+/**
+ * Opens identity.db (mode 0600) of a data folder; where it is gone or damaged, its copy takes its place. The gateway id is made
+ * once, by `uuid`. Throws when both are unreadable: a new identity would leave the booth bound to a gateway that is gone; and where
+ * a newer agent wrote the file: it is then left alone.
+ */
+export function openIdentity(dataDir: string, uuid: () => string): IdentityFile {
+  const path = join(dataDir, "identity.db");
+  const copy = join(dataDir, "identity.copy.db");
+  const db = openWhole(path, copy);
+  const sealed = (write: () => unknown): void =>
+    db.transaction(() => {
+      write();
+      seal(db);
+    })();
+  const gateway = db.prepare<[], { gateway_id: string; credential: string | null }>(
+    `SELECT gateway_id, credential FROM gateway`,
+  );
+  const addGateway = db.prepare<[string]>(`INSERT INTO gateway (one, gateway_id, credential) VALUES (1, ?, NULL)`);
+  if (gateway.get() === undefined) sealed(() => addGateway.run(uuid()));
+  const putCredential = db.prepare<[string | null]>(`UPDATE gateway SET credential = ?`);
+  const rows = bodies(db, "provisioning", "booth_id");
+  const learned = bodies(db, "learned", "booth_id");
+  const kept = bodies(db, "kept", "name");
+  const knownOrigin = db.prepare<[string]>(`SELECT 1 FROM origin WHERE stream_id = ?`);
+  const addOrigin = db.prepare<[Origin]>(
+    `INSERT INTO origin (stream_id, booth_id, created_at) VALUES (@stream, @booth, @created_at)`,
+  );
+  const saveCopy = (): void => replaceCopy(db, path, copy);
+  saveCopy();
+  return {
+    gateway() {
+      const row = gateway.get();
+      if (row === undefined) throw new Error("the gateway's row is gone from identity.db");
+      return row;
+    },
+    setCredential(credential) {
+      sealed(() => putCredential.run(credential));
+      saveCopy();
+    },
+    provisioning: rows.get,
+    setProvisioning(booth, row) {
+      sealed(() => rows.put(booth, row));
+      saveCopy();
+    },
+    learned: learned.get,
+    setLearned(booth, what) {
+      sealed(() => learned.put(booth, what));
+    },
+    kept: kept.get,
+    keep(name, what) {
+      sealed(() => kept.put(name, what));
+      saveCopy();
+    },
+    promote(credential, name, what) {
+      sealed(() => {
+        putCredential.run(credential);
+        kept.put(name, what);
+      });
+      saveCopy();
+    },
+    noteOrigin(origin) {
+      if (knownOrigin.get(origin.stream) !== undefined) return;
+      sealed(() => addOrigin.run(origin));
+      saveCopy();
+    },
+    close: () => db.close(),
+  };
+}
+
+/** A table of JSON by name. */
+function bodies(
+  db: Database,
+  table: string,
+  key: string,
+): { readonly get: (name: string) => unknown; readonly put: (name: string, body: unknown) => void } {
+  const get = db.prepare<[string], { body: string }>(`SELECT body FROM ${table} WHERE ${key} = ?`);
+  const put = db.prepare<[string, string]>(
+    `INSERT INTO ${table} (${key}, body) VALUES (?, ?) ON CONFLICT (${key}) DO UPDATE SET body = excluded.body`,
+  );
+  return {
+    get: (name) => {
+      const row = get.get(name);
+      return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
+    },
+    put: (name, body) => void put.run(name, JSON.stringify(body)),
+  };
+}
+
+function openWhole(path: string, copy: string): Database {
+  if (!existsSync(path) && existsSync(copy)) copyFileSync(copy, path);
+  mustBeNoNewer(path);
+  try {
+    return openChecked(path);
+  } catch (error) {
+    if (!existsSync(copy) || isOfDisk(error)) throw error;
+    renameSync(path, `${path}.damaged`);
+    for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
+    copyFileSync(copy, path);
+    return openChecked(path);
+  }
+}
+
+/** Throws in a sentence; whatever else is wrong with the file shows when it is opened. */
+function mustBeNoNewer(path: string): void {
+  if (!existsSync(path) || !isNewer(path)) return;
+  throw new Error(
+    `a newer agent wrote ${path}: install that version again, or this one over a copy of the data from before; nothing was changed`,
+  );
+}
+
+function isNewer(path: string): boolean {
+  let db: Database | undefined;
+  try {
+    db = new Sqlite(path, { readonly: true });
+    return isNewerIdentity(db);
+  } catch {
+    return false;
+  } finally {
+    db?.close();
+  }
+}
+
+/** The disk, not the file, is to blame: the copy wouldn't fare better. */
+function isOfDisk(error: unknown): boolean {
+  const fault = error instanceof Error && "code" in error ? faultOf(String(error.code)) : "other";
+  return fault !== "other" && fault !== "damaged";
+}
+
+function openChecked(path: string): Database {
+  const db = openWriter(path);
+  try {
+    const verdict = db.pragma("quick_check(1)", { simple: true });
+    if (verdict !== "ok") throw new Error(`${path} is damaged: ${String(verdict)}`);
+    openIdentitySchema(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Written beside, synced, then renamed over the old one: at a power cut one of the two is whole. */
+function replaceCopy(db: Database, path: string, copy: string): void {
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  const fresh = `${copy}.new`;
+  writeFileSync(fresh, readFileSync(path), { mode: 0o600, flush: true });
+  renameSync(fresh, copy);
+}

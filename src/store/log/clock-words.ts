@@ -1,0 +1,81 @@
+import { isWitnessed } from "../../derivation/placing.ts";
+import { takenBack, type Shown, type TakenBack } from "../../derivation/taken-back.ts";
+import type { Seq, StreamId } from "../../domain/units.ts";
+import { ifWhole, unpackLog } from "./rows.ts";
+import type { Statements } from "./statements.ts";
+
+/** Log rows looked through at a time. */
+const ROWS = 200;
+
+interface Words {
+  /** Boot and offset by which the fold went when they were looked through. */
+  clock: string;
+  /** Looked through up to here. */
+  upto: Seq;
+  /** null: what lies before `upto` wasn't needed yet. */
+  shown: Shown[] | null;
+}
+
+/** Where a stream stands, and by which boot and offset its fold goes. */
+export interface ClockAt {
+  readonly clock: string;
+  readonly oldest: Seq;
+  readonly newest: Seq;
+}
+
+/** Tells when a word about the time changes which earlier ones are taken back. */
+export interface ClockWords {
+  /** The stream as it was loaded: what its log takes back by then its facts know. */
+  opened(stream: StreamId, clock: string, newest: Seq): void;
+  /** Whether what was committed since takes back another stretch than before. Costs nothing while the offset stays. */
+  hasChanged(stream: StreamId, at: ClockAt): boolean;
+}
+
+export function clockWords(sql: Statements): ClockWords {
+  const known = new Map<StreamId, Words>();
+  return {
+    opened(stream, clock, newest) {
+      if (!known.has(stream)) known.set(stream, { clock, upto: newest, shown: null });
+    },
+    hasChanged(stream, { clock, oldest, newest }) {
+      const words = known.get(stream);
+      if (words === undefined || words.clock === clock) return false;
+      const before = words.shown ?? shownIn(sql, stream, { from: oldest, to: words.upto });
+      const shown = [...before, ...shownIn(sql, stream, { from: Math.max(oldest, words.upto + 1), to: newest })];
+      Object.assign(words, { clock, upto: newest, shown });
+      return JSON.stringify(takenBack(shown)) !== JSON.stringify(takenBack(before));
+    },
+  };
+}
+
+/**
+ * What is taken back of the words about the time from a state on: of its own, which may have left the log long ago (null: it goes by
+ * none), and of the clock records behind it.
+ */
+export function takenBackFrom(
+  sql: Statements,
+  stream: StreamId,
+  { seq, shown }: { readonly seq: Seq; readonly shown: Shown | null },
+): TakenBack[] {
+  return takenBack([...(shown === null ? [] : [shown]), ...shownIn(sql, stream, { from: seq + 1, to: Infinity })]);
+}
+
+function shownIn(sql: Statements, stream: StreamId, range: { readonly from: Seq; readonly to: Seq }): Shown[] {
+  const shown: Shown[] = [];
+  let { from } = range;
+  while (from <= range.to) {
+    const rows = sql.logRowsFrom.all({ stream, from, rows: ROWS });
+    const last = rows.at(-1);
+    if (last === undefined || last.last_seq < from) return shown;
+    for (const row of rows) {
+      for (const record of ifWhole((one) => unpackLog(one, (kind) => kind === "t"), row) ?? []) {
+        const isIn = record.seq >= range.from && record.seq <= range.to;
+        if (isIn && record.kind === "t" && isWitnessed(record)) {
+          shown.push({ boot: record.boot, mono: record.mono, wall: record.value.wall });
+        }
+      }
+    }
+    from = last.last_seq + 1;
+  }
+  return shown;
+}

@@ -1,0 +1,112 @@
+import type { LogRecord, Placed } from "../../domain/record.ts";
+import type { Seq } from "../../domain/units.ts";
+import type { StreamInfo } from "../port.ts";
+import { StoreDamaged } from "../repair/damage.ts";
+import type { Quarantine } from "../repair/quarantine.ts";
+import { ifWhole, unpackFact, unpackLog, type LogRow } from "./rows.ts";
+import type { Statements } from "./statements.ts";
+
+/** Log rows looked at for one read, and how many are fetched at a time: a chunk alone holds more than most answers. */
+const READ_ROWS = 64;
+const PAGE_ROWS = 4;
+
+type Ask = { readonly from: Seq; readonly limit: number };
+
+/** What waits for a sync is not given out: it has no time yet. */
+export function recordReader(
+  sql: Statements,
+  quarantine: Quarantine,
+): (info: StreamInfo, ask: Ask) => readonly Placed[] {
+  const unpack = rememberingLast();
+  const gather = (info: StreamInfo, ask: Ask, reach: Reach): readonly Placed[] => {
+    const { rows, isEnd } = rowsFor(sql, { info, reach }, ask);
+    const isDamaged = (): void => void quarantine.step(info, Math.max(ask.from, info.oldest_seq));
+    const log = wholeOf(rows, unpack, isDamaged)
+      .flatMap((records) => firstOf(records, ask))
+      .filter(({ seq }) => seq <= info.sendable_seq);
+    // Facts after the last log row read belong to a later answer, unless there is no later log row.
+    const to = isEnd ? info.newest_seq : (rows.at(-1)?.last_seq ?? 0);
+    const facts = wholeOf(
+      sql.factsFrom.all({ stream: info.stream, from: ask.from, to, rows: ask.limit }),
+      unpackFact,
+      isDamaged,
+    );
+    const merged: Placed[] = [...log, ...facts];
+    const given = merged.sort((a, b) => a.seq - b.seq).slice(0, ask.limit);
+    // A damaged inner page hides whole rows: what neither eviction nor an earlier find explains is noted as missing.
+    const expected = (given.at(-1)?.seq ?? info.sendable_seq) - ask.from + 1;
+    if (ask.from >= info.oldest_seq && given.length < expected) isDamaged();
+    // Everything that could be sent may have been given up, and what stands there waits for a sync.
+    if (given.length === 0 && !isEnd && reach === "pages" && info.oldest_seq <= info.sendable_seq) {
+      throw new StoreDamaged(`the store is damaged: its rows are out of order at seq ${ask.from.toString()}`);
+    }
+    return given;
+  };
+  return (info, ask) => {
+    if (ask.from > info.sendable_seq) return [];
+    const near = gather(info, ask, "rows");
+    // The rows that should do may be damaged: those behind them tell more.
+    return near.length > 0 ? near : gather(info, ask, "pages");
+  };
+}
+
+/** As many of a row's records as may be answered. They stand in seq order: a chunk is asked for several times in turn. */
+function firstOf(records: readonly Placed<LogRecord>[], { from, limit }: Ask): readonly Placed<LogRecord>[] {
+  const begin = records.findIndex(({ seq }) => seq >= from);
+  return begin < 0 ? [] : records.slice(begin, begin + limit);
+}
+
+/** How far is looked: no further than the rows that should do, or whole pages of them. */
+type Reach = "rows" | "pages";
+
+/** Rows from the one that holds `from` on, until they have as many seqs as are asked for. */
+function rowsFor(
+  sql: Statements,
+  { info: { stream }, reach }: { readonly info: StreamInfo; readonly reach: Reach },
+  ask: Ask,
+): { rows: readonly LogRow[]; isEnd: boolean } {
+  const rows: LogRow[] = [];
+  let [next, seqs] = [ask.from, 0];
+  // A chunk alone mostly does, and each is some KB to be copied.
+  let wanted = reach === "rows" ? 1 : PAGE_ROWS;
+  while (seqs < ask.limit && rows.length < READ_ROWS) {
+    const page = sql.logRowsFrom.all({ stream, from: next, rows: wanted });
+    // The first page may begin with a row before `from`: what stood between was given up.
+    const fresh = page.filter(({ last_seq }) => last_seq >= next);
+    const isEnd = page.length < wanted;
+    if (fresh.length === 0 && (isEnd || wanted === PAGE_ROWS)) return { rows, isEnd };
+    for (const row of fresh) {
+      rows.push(row);
+      seqs += row.last_seq - Math.max(row.first_seq, next) + 1;
+      // Unpacking a chunk that isn't needed yet costs more than the answer.
+      if (seqs >= ask.limit && reach === "rows") return { rows, isEnd: false };
+    }
+    if (isEnd) return { rows, isEnd };
+    next = Math.max(next, (fresh.at(-1)?.last_seq ?? next - 1) + 1);
+    wanted = PAGE_ROWS;
+  }
+  return { rows, isEnd: false };
+}
+
+/** A chunk is asked for several times in turn, for one batch after the other. */
+function rememberingLast(): (row: LogRow) => Placed<LogRecord>[] {
+  let last: {
+    readonly stream: string;
+    readonly seq: number;
+    readonly crc: number;
+    readonly records: Placed<LogRecord>[];
+  } | null = null;
+  return (row) => {
+    if (last?.seq === row.first_seq && last.crc === row.crc && last.stream === row.stream_id) return last.records;
+    const records = unpackLog(row);
+    last = { stream: row.stream_id, seq: row.first_seq, crc: row.crc, records };
+    return records;
+  };
+}
+
+/** The undamaged; calls back once where some are damaged. */
+function wholeOf<R, V>(rows: readonly R[], unpack: (row: R) => V, isDamaged: () => void): V[] {
+  const whole = rows.map((row) => ifWhole(unpack, row)).filter((value) => value !== undefined);
+  if (whole.length < rows.length) isDamaged();
+  return whole;
+}

@@ -1,0 +1,210 @@
+import { crc32 } from "node:zlib";
+import type { Fact, LogRecord, Placed } from "../../domain/record.ts";
+import type { EpochMs } from "../../domain/units.ts";
+import type { Span } from "./missing.ts";
+import { packedSeqs, packRecords, sourceOf, unpackRecords, type Wanted } from "./pack.ts";
+
+/** One row of table log: records of one commit, or of a closed chunk of many, with one boot and one clock offset. */
+export interface LogRow {
+  readonly stream_id: string;
+  readonly first_seq: number;
+  readonly last_seq: number;
+  readonly boot: string;
+  readonly mono0: number;
+  readonly t0: number;
+  readonly crc: number;
+  /** 0: its boot waits for a sync, and `t0` is provisional. */
+  readonly placed: number;
+  /** A cell of the checksum: it is over the whole row. */
+  readonly whole: number;
+  readonly packed: Buffer;
+}
+
+/** One row of table fact. */
+export interface FactRow {
+  readonly stream_id: string;
+  readonly seq: number;
+  readonly kind: string;
+  readonly start_ms: number;
+  readonly end_ms: number;
+  readonly time: number;
+  readonly crc: number;
+  readonly body: string;
+  /** Version of the definitions that made it. */
+  readonly version: number;
+  /** 1: a rebuild has put another in its place. */
+  readonly replaced: number;
+  /** Seq of the stream's fact before; 0: it is the first. */
+  readonly prev: number;
+  /** As in a log row. */
+  readonly whole: number;
+}
+
+/** One row of table state. */
+export interface StateRow {
+  readonly stream_id: string;
+  readonly seq: number;
+  readonly crc: number;
+  readonly body: string;
+  readonly whole: number;
+}
+
+/** A row whose checksum doesn't fit its content: bit rot or a torn write. */
+export class DamagedRow extends Error {}
+
+/** Packs records of one boot and one offset (time - mono equal for all) into a row. */
+export function packLog(stream: string, records: readonly Placed<LogRecord>[], placed: boolean): LogRow {
+  const first = records[0];
+  const last = records.at(-1);
+  if (first === undefined || last === undefined) throw new Error("a log row holds at least one record");
+  const start = { first_seq: first.seq, boot: first.boot, mono0: first.mono, t0: first.time };
+  const row = { stream_id: stream, ...start, last_seq: last.seq, placed: placed ? 1 : 0, whole: 1 };
+  const isWhole = records.every(({ mono, at, time, ...more }) =>
+    [mono, at, time, sourceOf(more) ?? 0].every(Number.isSafeInteger),
+  );
+  // Packed, it would come back as another instant.
+  if (!isWhole) throw new RangeError("an instant in the log is a whole number of ms: a clock or a driver gave another");
+  const packed = packRecords(start, records);
+  return { ...row, packed, crc: crcOfLog({ ...row, packed }) };
+}
+
+/** NaN, which fits no row, where a flipped bit made something else than text or bytes of a body. */
+function crcOf(body: unknown, start: number): number {
+  return typeof body === "string" || body instanceof Uint8Array ? crc32(body, start) : NaN;
+}
+
+function crcOfLog(row: Omit<LogRow, "crc">): number {
+  const { stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole } = row;
+  return crcOf(row.packed, crc32(JSON.stringify([stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole])));
+}
+
+function crcOfFact(row: Omit<FactRow, "crc">): number {
+  const { stream_id, seq, kind, start_ms, end_ms, time, whole, version, replaced, prev } = row;
+  const cells = [stream_id, seq, kind, start_ms, end_ms, time, whole, version, replaced, prev];
+  return crcOf(row.body, crc32(JSON.stringify(cells)));
+}
+
+/** The row with another version, mark or time, under a checksum of its own. Throws DamagedRow where the present one is wrong. */
+export function changedFact(row: FactRow, change: Partial<Pick<FactRow, "version" | "replaced" | "time">>): FactRow {
+  unpackFact(row);
+  const changed = { ...row, ...change };
+  return { ...changed, crc: crcOfFact(changed) };
+}
+
+function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): number {
+  return crcOf(body, crc32(JSON.stringify([stream_id, seq, whole])));
+}
+
+/** Unpacks a row; throws DamagedRow when its checksum is wrong. `isWanted`: of its records those alone; absent: all. */
+export function unpackLog(row: LogRow, isWanted?: Wanted): Placed<LogRecord>[] {
+  mustFit(row);
+  return unpackRecords(row, row.packed, isWanted);
+}
+
+/** The seqs that a row holds, as runs, without unpacking its records; throws DamagedRow when its checksum is wrong. */
+export function seqsOfLog(row: LogRow): Span[] {
+  mustFit(row);
+  return packedSeqs(row, row.packed);
+}
+
+function mustFit(row: LogRow): void {
+  if (crcOfLog(row) !== row.crc) throw new DamagedRow(`log row ${row.first_seq.toString()} doesn't fit its checksum`);
+}
+
+/**
+ * The instants by which windows find a fact: of what it tells of, in whole milliseconds around it, for the file takes no others. What
+ * is no instant at all is found where the fact was made: one odd value must not keep the booth from committing.
+ */
+export function spanOf(fact: Fact & { readonly time: EpochMs }): readonly [EpochMs, EpochMs] {
+  const [start, end] = toldOf(fact);
+  return [wholeOr(fact.time, Math.floor(start)), wholeOr(fact.time, Math.ceil(end))];
+}
+
+function wholeOr(time: EpochMs, instant: EpochMs): EpochMs {
+  return Number.isSafeInteger(instant) ? instant : time;
+}
+
+function toldOf(fact: Fact): readonly [EpochMs, EpochMs] {
+  switch (fact.kind) {
+    case "m":
+    case "c":
+      return [fact.value.start, fact.value.end];
+    case "d":
+      return [fact.value.hour, fact.value.hour + 3_600_000];
+    case "v":
+      return [fact.value.first_seen_at, fact.value.first_seen_at];
+    case "f":
+      return [fact.value.installed_at, fact.value.installed_at];
+    case "i":
+      return [fact.value.first_seen_at, fact.value.resolved_at ?? Number.MAX_SAFE_INTEGER];
+  }
+}
+
+/** `by`: version of the definitions, and the seq of the stream's fact before. */
+export function packFact(
+  stream: string,
+  fact: Placed<Fact>,
+  by: { readonly version: number; readonly prev: number },
+): FactRow {
+  const [start_ms, end_ms] = spanOf(fact);
+  const body = JSON.stringify([fact.boot, fact.mono, fact.at, fact.tag, fact.value, fact.quality]);
+  const row = {
+    stream_id: stream,
+    seq: fact.seq,
+    kind: fact.kind,
+    start_ms,
+    end_ms,
+    time: fact.time,
+    body,
+    version: by.version,
+    replaced: 0,
+    prev: by.prev,
+    whole: 2,
+  };
+  return { ...row, crc: crcOfFact(row) };
+}
+
+/** Unpacks a fact; throws DamagedRow when its checksum is wrong. */
+export function unpackFact(row: FactRow): Placed<Fact> {
+  if (crcOfFact(row) !== row.crc) throw new DamagedRow(`fact ${row.seq.toString()} doesn't fit its checksum`);
+  const [boot, mono, at, tag, value, quality] = JSON.parse(row.body) as unknown[];
+  // As in unpackLog: what went in comes out.
+  return { kind: row.kind, seq: row.seq, boot, mono, at, tag, value, quality, time: row.time } as Placed<Fact>;
+}
+
+/** The fold's state after the record with that seq. */
+export function stateRow(stream: string, seq: number, state: unknown): StateRow {
+  const row = { stream_id: stream, seq, body: JSON.stringify(state), whole: 1 };
+  return { ...row, crc: crcOfState(row) };
+}
+
+/** The state that a row holds; undefined: it doesn't fit its checksum. */
+export function unpackState(row: StateRow): { readonly state: unknown; readonly seq: number } | undefined {
+  if (crcOfState(row) !== row.crc) return undefined;
+  return { state: JSON.parse(row.body) as unknown, seq: row.seq };
+}
+
+/** What a row holds; undefined: it is damaged. */
+export function ifWhole<R, V>(unpack: (row: R) => V, row: R): V | undefined {
+  try {
+    return unpack(row);
+  } catch (error) {
+    if (error instanceof DamagedRow) return undefined;
+    throw error;
+  }
+}
+
+/** Cuts placed records into runs of one boot and one offset, so that a row's times follow from its first. */
+export function runsOf(records: readonly Placed<LogRecord>[]): Placed<LogRecord>[][] {
+  const runs: Placed<LogRecord>[][] = [];
+  for (const record of records) {
+    const run = runs.at(-1);
+    const head = run?.[0];
+    if (run !== undefined && head?.boot === record.boot && head.time - head.mono === record.time - record.mono) {
+      run.push(record);
+    } else {
+      runs.push([record]);
+    }
+  }
+  return runs;
+}

@@ -1,0 +1,211 @@
+import type { SeqRange } from "../domain/command.ts";
+import type { RefusedRecords, StorageStatus } from "../domain/status.ts";
+import type { BoothId, EpochMs, Milliseconds, Seq, StreamId, TakeNumber } from "../domain/units.ts";
+import type { StageSpan } from "../derivation/tail.ts";
+import type { Fact, LogRecord, Placed, Stored } from "../domain/record.ts";
+import type { RebuildProgress } from "../domain/rebuild.ts";
+
+/** The store's side of records that the service refuses. */
+export interface DeadLetters {
+  /** The service will never take those records: they are kept aside with its reasons. Durable when it resolves; again: no change. */
+  setAside(stream: StreamId, refusals: readonly Refusal[]): Promise<RefusedRecords>;
+  /** What was set aside of the stream. */
+  refused(stream: StreamId): Promise<RefusedRecords>;
+  /** Ranges of what was set aside since then, by the wall clock, and is still, in seq order. */
+  asideSince(stream: StreamId, since: EpochMs): Promise<readonly SeqRange[]>;
+  /** The service has taken those records: they aren't set aside any more. Durable when it resolves. */
+  takenAfterAll(stream: StreamId, seqs: readonly Seq[]): Promise<RefusedRecords>;
+}
+
+/** What a look through a store's file found. */
+export interface StoreCheck {
+  readonly file: string;
+  readonly bytes: number;
+  readonly sound: boolean;
+  /** Beyond single rows; [] where the file as a whole is well. */
+  readonly problems: readonly string[];
+  readonly streams: readonly {
+    readonly stream: StreamId;
+    readonly booth: BoothId;
+    readonly oldest_seq: Seq;
+    readonly newest_seq: Seq;
+    readonly acked_seq: Seq;
+    readonly damaged_rows: number;
+    readonly damaged_facts: number;
+    /** Of those from which the log could be folded again. */
+    readonly damaged_states: number;
+    /** Records that are neither there nor known to be gone. */
+    readonly missing: number;
+    /** Records known to be gone by damage. */
+    readonly quarantined: number;
+  }[];
+}
+
+/** What a salvage or an import put into the new store. */
+export interface StoreMade {
+  readonly log_rows: number;
+  readonly facts: number;
+  readonly streams: readonly {
+    readonly stream: StreamId;
+    readonly booth: BoothId;
+    readonly newest_seq: Seq;
+    readonly missing: number;
+    readonly renew_from: Seq;
+  }[];
+  /** The file that was the store before; null: there was none. */
+  readonly aside: string | null;
+}
+
+export interface StoreCopy {
+  readonly file: string;
+  readonly bytes: number;
+}
+
+/** Told of long work: how much of how much, in pages or rows. */
+export type StoreProgress = (done: number, of: number) => void;
+
+/** Work on a data folder's store as a whole. What replaces it throws where an agent runs. */
+export interface StoreFiles {
+  check(dataDir: string, progress: StoreProgress): StoreCheck;
+  salvage(dataDir: string, progress: StoreProgress): StoreMade;
+  /** Rows as JSON lines, each with its checksum. Throws where the file is there already. */
+  export(dataDir: string, file: string, progress: StoreProgress): StoreCopy;
+  /** From an export or a backup. */
+  import(dataDir: string, file: string, progress: StoreProgress): StoreMade;
+  /** A copy of the file, made while the agent goes on. Rejects where the file is there already. */
+  backup(dataDir: string, file: string, progress: StoreProgress): Promise<StoreCopy>;
+}
+
+export interface StreamInfo {
+  readonly stream: StreamId;
+  readonly booth: BoothId;
+  readonly oldest_seq: Seq;
+  /** 0: nothing yet. */
+  readonly newest_seq: Seq;
+  /** Everything up to here has its place in time and may be sent; what follows waits for the clock's first sync. */
+  readonly sendable_seq: Seq;
+  /** Everything up to here is with the service. */
+  readonly acked_seq: Seq;
+  readonly last_take: TakeNumber;
+  /** The file was salvaged: what the service was given under seqs from here on isn't known, so they go under another name. Absent, 0: never. */
+  readonly renew_from?: Seq;
+}
+
+export interface Ingested {
+  readonly newest_seq: Seq;
+  readonly sendable_seq: Seq;
+  readonly facts: readonly Stored<Fact>[];
+  /** The fold's state after the last record, for showing. Plain data; its shape is derivation's. */
+  readonly state: unknown;
+  readonly commit_ms: Milliseconds;
+  /** Oldest kept seq: what came before has been acked, outlived its age, or is declared by a gap record. */
+  readonly oldest_seq: Seq;
+  /** As in StreamInfo. */
+  readonly renew_from?: Seq;
+  readonly storage: StorageStatus;
+}
+
+/** The only writer. Every call is one transaction, durable when it resolves; calls are carried out in order. */
+export interface Store extends DeadLetters {
+  /** The booth's stream; made where there is none. */
+  openStream(booth: BoothId): Promise<StreamInfo>;
+  /** Appends in the given order, folds, appends the facts, moves last_take. Takes already seen change nothing. */
+  ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Promise<Ingested>;
+  /** Records from seq on up to sendable_seq, in seq order, at most `limit`; facts among them. A hole was given up. */
+  read(stream: StreamId, from: Seq, limit: number): Promise<readonly Placed[]>;
+  /**
+   * The first parameter and clock records from seq on up to `end`, without those that wait for a sync, and up to where was
+   * looked: a call looks at some hundred rows at most.
+   */
+  terms(stream: StreamId, from: Seq, end: Seq): Promise<ContextRecords>;
+  /**
+   * Moves the acked cursor forward; never back. The one call that is not durable at once: it rides with the next
+   * commit, or the next close, because a lost ack costs a resend and each commit costs flash.
+   */
+  ack(stream: StreamId, upTo: Seq): Promise<StreamInfo>;
+  /** Sets the acked cursor back before `from`: those records go again, to whoever they belong to. Durable when it resolves. */
+  resend(stream: StreamId, from: Seq): Promise<StreamInfo>;
+  info(stream: StreamId): Promise<StreamInfo>;
+  /** The fold's present state; undefined before the first record. */
+  state(stream: StreamId): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Folds a stream's kept log again and puts the facts that come out in the stored ones' place; ingest goes on meanwhile. */
+export interface Rebuilds {
+  /** `current`: with today's parameters. Rejects where it can't be done, saying why. Idempotent while one is under way. */
+  start(stream: StreamId, current: boolean): Promise<RebuildProgress>;
+  /** null: none since the agent's start. */
+  progress(stream: StreamId): Promise<RebuildProgress | null>;
+}
+
+/**
+ * A report as it comes from its thread: the body, UTF-8, in parts, each made when it is asked for, and to be done with by then:
+ * the next may stand in the same memory.
+ */
+export interface ReportParts {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** A stage of the booth as reports need it. */
+export type BoothStage = Omit<StageSpan, "raw">;
+
+/** Read-only access to what is durable, for reports. Synchronous: reports run on a thread of their own. */
+export interface StoreReader {
+  streams(): readonly StreamInfo[];
+  /** Facts of a kind whose [start, end] touches the window, by start, none that a rebuild replaced; last those of a boot that waits for a sync. */
+  facts<K extends Fact["kind"]>(
+    stream: StreamId,
+    kind: K,
+    window: Window,
+  ): readonly Stored<Extract<Fact, { kind: K }>>[];
+  /** Closed stages of the booth (bay 0) that overlap or touch the window, by start: what a year's figures are made of. */
+  stages(stream: StreamId, window: Window): readonly BoothStage[];
+  /** Log records (`tags`: readings of these alone) by seq whose corrected time lies in the window; what waits for a sync stands where it is shown, uncertain. */
+  log(stream: StreamId, window: Window, tags?: ReadonlySet<string>): Iterable<Placed<LogRecord>>;
+  /** The fold's state after the newest record, those that wait for a sync among them. */
+  state(stream: StreamId): unknown;
+}
+
+/** Half-open [start, end), corrected time. */
+export interface Window {
+  readonly start: EpochMs;
+  readonly end: EpochMs;
+}
+
+/** Small secrets and identity, in a database of their own (mode 0600) with a second copy. */
+export interface Identity {
+  gateway(): Promise<{ readonly gateway_id: string; readonly credential: string | null }>;
+  setCredential(credential: string | null): Promise<void>;
+  /** The provisioning row of a booth, as core's provisioning state machine wrote it; undefined: none yet. */
+  provisioning(booth: BoothId): Promise<unknown>;
+  /** One transaction, durable and copied when it resolves. */
+  setProvisioning(booth: BoothId, row: unknown): Promise<void>;
+  /** What drivers learned of the booth's device, as they wrote it; undefined: nothing yet. Losing it costs a request or two. */
+  learned(booth: BoothId): Promise<unknown>;
+  setLearned(booth: BoothId, what: unknown): Promise<void>;
+  /** Small things that outlive the process, each under a name; undefined: nothing yet. */
+  kept(name: string): Promise<unknown>;
+  /** One transaction, durable and copied when it resolves. */
+  keep(name: string, what: unknown): Promise<void>;
+  /** Another credential takes the present one's place, and what is kept under the name changes with it, or neither does. */
+  promote(credential: string, name: string, what: unknown): Promise<void>;
+}
+
+/** Records that others can't be read without. */
+export interface ContextRecords {
+  /** Consecutive in seq; empty: none up to `looked_to`. */
+  readonly records: readonly Placed[];
+  readonly looked_to: Seq;
+}
+
+/** A record that the service will never take. */
+export interface Refusal {
+  readonly seq: Seq;
+  /** The service's, in its words. */
+  readonly reason: string;
+  /** The service doesn't know that it refused this very record: the stream's next commit logs a gap record that says so. */
+  readonly declare: boolean;
+}

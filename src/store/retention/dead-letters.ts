@@ -1,0 +1,81 @@
+import type { Database } from "better-sqlite3";
+import type { SeqRange } from "../../domain/command.ts";
+import type { Placed } from "../../domain/record.ts";
+import type { RefusedRecords } from "../../domain/status.ts";
+import type { EpochMs, Seq, StreamId } from "../../domain/units.ts";
+import type { Refusal } from "../port.ts";
+import type { GivenUp } from "./evict.ts";
+import { runsOfSeqs } from "../log/missing.ts";
+
+/** Kept for each stream, so that they can be offered again; where more are refused something is wrong that a look at the newest shows. */
+const MOST_KEPT = 10_000;
+/** A reason is somebody else's text. */
+const REASON_CHARACTERS = 200;
+
+/** Records that the service will never take. Every call stands for itself or inside the caller's transaction. */
+export interface DeadLetters {
+  /** `recordAt` answers the stream's first record from that seq on. A record set aside before stays as it was. */
+  add(
+    stream: StreamId,
+    refusals: readonly Refusal[],
+    about: { readonly at: EpochMs; readonly recordAt: (seq: Seq) => Placed | undefined },
+  ): void;
+  all(stream: StreamId): RefusedRecords;
+  /** Ranges of those that were set aside since then; one set aside in the future was by a clock that was wrong, and counts too. */
+  since(stream: StreamId, since: EpochMs): readonly SeqRange[];
+  /** The service has them now. */
+  drop(stream: StreamId, seqs: readonly Seq[]): void;
+  /** Those that a gap record is still to tell of. */
+  undeclared(stream: StreamId): readonly GivenUp[];
+  declare(stream: StreamId): void;
+}
+
+export function createDeadLetters(db: Database): DeadLetters {
+  const add = db.prepare<[Record<string, string | number>]>(
+    `INSERT OR IGNORE INTO dead_letter (stream_id, seq, at, reason, record, declared, sum)
+     VALUES (@stream, @seq, @at, @reason, @record, @declared, row_sum(@stream, @seq, @at, @reason, @record, @declared))`,
+  );
+  const thin = db.prepare<[{ stream: string; most: number }]>(
+    `DELETE FROM dead_letter WHERE stream_id = @stream AND declared = 1 AND seq <= ifnull(
+       (SELECT seq FROM dead_letter WHERE stream_id = @stream ORDER BY seq DESC LIMIT 1 OFFSET @most), 0)`,
+  );
+  const count = db.prepare<[string], { count: number }>(
+    "SELECT count(*) AS count FROM dead_letter WHERE stream_id = ?",
+  );
+  const newest = db.prepare<[string], { seq: number; at: number; reason: string }>(
+    "SELECT seq, at, reason FROM dead_letter WHERE stream_id = ? ORDER BY seq DESC LIMIT 1",
+  );
+  const aside = db.prepare<[string, number], { seq: number }>(
+    "SELECT seq FROM dead_letter WHERE stream_id = ? AND at >= ? ORDER BY seq",
+  );
+  const drop = db.prepare<[string, number]>("DELETE FROM dead_letter WHERE stream_id = ? AND seq = ?");
+  const waiting = db.prepare<[string], { seq: number; reason: string }>(
+    "SELECT seq, reason FROM dead_letter WHERE stream_id = ? AND declared = 0 ORDER BY seq",
+  );
+  const declare = db.prepare<[string]>(
+    `UPDATE dead_letter SET declared = 1, sum = row_sum(stream_id, seq, at, reason, record, 1)
+     WHERE stream_id = ? AND declared = 0`,
+  );
+  return {
+    add(stream, refusals, { at, recordAt }) {
+      for (const { seq, reason, declare: isUntold } of refusals) {
+        const record = recordAt(seq);
+        const body = JSON.stringify(record?.seq === seq ? record : null);
+        const text = reason.slice(0, REASON_CHARACTERS);
+        add.run({ stream, seq, at, reason: text, record: body, declared: isUntold ? 0 : 1 });
+      }
+      thin.run({ stream, most: MOST_KEPT });
+    },
+    all: (stream) => ({ count: count.get(stream)?.count ?? 0, newest: newest.get(stream) ?? null }),
+    since: (stream, from) =>
+      runsOfSeqs(aside.all(stream, from).map(({ seq }) => seq)).map(([first, last]) => ({ from: first, to: last })),
+    drop(stream, seqs) {
+      for (const seq of seqs) drop.run(stream, seq);
+    },
+    undeclared: (stream) =>
+      waiting
+        .all(stream)
+        .map(({ seq, reason }) => ({ from: seq, to: seq, reason: `refused by the service: ${reason}` })),
+    declare: (stream) => void declare.run(stream),
+  };
+}

@@ -1,0 +1,91 @@
+import { Worker } from "node:worker_threads";
+import type { Identity, Rebuilds, Store } from "../port.ts";
+import type { Answer, Call, WorkerInput } from "./worker.ts";
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A failed call of the store. `code` is SQLite's, e.g. SQLITE_FULL, else "". */
+export class StoreError extends Error {
+  readonly code: string;
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Calls under way at once: ingest, reads for delivery and provisioning together stay far below. */
+const MAX_WAITING = 256;
+
+/**
+ * The store in a thread of its own, so that a slow fsync never delays a poll.
+ * When the thread dies, every waiting and later call rejects with a StoreError.
+ */
+export function openStoreThread(input: WorkerInput): {
+  readonly store: Store;
+  readonly identity: Identity;
+  readonly rebuilds: Rebuilds;
+} {
+  const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: input, name: "store" });
+  const waiting = new Map<number, Waiting>();
+  let last = 0;
+  let dead: Error | null = null;
+  const die = (error: Error): void => {
+    dead ??= error;
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+  worker.on("message", (answer: Answer) => {
+    const call = waiting.get(answer.reply);
+    waiting.delete(answer.reply);
+    if (answer.ok) call?.resolve(answer.value);
+    else call?.reject(new StoreError(answer.message, answer.code));
+  });
+  worker.on("error", (error) => die(new StoreError(error instanceof Error ? error.message : String(error), "")));
+  worker.on("exit", () => die(new StoreError("the store is closed", "CLOSED")));
+  const call = <T>(method: string, ...args: readonly unknown[]): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      if (dead !== null || waiting.size >= MAX_WAITING) {
+        reject(dead ?? new StoreError("too many calls of the store are waiting", "BUSY"));
+        return;
+      }
+      const reply = ++last;
+      // The worker answers each method with that method's own result.
+      waiting.set(reply, { resolve: resolve as (value: unknown) => void, reject });
+      worker.postMessage({ reply, method, args } satisfies Call);
+    });
+  return {
+    store: {
+      openStream: (booth) => call("openStream", booth),
+      ingest: (stream, records, lastTake) => call("ingest", stream, records, lastTake),
+      read: (stream, from, limit) => call("read", stream, from, limit),
+      terms: (stream, from, end) => call("terms", stream, from, end),
+      ack: (stream, upTo) => call("ack", stream, upTo),
+      setAside: (stream, refusals) => call("setAside", stream, refusals),
+      refused: (stream) => call("refused", stream),
+      asideSince: (stream, since) => call("asideSince", stream, since),
+      takenAfterAll: (stream, seqs) => call("takenAfterAll", stream, seqs),
+      resend: (stream, from) => call("resend", stream, from),
+      info: (stream) => call("info", stream),
+      state: (stream) => call("state", stream),
+      close: () => call("close"),
+    },
+    rebuilds: {
+      start: (stream, current) => call("rebuild", stream, current),
+      progress: (stream) => call("rebuildProgress", stream),
+    },
+    identity: {
+      gateway: () => call("gateway"),
+      setCredential: (credential) => call("setCredential", credential),
+      provisioning: (booth) => call("provisioning", booth),
+      setProvisioning: (booth, row) => call("setProvisioning", booth, row),
+      learned: (booth) => call("learned", booth),
+      setLearned: (booth, what) => call("setLearned", booth, what),
+      kept: (name) => call("kept", name),
+      keep: (name, what) => call("keep", name, what),
+      promote: (credential, name, what) => call("promote", credential, name, what),
+    },
+  };
+}

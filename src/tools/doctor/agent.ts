@@ -1,0 +1,99 @@
+import type { AgentStatus, BoothStatus, LinkStatus } from "../../domain/status.ts";
+import { linkText, sayings } from "../../cli/link-text.ts";
+import { storageText } from "../../cli/storage-text.ts";
+import { lasting } from "../../cli/text.ts";
+import { bad, ok, warn, type Finding } from "./finding.ts";
+
+/** What the running agent says of itself and its booths, and what follows from it. Pure. */
+export function agentFindings(status: AgentStatus): readonly Finding[] {
+  return [
+    ok("agent", `runs for ${lasting(status.at - status.started_at)}, gateway ${status.gateway_id}`),
+    ...status.disabled.map(({ booth, reason, advice }) => bad(`${booth} is left out`, reason, advice)),
+    clockFinding(status),
+    ...status.booths.flatMap((booth) => boothFindings(booth, status.at)),
+    linkFinding("service link", status.service, status.at),
+    ...status.certificates.map(({ link, server, expires, state, advice }) => {
+      const own = link === "opcua" ? "own OPC UA certificate" : "client certificate";
+      const what = server === null ? own : `certificate of ${server}`;
+      const said = `${state.replace("_", " ")}, ends on ${new Date(expires).toISOString().slice(0, 10)}`;
+      if (state === "valid") return ok(what, said);
+      return state === "expired" ? bad(what, said, advice) : warn(what, said, advice);
+    }),
+  ];
+}
+
+/** Where the agent doesn't answer. `why` says what to do as well. */
+export function noAgentFinding(why: string): Finding {
+  return bad("agent", why, 'start the agent: "systemctl start booth-gateway"');
+}
+
+function clockFinding({ clock }: AgentStatus): Finding {
+  const off =
+    clock.offset_ms === null ? "" : `, the box's own clock is ${Math.abs(Math.round(clock.offset_ms))} ms off`;
+  if (clock.synced) return ok("clock", `synchronised${off}`);
+  if (clock.offset_ms !== null) {
+    const what = "the service's answers contradict the time, or it stands still until it is put right";
+    return bad("clock", what, "compare the service's clock, and the time server's, with the right time");
+  }
+  const todo =
+    "let the box reach the service or a time server (NTP, UDP 123): nothing is sent before the time is known";
+  return bad("clock", "nobody has vouched for the time since the box started", todo);
+}
+
+function boothFindings(booth: BoothStatus, now: number): Finding[] {
+  const { log, provisioning, plc } = booth;
+  const bound = provisioning.state.replaceAll("_", " ");
+  return [
+    linkFinding(`PLC of ${booth.booth}`, plc, now),
+    ...(log.trouble === "" ? [] : [bad(`store of ${booth.booth}`, log.trouble, "see disk and store above")]),
+    ...(log.storage === null ? [] : [storageFinding(booth.booth, log.storage)]),
+    ...refusedFindings(booth),
+    ...deliveryFindings(booth),
+    ...(log.forked === null ? [] : [warn(`log of ${booth.booth}`, log.forked.reason, log.forked.advice)]),
+    provisioning.state === "active"
+      ? ok(`binding of ${booth.booth}`, `active as ${booth.serial ?? "?"}`)
+      : warn(
+          `binding of ${booth.booth}`,
+          sayings(bound, provisioning.reason),
+          provisioning.advice === "" ? '"booth-gateway status" shows how it goes on' : provisioning.advice,
+        ),
+  ];
+}
+
+/** Where nobody confirms readings, or takes any, that is how the service is, and no fault. */
+function deliveryFindings({ booth, provisioning }: BoothStatus): Finding[] {
+  const what = `readings of ${booth}`;
+  if (provisioning.delivery === "none") return [ok(what, "kept here alone: this service takes no readings")];
+  if (provisioning.delivery !== "broker") return [];
+  return [ok(what, "handed to the broker, not confirmed by the service")];
+}
+
+function refusedFindings({ booth, log }: BoothStatus): Finding[] {
+  const { count, newest } = log.refused;
+  if (newest === null) return [];
+  const said = `${count.toString()} kept aside; the newest, ${newest.seq.toString()}: ${newest.reason}`;
+  return [warn(`refused records of ${booth}`, said, "tell whoever runs the service: it will never take these records")];
+}
+
+function storageFinding(booth: string, storage: NonNullable<BoothStatus["log"]["storage"]>): Finding {
+  const what = `space of ${booth}`;
+  const said = storageText(storage);
+  if (storage.health.low) return bad(what, said, "free space on the disk: others fill it");
+  if (storage.hours_to_full !== null && storage.hours_to_full < 24) {
+    return warn(
+      what,
+      said,
+      "bring the service back within a day, or raise store.max_bytes: the oldest readings go first",
+    );
+  }
+  if (storage.quarantined > 0)
+    return warn(what, said, "they are declared as a gap; look after the disk, and keep the damaged file for the maker");
+  return ok(what, said);
+}
+
+function linkFinding(what: string, link: LinkStatus, now: number): Finding {
+  const said = linkText(link, now);
+  if (link.kind === "up") return ok(what, said);
+  const todo = link.advice === "" ? `${what}: ${link.reason}` : `${what}: ${link.advice}`;
+  return link.kind === "down" ? bad(what, said, todo) : warn(what, said, todo);
+}

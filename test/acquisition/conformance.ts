@@ -1,0 +1,181 @@
+import { describe, expect, test } from "vitest";
+
+import type { LinkError } from "../../src/domain/link-error.ts";
+import type { Driver } from "../../src/acquisition/port.ts";
+import type { Sample } from "../../src/domain/sample.ts";
+import { failure, never, SHORT_MS } from "../support/modbus-bed.ts";
+import type { TcpGate } from "../support/tcp-gate.ts";
+
+/** A simulated PLC of some protocol behind a gate, and the truth of what it shows. */
+export interface ConformanceBed {
+  readonly gate: TcpGate;
+  /** A driver that isn't open yet; closed after the test. `short`: its deadlines are SHORT_MS. */
+  make(more?: { readonly short?: boolean; readonly port?: number }): Driver;
+  /** What a faultless driver would read at this instant. */
+  expected(group: string): Promise<readonly Sample[]>;
+  readonly groups: readonly string[];
+  /** Instants of the story, simulated. */
+  readonly instants: readonly number[];
+  setTime(at: number): void;
+  /** From now on the PLC refuses this tag; undefined: none. */
+  refuse(tag: string | undefined): void;
+}
+
+/** Long enough for a slow machine to fail in its own time. */
+const PATIENCE_MS = 10_000;
+
+const plain = (samples: readonly Sample[]): Sample[] =>
+  samples.map(({ tag, value, quality, reason }) => ({
+    tag,
+    value,
+    quality: quality === "uncertain" ? "bad" : quality,
+    ...(reason === undefined ? {} : { reason }),
+  }));
+
+async function opened(driver: Driver): Promise<Driver> {
+  await driver.open(never);
+  return driver;
+}
+
+/** Reads until it fails: what the peer does takes its time to get here. */
+async function untilFailure(driver: Driver, group: string): Promise<LinkError> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const outcome = await driver.read(group, never).then(
+      () => null,
+      (error: unknown) => error as LinkError,
+    );
+    if (outcome !== null) return outcome;
+    if (performance.now() > deadline) throw new Error("it never failed");
+  }
+}
+
+/** What every driver must do, whatever it speaks. */
+export function describeDriver(name: string, bed: () => ConformanceBed): void {
+  const first = (): string => bed().groups[0] ?? "";
+
+  describe(`${name}: what is read`, () => {
+    test("is what the model shows, tag by tag in the profile's order, at every instant of a story", async () => {
+      const driver = await opened(bed().make());
+      for (const at of bed().instants) {
+        bed().setTime(at);
+        for (const group of bed().groups) {
+          expect(plain(await driver.read(group, never))).toEqual(await bed().expected(group));
+        }
+      }
+    });
+
+    test("a tag that the PLC refuses is bad with a reason, the others are good, and it comes back", async () => {
+      const driver = await opened(bed().make());
+      const before = await driver.read(first(), never);
+      const tag = before[1]?.tag ?? "";
+      bed().refuse(tag);
+      const during = await driver.read(first(), never);
+      expect(during.map((sample) => sample.tag)).toEqual(before.map((sample) => sample.tag));
+      for (const sample of during) expect(sample.quality).toBe(sample.tag === tag ? "bad" : "good");
+      const bad = during.find((sample) => sample.tag === tag);
+      expect(bad).toMatchObject({ value: null });
+      expect(bad?.reason).toBeTruthy();
+      bed().refuse(undefined);
+      let reads = 0;
+      while ((await driver.read(first(), never))[1]?.quality !== "good" && reads < 100) reads++;
+      expect(reads).toBeLessThan(30);
+    });
+  });
+
+  describe(`${name}: a link that fails`, () => {
+    test("nobody listens: refused", async () => {
+      await bed().gate.stop();
+      const driver = bed().make();
+      expect((await failure(driver.open(never))).kind).toBe("refused");
+    });
+
+    test("a black hole while connecting or reading: the deadline, and no answer that comes late is taken", async () => {
+      const driver = await opened(bed().make({ short: true }));
+      bed().gate.mode = "hold";
+      expect((await failure(driver.read(first(), never))).kind).toBe("timeout");
+      bed().gate.release();
+      expect((await failure(driver.read(first(), never))).kind).toBe("timeout");
+      await driver.close();
+      const at = bed().instants.at(-1) ?? 0;
+      bed().setTime(at);
+      const next = await opened(bed().make());
+      expect(plain(await next.read(first(), never))).toEqual(await bed().expected(first()));
+    });
+
+    test("closed by the peer: closed; broken off: reset; and the next driver reads", async () => {
+      const driver = await opened(bed().make());
+      bed().gate.cut("close");
+      expect((await untilFailure(driver, first())).kind).toBe("closed");
+      const other = await opened(bed().make());
+      bed().gate.cut("reset");
+      expect((await untilFailure(other, first())).kind).toBe("reset");
+      const next = await opened(bed().make());
+      expect((await next.read(first(), never))[0]?.quality).toBe("good");
+    });
+
+    test("aborted: closed, or timeout where the signal is a deadline; the connection is gone", async () => {
+      const driver = await opened(bed().make());
+      bed().gate.mode = "hold";
+      const owner = new AbortController();
+      const pending = failure(driver.read(first(), owner.signal));
+      owner.abort(new Error("stopping"));
+      expect((await pending).kind).toBe("closed");
+      bed().gate.release();
+      const other = await opened(bed().make());
+      bed().gate.mode = "hold";
+      expect((await failure(other.read(first(), AbortSignal.timeout(20)))).kind).toBe("timeout");
+      const third = bed().make();
+      expect((await failure(third.open(AbortSignal.abort()))).kind).toBe("closed");
+    });
+
+    test("close() settles an open and a read under way, may come twice and before open", async () => {
+      const reading = await opened(bed().make());
+      bed().gate.mode = "hold";
+      const read = failure(reading.read(first(), never));
+      await reading.close();
+      await reading.close();
+      expect((await read).kind).toBe("closed");
+      const opening = bed().make();
+      const open = opening.open(never).then(
+        () => null,
+        (error: unknown) => error as LinkError,
+      );
+      await opening.close();
+      const outcome = await open;
+      expect([undefined, "closed"]).toContain(outcome?.kind);
+      expect((await failure(opening.read(first(), never))).kind).toBe("closed");
+      const fresh = bed().make();
+      await fresh.close();
+      expect((await failure(fresh.open(never))).kind).toBe("closed");
+    });
+
+    test("nothing of it is left when it is closed", async () => {
+      const driver = await opened(bed().make());
+      await driver.read(first(), never);
+      await driver.close();
+      const deadline = performance.now() + PATIENCE_MS;
+      while (bed().gate.open() > 0 && performance.now() < deadline)
+        await new Promise((resolve) => setImmediate(resolve));
+      expect(bed().gate.open()).toBe(0);
+    });
+  });
+
+  describe(`${name}: its owner's mistakes`, () => {
+    test("read before open: closed; a group without tags: config", async () => {
+      expect((await failure(bed().make().read(first(), never))).kind).toBe("closed");
+      const driver = await opened(bed().make());
+      expect((await failure(driver.read("nope", never))).kind).toBe("config");
+    });
+
+    test("100 reads in parallel: one goes through, the rest are refused, and none is wrong", async () => {
+      const driver = await opened(bed().make());
+      const results = await Promise.allSettled(Array.from({ length: 100 }, () => driver.read(first(), never)));
+      const done = results.flatMap((result) => (result.status === "fulfilled" ? [plain(result.value)] : []));
+      expect(done).toEqual([await bed().expected(first())]);
+      expect(plain(await driver.read(first(), never))).toEqual(done[0]);
+    });
+  });
+}
+
+export { SHORT_MS };

@@ -1,0 +1,227 @@
+import { afterEach, describe, expect, test } from "vitest";
+
+import { linkLoop } from "../../src/acquisition/link-loop.ts";
+import type { LinkBoothParts } from "../../src/acquisition/link-booth.ts";
+import { LinkError, type LinkErrorKind } from "../../src/domain/link-error.ts";
+import type { LinkStatus } from "../../src/domain/status.ts";
+import type { Driver } from "../../src/acquisition/port.ts";
+import { virtualClock } from "../support/virtual-clock.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+
+/** Devices that are switched by hand, under virtual time. */
+interface Device {
+  fault: LinkErrorKind | null;
+  /** What a request in vain costs. */
+  readonly vain_ms: number;
+  opens: number;
+  readonly polls: number[];
+  readonly failures: number[];
+  status: LinkStatus;
+}
+
+const clock = () => virtualClock({ wall: 1_000_000, mono: 0 });
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const ending: AbortController[] = [];
+afterEach(() => {
+  for (const end of ending.splice(0)) end.abort();
+});
+
+function device(vain_ms = 500): Device {
+  const status: LinkStatus = { kind: "down", since: 0, reason: "", advice: "", attempt: 0, next_try_at: null };
+  return { fault: null, vain_ms, opens: 0, polls: [], failures: [], status };
+}
+
+function run(devices: readonly Device[], more: Partial<LinkBoothParts> = {}, begins_in = 0) {
+  const time = clock();
+  const partsOf = (it: Device): LinkBoothParts => ({
+    booth: "a",
+    address: "here",
+    groups: { fast: { poll_interval_ms: 1000 } },
+    makeDriver: () => driverOf(it, time),
+    intake: {
+      answered: () => {
+        it.polls.push(time.mono());
+        return null;
+      },
+      unanswered: () => void it.failures.push(time.mono()),
+      record: () => undefined,
+    },
+    status: () => it.status,
+    setStatus: (status) => void (it.status = status),
+    ...more,
+  });
+  const end = new AbortController();
+  ending.push(end);
+  const parts = {
+    clock: time,
+    random: seededRandom(1),
+    log: silent,
+    probe_ms: () => 500,
+    begins_in,
+    booths: devices.map(partsOf),
+  };
+  void linkLoop(parts, end.signal);
+  return time;
+}
+
+function driverOf(it: Device, time: ReturnType<typeof clock>): Driver {
+  let closed = false;
+  return {
+    open: async () => {
+      it.opens++;
+      if (it.fault === "refused") throw new LinkError("refused", "refused");
+      await Promise.resolve();
+    },
+    read: async () => {
+      if (closed) throw new LinkError("closed", "closed");
+      if (it.fault === "timeout") await time.sleep(it.vain_ms);
+      if (it.fault !== null && it.fault !== "closed") throw new LinkError(it.fault, it.fault);
+      if (it.fault === "closed") {
+        it.fault = null;
+        closed = true;
+        throw new LinkError("closed", "the device closed the connection");
+      }
+      return [];
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The widest distance between two polls. */
+function widest(polls: readonly number[]): number {
+  return Math.max(...polls.slice(1).map((at, i) => at - (polls[i] ?? 0)));
+}
+
+describe("a link that booths share", () => {
+  test("polls all of them in rhythm", async () => {
+    const devices = [device(), device(), device()];
+    await run(devices).run(60_000);
+    for (const { polls } of devices) expect(widest(polls)).toBe(1000);
+  });
+
+  test("begins when it should, and keeps that phase", async () => {
+    const devices = [device(), device()];
+    await run(devices, {}, 375).run(3_000);
+    for (const { polls } of devices) expect(polls).toEqual([375, 1_375, 2_375]);
+  });
+
+  test("a dead unit never slows a live one, and is back within 5 s of its return", async () => {
+    const [alive, dead] = [device(), device()];
+    const time = run([alive, dead]);
+    await time.run(10_000);
+    dead.fault = "timeout";
+    await time.run(600_000);
+    expect(widest(alive.polls)).toBe(1000);
+    expect(dead.failures.length).toBeGreaterThan(100);
+    const back = time.mono();
+    dead.fault = null;
+    await time.run(5000);
+    expect(dead.polls.at(-1)).toBeGreaterThan(back);
+  });
+
+  test("three dead units on one line don't slow the live one either", async () => {
+    const devices = [device(), device(), device(), device()];
+    for (const dead of devices.slice(1)) dead.fault = "timeout";
+    await run(devices).run(600_000);
+    expect(widest(devices[0]?.polls ?? [])).toBe(1000);
+  });
+
+  test("a link that can't be opened is so for all: they are told, and back, together", async () => {
+    const devices = [device(), device()];
+    for (const it of devices) it.fault = "refused";
+    const time = run(devices);
+    await time.run(60_000);
+    for (const { status } of devices) expect(status).toMatchObject({ kind: "down", reason: "refused" });
+    for (const it of devices) it.fault = null;
+    await time.run(5000);
+    for (const { status } of devices) expect(status.kind).toBe("up");
+  });
+});
+
+describe("a connection that the device closes while it rests", () => {
+  test("is no fault: it is made anew at once and the poll is in time", async () => {
+    const it = device();
+    const time = run([it]);
+    await time.run(10_000);
+    it.fault = "closed";
+    await time.run(10_000);
+    expect(it.failures).toEqual([]);
+    expect(it.opens).toBe(2);
+    expect(widest(it.polls)).toBe(1000);
+  });
+
+  test("is closed by us first where the profile says so", async () => {
+    const it = device();
+    await run([it], { idle_close_ms: 1000 }).run(10_000);
+    expect(it.opens).toBe(it.polls.length);
+    expect(it.failures).toEqual([]);
+  });
+});
+
+describe("a connection that is made anew in the midst of a poll", () => {
+  /** Which PLC answers, how often its connection was made anew, and what the intake was given. */
+  function identified(more: Partial<LinkBoothParts> = {}) {
+    const it = device();
+    const plc = { shows: "ours", renewals: 0, renewsIn: "", given: [] as string[] };
+    let known = "";
+    const time = run([it], {
+      groups: { fast: { poll_interval_ms: 1000 }, id: { poll_interval_ms: 60_000 } },
+      identity_group: "id",
+      makeDriver: () => ({
+        open: () => Promise.resolve(),
+        read: (group) => {
+          if (group === plc.renewsIn) plc.renewals += 1;
+          return Promise.resolve([{ tag: group, value: plc.shows, quality: "good" }]);
+        },
+        renewals: () => plc.renewals,
+        close: () => Promise.resolve(),
+      }),
+      intake: {
+        answered: (group, samples) => {
+          if (group === "id") known = String(samples[0]?.value);
+          const counts = known === "ours";
+          plc.given.push(`${group}: ${counts ? "counts" : "foreign"}`);
+          return counts ? null : { reason: "another booth's", advice: "" };
+        },
+        unanswered: () => undefined,
+        record: () => undefined,
+      },
+      ...more,
+    });
+    return { plc, time };
+  }
+
+  test("has the PLC show who it is before what was read counts", async () => {
+    const { plc, time } = identified();
+    await time.run(1_500);
+    expect(plc.given).toEqual(["id: counts", "fast: counts", "fast: counts"]);
+    plc.given.length = 0;
+    Object.assign(plc, { shows: "another", renewsIn: "fast" });
+    await time.run(1_000);
+    expect(plc.given.slice(0, 2)).toEqual(["id: foreign", "fast: foreign"]);
+  });
+
+  test("costs that once, and what another booth's PLC began doesn't count though ours has come meanwhile", async () => {
+    const { plc, time } = identified();
+    await time.run(1_500);
+    plc.given.length = 0;
+    plc.renewals += 1;
+    await time.run(3_000);
+    expect(plc.given).toEqual(["id: counts", "fast: counts", "fast: counts", "fast: counts"]);
+    Object.assign(plc, { shows: "another", renewsIn: "fast" });
+    await time.run(1_000);
+    plc.given.length = 0;
+    plc.shows = "ours";
+    await time.run(2_000);
+    expect(plc.given.filter((given) => given !== "id: counts")).toEqual(["fast: foreign", "fast: counts"]);
+  });
+});
+
+test("back-off is jittered, and 2.5 s at most", async () => {
+  const it = device();
+  it.fault = "refused";
+  await run([it]).run(120_000);
+  const waits = it.failures.slice(1).map((at, i) => at - (it.failures[i] ?? 0));
+  expect(Math.max(...waits)).toBeLessThanOrEqual(2501);
+  expect(new Set(waits).size).toBeGreaterThan(waits.length / 2);
+});

@@ -1,0 +1,113 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { crc16 } from "../../../src/acquisition/modbus/crc16.ts";
+import { identificationLength } from "../../../src/acquisition/modbus/device-id.ts";
+import { identify } from "../../../src/acquisition/modbus/identify.ts";
+import { expectedAnswer, judge } from "../../../src/acquisition/modbus/mbap.ts";
+import { judgeRtu } from "../../../src/acquisition/modbus/rtu.ts";
+
+interface Made {
+  readonly more?: number;
+  readonly code?: number;
+}
+
+function pdu(objects: readonly (readonly [number, string])[], { more, code = 1 }: Made = {}): Buffer {
+  const parts = objects.flatMap(([id, text]) => [Buffer.from([id, text.length]), Buffer.from(text, "latin1")]);
+  const header = [0x2b, 0x0e, code, 0x82, more === undefined ? 0 : 0xff, more ?? 0, objects.length];
+  return Buffer.concat([Buffer.from(header), ...parts]);
+}
+
+const REQUEST = Buffer.from([7, 0x2b, 0x0e, 1, 0, 0, 0]);
+const tcp = (body: Buffer): Buffer => Buffer.concat([Buffer.from([0, 5, 0, 0, 0, body.length + 1, 7]), body]);
+
+function rtu(body: Buffer): Buffer {
+  const bytes = Buffer.concat([Buffer.from([7]), body, Buffer.alloc(2)]);
+  bytes.writeUInt16LE(crc16(bytes, 0, bytes.length - 2), bytes.length - 2);
+  return bytes;
+}
+
+describe("what may be asked for", () => {
+  it.each([
+    ["the identification", [7, 0x2b, 0x0e, 1, 0, 0, 0], true],
+    ["CANopen over the same function", [7, 0x2b, 0x0d, 1, 0, 0, 0], false],
+    ["a read code that isn't one", [7, 0x2b, 0x0e, 9, 0, 0, 0], false],
+    ["more than the request has", [7, 0x2b, 0x0e, 1, 0, 1, 0, 0], false],
+    ["a write", [7, 6, 0, 1, 0, 1, 0, 0], false],
+  ])("%s: %j", (_name, request, may) => {
+    expect(expectedAnswer(Buffer.from(request), 5) !== null).toBe(may);
+  });
+});
+
+describe("an identification", () => {
+  const expected = expectedAnswer(REQUEST, 5);
+  if (expected === null) throw new Error("the request is one");
+  const good = pdu([
+    [0, "Vendor"],
+    [1, ""],
+    [2, "v1"],
+  ]);
+
+  it("is taken whole, and partial until then, over TCP and RTU", () => {
+    const [frame, line] = [tcp(good), rtu(good)];
+    for (let size = 0; size < frame.length; size++) expect(judge(frame, size, expected).kind).toBe("partial");
+    expect(judge(frame, frame.length, expected)).toEqual({ kind: "answer", end: frame.length });
+    const asked = { expected, request: REQUEST };
+    for (let size = 0; size < line.length; size++) expect(judgeRtu(line, size, asked).kind).toBe("partial");
+    expect(judgeRtu(line, line.length, asked)).toEqual({ kind: "answer", end: line.length });
+  });
+
+  it("is refused where an object, the read code or the MEI type doesn't fit", () => {
+    const long = Buffer.from(good);
+    long[8] = 200;
+    const wrong = [long, pdu([[0, "V"]], { code: 2 }), Buffer.from([0x2b, 0x0d, ...good.subarray(2)])];
+    for (const body of wrong) expect(judge(tcp(body), tcp(body).length, expected).kind).toBe("malformed");
+    const tooLong = tcp(Buffer.concat([good, Buffer.from([1])]));
+    expect(judge(tooLong, tooLong.length, expected).kind).toBe("malformed");
+  });
+
+  it("whatever the bytes, has a length within them and within a PDU, or none", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (tail) => {
+        const bytes = Uint8Array.from([0x2b, 0x0e, 1, 0x81, 0, 0, ...tail]);
+        const length = identificationLength(bytes, { from: 0, size: bytes.length }, 1);
+        return typeof length !== "number" || (length <= bytes.length && length <= 253);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe("identify", () => {
+  it("goes on where the device says, then asks for the regular objects", async () => {
+    const asked: (readonly number[])[] = [];
+    const answers = [pdu([[0, "A"]], { more: 1 }), pdu([[1, "B"]]), pdu([[4, "C"]], { code: 2 })];
+    const objects = await identify((request) => {
+      asked.push(request);
+      return Promise.resolve(answers[asked.length - 1] ?? Buffer.from([0xab, 2]));
+    });
+    expect(objects).toEqual([
+      { id: 0, text: "A" },
+      { id: 1, text: "B" },
+      { id: 4, text: "C" },
+    ]);
+    expect(asked.map((request) => request.slice(2))).toEqual([
+      [1, 0],
+      [1, 1],
+      [2, 3],
+    ]);
+  });
+
+  it("ends with a device that goes in circles or always has more", async () => {
+    let requests = 0;
+    const circles = await identify(() => Promise.resolve((requests++, pdu([[0, "A"]], { more: 0 }))));
+    expect(circles).toEqual([{ id: 0, text: "A" }]);
+    expect(requests).toBe(2);
+    requests = 0;
+    await identify(() => Promise.resolve(pdu([[requests, "A"]], { more: ++requests })));
+    expect(requests).toBe(8);
+  });
+
+  it("is null where the device refuses", async () => {
+    expect(await identify(() => Promise.resolve(Buffer.from([0xab, 1])))).toBeNull();
+  });
+});

@@ -1,0 +1,219 @@
+import { describe, expect, test } from "vitest";
+
+import type { ModbusPoint } from "../../../src/domain/profile.ts";
+import { emptyMemory } from "../../../src/acquisition/modbus/driver.ts";
+import { holesNow } from "../../../src/acquisition/modbus/hole-memory.ts";
+import type { LinkError } from "../../../src/domain/link-error.ts";
+import { exception, pattern, usualAnswer } from "../../support/fake-modbus.ts";
+import { ANSWER_MS, failure, modbusBed, never, registers, values } from "../../support/modbus-bed.ts";
+import { point } from "../../support/profiles.ts";
+
+const bed = modbusBed();
+
+describe("a device by the book", () => {
+  test("gives every tag of the group one good sample in the profile's order, from all four tables", async () => {
+    const { driverFor, plc } = bed();
+    const points = [
+      point({ address: 9 }),
+      point({ table: "coil", address: 17, type: "bool" }),
+      point({ table: "input", address: 3, type: "uint32" }),
+      point({ table: "discrete", address: 2, type: "bool" }),
+      point({ address: 2, type: "bool", bit: 3 }),
+      point({ table: "coil", address: 0, type: "bool" }),
+    ];
+    const driver = await driverFor(points);
+    const samples = await driver.read("g", never);
+    expect(samples.map(({ tag }) => tag)).toEqual(["t0", "t1", "t2", "t3", "t4", "t5"]);
+    expect(samples.every(({ quality }) => quality === "good")).toBe(true);
+    expect(values(samples)).toEqual([
+      pattern(3, 9),
+      pattern(1, 17) === 1,
+      pattern(4, 3) * 65_536 + pattern(4, 4),
+      pattern(2, 2) === 1,
+      ((pattern(3, 2) >> 3) & 1) === 1,
+      pattern(1, 0) === 1,
+    ]);
+    expect(plc.requests.length).toBe(4);
+  });
+
+  test("answers that come byte by byte are put together", async () => {
+    const { driverFor, plc } = bed();
+    plc.script = (_, usual, socket) => {
+      socket.setNoDelay(true);
+      return Array.from(usual, (byte) => Buffer.from([byte]));
+    };
+    const driver = await driverFor(registers(125));
+    expect(values(await driver.read("g", never))).toEqual(registers(125).map(({ address }) => pattern(3, address)));
+  });
+
+  test("70,000 requests wrap the transaction id without a wrong value", { timeout: 120_000 }, async () => {
+    const { driverFor, plc } = bed();
+    const driver = await driverFor(registers(2));
+    for (let i = 0; i < 70_000; i++) {
+      const samples = await driver.read("g", never);
+      if (samples[0]?.value !== pattern(3, 0) || samples[1]?.value !== pattern(3, 1)) throw new Error(`wrong at ${i}`);
+      plc.requests.length = 0;
+    }
+  });
+
+  test("an idle connection that the device closed shows as closed at the next read", async () => {
+    const { driverFor, plc } = bed();
+    const driver = await driverFor(registers(1));
+    await driver.read("g", never);
+    plc.closeClients();
+    let error: LinkError | null = null;
+    const deadline = performance.now() + ANSWER_MS;
+    while (error === null && performance.now() < deadline) {
+      error = await driver.read("g", never).then(
+        () => null,
+        (reason: unknown) => reason as LinkError,
+      );
+    }
+    expect(error?.kind).toBe("closed");
+  });
+});
+
+describe("exceptions", () => {
+  const COUNT = 9;
+  for (let bad = 0; bad < COUNT; bad++) {
+    test(`2 at position ${bad} of a block: the others are read in the same call, and the hole is learned`, async () => {
+      const { driverFor, plc } = bed();
+      plc.holes = (_, address) => address === bad;
+      const memory = emptyMemory();
+      const driver = await driverFor(registers(COUNT), { memory });
+      const expected = registers(COUNT).map(({ address }) => (address === bad ? null : pattern(3, address)));
+      const first = await driver.read("g", never);
+      expect(values(first)).toEqual(expected);
+      expect(first[bad]).toEqual({ tag: `t${bad}`, value: null, quality: "bad", reason: "exception_2" });
+      expect(holesNow(memory.holes)).toEqual({ holding: [[bad, bad]] });
+      plc.requests.length = 0;
+      const second = await driver.read("g", never);
+      expect(values(second)).toEqual(expected);
+      expect(second[bad]?.reason).toBe("hole");
+      expect(plc.requests.length).toBe(bad === 0 || bad === COUNT - 1 ? 1 : 2);
+    });
+  }
+
+  test("2 at each position of a full block of 125: all other tags are read in the same call", async () => {
+    const { driverFor, plc } = bed();
+    const points = registers(125);
+    for (const { address: bad } of points) {
+      plc.holes = (_, address) => address === bad;
+      const driver = await driverFor(points);
+      const right = points.map(({ address }) => (address === bad ? null : pattern(3, address)));
+      expect(values(await driver.read("g", never))).toEqual(right);
+      expect(values(await driver.read("g", never))).toEqual(right);
+      await driver.close();
+    }
+  });
+
+  test("2 at each address between tags of two registers: every tag is read in the same call", async () => {
+    const { driverFor, plc } = bed();
+    const points = Array.from({ length: 30 }, (_, i) => point({ address: 4 * i, type: "uint32" }));
+    const right = points.map(({ address }) => pattern(3, address) * 65_536 + pattern(3, address + 1));
+    for (let bad = 2; bad < 118; bad += bad % 4 === 2 ? 1 : 3) {
+      plc.holes = (_, address) => address === bad;
+      const driver = await driverFor(points);
+      expect(values(await driver.read("g", never))).toEqual(right);
+      expect(values(await driver.read("g", never))).toEqual(right);
+      await driver.close();
+    }
+  });
+
+  test("a hole between the tags is learned, kept for the next driver, and costs one request more", async () => {
+    const { driverFor, plc } = bed();
+    plc.holes = (_, address) => address === 5;
+    const points = [...registers(5), ...registers(5, 6)];
+    const memory = emptyMemory();
+    const driver = await driverFor(points, { memory });
+    expect(values(await driver.read("g", never))).toEqual(points.map(({ address }) => pattern(3, address)));
+    expect(holesNow(memory.holes)).toEqual({ holding: [[5, 5]] });
+    plc.requests.length = 0;
+    const next = await driverFor(points, { memory });
+    expect(values(await next.read("g", never))).toEqual(points.map(({ address }) => pattern(3, address)));
+    expect(plc.requests.length).toBe(2);
+  });
+
+  test("a device that takes 32 registers at most is found out", async () => {
+    const { driverFor, plc } = bed();
+    plc.script = (request) => (request.count > 32 ? [exception(request, 3)] : undefined);
+    const driver = await driverFor(registers(100));
+    const expected = registers(100).map(({ address }) => pattern(3, address));
+    for (let i = 0; i < 4; i++) expect(values(await driver.read("g", never))).toEqual(expected);
+    plc.requests.length = 0;
+    await driver.read("g", never);
+    expect(plc.requests.length).toBe(4);
+  });
+
+  test("a refused tag comes back when the PLC's program has changed", async () => {
+    const { driverFor, plc } = bed();
+    let lacking = true;
+    plc.holes = (_, address) => lacking && address === 1;
+    const memory = emptyMemory();
+    const driver = await driverFor(registers(3), { memory });
+    await driver.read("g", never);
+    lacking = false;
+    let reads = 0;
+    while ((await driver.read("g", never))[1]?.value === null && reads < 100) reads++;
+    expect(reads).toBeLessThan(30);
+    expect(holesNow(memory.holes)).toEqual({ holding: [] });
+    plc.requests.length = 0;
+    await driver.read("g", never);
+    expect(plc.requests.length).toBe(1);
+  });
+
+  test("a device that refuses everything gives bad samples, teaches nothing and is asked little", async () => {
+    const { driverFor, plc } = bed();
+    plc.holes = () => true;
+    const memory = emptyMemory();
+    const driver = await driverFor(registers(60), { memory });
+    const samples = await driver.read("g", never);
+    expect(samples.every(({ quality, reason }) => quality === "bad" && reason === "exception_2")).toBe(true);
+    expect(holesNow(memory.holes)).toEqual({});
+    plc.requests.length = 0;
+    await driver.read("g", never);
+    expect(plc.requests.length).toBe(1);
+    plc.holes = () => false;
+    expect(values(await driver.read("g", never))).toEqual(registers(60).map(({ address }) => pattern(3, address)));
+  });
+
+  for (const [code, kind] of [
+    [6, "busy"],
+    [10, "path"],
+    [11, "path"],
+  ] as const) {
+    test(`${code}: the whole link is ${kind}`, async () => {
+      const { driverFor, plc } = bed();
+      plc.script = (request) => [exception(request, code)];
+      const driver = await driverFor(registers(2));
+      expect((await failure(driver.read("g", never))).kind).toBe(kind);
+    });
+  }
+
+  test("4 on one of two blocks: its samples are bad, the others good, the link stays", async () => {
+    const { driverFor, plc } = bed();
+    const points = [...registers(2), ...registers(2, 9000)];
+    plc.script = (request) => (request.address === 9000 ? [exception(request, 4)] : undefined);
+    const driver = await driverFor(points);
+    const samples = await driver.read("g", never);
+    expect(values(samples)).toEqual([pattern(3, 0), pattern(3, 1), null, null]);
+    expect(samples[3]?.reason).toBe("exception_4");
+    expect(values(await driver.read("g", never))).toEqual(values(samples));
+  });
+
+  test("bits of one register stand and fall together", async () => {
+    const { driverFor, plc } = bed();
+    plc.holes = (_, address) => address === 1;
+    const bit = (address: number, n: number): ModbusPoint => point({ address, type: "bool", bit: n });
+    const points = [bit(0, 0), bit(1, 0), bit(1, 1), bit(2, 5)];
+    const driver = await driverFor(points);
+    expect((await driver.read("g", never)).map(({ quality }) => quality)).toEqual(["good", "bad", "bad", "good"]);
+  });
+});
+
+test("usualAnswer of the fake is what the fake sends", () => {
+  const request = { transaction: 1, unit: 1, code: 3, address: 0, count: 1 };
+  expect(usualAnswer({ memory: () => 0x1234, holes: () => false }, request)).toEqual(
+    Buffer.from([0, 1, 0, 0, 0, 5, 1, 3, 2, 0x12, 0x34]),
+  );
+});

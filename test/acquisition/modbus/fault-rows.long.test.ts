@@ -1,0 +1,224 @@
+import { describe, expect, test, type TestContext } from "vitest";
+
+import type { Manners } from "../../../simulators/plc/manners.ts";
+import type { Faults } from "../../../simulators/network/faults.ts";
+import { until } from "../../support/eventually.ts";
+import { faultBed, type FaultBed, type FaultBedOptions } from "../../support/fault-bed.ts";
+import { recordFault } from "../../support/faults.ts";
+import { clickBooth } from "../../support/profiles.ts";
+
+type Context = Pick<TestContext, "onTestFinished">;
+
+/** A bed that ends with its test. */
+async function started({ onTestFinished }: Context, options: FaultBedOptions = {}): Promise<FaultBed> {
+  const bed = await faultBed(options);
+  onTestFinished(() => bed.stop());
+  await until(() => bed.polls.length >= 5, "the first polls");
+  return bed;
+}
+
+/** How many polls came after this moment, as a condition. */
+function morePolls(bed: FaultBed, count: number): () => boolean {
+  const before = bed.polls.length;
+  return () => bed.polls.length >= before + count;
+}
+
+/** The fault is over: the link comes back and every tag is read with a good value. */
+async function recovers(bed: FaultBed): Promise<void> {
+  const before = bed.polls.length;
+  await until(
+    () => bed.groups.every((name) => bed.polls.slice(before).some(({ group }) => group === name)),
+    "both groups are read again",
+    5000,
+  );
+  expect(bed.isUp()).toBe(true);
+  await until(
+    () => bed.polls.slice(-2).every(({ samples }) => samples.every(({ quality }) => quality === "good")),
+    "every tag is good again",
+  );
+}
+
+async function settle(bed: FaultBed, entry: { row: number; fault: string; injected: number }): Promise<void> {
+  const wrong = await bed.wrong();
+  const { failures, polls } = bed;
+  const { writes } = bed.plc.counts;
+  const counts = { ...bed.gaps(), wrong: wrong.length };
+  recordFault({ ...entry, ...counts, passed: counts.lost + counts.doubled + counts.wrong + writes === 0 });
+  expect({ ...entry, ...bed.gaps(), wrong, writes }).toEqual({ ...entry, lost: 0, doubled: 0, wrong: [], writes: 0 });
+  expect(entry.injected).toBeGreaterThan(0);
+  process.stdout.write(
+    `row ${entry.row}, ${entry.fault}: ${entry.injected} faults, ${polls.length} polls, ${failures()} failed\n`,
+  );
+}
+
+test.concurrent(
+  "row 12: a PLC that is a black hole costs a deadline, never another booth, and is back when it is",
+  async (context) => {
+    const [bed, other] = [await started(context), await started(context, { seed: 2 })];
+    const waits: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      bed.proxy.faults.silent = true;
+      const goesOn = morePolls(other, 10);
+      await until(() => !bed.isUp(), "the link is down");
+      const state = bed.states.at(-1);
+      expect(state).toMatchObject({ kind: "down", reason: expect.stringMatching(/no answer within/) as string });
+      if (state?.kind === "down") waits.push((state.next_try_at ?? 0) - state.since);
+      await until(goesOn, "the other booth is polled on");
+      bed.proxy.faults.silent = false;
+      await recovers(bed);
+    }
+    expect(new Set(waits).size).toBeGreaterThan(1);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(2500);
+    expect(other.failures()).toBe(0);
+    await settle(bed, { row: 12, fault: "PLC black hole", injected: 4 });
+  },
+);
+
+test.concurrent("row 13: a PLC that refuses and resets is read again as soon as it does neither", async (context) => {
+  const bed = await started(context);
+  for (let i = 0; i < 3; i++) {
+    bed.proxy.faults.refuse = true;
+    bed.proxy.cut();
+    await until(() => !bed.isUp(), "the link is down");
+    const { refused } = bed.proxy.connections;
+    await until(() => bed.proxy.connections.refused > refused, "a refusal");
+    bed.proxy.faults.refuse = false;
+    await recovers(bed);
+  }
+  bed.proxy.faults.reset = 0.05;
+  await until(() => bed.proxy.counts.reset >= 20, "twenty resets", 50_000);
+  bed.proxy.faults.reset = 0;
+  await recovers(bed);
+  const injected = bed.proxy.connections.refused + bed.proxy.counts.reset;
+  await settle(bed, { row: 13, fault: "PLC refuses, resets", injected });
+});
+
+test.concurrent("row 13: a PLC that is gone from the network is found again", async (context) => {
+  const bed = await started(context);
+  await bed.plc.offline();
+  await until(() => !bed.isUp(), "the link is down");
+  await bed.plc.online();
+  await recovers(bed);
+  await settle(bed, { row: 13, fault: "PLC's port closed", injected: 1 });
+});
+
+/** Spoils for a while, with so many polls or failures at least; whatever came of them, no value is wrong. */
+async function spoilt(bed: FaultBed, act: () => void, undo: () => void): Promise<void> {
+  const [polls, failures] = [bed.polls.length, bed.failures()];
+  act();
+  await until(() => bed.polls.length - polls + bed.failures() - failures >= 25, "polls and failures", 50_000);
+  undo();
+  await recovers(bed);
+}
+
+const MANNERS: readonly (readonly [number, string, Partial<Manners>])[] = [
+  [15, "answers one request late", { late_answers: true }],
+  [16, "answers with too few registers", { short_by: 1 }],
+  [16, "answers with too many registers", { short_by: -1 }],
+  [16, "answers that say more than they bring", { wrong_length: true }],
+  [16, "answers in pieces of one byte", { split_bytes: 1 }],
+  [16, "closes instead of answering", { close_on_request: true }],
+  [16, "takes requests and is silent", { drop_answers: true }],
+];
+
+describe.each(["tcp", "rtu"] as const)("over %s", (framing) => {
+  test.concurrent.for(
+    MANNERS.filter(([, , { close_on_request }]) => framing === "tcp" || close_on_request === undefined),
+  )("row %i: a device that %s never gives a wrong value", async ([row, name, manners], context) => {
+    const bed = await started(context, { framing });
+    const good = { ...bed.plc.manners };
+    const before = bed.polls.length + bed.failures();
+    await spoilt(
+      bed,
+      () => Object.assign(bed.plc.manners, manners),
+      () => Object.assign(bed.plc.manners, good),
+    );
+    await settle(bed, { row, fault: `${name} (${framing})`, injected: bed.polls.length + bed.failures() - before });
+  });
+
+  test.concurrent("row 15: answers that come after their deadline never become values", async (context) => {
+    const bed = await started(context, { framing });
+    await spoilt(
+      bed,
+      () => Object.assign(bed.proxy.faults, { direction: "answers", delay_ms: 140 }),
+      () => Object.assign(bed.proxy.faults, { direction: "both", delay_ms: 0 }),
+    );
+    await settle(bed, { row: 15, fault: `late answers (${framing})`, injected: bed.proxy.counts.delay });
+  });
+});
+
+/** TCP has a checksum of its own, so a wrong byte inside a frame is a fault of serial lines alone. */
+const LINE_FAULTS: readonly (readonly [number, "tcp" | "rtu", Partial<Faults>])[] = [
+  [16, "tcp", { truncate: 0.2 }],
+  [16, "tcp", { duplicate: 0.2 }],
+  [16, "tcp", { noise: 0.2 }],
+  [16, "tcp", { drop: 0.2 }],
+  [16, "tcp", { echo: 0.2 }],
+  [16, "tcp", { split_bytes: 2, duplicate: 0.1, drop: 0.1 }],
+  [17, "rtu", { corrupt: 0.3 }],
+  [17, "rtu", { truncate: 0.2 }],
+  [17, "rtu", { noise: 0.2 }],
+  [17, "rtu", { drop: 0.2 }],
+  [17, "rtu", { duplicate: 0.2 }],
+  [17, "rtu", { echo: 0.2 }],
+  [17, "rtu", { corrupt: 0.1, truncate: 0.1, noise: 0.1, drop: 0.05, duplicate: 0.1, split_bytes: 3 }],
+];
+
+test.concurrent.for(LINE_FAULTS)(
+  "row %i over %s: %o never gives a wrong value",
+  async ([row, framing, faults], context) => {
+    const bed = await started(context, { framing, seed: 11 });
+    const clean = { ...bed.proxy.faults };
+    await spoilt(
+      bed,
+      () => Object.assign(bed.proxy.faults, faults),
+      () => Object.assign(bed.proxy.faults, clean),
+    );
+    const injected = Object.values(bed.proxy.counts).reduce((sum, count) => sum + count, 0);
+    await settle(bed, { row, fault: `${Object.keys(faults).join(", ")} (${framing})`, injected });
+  },
+);
+
+test.concurrent(
+  "row 18: an exception at any place of a block costs that tag alone, in the same poll",
+  async (context) => {
+    const profile = clickBooth();
+    const places = profile.tags.filter(({ point }) => point.table === "holding");
+    const bed = await started(context);
+    const others: string[] = [];
+    for (const { name, group, point } of places) {
+      bed.plc.manners.bad_ranges = [{ table: "holding", first: point.address, last: point.address, code: 2 }];
+      const states = bed.states.length;
+      // A connection that only breaks is made anew within the poll.
+      bed.proxy.faults.refuse = true;
+      bed.proxy.cut();
+      // A poll that was answered before the cut may still be on its way to the intake until the link is down.
+      await until(() => bed.states.slice(states).some(({ kind }) => kind === "down"), "the link is down");
+      bed.proxy.faults.refuse = false;
+      const before = bed.polls.length;
+      const hit = () => bed.polls.slice(before).find((poll) => poll.group === group);
+      await until(() => hit() !== undefined, `${group} is read`);
+      const bad = hit()?.samples.filter(({ quality }) => quality === "bad") ?? [];
+      if (bad.length !== 1 || bad[0]?.tag !== name) others.push(`${name}: ${bad.map(({ tag }) => tag).join(", ")}`);
+    }
+    bed.plc.manners.bad_ranges = [];
+    expect(others).toEqual([]);
+    await settle(bed, { row: 18, fault: "exceptions on part of a block", injected: places.length });
+  },
+);
+
+test.concurrent("row 21: a torn 32-bit counter is read again and never becomes a value", async (context) => {
+  const click = clickBooth();
+  const counters = click.tags.filter(({ point, counter }) => point.type === "uint32" && counter);
+  const profile = { ...click, tags: counters.map((tag) => ({ ...tag, group: "fast" })), groups: {} };
+  const bed = await started(context, { scenario: "counter-wrap", profile, start: Date.UTC(2026, 2, 3, 14, 50) });
+  const torn = () => bed.polls.flatMap(({ samples }) => samples).filter(({ reason }) => reason === "torn").length;
+  for (let i = 0; i < 1200; i++) {
+    bed.plc.manners.torn_reads = 1;
+    await until(morePolls(bed, 1), "a poll");
+  }
+  bed.plc.manners.torn_reads = 0;
+  await recovers(bed);
+  expect(torn()).toBeGreaterThan(0);
+  await settle(bed, { row: 21, fault: "torn 32-bit value", injected: torn() });
+});

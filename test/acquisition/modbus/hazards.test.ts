@@ -1,0 +1,264 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { LinkError } from "../../../src/domain/link-error.ts";
+import { modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
+import { modbusLine } from "../../../src/acquisition/modbus/line.ts";
+import { type FakeScript, frame, pattern } from "../../support/fake-modbus.ts";
+import { ANSWER_MS, failure, modbusBed, never, registers, SHORT_MS, values } from "../../support/modbus-bed.ts";
+import { profileOf } from "../../support/profiles.ts";
+
+const bed = modbusBed();
+
+describe("a wrong answer never becomes a value and ends the connection", () => {
+  const usual = Buffer.from([3, 2, 0x12, 0x34]);
+  const cases: Readonly<Record<string, FakeScript>> = {
+    "with an old transaction id": (request) => [
+      frame({ ...request, transaction: request.transaction - 1 }, [...usual]),
+    ],
+    "with a transaction id to come": (request) => [
+      frame({ ...request, transaction: request.transaction + 1 }, [...usual]),
+    ],
+    "of another unit": (request) => [frame({ ...request, unit: 2 }, [...usual])],
+    "of an exception of another unit": (request) => [frame({ ...request, unit: 2 }, [0x83, 2])],
+    "of another function": (request) => [frame(request, [4, 2, 0x12, 0x34])],
+    "of an exception to another function": (request) => [frame(request, [0x84, 2])],
+    "with too many registers": (request) => [frame(request, [3, 4, 1, 2, 3, 4])],
+    "with too few registers": (request) => [frame(request, [3, 0])],
+    "whose byte count contradicts its length": (request) => [frame(request, [3, 4, 1, 2])],
+    "with bytes after its end": (_, answer) => [Buffer.concat([answer, Buffer.from([0])])],
+    "sent twice": (_, answer) => [Buffer.concat([answer, answer])],
+    "with a huge length": (request) => [Buffer.from([0, request.transaction, 0, 0, 0xff, 0xff, 1, 3, 2])],
+    "with length 0": (request) => [Buffer.from([0, request.transaction, 0, 0, 0, 0, 1, 3, 2])],
+    "of garbage": () => [Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")],
+    "of an endless stream": () => [Buffer.alloc(100_000, 0x55)],
+    "of zeros": () => [Buffer.alloc(260)],
+    "with another protocol id": (_, answer) => {
+      const changed = Buffer.from(answer);
+      changed.writeUInt16BE(1, 2);
+      return [changed];
+    },
+  };
+  for (const [name, script] of Object.entries(cases)) {
+    test(name, async () => {
+      const { driverFor, plc } = bed();
+      const driver = await driverFor(registers(1));
+      plc.script = script;
+      expect((await failure(driver.read("g", never))).kind).toBe("malformed");
+      plc.script = null;
+      expect((await failure(driver.read("g", never))).kind).toBe("malformed");
+      expect(plc.requests.length).toBe(1);
+    });
+
+    test(`${name}: from a device that has answered, it is asked for once more over a fresh connection`, async () => {
+      const { driverFor, plc } = bed();
+      const points = registers(1);
+      const driver = await driverFor(points);
+      await driver.read("g", never);
+      const [request] = plc.requests;
+      plc.script = (...asked) => {
+        plc.script = null;
+        return script(...asked);
+      };
+      expect(values(await driver.read("g", never))).toEqual([pattern(3, 0)]);
+      expect(plc.requests.length).toBe(3);
+      expect(new Set(plc.requests.map(({ transaction }) => transaction)).size).toBe(3);
+      expect(plc.requests[2]?.address).toBe(request?.address);
+      expect(plc.accepted()).toBe(2);
+    });
+  }
+
+  test("bytes that nobody asked for", async () => {
+    const { driverFor, plc } = bed();
+    plc.script = (_, answer, socket) => {
+      setImmediate(() => setImmediate(() => socket.write(answer)));
+      return undefined;
+    };
+    const driver = await driverFor(registers(1));
+    for (let reads = 0; reads < 10_000 && plc.accepted() < 2; reads++) {
+      // Between two reads it is the owner who makes the connection anew.
+      const samples = await driver.read("g", never).catch((error: unknown) => error as LinkError);
+      if (samples instanceof LinkError) {
+        expect(samples.kind).toBe("closed");
+        return;
+      }
+      expect(values(samples)).toEqual([pattern(3, 0)]);
+    }
+    expect(plc.accepted()).toBe(2);
+  });
+
+  test("a late answer: its connection is gone, and the next one reads right", async () => {
+    const { driverFor, plc } = bed();
+    const held: (() => void)[] = [];
+    plc.script = (_, answer, socket) => {
+      if (held.length > 0) return undefined;
+      held.push(() => socket.write(answer));
+      return "silence";
+    };
+    const points = registers(1);
+    const driver = await driverFor(points, { timeouts: { connect_ms: ANSWER_MS, answer_ms: SHORT_MS } });
+    expect((await failure(driver.read("g", never))).kind).toBe("timeout");
+    held[0]?.();
+    expect((await failure(driver.read("g", never))).kind).toBe("timeout");
+    const next = await driverFor(points);
+    plc.memory = () => 7;
+    expect(values(await next.read("g", never))).toEqual([7]);
+    expect(plc.accepted()).toBe(2);
+  });
+});
+
+describe("what modbus-serial alone would take for an answer", () => {
+  test.each([0, 255, 256])("an answer that comes on the next connection, %i requests too late", async (more) => {
+    const { plc } = bed();
+    const line = modbusLine({ host: "127.0.0.1", port: plc.port });
+    const profile = profileOf(registers(1));
+    const connect = async (answer_ms: number) => {
+      const driver = modbusDriver({ line, profile, timeouts: { connect_ms: ANSWER_MS, answer_ms } });
+      onTestFinished(() => driver.close());
+      await driver.open(never);
+      return driver;
+    };
+    plc.script = () => "silence";
+    const first = await connect(SHORT_MS);
+    expect((await failure(first.read("g", never))).kind).toBe("timeout");
+    const [given_up] = plc.requests;
+    if (given_up === undefined) throw new Error("no request came");
+    plc.script = (_, answer) =>
+      plc.requests.length < 2 + more ? undefined : [frame(given_up, [3, 2, 0xde, 0xad]), answer];
+    const next = await connect(ANSWER_MS);
+    const read: unknown[] = [];
+    const reading = (async () => {
+      for (;;) read.push(...values(await next.read("g", never)));
+    })();
+    expect((await failure(reading)).kind).toBe("malformed");
+    expect(read).toEqual(Array.from({ length: more }, () => pattern(3, 0)));
+  });
+
+  test("one bad length field costs its own read alone: the next connection reads right", async () => {
+    const { driverFor, plc } = bed();
+    plc.script = (_, answer) => {
+      plc.script = null;
+      const spoilt = Buffer.from(answer);
+      spoilt.writeUInt16BE(spoilt.readUInt16BE(4) + 40, 4);
+      return [spoilt];
+    };
+    const points = registers(3);
+    const first = await driverFor(points);
+    expect((await failure(first.read("g", never))).kind).toBe("malformed");
+    const next = await driverFor(points);
+    const right = points.map(({ address }) => pattern(3, address));
+    for (let i = 0; i < 50; i++) expect(values(await next.read("g", never))).toEqual(right);
+  });
+
+  test("ten registers where a hundred were asked for", async () => {
+    const { driverFor, plc } = bed();
+    const driver = await driverFor(registers(100));
+    plc.script = (request) => [frame(request, [3, 20, ...Array.from({ length: 20 }, () => 1)])];
+    expect((await failure(driver.read("g", never))).kind).toBe("malformed");
+  });
+});
+
+describe("a link that fails rejects with its kind", () => {
+  test("refused", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, "close");
+    const driver = modbusDriver({ line: modbusLine({ host: "127.0.0.1", port }), profile: profileOf(registers(1)) });
+    expect((await failure(driver.open(never))).kind).toBe("refused");
+    await driver.close();
+  });
+
+  test("black hole: the deadline", async () => {
+    const { driverFor, plc } = bed();
+    plc.script = () => "silence";
+    const driver = await driverFor(registers(1), { timeouts: { answer_ms: SHORT_MS } });
+    const error = await failure(driver.read("g", never));
+    expect(error).toBeInstanceOf(Error);
+    expect(error.kind).toBe("timeout");
+  });
+
+  test("half an answer and then nothing: the deadline too", async () => {
+    const { driverFor, plc } = bed();
+    plc.script = (_, answer) => [answer.subarray(0, 8)];
+    const driver = await driverFor(registers(1), { timeouts: { answer_ms: SHORT_MS } });
+    expect((await failure(driver.read("g", never))).kind).toBe("timeout");
+  });
+
+  test("reset in mid-answer", async () => {
+    const { driverFor, plc } = bed();
+    plc.script = (_, answer, socket) => {
+      socket.write(answer.subarray(0, 8), () => socket.resetAndDestroy());
+      return "silence";
+    };
+    const driver = await driverFor(registers(1));
+    expect((await failure(driver.read("g", never))).kind).toBe("reset");
+  });
+
+  test("the peer closes while a read is pending: rejected by the close, not by the deadline", async () => {
+    const { driverFor, plc } = bed();
+    plc.script = () => "close";
+    const driver = await driverFor(registers(1), { timeouts: { answer_ms: 3_600_000 } });
+    expect((await failure(driver.read("g", never))).kind).toBe("closed");
+  });
+
+  test("close() settles what is pending, may be called twice and before open", async () => {
+    const { driverFor, plc } = bed();
+    plc.script = () => "silence";
+    const driver = await driverFor(registers(1), { timeouts: { answer_ms: 3_600_000 } });
+    const pending = failure(driver.read("g", never));
+    await driver.close();
+    await driver.close();
+    expect((await pending).kind).toBe("closed");
+    const fresh = modbusDriver({
+      line: modbusLine({ host: "127.0.0.1", port: plc.port }),
+      profile: profileOf(registers(1)),
+    });
+    await fresh.close();
+    expect((await failure(fresh.open(never))).kind).toBe("closed");
+  });
+
+  test("read before open", async () => {
+    const { plc } = bed();
+    const driver = modbusDriver({
+      line: modbusLine({ host: "127.0.0.1", port: plc.port }),
+      profile: profileOf(registers(1)),
+    });
+    expect((await failure(driver.read("g", never))).kind).toBe("closed");
+  });
+
+  test("aborted: closed, or timeout where the signal is a deadline; the connection ends", async () => {
+    const { driverFor, plc } = bed();
+    plc.script = () => "silence";
+    const owner = new AbortController();
+    const driver = await driverFor(registers(1));
+    const pending = failure(driver.read("g", owner.signal));
+    owner.abort(new Error("stopping"));
+    expect((await pending).kind).toBe("closed");
+    const other = await driverFor(registers(1));
+    expect((await failure(other.read("g", AbortSignal.timeout(20)))).kind).toBe("timeout");
+    expect((await failure(other.read("g", never))).kind).toBe("timeout");
+    const third = modbusDriver({
+      line: modbusLine({ host: "127.0.0.1", port: plc.port }),
+      profile: profileOf(registers(1)),
+    });
+    expect((await failure(third.open(AbortSignal.abort()))).kind).toBe("closed");
+  });
+
+  test("a group without tags is a mistake of the configuration", async () => {
+    const { driverFor } = bed();
+    const driver = await driverFor(registers(1));
+    expect((await failure(driver.read("nope", never))).kind).toBe("config");
+  });
+
+  test("300 reads in parallel: one goes through, the rest are refused, and none is wrong", async () => {
+    const { driverFor } = bed();
+    const driver = await driverFor(registers(3));
+    const results = await Promise.allSettled(Array.from({ length: 300 }, () => driver.read("g", never)));
+    const done = results.flatMap((result) => (result.status === "fulfilled" ? [values(result.value)] : []));
+    expect(done).toEqual([[pattern(3, 0), pattern(3, 1), pattern(3, 2)]]);
+    expect(values(await driver.read("g", never))).toEqual(done[0]);
+  });
+});

@@ -1,0 +1,238 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { tcpProxy } from "../../../simulators/network/tcp-proxy.ts";
+import type { ModbusPoint } from "../../../src/domain/profile.ts";
+import { type DeviceMemory, emptyMemory, type ModbusDriver } from "../../../src/acquisition/modbus/driver.ts";
+import { modbusLine } from "../../../src/acquisition/modbus/line.ts";
+import { holesNow } from "../../../src/acquisition/modbus/hole-memory.ts";
+import { LinkError } from "../../../src/domain/link-error.ts";
+import type { Sample } from "../../../src/domain/sample.ts";
+import { type FakeModbus, type FakeScript, frame, pattern, usualAnswer } from "../../support/fake-modbus.ts";
+import { until } from "../../support/eventually.ts";
+import { FOUR_BLOCKS, isHole, SPARSE } from "../../support/lossy-bed.ts";
+import { ANSWER_MS, failure, modbusBed, never, registers, values } from "../../support/modbus-bed.ts";
+import { seededRandom } from "../../support/seeded-random.ts";
+
+/** A PLC that is merely bad: deterministic losses, by the count of requests or by seeded dice. */
+
+const bed = modbusBed();
+
+/** Every nth request brings this instead of its answer. */
+function everyNth(nth: number, instead: FakeScript): FakeScript {
+  let count = 0;
+  return (...asked) => (++count % nth === 0 ? instead(...asked) : undefined);
+}
+
+/**
+ * The same, for points in several blocks; but a repetition is spared, and the next request has the fault: a machine that
+ * stalls for longer than a learned deadline makes a repetition of its own, and a second fault on that costs the value.
+ */
+function everyNthAnew(nth: number, instead: FakeScript): FakeScript {
+  let count = 0;
+  let before: number | null = null;
+  return (...asked) => {
+    const repeated = asked[0].address === before;
+    before = asked[0].address;
+    if (++count % nth !== 0) return undefined;
+    if (!repeated) return instead(...asked);
+    count--;
+    return undefined;
+  };
+}
+
+const silence: FakeScript = () => "silence";
+
+/** Bytes that fit another request. */
+const wrongId: FakeScript = (request, usual) => [
+  frame({ ...request, transaction: request.transaction + 7 }, [...usual.subarray(7)]),
+];
+
+function sparse(plc: FakeModbus): void {
+  plc.holes = (_, address) => isHole(SPARSE, address);
+}
+
+/** Polls as the link's loop does: a driver that failed is closed and made anew. */
+async function polled(
+  count: number,
+  points: readonly ModbusPoint[],
+  memory: DeviceMemory,
+): Promise<{ readonly polls: readonly (readonly Sample[])[]; readonly failed: number }> {
+  const { driverFor } = bed();
+  const polls: (readonly Sample[])[] = [];
+  let failed = 0;
+  let driver: ModbusDriver | null = null;
+  while (polls.length + failed < count) {
+    driver ??= await driverFor(points, { memory });
+    const samples = await driver.read("g", never).catch((error: unknown) => error as LinkError);
+    if (!(samples instanceof LinkError)) {
+      polls.push(samples);
+      continue;
+    }
+    await driver.close();
+    driver = null;
+    if (samples.kind !== "closed") failed++;
+  }
+  return { polls, failed };
+}
+
+function wrongIn(polls: readonly (readonly Sample[])[], points: readonly ModbusPoint[]): readonly Sample[] {
+  return polls.flatMap((samples) =>
+    samples.filter(({ quality, value }, i) => quality === "good" && value !== pattern(3, points[i]?.address ?? 0)),
+  );
+}
+
+const goodIn = (polls: readonly (readonly Sample[])[]): number =>
+  polls.flat().filter(({ quality }) => quality === "good").length;
+
+describe("every 20th reply lost, sparse registers", () => {
+  test("the first poll gives every value, and what it learned is kept", async () => {
+    const { plc } = bed();
+    sparse(plc);
+    plc.script = everyNthAnew(20, silence);
+    const memory = emptyMemory();
+    const { polls, failed } = await polled(1, SPARSE, memory);
+    expect({ failed, good: goodIn(polls) }).toEqual({ failed: 0, good: SPARSE.length });
+    expect(plc.requests.length).toBeGreaterThan(20);
+    plc.requests.length = 0;
+    plc.script = null;
+    await polled(1, SPARSE, memory);
+    expect(plc.requests.length).toBeLessThan(20);
+  });
+
+  test("what was refused before the device went away in the midst of a poll is kept", async () => {
+    const { plc, driverFor } = bed();
+    sparse(plc);
+    const memory = emptyMemory();
+    const driver = await driverFor(SPARSE, { memory });
+    let count = 0;
+    plc.script = () => (++count > 16 ? "close" : undefined);
+    const samples = await driver.read("g", never);
+    const good = samples.filter(({ quality }) => quality === "good");
+    expect(good.length).toBeGreaterThan(0);
+    expect(samples.filter(({ reason }) => reason === "no_answer").length).toBeGreaterThan(0);
+    expect(good.length + samples.filter(({ reason }) => reason === "no_answer").length).toBe(SPARSE.length);
+    expect(holesNow(memory.holes).holding?.length).toBeGreaterThan(0);
+  });
+});
+
+test("a block whose answer is lost twice costs its own values alone, with the reason", async () => {
+  const { plc, driverFor } = bed();
+  const driver = await driverFor(FOUR_BLOCKS);
+  await driver.read("g", never);
+  for (const [script, reason] of [
+    [silence, "no_answer"],
+    [wrongId, "wrong_answer"],
+  ] as const) {
+    plc.requests.length = 0;
+    plc.script = (...asked) => (asked[0].address === 1000 ? script(...asked) : undefined);
+    const samples = await driver.read("g", never);
+    expect(samples.map((sample) => sample.reason ?? sample.value)).toEqual(
+      FOUR_BLOCKS.map(({ address }) => (address >= 1000 && address < 2000 ? reason : pattern(3, address))),
+    );
+    expect(plc.requests.map(({ address }) => address)).toEqual([0, 1000, 1000, 2000, 3000]);
+  }
+  expect(driver.requests?.()).toEqual({ asked: 14, missed: 4 });
+});
+
+test("the deadline is learned from the device's answers: a lost one doesn't cost the configured time", async () => {
+  const { plc, driverFor } = bed();
+  const driver = await driverFor(registers(1), { timeouts: { connect_ms: ANSWER_MS, answer_ms: 3_600_000 } });
+  await driver.read("g", never);
+  plc.script = everyNth(2, silence);
+  for (let i = 0; i < 4; i++) expect(values(await driver.read("g", never))).toEqual([pattern(3, 0)]);
+});
+
+test("a device that has become slower than its learned deadline is heard out before it is given up", async () => {
+  const { plc, driverFor } = bed();
+  const driver = await driverFor(registers(1));
+  await driver.read("g", never);
+  plc.script = (_, usual, socket) => {
+    setTimeout(() => socket.write(usual), 200);
+    return "silence";
+  };
+  expect(values(await driver.read("g", never))).toEqual([pattern(3, 0)]);
+  plc.requests.length = 0;
+  expect(values(await driver.read("g", never))).toEqual([pattern(3, 0)]);
+  expect(plc.requests.length).toBe(1);
+});
+
+test("a device that refuses the new connection is waited for, longer each time, and not hammered", async () => {
+  const { plc, driverFor } = bed();
+  const proxy = await tcpProxy({ target: { port: plc.port } });
+  onTestFinished(() => proxy.close());
+  const driver = await driverFor(registers(1), { line: modbusLine({ host: "127.0.0.1", port: proxy.port }) });
+  await driver.read("g", never);
+  plc.script = () => {
+    // It still holds the connection that was given up.
+    proxy.faults.refuse = true;
+    plc.script = null;
+    return "silence";
+  };
+  const reading = driver.read("g", never);
+  await until(() => proxy.connections.refused >= 2, "two refusals");
+  proxy.faults.refuse = false;
+  expect(values(await reading)).toEqual([pattern(3, 0)]);
+  expect(proxy.connections.refused).toBeLessThanOrEqual(3);
+});
+
+test("a device that is away for good is found out after six requests, and asked once a try from then on", async () => {
+  const { plc, driverFor } = bed();
+  const memory = emptyMemory();
+  const timeouts = { connect_ms: ANSWER_MS, answer_ms: 150 };
+  const driver = await driverFor(FOUR_BLOCKS, { memory, timeouts });
+  await driver.read("g", never);
+  plc.requests.length = 0;
+  plc.script = silence;
+  expect((await failure(driver.read("g", never))).kind).toBe("timeout");
+  expect(plc.requests.length).toBe(6);
+  await driver.close();
+  plc.requests.length = 0;
+  const next = await driverFor(FOUR_BLOCKS, { memory, timeouts });
+  expect((await failure(next.read("g", never))).kind).toBe("timeout");
+  expect(plc.requests.length).toBe(1);
+});
+
+describe.each([
+  ["in four requests", FOUR_BLOCKS],
+  ["in a sparse map", SPARSE],
+])("60 tags %s, by seeded dice", (_, points) => {
+  test.each([1, 2])("seed %i: no value is wrong under loss, wrong ids, late and doubled answers", async (seed) => {
+    const { plc } = bed();
+    if (points === SPARSE) sparse(plc);
+    const random = seededRandom(seed);
+    const held: (() => void)[] = [];
+    plc.script = (request, usual, socket) => {
+      const dice = random.next();
+      // What was held back comes before, or as, the answer to something else, on whatever connection is left.
+      for (const release of held.splice(0)) release();
+      if (dice < 0.05) return "silence";
+      if (dice < 0.08) {
+        held.push(() => {
+          if (!socket.destroyed) socket.write(usual);
+        });
+        return "silence";
+      }
+      if (dice < 0.12) return [frame({ ...request, transaction: request.transaction + 7 }, [...usual.subarray(7)])];
+      if (dice < 0.13) return [usual, usual];
+      if (dice < 0.14)
+        return [usualAnswer({ memory: () => 0xdead, holes: () => false }, { ...request, count: request.count + 1 })];
+      return undefined;
+    };
+    const { polls, failed } = await polled(15, points, emptyMemory());
+    expect(wrongIn(polls, points)).toEqual([]);
+    expect(failed).toBeLessThanOrEqual(1);
+    expect(goodIn(polls)).toBeGreaterThan(0.9 * points.length * polls.length);
+  });
+
+  test("every 5th transaction id wrong: every value comes", async () => {
+    const { plc } = bed();
+    if (points === SPARSE) sparse(plc);
+    plc.script = everyNthAnew(5, wrongId);
+    const { polls, failed } = await polled(50, points, emptyMemory());
+    expect({ wrong: wrongIn(polls, points), failed, good: goodIn(polls) }).toEqual({
+      wrong: [],
+      failed: 0,
+      good: 50 * points.length,
+    });
+  });
+});

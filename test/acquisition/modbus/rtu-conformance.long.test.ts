@@ -1,0 +1,3 @@
+import { describeModbus } from "../../support/modbus-conformance.ts";
+
+describeModbus("rtu");

@@ -1,0 +1,154 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { crcOf, rtuFrame } from "../../../simulators/plc/rtu-frames.ts";
+import { LinkError } from "../../../src/domain/link-error.ts";
+import { crc16 } from "../../../src/acquisition/modbus/crc16.ts";
+import { lateAnswers, type AskedRead, type LateAnswers } from "../../../src/acquisition/modbus/late-answers.ts";
+import { rtuFraming } from "../../../src/acquisition/modbus/rtu-framing.ts";
+
+const LATE_UNIT = 9;
+
+/** As if these had been asked an hour ago, and given up just now. */
+function gaveUp(...reads: readonly AskedRead[]): LateAnswers {
+  const late = lateAnswers();
+  for (const read of reads) late.gaveUp(read, { asked_at: performance.now() - 3_600_000, for_ms: 3_600_000 });
+  return late;
+}
+const holding = (unit: number, address: number, count: number): AskedRead => ({ unit, code: 3, address, count });
+const OF_LATE_UNIT = [holding(LATE_UNIT, 0, 2), holding(LATE_UNIT, 7, 1)];
+
+const withCrc = (...bytes: readonly number[]): Buffer => {
+  const body = Buffer.from(bytes);
+  return rtuFrame({ transaction: 0, unit: body[0] ?? 0, pdu: body.subarray(1) }, body.subarray(1));
+};
+/** Two holding registers from 4 on, of unit 1. */
+const REQUEST = withCrc(1, 3, 0, 4, 0, 2);
+const ANSWER = withCrc(1, 3, 4, 0x12, 0x34, 0x56, 0x78);
+
+function judged(pieces: readonly Buffer[], request = REQUEST, late = gaveUp(...OF_LATE_UNIT)) {
+  const framing = rtuFraming(late);
+  expect(framing.request(request)).not.toBe(null);
+  let outcome: Buffer | LinkError | null = null;
+  for (const piece of pieces) {
+    outcome = framing.take(piece, piece.length);
+    if (outcome !== null) return outcome instanceof LinkError ? outcome : Buffer.from(outcome);
+  }
+  return outcome;
+}
+
+describe("an answer over RTU", () => {
+  test("the CRC of the specification's example", () => {
+    expect(crcOf(Buffer.from([0x02, 0x07]))).toBe(0x1241);
+    expect(crc16(Buffer.from([0x02, 0x07]), 0, 2)).toBe(0x1241);
+  });
+
+  test("is taken whole, byte by byte, and as an exception", () => {
+    expect(judged([ANSWER])).toEqual(ANSWER);
+    expect(judged(Array.from(ANSWER, (byte) => Buffer.from([byte])))).toEqual(ANSWER);
+    expect(judged([withCrc(1, 0x83, 2)])).toEqual(withCrc(1, 0x83, 2));
+  });
+
+  const WRONG: readonly (readonly [string, readonly Buffer[]])[] = [
+    ["of another unit", [withCrc(2, 3, 4, 0x12, 0x34, 0x56, 0x78)]],
+    ["of another function", [withCrc(1, 4, 4, 0x12, 0x34, 0x56, 0x78)]],
+    ["of an exception to another function", [withCrc(1, 0x84, 2)]],
+    ["of exception 0", [withCrc(1, 0x83, 0)]],
+    ["with too many registers", [withCrc(1, 3, 6, 1, 2, 3, 4, 5, 6)]],
+    ["with too few registers", [withCrc(1, 3, 2, 1, 2)]],
+    ["with a wrong CRC", [Buffer.concat([ANSWER.subarray(0, -1), Buffer.from([0])])]],
+    ["with a byte before it", [Buffer.concat([Buffer.from([0]), ANSWER])]],
+    ["with a byte after it", [Buffer.concat([ANSWER, Buffer.from([0])])]],
+    ["that came twice", [Buffer.concat([ANSWER, ANSWER])]],
+    ["that is our own request", [REQUEST]],
+    ["after our own request", [Buffer.concat([REQUEST, ANSWER])]],
+  ];
+  test.each(WRONG)("%s is malformed", (_name, pieces) => {
+    expect(judged(pieces)).toMatchObject({ kind: "malformed" });
+  });
+
+  test("an echoed request that looks like an answer is none", () => {
+    // 20 coils from 0x0300 on: three bytes of data, and so does the request begin.
+    const request = withCrc(1, 1, 3, 0, 0, 20);
+    expect(judged([request], request)).toMatchObject({
+      kind: "malformed",
+      message: expect.stringContaining("echoes") as string,
+    });
+  });
+
+  test("the late answer of a unit that was given up is dropped, the awaited one taken", () => {
+    const late = withCrc(LATE_UNIT, 3, 4, 9, 9, 9, 9);
+    expect(judged([Buffer.concat([late, ANSWER])])).toEqual(ANSWER);
+    expect(judged([late.subarray(0, 3), late.subarray(3), withCrc(LATE_UNIT, 0x83, 2), ANSWER])).toEqual(ANSWER);
+    expect(judged([Buffer.concat([late.subarray(0, -1), ANSWER])])).toMatchObject({ kind: "malformed" });
+  });
+
+  test("the late answer of the unit itself is dropped if it may be another request's, and taken for the same sent again", () => {
+    const late = withCrc(1, 3, 2, 9, 9);
+    const sameSize = withCrc(1, 3, 4, 9, 9, 9, 9);
+    const refusal = withCrc(1, 0x83, 2);
+    const other = (count: number) => gaveUp(holding(1, 0, count));
+    for (const pieces of [
+      [late, ANSWER],
+      [late, refusal, late, ANSWER],
+      Array.from(late, (_, i) => late.subarray(i, i + 1)),
+      [Buffer.concat([late, ANSWER])],
+    ])
+      expect(judged([...pieces, ANSWER], REQUEST, other(1))).toEqual(ANSWER);
+    // Nothing tells whose these are.
+    for (const piece of [ANSWER, sameSize, refusal]) expect(judged([piece], REQUEST, other(2))).toBe(null);
+    // Of another function, or of that very request: there is no doubt.
+    expect(judged([refusal], REQUEST, gaveUp({ ...holding(1, 0, 2), code: 4 }))).toEqual(refusal);
+    for (const piece of [ANSWER, refusal]) expect(judged([piece], REQUEST, gaveUp(holding(1, 4, 2)))).toEqual(piece);
+  });
+
+  test("an answer that can be of one request alone is the end of all that was given up before", () => {
+    const late = gaveUp(holding(1, 0, 1), { ...holding(1, 0, 2), code: 4 });
+    expect(judged([ANSWER], REQUEST, late)).toEqual(ANSWER);
+    expect(late.until(1)).toBe(-Infinity);
+    const same = gaveUp(holding(1, 0, 1), holding(1, 4, 2));
+    expect(judged([ANSWER], REQUEST, same)).toEqual(ANSWER);
+    expect({ own: same.isPlain(holding(1, 4, 2)), other: same.isPlain(holding(1, 0, 2)) }).toEqual({
+      own: true,
+      other: false,
+    });
+  });
+
+  test("bytes that nobody asked for are malformed, unless they are a late answer", () => {
+    const framing = rtuFraming(gaveUp(...OF_LATE_UNIT));
+    expect(framing.take(withCrc(LATE_UNIT, 3, 2, 1, 1), 7)).toBe(null);
+    expect(framing.take(ANSWER, ANSWER.length)).toMatchObject({ kind: "malformed" });
+  });
+
+  test("no request but reads can be sent", () => {
+    const framing = rtuFraming(lateAnswers());
+    for (const code of [0, 5, 6, 7, 8, 15, 16, 22, 23, 43, 0x83]) {
+      expect(framing.request(withCrc(1, code, 0, 4, 0, 2))).toBe(null);
+    }
+    expect(framing.awaiting).toBe(false);
+  });
+});
+
+test("whatever a line does to an answer, what is taken has every byte of a sound frame", () => {
+  const edit = fc.tuple(fc.nat(4), fc.nat(20), fc.nat(255));
+  let taken = 0;
+  fc.assert(
+    fc.property(fc.array(edit, { maxLength: 3 }), fc.nat(12), (edits, at) => {
+      const spoilt = edits.reduce<Buffer>((bytes, [kind, place, value]) => {
+        const i = bytes.length === 0 ? 0 : place % bytes.length;
+        if (kind === 0) return Buffer.from(bytes.map((byte, k) => (k === i ? value : byte)));
+        if (kind === 1) return bytes.subarray(0, i);
+        if (kind === 2) return Buffer.concat([Buffer.from([value]), bytes]);
+        return kind === 3
+          ? Buffer.concat([bytes, bytes])
+          : Buffer.concat([bytes.subarray(0, i), bytes.subarray(i + 1)]);
+      }, ANSWER);
+      const outcome = judged([spoilt.subarray(0, at), spoilt.subarray(at)]);
+      if (outcome === null || outcome instanceof LinkError) return true;
+      taken++;
+      return outcome.equals(ANSWER);
+    }),
+    { numRuns: 20_000, seed: 7 },
+  );
+  expect(taken).toBeGreaterThan(0);
+});

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+
+import { emptyMemory } from "../../../src/acquisition/modbus/driver.ts";
+import { modbusBed, never, values } from "../../support/modbus-bed.ts";
+import { point, profileOf } from "../../support/profiles.ts";
+
+const bed = modbusBed();
+
+/** A counter in registers 0 and 1, high word first, beside a plain register. */
+const POINTS = [point({ type: "uint32" }), point({ address: 2 })];
+const made = profileOf(POINTS);
+const profile = {
+  ...made,
+  tags: made.tags.map((tag, i) =>
+    i === 0 ? { ...tag, counter: { step: 1, modulus: 2 ** 32, max_rate_per_h: 3600, retained: true } } : tag,
+  ),
+};
+
+describe("a 32-bit counter at its carry", () => {
+  test("torn once, it is read again in the same poll and not taken; the tags beside it are", async () => {
+    const { driverFor, plc } = bed();
+    const words = [0, 0xffff, 7];
+    plc.memory = (_, address) => words[address] ?? 0;
+    const driver = await driverFor(POINTS, { profile });
+    expect(values(await driver.read("g", never))).toEqual([65_535, 7]);
+    words.splice(0, 3, 1, 0, 8);
+    let asked = 0;
+    plc.script = () => {
+      if (++asked === 1) words[1] = 0;
+      return undefined;
+    };
+    words[1] = 0xffff;
+    const samples = await driver.read("g", never);
+    expect(asked).toBe(2);
+    expect(samples[0]).toMatchObject({ value: null, quality: "bad", reason: "torn" });
+    expect(samples[1]?.value).toBe(8);
+    expect(values(await driver.read("g", never))).toEqual([65_536, 8]);
+    expect(asked).toBe(3);
+  });
+
+  test("a real fall is taken after a second read, on a new connection too", async () => {
+    const { driverFor, plc } = bed();
+    const memory = emptyMemory();
+    let count = 65_535;
+    plc.memory = (_, address) => (address === 0 ? count >>> 16 : count & 0xffff);
+    await (await driverFor(POINTS, { profile, memory })).read("g", never);
+    count = 3;
+    plc.requests.length = 0;
+    const next = await driverFor(POINTS, { profile, memory });
+    expect(values(await next.read("g", never))[0]).toBe(3);
+    expect(plc.requests.length).toBe(2);
+    await next.read("g", never);
+    expect(plc.requests.length).toBe(3);
+  });
+});
+
+test("a block that is suddenly all zero gives no value for two polls, then its zeros", async () => {
+  const { driverFor, plc } = bed();
+  const points = Array.from({ length: 10 }, (_, address) => point({ address }));
+  const driver = await driverFor(points);
+  plc.memory = (_, address) => address + 1;
+  await driver.read("g", never);
+  plc.memory = () => 0;
+  for (let i = 0; i < 2; i++) {
+    const samples = await driver.read("g", never);
+    expect(samples.every(({ value, reason }) => value === null && reason === "all_zero")).toBe(true);
+  }
+  expect(values(await driver.read("g", never))).toEqual(points.map(() => 0));
+});

@@ -1,0 +1,181 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { startModbusServer } from "../../../simulators/plc/modbus-server.ts";
+import { goodManners } from "../../../simulators/plc/manners.ts";
+import type { Device } from "../../../simulators/plc/modbus-frames.ts";
+import { startRtuTcp } from "../../../simulators/plc/rtu-server.ts";
+import { modbusLinks } from "../../../src/acquisition/modbus/links.ts";
+import type { Driver } from "../../../src/acquisition/port.ts";
+import { failure, never, registers, values } from "../../support/modbus-bed.ts";
+import { profileOf } from "../../support/profiles.ts";
+
+/** Several units behind one connection. */
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+/** Register a of unit u holds 100 x u + a. */
+function unit(id: number): Device {
+  return {
+    image: { read: ({ address, count }) => Array.from({ length: count }, (_, i) => 100 * id + address + i) },
+    max_registers: 125,
+    max_bits: 2000,
+    manners: goodManners(),
+    answered_at: -Infinity,
+  };
+}
+
+const time = {
+  now: () => performance.now(),
+  sleep: (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal ? { signal } : {}),
+};
+
+async function served(framing: "tcp" | "rtu", units: ReadonlyMap<number, Device>) {
+  const deviceOf = (id: number): Device | null => units.get(id) ?? null;
+  const server =
+    framing === "rtu"
+      ? await startRtuTcp({ ...time, deviceOf }, 0)
+      : await startModbusServer({ ...time, deviceOf, device: unit(0), link: () => "up" }, 0);
+  ends.push(() => server.close());
+  const wayTo = modbusLinks(() => ({ mono: performance.now(), wall: Date.now() }));
+  const wholeWay = (unit_id: number, answer_timeout_ms = 3000) => {
+    const address = { host: "127.0.0.1", port: server.port, framing };
+    return wayTo({ ...address, unit_id, answer_timeout_ms }, profileOf(registers(3)));
+  };
+  const way = (unit_id: number, answer_timeout_ms?: number): (() => Driver) => {
+    const { makeDriver } = wholeWay(unit_id, answer_timeout_ms);
+    return () => {
+      const driver = makeDriver();
+      ends.push(() => driver.close());
+      return driver;
+    };
+  };
+  return { server, way, lend: wholeWay(1).lend.ask };
+}
+
+/** Two holding registers from 0 on. */
+const READ = Uint8Array.of(3, 0, 0, 0, 2);
+
+const expected = (id: number): readonly number[] => [0, 1, 2].map((address) => 100 * id + address);
+
+describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (framing) => {
+  const units = new Map([1, 2, 3].map((id) => [id, unit(id)]));
+
+  test("take turns on it, each with its own unit", async () => {
+    const { server, way } = await served(framing, units);
+    const drivers = [1, 2, 3].map((id) => way(id)());
+    for (const driver of drivers) await driver.open(never);
+    for (let round = 0; round < 20; round++) {
+      for (const [i, driver] of drivers.entries())
+        expect(values(await driver.read("g", never))).toEqual(expected(i + 1));
+    }
+    expect(server.counts.connections).toBe(1);
+  });
+
+  test("one that closes in order leaves it to the others", async () => {
+    const { server, way } = await served(framing, units);
+    const [first, second] = [way(1)(), way(2)()];
+    for (const driver of [first, second]) await driver.open(never);
+    await first.read("g", never);
+    await first.close();
+    expect(values(await second.read("g", never))).toEqual(expected(2));
+    expect(server.counts.connections).toBe(1);
+  });
+
+  test("a tool's read goes over it too, between polls, and nothing but a read", async () => {
+    const { server, way, lend } = await served(framing, units);
+    const driver = way(2)();
+    await driver.open(never);
+    for (let round = 0; round < 10; round++) {
+      expect([...(await lend({ unit: 3, pdu: READ }, 3_000))]).toEqual([
+        3,
+        4,
+        300 >> 8,
+        300 & 0xff,
+        301 >> 8,
+        301 & 0xff,
+      ]);
+      expect(values(await driver.read("g", never))).toEqual(expected(2));
+    }
+    const write = Uint8Array.of(6, 0, 0, 0, 1);
+    expect((await failure(lend({ unit: 2, pdu: write }, 3_000))).kind).toBe("config");
+    expect(values(await driver.read("g", never))).toEqual(expected(2));
+    expect(server.counts).toMatchObject({ connections: 1, writes: 0 });
+  });
+
+  test("a tool's read without an answer ends it, and polls open it anew", async () => {
+    const { server, way, lend } = await served(framing, units);
+    const open = way(1);
+    const driver = open();
+    await driver.open(never);
+    expect((await failure(lend({ unit: 9, pdu: READ }, 100))).kind).toBe("timeout");
+    expect((await failure(driver.read("g", never))).kind).toBe("closed");
+    await driver.close();
+    const again = open();
+    await again.open(never);
+    expect(values(await again.read("g", never))).toEqual(expected(1));
+    expect(server.counts.connections).toBe(2);
+  });
+
+  test("a unit that doesn't answer ends it; the others find it closed and open anew", async () => {
+    const { server, way } = await served(framing, units);
+    const [open, dead] = [way(1), way(9, 100)];
+    const [living, silent] = [open(), dead()];
+    for (const driver of [living, silent]) await driver.open(never);
+    expect(values(await living.read("g", never))).toEqual(expected(1));
+    expect((await failure(silent.read("g", never))).kind).toBe("timeout");
+    expect((await failure(living.read("g", never))).kind).toBe("closed");
+    await living.close();
+    const again = open();
+    await again.open(never);
+    expect(values(await again.read("g", never))).toEqual(expected(1));
+    expect(server.counts.connections).toBe(2);
+  });
+});
+
+test("over RTU the answer that a unit gives too late isn't taken for one of its neighbour or of itself", async () => {
+  const units = new Map([1, 2].map((id) => [id, unit(id)]));
+  const { way } = await served("rtu", units);
+  const [openSlow, open] = [way(1, 100), way(2)];
+  const slow = units.get(1);
+  if (slow === undefined) throw new Error("no unit 1");
+  for (let round = 0; round < 5; round++) {
+    slow.manners.delay_ms = 300;
+    const late = openSlow();
+    await late.open(never);
+    expect((await failure(late.read("g", never))).kind).toBe("timeout");
+    await late.close();
+    slow.manners.delay_ms = 0;
+    for (const [id, make] of [
+      [2, open],
+      [1, openSlow],
+    ] as const) {
+      const driver = make();
+      await driver.open(never);
+      expect(values(await driver.read("g", never))).toEqual(expected(id));
+      await driver.close();
+    }
+  }
+});
+
+test("over RTU the answer that came too late for a tool isn't taken for a poll's", async () => {
+  const units = new Map([1, 2].map((id) => [id, unit(id)]));
+  const { way, lend } = await served("rtu", units);
+  const slow = units.get(1);
+  if (slow === undefined) throw new Error("no unit 1");
+  for (let round = 0; round < 5; round++) {
+    slow.manners.delay_ms = 300;
+    expect((await failure(lend({ unit: 1, pdu: READ }, 100))).kind).toBe("timeout");
+    expect((await failure(lend({ unit: 1, pdu: READ }, 100))).kind).toBe("busy");
+    slow.manners.delay_ms = 0;
+    for (const id of [2, 1]) {
+      const driver = way(id)();
+      await driver.open(never);
+      expect(values(await driver.read("g", never))).toEqual(expected(id));
+      await driver.close();
+    }
+  }
+});

@@ -1,0 +1,27 @@
+import { virtualDriver } from "../../support/virtual-driver.ts";
+import { never, SHORT_MS } from "../../support/modbus-bed.ts";
+import { opcuaBed, START } from "../../support/opcua-bed.ts";
+import { describeDriver } from "../conformance.ts";
+
+const MINUTE_MS = 60_000;
+const bed = opcuaBed();
+
+describeDriver("OPC UA", () => {
+  const { gate, profile, booth, clock, server, make } = bed();
+  return {
+    gate,
+    make: ({ short = false } = {}) =>
+      make(short ? { timeouts: { connect_ms: 10_000, answer_ms: SHORT_MS, farewell_ms: 50 } } : {}),
+    expected: async (group) => {
+      const virtual = virtualDriver({ booth, profile, clock });
+      await virtual.open(never);
+      return virtual.read(group, never);
+    },
+    groups: Object.keys(profile.groups),
+    instants: Array.from({ length: 130 }, (_, minute) => START + minute * MINUTE_MS + 17_123),
+    setTime: (at) => clock.set(at),
+    refuse: (tag) => {
+      server.manners.bad_tags = tag === undefined ? [] : [tag];
+    },
+  };
+});

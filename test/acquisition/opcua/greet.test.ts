@@ -1,0 +1,45 @@
+import { createServer, type Socket } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { greetsOpcua } from "../../../src/acquisition/opcua/greet.ts";
+
+const PATIENT_MS = 30_000;
+
+async function serverThat(answers: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on("error", () => socket.destroy());
+    socket.once("data", () => answers(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+/** As the standard has it (OPC 10000-6, 7.1.2): type, length, and five numbers for an ACK. */
+function message(type: "ACKF" | "ERRF", body: Buffer): Buffer {
+  const header = Buffer.alloc(8);
+  header.write(type, "latin1");
+  header.writeUInt32LE(8 + body.length, 4);
+  return Buffer.concat([header, body]);
+}
+
+describe("greetsOpcua", () => {
+  it.each([
+    ["acknowledges, in two pieces", message("ACKF", Buffer.alloc(20)), true],
+    ["refuses in OPC UA's own words", message("ERRF", Buffer.alloc(8)), true],
+    ["speaks something else", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"), false],
+  ])("a server that %s", async (_name, answer, greets) => {
+    const port = await serverThat((socket) => {
+      socket.write(answer.subarray(0, 5), () => setImmediate(() => socket.write(answer.subarray(5))));
+    });
+    expect(await greetsOpcua({ host: "127.0.0.1", port }, PATIENT_MS)).toBe(greets);
+  });
+
+  it("is false where nobody listens, where it is hung up, and where nothing comes", async () => {
+    const hangsUp = await serverThat((socket) => socket.destroy());
+    expect(await greetsOpcua({ host: "127.0.0.1", port: hangsUp }, PATIENT_MS)).toBe(false);
+    const silent = await serverThat(() => undefined);
+    expect(await greetsOpcua({ host: "127.0.0.1", port: silent }, 50)).toBe(false);
+    expect(await greetsOpcua({ host: "127.0.0.1", port: 1 }, PATIENT_MS)).toBe(false);
+  });
+});

@@ -1,0 +1,206 @@
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import type { Driver } from "../../../src/acquisition/port.ts";
+import { failure, never, values } from "../../support/modbus-bed.ts";
+import { NOW, opcuaBed } from "../../support/opcua-bed.ts";
+import { spoiltRuns } from "../../support/spoilt-opcua.ts";
+
+const bed = opcuaBed();
+
+async function opened(): Promise<Driver> {
+  const driver = bed().make();
+  await driver.open(never);
+  return driver;
+}
+
+/** Bytes that an OPC UA server would never send, to whoever connects. */
+async function oddServer(speak: (socket: Socket) => void): Promise<Driver> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => socket.destroy());
+    socket.once("data", () => speak(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return bed().make({ address: bed().address({ endpoint: `opc.tcp://127.0.0.1:${port}` }) });
+}
+
+const header = (type: string, length: number): Buffer => {
+  const bytes = Buffer.alloc(8);
+  bytes.write(type, "latin1");
+  bytes.writeUInt32LE(length, 4);
+  return bytes;
+};
+/** Grants itself everything: no limit of any kind. */
+const boundlessAck = Buffer.concat([header("ACKF", 28), Buffer.from([0, 0, 0, 0]), Buffer.alloc(16, 0xff)]);
+
+describe("a server that restarts", () => {
+  test("with its namespaces in another order: the link fails once, and the next one reads the same tags", async () => {
+    const driver = await opened();
+    const before = await driver.read("fast", never);
+    await bed().again({ shifted_namespaces: true });
+    expect(["closed", "reset", "malformed"]).toContain((await failure(driver.read("fast", never))).kind);
+    const next = await opened();
+    expect(await next.read("fast", never)).toEqual(before);
+  });
+
+  test("ends a session that is idle: the read fails, and nothing is held until later", async () => {
+    const driver = await opened();
+    await bed().server.stopServer();
+    await failure(driver.read("fast", never));
+    expect((await failure(bed().make().open(never))).kind).toMatch(/refused|closed|reset/);
+    await bed().again({});
+    expect((await (await opened()).read("fast", never))[0]?.quality).toBe("good");
+  });
+
+  test("with another program: the reason names what is missing and what is there", async () => {
+    const { profile } = bed();
+    const tags = profile.tags.map((tag) => ({
+      ...tag,
+      point: { ...tag.point, node: { namespace: "urn:not-there", id: "s=x" } },
+    }));
+    const error = await failure(
+      bed()
+        .make({ profile: { ...profile, tags } })
+        .open(never),
+    );
+    expect(error.kind).toBe("config");
+    expect(error.message).toMatch(/no namespace urn:not-there; it has .*phoenixcontact/);
+  });
+
+  test("one tag that isn't there, by id, by path or by namespace, is bad and the rest are good", async () => {
+    const { profile } = bed();
+    const nodes = [
+      { namespace: "urn:not-there", id: "s=x" },
+      { namespace: "http://phoenixcontact.com/OpcUA/PLCnext/GlobalDataSpace/", id: "s=Nope" },
+      { path: [{ namespace: "http://opcfoundation.org/UA/DI/", name: "Nope" }] as const },
+    ];
+    const tags = profile.tags.map((tag, i) => {
+      const node = nodes[i];
+      return node === undefined ? tag : { ...tag, group: "fast", point: { ...tag.point, node } };
+    });
+    const driver = bed().make({ profile: { ...profile, tags } });
+    await driver.open(never);
+    const samples = await driver.read("fast", never);
+    expect(samples.slice(0, 3).map(({ reason }) => reason)).toEqual(["no_namespace", "BadNodeIdUnknown", "BadNoMatch"]);
+    expect(samples.slice(3).every(({ quality }) => quality === "good")).toBe(true);
+  });
+});
+
+describe("answers without bounds", () => {
+  const cases: Readonly<Record<string, (socket: Socket) => void>> = {
+    "a chunk of four gigabytes instead of an acknowledge": (socket) => void socket.write(header("ACKF", 0xffff_fff0)),
+    "a chunk of four gigabytes after a boundless acknowledge": (socket) =>
+      void socket.write(Buffer.concat([boundlessAck, header("OPNF", 0xffff_fff0)])),
+    "a chunk a little over the limit": (socket) =>
+      void socket.write(Buffer.concat([boundlessAck, header("MSGF", 65_537)])),
+    "an endless stream of zeros": (socket) => {
+      const more = (): void => {
+        while (!socket.destroyed && socket.write(Buffer.alloc(65_536)));
+        if (!socket.destroyed) socket.once("drain", more);
+      };
+      more();
+    },
+    "an endless stream of answers that nobody asked for": (socket) => {
+      socket.write(boundlessAck);
+      const chunk = Buffer.concat([header("MSGC", 8192), Buffer.alloc(8184)]);
+      const more = (): void => {
+        while (!socket.destroyed && socket.write(chunk));
+        if (!socket.destroyed) socket.once("drain", more);
+      };
+      more();
+    },
+    "a web server": (socket) => void socket.write("HTTP/1.1 400 Bad Request\r\n\r\n"),
+    "an acknowledge that is cut short": (socket) => void socket.write(header("ACKF", 8)),
+  };
+  for (const [name, speak] of Object.entries(cases)) {
+    test(`${name}: malformed at once`, async () => {
+      const driver = await oddServer(speak);
+      expect((await failure(driver.open(never))).kind).toBe("malformed");
+    });
+  }
+
+  test("the server says why it hangs up: its words reach the technician, cleaned", async () => {
+    const text = Buffer.from("too\u0007 busy");
+    const error = Buffer.alloc(16 + text.length);
+    header("ERRF", error.length).copy(error);
+    error.writeUInt32LE(0x807d_0000, 8);
+    error.writeUInt32LE(text.length, 12);
+    text.copy(error, 16);
+    const driver = await oddServer((socket) => void socket.write(error));
+    expect((await failure(driver.open(never))).message).toContain('BadTcpServerTooBusy, "too  busy"');
+  });
+
+  test("one answer in endless chunks is given up after 32 of them", async () => {
+    const { gate } = bed();
+    let sequence = 0;
+    gate.alter = (bytes) => {
+      if (bytes.toString("latin1", 0, 4) !== "MSGF") return bytes;
+      const chunks = Array.from({ length: 64 }, () => {
+        const chunk = Buffer.from(bytes);
+        chunk.write("MSGC", "latin1");
+        sequence = sequence === 0 ? bytes.readUInt32LE(16) : sequence + 1;
+        chunk.writeUInt32LE(sequence, 16);
+        return chunk;
+      });
+      return Buffer.concat(chunks);
+    };
+    expect((await failure(bed().make().open(never))).kind).toBe("malformed");
+  });
+
+  test("an answer sent twice ends the link and not the process", async () => {
+    const driver = await opened();
+    bed().gate.alter = (bytes) => Buffer.concat([bytes, bytes]);
+    await driver.read("fast", never).catch(() => undefined);
+    bed().gate.alter = null;
+    expect((await failure(driver.read("fast", never))).kind).toBe("malformed");
+  });
+});
+
+test("60 connections with spoilt answers: no crash, no wrong value, every call settles", async () => {
+  const right = values(await (await opened()).read("fast", never));
+  const kinds = await spoiltRuns(bed(), { runs: 60, right });
+  expect(kinds.get("malformed") ?? 0).toBeGreaterThan(5);
+});
+
+test("a server that takes three variables a read is asked in pieces, and the values are the same", async () => {
+  const driver = await opened();
+  const whole = await driver.read("slow", never);
+  await bed().again({ max_nodes_per_read: 3 });
+  const next = await opened();
+  expect(await next.read("slow", never)).toEqual(whole);
+});
+
+test("the device's own time comes with each sample, and is nobody's clock", async () => {
+  const { clock } = bed();
+  const driver = await opened();
+  const samples = await driver.read("fast", never);
+  expect(samples.every(({ source_at }) => source_at === clock.wall())).toBe(true);
+  expect(clock.wall()).not.toBe(NOW);
+});
+
+test("fifty sessions leave no timer, no socket and no session behind", async () => {
+  const { server, gate } = bed();
+  await (await opened()).close();
+  const held = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const before = { sessions: server.sessions(), timers: held() };
+  for (let i = 0; i < 50; i++) {
+    const driver = await opened();
+    await driver.read("fast", never);
+    await driver.close();
+  }
+  const deadline = performance.now() + 10_000;
+  while ((gate.open() > 0 || held() > before.timers + 5) && performance.now() < deadline) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(gate.open()).toBe(0);
+  expect(server.sessions()).toBe(before.sessions);
+  expect(held()).toBeLessThanOrEqual(before.timers + 5);
+});

@@ -1,0 +1,124 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+
+import type { OpcuaAddress } from "../../../src/config/port.ts";
+import { failure, never, SHORT_MS } from "../../support/modbus-bed.ts";
+import { opcuaBed } from "../../support/opcua-bed.ts";
+
+/** What node-opcua-client does when it is left to itself, one test for each habit that was measured. */
+const bed = opcuaBed();
+const run = promisify(execFile);
+
+/** Opens and reads in a process of its own, whose home folder can't be made; gives what it wrote to the console. */
+async function child(address: OpcuaAddress, pkiDir: string, home: string): Promise<{ stdout: string; stderr: string }> {
+  const script = `
+    const { findProfile } = await import("./src/config/profile.ts");
+    const { opcuaDriver } = await import("./src/acquisition/opcua/driver.ts");
+    const { opcuaPki } = await import("./src/acquisition/opcua/pki.ts");
+    const wall = () => Date.now();
+    const address = ${JSON.stringify(address)};
+    const pki = opcuaPki({ dir: ${JSON.stringify(pkiDir)}, wall });
+    const driver = opcuaDriver({ address, profile: findProfile("plcnext-booth"), pki, wall });
+    const never = new AbortController().signal;
+    const outcome = await driver.open(never).then(() => driver.read("fast", never)).then(
+      (samples) => samples[0].quality,
+      (error) => error.kind,
+    );
+    await driver.close();
+    process.stdout.write("<" + outcome + ">");`;
+  const env = { PATH: process.env["PATH"], HOME: home, XDG_CONFIG_HOME: home, APPDATA: home, TMPDIR: home };
+  return run(process.execPath, ["--input-type=module", "--eval", script], { env });
+}
+
+describe("the library holds reads silently during an outage", () => {
+  test("a read during an outage fails at once, and nothing of it comes after the server's return", async () => {
+    const { make, server, gate, again } = bed();
+    const driver = make();
+    await driver.open(never);
+    await server.stopServer();
+    const first = await failure(driver.read("fast", never));
+    expect(["closed", "reset"]).toContain(first.kind);
+    await again({});
+    const { length } = gate.sent();
+    expect(await failure(driver.read("fast", never))).toBe(first);
+    const next = make();
+    await next.open(never);
+    expect(gate.sent().length).toBeGreaterThan(length);
+  });
+
+  test("nobody but the link's owner connects again: after an outage there is no connection that nobody asked for", async () => {
+    const { make, server, gate, again } = bed();
+    const driver = make();
+    await driver.open(never);
+    const accepted = gate.accepted();
+    await server.stopServer();
+    await failure(driver.read("fast", never));
+    await again({});
+    const other = make();
+    await other.open(never);
+    // One to ask what is offered, one for the session: both are the new driver's.
+    expect(gate.accepted() - accepted).toBe(2);
+    await failure(driver.read("fast", never));
+    expect(gate.accepted() - accepted).toBe(2);
+  });
+});
+
+describe("the library's requests time out after 15 s and never under 5 s", () => {
+  test("ours end at our own deadline, while connecting and while reading", async () => {
+    const { make, gate } = bed();
+    const timeouts = { connect_ms: 10_000, answer_ms: SHORT_MS, farewell_ms: 20 };
+    const driver = make({ timeouts });
+    await driver.open(never);
+    gate.mode = "hold";
+    const reading = await failure(driver.read("fast", never));
+    // Of a single slow variable the others are read on; of a server that answers nothing the link ends.
+    expect(reading.kind).toBe("timeout");
+    expect(reading.message).toBe("the server takes too long over several variables");
+    const connecting = await failure(make({ timeouts: { ...timeouts, connect_ms: SHORT_MS } }).open(never));
+    expect(connecting).toMatchObject({ kind: "timeout", message: `no connection within ${SHORT_MS} ms` });
+  });
+
+  test("reads asked for in parallel are refused, so that never more than one waits", async () => {
+    const { make } = bed();
+    const driver = make();
+    await driver.open(never);
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => driver.read("fast", never)));
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  });
+});
+
+describe("the library keeps its certificates in the home folder and throws where that can't be written", () => {
+  test("a home that can't be made: the link opens, and its identity stands in the folder that it was given", async () => {
+    const { address, dir } = bed();
+    const file = join(dir, "no-folder");
+    writeFileSync(file, "");
+    const { stdout } = await child(address(), join(dir, "pki"), join(file, "home"));
+    expect(stdout).toBe("<good>");
+    expect(readdirSync(join(dir, "pki")).toSorted()).toEqual(["own.key", "own.pem"]);
+  });
+
+  test("a home that can be written stays empty", async () => {
+    const { address, dir } = bed();
+    const home = join(dir, "home");
+    mkdirSync(home);
+    expect((await child(address(), join(dir, "pki"), home)).stdout).toBe("<good>");
+    expect(readdirSync(home)).toEqual([]);
+  });
+});
+
+describe("the library writes notices to the console", () => {
+  test("a whole session, and one with spoilt answers, write nothing but what we do", async () => {
+    const { address, dir, gate } = bed();
+    const home = join(dir, "none");
+    expect(await child(address(), join(dir, "pki"), home)).toEqual({ stdout: "<good>", stderr: "" });
+    gate.alter = (bytes) => {
+      const spoilt = Buffer.from(bytes);
+      if (bytes.toString("latin1", 0, 3) === "MSG") spoilt.fill(0xff, 24, 60);
+      return spoilt;
+    };
+    expect(await child(address(), join(dir, "pki"), home)).toEqual({ stdout: "<malformed>", stderr: "" });
+  });
+});

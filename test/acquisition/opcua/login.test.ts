@@ -1,0 +1,167 @@
+import { generateKeyPairSync } from "node:crypto";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { OPCUA_POLICIES } from "../../../src/config/gateway-schema.ts";
+import type { OpcuaAddress } from "../../../src/config/port.ts";
+import { parseCertificate } from "../../../src/acquisition/opcua/certificate.ts";
+import { opcuaLibrary } from "../../../src/acquisition/opcua/library.ts";
+import { failure, never } from "../../support/modbus-bed.ts";
+import { NOW, opcuaBed, PASSWORD } from "../../support/opcua-bed.ts";
+
+const DAY_MS = 86_400_000;
+const bed = opcuaBed();
+const folder = mkdtempSync(join(tmpdir(), "bg-opcua-user-"));
+const files = { user_certificate_file: join(folder, "user.pem"), user_key_file: join(folder, "user.key") };
+
+beforeAll(async () => {
+  const { crypto_utils } = await opcuaLibrary();
+  const privateKey: unknown = await crypto_utils.generatePrivateKey(2048);
+  const { cert } = await crypto_utils.createSelfSignedCertificate({
+    privateKey: privateKey as never,
+    subject: "CN=technician",
+    notBefore: new Date(NOW - DAY_MS),
+    validity: 30,
+    purpose: crypto_utils.CertificatePurpose.ForUserAuthentication,
+  });
+  writeFileSync(files.user_certificate_file, cert);
+  const { privPem } = await crypto_utils.privateKeyToPEM(privateKey);
+  writeFileSync(files.user_key_file, privPem, { mode: 0o600 });
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function withCertificate(more: Partial<OpcuaAddress> = {}): OpcuaAddress {
+  const { user, password_file, ...rest } = bed().address();
+  expect([user, password_file]).not.toContain(undefined);
+  return { ...rest, ...files, ...more };
+}
+
+const encrypted = OPCUA_POLICIES.filter((policy) => policy !== "None");
+
+describe("every policy that the server offers, signed and encrypted", () => {
+  for (const security_policy of encrypted) {
+    test(`${security_policy}: login by name, and by certificate`, async () => {
+      const { make, address, server, gate } = bed();
+      for (const one of [address({ security_policy }), withCertificate({ security_policy })]) {
+        const driver = make({ address: one });
+        await driver.open(never);
+        expect((await driver.read("fast", never)).every(({ quality }) => quality === "good")).toBe(true);
+      }
+      expect(server.logins).toEqual([{ user: "gateway", password: PASSWORD }]);
+      const sent = gate.sent();
+      const secrets = [PASSWORD, "CN=technician", "technician", "Arp.Plc.Eclr"];
+      expect(secrets.filter((secret) => sent.includes(secret))).toEqual([]);
+    });
+  }
+});
+
+describe("login by certificate", () => {
+  test("in DER, too", async () => {
+    const der = join(bed().dir, "user.der");
+    writeFileSync(der, parseCertificate(readFileSync(files.user_certificate_file)).raw);
+    const driver = bed().make({ address: withCertificate({ user_certificate_file: der }) });
+    await driver.open(never);
+    expect((await driver.read("fast", never))[0]?.quality).toBe("good");
+  });
+
+  test("one that the server doesn't trust: refused, and said so", async () => {
+    await bed().again({ new_certificate: true, trust_users: false });
+    const address = withCertificate({ server_certificate_fingerprint: bed().server.fingerprint() });
+    const error = await failure(bed().make({ address }).open(never));
+    expect(error.kind).toBe("config");
+    expect(error.message).toContain("refuses the login");
+  });
+
+  test("a key that others can read, that is another's, or that is none: refused before the login goes out", async () => {
+    const { dir, make } = bed();
+    const key = join(dir, "user.key");
+    const refusal = async (): Promise<string> => {
+      const error = await failure(make({ address: withCertificate({ user_key_file: key }) }).open(never));
+      expect(error.kind).toBe("config");
+      return error.message;
+    };
+    writeFileSync(key, readFileSync(files.user_key_file));
+    chmodSync(key, 0o644);
+    expect(await refusal()).toContain(`chmod 600 ${key}`);
+    chmodSync(key, 0o600);
+    const other = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+    writeFileSync(key, other.export({ type: "pkcs8", format: "pem" }));
+    expect(await refusal()).toContain("doesn't belong to");
+    writeFileSync(key, "not a key");
+    expect(await refusal()).toContain(`${key} holds no private key`);
+    const none = withCertificate({ user_certificate_file: key });
+    expect((await failure(make({ address: none }).open(never))).message).toContain("holds no certificate");
+  });
+});
+
+describe("login by name with the passwords of the service's record", () => {
+  const byRecord = (): OpcuaAddress => {
+    const { password_file, ...rest } = bed().address();
+    expect(password_file).toBeTypeOf("string");
+    return rest;
+  };
+
+  test("the one that the PLC has is found, whichever it is", async () => {
+    const { make, server, gate } = bed();
+    for (const known of [
+      [PASSWORD, "before"],
+      ["not yet", PASSWORD],
+    ]) {
+      const driver = make({ address: byRecord(), passwords: () => known });
+      await driver.open(never);
+      expect((await driver.read("fast", never))[0]?.quality).toBe("good");
+    }
+    const attempts = [PASSWORD, "not yet", PASSWORD].map((password) => ({ user: "gateway", password }));
+    expect(server.logins).toEqual(attempts);
+    expect([PASSWORD, "not yet"].filter((secret) => gate.sent().includes(secret))).toEqual([]);
+  });
+
+  test("none of them, or none known yet: said, without a word of them", async () => {
+    const { make, server } = bed();
+    const refused = await failure(make({ address: byRecord(), passwords: () => ["one", "two"] }).open(never));
+    expect(refused).toMatchObject({ kind: "config" });
+    expect(refused.message).toContain("refuses the login");
+    expect(server.logins.map(({ password }) => password)).toEqual(["one", "two"]);
+    for (const passwords of [() => [], undefined]) {
+      const none = await failure(make({ address: byRecord(), ...(passwords && { passwords }) }).open(never));
+      expect(none.message).toContain("holds no password of this PLC yet");
+    }
+    expect(server.logins).toHaveLength(2);
+  });
+
+  test("a file goes first: the record's are not even asked for", async () => {
+    const asked = (): never => {
+      throw new Error("asked");
+    };
+    const driver = bed().make({ passwords: asked });
+    await driver.open(never);
+    expect(bed().server.logins).toEqual([{ user: "gateway", password: PASSWORD }]);
+  });
+});
+
+describe("the server's certificate as a file", () => {
+  test("in PEM and in DER: trusted; another one: refused with both fingerprints", async () => {
+    const { make, address, server, dir } = bed();
+    const { server_certificate_fingerprint, ...rest } = address();
+    expect(server_certificate_fingerprint).toBe(server.fingerprint());
+    const pem = readFileSync(server.certificateFile());
+    const der = join(dir, "server.der");
+    writeFileSync(der, parseCertificate(pem).raw);
+    for (const server_certificate_file of [server.certificateFile(), der]) {
+      const driver = make({ address: { ...rest, server_certificate_file } });
+      await driver.open(never);
+      expect((await driver.read("fast", never))[0]?.quality).toBe("good");
+    }
+    server.logins.splice(0);
+    const wrong = { ...rest, server_certificate_file: files.user_certificate_file };
+    const error = await failure(make({ address: wrong }).open(never));
+    expect(error).toMatchObject({ kind: "config" });
+    expect(error.message).toContain("has changed");
+    expect(error.message).toContain(server.fingerprint().toUpperCase().match(/../g)?.join(":") ?? "none");
+    expect(error.message).toContain(files.user_certificate_file);
+    expect(server.logins).toEqual([]);
+  });
+});

@@ -1,0 +1,237 @@
+import { describe, expect, test } from "vitest";
+
+import type { OpcuaDriverOptions } from "../../../src/acquisition/opcua/driver.ts";
+import type { Driver } from "../../../src/acquisition/port.ts";
+import type { Logger } from "../../../src/domain/machine.ts";
+import type { Sample } from "../../../src/domain/sample.ts";
+import { virtualDriver } from "../../support/virtual-driver.ts";
+import { failure, never, values } from "../../support/modbus-bed.ts";
+import { opcuaBed, START } from "../../support/opcua-bed.ts";
+import { spoiltRuns } from "../../support/spoilt-opcua.ts";
+
+const PATIENCE_MS = 20_000;
+const bed = opcuaBed();
+
+async function opened(more: Partial<OpcuaDriverOptions> = {}): Promise<Driver> {
+  const driver = bed().make({ address: bed().address({ mode: "subscribe" }), ...more });
+  await driver.open(never);
+  return driver;
+}
+
+/** A profile whose polls come often, so that a test needn't wait for one. */
+function quickProfile() {
+  const { profile } = bed();
+  const groups = Object.fromEntries(Object.keys(profile.groups).map((name) => [name, { poll_interval_ms: 200 }]));
+  return { ...profile, groups };
+}
+
+async function truth(group: string): Promise<readonly unknown[]> {
+  const { booth, profile, clock } = bed();
+  const virtual = virtualDriver({ booth, profile, clock });
+  await virtual.open(never);
+  return (await virtual.read(group, never)).map(({ value }) => value);
+}
+
+/** Reads until the samples are as wanted. */
+async function until(driver: Driver, group: string, wanted: (samples: readonly Sample[]) => boolean) {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const samples = await driver.read(group, never);
+    if (wanted(samples)) return samples;
+    if (performance.now() > deadline) throw new Error(`it never came: ${JSON.stringify(samples)}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+async function untilFailure(driver: Driver) {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const outcome = await driver.read("fast", never).then(() => null, failed);
+    if (outcome !== null) return outcome;
+    if (performance.now() > deadline) throw new Error("it never failed");
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const failed = (error: unknown) => error as Awaited<ReturnType<typeof failure>>;
+
+function heard(): { readonly log: Logger; readonly said: string[] } {
+  const said: string[] = [];
+  const ignore = (): void => undefined;
+  return { said, log: { debug: ignore, info: ignore, error: ignore, warn: (_, text) => void said.push(text) } };
+}
+
+describe("a subscription", () => {
+  test("answers polls with what the PLC shows, tag by tag, at instants of a story", async () => {
+    const { clock, profile, server } = bed();
+    const driver = await opened({ profile: quickProfile() });
+    expect(server.subscriptions()).toBe(1);
+    for (const minute of [0, 7, 19, 44, 61]) {
+      clock.set(START + minute * 60_000 + 17_123);
+      for (const group of Object.keys(profile.groups)) {
+        const right = JSON.stringify(await truth(group));
+        const samples = await until(driver, group, (came) => JSON.stringify(values(came)) === right);
+        expect(samples.every(({ quality }) => quality === "good")).toBe(true);
+        const tags = profile.tags.filter((tag) => tag.group === group).map(({ name }) => name);
+        expect(samples.map(({ tag }) => tag)).toEqual(tags);
+      }
+    }
+  });
+
+  test("costs no request a poll", async () => {
+    const driver = await opened();
+    const { length } = bed().gate.sent();
+    for (let i = 0; i < 200; i++) await driver.read("fast", never);
+    // A read of the group takes more than 100 bytes; some publishing may have gone on meanwhile.
+    expect(bed().gate.sent().length - length).toBeLessThan(200 * 100);
+  });
+
+  test("tells a status that changes: bad with a reason, and good again", async () => {
+    const driver = await opened({ profile: quickProfile() });
+    const tag = (await driver.read("fast", never))[1]?.tag ?? "";
+    bed().server.manners.bad_tags = [tag];
+    const during = await until(driver, "fast", (samples) => samples[1]?.quality === "bad");
+    expect(during[1]).toMatchObject({ tag, value: null, reason: "BadSensorFailure" });
+    expect(during.filter(({ quality }) => quality === "good")).toHaveLength(during.length - 1);
+    bed().server.manners.bad_tags = [];
+    await until(driver, "fast", (samples) => samples[1]?.quality === "good");
+  });
+
+  test("has a tag that isn't there: bad, and the rest is good", async () => {
+    const profile = quickProfile();
+    const namespace = "http://phoenixcontact.com/OpcUA/PLCnext/GlobalDataSpace/";
+    const nodes = [
+      { namespace: "urn:not-there", id: "s=x" },
+      { namespace, id: "s=Nope" },
+    ];
+    const tags = profile.tags.map((tag, i) => {
+      const node = nodes[i];
+      return node === undefined ? tag : { ...tag, group: "fast", point: { ...tag.point, node } };
+    });
+    const driver = await opened({ profile: { ...profile, tags } });
+    const samples = await driver.read("fast", never);
+    expect(samples.slice(0, 2).map(({ reason }) => reason)).toEqual(["no_namespace", "BadNodeIdUnknown"]);
+    expect(samples.slice(2).every(({ quality }) => quality === "good")).toBe(true);
+    expect(bed().server.subscriptions()).toBe(1);
+  });
+
+  test("tells the device's time with a value that is new, not with one that rests", async () => {
+    const driver = await opened({ profile: quickProfile() });
+    await until(driver, "fast", (samples) => samples.every(({ source_at }) => source_at === undefined));
+    bed().clock.set(START + 44 * 60_000);
+    const fresh = await until(driver, "fast", (samples) => samples.some(({ source_at }) => source_at !== undefined));
+    expect(fresh.filter(({ source_at }) => source_at === START + 44 * 60_000).length).toBeGreaterThan(0);
+  });
+});
+
+describe("a subscription's link", () => {
+  test("that says nothing for three keep-alive intervals has failed, though it is connected", async () => {
+    const driver = await opened({ profile: quickProfile() });
+    bed().gate.mode = "hold";
+    const error = await untilFailure(driver);
+    expect(error).toMatchObject({ kind: "timeout", message: "no word of the subscription within 4500 ms" });
+    bed().gate.release();
+    expect(await failure(driver.read("fast", never))).toBe(error);
+  });
+
+  test("is alive while nothing changes: keep-alives are enough", async () => {
+    const { gate } = bed();
+    const driver = await opened({ profile: quickProfile() });
+    // Keep-alives come every 1,500 ms; by the fifth the watchdog would have barked.
+    let words = 0;
+    gate.alter = (bytes) => {
+      words++;
+      return bytes;
+    };
+    const deadline = performance.now() + PATIENCE_MS;
+    while (words < 5 && performance.now() < deadline) await driver.read("fast", never).then(nextTurn);
+    expect(words).toBeGreaterThanOrEqual(5);
+    expect((await driver.read("fast", never))[0]?.quality).toBe("good");
+  });
+
+  test("ends with the server, and the next one finds the right variables behind other indexes", async () => {
+    const driver = await opened();
+    await bed().again({ shifted_namespaces: true });
+    expect(["closed", "reset", "malformed"]).toContain((await untilFailure(driver)).kind);
+    const next = await opened();
+    expect(values(await next.read("fast", never))).toEqual(await truth("fast"));
+  });
+
+  test("aborted or closed while a poll waits: closed", async () => {
+    for (const how of ["abort", "close"] as const) {
+      const driver = await opened({ profile: quickProfile() });
+      bed().gate.mode = "hold";
+      const owner = new AbortController();
+      const outcome = (async () => {
+        for (;;) await driver.read("fast", owner.signal).then(nextTurn);
+      })();
+      const pending = failure(outcome);
+      if (how === "abort") owner.abort(new Error("stopping"));
+      else await driver.close();
+      expect((await pending).kind).toBe("closed");
+      bed().gate.release();
+    }
+  });
+
+  test("twenty of them leave no session and no subscription behind", async () => {
+    const { server, gate } = bed();
+    const before = { sessions: server.sessions(), subscriptions: server.subscriptions() };
+    for (let i = 0; i < 20; i++) {
+      const driver = await opened({ profile: quickProfile() });
+      await driver.read("fast", never);
+      await driver.close();
+    }
+    const deadline = performance.now() + PATIENCE_MS;
+    while (gate.open() > 0 && performance.now() < deadline) await nextTurn();
+    expect(gate.open()).toBe(0);
+    expect({ sessions: server.sessions(), subscriptions: server.subscriptions() }).toEqual(before);
+  });
+
+  test("with spoilt answers 40 times: no crash, no wrong value, every call settles", async () => {
+    const driver = await opened();
+    const right = values(await driver.read("fast", never));
+    await driver.close();
+    const kinds = await spoiltRuns(bed(), { runs: 40, right, mode: "subscribe" });
+    expect(kinds.get("malformed") ?? 0).toBeGreaterThan(3);
+  });
+
+  test("an answer that comes twice, the second time beside the next: never a wrong value, never a crash", async () => {
+    const driver = await opened({ profile: quickProfile() });
+    let last: Uint8Array = Buffer.alloc(0);
+    bed().gate.alter = (bytes) => {
+      const both = Buffer.concat([last, bytes]);
+      last = bytes;
+      return both;
+    };
+    // Some of them the library drops without a word: then it is the watchdog that ends the link.
+    expect(["malformed", "timeout"]).toContain((await untilFailure(driver)).kind);
+  });
+});
+
+describe("each poll asks instead, and nothing of the subscription is left, where the server", () => {
+  const cases = {
+    "refuses subscriptions": { max_subscriptions: 0 },
+    "watches fewer variables than the profile has": { max_monitored_items: 3 },
+  };
+  for (const [name, manners] of Object.entries(cases)) {
+    test(name, async () => {
+      await bed().again(manners);
+      const { log, said } = heard();
+      const driver = await opened({ log });
+      expect(bed().server.subscriptions()).toBe(0);
+      expect(said).toHaveLength(1);
+      expect(said[0]).toMatch(/no subscription at opc\.tcp:.*Bad\w+.*; each poll asks instead/);
+      bed().clock.set(START + 44 * 60_000);
+      expect(values(await driver.read("fast", never))).toEqual(await truth("fast"));
+    });
+  }
+
+  test("wasn't asked for one: mode read, and no mode at all", async () => {
+    for (const more of [{}, { mode: "read" as const }]) {
+      await opened({ address: bed().address(more) });
+      expect(bed().server.subscriptions()).toBe(0);
+    }
+  });
+});
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

@@ -1,0 +1,172 @@
+import { chmodSync, copyFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+import type { OpcuaAddress } from "../../../src/config/port.ts";
+import type { LinkError } from "../../../src/domain/link-error.ts";
+import { failure, never } from "../../support/modbus-bed.ts";
+import { opcuaBed, PASSWORD } from "../../support/opcua-bed.ts";
+
+const bed = opcuaBed();
+
+async function refusal(more: Partial<OpcuaAddress> = {}): Promise<LinkError> {
+  return failure(
+    bed()
+      .make({ address: bed().address(more) })
+      .open(never),
+  );
+}
+
+function nothingSecretWentOut(): void {
+  const { server, gate } = bed();
+  expect(server.logins).toEqual([]);
+  expect(gate.sent().includes(PASSWORD)).toBe(false);
+}
+
+describe("a server that isn't known for sure gets no password", () => {
+  test("unknown: refused, with its fingerprint and how to pin it", async () => {
+    const { server, address, make } = bed();
+    const { server_certificate_fingerprint, ...unpinned } = address();
+    const error = await failure(make({ address: unpinned }).open(never));
+    expect(error.kind).toBe("config");
+    expect(error.message).toContain(`opcua.server_certificate_fingerprint: "${server.fingerprint()}"`);
+    expect(error.message).toMatch(/SHA-256 ([0-9A-F]{2}:){31}[0-9A-F]{2}\. Compare it/);
+    expect(server_certificate_fingerprint).toBe(server.fingerprint());
+    nothingSecretWentOut();
+  });
+
+  test("changed: refused, with both fingerprints", async () => {
+    const { server, again, address } = bed();
+    const pinned = server.fingerprint();
+    await again({ new_certificate: true });
+    expect(server.fingerprint()).not.toBe(pinned);
+    const error = await refusal({ ...address(), server_certificate_fingerprint: pinned });
+    expect(error.kind).toBe("config");
+    expect(error.message).toContain("has changed");
+    expect(error.message).toContain(server.fingerprint());
+    nothingSecretWentOut();
+  });
+
+  test("expired, though pinned: refused, with the date", async () => {
+    await bed().again({ new_certificate: true, certificate_days: -1 });
+    const error = await refusal();
+    expect(error.kind).toBe("config");
+    expect(error.message).toMatch(/expired on 20\d\d-/);
+    nothingSecretWentOut();
+  });
+
+  test("nothing but None on offer: refused, and said so", async () => {
+    await bed().again({ none_only: true });
+    const error = await refusal();
+    expect(error.kind).toBe("config");
+    expect(error.message).toContain("doesn't offer Basic256Sha256, only None: switch its security on");
+    nothingSecretWentOut();
+  });
+
+  test("another policy than the one wanted is never taken instead", async () => {
+    await bed().again({ none_too: true });
+    const driver = bed().make();
+    await driver.open(never);
+    expect((await driver.read("fast", never)).every(({ quality }) => quality === "good")).toBe(true);
+    expect(bed().gate.sent().includes(PASSWORD)).toBe(false);
+    expect(bed().server.logins).toEqual([{ user: "gateway", password: PASSWORD }]);
+  });
+
+  test("None by an explicit setting: every value is marked, and a password is refused before it goes out", async () => {
+    await bed().again({ none_only: true, allow_anonymous: true });
+    const { make, address } = bed();
+    const { user, password_file, ...anonymous } = address({ security_policy: "None", allow_insecure: true });
+    const driver = make({ address: anonymous });
+    await driver.open(never);
+    const samples = await driver.read("fast", never);
+    expect(samples.every(({ quality, reason }) => quality === "uncertain" && reason === "insecure")).toBe(true);
+    const error = await failure(
+      make({ address: { ...anonymous, user: user ?? "", password_file: password_file ?? "" } }).open(never),
+    );
+    expect(error.message).toContain("no password may be sent");
+    expect((await refusal({ ...anonymous, allow_insecure: false })).message).toContain("allow_insecure");
+    nothingSecretWentOut();
+  });
+});
+
+describe("a server that is pinned", () => {
+  test("by its certificate's file", async () => {
+    const { server_certificate_fingerprint, ...rest } = bed().address();
+    const address = { ...rest, server_certificate_file: bed().server.certificateFile() };
+    const driver = bed().make({ address });
+    await driver.open(never);
+    expect((await driver.read("slow", never)).length).toBeGreaterThan(5);
+    expect(server_certificate_fingerprint).toHaveLength(64);
+    const none = { ...rest, server_certificate_file: join(bed().dir, "none.pem") };
+    expect((await failure(bed().make({ address: none }).open(never))).message).toContain("none.pem");
+  });
+
+  test("by the certificate of the authority that signed it", async () => {
+    const { again, server, make, address } = bed();
+    await again({ new_certificate: true, ca_signed: true });
+    const { server_certificate_fingerprint, ...rest } = address();
+    expect(server_certificate_fingerprint).toHaveLength(64);
+    const byAuthority = { ...rest, server_certificate_file: server.authorityFile() };
+    const driver = make({ address: byAuthority });
+    await driver.open(never);
+    expect((await driver.read("slow", never)).length).toBeGreaterThan(5);
+    await driver.close();
+    server.logins.splice(0);
+    const kept = join(bed().dir, "authority.pem");
+    copyFileSync(server.authorityFile(), kept);
+    await again({ new_certificate: true, ca_signed: true });
+    // Of the same name, by another key.
+    const other = await refusal({ ...byAuthority, server_certificate_file: kept });
+    expect(other.message).toContain("neither the one in the file nor signed by CN=Plant authority");
+    await again({ new_certificate: true, ca_signed: true, certificate_ip: "192.0.2.9" });
+    const another = await failure(
+      make({ address: { ...rest, server_certificate_file: server.authorityFile() } }).open(never),
+    );
+    expect(another.message).toMatch(/signed by CN=Plant authority, but for .*192\.0\.2\.9.*, not for 127\.0\.0\.1/);
+    await again({ new_certificate: true, ca_signed: true, certificate_ip: "127.0.0.1", certificate_days: -1 });
+    const expired = await failure(
+      make({ address: { ...rest, server_certificate_file: server.authorityFile() } }).open(never),
+    );
+    expect(expired.message).toContain("expired on");
+    nothingSecretWentOut();
+  });
+
+  for (const security_policy of ["Basic256Sha256", "Aes128_Sha256_RsaOaep", "Aes256_Sha256_RsaPss"] as const) {
+    test(`with ${security_policy}: the password arrives whole and unseen`, async () => {
+      const driver = bed().make({ address: bed().address({ security_policy }) });
+      await driver.open(never);
+      expect((await driver.read("fast", never))[0]).toMatchObject({ tag: "mode", quality: "good" });
+      expect(bed().server.logins).toEqual([{ user: "gateway", password: PASSWORD }]);
+      expect(bed().gate.sent().includes(PASSWORD)).toBe(false);
+      expect(bed().gate.sent().includes("Arp.Plc.Eclr")).toBe(false);
+    });
+  }
+
+  test("that doesn't trust the gateway: the reason shows the gateway's own fingerprint", async () => {
+    await bed().again({ new_certificate: true, trust_clients: false });
+    const error = await refusal();
+    expect(error.kind).toBe("config");
+    expect(error.message).toMatch(/gateway's certificate yet, SHA-256 ([0-9A-F]{2}:){31}[0-9A-F]{2}: trust it/);
+    nothingSecretWentOut();
+  });
+
+  test("a wrong password, none, and one that others can read", async () => {
+    const { dir, address, make } = bed();
+    const file = join(dir, "password");
+    writeFileSync(file, "quite-wrong", { mode: 0o600 });
+    const wrong = await refusal({ password_file: file });
+    expect(wrong.kind).toBe("config");
+    expect(wrong.message).toContain("refuses the login");
+    expect(wrong.message).not.toContain("quite-wrong");
+    chmodSync(file, 0o644);
+    expect((await refusal({ password_file: file })).message).toContain("chmod 600");
+    const { user, password_file, ...anonymous } = address();
+    expect((await failure(make({ address: anonymous }).open(never))).message).toContain("wants a login");
+    expect([user, password_file]).not.toContain(undefined);
+  });
+
+  test("without room for another session: busy", async () => {
+    await bed().again({ max_sessions: 0 });
+    expect((await refusal()).kind).toBe("busy");
+  });
+});

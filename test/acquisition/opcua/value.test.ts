@@ -1,0 +1,154 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import type { OpcuaPoint } from "../../../src/domain/profile.ts";
+import { decodeValue, type RawValue, sampleOf } from "../../../src/acquisition/opcua/value.ts";
+
+const point = (partial: Partial<OpcuaPoint> = {}): OpcuaPoint => ({
+  node: { namespace: "urn:x", id: "s=x" },
+  type: "uint32",
+  scale: 1,
+  offset: 0,
+  sentinels: [],
+  ...partial,
+});
+const raw = (type: number, value: unknown, more: Partial<RawValue> = {}): RawValue => ({
+  ...{ type, value, isScalar: true, status: "Good", code: 0, source_at: null },
+  ...more,
+});
+const wide = (value: bigint): readonly [number, number] => [
+  Number(BigInt.asUintN(32, value >> 32n)),
+  Number(BigInt.asUintN(32, value)),
+];
+
+describe("a value of a server", () => {
+  const cases: readonly (readonly [string, Partial<OpcuaPoint>, RawValue, unknown])[] = [
+    ["a Boolean", { type: "bool" }, raw(1, true), true],
+    ["a scaled counter", { scale: 0.1 }, raw(7, 123), 12.3],
+    ["a smaller integer than the profile says", { type: "uint32" }, raw(5, 7), 7],
+    ["a Float without noise", { type: "float32" }, raw(10, Math.fround(71.1)), 71.1],
+    ["a Double as it is", { type: "float64" }, raw(11, 9.932816023635677), 9.932816023635677],
+    ["a Double where the profile says float32", { type: "float32" }, raw(11, 0.1 + 0.2), 0.1 + 0.2],
+    ["an Int64", { type: "int64" }, raw(8, wide(-5n)), -5],
+    ["a UInt64 beyond 2^53 as text", { type: "uint64" }, raw(9, wide(2n ** 63n + 1n)), "9223372036854775809"],
+    [
+      "a scaled UInt64, every digit of it",
+      { type: "uint64", scale: 0.1 },
+      raw(9, wide(2n ** 63n)),
+      "922337203685477580.8",
+    ],
+    ["a label of an Int64", { type: "int64", labels: { "-1": "off" } }, raw(8, wide(-1n)), "off"],
+    ["a raw value without a label", { type: "uint16", labels: { "0": "off" } }, raw(5, 7), "7"],
+    ["an Int64 beside a sentinel with a fraction", { type: "float64", sentinels: [0.5] }, raw(8, wide(3n)), 3],
+    ["a String without trailing blanks", { type: "string" }, raw(12, "AB1  "), "AB1"],
+    ["a LocalizedText", { type: "string" }, raw(21, { text: "Press", locale: "de" }), "Press"],
+  ];
+  for (const [name, partial, value, expected] of cases) {
+    test(`${name} is good`, () => {
+      expect(decodeValue(point(partial), value)).toEqual({ value: expected, quality: "good" });
+    });
+  }
+
+  const refused: readonly (readonly [string, Partial<OpcuaPoint>, RawValue, string])[] = [
+    ["nothing", {}, raw(0, null), "missing"],
+    ["a null String", { type: "string" }, raw(12, null), "missing"],
+    ["an array", {}, raw(7, [1, 2], { isScalar: false }), "wrong_type"],
+    ["a String for a number", {}, raw(12, "7"), "wrong_type"],
+    ["a Float for an integer", {}, raw(10, 7), "wrong_type"],
+    ["a number for a bool", { type: "bool" }, raw(5, 1), "wrong_type"],
+    ["NaN", { type: "float32" }, raw(10, NaN), "nan"],
+    ["infinity", { type: "float64" }, raw(11, -Infinity), "inf"],
+    ["a sentinel", { sentinels: [65_535] }, raw(5, 65_535), "sentinel"],
+    [
+      "a sentinel as text",
+      { type: "uint64", sentinels: ["0xffffffffffffffff"] },
+      raw(9, wide(2n ** 64n - 1n)),
+      "sentinel",
+    ],
+    ["too much", { max: 10 }, raw(7, 11), "above_max"],
+    ["too little", { type: "int64", min: 0 }, raw(8, wide(-(2n ** 62n))), "below_min"],
+    ["control characters", { type: "string" }, raw(12, "a\u0000b"), "not_text"],
+    ["a whole book", { type: "string" }, raw(12, "x".repeat(501)), "wrong_type"],
+    ["half a 64-bit number", { type: "int64" }, raw(8, [1]), "wrong_type"],
+  ];
+  for (const [name, partial, value, reason] of refused) {
+    test(`${name} is bad: ${reason}`, () => {
+      expect(decodeValue(point(partial), value)).toEqual({ value: null, quality: "bad", reason });
+    });
+  }
+
+  test("is good, uncertain or bad as its status says, and never a value with a bad one", () => {
+    const tag = { name: "t", point: point() };
+    const secure = { insecure: false };
+    const uncertain = raw(7, 5, { code: 0x408f_0000, status: "UncertainLastUsableValue", source_at: 12 });
+    expect(sampleOf(tag, uncertain, secure)).toEqual({
+      ...{ tag: "t", value: 5, quality: "uncertain", reason: "UncertainLastUsableValue", source_at: 12 },
+    });
+    for (const code of [0x8034_0000, 0xc000_0000]) {
+      const bad = raw(7, 5, { code, status: "BadNodeIdUnknown" });
+      expect(sampleOf(tag, bad, secure)).toEqual({ tag: "t", value: null, quality: "bad", reason: "BadNodeIdUnknown" });
+    }
+    expect(sampleOf(tag, raw(7, 5), { insecure: true })).toMatchObject({ quality: "uncertain", reason: "insecure" });
+  });
+
+  test.each([NaN, 0.5, Infinity])(
+    "tells no source's time where the server said what is no instant: %f",
+    (source_at) => {
+      const told = sampleOf({ name: "t", point: point() }, raw(7, 5, { source_at }), { insecure: false });
+      expect(told).toEqual({ tag: "t", value: 5, quality: "good" });
+    },
+  );
+
+  const statuses: readonly (readonly [name: string, code: number, quality: "good" | "uncertain" | "bad"])[] = [
+    ["Good", 0x0000_0000, "good"],
+    ["GoodOverload", 0x002f_0000, "good"],
+    ["GoodClamped", 0x0030_0000, "good"],
+    ["GoodLocalOverride", 0x0096_0000, "good"],
+    ["Good with the bit of an overflow", 0x0000_0480, "good"],
+    ["Uncertain", 0x4000_0000, "uncertain"],
+    ["UncertainInitialValue", 0x4092_0000, "uncertain"],
+    ["UncertainSensorNotAccurate", 0x4093_0000, "uncertain"],
+    ["UncertainEngineeringUnitsExceeded", 0x4094_0000, "uncertain"],
+    ["UncertainSubNormal", 0x4095_0000, "uncertain"],
+    ["Bad", 0x8000_0000, "bad"],
+    ["BadNoCommunication", 0x8031_0000, "bad"],
+    ["BadWaitingForInitialData", 0x8032_0000, "bad"],
+    ["BadOutOfService", 0x808d_0000, "bad"],
+    ["BadDeviceFailure", 0x808b_0000, "bad"],
+    ["BadSensorFailure", 0x808c_0000, "bad"],
+    ["BadUserAccessDenied", 0x801f_0000, "bad"],
+    ["of the reserved severity", 0xffff_ffff, "bad"],
+  ];
+  for (const [status, code, quality] of statuses) {
+    test(`with the status ${status} is ${quality}, and keeps the device's time`, () => {
+      const sample = sampleOf({ name: "t", point: point() }, raw(7, 5, { status, code, source_at: 12 }), {
+        insecure: false,
+      });
+      expect(sample).toEqual({
+        ...{ tag: "t", value: quality === "bad" ? null : 5, quality, source_at: 12 },
+        ...(quality === "good" ? {} : { reason: status }),
+      });
+    });
+  }
+
+  test("of any kind is a value or a reason, and no bad one ever has a value", () => {
+    const type = fc.constantFrom<OpcuaPoint["type"]>("bool", "uint8", "int16", "int64", "float32", "float64", "string");
+    fc.assert(
+      fc.property(type, fc.integer({ min: 0, max: 30 }), fc.anything(), (of, dataType, value) => {
+        const decoded = decodeValue(point({ type: of }), raw(dataType, value));
+        return (decoded.quality === "bad") === (decoded.value === null);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("of 64 bits keeps every digit", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (whole) => {
+        const decoded = decodeValue(point({ type: "uint64" }), raw(9, wide(whole)));
+        return decoded.value !== null && BigInt(String(decoded.value)) === whole;
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

@@ -1,0 +1,142 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import {
+  EMPTY_FILTER,
+  filterChanges,
+  type FilterState,
+  logRules,
+} from "../../../src/acquisition/rules/change-filter.ts";
+import type { TagValue } from "../../../src/domain/booth.ts";
+import type { Sample } from "../../../src/domain/sample.ts";
+import { minutesTag } from "../../support/parameters.ts";
+
+const TAGS = { t: { deadband: 1, heartbeat_ms: 1000 } };
+
+/** Which of the values, polled every `every` ms, reach the log. */
+function logged(values: readonly TagValue[], every = 1, tags: Parameters<typeof filterChanges>[2] = TAGS): TagValue[] {
+  let state: FilterState = EMPTY_FILTER;
+  return values.flatMap((value, i) => {
+    const quality = value === null ? "bad" : "good";
+    const result = filterChanges(state, { mono: i * every, samples: [{ tag: "t", value, quality }] }, tags);
+    state = result.state;
+    return result.changes.map((change) => change.value);
+  });
+}
+
+describe("change filter", () => {
+  test("numbers: beyond the deadband from the last LOGGED value, so drift can't hide", () => {
+    expect(logged([10, 11, 10.5, 11.1, 12, 12.2])).toEqual([10, 11.1, 12.2]);
+  });
+
+  test.each([
+    {
+      name: "percent of what was logged last",
+      deadband: 0,
+      values: [100, 110, 110.1, 100, 99, 99.1],
+      expected: [100, 110.1, 99],
+    },
+    { name: "percent of a negative value", deadband: 0, values: [-100, -90, -89.9], expected: [-100, -89.9] },
+    { name: "percent of 0 is nothing: every change", deadband: 0, values: [0, 0.01], expected: [0, 0.01] },
+    { name: "near 0 the absolute one holds", deadband: 1, values: [0, 1, 1.1, 2.1, 2.2], expected: [0, 1.1, 2.2] },
+    { name: "far from it the percent", deadband: 1, values: [100, 105, 110.5], expected: [100, 110.5] },
+  ])("a deadband of 10 %: $name", ({ deadband, values, expected }) => {
+    expect(logged(values, 1, { t: { deadband, deadband_percent: 10, heartbeat_ms: 1000 } })).toEqual(expected);
+  });
+
+  test.each([
+    [5999.8, []],
+    [5999.9, []],
+    [6000, [6000]],
+    [6000.1, [6000.1]],
+  ])("a filter's minutes: from 5999.5 to %d, with the limit 6,000 and a deadband of 1", (value, expected) => {
+    const tags = { minutes: { ...minutesTag("exhaust_filter"), deadband: 1 } };
+    const rules = logRules({ tags, filters: { exhaust_filter: { limits: { minutes: 6000 } } } });
+    const sample = (mono: number, one: number) => ({
+      mono,
+      samples: [{ tag: "minutes", value: one, quality: "good" } as const],
+    });
+    const first = filterChanges(EMPTY_FILTER, sample(0, 5999.5), rules);
+    const next = filterChanges(first.state, sample(1, value), rules);
+    expect(next.changes.map((change) => change.value)).toEqual(expected);
+    // Once it is logged the deadband counts again.
+    expect(filterChanges(next.state, sample(2, value + 0.05), rules).changes).toEqual([]);
+  });
+
+  test.each([
+    ["h", 1, 100],
+    ["min", 1, 6000],
+    ["s", 1, 360_000],
+    ["h", 0.1, 1000],
+  ])("the limit of 6,000 min in %s with factor %d is the mark %d", (unit, factor, mark) => {
+    const tags = { used: { ...minutesTag("exhaust_filter"), unit, factor } };
+    const filters = { exhaust_filter: { limits: { minutes: 6000 } } };
+    expect(logRules({ tags, filters })["used"]?.mark).toBeCloseTo(mark, 9);
+    expect(logRules({ tags, filters: {} })["used"]?.mark).toBeUndefined();
+    // After a change that the PLC knows nothing of its counter passes the limit later.
+    const later = logRules({ tags, filters }, { exhaust_filter: -600 })["used"]?.mark;
+    expect(later).toBeCloseTo(mark * 1.1, 9);
+  });
+
+  test.each([
+    { name: "an uptime", rule: { role: "uptime" }, expected: [100, 20, 1000] },
+    { name: "a counter", rule: { counter: { step: 1, retained: true } }, expected: [100, 20, 1000] },
+    {
+      name: "a counter, by less than its step",
+      rule: { counter: { step: 80.1, retained: true } },
+      expected: [100, 1000],
+    },
+    { name: "any other number", rule: {}, expected: [100, 1000] },
+  ] as const)("a fall inside the deadband: $name", ({ rule, expected }) => {
+    const tags = { t: { deadband: 500, heartbeat_ms: 1000, ...rule } };
+    expect(logged([100, 20, 30, 400, 1000], 1, tags)).toEqual(expected);
+  });
+
+  test("text, booleans and quality always", () => {
+    expect(logged(["a", "a", "b"])).toEqual(["a", "b"]);
+    expect(logged([true, true, false])).toEqual([true, false]);
+    expect(logged([1, null, null, 1])).toEqual([1, null, 1]);
+    expect(logged([1, "1", 1])).toEqual([1, "1", 1]);
+  });
+
+  test("a heartbeat that is due, counted from the last record", () => {
+    expect(logged([5, 5, 5, 5, 5], 500)).toEqual([5, 5, 5]);
+  });
+
+  test("after a reset everything once", () => {
+    const poll = (mono: number): { mono: number; samples: Sample[] } => ({
+      mono,
+      samples: [{ tag: "t", value: 1, quality: "good" }],
+    });
+    const first = filterChanges(EMPTY_FILTER, poll(0), TAGS);
+    expect(filterChanges(first.state, poll(1), TAGS).changes).toEqual([]);
+    expect(filterChanges(first.state, poll(1), TAGS).state).toBe(first.state);
+    expect(filterChanges(EMPTY_FILTER, poll(1), TAGS).changes.length).toBe(1);
+  });
+
+  test("a tag without parameters is logged on every change; names of Object's own are no parameters", () => {
+    const sample = (value: number): Sample => ({ tag: "constructor", value, quality: "good" });
+    const first = filterChanges(EMPTY_FILTER, { mono: 0, samples: [sample(1)] }, {});
+    expect(filterChanges(first.state, { mono: 1, samples: [sample(1)] }, {}).changes).toEqual([]);
+    expect(filterChanges(first.state, { mono: 1, samples: [sample(1.001)] }, {}).changes.length).toBe(1);
+  });
+
+  test("no non-finite number passes, and the log is never further from the truth than the deadband", () => {
+    const number = fc.oneof(fc.double(), fc.integer({ min: -5, max: 5 }));
+    fc.assert(
+      fc.property(fc.array(number, { maxLength: 50 }), (values) => {
+        let state: FilterState = EMPTY_FILTER;
+        let last: TagValue = null;
+        return values.every((value, i) => {
+          const poll = { mono: i, samples: [{ tag: "t", value, quality: "good" }] as const };
+          const { changes, state: next } = filterChanges(state, poll, TAGS);
+          state = next;
+          last = changes[0] === undefined ? last : changes[0].value;
+          if (!Number.isFinite(value)) return last === null;
+          return typeof last === "number" && Number.isFinite(last) && Math.abs(value - last) <= 1;
+        });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

@@ -1,0 +1,257 @@
+import { describe, expect, it } from "vitest";
+import {
+  clockText,
+  isDisputed,
+  startWatch,
+  watchClock,
+  type ClockReading,
+  type ClockWatch,
+} from "../../../src/acquisition/rules/clock-watch.ts";
+import { agreedOffset, isPlausible, withHeard, type Heard } from "../../../src/acquisition/rules/heard.ts";
+import { type Way } from "../../../src/domain/service-time.ts";
+
+const WALL = 1_740_960_000_000;
+const MONO = 1_000_000;
+const OFFSET = WALL - MONO;
+const HOUR = 3_600_000;
+const YEAR = 365 * 24 * HOUR;
+const synced: ClockWatch = { offset: OFFSET, seen: OFFSET, synced: true, vouched: OFFSET, kernel_since: null };
+const unsynced: ClockWatch = { ...synced, synced: false, vouched: null };
+const unsure: ClockWatch = { ...synced, vouched: null };
+
+function at(extra: Partial<ClockReading> = {}): ClockReading {
+  return { mono: MONO, wall: WALL, kernel: false, heard: [], ...extra };
+}
+
+/** One answer just now. */
+function says(offset: number): Heard[] {
+  return [{ way: "ack", mono: MONO, offset }];
+}
+
+/** Answers of the ways in turn, the last one at `mono`. */
+function answers(count: number, offset: number, { apart = 30_000, ways = ["ack", "http"] as Way[] } = {}) {
+  let heard: readonly Heard[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const way = ways[index % ways.length] ?? "ack";
+    heard = withHeard(heard, { way, mono: MONO - (count - 1 - index) * apart, offset });
+  }
+  return heard;
+}
+
+describe("the start", () => {
+  it.each([
+    ["the kernel's flag is a witness", true, { wall: WALL, state: "synced", witness: "kernel" }],
+    ["without it nothing is known", false, { wall: WALL, state: "unsynced" }],
+  ])("%s", (_, kernel, value) => {
+    expect(startWatch(null, at({ kernel }))).toMatchObject({ value, watch: { synced: kernel, offset: OFFSET } });
+  });
+
+  it.each([
+    [1999, "synced", OFFSET],
+    [2000, "synced", OFFSET],
+    [2001, "stepped", OFFSET],
+    [-2001, "stepped", OFFSET],
+  ])("after a sync in this boot a wall clock %i ms off is %s, and the sync holds", (off, state, offset) => {
+    const { value, watch } = startWatch({ offset: OFFSET, unsure: false }, at({ wall: WALL + off, kernel: true }));
+    expect(value.state).toBe(state);
+    expect(value.wall).toBe(state === "synced" ? WALL : WALL + off);
+    expect(watch).toMatchObject({ offset, synced: true, vouched: OFFSET });
+  });
+
+  it("a first time that nobody had vouched for is still unsure after a restart", () => {
+    const { value, watch } = startWatch({ offset: OFFSET, unsure: true }, at());
+    expect(value).toEqual({ wall: WALL, state: "synced", unsure: true });
+    expect(watch.vouched).toBeNull();
+  });
+});
+
+describe("a step of the wall clock", () => {
+  it.each([
+    [1999, null],
+    [2000, null],
+    [2001, "stepped"],
+    [-2000, null],
+    [-2001, "stepped"],
+    [86_400_000, "stepped"],
+  ])("by %i ms: %s; no witness, so the offset stays", (by, state) => {
+    const { value, watch } = watchClock(synced, at({ wall: WALL + by, kernel: true }));
+    expect(value?.state ?? null).toBe(state);
+    expect(value?.witness).toBeUndefined();
+    expect(watch.offset).toBe(OFFSET);
+  });
+
+  it("is told once", () => {
+    const { watch } = watchClock(synced, at({ wall: WALL + HOUR }));
+    expect(watchClock(watch, at({ mono: MONO + 5000, wall: WALL + HOUR + 5000 })).value).toBeNull();
+  });
+});
+
+describe("the service as witness", () => {
+  it.each([
+    [4999, null, OFFSET],
+    [5000, null, OFFSET],
+    [5001, "synced", OFFSET + 5001],
+    [-5000, null, OFFSET],
+    [-5001, "synced", OFFSET - 5001],
+    [HOUR, "synced", OFFSET + HOUR],
+    [-HOUR, "synced", OFFSET - HOUR],
+    [HOUR + 1, null, OFFSET],
+    [-HOUR - 1, null, OFFSET],
+  ])("of a synced clock, %i ms off in one answer: %s", (by, state, offset) => {
+    const { value, watch } = watchClock(synced, at({ heard: says(OFFSET + by) }));
+    expect(value?.state ?? null).toBe(state);
+    expect(watch.offset).toBe(offset);
+  });
+
+  it.each([
+    [4999, OFFSET],
+    [5000, OFFSET],
+    [5001, OFFSET + 5001],
+    [YEAR, OFFSET + YEAR],
+  ])(
+    "of an unsynced clock, %i ms off: synced at once, unsure; within 5 s the wall clock is the finer",
+    (by, offset) => {
+      const { value, watch } = watchClock(unsynced, at({ heard: says(OFFSET + by) }));
+      expect(value).toEqual({ wall: MONO + offset, state: "synced", witness: "service", unsure: true });
+      expect(watch).toEqual({ offset, seen: OFFSET, synced: true, vouched: null, kernel_since: null });
+    },
+  );
+
+  it("outweighs the kernel's flag up to an hour, and not beyond", () => {
+    for (const [by, offset] of [
+      [HOUR, OFFSET - HOUR],
+      [HOUR + 1, OFFSET],
+    ] as const) {
+      expect(watchClock(unsynced, at({ kernel: true, heard: says(OFFSET - by) })).watch.offset).toBe(offset);
+    }
+  });
+
+  it("can't creep: what isn't vouched for goes an hour at most from what was", () => {
+    let watch = synced;
+    for (let step = 1; step <= 100; step += 1) {
+      watch = watchClock(watch, at({ heard: says(watch.offset + HOUR / 2) })).watch;
+    }
+    expect(watch.offset).toBe(OFFSET + HOUR);
+  });
+});
+
+describe("a boot's first time", () => {
+  const built_at = WALL - 30 * 86_400_000;
+  const limit = 2 * 366 * 86_400_000;
+
+  it.each<[string, number | null, number, boolean]>([
+    ["an hour before the last committed one", WALL + HOUR, 0, true],
+    ["more than that before it", WALL + HOUR + 1, 0, false],
+    ["two years after the program was made", null, built_at + limit - WALL, true],
+    ["later than that", null, built_at + limit - WALL + 1, false],
+  ])("%s is taken from one answer: %#", (...[, committed, by, is]) => {
+    const { watch } = watchClock(unsynced, at({ heard: says(OFFSET + by), committed, built_at }));
+    expect(watch.synced).toBe(is);
+  });
+
+  it("outside of that it is taken once five answers agree", () => {
+    const far = { committed: WALL + YEAR };
+    expect(watchClock(unsynced, at({ heard: answers(4, OFFSET), ...far })).watch.synced).toBe(false);
+    expect(watchClock(unsynced, at({ heard: answers(5, OFFSET), ...far })).watch).toMatchObject({
+      synced: true,
+      vouched: OFFSET,
+    });
+  });
+
+  it("before the last committed one the kernel's is taken when it has stood for two minutes", () => {
+    let watch = watchClock(unsynced, at({ kernel: true, committed: WALL + YEAR })).watch;
+    for (const after of [60_000, 119_999, 120_000]) {
+      const looked = at({ mono: MONO + after, wall: WALL + after, kernel: true, committed: WALL + YEAR });
+      watch = watchClock(watch, looked).watch;
+      expect(watch.synced).toBe(after === 120_000);
+    }
+  });
+
+  it("is vouched for by five answers, or by the kernel", () => {
+    const five = watchClock(unsure, at({ heard: answers(5, OFFSET) }));
+    expect(five.value).toEqual({ wall: WALL, state: "synced", witness: "service" });
+    expect(five.watch.vouched).toBe(OFFSET);
+    const kernel = watchClock(unsure, at({ heard: answers(1, OFFSET), kernel: true }));
+    expect(kernel.value).toEqual({ wall: WALL, state: "synced", witness: "kernel" });
+    expect(watchClock(unsure, at({ heard: answers(4, OFFSET) })).value).toBeNull();
+  });
+
+  it("that was a lie is outweighed by the kernel at once, and by five answers", () => {
+    const lie: ClockWatch = { ...unsure, offset: OFFSET + YEAR };
+    expect(watchClock(lie, at({ kernel: true })).watch).toMatchObject({ offset: OFFSET, vouched: OFFSET });
+    expect(watchClock(lie, at({ heard: answers(4, OFFSET) })).watch.offset).toBe(OFFSET + YEAR);
+    expect(watchClock(lie, at({ heard: answers(5, OFFSET) })).watch).toMatchObject({ offset: OFFSET, vouched: OFFSET });
+  });
+});
+
+describe("a step over an hour", () => {
+  const back = OFFSET - 2 * HOUR;
+
+  it.each([
+    ["four answers", answers(4, back), false],
+    ["five answers", answers(5, back), true],
+    ["ten in ten seconds", answers(10, back, { apart: 1000 }), false],
+    ["five that are 29.999 s apart", answers(5, back, { apart: 29_999 }), false],
+    ["five of acks, while HTTP says nothing else and nothing at all", answers(5, back, { ways: ["ack"] }), true],
+    [
+      "five of acks, while HTTP says otherwise",
+      withHeard(answers(5, back), { way: "http", mono: MONO, offset: OFFSET }),
+      false,
+    ],
+    [
+      "five of acks, after HTTP said otherwise",
+      answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ way: "http", mono: MONO - 290_000, offset: OFFSET }]),
+      false,
+    ],
+    [
+      "five of acks, long after HTTP said otherwise",
+      answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ way: "http", mono: MONO - 300_001, offset: OFFSET }]),
+      true,
+    ],
+  ])("%s: %#", (_, heard, is) => {
+    expect(watchClock(synced, at({ heard })).watch.offset).toBe(is ? back : OFFSET);
+  });
+
+  it("isn't made against a kernel that is synchronised", () => {
+    const { watch } = watchClock(synced, at({ heard: answers(5, back), kernel: true }));
+    expect(watch.offset).toBe(OFFSET);
+    expect(isDisputed(watch, { heard: answers(5, back) })).toBe(true);
+  });
+
+  it("an answer in between that says otherwise makes the count begin anew", () => {
+    const lie: Heard = { way: "ack", mono: MONO - 70_000, offset: OFFSET + YEAR };
+    const heard = answers(5, back).filter(({ mono }) => mono < lie.mono);
+    const all = [...heard, lie, ...answers(2, back)];
+    expect(agreedOffset(all, MONO)).toBeNull();
+  });
+});
+
+it.each([
+  [4e15, false],
+  [-1, false],
+  [Date.UTC(2000, 0) - 1, false],
+  [Date.UTC(2000, 0), true],
+  [Date.UTC(2100, 0), true],
+  [Date.UTC(2100, 0) + 1, false],
+])("%d is an instant that can be believed: %s", (time, is) => {
+  expect(isPlausible(time)).toBe(is);
+});
+
+it("the kernel's flag syncs a clock once; afterwards it vouches for nothing", () => {
+  const first = watchClock(unsynced, at({ kernel: true, wall: WALL + 1000 }));
+  expect(first.value).toEqual({ wall: WALL + 1000, state: "synced", witness: "kernel" });
+  expect(watchClock(first.watch, at({ kernel: true, wall: WALL + 2000 })).value).toBeNull();
+});
+
+it.each([
+  [synced, { wall: WALL + 90_000 }, "the wall clock was set by 90.0 s; nobody vouches for it"],
+  [unsynced, { heard: says(OFFSET + 60_000) }, "the clock is synchronised, says the service, by a first answer"],
+  [unsynced, { kernel: true }, "the clock is synchronised, says the kernel"],
+  [synced, { heard: says(OFFSET - 12_500) }, "time is corrected by -12.5 s, says the service"],
+  [unsure, { heard: answers(5, OFFSET) }, "the time is vouched for by the service now"],
+  [synced, { heard: answers(5, OFFSET - 2 * HOUR) }, "what was recorded by the wrong time is placed anew"],
+])("what happened to the clock in words: %#", (before, extra, expected) => {
+  const { watch, value } = watchClock(before, at(extra));
+  if (value === null) throw new Error("nothing happened");
+  expect(clockText(before, watch, value)).toContain(expected);
+});

@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+
+import { NOTHING_ODD, oddEvents } from "../../../src/acquisition/rules/odd-samples.ts";
+import type { ProfileTag } from "../../../src/domain/profile.ts";
+import type { Sample } from "../../../src/domain/sample.ts";
+import {
+  agreed,
+  believe,
+  NO_WITNESS,
+  suspects,
+  type DoubtedCounter,
+  zerosToHold,
+} from "../../../src/acquisition/rules/doubted-counter.ts";
+import { point, profileOf } from "../../support/profiles.ts";
+
+const made = profileOf([point({ type: "uint32" })]).tags;
+const tags: readonly ProfileTag[] = made.map((tag) => ({
+  ...tag,
+  counter: { step: 1, modulus: 2 ** 32, max_rate_per_h: 3600, retained: true },
+}));
+const good = (value: number): Sample => ({ tag: "t0", value, quality: "good" });
+const believed = (value: number): DoubtedCounter => believe(NO_WITNESS, { mono: 0, samples: [good(value)] }, tags);
+
+describe("a counter of two registers", () => {
+  test.each([
+    ["stands still", 65_535, 1000, false],
+    ["counts one on", 65_536, 1000, false],
+    ["falls, as with a torn low half", 0, 1000, true],
+    ["runs, as with a torn high half", 131_071, 1000, true],
+    ["exceeds one step and its rate x time x 1.5", 65_535 + 1 + 16, 10_000, true],
+    ["doesn't exceed it", 65_535 + 1 + 15, 10_000, false],
+    ["had hours to count on", 65_535 + 5000, 3_600_000, false],
+  ])("that %s is a suspect only where it should be", (...[, value, mono, expected]) => {
+    expect(suspects(believed(65_535), { mono, samples: [good(value)] }, tags).has("t0")).toBe(expected);
+  });
+
+  test("without a known rate it may run, and not fall", () => {
+    const unrated = made.map((tag) => ({ ...tag, counter: { step: 1, modulus: 2 ** 32, retained: true } }));
+    const odd = (value: number) => suspects(believed(65_535), { mono: 1, samples: [good(value)] }, unrated).has("t0");
+    expect([odd(1e9), odd(65_534)]).toEqual([false, true]);
+  });
+
+  test("the first value ever, a bad one and a tag that counts nothing are no suspects", () => {
+    expect(suspects(NO_WITNESS, { mono: 0, samples: [good(7)] }, tags).size).toBe(0);
+    const bad: Sample = { tag: "t0", value: null, quality: "bad", reason: "hole" };
+    expect(suspects(believed(65_535), { mono: 1, samples: [bad] }, tags).size).toBe(0);
+    expect(suspects(believed(65_535), { mono: 1, samples: [good(0)] }, made).size).toBe(0);
+  });
+
+  const outcome = (first: number, second: Sample): Sample | undefined =>
+    agreed([good(first)], { first_mono: 0, mono: 5, samples: [second] }, tags)[0];
+
+  test("is taken where both reads agree, counted on by a step included", () => {
+    expect(outcome(2, good(2))).toEqual(good(2));
+    expect(outcome(2, good(3))).toEqual(good(3));
+  });
+
+  test("is no value where they don't, or where the second brought none", () => {
+    const torn = { tag: "t0", value: null, quality: "bad", reason: "torn" };
+    expect(outcome(131_071, good(65_536))).toEqual(torn);
+    expect(outcome(0, good(65_536))).toEqual(torn);
+    expect(outcome(0, { tag: "t0", value: null, quality: "bad", reason: "sentinel" })).toEqual(torn);
+  });
+
+  test("a torn value isn't remembered: the next poll is measured by the last one believed", () => {
+    const witness = believe(
+      believed(65_535),
+      { mono: 1000, samples: [{ tag: "t0", value: null, quality: "bad" }] },
+      tags,
+    );
+    expect(suspects(witness, { mono: 2000, samples: [good(65_536)] }, tags).size).toBe(0);
+  });
+});
+
+describe("a block that is suddenly all zero", () => {
+  const ZEROS = new Array<number>(8).fill(0);
+  const polls = (frames: readonly (readonly number[])[], restarted = false): readonly boolean[] => {
+    let witness = NO_WITNESS;
+    return frames.map((words) => {
+      const looked = zerosToHold(witness, [{ key: "b", words }], restarted);
+      witness = looked.witness;
+      return looked.held.has("b");
+    });
+  };
+  const LIVE = [...ZEROS.slice(1), 5];
+
+  test("is held for two polls, then believed", () => {
+    expect(polls([LIVE, ZEROS, ZEROS, ZEROS, ZEROS])).toEqual([false, true, true, false, false]);
+  });
+  test("is held anew after it has come back", () => {
+    expect(polls([LIVE, ZEROS, LIVE, ZEROS, ZEROS, ZEROS])).toEqual([false, true, false, true, true, false]);
+  });
+  test("isn't held from the beginning, after a restart, or where it is short", () => {
+    expect(polls([ZEROS, ZEROS])).toEqual([false, false]);
+    expect(polls([LIVE, ZEROS], true)).toEqual([false, false]);
+    expect(polls([LIVE.slice(1), ZEROS.slice(1)])).toEqual([false, false]);
+  });
+});
+
+test("what only acquisition sees is told when it begins and every 5 min while it lasts", () => {
+  const odd: Sample = { tag: "t0", value: null, quality: "bad", reason: "nan" };
+  let state = NOTHING_ODD;
+  const told = [
+    [0, odd],
+    [1000, odd],
+    [299_999, odd],
+    [300_000, odd],
+    [301_000, good(1)],
+    [302_000, { tag: "t0", value: null, quality: "bad", reason: "exception_2" } as const],
+    [303_000, odd],
+  ].map((poll) => {
+    const [mono, sample] = poll as [number, Sample];
+    const looked = oddEvents(state, { mono, samples: [sample] });
+    state = looked.state;
+    return looked.events.map(({ event }) => event);
+  });
+  expect(told).toEqual([["sentinel"], [], [], ["sentinel"], [], [], ["sentinel"]]);
+});

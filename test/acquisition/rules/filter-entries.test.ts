@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { answered, decideChange, decideUndo, MAX_AGO_MS } from "../../../src/acquisition/rules/filter-entries.ts";
+import type { FilterEntry } from "../../../src/domain/entry.ts";
+import { withFilters } from "../../support/parameters.ts";
+
+const FITTED = withFilters({ pre_filter: { limits: {} } });
+const entry = (more: Partial<FilterEntry> = {}): FilterEntry => ({
+  id: "one",
+  filter: "pre_filter",
+  by: "alex",
+  entered_at: 10,
+  installed_at: 10,
+  outcome: "entered",
+  undo_until: 20,
+  ...more,
+});
+const known = (...entries: FilterEntry[]) => ({ entries, seqOf: (id: string) => (id === "one" ? 7 : undefined) });
+const change = { id: "one", filter: "pre_filter", ago_ms: 0, by: "" } as const;
+
+describe("a change that is asked for", () => {
+  it.each([
+    [-1, "refused"],
+    [0, "write"],
+    [MAX_AGO_MS - 1, "write"],
+    [MAX_AGO_MS, "write"],
+    [MAX_AGO_MS + 1, "refused"],
+  ])("%i ms ago: %s", (ago_ms, kind) => {
+    expect(decideChange({ ...change, ago_ms }, known(), FITTED).kind).toBe(kind);
+  });
+
+  it("is answered with what became of it where it is known, and refused where there is no such filter", () => {
+    expect(decideChange(change, known(entry()), FITTED)).toEqual({ kind: "done", entry: entry() });
+    const reason = "the booth has no exhaust filter";
+    expect(decideChange({ ...change, filter: "exhaust_filter" }, known(), FITTED)).toEqual({ kind: "refused", reason });
+    expect(decideChange(change, known(), null).kind).toBe("refused");
+  });
+});
+
+describe("a withdrawal that is asked for", () => {
+  it.each<[string, readonly FilterEntry[], string, object]>([
+    ["names the record", [entry()], "one", { kind: "write", seq: 7 }],
+    ["is done already", [entry({ outcome: "undone" })], "one", { kind: "done", entry: entry({ outcome: "undone" }) }],
+    ["comes too late", [entry({ undo_until: null })], "one", { kind: "refused" }],
+    ["is of no effect", [entry({ outcome: "same_change" })], "one", { kind: "refused" }],
+    ["is of nothing known", [entry()], "two", { kind: "refused" }],
+  ])("%s", (...[, entries, id, expected]) => {
+    expect(decideUndo(id, known(...entries))).toMatchObject(expected);
+  });
+});
+
+it("the answer comes once the fold has seen it", () => {
+  expect(answered("one", known(), { undone: false })).toBeNull();
+  expect(answered("one", known(entry()), { undone: false })).toMatchObject({ kind: "done" });
+  expect(answered("one", known(entry()), { undone: true })).toBeNull();
+  expect(answered("one", known(entry({ outcome: "undone" })), { undone: true })).toMatchObject({ kind: "done" });
+});

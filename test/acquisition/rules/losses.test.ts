@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { noLosses, withRequests, type Losses } from "../../../src/acquisition/rules/losses.ts";
+
+/** Polls of four requests each second, of which every nth is lost (0: none), for so many seconds. */
+function polled(before: { losses: Losses; asked: number; missed: number; mono: number }, seconds: number, nth: number) {
+  let { losses, asked, missed, mono } = before;
+  const told: (string | null)[] = [];
+  for (let second = 0; second < seconds; second++) {
+    for (let request = 0; request < 4; request++) {
+      asked += 1;
+      if (nth > 0 && asked % nth === 0) missed += 1;
+    }
+    mono += 1000;
+    losses = withRequests(losses, { asked, missed }, mono);
+    const text = losses.trouble?.reason ?? null;
+    if (told.at(-1) !== text) told.push(text);
+  }
+  return { losses, asked, missed, mono, told };
+}
+
+const start = () => ({ losses: noLosses({ asked: 0, missed: 0 }, 0), asked: 0, missed: 0, mono: 0 });
+
+it("every 20th request without an answer is told of once, in words that don't change", () => {
+  const { told } = polled(start(), 600, 20);
+  expect(told).toEqual([
+    null,
+    "5 of the last 100 requests brought no right answer; most are made up for by asking again",
+  ]);
+});
+
+it("a lost reply now and then is nothing to tell of", () => {
+  expect(polled(start(), 3_600, 200).told).toEqual([null]);
+});
+
+it("is over with the first stretch of a minute and a hundred requests that is well", () => {
+  const lossy = polled(start(), 60, 20);
+  const well = polled(lossy, 61 + 60, 0);
+  expect(well.told.at(-1)).toBeNull();
+  expect(polled(lossy, 50, 0).told).toHaveLength(1);
+});
+
+it("a device that is asked seldom is told of by as many lost requests", () => {
+  let losses = noLosses({ asked: 0, missed: 0 }, 0);
+  for (let asked = 1; asked <= 100; asked++) {
+    losses = withRequests(losses, { asked, missed: Math.floor(asked / 20) }, asked * 600_000);
+  }
+  expect(losses.trouble?.reason).toMatch(/^5 of the last 100 requests/);
+});

@@ -1,0 +1,178 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { type BlockData, decodePoint } from "../../../src/acquisition/rules/decode.ts";
+import {
+  type Block,
+  type Plan,
+  planCost,
+  type PlanOptions,
+  planReads,
+  touchesHole,
+} from "../../../src/acquisition/rules/plan.ts";
+import { gapBetween, halves, overlapGroups, pieceOf } from "../../../src/acquisition/rules/plan-split.ts";
+import { isBitTable, type ModbusPoint, type ModbusTable, pointWidth } from "../../../src/domain/profile.ts";
+import { pattern } from "../../support/fake-modbus.ts";
+import { point, QUIRKS } from "../../support/profiles.ts";
+
+const OPTIONS: PlanOptions = { ...QUIRKS, round_trip_registers: 20 };
+const CODES: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
+
+const register = fc
+  .record({
+    table: fc.constantFrom<ModbusTable>("holding", "input"),
+    address: fc.nat(40),
+    type: fc.constantFrom<ModbusPoint["type"]>("uint16", "int32", "float32", "string", "bool"),
+    length: fc.integer({ min: 1, max: 5 }),
+    bit: fc.nat(15),
+  })
+  .map((made) => point(made));
+const bit = fc
+  .record({ table: fc.constantFrom<ModbusTable>("coil", "discrete"), address: fc.nat(60) })
+  .map((made) => point({ ...made, type: "bool" }));
+const options = fc.record({
+  max_registers: fc.integer({ min: 5, max: 30 }),
+  max_bits: fc.integer({ min: 4, max: 50 }),
+  round_trip_registers: fc.nat(30),
+  holes: fc.array(fc.tuple(fc.nat(40), fc.nat(3)), { maxLength: 3 }).map((all) => ({
+    holding: all.map(([first, more]): [number, number] => [first, first + more - 1]),
+  })),
+});
+
+/** The cheapest of all ways to put the points into allowed blocks. */
+function bruteForce(points: readonly ModbusPoint[], limits: PlanOptions): number {
+  const [first, ...rest] = points;
+  if (first === undefined) return 0;
+  let best = Infinity;
+  for (let mask = 0; mask < 1 << rest.length; mask++) {
+    const together = [first, ...rest.filter((_, i) => (mask & (1 << i)) !== 0)];
+    const block = blockOf(together);
+    if (block === null || (together.length > 1 && !allowed(block, limits))) continue;
+    const others = rest.filter((_, i) => (mask & (1 << i)) === 0);
+    best = Math.min(best, planCost([block], limits.round_trip_registers) + bruteForce(others, limits));
+  }
+  return best;
+}
+
+function blockOf(points: readonly ModbusPoint[]): Block | null {
+  const [first] = points;
+  if (first === undefined || points.some(({ table }) => table !== first.table)) return null;
+  const address = Math.min(...points.map((at) => at.address));
+  return { table: first.table, address, count: Math.max(...points.map((at) => at.address + pointWidth(at))) - address };
+}
+
+function allowed(block: Block, limits: PlanOptions): boolean {
+  return (
+    block.count <= (isBitTable(block.table) ? limits.max_bits : limits.max_registers) &&
+    !touchesHole(block, limits.holes)
+  );
+}
+
+function readBlock(block: Block): BlockData {
+  const values = Array.from({ length: block.count }, (_, i) => pattern(CODES[block.table], block.address + i));
+  return isBitTable(block.table)
+    ? { kind: "bits", bits: values.map((v) => v === 1) }
+    : { kind: "words", words: values };
+}
+
+function decodeByPlan(points: readonly ModbusPoint[], { blocks, places }: Plan): unknown[] {
+  const answers = blocks.map(readBlock);
+  return points.map((at, i) => {
+    const data = answers[places[i]?.block ?? -1];
+    return data === undefined ? null : decodePoint(at, QUIRKS, { data, index: places[i]?.offset ?? -1 });
+  });
+}
+
+describe("read plan", () => {
+  test("is as cheap as the best of all plans", () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(register, bit), { maxLength: 7 }), options, (points, limits) => {
+        const { blocks } = planReads(points, limits);
+        expect(planCost(blocks, limits.round_trip_registers)).toBeCloseTo(bruteForce(points, limits), 9);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("a point that no block can hold doesn't part those round it", () => {
+    const holes = { holding: [[13, 12]] } as const;
+    const points = [point({ address: 9 }), point({ address: 10, type: "string", length: 5 }), point({ address: 11 })];
+    const { blocks } = planReads(points, { ...OPTIONS, holes });
+    expect(blocks).toEqual([
+      { table: "holding", address: 9, count: 3 },
+      { table: "holding", address: 10, count: 5 },
+    ]);
+  });
+
+  test("any map decodes by plan exactly as by single reads", () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(register, bit), { maxLength: 60 }), options, (points, limits) => {
+        const single = points.map((at) => {
+          const block = { table: at.table, address: at.address, count: pointWidth(at) };
+          return decodePoint(at, QUIRKS, { data: readBlock(block), index: 0 });
+        });
+        expect(decodeByPlan(points, planReads(points, limits))).toEqual(single);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("no block of several points breaks a limit or touches a hole", () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(register, bit), { maxLength: 60 }), options, (points, limits) => {
+        const { blocks, places } = planReads(points, limits);
+        return blocks.every(
+          (block, i) => places.filter((place) => place.block === i).length === 1 || allowed(block, limits),
+        );
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("a long gap is cheaper to skip, a short one to read over; a dear round trip changes that", () => {
+    const points = [point({ address: 0 }), point({ address: 10 }), point({ address: 60 })];
+    const blocks = (round_trip_registers: number): readonly Block[] =>
+      planReads(points, { ...OPTIONS, round_trip_registers }).blocks;
+    expect(blocks(20)).toEqual([
+      { table: "holding", address: 0, count: 11 },
+      { table: "holding", address: 60, count: 1 },
+    ]);
+    expect(blocks(5).length).toBe(3);
+    expect(blocks(500)).toEqual([{ table: "holding", address: 0, count: 61 }]);
+  });
+
+  test("a border is not spanned, but both sides of it are read", () => {
+    const points = [0, 1, 2, 3].map((address) => point({ address }));
+    expect(planReads(points, { ...OPTIONS, holes: { holding: [[2, 1]] } }).blocks).toEqual([
+      { table: "holding", address: 0, count: 2 },
+      { table: "holding", address: 2, count: 2 },
+    ]);
+  });
+
+  test("nothing to read is no block", () => {
+    expect(planReads([], OPTIONS)).toEqual({ blocks: [], places: [] });
+  });
+});
+
+describe("splitting", () => {
+  test("halves hold all points, cut none, and the gap between them is what a plan must avoid", () => {
+    fc.assert(
+      fc.property(fc.array(register, { minLength: 1, maxLength: 20 }), (made) => {
+        const points = made.map((at): ModbusPoint => ({ ...at, table: "holding" }));
+        const sorted = overlapGroups(points, [...points.keys()]).flat();
+        const parts = halves(points, pieceOf(points, sorted));
+        if (parts === null) return overlapGroups(points, sorted).length === 1;
+        const [left, right] = parts;
+        const whole = pieceOf(points, sorted).block;
+        return (
+          left.indices.length + right.indices.length === points.length &&
+          left.block.address + left.block.count <= right.block.address &&
+          touchesHole(whole, { holding: [gapBetween(left.block, right.block)] }) &&
+          !touchesHole(left.block, { holding: [gapBetween(left.block, right.block)] }) &&
+          !touchesHole(right.block, { holding: [gapBetween(left.block, right.block)] })
+        );
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

@@ -1,0 +1,98 @@
+import { expect, it } from "vitest";
+import {
+  expectedSerial,
+  identityIn,
+  serialTagOf,
+  UNKNOWN_PLC,
+  type PlcIdentity,
+} from "../../../src/acquisition/rules/plc-identity.ts";
+import type { Sample } from "../../../src/domain/sample.ts";
+import { clickBooth } from "../../support/profiles.ts";
+
+const FIVE_MINUTES = 300_000;
+const sample = (value: Sample["value"], more: Partial<Sample> = {}): Sample => ({
+  tag: "serial",
+  value,
+  quality: "good",
+  ...more,
+});
+const bad: Sample = { tag: "serial", value: null, quality: "bad", reason: "exception_2" };
+
+function look(samples: readonly Sample[], of: { state?: PlcIdentity; mono?: number; expected?: string | null } = {}) {
+  const { state = UNKNOWN_PLC, mono = 0, expected = "ABCD-123" } = of;
+  return identityIn(state, { mono, samples, tag: "serial", expected });
+}
+
+it.each([
+  ["nobody has entered a number: the configuration's", { serial: null, confirmed: null }, "CONF-1"],
+  ["entered, and not confirmed yet", { serial: "ABCD-123", confirmed: null }, null],
+  ["confirmed while the PLC said nothing", { serial: "ABCD-123", confirmed: { by: "", note: "" } }, "ABCD-123"],
+  [
+    "confirmed beside a controller's own number",
+    { serial: "ABCD-123", confirmed: { by: "", note: "", plc_serial: "HW-99" } },
+    "HW-99",
+  ],
+])("the number expected: %s", (_what, row, expected) => {
+  expect(expectedSerial(row, "CONF-1")).toBe(expected);
+});
+
+it.each([
+  ["the booth's own", sample("ABCD-123"), false],
+  ["spaces, NULs and small letters don't count", sample(" abcd-123\0\0"), false],
+  ["another one", sample("ABCD-124"), true],
+  ["what can't be a serial number at all", sample("??"), true],
+  ["empty: the PLC has none", sample(""), false],
+  ["NULs alone: the PLC is starting", sample("\0\0\0"), false],
+  ["refused", bad, false],
+  ["a number, uncertain", sample(17, { quality: "uncertain" }), true],
+])("a first serial number: %s", (_what, given, isForeign) => {
+  const { foreign, event } = look([given]);
+  expect(foreign !== null).toBe(isForeign);
+  expect(event !== null).toBe(isForeign);
+});
+
+it("both serial numbers and what to do are told", () => {
+  const { foreign, event } = look([sample("WXYZ-9")]);
+  expect(foreign?.reason).toContain("shows serial number WXYZ-9, this booth is ABCD-123");
+  expect(foreign?.advice).toContain("cable and address");
+  expect(event).toEqual({ event: "identity", detail: foreign?.reason, tag: "serial" });
+});
+
+it("a poll without the serial number, or with one that can't be read, goes by what was read before", () => {
+  const wrong = look([sample("WXYZ-9")]).state;
+  expect(look([], { state: wrong }).foreign).not.toBeNull();
+  expect(look([bad], { state: wrong }).foreign).not.toBeNull();
+  const right = look([sample("ABCD-123")]).state;
+  expect(look([], { state: right }).foreign).toBeNull();
+  expect(look([bad], { state: right }).foreign).toBeNull();
+});
+
+it("is told of at once, every 5 min while it lasts, and anew when yet another PLC comes", () => {
+  let state = look([sample("WXYZ-9")]).state;
+  for (const [mono, text, told] of [
+    [FIVE_MINUTES - 1, "WXYZ-9", false],
+    [FIVE_MINUTES, "WXYZ-9", true],
+    [2 * FIVE_MINUTES - 1, "WXYZ-9", false],
+    [2 * FIVE_MINUTES - 1, "WXYZ-8", true],
+    [2 * FIVE_MINUTES, "ABCD-123", false],
+    [2 * FIVE_MINUTES + 1, "WXYZ-8", true],
+  ] as const) {
+    const looked = look([sample(text)], { state, mono });
+    expect(looked.event !== null, `${text} at ${mono}`).toBe(told);
+    ({ state } = looked);
+  }
+});
+
+it("whose booth it is may be entered, or corrected, while the PLC answers", () => {
+  const { state, foreign } = look([sample("WXYZ-9")], { expected: null });
+  expect(foreign).toBeNull();
+  expect(look([], { state, expected: "ABCD-123" }).foreign).not.toBeNull();
+  expect(look([], { state, expected: "wxyz-9" }).foreign).toBeNull();
+});
+
+it("a drive or a sensor has a number of its own, which is not compared", () => {
+  const profile = clickBooth();
+  expect(serialTagOf(profile)).toEqual({ tag: "plc_serial", group: "slow" });
+  expect(serialTagOf({ ...profile, kind: "device" })).toBeNull();
+  expect(serialTagOf({ ...profile, tags: profile.tags.filter(({ role }) => role !== "plc_serial") })).toBeNull();
+});

@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { afterPoll, type BoothDues, nextPoll, scheduleFrom } from "../../../src/acquisition/rules/schedule.ts";
+
+const groups = { fast: { poll_interval_ms: 1000 } };
+const live = (due: number): BoothDues => ({ schedule: { fast: due }, groups, retry_at: null });
+const away = (retry_at: number): BoothDues => ({ schedule: {}, groups, retry_at });
+
+describe("whose turn it is on a link", () => {
+  test.each([
+    ["the booth whose poll is due first", [live(900), live(500)], { booth: 1, at: 500, group: "fast" }],
+    ["the one who comes first where two are due at once", [live(500), live(500)], { booth: 0, at: 500, group: "fast" }],
+    ["a device that is away, where there is time for it", [live(1000), away(200)], { booth: 1, at: 200, group: null }],
+    ["a poll, where a try would make it wait", [live(450), away(0)], { booth: 0, at: 450, group: "fast" }],
+    ["a poll, before a try that isn't due yet", [live(450), away(3000)], { booth: 0, at: 450, group: "fast" }],
+    ["of two that are away the one that waits longer", [away(300), away(200)], { booth: 1, at: 200, group: null }],
+    ["a device that was put off for 10 s", [live(20), away(-10_000)], { booth: 1, at: -10_000, group: null }],
+    ["nobody, where there is nothing to poll", [{ schedule: {}, groups: {}, retry_at: null }], undefined],
+  ] as const)("%s", (_name, booths, turn) => {
+    expect(nextPoll(booths, 0, 500)).toEqual(turn);
+  });
+
+  test("dead units take nothing from live ones: in an hour every poll is in time, but for one try each 10 s at most", () => {
+    const probe_ms = 500;
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.nat(20),
+        (alive, dead, poll_ms) => {
+          let mono = 0;
+          const booths = [
+            ...Array.from({ length: alive }, (): BoothDues => ({
+              schedule: scheduleFrom(groups, 0),
+              groups,
+              retry_at: null,
+            })),
+            ...Array.from({ length: dead }, () => away(0)),
+          ];
+          let late = 0;
+          let probes = 0;
+          while (mono < 600_000) {
+            const turn = nextPoll(booths, mono, probe_ms);
+            const booth = turn === undefined ? undefined : booths[turn.booth];
+            if (turn === undefined || booth === undefined) throw new Error("no turn");
+            mono = Math.max(mono, turn.at);
+            if (turn.group === null) {
+              probes++;
+              mono += probe_ms;
+              booths[turn.booth] = away(mono + 1000);
+            } else {
+              // A poll that others' polls make wait isn't late by the dead units' fault.
+              if (mono - turn.at > alive * (poll_ms + 1)) late++;
+              mono += poll_ms;
+              booths[turn.booth] = {
+                ...booth,
+                schedule: afterPoll(booth.schedule, groups, { group: turn.group, mono }),
+              };
+            }
+          }
+          expect(probes).toBeGreaterThan(10);
+          expect(late).toBeLessThanOrEqual(alive * dead * 60);
+          if (alive === 1) expect(late).toBe(0);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});

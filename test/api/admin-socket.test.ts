@@ -1,0 +1,80 @@
+import { existsSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { serveAdminSocket, serveSocket } from "../../src/api/server.ts";
+import { ADMIN_SOCKET_NAME, askAgent, SOCKET_NAME, type AgentCall } from "../../src/tools/agent-client.ts";
+import { activeSite, boothOf, MINUTE, type ActiveSite } from "../support/active-site.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { SERIAL } from "../support/virtual-service.ts";
+
+interface Sockets extends ActiveSite {
+  readonly socket: string;
+  readonly admin: string;
+}
+
+/** The agent of an active site behind its sockets; without root's, asking is like asking as somebody who can't open it. */
+async function sockets({ admin: withAdmin }: { readonly admin: boolean }): Promise<Sockets> {
+  const here = await activeSite({ for_ms: 2 * MINUTE });
+  const dir = temporaryFolder();
+  const [socket, admin] = [join(dir, SOCKET_NAME), join(dir, ADMIN_SOCKET_NAME)];
+  const listeners = [await serveSocket(socket, here.agent)];
+  if (withAdmin) listeners.push(await serveAdminSocket(admin, here.agent));
+  onTestFinished(() => {
+    for (const listener of listeners) listener.close();
+  });
+  return { ...here, socket, admin };
+}
+
+const DECOMMISSION: AgentCall = { method: "POST", path: "/release", body: { to: "decommissioned" } };
+const NEW_KEY: AgentCall = {
+  method: "POST",
+  path: "/api/booths_provisioning",
+  body: { serial_number: SERIAL, api_key: "another-key" },
+};
+
+it("the agent's socket is for its group, root's for nobody but its owner and root, folder and all", async () => {
+  const { socket, admin } = await sockets({ admin: true });
+  const modes = [socket, admin, dirname(admin)].map((path) => (statSync(path).mode & 0o777).toString(8));
+  expect(modes).toEqual(["660", "600", "700"]);
+});
+
+it("root's socket goes with its folder once the agent ends", async () => {
+  const { agent } = await sockets({ admin: false });
+  const admin = join(temporaryFolder(), ADMIN_SOCKET_NAME);
+  const listener = await serveAdminSocket(admin, agent);
+  expect(existsSync(admin)).toBe(true);
+  listener.close();
+  expect(existsSync(dirname(admin))).toBe(false);
+});
+
+it.each([
+  ["taking a booth out of service", DECOMMISSION, "taking a booth out of service for good is for root alone"],
+  ["changing a bound booth's key", NEW_KEY, "changing the key of a bound booth is for root alone"],
+])(
+  "%s is refused at the group's socket: the command says to run it as root, exit 77, and nothing has changed",
+  async (_, call, said) => {
+    const { site, agent, socket } = await sockets({ admin: false });
+    await expect(askAgent(socket, call)).rejects.toMatchObject({
+      exit: 77,
+      message: expect.stringContaining(said) as string,
+    });
+    await expect(askAgent(socket, call)).rejects.toThrow('run it as root on the box ("sudo booth-gateway');
+    await site.clock.run(5 * MINUTE);
+    expect(boothOf(agent)).toMatchObject({ serial: SERIAL, provisioning: { state: "active" } });
+  },
+);
+
+it("who can open root's socket takes a booth out of service by the same command", async () => {
+  const { site, agent, socket } = await sockets({ admin: true });
+  await askAgent(socket, NEW_KEY);
+  expect(await askAgent(socket, DECOMMISSION)).toEqual({ booth: "booth-1" });
+  await site.clock.runUntil(() => boothOf(agent).provisioning.state === "decommissioned", 10 * MINUTE);
+});
+
+it("the group still gives a booth up, and gives the first key of one that isn't bound", async () => {
+  const { site, agent, socket } = await sockets({ admin: false });
+  await askAgent(socket, { method: "POST", path: "/release", body: {} });
+  await site.clock.runUntil(() => boothOf(agent).provisioning.state === "released", 10 * MINUTE);
+  await askAgent(socket, NEW_KEY);
+  expect(boothOf(agent).serial).toBe(SERIAL);
+});

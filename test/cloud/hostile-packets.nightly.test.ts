@@ -1,4 +1,0 @@
-import { it } from "vitest";
-import { surviveHostilePackets } from "../support/hostile-sessions.ts";
-
-it("whatever a broker sends, 10,000 sessions end in order and ack nothing", () => surviveHostilePackets(10_000));

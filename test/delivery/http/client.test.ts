@@ -1,0 +1,102 @@
+import { createServer, type Server } from "node:http";
+import { connect, createServer as createTcp, type AddressInfo, type Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { createHttpClient, HttpClosed, type HttpClientOptions } from "../../../src/delivery/http/client.ts";
+import { until } from "../../support/eventually.ts";
+
+const get = { method: "GET", path: "/api/x", key: "k" } as const;
+
+function client(options: HttpClientOptions) {
+  const made = createHttpClient(options);
+  onTestFinished(() => made.close());
+  return made;
+}
+
+async function listening(server: Server | ReturnType<typeof createTcp>): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+it("an answer over a mebibyte is refused, an error's body is read to 64 KiB and the rest passed over", async () => {
+  const port = await listening(
+    createServer((request, response) => {
+      response.writeHead(request.url === "/api/x" ? 200 : 503).end("x".repeat(2_000_000));
+    }),
+  );
+  const http = client({ baseUrl: `http://127.0.0.1:${port.toString()}` });
+  await expect(http.send(get)).rejects.toThrow("larger than 1048576 bytes");
+  const failed = await http.send({ ...get, path: "/api/y" });
+  expect(failed.status).toBe(503);
+  expect(failed.text.length).toBeLessThanOrEqual(65_536);
+});
+
+it("a server that takes the connection and says nothing is given up after the time for the whole", async () => {
+  const port = await listening(createTcp(() => undefined));
+  const http = client({ baseUrl: `http://127.0.0.1:${port.toString()}`, total_timeout_ms: 50 });
+  await expect(http.send(get)).rejects.toMatchObject({ name: "AbortError" });
+});
+
+it("a client that is closed ends what hangs, what waits for a connection, and what is asked later", async () => {
+  let connections = 0;
+  const port = await listening(createTcp(() => void (connections += 1)));
+  const http = client({ baseUrl: `http://127.0.0.1:${port.toString()}` });
+  const hanging = Array.from({ length: 8 }, () => http.send(get).catch((error: unknown) => error));
+  await until(() => connections === 2, "both connections are made");
+  http.close();
+  for (const outcome of await Promise.all(hanging)) expect(outcome).toBeInstanceOf(HttpClosed);
+  await expect(http.send(get)).rejects.toBeInstanceOf(HttpClosed);
+  expect(connections).toBe(2);
+});
+
+it("TLS that is never finished is given up after the time for the connection", async () => {
+  const port = await listening(createTcp(() => undefined));
+  const http = client({ baseUrl: `https://127.0.0.1:${port.toString()}`, connect_timeout_ms: 50 });
+  await expect(http.send(get)).rejects.toThrow("no connection within 0.05 s");
+});
+
+/** A proxy that notes what it is asked for, and leads there or says no. */
+async function proxy(verdict: number): Promise<{ readonly url: string; readonly asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer((_, response) => response.writeHead(400).end());
+  server.on("connect", (request, socket: Socket) => {
+    asked.push(request.url ?? "");
+    socket.on("error", () => undefined);
+    if (verdict !== 200) {
+      socket.end(`HTTP/1.1 ${verdict.toString()} No\r\n\r\n`);
+      return;
+    }
+    const [host = "", port = ""] = (request.url ?? "").split(":");
+    const onward = connect(Number(port), host, () => {
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      onward.pipe(socket).pipe(onward);
+    });
+    onward.on("error", () => socket.destroy());
+  });
+  return { url: `http://127.0.0.1:${(await listening(server)).toString()}`, asked };
+}
+
+it("through a proxy, TLS begins with the service itself; a proxy that says no is told as such", async () => {
+  const hello: number[] = [];
+  // What arrives first at the service is a TLS record of type handshake (RFC 8446, 5.1).
+  const port = await listening(
+    createTcp(
+      (socket) =>
+        void socket.once("data", (data) => {
+          hello.push(data.readUInt8(0));
+          socket.destroy();
+        }),
+    ),
+  );
+  const target = `127.0.0.1:${port.toString()}`;
+  const open = await proxy(200);
+  await expect(client({ baseUrl: `https://${target}`, proxy: open.url }).send(get)).rejects.toThrow();
+  expect(open.asked).toEqual([target]);
+  expect(hello).toEqual([22]);
+
+  const closed = await proxy(403);
+  await expect(client({ baseUrl: `https://${target}`, proxy: closed.url }).send(get)).rejects.toThrow(
+    `the proxy refuses the way to ${target} (403)`,
+  );
+  expect(hello).toEqual([22]);
+});

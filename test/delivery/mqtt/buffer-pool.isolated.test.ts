@@ -1,0 +1,37 @@
+import { Writable } from "node:stream";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import mqttPacket from "mqtt-packet";
+import { it } from "vitest";
+import { keepPoolSmall } from "../../../src/delivery/mqtt/buffer-pool.ts";
+import { until } from "../../support/eventually.ts";
+
+const LENGTHS = 2_000;
+/** As much as one piece of the pool for each length, and some. */
+const MOST_BYTES = 4_000_000;
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+/** Memory that a collection finds is freed beside the program, a little later: so much is held then. */
+function heldBytes(): number {
+  collect();
+  return process.memoryUsage().arrayBuffers;
+}
+
+it("packets of ever other lengths don't each hold a piece of memory for good", async () => {
+  keepPoolSmall();
+  const sink = Object.assign(new Writable(), { write: () => true, cork: () => undefined, uncork: () => undefined });
+  const publish = (length: number): void => {
+    mqttPacket.writeToStream(
+      { cmd: "publish", topic: "t", payload: Buffer.alloc(length), qos: 0, dup: false, retain: false },
+      sink,
+    );
+    // What else goes on in between uses the pool up.
+    for (let used = 0; used < 70_000; used += 400) Buffer.allocUnsafe(400);
+  };
+  publish(1);
+  const before = heldBytes();
+  for (let length = 2; length < LENGTHS; length += 1) publish(length);
+  await until(() => heldBytes() - before < MOST_BYTES, "what is sent is let go of");
+});

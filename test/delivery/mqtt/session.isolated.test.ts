@@ -1,0 +1,90 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { Aedes } from "aedes";
+import { expect, it, onTestFinished } from "vitest";
+import { createServiceTime } from "../../../src/acquisition/service-time.ts";
+import { createMqttLink, type MqttLink } from "../../../src/delivery/mqtt/link.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { accountAt } from "../../support/hostile-broker.ts";
+import { silentLog } from "../../support/silent-log.ts";
+
+function link(): MqttLink {
+  return createMqttLink({
+    clock: systemClock(),
+    service_time: createServiceTime(),
+    agentVersion: "0",
+    log: silentLog,
+  });
+}
+
+/** Whoever connects is handed over; gone at the test's end. */
+async function server(take: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const listening = createServer((socket) => {
+    sockets.add(socket.on("error", () => socket.destroy()));
+    take(socket);
+  }).listen(0, "127.0.0.1");
+  await once(listening, "listening");
+  onTestFinished(() => {
+    listening.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return `mqtt://127.0.0.1:${(listening.address() as AddressInfo).port.toString()}`;
+}
+
+setFlagsFromString("--expose_gc");
+const collect = runInNewContext("gc") as () => void;
+
+/** Bytes in use once everything that nobody holds is gone. */
+function inUse(): number {
+  collect();
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+it("a session that lasts keeps nothing of what it has sent", async () => {
+  const broker = await Aedes.createBroker();
+  onTestFinished(() => new Promise<void>((resolve) => broker.close(resolve)));
+  const url = await server((socket) => broker.handle(socket));
+  const session = await link().connect(accountAt(url), new AbortController().signal);
+  const send = async (count: number): Promise<void> => {
+    for (let sent = 0; sent < count; sent += 1) await session.hello([]);
+  };
+  await send(1_500);
+  const before = inUse();
+  await send(4_000);
+  // A minute's heartbeat and a batch each ten seconds are 10,000 a day: 100 bytes of each would be 30 MB in a month.
+  expect((inUse() - before) / 4_000).toBeLessThan(100);
+  await session.close();
+});
+
+it("a stop doesn't wait for a broker that never answers the subscription", async () => {
+  const stopping = new AbortController();
+  const url = await server((socket) => {
+    socket.once("data", () => {
+      socket.write(Buffer.from("2003000000", "hex"));
+      socket.once("data", () => stopping.abort(new Error("stopped")));
+    });
+  });
+  // Rejects at once, or after ten seconds with another fault: the deadline of the subscription.
+  await expect(link().connect(accountAt(url), stopping.signal)).rejects.toMatchObject({ fault: "closed" });
+});
+
+it("what is under way when a session ends is told of it, and what comes after is refused", async () => {
+  const url = await server((socket) => {
+    socket.once("data", () => {
+      socket.write(Buffer.from("2003000000", "hex"));
+      socket.once("data", (subscribe) => {
+        socket.write(Buffer.from([0x90, 0x04, subscribe[2] ?? 0, subscribe[3] ?? 0, 0, 1]));
+        socket.once("data", () => socket.destroy());
+      });
+    });
+  });
+  const session = await link().connect(accountAt(url), new AbortController().signal);
+  const outcomes = await Promise.allSettled([session.hello([]), session.hello([])]);
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  await expect(session.hello([])).rejects.toMatchObject({ fault: "closed" });
+  expect((await session.closed).fault).toBe("closed");
+});

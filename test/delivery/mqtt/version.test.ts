@@ -1,0 +1,140 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { Aedes } from "aedes";
+import { expect, it, onTestFinished } from "vitest";
+import { createServiceTime } from "../../../src/acquisition/service-time.ts";
+import { createMqttLink, type MqttLink } from "../../../src/delivery/mqtt/link.ts";
+import type { LinkSession } from "../../../src/delivery/port.ts";
+import { until } from "../../support/eventually.ts";
+import { accountAt } from "../../support/hostile-broker.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { virtualClock } from "../../support/virtual-clock.ts";
+
+const HOUR = 3_600_000;
+
+interface OldBroker {
+  readonly url: string;
+  /** The versions that connections began with, 4 for 3.1.1. */
+  readonly asked: number[];
+  /** What it does at a version that it doesn't take. */
+  way: "end" | "reset" | "refuse" | "silence";
+  takes: readonly number[];
+}
+
+/** CONNACK, a SUBACK to what is subscribed to, and no more. */
+function accept5(socket: Socket): void {
+  socket.write(Buffer.from("2003000000", "hex"));
+  socket.once("data", (subscribe) => {
+    socket.write(Buffer.from([0x90, 0x04, subscribe[2] ?? 0, subscribe[3] ?? 0, 0, 1]));
+    // What comes next are the last words of a session that nobody needs.
+    socket.once("data", () => socket.destroy());
+  });
+}
+
+function refuse(socket: Socket, way: OldBroker["way"]): void {
+  if (way === "silence") return;
+  if (way === "refuse") socket.end(Buffer.from("20020001", "hex"));
+  else if (way === "reset") socket.resetAndDestroy();
+  else socket.end();
+}
+
+/** A broker that takes some versions of the protocol alone, and then is a real one. */
+async function oldBroker(): Promise<OldBroker> {
+  const aedes = await Aedes.createBroker();
+  const broker: OldBroker & { url: string } = { url: "", asked: [], way: "end", takes: [4] };
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => socket.destroy()));
+    socket.once("readable", () => {
+      const first = socket.read() as Buffer;
+      // The fixed header is two or three bytes; "MQTT" and its length come before the version.
+      const version = first[first.indexOf("MQTT") + 4] ?? 0;
+      broker.asked.push(version);
+      if (!broker.takes.includes(version)) refuse(socket, broker.way);
+      else if (version === 5) accept5(socket);
+      else {
+        socket.unshift(first);
+        aedes.handle(socket);
+      }
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await new Promise<void>((resolve) => aedes.close(resolve));
+  });
+  broker.url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
+  return broker;
+}
+
+const clockOf = () => virtualClock({ wall: Date.UTC(2026, 2, 2), mono: 0 });
+
+function linkAt(clock: ReturnType<typeof clockOf>): MqttLink {
+  return createMqttLink({ clock, service_time: createServiceTime(), agentVersion: "0", log: silentLog });
+}
+
+async function connect(link: MqttLink, url: string): Promise<LinkSession["mqtt"]> {
+  const session = await link.connect(accountAt(url), new AbortController().signal);
+  await session.close();
+  return session.mqtt;
+}
+
+it.each([
+  ["end", /^since the broker closes the connection at MQTT 5; 5 is asked for again/],
+  ["reset", /^since the broker closes the connection at MQTT 5/],
+  ["refuse", /^$/],
+] as const)(
+  "a broker of 3.1.1 that answers MQTT 5 by: %s, gets 3.1.1, which is remembered for hours",
+  async (way, why) => {
+    const broker = await oldBroker();
+    broker.way = way;
+    const clock = clockOf();
+    const link = linkAt(clock);
+    expect(await connect(link, broker.url)).toEqual({ version: "3.1.1", why: expect.stringMatching(why) as unknown });
+    expect((await connect(link, broker.url))?.version).toBe("3.1.1");
+    expect(broker.asked).toEqual([5, 4, 4]);
+    await clock.run(6 * HOUR);
+    broker.takes = [4, 5];
+    // It was renewed meanwhile, and is asked again.
+    expect(await connect(link, broker.url)).toEqual({ version: "5", why: "" });
+    expect(broker.asked).toEqual([5, 4, 4, 5]);
+  },
+);
+
+it("another broker is asked for MQTT 5 first, whatever the one before took", async () => {
+  const [old, other] = [await oldBroker(), await oldBroker()];
+  other.takes = [5];
+  const link = linkAt(clockOf());
+  await connect(link, old.url);
+  expect((await connect(link, other.url))?.version).toBe("5");
+  expect(other.asked).toEqual([5]);
+});
+
+it("a broker that takes no version: said in words that fit, and asked for 5 first the next time", async () => {
+  const broker = await oldBroker();
+  const link = linkAt(clockOf());
+  await connect(link, broker.url);
+  broker.takes = [];
+  const trying = (): Promise<unknown> => connect(link, broker.url);
+  await expect(trying()).rejects.toMatchObject({
+    fault: "unanswered",
+    message: "the broker took the connection and closed it without an answer",
+  });
+  broker.takes = [5];
+  expect(await trying()).toEqual({ version: "5", why: "" });
+  expect(broker.asked).toEqual([5, 4, 4, 5]);
+});
+
+it("a stop while the broker says nothing ends the connect there: neither an older version nor another way is tried", async () => {
+  const broker = await oldBroker();
+  Object.assign(broker, { way: "silence", takes: [] });
+  const stop = new AbortController();
+  const account = { ...accountAt(broker.url), ws_url: broker.url.replace("mqtt:", "ws:") };
+  const connecting = linkAt(clockOf()).connect(account, stop.signal);
+  const refused = expect(connecting).rejects.toThrow("stopped");
+  await until(() => broker.asked.length > 0, "the broker is asked");
+  stop.abort(new Error("stopped"));
+  await refused;
+  expect(broker.asked).toEqual([5]);
+});

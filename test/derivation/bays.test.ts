@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { tailOf } from "../../src/derivation/tail.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import { put, run, script, stay, T0, valuesOf } from "../support/booth.ts";
+import { PLAIN, tag } from "../support/parameters.ts";
+
+const MINUTE = 60_000;
+const TWO: Parameters = {
+  ...PLAIN,
+  bay_count: 2,
+  tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) },
+};
+
+test("two bays: the booth is in the higher of their modes, cycles are each bay's own", () => {
+  const booth = script(TWO);
+  stay(booth, 5 * MINUTE, { left: 1, right: 1 });
+  stay(booth, 20 * MINUTE, { left: 3 });
+  stay(booth, 10 * MINUTE, { left: 6, right: 3 });
+  stay(booth, 10 * MINUTE, { left: 8 });
+  stay(booth, 10 * MINUTE, { left: 1, right: 1 });
+  const { facts, state } = run(booth, TWO);
+  const stages = valuesOf(facts, "m")
+    .filter(({ bay }) => bay === 0)
+    .map(({ mode, start, end }) => [mode, (start - T0) / MINUTE, (end - T0) / MINUTE]);
+  expect(stages).toEqual([
+    ["idle", 0, 5],
+    ["spray", 5, 25],
+    ["bake", 25, 35],
+    ["cool_down", 35, 45],
+  ]);
+  expect(valuesOf(facts, "c").map(({ bay, result }) => [bay, result])).toEqual([
+    [1, "complete"],
+    [2, "complete_no_bake"],
+  ]);
+  const tail = tailOf(state, T0 + booth.now).stages;
+  expect(tail.map(({ mode, start, end }) => [mode, start - T0, end - T0])).toEqual([["idle", 45 * MINUTE, booth.now]]);
+});
+
+test("a wall clock put forward is spanned by the open stage, and the time is uncertain", () => {
+  const booth = script(PLAIN);
+  stay(booth, 10 * MINUTE, { mode: 3 });
+  put(booth, { kind: "t", value: { wall: T0 + booth.now + 60 * MINUTE, state: "synced", witness: "service" } });
+  stay(booth, 10 * MINUTE);
+  stay(booth, MINUTE, { mode: 1 });
+  expect(valuesOf(run(booth, PLAIN).facts, "m")[0]).toMatchObject({
+    start: T0,
+    end: T0 + 80 * MINUTE,
+    uncertain_ms: 60 * MINUTE,
+  });
+});
+
+test("a step without a witness moves nothing", () => {
+  const booth = script(PLAIN);
+  stay(booth, 10 * MINUTE, { mode: 3 });
+  put(booth, { kind: "t", value: { wall: T0 + booth.now + 60 * MINUTE, state: "stepped" } });
+  stay(booth, 10 * MINUTE);
+  stay(booth, MINUTE, { mode: 1 });
+  expect(valuesOf(run(booth, PLAIN).facts, "m")[0]).toMatchObject({ end: T0 + 20 * MINUTE, uncertain_ms: 0 });
+});

@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { correctedNow, knownTime, placeBoots, syncedOffset } from "../../src/derivation/clock.ts";
+import { seqOfEntry } from "../../src/derivation/entries.ts";
+import { step } from "../../src/derivation/fold.ts";
+import { emptyState } from "../../src/derivation/state.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import type { ClockRecord, LogRecord, Stored } from "../../src/domain/record.ts";
+import { MONO0, forget, poll, put, run, script, silence, stay, T0, valuesOf } from "../support/booth.ts";
+import { PARAMETERS, PLAIN, tag, withFilters } from "../support/parameters.ts";
+
+/** Worked examples of clocks, places and two bays: each one found a planted fault that the other tests let pass. */
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+function record(...[kind, boot, mono, at]: readonly ["r" | "t", string, number, number]): Stored<LogRecord> {
+  const base = { seq: 1000 + mono, boot, mono, at, tag: "", quality: "good" } as const;
+  const clock: ClockRecord["value"] = { wall: at, state: "unsynced" };
+  return kind === "r" ? { ...base, kind, tag: "mode", value: 1 } : { ...base, kind, value: clock };
+}
+
+/** A booth that has been read for a minute, synced, at T0 + 1 min. */
+function begun() {
+  const booth = script(PLAIN);
+  stay(booth, MINUTE, { mode: 1 });
+  return run(booth, PLAIN).state;
+}
+
+describe("a boot that waited for its place", () => {
+  it.each([
+    [false, { synced: true, unsure: false }],
+    [true, { synced: false, unsure: true }],
+  ])("uncertain: %s", (uncertain, expected) => {
+    const offset = T0 + HOUR;
+    const other = { boot: "boot-3", offset: T0 + 2 * HOUR, uncertain: false };
+    const state = placeBoots(begun(), [{ boot: "boot-2", offset, uncertain }, other]);
+    const { clock } = step(state, record("r", "boot-2", 500, 0)).state;
+    expect(clock).toMatchObject({ placed: true, offset, now: offset + 500, places: [other], ...expected });
+  });
+
+  it("one without a place takes its time from its first record, and isn't placed until a clock record says so", () => {
+    const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR)).state.clock;
+    expect(read).toMatchObject({ placed: false, synced: false, now: T0 + HOUR });
+    const told = step(begun(), record("t", "boot-2", 500, T0 + HOUR)).state.clock;
+    expect(told).toMatchObject({ placed: true, synced: false, now: T0 + HOUR });
+  });
+
+  it.each([
+    [-HOUR, HOUR],
+    [HOUR, 2 * HOUR],
+  ])("its first clock record may put it forward, not back: by %i ms", (by, expected) => {
+    const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR)).state;
+    const { clock } = step(read, record("t", "boot-2", 600, T0 + HOUR + 100 + by)).state;
+    expect(clock.now).toBe(T0 + expected + 100);
+  });
+});
+
+describe("time now", () => {
+  const present = (boot: string, mono: number) => ({ boot, mono: () => mono, wall: () => 77 });
+
+  it("goes by the offset of the state's boot, never before what is known; in another boot by the wall clock, but later than that", () => {
+    const state = begun();
+    expect(correctedNow(state, present("boot-1", MONO0 + HOUR))).toBe(T0 + HOUR);
+    expect(correctedNow(state, present("boot-1", 5))).toBe(state.clock.now);
+    expect(correctedNow(state, present("boot-2", HOUR))).toBe(state.clock.now + HOUR);
+    const wall = T0 + 2 * HOUR;
+    expect(correctedNow(state, { ...present("boot-2", HOUR), wall: () => wall })).toBe(wall);
+    expect(correctedNow(emptyState(), present("boot-2", 5))).toBe(77);
+    expect(correctedNow(undefined, present("boot-1", 5))).toBe(77);
+  });
+
+  it("the offset counts where a sync in that boot gave it", () => {
+    const state = begun();
+    expect(syncedOffset(state, "boot-1")).toEqual({ offset: T0 - MONO0, unsure: false });
+    expect(syncedOffset(state, "boot-2")).toBeNull();
+    expect(syncedOffset(emptyState(), "")).toBeNull();
+  });
+
+  it("is known as far as the boot's coverage goes", () => {
+    const state = begun();
+    const { now, mono } = state.clock;
+    const fast = { boot: "boot-1", from: 0, to: mono + 5000, known_until: null };
+    expect(knownTime({ ...state, groups: { fast } }).now).toBe(now + 5000);
+    expect(knownTime({ ...state, groups: { fast: { ...fast, boot: "boot-0" } } }).now).toBe(now);
+    expect(knownTime({ ...state, groups: { fast: { ...fast, to: mono - 5000 } } }).now).toBe(now);
+  });
+});
+
+describe("two bays", () => {
+  const TWO: Parameters = { ...PLAIN, tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) } };
+
+  it.each([
+    [3, false],
+    [6, true],
+  ])("after a silence into code %i: a new start %s", (code, is_new_start) => {
+    const booth = script(TWO);
+    stay(booth, 10 * MINUTE, { left: 3, right: 1 });
+    silence(booth, HOUR);
+    forget(booth);
+    stay(booth, 10 * MINUTE, { left: code, right: 1 });
+    stay(booth, 10 * MINUTE, { left: 0, right: 0 });
+    const stages = valuesOf(run(booth, TWO).facts, "m").filter(({ bay }) => bay === 0);
+    expect(stages.slice(0, 3).map((one) => [one.mode, one.end_reason, one.is_new_start])).toEqual([
+      ["spray", "gap", true],
+      ["no_data", "changed", true],
+      [code === 3 ? "spray" : "bake", "changed", is_new_start],
+    ]);
+  });
+
+  it.each([
+    ["the bay that wasn't read baked", 6, 1, 10, 10],
+    ["the other one did", 1, 6, 0, 0],
+  ])("a proven gap is uncertain where its own mode counts: %s", (...[, left, right, meter, minutes]) => {
+    const bays = { left: tag("mode", "", { bay: 1, group: "slow" }), right: tag("mode", "", { bay: 2 }) };
+    const { cycles, meter: hours } = PARAMETERS.tags;
+    if (cycles === undefined || hours === undefined) throw new Error("no counters");
+    const parameters: Parameters = { ...PLAIN, tags: { ...bays, cycles, hours } };
+    const booth = script(parameters);
+    poll(booth, { left }, "slow");
+    stay(booth, 10_000, { right, cycles: 5, hours: 100 });
+    poll(booth, {}, "slow");
+    stay(booth, 10 * MINUTE);
+    stay(booth, 1000, { hours: 100 + meter });
+    // After a silence every value is logged anew.
+    Reflect.deleteProperty(booth.values, "left");
+    poll(booth, { left }, "slow");
+    stay(booth, 10_000);
+    poll(booth, { left: 0 }, "slow");
+    stay(booth, MINUTE, { right: 0 });
+    poll(booth, {}, "slow");
+    stay(booth, MINUTE);
+    const [stage] = valuesOf(run(booth, parameters).facts, "m").filter(({ bay }) => bay === 0);
+    expect([stage?.mode, Math.round((stage?.uncertain_ms ?? NaN) / MINUTE)]).toEqual(["bake", minutes]);
+  });
+});
+
+it("an entry's record is found by the entry's name alone", () => {
+  const parameters = withFilters({ exhaust_filter: { limits: {} } });
+  const booth = script(parameters);
+  stay(booth, HOUR, { mode: 1 });
+  for (const id of ["one", "two"]) {
+    const value = {
+      filter: "exhaust_filter",
+      source: "technician",
+      installed_at: T0,
+      ago_ms: 0,
+      flagged: false,
+      id,
+    } as const;
+    put(booth, { kind: "f", value });
+    stay(booth, HOUR);
+  }
+  const { state, records } = run(booth, parameters);
+  const seqs = records.filter(({ kind }) => kind === "f").map(({ seq }) => seq);
+  expect([seqOfEntry(state, "one"), seqOfEntry(state, "two"), seqOfEntry(state, "three")]).toEqual([
+    ...seqs,
+    undefined,
+  ]);
+});

@@ -1,0 +1,169 @@
+import { describe, expect, it } from "vitest";
+import type { TagValue } from "../../src/domain/booth.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import { forget, poll, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { PARAMETERS, tag } from "../support/parameters.ts";
+
+/** One row below each limit of the validation checks, one at it, one above: to the millisecond and the smallest step. */
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const ALL: Parameters = {
+  ...PARAMETERS,
+  tags: {
+    ...PARAMETERS.tags,
+    air: tag("air_temperature", "C", { between: { min: -50, max: 400 } }),
+    fan: tag("fan_speed", "%"),
+    burner: tag("burner_on"),
+    door: tag("door_open"),
+  },
+};
+
+/** When the check was first found wrong, ms since the start; empty: never. */
+function firstSeen(booth: Script, check: string, parameters: Parameters = ALL): number[] {
+  const facts = valuesOf(run(booth, parameters).facts, "i").filter((one) => one.check === check);
+  return [...new Set(facts.map(({ first_seen_at }) => first_seen_at - T0))];
+}
+
+/** After `ms` in this mode the same values are read once more, at that very instant. */
+function again(ms: number, values: Record<string, TagValue>): Script {
+  const booth = script(ALL);
+  stay(booth, ms, values);
+  forget(booth);
+  poll(booth, values);
+  booth.now += 1;
+  stay(booth, 5000);
+  return booth;
+}
+
+describe("dwell", () => {
+  it.each([
+    [3, 12 * HOUR - 1, 0],
+    [3, 12 * HOUR, 0],
+    [3, 12 * HOUR + 1, 1],
+    [6, 4 * HOUR - 1, 0],
+    [6, 4 * HOUR, 0],
+    [6, 4 * HOUR + 1, 1],
+    [1, 13 * HOUR, 0],
+  ])("code %i for %i ms: %i incident(s)", (mode, ms, count) => {
+    const booth = script(ALL);
+    stay(booth, ms, { mode });
+    stay(booth, MINUTE, { mode: 0 });
+    expect(firstSeen(booth, "dwell")).toHaveLength(count);
+  });
+
+  it.each([
+    [59_999, 6, 1],
+    [60_000, 6, 0],
+    [60_001, 6, 0],
+    [59_999, 3, 0],
+  ])("a purge of %i ms before code %i: %i incident(s)", (ms, next, count) => {
+    const booth = script(ALL);
+    stay(booth, ms, { mode: 5 });
+    stay(booth, MINUTE, { mode: next });
+    expect(firstSeen(booth, "dwell")).toHaveLength(count);
+  });
+});
+
+describe("sensors that don't live", () => {
+  it.each([
+    [30 * MINUTE - 1, 21, "stuck", []],
+    [30 * MINUTE, 21, "stuck", [30 * MINUTE]],
+    [30 * MINUTE + 1, 21, "stuck", [30 * MINUTE + 1]],
+    [30 * MINUTE - 1, 0, "non_zero", []],
+    [30 * MINUTE, 0, "non_zero", [30 * MINUTE]],
+    [30 * MINUTE + 1, 0, "non_zero", [30 * MINUTE + 1]],
+    [30 * MINUTE, 21, "non_zero", []],
+    [30 * MINUTE, 0, "stuck", []],
+  ])("the very same value after %i ms in use at %i: %s %j", (...[ms, air, check, seen]) => {
+    expect(firstSeen(again(ms, { mode: 3, air, fan: 100 }), check)).toEqual(seen);
+  });
+});
+
+describe("the gateway's clock", () => {
+  it.each([
+    [-2001, 1],
+    [-2000, 0],
+    [-1999, 0],
+    [1999, 0],
+    [2000, 0],
+    [2001, 1],
+  ])("a witness puts it by %i ms: %i incident(s)", (by, count) => {
+    const booth = script(ALL);
+    stay(booth, MINUTE, { mode: 1 });
+    put(booth, { kind: "t", value: { wall: T0 + booth.now + by, state: "synced", witness: "service" } });
+    stay(booth, MINUTE);
+    expect(firstSeen(booth, "clock_skew")).toHaveLength(count);
+  });
+});
+
+describe("gap in working hours", () => {
+  const shifts = (start: string, stop: string): Parameters => ({
+    ...ALL,
+    working_hours: [{ day: "monday", enabled: true, start, stop }],
+  });
+
+  it.each([
+    ["00:00:00", "01:00:00", 10 * MINUTE, 300_000 - 1, 0],
+    ["00:00:00", "01:00:00", 10 * MINUTE, 300_000, 0],
+    ["00:00:00", "01:00:00", 10 * MINUTE, 300_001, 1],
+    // Of the silence only what lies in the shift counts.
+    ["00:00:00", "00:15:00", 10 * MINUTE, HOUR, 0],
+    ["00:00:00", "00:15:01", 10 * MINUTE, HOUR, 1],
+    ["02:00:00", "03:00:00", 10 * MINUTE, HOUR, 0],
+    // Ten days without power from Monday morning on.
+    ["00:00:00", "01:00:00", 10 * MINUTE, 250 * HOUR, 1],
+  ])("shift %s-%s: silent from %i ms for %i ms: %i incident(s)", (...[start, stop, from, gap, count]) => {
+    const parameters = shifts(start, stop);
+    const booth = script(parameters);
+    stay(booth, from + 1, { mode: 1 });
+    silence(booth, gap - 1);
+    forget(booth);
+    stay(booth, MINUTE, { mode: 1 });
+    expect(firstSeen(booth, "gap", parameters)).toHaveLength(count);
+  });
+});
+
+describe("an incident is resolved", () => {
+  it.each([
+    [600_000 - 1, []],
+    [600_000, [600_000]],
+    [600_001, [600_000]],
+  ])("10 min after it was seen: %i ms later: %j", (after, resolved) => {
+    const booth = script(ALL);
+    put(booth, { kind: "e", value: { event: "all_zero", detail: "every register is 0", tag: "" } });
+    stay(booth, after, { mode: 1 });
+    poll(booth);
+    const facts = valuesOf(run(booth, ALL).facts, "i").filter(({ resolved_at }) => resolved_at !== null);
+    expect(facts.map(({ resolved_at }) => (resolved_at ?? 0) - T0)).toEqual(resolved);
+  });
+
+  it.each([
+    [9, 0],
+    [10, 1],
+    [11, 1],
+  ])("by good evaluations in a row: %i of them: %i resolved", (good, count) => {
+    const booth = script(ALL);
+    stay(booth, 5000, { mode: 1, air: 401 });
+    for (let turn = 0; turn < good; turn += 1) stay(booth, 5000, { air: 20 + turn });
+    poll(booth);
+    const facts = valuesOf(run(booth, ALL).facts, "i").filter(({ resolved_at }) => resolved_at !== null);
+    expect(facts).toHaveLength(count);
+  });
+
+  it.each([
+    [99, 0],
+    [100, 0],
+    [101, 1],
+  ])("the oldest, where over 100 are open: %i of them: %i resolved", (open, count) => {
+    const booth = script(ALL);
+    for (let turn = 0; turn < open; turn += 1) {
+      put(booth, {
+        kind: "e",
+        value: { event: "all_zero", detail: "every register is 0", tag: `tag ${turn.toString()}` },
+      });
+    }
+    stay(booth, 5000, { mode: 1 });
+    const facts = valuesOf(run(booth, ALL).facts, "i").filter(({ resolved_at }) => resolved_at !== null);
+    expect(facts.map(({ tag_name }) => tag_name)).toEqual(count === 0 ? [] : ["tag 0"]);
+  });
+});

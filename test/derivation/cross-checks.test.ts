@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import type { TagValue } from "../../src/domain/booth.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import { fold, forget, poll, put, script, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { PARAMETERS, tag } from "../support/parameters.ts";
+
+/**
+ * Readings that contradict each other, or the mode. Two groups are read at different times, so a contradiction counts from
+ * the moment at which it has lasted longer than the bridges of both sides: 15 s at 1 s, 30 s at 10 s.
+ */
+const MINUTE = 60_000;
+const ALL: Parameters = {
+  ...PARAMETERS,
+  tags: {
+    ...PARAMETERS.tags,
+    air: tag("air_temperature", "C"),
+    fan: tag("fan_speed", "%"),
+    burner: tag("burner_on"),
+    door: tag("door_open"),
+  },
+};
+const SLOW_FAN: Parameters = { ...ALL, tags: { ...ALL.tags, fan: tag("fan_speed", "%", { group: "slow" }) } };
+
+/** From when to when each incident was seen, ms since the start; last: null while it is open. */
+function seen(booth: Script, parameters = ALL, sizes: readonly number[] = [6]): (readonly [number, number | null])[] {
+  const facts = valuesOf(fold(booth.entries, parameters, sizes).facts, "i").filter(({ check }) => check === "cross");
+  const opened = facts.filter(({ resolved_at }) => resolved_at === null).map(({ first_seen_at }) => first_seen_at);
+  return opened.map((first) => {
+    const end = facts.find(({ first_seen_at, resolved_at }) => first_seen_at === first && resolved_at !== null);
+    return [first - T0, end === undefined ? null : end.last_seen_at - T0];
+  });
+}
+
+const firstSeen = (booth: Script, parameters = ALL): number[] => seen(booth, parameters).map(([first]) => first);
+
+/** These values for `ms`, then others that contradict nothing. */
+function shown(ms: number, values: Record<string, TagValue>, after: Record<string, TagValue>): Script {
+  const booth = script(ALL);
+  stay(booth, ms, values);
+  stay(booth, MINUTE, after);
+  return booth;
+}
+
+describe("a bake is warm 20 min after its start", () => {
+  const DUE = 20 * MINUTE;
+  it.each([
+    [DUE + 14_999, 39.9, []],
+    [DUE + 15_000, 39.9, []],
+    [DUE + 15_001, 39.9, [DUE + 15_000]],
+    [30 * MINUTE, 40, []],
+    [30 * MINUTE, 40.1, []],
+  ])("%i ms at %f C: %j", (ms, air, expected) => {
+    const booth = script(ALL);
+    stay(booth, DUE, { mode: 6, air, fan: 100 });
+    forget(booth);
+    stay(booth, ms - DUE, { air });
+    stay(booth, MINUTE, { air: 50 });
+    expect(firstSeen(booth)).toEqual(expected);
+  });
+});
+
+describe("fans may lag by 60 s in spray", () => {
+  it.each([
+    [60_000, 0.9, []],
+    [60_001, 0.9, [60_000]],
+    [60_002, 0.9, [60_000]],
+    [90_000, 1, []],
+    [90_000, 1.1, []],
+  ])("%i ms at %f %%: %j", (ms, fan, expected) => {
+    expect(firstSeen(shown(ms, { mode: 3, air: 20, fan }, { fan: 100 }))).toEqual(expected);
+  });
+
+  it("a fan that stops in mid-spray has as long", () => {
+    const booth = script(ALL);
+    stay(booth, 10 * MINUTE, { mode: 3, fan: 100 });
+    stay(booth, 30_000, { fan: 0 });
+    stay(booth, 10 * MINUTE, { fan: 100 });
+    expect(firstSeen(booth)).toEqual([]);
+  });
+});
+
+describe("no burner without airflow", () => {
+  it.each([
+    [14_999, 0.9, true, []],
+    [15_000, 0.9, true, []],
+    [15_001, 0.9, true, [15_000]],
+    [15_001, 1, true, []],
+    [15_001, 1.1, true, []],
+    [15_001, 0.9, false, []],
+    [15_001, 0, 1, [15_000]],
+  ])("%i ms at %f %%, burner %s: %j", (...[ms, fan, burner, expected]) => {
+    expect(firstSeen(shown(ms, { mode: 1, fan, burner }, { fan: 100 }))).toEqual(expected);
+  });
+});
+
+describe("a door may be open in bake for 2 min", () => {
+  it.each([
+    [2 * MINUTE - 1, 6, []],
+    [2 * MINUTE, 6, []],
+    [2 * MINUTE + 1, 6, [2 * MINUTE]],
+    [3 * MINUTE, 3, []],
+  ])("%i ms in code %i: %j", (ms, mode, expected) => {
+    expect(firstSeen(shown(ms, { mode, fan: 100, door: true }, { door: false }))).toEqual(expected);
+  });
+
+  it("one that was shut in between begins anew", () => {
+    const booth = shown(90_000, { mode: 6, fan: 100, door: true }, { door: false });
+    stay(booth, 90_000, { door: true });
+    stay(booth, 5000, { door: false });
+    expect(seen(booth)).toEqual([]);
+  });
+});
+
+describe("two groups that are read at different times", () => {
+  /** The burner's group is read each second; the fan's comes `lag` ms after the fan started. */
+  function started(lag: number, burner_ms: number): Script {
+    const booth = script(SLOW_FAN);
+    poll(booth, { fan: 0 }, "slow");
+    stay(booth, 10_000, { mode: 1, burner: false });
+    poll(booth, {}, "slow");
+    stay(booth, burner_ms, { mode: 3 });
+    stay(booth, lag, { burner: true });
+    poll(booth, { fan: 100 }, "slow");
+    for (let turn = 0; turn < 6; turn += 1) {
+      stay(booth, 10_000);
+      poll(booth, {}, "slow");
+    }
+    return booth;
+  }
+
+  it.each([
+    [1, []],
+    [10_000, []],
+    [15_001, []],
+    [29_999, []],
+    [30_000, []],
+  ])("a fan that is seen %i ms after the burner is no contradiction", (lag, expected) => {
+    expect(firstSeen(started(lag, 1), SLOW_FAN)).toEqual(expected);
+  });
+
+  it("a fan that still stands when it was read anew is one", () => {
+    const booth = script(SLOW_FAN);
+    poll(booth, { fan: 0 }, "slow");
+    stay(booth, 10_000, { mode: 1, burner: false });
+    for (let turn = 0; turn < 5; turn += 1) {
+      poll(booth, {}, "slow");
+      stay(booth, 10_000, { burner: true });
+    }
+    expect(firstSeen(booth, SLOW_FAN)).toEqual([40_000]);
+  });
+
+  it("a fan that isn't read any more contradicts nothing", () => {
+    const booth = script(SLOW_FAN);
+    poll(booth, { fan: 0 }, "slow");
+    stay(booth, 10_000, { mode: 1, burner: false });
+    stay(booth, 5 * MINUTE, { burner: true });
+    expect(seen(booth, SLOW_FAN)).toEqual([]);
+  });
+});
+
+it("without a further reading it goes on, whatever the commits, until it is over and 10 min longer", () => {
+  const booth = shown(45 * MINUTE, { mode: 1, fan: 0, burner: true }, { burner: false });
+  stay(booth, 20 * MINUTE, { mode: 0 });
+  const [one, ...more] = seen(booth);
+  expect(more).toEqual([]);
+  expect(one?.[0]).toBe(15_000);
+  // The last coverage before the reading that ends it is at most a commit old.
+  expect(45 * MINUTE - (one?.[1] ?? 0)).toBeLessThanOrEqual(MINUTE);
+  expect(seen(booth, ALL, [1]).map(([first]) => first)).toEqual([15_000]);
+  expect(seen(booth, ALL, [50]).map(([first]) => first)).toEqual([15_000]);
+});
+
+it("a clock put forward by an hour makes no contradiction last", () => {
+  const booth = script(ALL);
+  stay(booth, 10_000, { mode: 1, fan: 0, burner: true });
+  put(booth, { kind: "t", value: { wall: T0 + 60 * MINUTE + booth.now, state: "synced", witness: "service" } });
+  stay(booth, 4000);
+  forget(booth);
+  stay(booth, MINUTE, { mode: 1, fan: 0, burner: false });
+  expect(seen(booth)).toEqual([]);
+});

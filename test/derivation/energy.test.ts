@@ -1,0 +1,186 @@
+import { describe, expect, it } from "vitest";
+import { energyDiffers } from "../../src/derivation/day-checks.ts";
+import { energyOf, workRate } from "../../src/derivation/machines.ts";
+import { tailOf } from "../../src/derivation/tail.ts";
+import type { Parameters, TagParameters } from "../../src/domain/parameters.ts";
+import { fold, forget, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { PLAIN, tag } from "../support/parameters.ts";
+
+/** A burner of a million BTU/h, and fans of 20 hp; no meter. */
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const SIZED: Parameters = {
+  ...PLAIN,
+  tags: { ...PLAIN.tags, flame: tag("burner_modulation", "%"), fan: tag("fan_speed", "%") },
+  burner_size_btu_h: 1_000_000,
+  motor_size_hp: 20,
+};
+const METERS: Record<string, TagParameters> = {
+  gas: tag("gas", "therm", { counter: { step: 0.01, retained: true } }),
+  power: tag("kwh", "kWh", { counter: { step: 0.1, retained: true } }),
+};
+const METERED: Parameters = { ...SIZED, tags: { ...SIZED.tags, ...METERS } };
+
+/** therm and kWh of each hour that is written. */
+function hoursOf(booth: Script, parameters: Parameters = SIZED): [number, number, number][] {
+  const { facts } = fold(booth.entries, parameters, [7]);
+  return valuesOf(facts, "d").map(({ hour, gas_therm, energy_kwh }) => [(hour - T0) / HOUR, gas_therm, energy_kwh]);
+}
+
+/** An hour with these values, and what makes it final. */
+function hourOf(values: Record<string, number>, parameters: Parameters = SIZED): [number, number] {
+  const booth = script(parameters);
+  stay(booth, HOUR, { mode: 3, ...values });
+  stay(booth, 11 * MINUTE, { flame: 0, fan: 0 });
+  poll(booth, { mode: 1 });
+  const [[, gas, kwh] = [NaN, NaN, NaN]] = hoursOf(booth, parameters);
+  return [gas, kwh];
+}
+
+describe("an hour's estimate", () => {
+  it.each([
+    [{ flame: 100, fan: 100 }, [10, 14.914]],
+    [{ flame: 50, fan: 50 }, [5, 1.86425]],
+    [{ flame: 0.4, fan: 0.4 }, [0, 0]],
+    [{ flame: 0.5, fan: 1 }, [0.1, 0.000_014]],
+    [{ flame: 99.4, fan: 99.4 }, [9.9, 14.471_039]],
+    // A load is a share of the whole.
+    [{ flame: 130, fan: 130 }, [10, 14.914]],
+    [{ flame: -5, fan: -5 }, [0, 0]],
+  ])("at loads of %j is %j therm and kWh", (values, expected) => {
+    expect(hourOf(values)).toEqual(expected);
+  });
+
+  it("needs a size, and a load that is read", () => {
+    const { tags, burner_size_btu_h = NaN, motor_size_hp = NaN } = SIZED;
+    const no_burner = { ...PLAIN, tags, motor_size_hp };
+    const no_motor = { ...PLAIN, tags, burner_size_btu_h };
+    expect(hourOf({ flame: 100, fan: 100 }, no_burner)).toEqual([0, 14.914]);
+    expect(hourOf({ flame: 100, fan: 100 }, no_motor)).toEqual([10, 0]);
+    expect(hourOf({ fan: 100 })).toEqual([0, 14.914]);
+  });
+
+  it("stands back where a meter counts", () => {
+    expect(hourOf({ flame: 100, fan: 100, gas: 7, power: 7 }, METERED)).toEqual([0, 0]);
+  });
+
+  it("is that of the size in force", () => {
+    const booth = script(SIZED);
+    stay(booth, 30 * MINUTE, { mode: 3, flame: 100, fan: 0 });
+    put(booth, { kind: "p", value: { ...SIZED, burner_size_btu_h: 500_000 } });
+    stay(booth, 30 * MINUTE);
+    stay(booth, 11 * MINUTE, { flame: 0 });
+    poll(booth, { mode: 1 });
+    expect(hoursOf(booth)).toEqual([[0, 7.5, 0]]);
+  });
+});
+
+describe("time that counts", () => {
+  it.each([
+    [14_999, 10 * MINUTE + 14_999],
+    [15_000, 10 * MINUTE + 15_000],
+    [15_001, 10 * MINUTE],
+  ])("a silence of %i ms: %i ms of work before the load is read anew", (gap, worked) => {
+    const booth = script(SIZED);
+    stay(booth, 10 * MINUTE, { mode: 3, flame: 100 });
+    poll(booth);
+    silence(booth, gap);
+    forget(booth);
+    stay(booth, 20 * MINUTE, { mode: 3, flame: 0 });
+    const { state } = fold(booth.entries, SIZED, [3]);
+    expect(tailOf(state, T0 + booth.now).state.hours[String(T0)]?.work?.burner).toBe(worked * 1_000_000 * 100);
+  });
+
+  it("isn't that after a bad reading, nor that before the first mode", () => {
+    const booth = script(SIZED);
+    stay(booth, 5 * MINUTE, { flame: 100 });
+    stay(booth, 10 * MINUTE, { mode: 3 });
+    stay(booth, 10 * MINUTE, { flame: null });
+    stay(booth, MINUTE, { flame: 50 });
+    poll(booth, { flame: 0 });
+    const { state } = fold(booth.entries, SIZED, [5]);
+    const { work } = tailOf(state, T0 + booth.now).state.hours[String(T0)] ?? {};
+    expect(work?.burner).toBe((10 * MINUTE * 100 + MINUTE * 50) * 1_000_000);
+  });
+});
+
+/** The silence ends on an hour: the new one's load may be read before the time that leads to it is settled. */
+it.each([1, 2, 3, 1000])("an hour begun after a silence has its work in commits of %i entries", (size) => {
+  const booth = script(SIZED);
+  stay(booth, 12 * MINUTE, { mode: 3, flame: 50, fan: 0 });
+  silence(booth, 2 * HOUR - booth.now);
+  forget(booth);
+  stay(booth, 1000, { mode: 3, flame: 100, fan: 0 });
+  silence(booth, 14_999);
+  poll(booth, { mode: 1, flame: 0 });
+  const { state } = tailOf(fold(booth.entries, SIZED, [size]).state, T0 + booth.now);
+  // The last poll of a stay comes 1 ms before its end, and a gap begins there.
+  const works = [0, 1, 2].map((hour) => state.hours[String(T0 + hour * HOUR)]?.work?.burner);
+  expect(works).toEqual([(12 * MINUTE - 1) * 50_000_000, undefined, 15_999 * 100_000_000]);
+
+  stay(booth, 3 * HOUR + 11 * MINUTE - booth.now, { mode: 1 });
+  poll(booth, { mode: 0 });
+  const hours = valuesOf(fold(booth.entries, SIZED, [size]).facts, "d");
+  expect(hours.map(({ hour, gas_therm }) => [(hour - T0) / HOUR, gas_therm])).toEqual([
+    [0, 0.999_998],
+    [1, 0],
+    [2, 0.044_441],
+  ]);
+});
+
+it.each([
+  // Full load for the time of a millionth of a therm is 0.36 ms.
+  [workRate("burner", 1_000_000, 1) * 35, 0],
+  [workRate("burner", 1_000_000, 1) * 36, 0.000_001],
+  [workRate("burner", 1_000_000, 1) * 37, 0.000_001],
+])("work of %i is %f therm", (work, therm) => {
+  expect(energyOf("burner", work)).toBe(therm);
+});
+
+/** A day in which the meters go on by so much while the machines run for some hours at half load. */
+function day({ gas, power, hours }: { gas: number; power: number; hours: number }): string[] {
+  const booth = script(METERED);
+  stay(booth, HOUR, { mode: 1, flame: 0, fan: 0, gas: 0, power: 0 });
+  stay(booth, hours * HOUR, { mode: 3, flame: 50, fan: 50 });
+  stay(booth, 25 * HOUR - booth.now, { mode: 1, flame: 0, fan: 0, gas, power });
+  poll(booth, { mode: 0 });
+  const told = valuesOf(fold(booth.entries, METERED, [50]).facts, "i");
+  const opened = told.filter(({ check, resolved_at }) => check === "energy_mismatch" && resolved_at === null);
+  return opened.map(({ tag_name }) => tag_name);
+}
+
+/** 2 h at half load: 10 therm, 3.7 kWh; so long a day the fans could take 14.914 kWh an hour. */
+it.each([
+  [{ gas: 31, power: 4, hours: 2 }, []],
+  [{ gas: 31.01, power: 4, hours: 2 }, ["gas"]],
+  [{ gas: 3, power: 4, hours: 2 }, []],
+  [{ gas: 2.99, power: 4, hours: 2 }, ["gas"]],
+  [{ gas: 10, power: 300, hours: 2 }, []],
+  [{ gas: 10, power: 400, hours: 2 }, ["power"]],
+  // 8 h: 40 therm, 14.9 kWh.
+  [{ gas: 40, power: 1.6, hours: 8 }, ["power"]],
+  [{ gas: 40, power: 1.7, hours: 8 }, []],
+  [{ gas: 0, power: 0, hours: 0 }, []],
+])("meters that went on by %j: %j", (values, tags) => {
+  expect(day(values)).toEqual(tags);
+});
+
+it("leaves a day out that was seen for under nine tenths: a meter counts on unseen", () => {
+  const booth = script(METERED);
+  stay(booth, HOUR, { mode: 1, flame: 0, fan: 0, gas: 0, power: 0 });
+  silence(booth, 4 * HOUR);
+  forget(booth);
+  stay(booth, 20 * HOUR, { mode: 1, flame: 0, fan: 0, gas: 50, power: 0 });
+  poll(booth, { mode: 0 });
+  const told = valuesOf(fold(booth.entries, METERED, [50]).facts, "i").map(({ check }) => check);
+  expect(told.filter((check) => check === "energy_mismatch")).toEqual([]);
+});
+
+it.each([
+  [{ counted: 30, estimated: 9, other: 2, least: 1 }, false],
+  [{ counted: 30.01, estimated: 9, other: 2, least: 1 }, true],
+  [{ counted: 9, estimated: 28, other: 2, least: 1 }, false],
+  [{ counted: 9, estimated: 28.01, other: 2, least: 1 }, true],
+])("%j differs too far: %s", (energies, is) => {
+  expect(energyDiffers(energies)).toBe(is);
+});

@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import { maxRateOf } from "../../src/domain/counter-rates.ts";
+import type { Parameters, TagRole } from "../../src/domain/parameters.ts";
+import { put, run, script, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { PARAMETERS, minutesTag, tag, uncounted, withFilters } from "../support/parameters.ts";
+
+/** One row below each limit of filters and counters, one at it, one above. */
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+function enter(booth: Script, at: number): void {
+  const value = { filter: "exhaust_filter", source: "technician", installed_at: T0 + at, flagged: false } as const;
+  put(booth, { kind: "f", value });
+}
+
+/** Instants at which overuse began, ms since the start. */
+function overuse(booth: Script, parameters: Parameters): number[] {
+  const filter = run(booth, parameters).state.filters.exhaust_filter?.current;
+  return (filter?.overuse ?? []).map(({ since }) => since - T0);
+}
+
+describe("limits of a filter", () => {
+  it.each([
+    [2, []],
+    [3, [50 * MINUTE]],
+    [4, [50 * MINUTE]],
+  ])("3 cycles: %i of them, overuse since %j", (cycles, since) => {
+    const parameters = uncounted(withFilters({ exhaust_filter: { limits: { cycles: 3 } } }));
+    const booth = script(parameters);
+    enter(booth, 0);
+    for (let one = 0; one < cycles; one += 1) {
+      stay(booth, 10 * MINUTE, { mode: 3 });
+      stay(booth, 10 * MINUTE, { mode: 1 });
+    }
+    expect(overuse(booth, parameters)).toEqual(since);
+  });
+
+  it.each([
+    [DAY - 1, []],
+    [DAY, [DAY]],
+    [DAY + 1, [DAY]],
+  ])("1 day: aged %i ms, overuse since %j", (age, since) => {
+    const parameters = withFilters({ exhaust_filter: { limits: { days: 1 } } });
+    const booth = script(parameters);
+    enter(booth, 0);
+    stay(booth, age, { mode: 1 });
+    stay(booth, 5000, { mode: 0 });
+    const found = overuse(booth, parameters).filter((at) => at <= age);
+    expect(found).toEqual(since);
+  });
+
+  it.each([
+    [99.9, 0],
+    [100, 1],
+    [100.1, 1],
+  ])("100 min by the PLC's own counter: at %d min %i episode(s)", (minutes, count) => {
+    const parameters = withFilters(
+      { exhaust_filter: { limits: { minutes: 100 } } },
+      { exhaust: minutesTag("exhaust_filter") },
+    );
+    const booth = script(parameters);
+    stay(booth, HOUR, { mode: 3, exhaust: 60 });
+    stay(booth, MINUTE, { exhaust: minutes });
+    stay(booth, MINUTE, { mode: 1 });
+    expect(overuse(booth, parameters)).toHaveLength(count);
+  });
+
+  it.each([
+    [29, true],
+    [30, true],
+    [31, false],
+  ])("after 30 min of use a new limit of %i min is overuse: %s", (minutes, is) => {
+    const first = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
+    const booth = script(first);
+    enter(booth, 0);
+    stay(booth, 30 * MINUTE, { mode: 3 });
+    stay(booth, 5 * MINUTE, { mode: 1 });
+    put(booth, { kind: "p", value: withFilters({ exhaust_filter: { limits: { minutes } } }) });
+    stay(booth, 5 * MINUTE);
+    expect(overuse(booth, first)).toEqual(is ? [35 * MINUTE] : []);
+  });
+});
+
+describe("entries", () => {
+  const parameters = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
+
+  it.each([
+    [10 * MINUTE - 1, 1],
+    [10 * MINUTE, 1],
+    [10 * MINUTE + 1, 2],
+  ])("two of technicians %i ms apart are %i change(s)", (apart, count) => {
+    const booth = script(parameters);
+    stay(booth, HOUR, { mode: 1 });
+    enter(booth, booth.now);
+    stay(booth, apart);
+    enter(booth, booth.now);
+    stay(booth, 5 * MINUTE);
+    const { facts } = run(booth, parameters);
+    expect(valuesOf(facts, "f").filter(({ source }) => source === "technician")).toHaveLength(count);
+  });
+
+  it.each([
+    [DAY - 1, true],
+    [DAY, true],
+    [DAY + 1, false],
+  ])("one withdrawn after %i ms never was: %s", (after, undone) => {
+    const booth = script(parameters);
+    enter(booth, 0);
+    stay(booth, HOUR, { mode: 1 });
+    enter(booth, booth.now);
+    stay(booth, after);
+    const seq = run(booth, parameters).records.findLast(({ kind }) => kind === "f")?.seq ?? 0;
+    put(booth, { kind: "x", value: { seq } });
+    stay(booth, 5 * MINUTE);
+    const installed = run(booth, parameters).state.filters.exhaust_filter?.current.installed_at ?? 0;
+    expect(installed - T0).toBe(undone ? 0 : HOUR);
+  });
+
+  it.each([
+    [12 * HOUR - 1, 1],
+    [12 * HOUR, 1],
+    [12 * HOUR + 1, 2],
+  ])("the PLC's reset %i ms after an entry: %i filter(s) went in", (after, count) => {
+    const counted = withFilters(
+      { exhaust_filter: { limits: { minutes: 100 } } },
+      { exhaust: minutesTag("exhaust_filter"), button: tag("filter_reset", "", { filter: "exhaust_filter" }) },
+    );
+    const booth = script(counted);
+    stay(booth, MINUTE, { mode: 1, exhaust: 60, button: false });
+    enter(booth, booth.now);
+    stay(booth, after);
+    stay(booth, 5 * MINUTE, { button: true, exhaust: 0 });
+    const { former } = run(booth, counted).state.filters.exhaust_filter ?? {};
+    // What came out last is the filter of first contact where both are one change.
+    expect(former?.source).toBe(count === 1 ? "assumed" : "technician");
+  });
+});
+
+it.each<[TagRole, string, number, number | undefined]>([
+  ["cycle_counter", "cycles", 1, 6],
+  ["hour_meter", "h", 1, 1.02],
+  ["hour_meter", "min", 1, 61.2],
+  ["hour_meter", "s", 1, 3672],
+  ["filter_minutes", "min", 1, 61.2],
+  ["motor_starts", "", 1, 60],
+  ["gas", "therm", 1, 11],
+  ["gas", "m3", 0.5, 22],
+  ["kwh", "kWh", 1, undefined],
+])("the fastest rate of a counter %s in %s with factor %d is %s an hour", (...[role, unit, factor, rate]) => {
+  const parameters = { ...PARAMETERS, burner_size_btu_h: 1_000_000 };
+  const found = maxRateOf(tag(role, unit, { factor, counter: { step: 1, retained: true } }), parameters);
+  if (rate === undefined) expect(found).toBeUndefined();
+  else expect(found).toBeCloseTo(rate, 9);
+});

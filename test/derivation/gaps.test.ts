@@ -1,0 +1,219 @@
+import { describe, expect, it } from "vitest";
+import { peek } from "../../src/derivation/fold.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import {
+  fold,
+  forget,
+  poll,
+  run,
+  script,
+  silence,
+  stageTexts,
+  stay,
+  T0,
+  valuesOf,
+  type Script,
+} from "../support/booth.ts";
+import { PARAMETERS, PLAIN, tag, uncounted, withFilters } from "../support/parameters.ts";
+
+/** Worked examples of gaps, restarts and what the present instant says: each one found a planted fault that the others let pass. */
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Modes of the stages of a spray with a silence in it, over which the meter goes on by `meter`. */
+function over(parameters: Parameters, ms: number, values: { before?: number; meter: number | null }): string[] {
+  const booth = script(parameters);
+  const { before = 100, meter } = values;
+  stay(booth, 5 * MINUTE, { mode: 3, cycles: 5, meter: before - 5 });
+  stay(booth, 5 * MINUTE, { cycles: 6, meter: before });
+  silence(booth, ms);
+  forget(booth);
+  stay(booth, 5 * MINUTE, { mode: 3, cycles: 6, meter: meter === null ? null : before + meter });
+  stay(booth, 5 * MINUTE, { mode: 0 });
+  return valuesOf(run(booth, parameters).facts, "m").map(({ mode }) => mode);
+}
+
+function metered(extra: Partial<Parameters["tags"][string]>): Parameters {
+  const { meter } = PARAMETERS.tags;
+  if (meter === undefined) throw new Error("no meter");
+  return { ...PARAMETERS, tags: { ...PARAMETERS.tags, meter: { ...meter, ...extra } } };
+}
+
+describe("what an hour meter proves", () => {
+  const COARSE = metered({ counter: { step: 6, max_rate_per_h: 120, retained: true } });
+
+  it.each([
+    ["counts before the gap are no part of it", PARAMETERS, 10, 10, ["spray"]],
+    ["one that went on by too little", PARAMETERS, 10, 8, ["spray", "no_data", "spray"]],
+    ["a step over half the gap", COARSE, 8, 6, ["spray", "no_data", "spray"]],
+    ["a step under half the gap", COARSE, 13, 12, ["spray"]],
+    ["one that can't be read", PARAMETERS, 10, null, ["spray", "no_data", "spray"]],
+    [
+      "one in tenths of a minute",
+      metered({ factor: 0.1, counter: { step: 1, max_rate_per_h: 612, retained: true } }),
+      10,
+      100,
+      ["spray"],
+    ],
+  ])("%s", (...[, parameters, minutes, meter, modes]) => {
+    expect(over(parameters, minutes * MINUTE - 1, { meter })).toEqual(modes);
+  });
+});
+
+describe("a mode that can't be read while the counters can", () => {
+  /** 90 s of spray without a mode; the meter goes on by tenths of a minute all along, or stands. */
+  const blind = (runs: boolean, cycles: number): readonly string[] => {
+    const booth = script(PARAMETERS);
+    const spray = (ms: number, mode: number | null, goes: boolean): void => {
+      for (const end = booth.now + ms; booth.now < end;) {
+        const meter = (goes ? booth.now : 5 * MINUTE) / MINUTE;
+        stay(booth, 6_000, { mode, meter: Math.round(meter * 10) / 10 });
+      }
+    };
+    poll(booth, { cycles: 5 });
+    spray(5 * MINUTE, 3, true);
+    spray(6_000, null, runs);
+    poll(booth, { cycles });
+    spray(84_000, null, runs);
+    stay(booth, 6_000, { mode: 3, cycles });
+    stay(booth, 5 * MINUTE, { mode: 0 });
+    return valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode }) => mode);
+  };
+
+  it("went on where the meter says so, which is read from the mode's last reading on", () => {
+    expect(blind(true, 5)).toEqual(["spray"]);
+    expect(blind(false, 5)).toEqual(["spray", "no_data", "spray"]);
+  });
+
+  it("didn't where a cycle was counted right after it", () => {
+    expect(blind(true, 6)).toEqual(["spray", "no_data", "spray"]);
+  });
+});
+
+describe("a stage of which one reading alone was taken before the silence", () => {
+  const told = (): ReturnType<typeof run> => {
+    const booth = script(PLAIN);
+    stay(booth, 10 * MINUTE, { mode: 1 });
+    poll(booth, { mode: 3 });
+    silence(booth, 5 * MINUTE);
+    forget(booth);
+    stay(booth, 10 * MINUTE, { mode: 6 });
+    stay(booth, 5 * MINUTE, { mode: 0 });
+    return run(booth, PLAIN);
+  };
+
+  it("has begun, and so has its cycle, which the bake after the silence completes", () => {
+    const { facts } = told();
+    expect(valuesOf(facts, "m").map(({ mode, start, end }) => [mode, end - start])).toContainEqual(["spray", 0]);
+    const [cycle] = valuesOf(facts, "c");
+    expect(cycle).toMatchObject({ start: T0 + 10 * MINUTE, spray_ms: 0, counted: true, gap: true, result: "complete" });
+  });
+});
+
+describe("readings", () => {
+  it("a bad one leaves what was last known, and says that it is bad", () => {
+    const parameters = { ...PARAMETERS, tags: { ...PARAMETERS.tags, air: tag("air_temperature", "C") } };
+    const booth = script(parameters);
+    stay(booth, MINUTE, { mode: 1, air: 20 });
+    stay(booth, MINUTE, { air: null });
+    stay(booth, MINUTE, { mode: 0 });
+    expect(run(booth, parameters).state.latest["air"]).toMatchObject({ value: 20, quality: "bad" });
+  });
+
+  it("a restart that shows without a reading of the mode ends the stage", () => {
+    const booth = script(PARAMETERS);
+    stay(booth, 10 * MINUTE, { mode: 3, uptime: 1000, cycles: 5, meter: 100 });
+    stay(booth, 10 * MINUTE, { uptime: 5, cycles: 0, meter: 0 });
+    stay(booth, MINUTE, { mode: 0 });
+    const stages = valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode, end, end_reason }) => [
+      mode,
+      (end - T0) / MINUTE,
+      end_reason,
+    ]);
+    expect(stages).toEqual([
+      ["spray", 10, "restart"],
+      ["spray", 20, "changed"],
+    ]);
+  });
+});
+
+describe("the present instant", () => {
+  function polled(): ReturnType<typeof run>["state"] {
+    const booth = script(PARAMETERS);
+    stay(booth, MINUTE, { mode: 3 });
+    return fold(booth.entries, PARAMETERS).state;
+  }
+
+  it.each([
+    [T0 + 30_000, 30_000],
+    [T0 + HOUR, MINUTE - 1],
+  ])("goes on as far as polls prove it: at %i", (now, expected) => {
+    const state = polled();
+    const { clock, bays } = peek(state, now).state;
+    expect(clock.now - T0).toBe(expected);
+    expect(clock.mono - state.clock.mono).toBe(expected - (state.clock.now - T0));
+    expect(bays[0]).toMatchObject({ live: true, good_until: T0 + expected });
+  });
+});
+
+it("a gap in working hours says by what rule", () => {
+  const shift = { day: "monday", enabled: true, start: "00:00:00", stop: "12:00:00" } as const;
+  const parameters: Parameters = { ...PARAMETERS, working_hours: [shift] };
+  const booth = script(parameters);
+  stay(booth, MINUTE, { mode: 1 });
+  silence(booth, HOUR);
+  stay(booth, MINUTE);
+  const [gap] = valuesOf(run(booth, parameters).facts, "i").filter(({ check }) => check === "gap");
+  expect(gap?.logic).toEqual({ op: "gap", duration_minutes: 5, working_hours_only: true });
+});
+
+describe("a filter that comes out", () => {
+  const OWN = uncounted(
+    withFilters(
+      { exhaust_filter: { limits: { minutes: 100 } } },
+      { button: tag("filter_reset", "", { filter: "exhaust_filter" }) },
+    ),
+  );
+  const record = (booth: Script) =>
+    valuesOf(run(booth, OWN).facts, "f").flatMap(({ maintenance }) => (maintenance ? [maintenance] : []))[0];
+
+  it("has the second of a spray that wasn't settled yet when it did", () => {
+    const booth = script(OWN);
+    stay(booth, 10 * MINUTE, { mode: 1, button: false });
+    stay(booth, 1000, { mode: 3 });
+    stay(booth, 10 * MINUTE, { button: true });
+    stay(booth, 10 * MINUTE, { mode: 1 });
+    expect(record(booth)).toMatchObject({ active_spray_ms: 1000, booth_in_use_ms: 1000 });
+  });
+
+  it("has the cycle that turned out to have ended before it did", () => {
+    const booth = script(OWN);
+    stay(booth, MINUTE, { mode: 1, button: false });
+    stay(booth, 10 * MINUTE, { mode: 3 });
+    stay(booth, 30_000, { mode: 1 });
+    stay(booth, 10 * MINUTE, { button: true });
+    expect(record(booth)).toMatchObject({ cycles: 1, active_spray_ms: 10 * MINUTE });
+  });
+
+  it("has the cycle that ended with it", () => {
+    const booth = script(OWN);
+    stay(booth, MINUTE, { mode: 1, button: false });
+    stay(booth, 10 * MINUTE, { mode: 3 });
+    stay(booth, 10 * MINUTE, { mode: 1, button: true });
+    expect(record(booth)).toMatchObject({ cycles: 1 });
+    expect(run(booth, OWN).state.filters.exhaust_filter?.current.cycles).toBe(0);
+  });
+
+  it("what was in at first contact is flagged, and so is no other", () => {
+    const booth = script(OWN);
+    stay(booth, MINUTE, { mode: 1, button: false });
+    stay(booth, MINUTE, { button: true });
+    poll(booth);
+    const flags = valuesOf(run(booth, OWN).facts, "f").map(({ source, flagged }) => [source, flagged]);
+    expect(flags).toEqual([
+      ["assumed", true],
+      ["plc_reset", false],
+    ]);
+    expect(stageTexts(run(booth, OWN).facts)).toEqual([]);
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import type { TagValue } from "../../src/domain/booth.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import { fold, forget, poll, put, script, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { PARAMETERS, tag } from "../support/parameters.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const ALL: Parameters = {
+  ...PARAMETERS,
+  tags: {
+    ...PARAMETERS.tags,
+    air: tag("air_temperature", "C", { between: { min: -50, max: 400 } }),
+    fan: tag("fan_speed", "%"),
+    burner: tag("burner_on"),
+    door: tag("door_open"),
+  },
+};
+
+interface Found {
+  readonly check: string;
+  readonly tag: string;
+  /** Minutes since the start. */
+  readonly from: number;
+  readonly to: number | null;
+}
+
+/** Incidents as they stand at the end: the last fact of each. */
+function found(booth: Script, parameters: Parameters = ALL): Found[] {
+  const facts = valuesOf(fold(booth.entries, parameters, [6]).facts, "i");
+  const last = new Map(facts.map((one) => [`${one.check} ${one.tag_name} ${one.first_seen_at.toString()}`, one]));
+  return [...last.values()].map(({ check, tag_name, first_seen_at, resolved_at }) => ({
+    check,
+    tag: tag_name,
+    from: (first_seen_at - T0) / MINUTE,
+    to: resolved_at === null ? null : (resolved_at - T0) / MINUTE,
+  }));
+}
+
+function checks(booth: Script, parameters: Parameters = ALL): string[] {
+  return [...new Set(found(booth, parameters).map(({ check }) => check))];
+}
+
+it.each([
+  [-51, true],
+  [-50, false],
+  [-49, false],
+  [399, false],
+  [400, false],
+  [401, true],
+])("between: %i C is an incident: %s", (air, is) => {
+  const booth = script(ALL);
+  stay(booth, MINUTE, { mode: 1, air: 20 });
+  stay(booth, MINUTE, { air });
+  expect(checks(booth)).toEqual(is ? ["between"] : []);
+});
+
+it("one stays open as long as it lasts, and is resolved 10 min after it was seen last", () => {
+  const booth = script(ALL);
+  stay(booth, MINUTE, { mode: 1, air: 20 });
+  stay(booth, 30 * MINUTE, { air: 500 });
+  stay(booth, 30 * MINUTE, { air: 20 });
+  const [one, ...more] = found(booth);
+  expect(more).toEqual([]);
+  expect(one).toMatchObject({ check: "between", from: 1 });
+  expect(one?.to).toBeCloseTo(41, 0);
+});
+
+describe("sensors that don't live", () => {
+  it("time that isn't in use doesn't count, and another value begins anew", () => {
+    const booth = script(ALL);
+    stay(booth, 2 * HOUR, { mode: 1, air: 21, fan: 100 });
+    heartbeat(booth, { air: 21 });
+    stay(booth, 20 * MINUTE, { mode: 3, air: 22 });
+    stay(booth, 20 * MINUTE, { air: 23 });
+    heartbeat(booth, { air: 23 });
+    stay(booth, 5000, {});
+    expect(checks(booth)).toEqual([]);
+  });
+});
+
+/** Logs the values although they are the same. */
+function heartbeat(booth: Script, values: Record<string, TagValue>): void {
+  forget(booth);
+  poll(booth, values);
+}
+
+describe("transition", () => {
+  it.each([
+    [3, 4, true],
+    [4, 3, true],
+    [4, 5, true],
+    [5, 6, true],
+    [6, 8, true],
+    [6, 3, true],
+    [8, 3, true],
+    [3, 0, true],
+    [6, 20, true],
+    [20, 1, true],
+    [21, 0, true],
+    [3, 6, false],
+    [4, 6, false],
+    [6, 1, false],
+    [20, 3, false],
+    [0, 6, false],
+    [3, 99, true],
+  ])("from code %i to %i is in the graph: %s", (from, to, is) => {
+    const booth = script(ALL);
+    stay(booth, 2 * MINUTE, { mode: from, fan: 100 });
+    stay(booth, 2 * MINUTE, { mode: to });
+    stay(booth, 5000, {});
+    expect(checks(booth).includes("transition")).toBe(!is);
+  });
+});
+
+it("a clock that is put, a zone that nobody knows, and what acquisition saw are incidents", () => {
+  const booth = script({ ...ALL, tz: "Mars/Olympus" });
+  stay(booth, MINUTE, { mode: 1 });
+  put(booth, { kind: "t", value: { wall: T0 + HOUR, state: "stepped" } });
+  put(booth, { kind: "e", value: { event: "identity", detail: "another serial", tag: "serial" } });
+  put(booth, { kind: "e", value: { event: "all_zero", detail: "every register is 0", tag: "" } });
+  stay(booth, MINUTE, {});
+  expect(checks(booth).sort()).toEqual(["all_zero", "clock_skew", "config_tz", "identity"]);
+});

@@ -1,0 +1,150 @@
+import fc from "fast-check";
+import type { Parameters } from "../../../src/domain/parameters.ts";
+import type { StageFact } from "../../../src/domain/record.ts";
+import { tailOf } from "../../../src/derivation/tail.ts";
+import { fold, poll, script, silence, stay, T0, valuesOf, type Folded, type Script } from "../../support/booth.ts";
+import { law, testLaws } from "../../support/law.ts";
+import { PLAIN, tag } from "../../support/parameters.ts";
+import { seedOf } from "../../support/seed.ts";
+
+const TWO: Parameters = {
+  ...PLAIN,
+  bay_count: 2,
+  tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) },
+};
+/** Highest first, as the definitions list them. */
+const PRIORITY = "estop fault maintenance bake purge cool_down flash spray unknown no_data prep setback idle off".split(
+  " ",
+);
+
+interface Turn {
+  readonly bay: "left" | "right" | "neither";
+  readonly code: number;
+  readonly ms: number;
+}
+const turns = fc.array(
+  fc.record({
+    bay: fc.constantFrom("left", "right", "left", "right", "neither"),
+    code: fc.constantFrom(0, 1, 2, 3, 3, 4, 5, 6, 8, 9, 10, 20, 21, 99),
+    ms: fc.oneof(fc.integer({ min: 500, max: 10_000 }), fc.integer({ min: 10_000, max: 400_000 })),
+  }),
+  { minLength: 1, maxLength: 25 },
+);
+
+/** Now one bay changes its mode, now the other; neither: nothing is read for that time. */
+function lifeOf(life: readonly Turn[]): Script {
+  const booth = script(TWO);
+  stay(booth, 60_000, { left: 1, right: 0 });
+  for (const { bay, code, ms } of life) {
+    if (bay === "neither") silence(booth, ms);
+    else stay(booth, ms, { [bay]: code });
+  }
+  poll(booth);
+  booth.now += 60_000;
+  return booth;
+}
+
+type Stage = StageFact["value"];
+
+/** At each moment the booth is in the higher of its bays' modes; equal neighbours are one stage. */
+function isHighest({ facts, state }: Folded): boolean {
+  const told = valuesOf(facts, "m");
+  const of = (number: number): Stage[] => told.filter(({ bay }) => bay === number);
+  const booth = of(0);
+  const until = Math.min(...[1, 2].map((bay) => of(bay).at(-1)?.end ?? 0), booth.at(-1)?.end ?? 0);
+  const borders = told.flatMap(({ start, end }) => [start, end]).filter((at) => at >= T0 && at < until);
+  const modeAt = (stages: readonly Stage[], at: number): string =>
+    stages.find(({ start, end }) => start <= at && at < end)?.mode ?? "";
+  const fits = [...new Set(borders)].every((at) => {
+    const modes = [1, 2].map((bay) => PRIORITY.indexOf(modeAt(of(bay), at)));
+    return modeAt(booth, at) === PRIORITY[Math.min(...modes)];
+  });
+  const touching = booth.every(({ start, mode }, index) => {
+    const before = booth[index - 1];
+    return before === undefined || (before.end === start && before.mode !== mode);
+  });
+  return fits && touching && state.bays.length === 2;
+}
+
+type FoldBays = (booth: Script) => Folded;
+const right: FoldBays = (booth) => fold(booth.entries, TWO, [9]);
+
+/** Cycles are each bay's own: the booth has none by itself, and none is in both. */
+function cyclesAreBays({ facts, state }: Folded, alone: readonly Folded[]): boolean {
+  const texts = (folded: Folded, bay: number, as: number): string[] =>
+    [...folded.facts, ...tailOf(folded.state, state.clock.now).facts]
+      .filter((fact) => fact.kind === "c")
+      .filter(({ value }) => value.bay === bay)
+      .map(({ value }) => JSON.stringify({ ...value, bay: as }));
+  const united = [1, 2].map((bay) => texts({ facts, state, records: [] }, bay, bay));
+  const apart = alone.map((folded, index) => texts(folded, 0, index + 1));
+  return JSON.stringify(united) === JSON.stringify(apart) && valuesOf(facts, "c").every(({ bay }) => bay > 0);
+}
+
+/** The same life of a booth that has only that bay. */
+function aloneOf(booth: Script, bay: "left" | "right"): Folded {
+  const one: Parameters = { ...PLAIN, tags: { [bay]: tag("mode") } };
+  const entries = booth.entries.map((entry) =>
+    entry.kind === "record" && entry.record.kind === "p"
+      ? { ...entry, record: { ...entry.record, value: one } }
+      : entry.kind === "poll"
+        ? { ...entry, changes: entry.changes.filter(([name]) => name === bay) }
+        : entry,
+  );
+  return fold(entries, one, [9]);
+}
+
+const LAWS = [
+  law<FoldBays, readonly Turn[]>({
+    name: "two bays: the booth is in the higher of their modes",
+    lives: turns,
+    right,
+    holds: (folds, life) => isHighest(folds(lifeOf(life))),
+    planted: {
+      "a booth that follows its first bay": (booth) => {
+        const folded = right(booth);
+        const first = folded.facts.flatMap((fact) => (fact.kind === "m" && fact.value.bay === 1 ? [fact] : []));
+        const facts = folded.facts.filter((fact) => fact.kind !== "m" || fact.value.bay !== 0);
+        return {
+          ...folded,
+          facts: [...facts, ...first.map((fact) => ({ ...fact, value: { ...fact.value, bay: 0 } }))],
+        };
+      },
+      "a booth whose bays are read as one": (booth) => {
+        const folded = right(booth);
+        return { ...folded, facts: folded.facts.map((fact) => lowered(fact)) };
+      },
+    },
+  }),
+  law<FoldBays, readonly Turn[]>({
+    name: "two bays: cycles are each bay's own",
+    lives: turns,
+    right,
+    holds: (folds, life) => {
+      const booth = lifeOf(life);
+      return cyclesAreBays(folds(booth), [aloneOf(booth, "left"), aloneOf(booth, "right")]);
+    },
+    planted: {
+      "cycles of the second bay that are left out": (booth) => {
+        const folded = right(booth);
+        return { ...folded, facts: folded.facts.filter((fact) => fact.kind !== "c" || fact.value.bay !== 2) };
+      },
+      "a cycle booked to the booth": (booth) => {
+        const folded = right(booth);
+        return {
+          ...folded,
+          facts: folded.facts.map((fact) => (fact.kind === "c" ? { ...fact, value: { ...fact.value, bay: 0 } } : fact)),
+        };
+      },
+    },
+  }),
+];
+
+/** Where cool_down should hide spray, spray shows. */
+function lowered(fact: Folded["facts"][number]): Folded["facts"][number] {
+  return fact.kind === "m" && fact.value.bay === 0 && fact.value.mode === "cool_down"
+    ? { ...fact, value: { ...fact.value, mode: "spray" } }
+    : fact;
+}
+
+testLaws(LAWS, seedOf("test/core/derive/laws/bays"));

@@ -1,0 +1,158 @@
+import fc from "fast-check";
+import type { DeriveState, FactDraft } from "../../../src/derivation/state.ts";
+import { tailOf } from "../../../src/derivation/tail.ts";
+import { valuesOf } from "../../support/booth.ts";
+import {
+  copyOf,
+  isSame,
+  logOf,
+  rightFold,
+  withFacts,
+  withRecords,
+  withState,
+  type FoldAll,
+} from "../../support/folds.ts";
+import { law, testLaws } from "../../support/law.ts";
+import { seedOf } from "../../support/seed.ts";
+import { chunkings, entriesOf, steppedWalks, WALK_T0, walks, type Happening } from "../../support/streams.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+interface Cut {
+  readonly life: readonly Happening[];
+  readonly at: number;
+}
+const cuts = fc.record({ life: steppedWalks, at: fc.nat(10_000) });
+
+/** A state saved as JSON anywhere goes on as if nothing had been. */
+function survivesRestart(fold: FoldAll, { life, at }: Cut): boolean {
+  const records = logOf(life);
+  const cut = at % (records.length + 1);
+  const first = fold(records.slice(0, cut));
+  const rest = fold(records.slice(cut), copyOf(first.state));
+  const whole = rightFold(records);
+  return isSame([...first.facts, ...rest.facts], whole.facts) && isSame(rest.state, whole.state);
+}
+
+function ignoresReplay(fold: FoldAll, { life, at }: Cut): boolean {
+  const records = logOf(life);
+  const { state } = fold(records);
+  const before = copyOf(state);
+  const again = fold(records.slice(at % records.length), state);
+  return again.facts.length === 0 && isSame(again.state, before);
+}
+
+interface Committed {
+  readonly life: readonly Happening[];
+  readonly one: readonly number[];
+  readonly other: readonly number[];
+}
+
+/** What is told of a life by its end, whatever came with which commit. */
+function toldOf(fold: FoldAll, life: readonly Happening[], sizes: readonly number[]): string[] {
+  const { facts, state } = fold(logOf(life, sizes));
+  const tail = tailOf(state, WALK_T0 + 100 * DAY);
+  // When the last hours are written depends on when the next record comes.
+  const polls = entriesOf(life).map((entry) => (entry.kind === "poll" ? entry.at : 0));
+  const late = Math.max(...polls) - 14 * HOUR;
+  const others = [...facts, ...tail.facts]
+    .filter((fact) => "cf".includes(fact.kind) || (fact.kind === "d" && fact.value.hour < late))
+    .map(({ kind, value, quality }) => ({ kind, value, quality }));
+  const stages = [...valuesOf(facts, "m"), ...tail.stages].map(
+    ({ mode, raw, start, end, is_new_start, uncertain_ms }) => ({ mode, raw, start, end, is_new_start, uncertain_ms }),
+  );
+  return [...others, ...stages].map((fact) => JSON.stringify(fact)).sort();
+}
+
+/** The log as another size of commits makes it: coverage ends with each. */
+const unbridged = withRecords((record) =>
+  record.kind === "h" ? { ...record, value: { ...record.value, to: record.value.from } } : record,
+);
+
+interface Saved {
+  readonly life: readonly Happening[];
+  readonly sizes: readonly number[];
+}
+
+/** Incremental: the state is saved and read again every few records. Rebuild: the whole log in one go. */
+function rebuildsTheSame(fold: FoldAll, { life, sizes }: Saved): boolean {
+  const records = logOf(life);
+  const facts: FactDraft[] = [];
+  let state: DeriveState | undefined;
+  for (let from = 0, turn = 0; from < records.length; turn += 1) {
+    const size = 10 * (sizes[turn % sizes.length] ?? 1);
+    const next = fold(records.slice(from, from + size), state);
+    state = copyOf(next.state);
+    facts.push(...next.facts);
+    from += size;
+  }
+  const rebuilt = fold(records);
+  return isSame(facts, rebuilt.facts) && isSame(state, rebuilt.state);
+}
+
+/** Remembers beside its state how often it was called: facts of a later call carry another mark. */
+function countingFold(): FoldAll {
+  return (records, from) => {
+    const mark = from === undefined ? "good" : "uncertain";
+    const folded = rightFold(records, from);
+    return { ...folded, facts: folded.facts.map((fact) => ({ ...fact, quality: mark })) };
+  };
+}
+
+const noCycles = (state: DeriveState): DeriveState => ({
+  ...state,
+  bays: state.bays.map((bay) => ({ ...bay, cycle: null })),
+});
+
+const LAWS = [
+  law({
+    name: "restart: a state saved at any record goes on the same",
+    lives: cuts,
+    right: rightFold,
+    holds: survivesRestart,
+    planted: {
+      "an open cycle that isn't in the state": withState(noCycles),
+      "the gap of an absence that is forgotten": withState((state) => ({
+        ...state,
+        bays: state.bays.map((bay) => ({ ...bay, gap: null })),
+      })),
+    },
+  }),
+  law({
+    name: "replay: records already seen change nothing",
+    lives: fc.record({ life: walks, at: fc.nat(10_000) }),
+    right: rightFold,
+    holds: ignoresReplay,
+    planted: {
+      "a fold that takes any seq": (records, from) =>
+        rightFold(records, from === undefined ? undefined : { ...from, seq: 0 }),
+      "a fold that goes back by one record": (records, from) =>
+        rightFold(records, from === undefined ? undefined : { ...from, seq: Math.max(0, from.seq - 1) }),
+    },
+  }),
+  law<FoldAll, Committed>({
+    name: "batch boundaries don't matter",
+    lives: fc.record({ life: walks, one: chunkings, other: chunkings }),
+    right: rightFold,
+    holds: (fold, { life, one, other }) => isSame(toldOf(fold, life, one), toldOf(fold, life, other)),
+    planted: {
+      "a gap read from the spacing of records, not from coverage": unbridged,
+      "the first fact of a commit that gets lost": withFacts((facts) =>
+        facts.filter((fact, index) => index === 0 || fact.mono !== facts[index - 1]?.mono),
+      ),
+    },
+  }),
+  law<FoldAll, Saved>({
+    name: "rebuild from the log = incremental",
+    lives: fc.record({ life: steppedWalks, sizes: chunkings }),
+    right: rightFold,
+    holds: rebuildsTheSame,
+    planted: {
+      "an open cycle that isn't in the state": withState(noCycles),
+      "facts that tell by which call they came": countingFold(),
+    },
+  }),
+];
+
+testLaws(LAWS, seedOf("test/core/derive/laws/state"));

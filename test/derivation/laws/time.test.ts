@@ -1,0 +1,234 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { DeriveState } from "../../../src/derivation/state.ts";
+import { tailOf } from "../../../src/derivation/tail.ts";
+import type { LogRecord, Stored } from "../../../src/domain/record.ts";
+import { valuesOf } from "../../support/booth.ts";
+import { logOf, rightFold, withFacts, withRecords, withSteps, type FoldAll } from "../../support/folds.ts";
+import { law, testLaws } from "../../support/law.ts";
+import { seedOf } from "../../support/seed.ts";
+import { entriesOf, steppedWalks, WALK_T0, type Happening } from "../../support/streams.ts";
+
+const HOUR = 3_600_000;
+
+/** Stages tile the time from the first reading to the last one without a hole or an overlap. */
+function tiles(fold: FoldAll, life: readonly Happening[]): boolean {
+  const { state, facts } = fold(logOf(life));
+  const { now } = state.clock;
+  const stages = [...valuesOf(facts, "m"), ...tailOf(state, now).stages];
+  const touch = stages.every(({ start, end }, index) => {
+    const next = stages[index + 1];
+    return end >= start && (next === undefined || next.start === end);
+  });
+  return touch && stages.at(-1)?.end === now;
+}
+
+/** An hour is written once, and holds of each mode what the stages have in it. */
+function hoursAreStages(fold: FoldAll, life: readonly Happening[]): boolean {
+  const { facts } = fold(logOf(life));
+  const stages = valuesOf(facts, "m");
+  const hours = valuesOf(facts, "d");
+  const told = stages.at(-1)?.end ?? 0;
+  const whole = hours.filter(({ hour }) => hour + HOUR <= told);
+  const equal = whole.every(({ hour, ms_by_mode }) => {
+    const sums: Record<string, number> = {};
+    for (const { mode, start, end } of stages) {
+      const ms = Math.min(end, hour + HOUR) - Math.max(start, hour);
+      if (ms > 0) sums[mode] = (sums[mode] ?? 0) + ms;
+    }
+    const modes = new Set([...Object.keys(sums), ...Object.keys(ms_by_mode)]);
+    return [...modes].every((mode) => sums[mode] === ms_by_mode[mode as "spray"]);
+  });
+  return equal && new Set(hours.map(({ hour }) => hour)).size === hours.length;
+}
+
+/** Corrected time never runs back, and the true length of the life bounds what is counted, however the clock is put back. */
+function countsOnce(fold: FoldAll, life: readonly Happening[]): boolean {
+  const back = life
+    .map((one) => (one.kind === "step" ? { ...one, ms: -Math.abs(one.ms) } : one))
+    .filter(({ kind }) => kind !== "boot");
+  const monos = entriesOf(back).map((entry) => (entry.kind === "poll" ? entry.mono : entry.record.mono));
+  const real = Math.max(...monos) - Math.min(...monos);
+  let state: DeriveState | undefined;
+  let [first, now, total] = [0, 0, 0];
+  for (const record of logOf(back)) {
+    const next = fold([record], state);
+    state = next.state;
+    if (state.clock.now < now) return false;
+    now = state.clock.now;
+    if (first === 0) first = now;
+    for (const { start, end } of valuesOf(next.facts, "m")) total += end - start;
+  }
+  return total <= real && now - first <= real;
+}
+
+interface BadTime {
+  readonly before: number;
+  readonly after: number;
+  readonly ms: number;
+}
+const CODES = [0, 1, 3, 4, 5, 6, 8] as const;
+const badTimes = fc
+  .record({
+    before: fc.constantFrom(...CODES),
+    after: fc.constantFrom(...CODES),
+    ms: fc.oneof(fc.integer({ min: 2000, max: 500_000 }), fc.integer({ min: 14_990, max: 15_010 })),
+  })
+  .filter(({ before, after }) => before !== after);
+
+/** A minute in one mode, bad readings, a minute in another: beyond the bridge the bad time is in no mode. */
+function ignoresBad(fold: FoldAll, { before, after, ms }: BadTime): boolean {
+  const life: Happening[] = [
+    { kind: "mode", code: before, ms: 60_000 },
+    { kind: "bad", ms },
+    { kind: "mode", code: after, ms: 60_000 },
+    { kind: "mode", code: 99, ms: 60_000 },
+  ];
+  const lengths: Record<string, number> = {};
+  for (const { mode, raw, start, end } of valuesOf(fold(logOf(life)).facts, "m")) {
+    const key = mode === "no_data" ? mode : raw;
+    lengths[key] = (lengths[key] ?? 0) + end - start;
+  }
+  const bridged = ms <= 15_000 ? ms : 0;
+  // The mode holds until the last bad poll; the code that comes after it is read at the end.
+  return (
+    lengths[before.toString()] === 60_000 + bridged &&
+    lengths[after.toString()] === 60_000 &&
+    (lengths["no_data"] ?? 0) === ms - bridged
+  );
+}
+
+/** Codes one after the other, each for a time, seen all along. */
+const seen = fc
+  .array(fc.record({ code: fc.constantFrom(...CODES, 20, 21), ms: fc.integer({ min: 100, max: 6000 }) }), {
+    minLength: 1,
+    maxLength: 25,
+  })
+  .map((parts) => parts.map(({ code, ms }): Happening => ({ kind: "mode", code, ms })));
+
+/** Nothing shorter than min_stage is told but faults and estops, and of those every moment. */
+function keepsFaults(fold: FoldAll, life: readonly Happening[]): boolean {
+  const stages = valuesOf(fold(logOf([...life, { kind: "mode", code: 99, ms: 60_000 }])).facts, "m");
+  let now = WALK_T0;
+  const told = life.every((one) => {
+    if (one.kind !== "mode") return true;
+    const start = now;
+    now += one.ms;
+    // A short stage before it may be merged into it, never the other way round.
+    return (
+      one.code < 20 ||
+      stages.some(({ raw, ...stage }) => raw === one.code.toString() && stage.start <= start && now <= stage.end)
+    );
+  });
+  return told && stages.every(({ mode, start, end }) => mode === "fault" || mode === "estop" || end - start >= 2000);
+}
+
+function stepped(by: (record: Extract<Stored<LogRecord>, { kind: "t" }>) => number): FoldAll {
+  return withRecords((record) =>
+    record.kind === "t" && record.seq > 3
+      ? { ...record, value: { ...record.value, wall: record.value.wall + by(record) } }
+      : record,
+  );
+}
+
+it("an instant before a gap in which the wall clock was put back is booked to the mode it is told in", () => {
+  const life: Happening[] = [
+    { kind: "mode", code: 0, ms: 100 },
+    { kind: "step", ms: -120_000 },
+    { kind: "bad", ms: 120_000 },
+    { kind: "mode", code: 3, ms: 1999 },
+    { kind: "gap", ms: 3_000_000, power: false, retries: false },
+    { kind: "mode", code: 0, ms: 1_300_000 },
+    { kind: "mode", code: 1, ms: 100_000 },
+  ];
+  const { facts } = rightFold(logOf(life));
+  expect(valuesOf(facts, "d")).toHaveLength(1);
+  expect(hoursAreStages(rightFold, life)).toBe(true);
+});
+
+const LAWS = [
+  law({
+    name: "conservation: stages and the time without data are all time",
+    lives: steppedWalks,
+    right: rightFold,
+    holds: tiles,
+    planted: {
+      "a stage of no data that is left out": withFacts((facts) =>
+        facts.filter((fact) => fact.kind !== "m" || fact.value.mode !== "no_data"),
+      ),
+      "a stage that begins before the one before it ends": withFacts((facts) =>
+        facts.map((fact) =>
+          fact.kind === "m" ? { ...fact, value: { ...fact.value, start: fact.value.start - 1 } } : fact,
+        ),
+      ),
+    },
+  }),
+  law({
+    name: "conservation: the hours are the stages",
+    lives: steppedWalks,
+    right: rightFold,
+    holds: hoursAreStages,
+    planted: {
+      "time booked to another mode": withFacts((facts) =>
+        facts.map((fact) => {
+          if (fact.kind !== "d") return fact;
+          const { spray = 0, idle = 0, ...rest } = fact.value.ms_by_mode;
+          return { ...fact, value: { ...fact.value, ms_by_mode: { ...rest, spray: idle, idle: spray } } };
+        }),
+      ),
+      "an hour that is written twice": withFacts((facts) => [
+        ...facts,
+        ...facts.filter((fact) => fact.kind === "d").slice(0, 1),
+      ]),
+    },
+  }),
+  law({
+    name: "a clock stepped back never counts twice",
+    lives: steppedWalks,
+    right: rightFold,
+    holds: countsOnce,
+    planted: {
+      "time that follows a wall clock put forward": stepped(() => 9e6),
+      "time that runs back with the wall clock": withSteps((state, record) => {
+        if (record.kind !== "t") return state;
+        const { clock } = state;
+        return { ...state, clock: { ...clock, now: record.value.wall } };
+      }),
+    },
+  }),
+  law({
+    name: "bad quality adds to no mode",
+    lives: badTimes,
+    right: rightFold,
+    holds: ignoresBad,
+    planted: {
+      "a bad reading taken for a value": withRecords((record) =>
+        record.kind === "r" && record.quality === "bad" ? { ...record, value: 3, quality: "good" } : record,
+      ),
+      "a bad reading passed over": (records, from) =>
+        rightFold(
+          records.filter((record) => record.kind !== "r" || record.quality !== "bad"),
+          from,
+        ),
+    },
+  }),
+  law({
+    name: "short stages are passing states, faults and estops never",
+    lives: seen,
+    right: rightFold,
+    holds: keepsFaults,
+    planted: {
+      "a fault under min_stage merged away": withFacts((facts) =>
+        facts.filter(
+          ({ kind, value }) =>
+            kind !== "m" || value.end - value.start >= 2000 || !["fault", "estop"].includes(value.mode),
+        ),
+      ),
+      "a shorter min_stage than the rules say": withRecords((record) =>
+        record.kind === "p" ? { ...record, value: { ...record.value, min_stage_ms: 1900 } } : record,
+      ),
+    },
+  }),
+];
+
+testLaws(LAWS, seedOf("test/core/derive/laws/time"));

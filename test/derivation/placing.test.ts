@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { knownTime } from "../../src/derivation/clock.ts";
+import { held, isWitnessed, placesOf, verdictOf, type Hold } from "../../src/derivation/placing.ts";
+import type { ClockRecord, LogRecord, Stored } from "../../src/domain/record.ts";
+import { fold, script, stay, T0 } from "../support/booth.ts";
+import { PLAIN } from "../support/parameters.ts";
+
+const WALL = 1_740_960_000_000;
+
+function clock(boot: string, mono: number, value: Partial<ClockRecord["value"]>): Stored<ClockRecord> {
+  const base = { kind: "t", seq: 1, boot, mono, at: WALL, tag: "", quality: "good" } as const;
+  return { ...base, value: { wall: WALL, state: "synced", ...value } };
+}
+
+function reading(boot: string, mono: number): Stored<LogRecord> {
+  return { kind: "r", seq: 7, boot, mono, at: 0, tag: "mode", quality: "good", value: 3 };
+}
+
+function coverage(boot: string, mono: number, to: number): Stored<LogRecord> {
+  const value = { group: "fast", from: mono, to, polls: 2, max_interval_ms: 1000 };
+  return { kind: "h", seq: 7, boot, mono, at: 0, tag: "fast", quality: "good", value };
+}
+
+test.each<[string, LogRecord, boolean]>([
+  ["a sync", clock("a", 0, { state: "synced" }), true],
+  ["a step with a witness", clock("a", 0, { state: "stepped", witness: "service" }), true],
+  ["a step without one", clock("a", 0, { state: "stepped" }), false],
+  ["a clock that nobody vouches for", clock("a", 0, { state: "unsynced" }), false],
+  ["a reading", reading("a", 0), false],
+])("%s gives the time: %s", (_name, record, is) => {
+  expect(isWitnessed(record)).toBe(is);
+});
+
+const NOBODY: Hold = [];
+const WAITING: Hold = [{ boot: "b", first_seq: 3, first_mono: 100, last_mono: 900 }];
+
+test.each<[string, Hold, LogRecord, "fold" | "hold" | "place"]>([
+  ["a reading of the boot that is known", NOBODY, reading("a", 5), "fold"],
+  ["a reading of a new boot", NOBODY, reading("b", 5), "hold"],
+  ["a sync of a new boot", NOBODY, clock("b", 5, {}), "fold"],
+  ["an unsynced clock of a new boot", NOBODY, clock("b", 5, { state: "unsynced" }), "hold"],
+  ["a reading while one waits", WAITING, reading("b", 950), "hold"],
+  ["one of the known boot while another waits", WAITING, reading("a", 950), "hold"],
+  ["a sync while one waits", WAITING, clock("b", 950, {}), "place"],
+  ["a step without a witness while one waits", WAITING, clock("b", 950, { state: "stepped" }), "hold"],
+])("%s: %s", (...[, hold, record, verdict]) => {
+  expect(verdictOf({ boot: "a", now: WALL }, hold, record)).toBe(verdict);
+});
+
+test("a boot that waits lasts as far as its records and its coverage go, and never shrinks", () => {
+  let hold: Hold = [];
+  for (const record of [reading("b", 100), coverage("b", 150, 400), reading("b", 300), reading("c", 20)])
+    hold = held(hold, record);
+  expect(hold).toEqual([
+    { boot: "b", first_seq: 7, first_mono: 100, last_mono: 400 },
+    { boot: "c", first_seq: 7, first_mono: 20, last_mono: 20 },
+  ]);
+});
+
+const TWO: Hold = [
+  { boot: "b", first_seq: 3, first_mono: 100, last_mono: 900 },
+  { boot: "c", first_seq: 5, first_mono: 50, last_mono: 250 },
+];
+
+test("a sync places its own boot by its wall clock, those before it right after the last known instant", () => {
+  expect(placesOf({ boot: "a", now: WALL - 10_000 }, TWO, clock("c", 300, {}))).toEqual([
+    { boot: "b", offset: WALL - 10_000 - 100, uncertain: true },
+    { boot: "c", offset: WALL - 300, uncertain: false },
+  ]);
+});
+
+test("where nothing is known they are put right before it", () => {
+  // b is 800 ms long, and ends where c begins.
+  expect(placesOf({ boot: "", now: 0 }, TWO, clock("c", 300, {}))).toEqual([
+    { boot: "b", offset: WALL - 300 + 50 - 800 - 100, uncertain: true },
+    { boot: "c", offset: WALL - 300, uncertain: false },
+  ]);
+});
+
+test("the sync of a boot that has no record yet places all that wait, one after the other", () => {
+  expect(placesOf({ boot: "a", now: 5000 }, TWO, clock("d", 40, {}))).toEqual([
+    { boot: "b", offset: 5000 - 100, uncertain: true },
+    { boot: "c", offset: 5000 + 800 - 50, uncertain: true },
+  ]);
+  expect(placesOf({ boot: "", now: 0 }, TWO, clock("d", 40, {})).map(({ offset }) => offset)).toEqual([
+    WALL - 1000 - 100,
+    WALL - 1000 + 800 - 50,
+  ]);
+});
+
+test("time is known up to the last record, or as far as its boot's coverage proves", () => {
+  const booth = script(PLAIN);
+  stay(booth, 60_000, { mode: 3 });
+  const { state } = fold(booth.entries, PLAIN);
+  // The last poll came 1 ms before the end of the minute, in a record that stands at its beginning.
+  expect(state.clock.now).toBe(T0);
+  expect(knownTime(state)).toEqual({ boot: state.clock.boot, now: T0 + 59_999 });
+  const groups = Object.fromEntries(Object.entries(state.groups).map(([name, one]) => [name, { ...one, boot: "x" }]));
+  expect(knownTime({ ...state, groups })).toEqual({ boot: state.clock.boot, now: T0 });
+});

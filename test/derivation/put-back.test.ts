@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { putBack } from "../../src/derivation/put-back.ts";
+import type { DeriveState } from "../../src/derivation/state.ts";
+import { commit, foldRecords, T0 } from "../support/booth.ts";
+import { clockedEntries, type ClockedLife } from "../support/clocked.ts";
+import { PLAIN } from "../support/parameters.ts";
+
+/** A state that was kept while the time was wrong, where nothing older is left to fold from. */
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Whole weeks and no change of the clock in between: local days and shifts are those of the right time. */
+const AHEAD = 4 * 7 * 24 * HOUR;
+
+/** Five hours of jobs: a spray stage and what follows in each. */
+const LIFE: ClockedLife = {
+  parameters: { ...PLAIN, tz: "UTC" },
+  boot: "boot-1",
+  length_ms: 5 * HOUR,
+  poll_ms: 10_000,
+  mode: (ms) => [1, 3, 4, 6][Math.floor((ms % HOUR) / (15 * MINUTE))] ?? 1,
+  wall: (ms) => T0 + ms,
+  kernel: () => true,
+  service: () => null,
+};
+
+function stateOf(wall: (ms: number) => number): DeriveState {
+  return foldRecords(commit(clockedEntries({ ...LIFE, wall }), LIFE.parameters, [50])).state;
+}
+
+const RIGHT = stateOf(LIFE.wall);
+const offset = RIGHT.clock.offset;
+
+/** Every number in it, by its place. */
+function numbersIn(value: unknown, path = ""): readonly (readonly [string, number])[] {
+  if (typeof value === "number") return [[path, value]];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) => numbersIn(one, `${path}/${key}`));
+}
+
+/** Hours are written once, by the time in which they stand: those of the wrong time are left out. */
+const withoutHours = (state: DeriveState): Partial<DeriveState> => ({ ...state, hours: {}, hour_next: null });
+
+describe("a state kept by a time that was wrong", () => {
+  it("has all its instants put back by as much, and nothing else: it is the state that the right time would have made", () => {
+    const wrong = stateOf((ms) => T0 + AHEAD + ms);
+    const before = JSON.stringify(wrong);
+    const moved = putBack(wrong, offset);
+    expect(withoutHours(moved)).toEqual(withoutHours(RIGHT));
+    expect(moved.clock).toMatchObject({ now: moved.clock.mono + offset, offset });
+    // The hour that the right time is in is still to be written, those of the wrong time aren't.
+    expect(Object.keys(wrong.hours).length + Object.keys(RIGHT.hours).length).toBeGreaterThan(1);
+    expect(moved.hours).toEqual({});
+    expect(moved.hour_next).toBe(Math.floor(RIGHT.clock.now / HOUR) * HOUR);
+    expect(JSON.stringify(wrong)).toBe(before);
+  });
+
+  it("keeps what it knew before the time went wrong", () => {
+    // Right for two hours, then a state's worth of time ahead: as a fold has it that can't run back.
+    const wrong = stateOf((ms) => T0 + ms);
+    const limit = wrong.clock.mono + offset - 3 * HOUR;
+    const by = 3 * HOUR;
+    const moved = putBack(wrong, offset - by);
+    const after = new Map(numbersIn(withoutHours(moved)));
+    let kept = 0;
+    for (const [path, value] of numbersIn(withoutHours(wrong))) {
+      if (path === "/clock/offset") continue;
+      expect([path, after.get(path)]).toEqual([path, value > limit ? value - by : value]);
+      if (value > T0 && value <= limit) kept += 1;
+    }
+    expect(kept).toBeGreaterThan(10);
+    expect(moved.clock).toMatchObject({ now: limit, offset: offset - by });
+    expect(Object.keys(moved.hours).every((hour) => Number(hour) <= limit)).toBe(true);
+  });
+
+  it.each([
+    [HOUR - 1, true],
+    [HOUR, true],
+    [HOUR + 1, false],
+  ])("by %i ms stays as it is: %s", (by, stays) => {
+    const moved = putBack(RIGHT, offset - by);
+    expect(moved === RIGHT).toBe(stays);
+    if (!stays) expect(moved.clock.now).toBe(RIGHT.clock.now - by);
+  });
+});

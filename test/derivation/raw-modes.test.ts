@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import { maxRateOf } from "../../src/domain/counter-rates.ts";
+import { modeOf, rawMode } from "../../src/derivation/modes.ts";
+import { tailOf } from "../../src/derivation/tail.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import { poll, put, run, script, stay, T0, valuesOf } from "../support/booth.ts";
+import { PLAIN, tag, withFilters } from "../support/parameters.ts";
+
+const MINUTE = 60_000;
+const HOUR = 3_600_000;
+const DAY = 86_400_000;
+
+describe("a mode's raw value", () => {
+  it.each([
+    [true, "1"],
+    [false, "0"],
+    [3, "3"],
+    ["spray+bake", "spray+bake"],
+  ])("%j is the code %s", (value, raw) => {
+    expect(rawMode(value)).toBe(raw);
+  });
+
+  it.each([
+    ["3", "spray"],
+    ["77", "unknown"],
+    ["", "unknown"],
+    ["constructor", "unknown"],
+  ])("the code %j means %s", (raw, mode) => {
+    expect(modeOf(PLAIN, raw)).toBe(mode);
+  });
+
+  it("a booth whose mode is one bit has stages too", () => {
+    const booth = script(PLAIN);
+    stay(booth, 10 * MINUTE, { mode: true });
+    stay(booth, MINUTE, { mode: false });
+    const [first] = valuesOf(run(booth, PLAIN).facts, "m");
+    expect([first?.raw, first?.mode]).toEqual(["1", PLAIN.modes["1"]]);
+  });
+});
+
+it("gas is as fast as the burner: unknown without its size, and in the tag's own unit", () => {
+  const gas = tag("gas", "therm");
+  expect(maxRateOf(gas, PLAIN)).toBe(undefined);
+  const sized = { ...PLAIN, burner_size_btu_h: 1_000_000 };
+  expect(maxRateOf(gas, sized)).toBeCloseTo(11, 9);
+  expect(maxRateOf({ ...gas, factor: 0.1 }, sized)).toBeCloseTo(110, 9);
+  expect(maxRateOf({ ...gas, factor: 0 }, sized)).toBeCloseTo(11, 9);
+});
+
+it("the booth's time begins with the bay that was seen last", () => {
+  const two: Parameters = {
+    ...PLAIN,
+    bay_count: 2,
+    tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) },
+  };
+  const booth = script(two);
+  stay(booth, 10 * MINUTE, { left: 3 });
+  stay(booth, 5 * MINUTE, { left: 4 });
+  stay(booth, 10 * MINUTE, { right: 1 });
+  stay(booth, 5 * MINUTE, { left: 1 });
+  const stages = valuesOf(run(booth, two).facts, "m").map(({ bay, mode, start }) => [bay, mode, (start - T0) / MINUTE]);
+  expect(stages).toEqual([
+    [1, "spray", 0],
+    [1, "flash", 10],
+    [0, "flash", 15],
+  ]);
+});
+
+it("an entry that dates the filter of first contact back past its days starts overuse now", () => {
+  const rules = withFilters({ exhaust_filter: { limits: { days: 30 } } });
+  const enter = (days: number) => {
+    const booth = script(rules);
+    stay(booth, 10 * MINUTE, { mode: 1 });
+    const value = {
+      filter: "exhaust_filter",
+      source: "technician",
+      installed_at: T0 - days * DAY,
+      flagged: false,
+    } as const;
+    put(booth, { kind: "f", value });
+    stay(booth, 10 * MINUTE);
+    return run(booth, rules).state.filters.exhaust_filter?.current;
+  };
+  expect(enter(29)?.overuse).toEqual([]);
+  expect(enter(30)).toMatchObject({ known: true, overuse: [{ until: null }] });
+});
+
+it("a raving pressure sensor doesn't grow the state", () => {
+  const rules = withFilters(
+    { exhaust_filter: { limits: { pressure_pa: 100 } } },
+    { drop: tag("filter_pressure", "Pa", { filter: "exhaust_filter" }) },
+  );
+  const booth = script(rules);
+  for (let second = 0; second < 700; second += 1) {
+    poll(booth, { mode: 3, drop: second });
+    booth.now += 1_000;
+  }
+  const samples = run(booth, rules).state.samples["drop"] ?? [];
+  expect(samples.length).toBeGreaterThan(500);
+  expect(samples.length).toBeLessThanOrEqual(600);
+  expect(samples.at(-1)?.[1]).toBe(698);
+});
+
+it("a filter changed right after a spray stage leaves that stage's drop, and its cycle, to the one before", () => {
+  const rules = withFilters(
+    { exhaust_filter: { limits: { pressure_pa: 100 } } },
+    {
+      drop: tag("filter_pressure", "Pa", { filter: "exhaust_filter" }),
+      button: tag("filter_reset", "", { filter: "exhaust_filter" }),
+    },
+  );
+  const booth = script(rules);
+  stay(booth, MINUTE, { mode: 1, drop: 0, button: false });
+  stay(booth, 10 * MINUTE, { mode: 3, drop: 300 });
+  // A second of flash: the spray stage isn't final yet.
+  stay(booth, 1_000, { mode: 4 });
+  stay(booth, 1_000, { button: true });
+  stay(booth, MINUTE, { button: false });
+  const { state } = run(booth, rules);
+  const filter = state.filters.exhaust_filter;
+  expect(filter?.current).toMatchObject({ source: "plc_reset", pressure: { drops: [] } });
+  expect(filter?.former?.pressure.drops).toEqual([{ end: T0 + 11 * MINUTE, pascal: 300 }]);
+});
+
+it("what was given up changes nothing but that time passed", () => {
+  const life = (isGivenUp: boolean) => {
+    const booth = script(PLAIN);
+    stay(booth, 10 * MINUTE, { mode: 3 });
+    if (isGivenUp) put(booth, { kind: "g", value: { from: 1, to: 2, reason: "budget" } });
+    stay(booth, 10 * MINUTE, { mode: 1 });
+    return valuesOf(run(booth, PLAIN).facts, "m");
+  };
+  expect(life(true)).toEqual(life(false));
+  expect(life(true)).toHaveLength(1);
+});
+
+it("what acquisition says of no tag is an incident of the booth", () => {
+  const booth = script(PLAIN);
+  stay(booth, MINUTE, { mode: 1 });
+  put(booth, { kind: "e", value: { event: "torn", detail: "two halves" } });
+  stay(booth, MINUTE);
+  const [incident] = valuesOf(run(booth, PLAIN).facts, "i");
+  expect(incident).toMatchObject({ tag_name: "", check: "torn", reason: "two halves", severity: "warning" });
+});
+
+it.each([
+  [11, "spray", 10 * MINUTE - 1 + 15_000],
+  [13, "no_data", 14 * HOUR],
+])("silent for %i h the booth is shown in %s up to %i ms", (...[hours, mode, end]) => {
+  const booth = script(PLAIN);
+  stay(booth, 10 * MINUTE, { mode: 3 });
+  booth.now += hours * HOUR;
+  put(booth, { kind: "e", value: { event: "torn", detail: "two halves" } });
+  const last = tailOf(run(booth, PLAIN).state, T0 + 14 * HOUR).stages.at(-1);
+  expect([last?.mode, (last?.end ?? NaN) - T0]).toEqual([mode, end]);
+});

@@ -1,0 +1,119 @@
+import { expect, test } from "vitest";
+import type { TagValue } from "../../src/domain/booth.ts";
+import { fold, forget, poll, reboot, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { PARAMETERS, tag } from "../support/parameters.ts";
+
+/** Polls the slow group for `ms`, the last time at its very end. */
+function read(booth: Script, ms: number, firmware: string | null): void {
+  const end = booth.now + ms;
+  poll(booth, { firmware }, "slow");
+  while (booth.now < end) {
+    booth.now = Math.min(end, booth.now + 10_000);
+    poll(booth, {}, "slow");
+  }
+}
+
+function versionsOf(booth: Script): unknown[] {
+  booth.now += 1;
+  poll(booth, { mode: 1 });
+  booth.now += 1000;
+  poll(booth);
+  return valuesOf(run(booth, PARAMETERS).facts, "v").map((fact) => [
+    fact.firmware_version,
+    fact.first_seen_at - T0,
+    fact.initial,
+  ]);
+}
+
+test.each([
+  [59_999, []],
+  [60_000, [["1.0", 0, true]]],
+  [60_001, [["1.0", 0, true]]],
+])("a version read unchanged for %i ms: %j", (ms, expected) => {
+  const booth = script(PARAMETERS);
+  read(booth, ms, "1.0");
+  expect(versionsOf(booth)).toEqual(expected);
+});
+
+test("one good read is not enough, however long ago", () => {
+  const booth = script(PARAMETERS);
+  poll(booth, { firmware: "1.0" }, "slow");
+  silence(booth, 3_600_000);
+  expect(versionsOf(booth)).toEqual([]);
+});
+
+test("first_seen_at is kept through an outage", () => {
+  const booth = script(PARAMETERS);
+  poll(booth, { firmware: "1.0" }, "slow");
+  silence(booth, 3_600_000);
+  forget(booth);
+  read(booth, 0, "1.0");
+  expect(versionsOf(booth)).toEqual([["1.0", 0, true]]);
+});
+
+test("empty and NUL-filled strings are no versions; going back to an older one is an entry", () => {
+  const booth = script(PARAMETERS);
+  read(booth, 70_000, "1.0");
+  read(booth, 70_000, "");
+  read(booth, 70_000, "1.\u0000\u0000");
+  read(booth, 70_000, "1.1");
+  read(booth, 30_000, "1.2");
+  read(booth, 70_000, "1.0");
+  expect(versionsOf(booth)).toEqual([
+    ["1.0", 0, true],
+    ["1.1", 210_000, false],
+    ["1.0", 310_000, false],
+  ]);
+});
+
+test.each([
+  [20_000, 30_000, []],
+  [20_000, 39_999, []],
+  [20_000, 40_000, [["1.0", 0, true]]],
+  [3_600_000, 0, [["1.0", 0, true]]],
+])("read in one boot, and %i ms later for %i ms in the next one: %j", (away, ms, expected) => {
+  const booth = script(PARAMETERS);
+  poll(booth, { firmware: "1.0" }, "slow");
+  silence(booth, away);
+  forget(booth);
+  const from = booth.entries.length;
+  read(booth, ms, "1.0");
+  booth.now += 1;
+  poll(booth, { mode: 1 });
+  booth.now += 1000;
+  poll(booth, { mode: 2 });
+  reboot(booth, from);
+  const { facts } = fold(booth.entries, PARAMETERS, [3]);
+  const found = valuesOf(facts, "v").map((fact) => [fact.firmware_version, fact.first_seen_at - T0, fact.initial]);
+  expect(found).toEqual(expected);
+});
+
+test.each<[TagValue, unknown[]]>([
+  [341, [["341", 0, true]]],
+  ["  3.41 ", [["3.41", 0, true]]],
+  [true, []],
+  ["3.4\u00071", []],
+  ["3.4\u007f", []],
+  ["3.4\ufffd", []],
+])("the version %j is entered as %j", (value, expected) => {
+  const booth = script(PARAMETERS);
+  poll(booth, { firmware: value }, "slow");
+  for (let turn = 0; turn < 7; turn += 1) {
+    booth.now += 10_000;
+    poll(booth, {}, "slow");
+  }
+  expect(versionsOf(booth)).toEqual(expected);
+});
+
+test.each([
+  [true, "", []],
+  [true, "14C", [["BOOTH-24", "14C"]]],
+  [false, "", [["BOOTH-24", undefined]]],
+])("a program, with a tag for its revision %s that reads %j, is entered as %j", (tagged, revision, expected) => {
+  const own = { program: tag("plc_program"), ...(tagged ? { revision: tag("plc_program_revision") } : {}) };
+  const parameters = { ...PARAMETERS, tags: { ...PARAMETERS.tags, ...own } };
+  const booth = script(parameters);
+  stay(booth, 80_000, { mode: 1, program: "BOOTH-24", ...(tagged ? { revision } : {}) });
+  const found = valuesOf(fold(booth.entries, parameters, [3]).facts, "v");
+  expect(found.map(({ plc_program, plc_program_revision }) => [plc_program, plc_program_revision])).toEqual(expected);
+});

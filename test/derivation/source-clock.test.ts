@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import { fold, MONO0, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { PLAIN, tag } from "../support/parameters.ts";
+
+/** What a PLC or a server says of the time, against ours: off by over 60 s it is an incident. */
+const MINUTE = 60_000;
+const SERVER: Parameters = { ...PLAIN, tags: { ...PLAIN.tags, air: tag("air_temperature", "C") } };
+
+/** A reading now, taken by the server's clock so long before or after ours. */
+function read(booth: Script, value: number, off_ms: number): void {
+  const at = T0 + booth.now;
+  const changes = [["air", value, "good", at + off_ms] as const];
+  const poll_ = { boot: "boot-1", mono: MONO0 + booth.now, at, group: "fast", answered: true, changes };
+  booth.entries.push({ kind: "poll", ...poll_, take: booth.entries.length + 1, stream: "s" });
+}
+
+function skews(booth: Script, parameters: Parameters): string[] {
+  const facts = valuesOf(fold(booth.entries, parameters, [6]).facts, "i").filter(({ check }) => check === "clock_skew");
+  return facts
+    .filter(({ resolved_at }) => resolved_at === null)
+    .map(({ tag_name, reason }) => `${tag_name}: ${reason}`);
+}
+
+describe("a server's clock", () => {
+  it.each([
+    [60_000, []],
+    [60_001, ["mode: the server's clock is 60 s ahead"]],
+    [-60_000, []],
+    [-60_001, ["mode: the server's clock is 60 s behind"]],
+    [-3_600_000, ["mode: the server's clock is 3600 s behind"]],
+  ])("%i ms off at a value that changed between two polls: %j", (off, expected) => {
+    const booth = script(SERVER);
+    stay(booth, MINUTE, { mode: 1 });
+    read(booth, 20, 0);
+    stay(booth, MINUTE);
+    read(booth, 21, off);
+    stay(booth, MINUTE);
+    expect(skews(booth, SERVER)).toEqual(expected);
+  });
+
+  it.each([
+    ["stands", 20, 0, []],
+    ["changed in a silence", 21, 5 * MINUTE, []],
+    ["changed under our eyes", 21, 0, ["mode: the server's clock is 600 s behind"]],
+  ])("a value that %s may be ten minutes old, or not: %j", (...[, value, silent, expected]) => {
+    const booth = script(SERVER);
+    stay(booth, MINUTE, { mode: 1 });
+    read(booth, 20, 0);
+    stay(booth, MINUTE);
+    silence(booth, silent);
+    read(booth, value, -10 * MINUTE);
+    stay(booth, MINUTE);
+    expect(skews(booth, SERVER)).toEqual(expected);
+  });
+
+  it("proves nothing while nobody vouches for our own", () => {
+    const booth = script(SERVER);
+    booth.entries.splice(1, 1);
+    put(booth, { kind: "t", value: { wall: T0, state: "unsynced" } });
+    stay(booth, MINUTE, { mode: 1 });
+    read(booth, 20, 10 * MINUTE);
+    stay(booth, MINUTE);
+    expect(skews(booth, SERVER)).toEqual([]);
+  });
+
+  it("is over after ten good readings", () => {
+    const booth = script(SERVER);
+    stay(booth, MINUTE, { mode: 1 });
+    read(booth, 20, 2 * MINUTE);
+    for (let turn = 1; turn <= 10; turn += 1) {
+      stay(booth, 5000);
+      read(booth, 20 + turn, 0);
+    }
+    stay(booth, 5000);
+    const facts = valuesOf(fold(booth.entries, SERVER, [6]).facts, "i").filter(({ check }) => check === "clock_skew");
+    expect(facts.map(({ resolved_at }) => resolved_at !== null)).toEqual([false, true]);
+  });
+});
+
+describe("the PLC's clock", () => {
+  it.each([
+    ["s", 60, []],
+    ["s", 61, ["clock: the PLC's clock is 61 s ahead"]],
+    ["s", -60, []],
+    ["s", -61, ["clock: the PLC's clock is 61 s behind"]],
+    ["ms", 60, []],
+    ["ms", 60.001, ["clock: the PLC's clock is 60 s ahead"]],
+  ])("in %s, %f s off: %j", (unit, off, expected) => {
+    const parameters = { ...PLAIN, tags: { ...PLAIN.tags, clock: tag("plc_clock", unit) } };
+    const booth = script(parameters);
+    stay(booth, MINUTE, { mode: 1 });
+    poll(booth, { clock: ((T0 + booth.now) / 1000 + off) * (unit === "ms" ? 1000 : 1) });
+    booth.now += 1;
+    stay(booth, 2 * MINUTE);
+    expect(skews(booth, parameters)).toEqual(expected);
+  });
+});

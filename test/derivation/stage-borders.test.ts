@@ -1,0 +1,224 @@
+import { describe, expect, it } from "vitest";
+import { tailOf } from "../../src/derivation/tail.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import {
+  commit,
+  foldRecords,
+  forget,
+  poll,
+  put,
+  run,
+  script,
+  type Script,
+  silence,
+  stageTexts,
+  stay,
+  T0,
+  valuesOf,
+} from "../support/booth.ts";
+import { PARAMETERS, PLAIN, tag } from "../support/parameters.ts";
+
+/** One row below each limit of time, one at it, one above. */
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+function polledEvery(poll_interval_ms: number, extra: Partial<Parameters> = {}): Parameters {
+  return { ...PLAIN, groups: { fast: { poll_interval_ms } }, ...extra };
+}
+
+/** The bridge is 15 s, or three polls where that is longer. */
+describe("bridge", () => {
+  it.each([
+    [4999, 14_999, 0],
+    [4999, 15_000, 0],
+    [4999, 15_001, 15_001],
+    [5001, 15_002, 0],
+    [5001, 15_003, 0],
+    [5001, 15_004, 15_004],
+    [60_000, 179_999, 0],
+    [60_000, 180_000, 0],
+    [60_000, 180_001, 180_001],
+  ])("polled every %i ms, a gap of %i ms leaves %i ms without data", (poll_ms, gap, missing) => {
+    const parameters = polledEvery(poll_ms, { min_stage_ms: 2000 });
+    const booth = script(parameters);
+    stay(booth, 4 * MINUTE, { mode: 3 });
+    silence(booth, gap - 1);
+    forget(booth);
+    stay(booth, 4 * MINUTE, { mode: 3 });
+    stay(booth, 4 * MINUTE, { mode: 1 });
+    const stages = valuesOf(run(booth, parameters).facts, "m");
+    const none = stages.filter(({ mode }) => mode === "no_data");
+    expect(none.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(missing);
+  });
+
+  it.each([
+    [14_999, 14_999],
+    [15_000, 15_000],
+    [15_001, 15_000],
+  ])("an open stage counts %i ms after the last good reading as %i", (after, counted) => {
+    const booth = script(PLAIN);
+    stay(booth, MINUTE, { mode: 3 });
+    const open = tailOf(run(booth, PLAIN).state, T0 + MINUTE - 1 + after).stages.at(-1);
+    expect((open?.end ?? 0) - T0).toBe(MINUTE - 1 + counted);
+  });
+});
+
+/** min_stage: the larger of 2 s and one poll, or what the parameters say. */
+describe("min_stage", () => {
+  it.each([
+    [1999, undefined, 1999, 1],
+    [2001, undefined, 2000, 1],
+    [2001, undefined, 2001, 3],
+    [2001, undefined, 2002, 3],
+    [10_000, undefined, 9999, 1],
+    [10_000, undefined, 10_000, 3],
+    [10_000, undefined, 10_001, 3],
+    [1000, 5000, 4999, 1],
+    [1000, 5000, 5000, 3],
+    [1000, 5000, 5001, 3],
+    [1000, 500, 499, 1],
+    [1000, 500, 500, 3],
+    [1000, 500, 501, 3],
+  ])("polled every %i ms, min_stage %s: a flash of %i ms between sprays gives %i stage(s)", (...row) => {
+    const [poll_ms, min_stage_ms, length, count] = row;
+    const parameters = polledEvery(poll_ms, min_stage_ms === undefined ? {} : { min_stage_ms });
+    const booth = script(parameters);
+    stay(booth, MINUTE, { mode: 3 });
+    stay(booth, length, { mode: 4 });
+    stay(booth, MINUTE, { mode: 3 });
+    stay(booth, MINUTE, { mode: 1 });
+    expect(valuesOf(run(booth, parameters).facts, "m")).toHaveLength(count);
+  });
+});
+
+interface Meters {
+  readonly code: number;
+  readonly gap_ms: number;
+  /** What the hour meter went on by, min. */
+  readonly meter: number;
+  readonly step?: number;
+}
+
+/** Whether a gap is attributed to the mode, the cycle counter having stood still. */
+function isAttributed({ code, gap_ms, meter, step = 0.1 }: Meters): boolean {
+  const counter = { step, modulus: 1e6, max_rate_per_h: 61.2, retained: true };
+  const parameters = {
+    ...PARAMETERS,
+    tags: { ...PARAMETERS.tags, meter: tag("hour_meter", "min", { counter }) },
+  };
+  const booth = script(parameters);
+  stay(booth, MINUTE, { mode: code, cycles: 5, meter: 100 });
+  // The last poll came 1 ms before.
+  silence(booth, gap_ms - 1);
+  forget(booth);
+  stay(booth, MINUTE, { mode: code, cycles: 5, meter: Math.round((100 + meter) * 1000) / 1000 });
+  stay(booth, MINUTE, { mode: code === 8 ? 1 : 8 });
+  return valuesOf(run(booth, parameters).facts, "m").every(({ mode }) => mode !== "no_data");
+}
+
+describe("attribution of a gap", () => {
+  it.each<[string, Meters, boolean]>([
+    ["in runtime, a tenth short and one step more", { code: 6, gap_ms: 40 * MINUTE, meter: 35.9 }, false],
+    ["in runtime, a tenth short", { code: 6, gap_ms: 40 * MINUTE, meter: 36 }, true],
+    ["in runtime, a tenth short but one step", { code: 6, gap_ms: 40 * MINUTE, meter: 36.1 }, true],
+    // A meter that ran 44.1 min in 40 ran beyond its rate plus a step too.
+    ["in runtime, 2 % over", { code: 6, gap_ms: 40 * MINUTE, meter: 40.8 }, true],
+    ["in no runtime mode, a tenth less a step", { code: 1, gap_ms: 40 * MINUTE, meter: 3.9 }, true],
+    ["in no runtime mode, a tenth", { code: 1, gap_ms: 40 * MINUTE, meter: 4 }, true],
+    ["in no runtime mode, a tenth and a step", { code: 1, gap_ms: 40 * MINUTE, meter: 4.1 }, false],
+    ["a short gap: one step is more than a tenth", { code: 1, gap_ms: 30_000, meter: 0.1 }, true],
+    ["two steps are more", { code: 1, gap_ms: 30_000, meter: 0.2 }, false],
+    ["one below 12 h", { code: 6, gap_ms: 12 * HOUR - 1, meter: 720 }, true],
+    ["at 12 h", { code: 6, gap_ms: 12 * HOUR, meter: 720 }, true],
+    ["one above", { code: 6, gap_ms: 12 * HOUR + 1, meter: 720 }, false],
+  ])("%s", (_name, meters, expected) => {
+    expect(isAttributed(meters)).toBe(expected);
+  });
+
+  it.each<[string, Meters, boolean]>([
+    ["one below 2 min", { code: 6, gap_ms: 119_999, meter: 0, step: 60 }, true],
+    ["at 2 min", { code: 6, gap_ms: 120_000, meter: 0, step: 60 }, true],
+    ["one above", { code: 6, gap_ms: 120_001, meter: 0, step: 60 }, false],
+    ["a step at half the gap proves again", { code: 6, gap_ms: 240_000, meter: 0, step: 2 }, false],
+    ["within one step of it", { code: 6, gap_ms: 240_000, meter: 2, step: 2 }, true],
+  ])("a meter whose step exceeds half the gap: %s", (_name, meters, expected) => {
+    expect(isAttributed(meters)).toBe(expected);
+  });
+});
+
+describe("an hour is final 10 min after its end", () => {
+  it.each([
+    [HOUR + 10 * MINUTE - 1, 0],
+    [HOUR + 10 * MINUTE, 1],
+    [HOUR + 10 * MINUTE + 1, 1],
+  ])("at %i ms %i hour(s) are written", (at, count) => {
+    const booth = script(PLAIN);
+    stay(booth, at, { mode: 3 });
+    poll(booth);
+    expect(hoursOf(booth)).toHaveLength(count);
+  });
+
+  it.each([
+    [10 * MINUTE - 1, 0],
+    [10 * MINUTE, 2],
+    [10 * MINUTE + 1, 2],
+  ])("its end in a gap, %i ms after the gap's end: %i hours", (after, count) => {
+    const booth = script(PLAIN);
+    stay(booth, 50 * MINUTE, { mode: 3 });
+    silence(booth, 75 * MINUTE);
+    forget(booth);
+    stay(booth, after, { mode: 3 });
+    poll(booth);
+    expect(hoursOf(booth)).toHaveLength(count);
+  });
+
+  it.each([
+    [12 * HOUR - 1, false],
+    [12 * HOUR, false],
+    [12 * HOUR + 1, true],
+  ])("after %i ms of silence nothing is inferred any more: %s", (gap, expired) => {
+    const booth = script(PLAIN);
+    stay(booth, 50 * MINUTE, { mode: 3 });
+    silence(booth, gap - 1);
+    const value = { group: "fast", from: booth.now, to: booth.now, polls: 0, max_interval_ms: 0 };
+    put(booth, { kind: "h", value });
+    const { state } = foldRecords(commit(booth.entries, PLAIN, [booth.entries.length]));
+    expect(state.bays[0]?.gap?.expired).toBe(expired);
+  });
+});
+
+function hoursOf(booth: Script): number[] {
+  return valuesOf(run(booth, PLAIN).facts, "d").map(({ hour }) => hour);
+}
+
+describe("pauses of a run", () => {
+  const codes = { prep: 2, setback: 9, unknown: 99 } as const;
+  const rows = (["prep", "setback", "unknown"] as const).flatMap((mode) => [
+    [mode, 119_999, 1] as const,
+    [mode, 120_000, 2] as const,
+    [mode, 120_001, 2] as const,
+  ]);
+
+  it.each(rows)("%s of %i ms: %i cycle(s)", (mode, ms, count) => {
+    const booth = script(PLAIN);
+    for (const [code, length] of [
+      [3, 10 * MINUTE],
+      [codes[mode], ms],
+      [3, 10 * MINUTE],
+      [1, HOUR],
+    ] as const) {
+      stay(booth, length, { mode: code });
+    }
+    expect(valuesOf(run(booth, PLAIN).facts, "c")).toHaveLength(count);
+  });
+});
+
+it("stages of min_stage that follow on each other stay apart", () => {
+  const booth = script(PLAIN);
+  stay(booth, MINUTE, { mode: 3 });
+  stay(booth, 2000, { mode: 4 });
+  stay(booth, 2000, { mode: 1 });
+  stay(booth, MINUTE, { mode: 0 });
+  stay(booth, 2000, { mode: 1 });
+  expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-60000", "flash 60000-62000", "idle 62000-64000"]);
+});

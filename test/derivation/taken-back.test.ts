@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { takenBack, type Shown, type TakenBack } from "../../src/derivation/taken-back.ts";
+
+const T = 1_740_960_000_000;
+const HOUR = 3_600_000;
+const YEAR = 365 * 24 * HOUR;
+
+/** What the clock of a boot that began at T says after `mono` where it is `off` from the truth. */
+function says(mono: number, off = 0, { boot = "a", began = T } = {}): Shown {
+  return { boot, mono, wall: began + mono + off };
+}
+
+test.each<[string, readonly Shown[], readonly TakenBack[]]>([
+  ["nothing where the clock is right", [says(0), says(100)], []],
+  ["nothing where it was an hour fast", [says(0, HOUR), says(100)], []],
+  [
+    "a boot's first time, from its begin on",
+    [says(5, HOUR + 1), says(100)],
+    [{ boot: "a", from: 0, to: 100, offset: T }],
+  ],
+  [
+    "what stood between two right ones",
+    [says(5), says(50, YEAR), says(60, 2 * YEAR), says(100, 7)],
+    [
+      { boot: "a", from: 50, to: 60, offset: T + 7 },
+      { boot: "a", from: 60, to: 100, offset: T + 7 },
+    ],
+  ],
+  [
+    "what stood before the boot ended: it goes on by what was right before",
+    [says(5, 3), says(50, YEAR), says(5, 0, { boot: "b", began: T + HOUR })],
+    [{ boot: "a", from: 50, to: null, offset: T + 3 }],
+  ],
+  [
+    "a boot of which nobody ever said the right time",
+    [says(5), says(5, YEAR, { boot: "b", began: T + HOUR }), says(5, 0, { boot: "c", began: T + 2 * HOUR })],
+    [{ boot: "b", from: 0, to: null, offset: null }],
+  ],
+  ["no right time for a lie that was earlier and was put right itself", [says(5), says(50, -YEAR), says(60)], []],
+])("taken back is %s", (_, shown, expected) => {
+  expect(takenBack(shown)).toEqual(expected);
+});

@@ -1,3 +1,0 @@
-import { describeModbus } from "../support/modbus-conformance.ts";
-
-describeModbus("tcp");

@@ -1,0 +1,59 @@
+import { beforeEach, expect, it } from "vitest";
+import { rows } from "../../simulators/service/db.ts";
+import type { Ack } from "../../simulators/service/ingest/store.ts";
+import { hashOf } from "../../src/contract/hash.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+
+const START = Date.UTC(2026, 2, 2, 15);
+const MINUTE = 60_000;
+
+let site: VirtualSite;
+/** The first seq of the batch that the service took, and whose ack was lost. */
+let taken = 0;
+
+/** Of that batch the service says, with every proof, that it holds another record at its first seq; of all others the truth. */
+function denying(batch: unknown, take: () => Ack): readonly string[] {
+  const { s0 } = batch as { readonly s0: number };
+  const ack = s0 === taken ? { ...take(), hash: hashOf([]), conflict: s0 } : take();
+  return [JSON.stringify(ack)];
+}
+
+beforeEach(async () => {
+  site = virtualSite({ folder: temporaryFolder(), scenario: "standard-cycle", start: START });
+  await site.start();
+  await site.clock.run(5 * MINUTE);
+  const { way } = site.service;
+  way.answers = (batch, take) => {
+    taken = (batch as { readonly s0: number }).s0;
+    take();
+    way.answers = denying;
+    return [];
+  };
+  await site.clock.run(2 * MINUTE);
+});
+
+const streams = (): number => rows(site.service.db, "SELECT id FROM streams").length;
+
+it("a service that denies, with every proof, what it took while the ack was lost gives the log no new name", async () => {
+  await site.clock.run(40 * MINUTE);
+  site.service.way.answers = (_, take) => [JSON.stringify(take())];
+  await site.clock.run(7 * MINUTE);
+  await site.stop();
+  expect(streams()).toBe(1);
+  const held = rows<{ readonly seq: number }>(site.service.db, "SELECT seq FROM records ORDER BY seq");
+  expect(held.map(({ seq }) => seq)).toEqual(held.map((_, index) => index + 1));
+  expect(held.length).toBeGreaterThan(taken + 100);
+});
+
+it("one that denies it after a new start of the agent neither", async () => {
+  site.kill();
+  await site.start();
+  await site.clock.run(40 * MINUTE);
+  expect(streams()).toBe(1);
+});
+
+it("one that says so for over an hour is believed: delivery goes on under another name", async () => {
+  await site.clock.run(80 * MINUTE);
+  expect(streams()).toBe(2);
+});

@@ -1,0 +1,104 @@
+import { expect, it } from "vitest";
+import { rows } from "../../simulators/service/db.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { PROVISION_KEY, SERIAL } from "../support/virtual-service.ts";
+import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+
+/** Mon 2026-03-02 07:50 in Denver. */
+const START = Date.UTC(2026, 2, 2, 14, 50);
+const MINUTE = 60_000;
+const ROUTE = "/api/booths_provisioning";
+
+interface Strict {
+  readonly site: VirtualSite;
+  /** What was asked of the service and changes something there, in order. */
+  readonly writes: readonly string[];
+}
+
+/** A service that refuses all it may: a second POST, and fields that the document doesn't know. */
+function strictSite(): Strict {
+  const site = virtualSite({
+    folder: temporaryFolder(),
+    scenario: "busy-day",
+    start: START,
+    facility: { plain: "strict" },
+  });
+  const writes: string[] = [];
+  site.service.way.passing = (what, { method, path }) => {
+    if (what === "request" && method !== "GET") writes.push(`${method} ${path}`);
+    return Promise.resolve();
+  };
+  return { site, writes };
+}
+
+/** As somebody else did it before this box came. */
+async function made(site: VirtualSite, status: "IN PROGRESS" | "COMPLETE"): Promise<void> {
+  const key = PROVISION_KEY;
+  await Promise.all([
+    site.service.http.send({ method: "POST", path: ROUTE, key, body: { serial_number: SERIAL } }),
+    site.clock.run(MINUTE),
+  ]);
+  const body = { completion_status: status };
+  await Promise.all([
+    site.service.http.send({ method: "PUT", path: `${ROUTE}/${SERIAL}`, key, body }),
+    site.clock.run(MINUTE),
+  ]);
+}
+
+async function active({ site }: Strict): Promise<void> {
+  const agent = await site.start();
+  await site.clock.runUntil(() => agent.status().booths[0]?.provisioning.state === "active", 10 * MINUTE);
+}
+
+function ended({ site }: Strict): void {
+  expect(rows(site.service.db, "SELECT gateway_id, completion_status FROM provisionings")).toEqual([
+    { gateway_id: null, completion_status: "COMPLETE" },
+  ]);
+  expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
+  site.close();
+}
+
+it("a replaced box finds the booth's record complete, and is bound without asking for anything to be changed", async () => {
+  const strict = strictSite();
+  await made(strict.site, "COMPLETE");
+  const before = strict.writes.length;
+  await active(strict);
+  expect(strict.writes.slice(before)).toEqual([]);
+  ended(strict);
+});
+
+it("a record that the office made beforehand isn't made again, only completed", async () => {
+  const strict = strictSite();
+  await made(strict.site, "IN PROGRESS");
+  const before = strict.writes.length;
+  await active(strict);
+  expect(strict.writes.slice(before)).toEqual([`PUT ${ROUTE}/${SERIAL}`]);
+  ended(strict);
+});
+
+it("a booth that was active and is entered again is active again, where the service takes no second POST", async () => {
+  const strict = strictSite();
+  const { site, writes } = strict;
+  const agent = await site.start();
+  const state = (): string | undefined => agent.status().booths[0]?.provisioning.state;
+  await site.clock.runUntil(() => state() === "active", 10 * MINUTE);
+  expect(writes).toEqual([`POST ${ROUTE}`, `PUT ${ROUTE}/${SERIAL}`]);
+  await agent.enterSerial("booth-1", SERIAL, { by: "alex", note: "" });
+  await site.clock.runUntil(() => state() === "active", 10 * MINUTE);
+  expect(writes).toHaveLength(2);
+  ended(strict);
+});
+
+it("an answer to the POST that was lost: the record that is there is found, and completed", async () => {
+  const strict = strictSite();
+  const { site } = strict;
+  const lost = { posts: 0 };
+  site.service.way.passing = (what, { method }) => {
+    if (method !== "POST" || what === "request" || lost.posts > 0) return Promise.resolve();
+    lost.posts += 1;
+    return Promise.reject(new Error("the connection is gone"));
+  };
+  await active(strict);
+  expect(lost.posts).toBe(1);
+  ended(strict);
+});

@@ -1,0 +1,135 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const STATIONS = namesIn("src");
+/** Where a path in a text may begin: at the root, at a station, or at a folder of the tests, as testing.md has it. */
+const BASES = ["", "src", "test"];
+const KINDS = ["isolated", "long", "system", "nightly"];
+/** Texts name a test without its ending. */
+const ENDINGS = ["", ".ts", ".test.ts", ...KINDS.map((kind) => `.${kind}.test.ts`)];
+/** Made by a run, not kept. */
+const MADE = ["test/results", "node_modules", "dist", "data"];
+
+const documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...namesIn("docs").map((name) => `docs/${name}`)]
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => ({ name, text: readFileSync(join(ROOT, name), "utf8") }));
+
+function namesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder));
+}
+
+/** What isn't in a block of code. */
+function proseOf(text: string): string {
+  return text.replaceAll(/^```.*?^```$/gms, "");
+}
+
+function linksIn(text: string): string[] {
+  return [...proseOf(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+}
+
+/** GitHub's name of a heading. */
+function anchorOf(heading: string): string {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+function anchorsOf(text: string): string[] {
+  return [...proseOf(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => anchorOf(heading));
+}
+
+function isBroken(document: string, target: string): boolean {
+  if (/^https?:/.test(target)) return false;
+  const [path = "", anchor] = target.split("#");
+  const file = path === "" ? join(ROOT, document) : resolve(ROOT, dirname(document), path);
+  if (relative(ROOT, file).startsWith("..") || !existsSync(file)) return true;
+  return anchor !== undefined && !anchorsOf(readFileSync(file, "utf8")).includes(anchor);
+}
+
+/** Paths in code spans that begin with a folder of the project, or with a station's name. */
+function pathsIn(text: string): string[] {
+  const spans = [...proseOf(text).matchAll(/`([\w.@-]+(?:\/[\w.@*-]+)+\/?)`/g)].map(([, path = ""]) => path);
+  const own = [...namesIn(""), ...STATIONS, ...namesIn("test")];
+  return spans.filter((path) => own.includes(path.split("/")[0] ?? ""));
+}
+
+function isThere(path: string): boolean {
+  if (MADE.some((made) => `${path}/`.startsWith(`${made}/`))) return true;
+  const [named = ""] = path.split("*");
+  const known = named === path ? path : dirname(`${named}x`);
+  return BASES.some((base) => ENDINGS.some((ending) => existsSync(join(ROOT, base, `${known}${ending}`))));
+}
+
+describe.each(documents)("$name", ({ name, text }) => {
+  it("every link leads to a file, and to a heading of it", () => {
+    expect(linksIn(text).filter((target) => isBroken(name, target))).toEqual([]);
+  });
+
+  it("every path in it is there", () => {
+    expect(pathsIn(text).filter((path) => !isThere(path))).toEqual([]);
+  });
+});
+
+interface Step {
+  readonly file: string;
+  /** What runs there. */
+  readonly names: readonly string[];
+  readonly what: string;
+}
+
+/** The tables of architecture.md under "The walks", row by row; files are below src. */
+function walks(): readonly (readonly Step[])[] {
+  const text = readFileSync(join(ROOT, "docs/architecture.md"), "utf8").split("\n## The walks\n")[1]?.split("\n## ")[0];
+  return (text ?? "")
+    .split("\n### ")
+    .slice(1)
+    .map((walk) =>
+      [...walk.matchAll(/^\| `([^`]+)` +\| ([^|]+) \| ([^|]+) \|$/gm)].map(([, file = "", names = "", what = ""]) => ({
+        file,
+        names: [...names.matchAll(/`(\w+)`/g)].map(([, one = ""]) => one),
+        what,
+      })),
+    );
+}
+
+function codeOf(file: string): string {
+  const path = join(ROOT, "src", file);
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
+}
+
+function importsOf(file: string): string[] {
+  const named = [...codeOf(file).matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)];
+  return named.map(([, target = ""]) => join(dirname(file), target));
+}
+
+it("what a walk of architecture.md names runs in the file that it names", () => {
+  expect(walks().map((steps) => steps.length > 10)).toEqual([true, true, true, true, true]);
+  const missing = walks()
+    .flat()
+    .flatMap(({ file, names }) => {
+      if (names.length === 0) return [`${file}: nothing named`];
+      return names.filter((one) => !new RegExp(`\\b${one}\\b`).test(codeOf(file))).map((one) => `${file}: ${one}`);
+    });
+  expect(missing).toEqual([]);
+});
+
+it("each step of a walk is imported by one above it, or says by what it is reached", () => {
+  const strays = walks().flatMap((steps) =>
+    steps.filter(({ file, what }, index) => {
+      const above = steps.slice(0, index);
+      const isCalled = above.some((one) => one.file === file || importsOf(one.file).includes(file));
+      return index > 0 && !isCalled && !/\b(?:port|callback|signal|message|socket|store thread)\b/.test(what);
+    }),
+  );
+  expect(strays.map(({ file }) => file)).toEqual([]);
+});
+
+it("the README is read in five minutes: at most 1,200 words", () => {
+  const words = readFileSync(join(ROOT, "README.md"), "utf8").split(/\s+/).filter(Boolean);
+  expect(words.length).toBeLessThanOrEqual(1_200);
+});

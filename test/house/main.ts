@@ -1,0 +1,60 @@
+#!/usr/bin/env node
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { countsOf } from "./counts.ts";
+import { readingPath } from "./path.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const RESULTS = new URL("../results/", import.meta.url);
+const HELP = `npm run house [-- --no-path] [--list]
+
+Counts how much there is to read: TypeScript files and lines of src, their median, files that one other alone imports, the
+longest; and the path of a reading: the files of src in which a function ran while a running site polled, committed, sent and
+got its ack. Writes test/results/house.json.
+
+  --no-path    the counts alone, without a site
+  --list       and the files of the path, by thread
+`;
+
+async function main(): Promise<void> {
+  const flag = { type: "boolean", default: false } as const;
+  const { values } = parseArgs({ options: { "no-path": flag, list: flag, help: flag } });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: ROOT, encoding: "utf8" }).trim();
+  const counts = countsOf(ROOT);
+  const { longest, splinters, ...figures } = counts;
+  for (const [name, value] of Object.entries(figures)) process.stdout.write(`${name.padEnd(16)} ${value.toString()}\n`);
+  process.stdout.write(
+    `longest          ${longest.map(([path, lines]) => `${path} ${lines.toString()}`).join(", ")}\n`,
+  );
+  process.stdout.write(
+    `splinters        ${splinters.length.toString()}${splinters.map((one) => `\n  ${one}`).join("")}\n`,
+  );
+  const path = values["no-path"] ? null : await pathOf(values.list);
+  mkdirSync(RESULTS, { recursive: true });
+  writeFileSync(new URL("house.json", RESULTS), `${JSON.stringify({ commit, ...counts, path }, null, 2)}\n`);
+}
+
+async function pathOf(list: boolean): Promise<{ readonly files: number; readonly threads: object }> {
+  const undos: (() => unknown)[] = [];
+  try {
+    const { threads, files } = await readingPath((undo) => void undos.push(undo));
+    process.stdout.write(`path             ${files.length.toString()} files\n`);
+    for (const [thread, ran] of threads) {
+      process.stdout.write(
+        `  ${thread === 0 ? "main thread" : `thread ${thread.toString()}`}: ${ran.length.toString()}\n`,
+      );
+      if (list) process.stdout.write(ran.map((file) => `    ${file}\n`).join(""));
+    }
+    return { files: files.length, threads: Object.fromEntries(threads) };
+  } finally {
+    for (const undo of undos.reverse()) await undo();
+  }
+}
+
+await main();

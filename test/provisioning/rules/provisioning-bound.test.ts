@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import { isBound, speaksFor, WRONG_SERIAL } from "../../../src/domain/provisioning.ts";
+import { stepOf } from "../../../src/provisioning/rules/provisioning.ts";
+import { boothFromSeq, labelOf } from "../../../src/domain/stream-label.ts";
+import type { ServiceRecord } from "../../../src/domain/service.ts";
+import { after, away, by, entered, looking, lookedUp, ok, record } from "../../support/provisioning-events.ts";
+
+describe("a bound booth", () => {
+  const bound = after([
+    entered,
+    looking,
+    lookedUp(ok()),
+    { kind: "claimed", answer: ok({ ...record, generation: 4 }) },
+  ]);
+  const other = { ...record, status: "provisioned" as const, gateway: { id: "gw-2", last_seen_at: null } };
+  const seen = (said: ServiceRecord, row = bound) =>
+    after([{ kind: "record_seen", record: said, newest_seq: 70 }], row);
+  const name = { from_seq: 71, stream: "log-1", id: "name-2" };
+
+  it.each([
+    [3, "claimed"],
+    [4, "claimed"],
+    [5, "suspended"],
+  ])("held by another gateway at generation %i, ours being 4: %s", (generation, state) => {
+    expect(seen({ ...other, generation })).toMatchObject({ state });
+  });
+
+  it.each([
+    ["taken over", { ...other, generation: 5 }],
+    ["released", { ...record, generation: 4, status: "released" as const }],
+    ["decommissioned", { ...record, generation: 4, status: "decommissioned" as const }],
+  ])("that a wrong answer called %s goes on once the record names it again, and by nothing less", (_, wrong) => {
+    const ended = seen(wrong);
+    expect(isBound(ended)).toBe(false);
+    const ours = {
+      ...record,
+      generation: 4,
+      status: "provisioned" as const,
+      gateway: { id: "gw-1", last_seen_at: null },
+    };
+    for (const said of [
+      wrong,
+      { ...ours, generation: 5 },
+      { ...ours, gateway: other.gateway },
+      { ...ours, gateway: null },
+    ])
+      expect(isBound(seen(said, ended))).toBe(false);
+    const again = seen(ours, ended);
+    expect(again).toMatchObject({ state: "active", serial: bound.serial, generation: 4, last_seq: null, reason: "" });
+    expect(again.ended).toBeUndefined();
+    expect(seen(ours, after([entered], ended)).state).toBe("serial_entered");
+  });
+
+  it("refused with a conflict is looked up again by itself", () => {
+    const refused = after([entered, looking, lookedUp({ kind: "conflict", reason: "no" })]);
+    expect(refused).toMatchObject({ state: "conflict", wait_ms: 900_000 });
+    expect(stepOf(refused)).toBe("look_up");
+  });
+
+  it("taken over still offers what it recorded before, and nothing after", () => {
+    const suspended = seen({ ...other, generation: 5 });
+    expect(suspended).toMatchObject({ last_seq: 70, generation: 4 });
+    expect(isBound(suspended)).toBe(false);
+    expect([69, 70, 71].map((acked) => speaksFor(suspended, acked))).toEqual([true, false, false]);
+  });
+
+  it("given up waits for its step, and begins anew under another name once the service has ended the binding", () => {
+    const leaving = { to: "released" as const, reason: "", last_seq: 70 };
+    const going = after([{ kind: "leave", leaving }], bound);
+    expect(stepOf(going)).toBe("leave");
+    expect(speaksFor(going, 3)).toBe(true);
+    const waiting = after([{ kind: "left", answer: away, name }], going);
+    expect(waiting).toMatchObject({ state: "claimed", leaving, attempt: 1, reason: "no route" });
+    for (const answer of [ok(), { kind: "conflict" as const, reason: "moved" }, { kind: "not_found" as const }]) {
+      const gone = after([{ kind: "left", answer, name }], waiting);
+      expect(gone).toMatchObject({ state: "released", serial: null, generation: null, record: null, leaving: null });
+      expect(gone.stream).toEqual({ id: "name-2", from_seq: 71, predecessor: null });
+    }
+    const denied = after([{ kind: "left", answer: { kind: "denied", reason: "no" }, name }], going);
+    expect(denied).toMatchObject({ state: "claimed", leaving, wait_ms: 900_000 });
+  });
+
+  it("given up for a mistyped serial number sends nothing more there", () => {
+    const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70 };
+    expect(speaksFor(after([{ kind: "leave", leaving }], bound), 3)).toBe(false);
+  });
+
+  it("says that its key is refused, once, and that it is taken again, and stays bound", () => {
+    const active = after([{ kind: "configuring" }, { kind: "configured", answer: ok() }, { kind: "verified" }], bound);
+    const refused = after([{ kind: "key_refused", reason: "revoked" }], active);
+    expect(refused).toMatchObject({ state: "active", reason: "the service refuses the key: revoked" });
+    expect(after([{ kind: "key_refused", reason: "revoked" }], refused)).toBe(refused);
+    expect(seen({ ...record, generation: 4, gateway: { id: "gw-1", last_seen_at: null } }, refused)).toMatchObject({
+      state: "active",
+      reason: "",
+      advice: "",
+    });
+  });
+
+  it("leaves aside a record that has lost its generation; at a service that knows none it counts", () => {
+    expect(seen({ ...record, generation: null, booth_id: "b-2" })).toBe(bound);
+    const plain = after([{ kind: "claimed", answer: ok({ ...record, generation: null }) }], {
+      ...after([entered, looking, lookedUp(ok({ ...record, generation: null }))]),
+    });
+    expect(plain.generation).toBe(0);
+    expect(seen({ ...record, generation: null, booth_id: "b-2" }, plain)).toMatchObject({
+      record: { booth_id: "b-2" },
+    });
+    expect(seen({ ...record, generation: null, ...plain.record }, plain)).toBe(plain);
+  });
+
+  it("ended by the office is over here too, once the service says so of our own binding", () => {
+    expect(seen({ ...record, generation: 4, status: "released" })).toMatchObject({ state: "released", serial: null });
+    expect(seen({ ...record, generation: 3, status: "released" })).toBe(bound);
+  });
+
+  it("goes on under another name from the record on that the service holds otherwise", () => {
+    const once = after([{ kind: "renamed", name }], bound);
+    const before = { stream_id: "log-1", last_seq: 70 };
+    expect(once.stream).toEqual({ id: "name-2", from_seq: 71, predecessor: before, booth_from_seq: 1 });
+    const forked = { at: 5, seqs: { from: 90, to: 120 } };
+    const twice = after([{ kind: "renamed", name: { ...name, from_seq: 90, id: "name-3", forked } }], once);
+    expect(twice.stream).toMatchObject({
+      id: "name-3",
+      from_seq: 90,
+      predecessor: { stream_id: "name-2", last_seq: 89 },
+    });
+    // Salvaged later: what the service held otherwise is still what it was.
+    const thrice = after([{ kind: "renamed", name: { ...name, from_seq: 200, id: "name-4" } }], twice);
+    expect(thrice.stream).toMatchObject({ id: "name-4", forked_at: 5, forked_seqs: forked.seqs });
+    expect(labelOf(once, { stream: "log-1", oldest_seq: 5 })).toMatchObject({ stream: "name-2", oldest_seq: 71 });
+    expect(labelOf(bound, { stream: "log-1", oldest_seq: 5 })).toEqual({
+      stream: "log-1",
+      oldest_seq: 5,
+      predecessor: null,
+    });
+  });
+
+  it("knows where its records begin in the log, whatever their names, and goes by the name's begin where an older row doesn't say", () => {
+    const leaving = { to: "released" as const, reason: "moved", last_seq: 70 };
+    const gone = after(
+      [
+        { kind: "leave", leaving },
+        { kind: "left", answer: ok(), name },
+      ],
+      bound,
+    );
+    expect(boothFromSeq(bound.stream)).toBe(1);
+    expect(boothFromSeq(gone.stream)).toBe(71);
+    const renamed = after([{ kind: "renamed", name: { ...name, from_seq: 90, id: "name-3" } }], gone);
+    expect(boothFromSeq(renamed.stream)).toBe(71);
+    expect(boothFromSeq({ id: "n", from_seq: 90, predecessor: { stream_id: "m", last_seq: 89 } })).toBe(1);
+  });
+
+  it("given up for another one begins with that one's number", () => {
+    const then = { serial: "ABCD-123-124", confirmed: by };
+    const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70, then };
+    const gone = after(
+      [
+        { kind: "leave", leaving },
+        { kind: "left", answer: ok(), name },
+      ],
+      bound,
+    );
+    expect(gone).toMatchObject({ state: "serial_entered", ...then, generation: null, stream: { id: "name-2" } });
+  });
+
+  it("tries another configuration and goes back to what it had", () => {
+    const tried = { ...record, generation: 4, config: { revision: 2, filters: {} } };
+    const trying = after([{ kind: "config_tried", record: tried, revision: 2 }], bound);
+    expect(trying).toMatchObject({ state: "claimed", record: tried, trial: { revision: 2 } });
+    expect(after([{ kind: "config_proved" }], trying)).toMatchObject({ record: tried, trial: null });
+    const back = after([{ kind: "config_refused", revision: 2 }], trying);
+    expect(back).toMatchObject({ record: bound.record, trial: null, refused_revision: 2 });
+  });
+
+  it("that isn't bound is given up at once", () => {
+    const leaving = { to: "released" as const, reason: "", last_seq: 0 };
+    expect(after([entered, { kind: "leave", leaving }])).toMatchObject({ state: "released", serial: null });
+  });
+});

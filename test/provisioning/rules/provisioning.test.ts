@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import { emptyRow, isBound, type ProvisioningRow } from "../../../src/domain/provisioning.ts";
+import { stepOf, type ProvisioningEvent } from "../../../src/provisioning/rules/provisioning.ts";
+import type { ServiceAnswer, ServiceRecord } from "../../../src/domain/service.ts";
+import { after, away, by, entered, looking, lookedUp, ok, record } from "../../support/provisioning-events.ts";
+
+describe("provisioning", () => {
+  it("goes the main path to active", () => {
+    const claiming = after([entered, looking, lookedUp(ok())]);
+    expect(claiming).toMatchObject({ state: "claiming", claim: { id: "claim-1", expected_generation: 3 } });
+    expect(isBound(claiming)).toBe(false);
+    const claimed = after(
+      [{ kind: "claimed", answer: ok({ ...record, generation: 4, status: "provisioned" }) }],
+      claiming,
+    );
+    expect(claimed).toMatchObject({ state: "claimed", generation: 4 });
+    expect(isBound(claimed)).toBe(true);
+    const active = after(
+      [{ kind: "configuring" }, { kind: "configured", answer: ok() }, { kind: "verified" }],
+      claimed,
+    );
+    expect(active).toMatchObject({ state: "active", reason: "", advice: "" });
+    expect(stepOf(active)).toBe("wait");
+  });
+
+  it("waits for the technician where nobody has vouched for the serial", () => {
+    const waiting = after([{ ...entered, confirmed: null }, looking, lookedUp(ok())]);
+    expect(waiting).toMatchObject({ state: "awaiting_confirm", record: { facility_name: "Denver" } });
+    expect(stepOf(waiting)).toBe("wait");
+    expect(after([{ kind: "confirmed", confirmation: by, claim_id: "claim-2" }], waiting)).toMatchObject({
+      state: "claiming",
+      confirmed: by,
+    });
+  });
+
+  it("keeps its claim id through every retry, so that the service sees one claim", () => {
+    const once = after([entered, looking, lookedUp(ok(), "claim-1"), { kind: "claimed", answer: away }]);
+    expect(once).toMatchObject({ state: "claiming", attempt: 1, claim: { id: "claim-1" } });
+    const again = after(
+      [
+        { kind: "claimed", answer: away },
+        { kind: "claimed", answer: ok() },
+      ],
+      once,
+    );
+    expect(again).toMatchObject({ state: "claimed", claim: { id: "claim-1" } });
+  });
+
+  it("a network error is queued, never taken for an unknown serial", () => {
+    const queued = after([entered, looking, lookedUp(away)]);
+    expect(queued).toMatchObject({ state: "queued", reason: "no route", attempt: 1 });
+    expect(stepOf(queued)).toBe("look_up");
+    expect(queued.wait_ms).toBeLessThanOrEqual(1_000);
+  });
+
+  it("waits as long as the service asks", () => {
+    expect(after([entered, looking, lookedUp({ ...away, after_ms: 90_000 })]).wait_ms).toBe(90_000);
+  });
+
+  it("an unknown serial is asked for again in about a quarter of an hour, and can be corrected at any time", () => {
+    const unknown = after([entered, looking, lookedUp({ kind: "not_found" })]);
+    expect(unknown).toMatchObject({ state: "not_found", wait_ms: 900_000 });
+    expect(unknown.reason).toContain("ABCD-123-123");
+    expect(after([{ ...entered, serial: "ABCD-123-124" }], unknown)).toMatchObject({
+      state: "serial_entered",
+      serial: "ABCD-123-124",
+      claim: null,
+    });
+  });
+
+  it("a booth bound to another gateway is a conflict; one bound to us is claimed again", () => {
+    const held = (id: string) =>
+      ok({ ...record, status: "provisioned", gateway: { id, last_seen_at: "2026-03-02 08:00:00Z" } });
+    expect(after([entered, looking, lookedUp(held("gw-2"))])).toMatchObject({ state: "conflict" });
+    expect(after([entered, looking, lookedUp(held("gw-1"))])).toMatchObject({ state: "claiming" });
+  });
+
+  it("verification that fails goes back to claimed with the same claim", () => {
+    const verifying = after([
+      entered,
+      looking,
+      lookedUp(ok()),
+      { kind: "claimed", answer: ok() },
+      { kind: "configuring" },
+      { kind: "configured", answer: ok() },
+    ]);
+    const back = after([{ kind: "not_verified", reason: "no batch was acked" }], verifying);
+    expect(back).toMatchObject({ state: "claimed", reason: "no batch was acked", claim: { id: "claim-1" } });
+    expect(isBound(back)).toBe(true);
+  });
+
+  it("a bound booth takes over what its own record says anew, and nobody else's", () => {
+    const bound = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
+    const own = { ...record, generation: bound.generation, gateway: { id: "gw-1", last_seen_at: "later" } };
+    const mqtt = { url: "mqtt://127.0.0.1:2", client_id: null, username: null, topic_prefix: null };
+    const seen = (said: ServiceRecord) => after([{ kind: "record_seen", record: said, newest_seq: 0 }], bound);
+    expect(seen({ ...own, mqtt })).toMatchObject({ state: "claimed", record: { mqtt } });
+    expect(seen({ ...own, mqtt, gateway: { id: "gw-2", last_seen_at: null } })).toBe(bound);
+    expect(seen({ ...own, mqtt, generation: (bound.generation ?? 0) + 1 })).toBe(bound);
+    expect(seen({ ...own, ...bound.record, gateway: own.gateway })).toBe(bound);
+  });
+
+  it.each<ProvisioningEvent>([
+    looking,
+    lookedUp(ok()),
+    { kind: "predecessor_known", predecessor: null },
+    { kind: "claimed", answer: ok() },
+    { kind: "configuring" },
+    { kind: "configured", answer: ok() },
+    { kind: "verified" },
+    { kind: "not_verified", reason: "" },
+    { kind: "record_seen", record, newest_seq: 0 },
+    { kind: "key_refused", reason: "" },
+    { kind: "left", answer: ok(), name: { from_seq: 1, stream: "log-1", id: "name-2" } },
+  ])("$kind changes nothing where it doesn't fit the state", (event) => {
+    const row = emptyRow(0);
+    expect(after([event], row)).toBe(row);
+  });
+
+  it("what the gateway before had delivered is kept with the claim", () => {
+    const claiming = after([entered, looking, lookedUp(ok())]);
+    const predecessor = { stream_id: "log-0", last_seq: 17 };
+    const told = after([{ kind: "predecessor_known", predecessor }], claiming);
+    expect(told).toMatchObject({ state: "claiming", claim: { id: "claim-1", predecessor } });
+  });
+
+  it.each<[ServiceAnswer<ServiceRecord>, Partial<ProvisioningRow>]>([
+    [away, { state: "claimed", attempt: 1, reason: "no route" }],
+    [
+      { kind: "denied", reason: "no right" },
+      { state: "denied", wait_ms: 900_000 },
+    ],
+    [
+      { kind: "reject", reason: "malformed" },
+      { state: "conflict", reason: "malformed" },
+    ],
+    [{ kind: "not_found" }, { state: "not_found" }],
+  ])("a configuration that is answered with %j", (answer, expected) => {
+    const claimed = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
+    expect(after([{ kind: "configuring" }, { kind: "configured", answer }], claimed)).toMatchObject(expected);
+  });
+});
+
+describe("a booth that another gateway holds", () => {
+  const held = ok({ ...record, status: "provisioned", gateway: { id: "gw-2", last_seen_at: null } });
+  const replace = { ...by, replace: true };
+  const conflict = after([entered, looking, lookedUp(held)]);
+
+  it("is taken over only on somebody's word, and by a claim made of what the service says then", () => {
+    expect(after([{ kind: "confirmed", confirmation: by, claim_id: "c" }], conflict)).toBe(conflict);
+    const again = after([{ kind: "confirmed", confirmation: replace, claim_id: "c" }], conflict);
+    expect(again).toMatchObject({ state: "serial_entered", claim: null, confirmed: replace });
+    const claiming = after([looking, lookedUp(held, "claim-9")], again);
+    expect(claiming).toMatchObject({
+      state: "claiming",
+      claim: { id: "claim-9", expected_generation: 3, intent: "take_over" },
+    });
+    const retried = after([{ kind: "claimed", answer: away }], claiming);
+    expect(retried).toMatchObject({ state: "claiming", claim: claiming.claim });
+  });
+
+  it("is nobody's where the service names no gateway", () => {
+    const nameless = ok({ ...record, status: "provisioned", gateway: { id: null, last_seen_at: null } });
+    expect(after([entered, looking, lookedUp(nameless)])).toMatchObject({ claim: { intent: "claim" } });
+  });
+
+  it("is claimed as usual where it was released meanwhile", () => {
+    const again = after([{ kind: "confirmed", confirmation: replace, claim_id: "c" }], conflict);
+    expect(after([looking, lookedUp(ok())], again)).toMatchObject({ state: "claiming", claim: { intent: "claim" } });
+  });
+
+  it("says what to do where the holder was seen a moment ago", () => {
+    const claiming = after([{ ...entered, confirmed: replace }, looking, lookedUp(held)]);
+    const denied = after([{ kind: "claimed", answer: { kind: "denied", reason: "seen" } }], claiming);
+    expect(denied.advice).toContain("switch it off and wait");
+    expect(stepOf(denied)).toBe("look_up");
+  });
+});

@@ -1,0 +1,206 @@
+import { describe, expect, it } from "vitest";
+import { toWall } from "../../simulators/service/zone.ts";
+import { emptyState } from "../../src/derivation/state.ts";
+import { dayOf, isKnownZone, weekdayOf, zoneOffsetMs } from "../../src/domain/time-zone.ts";
+import type { WorkingHours } from "../../src/domain/booth.ts";
+import { runtimeSeries } from "../../src/reports/runtime.ts";
+import type { Source } from "../../src/reports/source.ts";
+import { utilizationTimeline } from "../../src/reports/timeline.ts";
+import { utilization } from "../../src/reports/utilization.ts";
+import { PLAIN } from "../support/parameters.ts";
+import { readerOf } from "../support/reader.ts";
+
+/**
+ * Local days on which the clocks change, with figures worked out by hand from the zones' rules:
+ * Denver 02:00 to 03:00 and back, Berlin 02:00 to 03:00 and 03:00 to 02:00, Lord Howe by half an hour at 02:00.
+ */
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const WEEK = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
+
+type Shift = readonly [start: string, stop: string];
+const daily = ([start, stop]: Shift): WorkingHours[] =>
+  WEEK.map((day) => ({ day, enabled: true, start: `${start}:00`, stop: `${stop}:00` }));
+
+/** The first shift holds from the beginning of time, each further one from its instant on. */
+interface Life {
+  readonly tz: string;
+  /** In spray from there for 4 h. */
+  readonly start: number;
+  readonly end: number;
+  readonly shifts: readonly (readonly [from: number, shift: Shift])[];
+}
+
+function sourceOf({ tz, start, end, shifts }: Life): Source {
+  const base = { boot: "b", mono: 0, at: start, tag: "", quality: "good" } as const;
+  const stage = { bay: 0, mode: "spray", start, end: start + 4 * HOUR, end_reason: "changed", is_new_start: true };
+  const idle = { ...stage, mode: "idle", start: stage.end, end };
+  const certain = { uncertain_ms: 0, uncertainty_ms: 0, raw: "3" };
+  const facts = [
+    { kind: "m", ...base, value: { ...stage, ...certain } },
+    { kind: "m", ...base, value: { ...idle, ...certain } },
+  ] as never[];
+  const rules = shifts.map(([from, shift]) => ({
+    from,
+    mode_sets: PLAIN.mode_sets,
+    tz,
+    working_hours: daily(shift),
+  }));
+  const working_hours = rules.at(-1)?.working_hours ?? [];
+  const state = { ...emptyState(), parameters: { ...PLAIN, tz, working_hours }, rules };
+  return { reader: readerOf({ state, facts, records: [] }), stream: "s", now_ms: end + HOUR };
+}
+
+interface Day {
+  readonly tz: string;
+  /** First instant of the local day, and of the next one, UTC. */
+  readonly from: string;
+  readonly to: string;
+  /** Length of the day, min. */
+  readonly minutes: number;
+  /** Working minutes of the day with a shift 00:00-06:00, 22:00-06:00, 01:45-02:15, 08:00-08:00 a day. */
+  readonly early: number;
+  readonly night: number;
+  readonly across: number;
+  /** Local hour of the week in which the fifth hour of the day begins. */
+  readonly hour: number;
+}
+
+const DAYS: readonly Day[] = [
+  {
+    ...{ tz: "America/Denver", from: "2026-03-08T07:00:00Z", to: "2026-03-09T06:00:00Z" },
+    ...{ minutes: 1380, early: 300, night: 420, across: 15, hour: 149 },
+  },
+  {
+    ...{ tz: "America/Denver", from: "2026-11-01T06:00:00Z", to: "2026-11-02T07:00:00Z" },
+    ...{ minutes: 1500, early: 420, night: 540, across: 90, hour: 147 },
+  },
+  {
+    ...{ tz: "Europe/Berlin", from: "2026-03-28T23:00:00Z", to: "2026-03-29T22:00:00Z" },
+    ...{ minutes: 1380, early: 300, night: 420, across: 15, hour: 149 },
+  },
+  {
+    // 02:15 exists twice: the earlier one is in summer time.
+    ...{ tz: "Europe/Berlin", from: "2026-10-24T22:00:00Z", to: "2026-10-25T23:00:00Z" },
+    ...{ minutes: 1500, early: 420, night: 540, across: 30, hour: 147 },
+  },
+  {
+    ...{ tz: "Australia/Lord_Howe", from: "2026-04-04T13:00:00Z", to: "2026-04-05T13:30:00Z" },
+    ...{ minutes: 1470, early: 390, night: 510, across: 60, hour: 147 },
+  },
+  {
+    ...{ tz: "Australia/Lord_Howe", from: "2026-10-03T13:30:00Z", to: "2026-10-04T13:00:00Z" },
+    ...{ minutes: 1410, early: 330, night: 450, across: 15, hour: 148 },
+  },
+  {
+    ...{ tz: "Asia/Kolkata", from: "2026-03-07T18:30:00Z", to: "2026-03-08T18:30:00Z" },
+    ...{ minutes: 1440, early: 360, night: 480, across: 30, hour: 148 },
+  },
+  {
+    ...{ tz: "Mars/Olympus", from: "2026-03-08T00:00:00Z", to: "2026-03-09T00:00:00Z" },
+    ...{ minutes: 1440, early: 360, night: 480, across: 30, hour: 148 },
+  },
+];
+
+describe.each(DAYS)("$tz, the local day from $from", ({ tz, from, to, minutes, early, night, across, hour }) => {
+  const window = { start: Date.parse(from), end: Date.parse(to) };
+  const life = (shift: Shift): Source => sourceOf({ tz, ...window, shifts: [[0, shift]] });
+
+  it.each<[Shift, number, number]>([
+    [["00:00", "06:00"], early, 240],
+    [["22:00", "06:00"], night, 240],
+    [["01:45", "02:15"], across, across],
+    [["08:00", "08:00"], minutes, 240],
+  ])("shift %j: %i working minutes, of 240 in use %i in them", (shift, working, inside) => {
+    const figures = utilization(life(shift), window);
+    expect(figures).toMatchObject({
+      in_use_ms: 240 * MINUTE,
+      working_ms: working * MINUTE,
+      in_use_working_ms: inside * MINUTE,
+      overtime_ms: (240 - inside) * MINUTE,
+      tz_known: tz !== "Mars/Olympus",
+    });
+    expect(figures.utilization_pct).toBeCloseTo((100 * inside) / working, 9);
+  });
+
+  it(`is one bucket of ${minutes.toString()} min; by hours and half hours nothing is lost`, () => {
+    const source = life(["00:00", "06:00"]);
+    const lengths = (unit: "day" | "hour"): number[] =>
+      runtimeSeries(source, window, { unit }).buckets.map(({ start, end }) => (end - start) / MINUTE);
+    expect(lengths("day")).toEqual([minutes]);
+    const whole = Array.from({ length: Math.floor(minutes / 60) }, () => 60);
+    expect(lengths("hour")).toEqual(minutes % 60 === 0 ? whole : [...whole, minutes % 60]);
+    const hours = runtimeSeries(source, window, { unit: "hour" }).buckets.map(({ ms }) => ms / MINUTE);
+    expect(hours.slice(0, 5)).toEqual([60, 60, 60, 60, 0]);
+    const { slots } = utilizationTimeline(source, window, 30 * MINUTE);
+    expect(slots.map(({ by_mode }) => (by_mode.spray ?? 0) / MINUTE)).toEqual(
+      Array.from({ length: minutes / 30 }, (_, slot) => (slot < 8 ? 30 : 0)),
+    );
+  });
+
+  it(`4 h after its midnight it is hour ${hour.toString()} of the week, by both sides' clocks`, () => {
+    const at = window.start + 4 * HOUR;
+    const local = at + zoneOffsetMs(tz, at);
+    expect(weekdayOf(dayOf(tz, at)) * 24 + Math.floor((local % (24 * HOUR)) / HOUR)).toBe(hour);
+    expect(toWall(isKnownZone(tz) ? tz : "UTC", at)).toBe(local);
+  });
+});
+
+/** Hours changed on the way; the day's from and to as above. */
+describe("working hours that change on a day of change", () => {
+  const DAY: Shift = ["08:00", "16:00"];
+  const LATE: Shift = ["12:00", "20:00"];
+  const NIGHT: Shift = ["22:00", "06:00"];
+  const SHORT: Shift = ["22:00", "02:00"];
+  const EVENING: Shift = ["22:00", "01:00"];
+  const LONG: Shift = ["22:00", "04:00"];
+  it.each<[string, number, string, [Shift, Shift], number]>([
+    // 08:00 to 11:00 by the first shift, 12:00 to 20:00 by the second.
+    ["Denver in spring, at 11:00", 0, "2026-03-08T17:00:00Z", [DAY, LATE], 660],
+    ["Denver in autumn, at 11:00", 1, "2026-11-01T18:00:00Z", [DAY, LATE], 660],
+    ["Berlin in spring, at 11:00", 2, "2026-03-29T09:00:00Z", [DAY, LATE], 660],
+    ["Berlin in autumn, at 14:00: not a minute twice", 3, "2026-10-25T13:00:00Z", [DAY, LATE], 720],
+    ["Lord Howe in autumn, at 11:00", 4, "2026-04-05T00:30:00Z", [DAY, LATE], 660],
+    ["Lord Howe in spring, at 11:00", 5, "2026-10-04T00:00:00Z", [DAY, LATE], 660],
+    ["Kolkata, at 11:00", 6, "2026-03-08T05:30:00Z", [DAY, LATE], 660],
+    ["no zone, at 11:00", 7, "2026-03-08T11:00:00Z", [DAY, LATE], 660],
+    // 00:00 to 02:00 (then 03:00), and 22:00 to 24:00.
+    [
+      "a night shift in Denver cut short at the jump",
+      0,
+      "2026-03-08T09:00:00Z",
+      [
+        ["22:00", "06:00"],
+        ["22:00", "02:00"],
+      ],
+      240,
+    ],
+    [
+      "a night shift in Denver made longer in the hour that comes twice",
+      1,
+      "2026-11-01T07:30:00Z",
+      [
+        ["22:00", "01:00"],
+        ["22:00", "04:00"],
+      ],
+      // 00:00 to 01:00; from 01:30 summer time to 04:00 winter time 3.5 h; 22:00 to 24:00.
+      60 + 210 + 120,
+    ],
+    ["Berlin, cut short at the jump", 2, "2026-03-29T01:00:00Z", [NIGHT, SHORT], 120 + 120],
+    // From 02:30 summer time to 04:00 winter time.
+    ["Berlin, longer in the hour that comes twice", 3, "2026-10-25T00:30:00Z", [EVENING, LONG], 60 + 150 + 120],
+    // 02:00 is reached half an hour after the clock was put back from it.
+    ["Lord Howe, cut short where the clock goes back", 4, "2026-04-04T15:00:00Z", [NIGHT, SHORT], 120 + 30 + 120],
+    // 02:00 doesn't exist: the first instant after the jump.
+    ["Lord Howe, cut short at the jump", 5, "2026-10-03T15:30:00Z", [NIGHT, SHORT], 120 + 120],
+    ["Kolkata, cut short at 02:00", 6, "2026-03-07T20:30:00Z", [NIGHT, SHORT], 120 + 120],
+    ["Kolkata, longer at 00:30", 6, "2026-03-07T19:00:00Z", [EVENING, LONG], 30 + 210 + 120],
+    ["no zone, cut short at 02:00", 7, "2026-03-08T02:00:00Z", [NIGHT, SHORT], 120 + 120],
+  ])("%s", (...[, index, at, [first, second], working]) => {
+    const day = DAYS[index];
+    const window = { start: Date.parse(day?.from ?? ""), end: Date.parse(day?.to ?? "") };
+    const shifts = [[0, first] as const, [Date.parse(at), second] as const];
+    const source = sourceOf({ tz: day?.tz ?? "", ...window, shifts });
+    expect(utilization(source, window).working_ms / MINUTE).toBe(working);
+  });
+});

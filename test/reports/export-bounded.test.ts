@@ -1,0 +1,96 @@
+import { MessageChannel } from "node:worker_threads";
+import { expect, it } from "vitest";
+import { answerReport } from "../../src/api/reports.ts";
+import type { StoreReader } from "../../src/store/port.ts";
+import { serveReports, type ReportReply } from "../../src/store/thread/reports-port.ts";
+import { fold, script, stay, T0 } from "../support/booth.ts";
+import { localBooth } from "../support/figures.ts";
+import { PLAIN } from "../support/parameters.ts";
+import { readerOf } from "../support/reader.ts";
+
+const HOURS = 60;
+
+/** A reader that counts the records taken out of the log. */
+function countedReader(): {
+  readonly reader: StoreReader;
+  readonly read: { records: number };
+  readonly readings: number;
+} {
+  const booth = script(PLAIN);
+  let readings = 0;
+  for (let turn = 0; turn < HOURS * 60; turn += 1) {
+    stay(booth, 60_000, { mode: turn % 2 === 0 ? 3 : 4, other: `a longer value ${turn.toString().repeat(4)}` });
+    readings += 2;
+  }
+  const plain = readerOf(fold(booth.entries, PLAIN));
+  const read = { records: 0 };
+  const reader: StoreReader = {
+    ...plain,
+    *log(stream, window) {
+      for (const record of plain.log(stream, window)) {
+        read.records += 1;
+        yield record;
+      }
+    },
+  };
+  return { reader, read, readings };
+}
+
+const REQUEST = {
+  path: "/api/booths/b-1/export_csv",
+  query: { start: new Date(T0).toISOString() },
+  booths: [localBooth({ stream: "s" } as never)],
+  now_ms: T0 + HOURS * 3_600_000,
+};
+
+it("a line of the export is made when it is asked for: never more than one reading is held", () => {
+  const { reader, read, readings } = countedReader();
+  const { body } = answerReport(REQUEST, reader);
+  let [lines, held] = [0, 0];
+  let before = read.records;
+  for (const line of body as Iterable<string>) {
+    lines += 1;
+    expect(line.endsWith("\n")).toBe(true);
+    // Records that aren't readings are passed over, and aren't kept.
+    held = Math.max(held, read.records - before);
+    before = read.records;
+  }
+  expect(lines).toBe(readings + 1);
+  expect(held).toBeLessThanOrEqual(4);
+});
+
+it("between threads one part is under way: the next isn't begun before somebody asks for it", async () => {
+  const { reader, read, readings } = countedReader();
+  const { port1, port2 } = new MessageChannel();
+  serveReports(port1, (request) => answerReport(request as typeof REQUEST, reader));
+  const replies: ReportReply[] = [];
+  let heard: () => void = () => undefined;
+  port2.on("message", (reply: ReportReply) => {
+    replies.push(reply);
+    heard();
+  });
+  const next = async (message: unknown): Promise<Extract<ReportReply, { kind: "part" }>> => {
+    const came = new Promise<void>((resolve) => (heard = resolve));
+    port2.postMessage(message);
+    await came;
+    const reply = replies.at(-1);
+    if (reply?.kind !== "part") throw new Error("a part was expected");
+    return reply;
+  };
+  let part = await next({ id: 1, kind: "ask", request: REQUEST });
+  const perPart = Buffer.from(part.bytes).toString().split("\n").length;
+  let [parts, most] = [1, read.records];
+  while (!part.done) {
+    const before = read.records;
+    // Another message to and fro: whatever the port did on its own would have been done by now.
+    await next({ id: 100 + parts, kind: "ask", request: { ...REQUEST, path: "/api/booths/b-1" } });
+    expect(read.records).toBe(before);
+    part = await next({ id: 1, kind: "more" });
+    most = Math.max(most, read.records - before);
+    parts += 1;
+  }
+  expect(parts).toBeGreaterThan(3);
+  expect(most).toBeLessThan(readings / 2);
+  expect(most).toBeLessThanOrEqual(3 * perPart);
+  port1.close();
+});

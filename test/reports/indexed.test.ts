@@ -1,0 +1,118 @@
+import { expect, it } from "vitest";
+import { filterMaintenanceHistory } from "../../src/reports/filters.ts";
+import { durationByMode } from "../../src/reports/modes.ts";
+import type { Source } from "../../src/reports/source.ts";
+import { utilizationTimeline } from "../../src/reports/timeline.ts";
+import { deriveFold } from "../../src/store/facts/derive-fold.ts";
+import { openStoreFile } from "../../src/store/open.ts";
+import { openReader, REPORT_SQL } from "../../src/store/reader.ts";
+import { openReportsThread } from "../../src/store/thread/reports-thread.ts";
+import { fillYear, STREAM, YEAR_END, YEAR_START } from "../bench/derive-year.ts";
+import { localBooth } from "../support/figures.ts";
+import { withFilters } from "../support/parameters.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** A store with a year of facts, and no log at all. */
+function yearIn(folder: string): void {
+  const db = openStoreFile(folder);
+  fillYear(db, withFilters({ exhaust_filter: { limits: { minutes: 6000 } } }));
+  db.close();
+}
+
+it("everything that reports ask the store is a search by key or index, never a scan", () => {
+  const db = openStoreFile(temporaryFolder());
+  const values = { stream: STREAM, kind: "m", start: YEAR_START, end: YEAR_END, seq: 0, from: 0, rows: 10 };
+  const planOf = (sql: string): string => {
+    const named = Object.fromEntries(Object.entries(values).filter(([name]) => sql.includes(`@${name}`)));
+    const explain = db.prepare(`EXPLAIN QUERY PLAN ${sql}`);
+    const rows = sql.includes("?") ? explain.all(STREAM) : explain.all(named);
+    return (rows as { detail: string }[]).map(({ detail }) => detail).join("; ");
+  };
+  const plans = Object.entries(REPORT_SQL).map(([name, sql]) => `${name}: ${planOf(sql)}`);
+  db.close();
+  expect(plans).toEqual([
+    "facts: SEARCH fact USING INDEX fact_by_time (stream_id=? AND kind=? AND start_ms<?); USE TEMP B-TREE FOR LAST TERM OF ORDER BY",
+    "stagesAfter: SEARCH fact USING PRIMARY KEY (stream_id=? AND seq>?)",
+    "rebuilds: SEARCH stream USING PRIMARY KEY (stream_id=?)",
+    "logPage: SEARCH log USING PRIMARY KEY (stream_id=? AND first_seq>?); " +
+      "SCALAR SUBQUERY 1; SEARCH log USING PRIMARY KEY (stream_id=? AND first_seq<?)",
+    "rowAtOrBefore: SEARCH log USING PRIMARY KEY (stream_id=? AND first_seq<?)",
+    "firstWaiting: SEARCH log USING COVERING INDEX log_waiting (stream_id=?)",
+  ]);
+});
+
+it("a year by mode, a day by the minute and 90 days of filters come from facts: the log isn't read, nor any fact too many", () => {
+  const folder = temporaryFolder();
+  yearIn(folder);
+  const reader = openReader(folder, deriveFold);
+  const read = { log: 0, stages: 0, facts: 0 };
+  const counting: Source["reader"] = {
+    ...reader,
+    *log(stream, window) {
+      for (const record of reader.log(stream, window)) {
+        read.log += 1;
+        yield record;
+      }
+    },
+    facts(stream, kind, window) {
+      const found = reader.facts(stream, kind, window);
+      read.facts += found.length;
+      return found;
+    },
+    stages(stream, window) {
+      const found = reader.stages(stream, window);
+      read.stages += found.length;
+      return found;
+    },
+  };
+  const source: Source = { reader: counting, stream: STREAM, now_ms: YEAR_END };
+  const readBy = (act: () => unknown): typeof read => {
+    Object.assign(read, { log: 0, stages: 0, facts: 0 });
+    act();
+    return { ...read };
+  };
+  expect(readBy(() => durationByMode(source, { start: YEAR_START, end: YEAR_END }))).toEqual({
+    ...{ log: 0, stages: 73_000, facts: 0 },
+  });
+  const noon = YEAR_END - 100 * DAY_MS;
+  // 200 stages a day, and the one that ends where the day begins.
+  expect(readBy(() => utilizationTimeline(source, { start: noon, end: noon + DAY_MS }, MINUTE_MS))).toEqual({
+    ...{ log: 0, stages: 201, facts: 0 },
+  });
+  // Every change of every filter, of which there are 40: the window is by removal, the index by installation.
+  expect(readBy(() => filterMaintenanceHistory(source, { start: YEAR_END - 90 * DAY_MS, end: YEAR_END }))).toEqual({
+    ...{ log: 0, stages: 0, facts: 3 * 40 },
+  });
+  reader.close();
+});
+
+it("while a year's reports are made the main thread goes on: its polls take their turns", async () => {
+  const folder = temporaryFolder();
+  yearIn(folder);
+  const thread = openReportsThread(new URL("../../src/runtime/reports-worker.ts", import.meta.url), {
+    dataDir: folder,
+  });
+  const booths = [localBooth({ stream: STREAM } as never)];
+  const query = { start: new Date(YEAR_START).toISOString(), end: new Date(YEAR_END).toISOString() };
+  const ask = (figure: string) => thread.ask({ path: `/api/booths/b-1/${figure}`, query, booths, now_ms: YEAR_END });
+  let [turns, isOver] = [0, false];
+  const loop = new Promise<void>((resolve) => {
+    const turn = (): void => {
+      turns += 1;
+      if (isOver) resolve();
+      else setImmediate(turn);
+    };
+    turn();
+  });
+  const answers = await Promise.all([ask("duration_by_mode"), ask("runtime_series"), ask("utilization_summary")]);
+  const during = turns;
+  isOver = true;
+  await loop;
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  // Made here they would take one turn, and that a long one.
+  expect(during).toBeGreaterThan(100);
+  await thread.close();
+});

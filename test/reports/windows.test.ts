@@ -1,0 +1,183 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { boxAnswer } from "../support/figures.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import { localBuckets } from "../../src/reports/buckets.ts";
+import { explain } from "../../src/reports/explain.ts";
+import { validationIncidents } from "../../src/reports/incidents.ts";
+import { runtime } from "../../src/reports/modes.ts";
+import type { Source } from "../../src/reports/source.ts";
+import { recentStages } from "../../src/reports/timeline.ts";
+import { utilization } from "../../src/reports/utilization.ts";
+import { historyPage, latestValuesBefore } from "../../src/reports/values.ts";
+import { csvLine } from "../../src/contract/reports-booth.ts";
+import { intervalBody } from "../../src/contract/reports.ts";
+import { put, run, script, stay, T0, type Script } from "../support/booth.ts";
+import { PARAMETERS, PLAIN } from "../support/parameters.ts";
+import { readerOf } from "../support/reader.ts";
+import { casesOf, seedOf } from "../support/seed.ts";
+
+const SEED = seedOf("test/report/windows");
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+function sourceOf(booth: Script, parameters: Parameters): Source {
+  return { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + booth.now };
+}
+
+describe("local buckets", () => {
+  const hours = (tz: string, [from = "", to = ""]: readonly string[]): number[] =>
+    localBuckets(tz, { start: Date.parse(from), end: Date.parse(to) }, "day").map(
+      ({ start, end }) => (end - start) / HOUR,
+    );
+
+  it.each([
+    ["America/Denver, spring", "America/Denver", ["2026-03-07T07:00:00Z", "2026-03-10T06:00:00Z"], [24, 23, 24]],
+    ["America/Denver, autumn", "America/Denver", ["2026-10-31T06:00:00Z", "2026-11-03T07:00:00Z"], [24, 25, 24]],
+    ["Europe/Berlin, spring", "Europe/Berlin", ["2026-03-28T23:00:00Z", "2026-03-30T22:00:00Z"], [23, 24]],
+    [
+      "Australia/Lord_Howe, half an hour",
+      "Australia/Lord_Howe",
+      ["2026-04-04T13:00:00Z", "2026-04-05T13:30:00Z"],
+      [24.5],
+    ],
+    ["Asia/Kolkata", "Asia/Kolkata", ["2026-03-01T18:30:00Z", "2026-03-03T18:30:00Z"], [24, 24]],
+    ["a zone that doesn't exist counts as UTC", "Mars/Olympus", ["2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"], [24]],
+    ["days that the window cuts", "UTC", ["2026-03-01T22:00:00Z", "2026-03-03T01:00:00Z"], [2, 24, 1]],
+  ] as const)("days: %s", (...[, tz, window, lengths]) => {
+    expect(hours(tz, window)).toEqual(lengths);
+  });
+
+  it("tile the window, whatever the zone and the unit", () => {
+    const zones = fc.constantFrom("UTC", "America/Denver", "Australia/Lord_Howe", "Asia/Kolkata", "America/St_Johns");
+    const units = fc.constantFrom("hour" as const, "day" as const, "week" as const, "month" as const);
+    const asks = fc.record({
+      tz: zones,
+      unit: units,
+      from: fc.nat(400 * 24),
+      length: fc.integer({ min: 1, max: 20 * 24 }),
+    });
+    fc.assert(
+      fc.property(asks, ({ tz, unit, from, length }) => {
+        const window = { start: T0 + from * HOUR + 1234, end: T0 + (from + length) * HOUR };
+        const buckets = localBuckets(tz, window, unit);
+        const tiles = buckets.every(
+          ({ start, end }, at) => end > start && start === (buckets[at - 1]?.end ?? window.start),
+        );
+        return tiles && buckets.at(-1)?.end === window.end;
+      }),
+      { numRuns: casesOf(1000), seed: SEED },
+    );
+  });
+
+  it("months and weeks begin where people say", () => {
+    const year = { start: Date.UTC(2024, 0, 15), end: Date.UTC(2024, 3, 1) };
+    const days = (unit: "week" | "month"): string[] =>
+      localBuckets("UTC", year, unit).map(({ start }) => new Date(start).toISOString().slice(5, 10));
+    expect(days("month")).toEqual(["01-15", "02-01", "03-01"]);
+    expect(days("week").slice(0, 3)).toEqual(["01-15", "01-22", "01-29"]);
+  });
+});
+
+it("each moment counts by the mode sets, hours and zone that held then", () => {
+  const shift = (start: string, stop: string) => ({ day: "monday", enabled: true, start, stop }) as const;
+  const before = { ...PLAIN, working_hours: [shift("00:00:00", "03:00:00")] };
+  const after = {
+    ...before,
+    tz: "Asia/Kolkata",
+    mode_sets: { ...PLAIN.mode_sets, in_use: ["spray" as const], runtime: ["spray" as const] },
+    working_hours: [shift("07:00:00", "07:15:00")],
+  };
+  const booth = script(before);
+  stay(booth, 30 * MINUTE, { mode: 4 });
+  stay(booth, 30 * MINUTE, { mode: 3 });
+  put(booth, { kind: "p", value: after });
+  stay(booth, 30 * MINUTE, { mode: 4 });
+  stay(booth, 30 * MINUTE, { mode: 3 });
+  const source = sourceOf(booth, before);
+  const window = { start: T0, end: T0 + 2 * HOUR };
+  // The first hour as in use whole, of the second only its spray; 07:00 in Kolkata is 01:30 UTC.
+  expect(runtime(source, window).runtime_ms).toBe(90 * MINUTE);
+  expect(utilization(source, window)).toMatchObject({
+    in_use_ms: 90 * MINUTE,
+    working_ms: 75 * MINUTE,
+    in_use_working_ms: 75 * MINUTE,
+  });
+  const rules = explain(source, "runtime", window)?.rules.filter((rule) => rule.includes("the set runtime"));
+  expect(rules).toHaveLength(2);
+});
+
+it("the hours that the service first tells held before it told them", () => {
+  const told = {
+    ...PLAIN,
+    working_hours: [{ day: "monday", enabled: true, start: "00:00:00", stop: "02:00:00" }] as const,
+  };
+  const booth = script(PLAIN);
+  stay(booth, MINUTE, { mode: 3 });
+  put(booth, { kind: "p", value: told });
+  stay(booth, HOUR, { mode: 3 });
+  expect(utilization(sourceOf(booth, PLAIN), { start: T0, end: T0 + HOUR }).working_ms).toBe(HOUR);
+});
+
+it("recent stages, newest first", () => {
+  const booth = script(PLAIN);
+  stay(booth, 10 * MINUTE, { mode: 3 });
+  stay(booth, 30 * MINUTE, { mode: 6 });
+  stay(booth, 20 * MINUTE, { mode: 1 });
+  const { stages } = recentStages(sourceOf(booth, PLAIN), { start: T0, end: T0 + DAY });
+  expect(stages.map(({ mode }) => mode)).toEqual(["idle", "bake", "spray"]);
+  expect(stages.at(-1)).toMatchObject({ mode: "spray", start: T0, end: T0 + 10 * MINUTE });
+});
+
+it("an incident is told once, as it stands now", () => {
+  const booth = script(PLAIN);
+  stay(booth, 5 * MINUTE, { mode: 99 });
+  const open = sourceOf(booth, PLAIN);
+  const window = { start: T0, end: T0 + DAY };
+  expect(validationIncidents(open, window)).toMatchObject([{ check: "unmapped", resolved_at: null }]);
+  stay(booth, HOUR, { mode: 1 });
+  const over = validationIncidents(sourceOf(booth, PLAIN), window);
+  expect(over).toHaveLength(1);
+  expect(over[0]?.resolved_at).toBeGreaterThan(T0 + 5 * MINUTE);
+  expect(validationIncidents(sourceOf(booth, PLAIN), { start: T0 + 30 * MINUTE, end: T0 + DAY })).toEqual([]);
+});
+
+it("values before an instant, and pages of history", () => {
+  const booth = script(PLAIN);
+  for (let turn = 0; turn < 10; turn += 1) stay(booth, 2 * HOUR, { mode: 1, other: turn });
+  stay(booth, MINUTE, { other: null });
+  const source = sourceOf(booth, PLAIN);
+  const before = (ms: number): unknown[] =>
+    latestValuesBefore(source, T0 + ms, ["other", "mode", "never"]).map(({ tag, value }) => [tag, value]);
+  expect(before(2 * HOUR)).toEqual([
+    ["other", 0],
+    ["mode", 1],
+  ]);
+  expect(before(2 * HOUR + 1)).toEqual([
+    ["other", 1],
+    ["mode", 1],
+  ]);
+  expect(before(0)).toEqual([]);
+  const page = historyPage(source, { start: T0, end: T0 + DAY }, { tags: ["other"], page: 2, limit: 4 });
+  expect([page.total, page.values.map(({ value }) => value)]).toEqual([10, [4, 5, 6, 7]]);
+});
+
+it("wire: lengths of one sign, CSV that a spreadsheet can't run, coverage where it is asked for", () => {
+  expect(intervalBody(-(DAY + 1500))).toEqual({ months: 0, days: -1, secs: -1, microsecs: -500_000 });
+  expect(intervalBody(999)).toEqual({ months: 0, days: 0, secs: 0, microsecs: 999_000 });
+  const line = (value: string | number): string => csvLine({ at: T0, tag: "t", value, quality: "good" });
+  expect(line("=HYPERLINK()")).toContain(",'=HYPERLINK(),");
+  expect(line('a "b", c')).toContain(',"a ""b"", c",');
+  expect(line(-5)).toContain(",-5,");
+  const booth = script(PARAMETERS);
+  stay(booth, HOUR, { mode: 3 });
+  const source = sourceOf(booth, PARAMETERS);
+  expect(boxAnswer(source, "utilization_summary", { coverage: "true" })).toMatchObject({
+    in_use: 60,
+    coverage: { observed: 60, inferred: 0, missing: 0 },
+  });
+  expect(boxAnswer(source, "utilization_summary")).not.toHaveProperty("coverage");
+  expect(() => boxAnswer(source, "utilization_timeline", { interval: "0" })).toThrow(/400/);
+  expect(() => boxAnswer(source, "runtime", { start: "yesterday" })).toThrow(/400/);
+});

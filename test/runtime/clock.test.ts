@@ -1,0 +1,12 @@
+import { expect, it } from "vitest";
+import { systemClock } from "../../src/runtime/clock.ts";
+
+it("a sleep that is cut short says why, one that hasn't begun too", async () => {
+  const reason = new Error("enough");
+  const ending = new AbortController();
+  const sleeping = systemClock().sleep(60_000, ending.signal);
+  ending.abort(reason);
+  await expect(sleeping).rejects.toBe(reason);
+  await expect(systemClock().sleep(0, ending.signal)).rejects.toBe(reason);
+  await systemClock().sleep(0);
+});

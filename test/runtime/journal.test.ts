@@ -1,0 +1,26 @@
+import { closeSync, fstatSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { isJournal, withPriority } from "../../src/runtime/journal.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+it.each([
+  ['{"level":"error","msg":"x"}\n', "<3>"],
+  ['{"level":"warn","msg":"x"}\n', "<4>"],
+  ['{"level":"info","msg":"x"}\n', "<6>"],
+  ['{"level":"debug","msg":"x"}\n', "<7>"],
+  ["not one of ours\n", "<6>"],
+])("the journal gets %j with %s", (line, priority) => {
+  expect(withPriority(line)).toBe(`${priority}${line}`);
+});
+
+it("an output is the journal only where systemd names its very device and inode", () => {
+  const fd = openSync(join(temporaryFolder(), "out"), "w");
+  const { dev, ino } = fstatSync(fd);
+  expect([
+    isJournal(fd, { JOURNAL_STREAM: `${dev}:${ino}` }),
+    isJournal(fd, { JOURNAL_STREAM: `${dev}:${ino + 1}` }),
+    isJournal(fd, {}),
+  ]).toEqual([true, false, false]);
+  closeSync(fd);
+});

@@ -1,0 +1,55 @@
+import { expect, it, onTestFinished } from "vitest";
+import { startAgent, type AgentParts } from "../../src/runtime/agent.ts";
+import { START } from "../support/active-site.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { virtualSite } from "../support/virtual-site.ts";
+
+/** What a process of a site would start its agent with; it doesn't, the test itself does. */
+async function partsOfSite(): Promise<AgentParts> {
+  const taken: AgentParts[] = [];
+  const site = virtualSite({
+    folder: temporaryFolder(),
+    scenario: "busy-day",
+    start: START,
+    given: (parts) => {
+      taken.push(parts);
+      throw new Error("not by the site");
+    },
+  });
+  onTestFinished(() => site.close());
+  await expect(site.start()).rejects.toThrow("not by the site");
+  const [parts] = taken;
+  if (parts === undefined) throw new Error("the site made no parts");
+  return parts;
+}
+
+it.each([0, 1, 2, 3])(
+  "a stop that comes when %i of three booths are open ends the start there: no further one is opened, and none is read",
+  async (before) => {
+    const parts = await partsOfSite();
+    const stop = new AbortController();
+    const reason = new Error("stopped");
+    const opened: string[] = [];
+    let drivers = 0;
+    const booths = ["booth-1", "booth-2", "booth-3"].flatMap((id) =>
+      parts.booths.map((setup) => ({
+        ...setup,
+        config: { ...setup.config, id },
+        makeDriver: (passwords: Parameters<typeof setup.makeDriver>[0]) => {
+          drivers += 1;
+          return setup.makeDriver(passwords);
+        },
+      })),
+    );
+    const openStream: AgentParts["store"]["openStream"] = (booth) => {
+      opened.push(booth);
+      if (opened.length === before) stop.abort(reason);
+      return parts.store.openStream(booth);
+    };
+    if (before === 0) stop.abort(reason);
+    const store = { ...parts.store, openStream };
+    await expect(startAgent({ ...parts, store, booths }, stop.signal)).rejects.toBe(reason);
+    expect(opened).toEqual(booths.slice(0, before).map(({ config }) => config.id));
+    expect(drivers).toBe(0);
+  },
+);

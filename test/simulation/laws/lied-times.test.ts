@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import type { Take } from "../ledger.ts";
+import type { Held } from "../records.ts";
+import { storyOf } from "../stories.ts";
+import type { FaultKind } from "../story.ts";
+import { liedTimes } from "./lied-times.ts";
+
+const START = Date.UTC(2026, 2, 2, 13);
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+const takes: readonly Take[] = [0, 6 * HOUR_MS].map((mono) => ({
+  at: START + mono,
+  entry: {
+    kind: "poll",
+    stream: "s",
+    take: 1,
+    boot: "b",
+    mono,
+    at: START + mono,
+    group: "g",
+    answered: true,
+    changes: [],
+  },
+}));
+
+/** The booth's clock as it is told to the service: at that time of the story it was off by so much. */
+function heldOf(told: readonly (readonly [at: number, off: number, unsure?: boolean])[]): readonly Held[] {
+  return told.map(([mono, off, unsure = false], i) => ({
+    ...{ stream: "s", seq: i + 1, kind: "t", tag: "", boot: "b", mono, time: START + mono + off, quality: "good" },
+    value: { wall: START + mono + off, state: "synced", ...(unsure ? { unsure } : {}) },
+    received_at: START + mono,
+  }));
+}
+
+/** A lie of that kind in the story's second hour, for ten minutes; the spans in minutes after the start. */
+function spansOf(lie: Extract<FaultKind, { kind: "lying" }>["lie"], held: readonly Held[]): readonly string[] {
+  const faults = [{ at_ms: HOUR_MS, kind: "lying", lie, times: null, salt: 1, for_ms: 10 * MINUTE_MS }] as const;
+  const story = { ...storyOf(1), start: START, commit_interval_ms: 15 * MINUTE_MS, faults };
+  const minute = (at: number): string => ((at - START) / MINUTE_MS).toString();
+  return liedTimes({ takes, held, story }).map(({ start, end }) => `${minute(start)} to ${minute(end)}`);
+}
+
+const believed = (off: number, until: number): readonly Held[] =>
+  heldOf([
+    [0, 0],
+    [62 * MINUTE_MS, off],
+    [until, 0],
+  ]);
+
+describe("where a time may be wrong", () => {
+  it("is from a proven lie up to an hour off to the next true word, as far as time stood still or was told before", () => {
+    expect(spansOf("ack_time", believed(20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual(["62 to 95"]);
+    expect(spansOf("http_date", believed(-20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual(["42 to 75"]);
+  });
+
+  it.each(["unhashed_time", "any_field", "conflict"] as const)("is nowhere by %s, which proves nothing", (lie) => {
+    expect(spansOf(lie, believed(20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual([]);
+  });
+
+  it("is nowhere by more than an hour, but where it is marked", () => {
+    expect(spansOf("ack_time", believed(100 * MINUTE_MS, 75 * MINUTE_MS))).toEqual([]);
+    const marked = heldOf([
+      [0, 24 * HOUR_MS, true],
+      [90 * MINUTE_MS, 0],
+    ]);
+    expect(spansOf("unhashed_time", marked)).toEqual(["0 to 90", "1440 to 1530"]);
+  });
+
+  it("is nowhere by a lie that is over, and not for ever after one", () => {
+    expect(
+      spansOf(
+        "ack_time",
+        heldOf([
+          [0, 0],
+          [80 * MINUTE_MS, 20 * MINUTE_MS],
+          [90 * MINUTE_MS, 0],
+        ]),
+      ),
+    ).toEqual([]);
+    expect(spansOf("ack_time", believed(20 * MINUTE_MS, 94 * MINUTE_MS))).toEqual(["62 to 114"]);
+    expect(spansOf("ack_time", believed(20 * MINUTE_MS, 96 * MINUTE_MS))).toEqual([]);
+  });
+});

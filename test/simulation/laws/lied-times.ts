@@ -1,0 +1,86 @@
+import { united, widened, without } from "../checker/spans.ts";
+import type { Take } from "../ledger.ts";
+import type { Span } from "../outcome.ts";
+import type { Held } from "../records.ts";
+import type { Story } from "../story.ts";
+
+const MINUTE_MS = 60_000;
+/** A service that proves itself is believed about so much at once, and not a second more. */
+const BELIEVED_MS = 3_600_000;
+/** What a clock may be off that only the service put right, over a slow line. */
+const CLOCK_MS = 4_000;
+/** Lies that prove themselves: an ack with the right hash, an earlier ack of the same batch, an answer over a way that is its own. */
+const PROVEN: readonly string[] = ["ack_time", "old_ack", "http_date"];
+/** Its next true word puts the time right: it comes with the next commit's ack, and that within what is granted to delivery. */
+const DELIVERED_MS = 10 * MINUTE_MS;
+
+interface Clocked {
+  readonly takes: readonly Take[];
+  readonly held: readonly Held[];
+  readonly story: Story;
+}
+
+/** A stretch of one boot under one offset, in true time. */
+interface Stretch extends Span {
+  /** How far its time is off. */
+  readonly off: number;
+  /** Nobody vouched for it, and it says so. */
+  readonly is_marked: boolean;
+}
+
+/**
+ * Where times may be wrong, as they stand in the log and as they were in truth: a stretch that is marked, and one that a proven lie put off
+ * by an hour at most, from that lie on until the service's next true word.
+ */
+export function liedTimes(clocked: Clocked): readonly Span[] {
+  const { story } = clocked;
+  return stretchesOf(clocked)
+    .filter(({ off }) => Math.abs(off) > CLOCK_MS)
+    .filter((stretch) => stretch.is_marked || isOfALie(stretch, story))
+    .flatMap(({ start, end, off }) =>
+      // Put back by less, time stands until it is reached again.
+      Math.abs(off) > BELIEVED_MS
+        ? [
+            { start, end },
+            { start: start + off, end: end + off },
+          ]
+        : [{ start: Math.min(start, start + off), end: Math.max(end, end + off) }],
+    );
+}
+
+function isOfALie({ start, end, off }: Stretch, { faults, start: begin, commit_interval_ms }: Story): boolean {
+  const spans = faults.map((fault) => {
+    const from = begin + fault.at_ms;
+    return { fault, start: from, end: from + ("for_ms" in fault ? fault.for_ms : 0) };
+  });
+  const lies = spans.filter(({ fault }) => fault.kind === "lying" && PROVEN.includes(fault.lie));
+  const lie = lies.find((one) => one.start <= start && start <= one.end + CLOCK_MS);
+  if (lie === undefined || Math.abs(off) > BELIEVED_MS + CLOCK_MS) return false;
+  const others = united(spans.map((span) => widened(span, 0, DELIVERED_MS)));
+  const unheard = lie.end < end ? without({ start: lie.end, end }, others) : [];
+  return unheard.reduce((sum, span) => sum + span.end - span.start, 0) <= commit_interval_ms;
+}
+
+function stretchesOf({ takes, held }: Clocked): readonly Stretch[] {
+  const boots = new Map<string, { offset: number; first: number; last: number }>();
+  for (const { at, entry } of takes) {
+    const { boot, mono } = entry.kind === "poll" ? entry : entry.record;
+    const known = boots.get(boot) ?? { offset: Infinity, first: mono, last: mono };
+    // A take is noted some time after its instant, never before.
+    boots.set(boot, { offset: Math.min(known.offset, at - mono), first: Math.min(known.first, mono), last: mono });
+  }
+  return [...boots].flatMap(([boot, { offset, first, last }]) => {
+    const stretches: Stretch[] = [];
+    for (const { mono, value } of held.filter((record) => record.kind === "t" && record.boot === boot)) {
+      const { state, wall, unsure = false } = value as { state: string; wall: number; unsure?: boolean };
+      const before = stretches.at(-1);
+      const off = wall - mono - offset;
+      if (state !== "synced" || (before?.off === off && before.is_marked === unsure)) continue;
+      // The first time of a boot is that of all its records.
+      const start = (before === undefined ? first : mono) + offset;
+      if (before !== undefined) stretches[stretches.length - 1] = { ...before, end: start };
+      stretches.push({ start, end: last + offset, off, is_marked: unsure });
+    }
+    return stretches;
+  });
+}

@@ -1,0 +1,52 @@
+import Database from "better-sqlite3";
+import { rows, type Db } from "../../../simulators/service/db.ts";
+import { storePath } from "../../../src/store/open.ts";
+import type { Take } from "../ledger.ts";
+import type { Span } from "../outcome.ts";
+import type { Held } from "../records.ts";
+
+/**
+ * Under how many names a gateway's log may be at the service: its own, one more that a lie may bring about, and one for each time its
+ * store was damaged.
+ */
+export function tooManyStreams(db: Db, { damages, isLiedTo }: { damages: number; isLiedTo: boolean }): string[] {
+  const most = (isLiedTo ? 2 : 1) + damages;
+  return rows<{ readonly gateway: string; readonly streams: number }>(
+    db,
+    "SELECT gateway_id AS gateway, count(*) AS streams FROM streams GROUP BY gateway_id",
+  )
+    .filter(({ streams }) => streams > most)
+    .map(({ gateway, streams }) => `${gateway}: ${streams.toString()} streams, not ${most.toString()} at most`);
+}
+
+/** Records that a gateway has set aside though the service, when it told the truth, never refused them. */
+export function setAsideForNothing(folder: string, refused: ReadonlySet<number>): string[] {
+  const db = new Database(storePath(folder), { readonly: true });
+  try {
+    return db
+      .prepare<[], { readonly seq: number; readonly reason: string }>(
+        "SELECT seq, reason FROM dead_letter ORDER BY seq",
+      )
+      .all()
+      .filter(({ seq }) => !refused.has(seq))
+      .map(({ seq, reason }) => `seq ${seq.toString()}: ${reason}`);
+  } finally {
+    db.close();
+  }
+}
+
+/** Readings whose time at the service is another one than that of the poll, outside of spans in which nobody can know it. */
+export function wrongTimes(
+  takes: readonly Take[],
+  held: readonly Held[],
+  { unsure, slack_ms }: { readonly unsure: readonly Span[]; readonly slack_ms: number },
+): string[] {
+  const taken = new Map<string, number>();
+  for (const { at, entry } of takes) if (entry.kind === "poll") taken.set(`${entry.boot} ${entry.mono.toString()}`, at);
+  return held.flatMap(({ kind, boot, mono, time, seq }) => {
+    const at = kind === "r" ? taken.get(`${boot} ${mono.toString()}`) : undefined;
+    if (at === undefined || Math.abs(time - at) <= slack_ms) return [];
+    if (unsure.some(({ start, end }) => start <= at && at <= end)) return [];
+    return [`seq ${seq.toString()} of ${new Date(at).toISOString()}: ${((time - at) / 1_000).toFixed(1)} s off`];
+  });
+}

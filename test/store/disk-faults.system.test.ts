@@ -1,0 +1,145 @@
+// Needs root, for mounts, and a Debian package: fiu-utils.
+import { randomBytes } from "node:crypto";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { storePath } from "../../src/store/open.ts";
+import { countNumbers, runFailing, smallDisk, storeOn } from "../support/disk-bed.ts";
+import { recordFault } from "../support/faults.ts";
+import { clockRecord, reading } from "../support/records.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const MEGABYTE = 1_000_000;
+
+type Store = ReturnType<typeof storeOn>["store"];
+
+/** Ten numbered readings as one commit. */
+function commit(store: Store, group: number, text = ""): void {
+  const records = Array.from({ length: 10 }, (_, i) => reading((group * 10 + i) * 1_000, "number", group * 10 + i + 1));
+  const filling = text === "" ? [] : [reading((group * 10 + 9) * 1_000, "text", text)];
+  const clock = group === 0 ? [clockRecord(0)] : [];
+  store.ingest("s-1", [...clock, ...records, ...filling], group + 1);
+}
+
+function told(fault: string, row: number, counts: { lost: number; doubled: number; injected: number }): void {
+  const { lost, doubled, injected } = counts;
+  recordFault({ row, fault, injected, lost, doubled, wrong: 0, passed: lost + doubled === 0 });
+  process.stdout.write(`${JSON.stringify({ fault, ...counts })}\n`);
+  expect({ lost, doubled }).toEqual({ lost: 0, doubled: 0 });
+}
+
+it("where a fifth of all fsyncs fail nothing is called durable that isn't, and the file is written anew each time", async () => {
+  const folder = temporaryFolder();
+  const { durable, failures } = await runFailing({ folder, commits: 60 }, (line, control) => {
+    if (line === "c 50") control("enable_random name=posix/io/sync/fsync,probability=0.2,failinfo=5");
+  });
+  expect(durable).toBe(600);
+  expect(failures["SQLITE_IOERR_FSYNC"]).toBeGreaterThan(0);
+  const injected = Object.values(failures).reduce((sum, count) => sum + count, 0);
+  told("fsync fails", 9, { injected, ...countNumbers(folder, durable) });
+});
+
+it.each([
+  ["EROFS", { errno: 30, row: 9, name: "read-only in mid-run" }],
+  ["ENOSPC", { errno: 28, row: 7, name: "no space in mid-run" }],
+] as const)(
+  "a disk that answers every write with %s for a while loses nothing, and is used again by itself",
+  async (_, fault) => {
+    const { errno, row, name } = fault;
+    const folder = temporaryFolder();
+    let failed = 0;
+    const { durable, failures } = await runFailing({ folder, commits: 60 }, (line, control) => {
+      if (line === "c 200") control(`enable name=posix/io/rw/pwrite,failinfo=${errno.toString()}`);
+      if (line.startsWith("x ") && ++failed === 20) control("disable name=posix/io/rw/pwrite");
+    });
+    expect(durable).toBe(600);
+    expect(failed).toBeGreaterThanOrEqual(20);
+    const injected = Object.values(failures).reduce((sum, count) => sum + count, 0);
+    told(name, row, { injected, ...countNumbers(folder, durable) });
+  },
+);
+
+it("a disk that others fill up: the ballast is released, commits go on, and it is made again when there is space", () => {
+  const { folder } = smallDisk(16);
+  const disk = storeOn(folder, 2 * MEGABYTE);
+  const { store } = disk;
+  store.openStream("booth-1");
+  let group = 0;
+  const low = (): boolean => store.ingest("s-1", [], group).storage.health.low;
+  for (; group < 20; group += 1) commit(store, group);
+  expect(low()).toBe(false);
+  fill(join(folder, "others"));
+  // Nothing that packs well.
+  const text = randomBytes(15_000).toString("base64");
+  let failures = 0;
+  // First into the space that the ballast gave back, then against the wall.
+  for (let tries = 0; failures < 5 && tries < 1_000; tries += 1) {
+    try {
+      commit(store, group, text);
+      group += 1;
+    } catch (error) {
+      failures += 1;
+      expect(String(error)).toContain("the disk is full");
+    }
+  }
+  expect(group).toBeGreaterThan(50);
+  expect(failures).toBe(5);
+  expect(low()).toBe(true);
+  rmSync(join(folder, "others"));
+  disk.pass(60_000);
+  for (let more = 0; more < 20; more += 1) commit(store, group++);
+  expect(low()).toBe(false);
+  store.abandon();
+  told("disk filled by others", 7, { injected: failures, ...countNumbers(folder, group * 10) });
+});
+
+function replace(path: string): void {
+  rmSync(path);
+  writeFileSync(path, "not a database");
+}
+
+function fill(path: string): void {
+  const size = { bytes: MEGABYTE };
+  let content = Buffer.alloc(0);
+  while (size.bytes >= 4_096) {
+    try {
+      content = Buffer.alloc(content.length + size.bytes, "o");
+      writeFileSync(path, content);
+    } catch {
+      // Less fits.
+      content = content.subarray(0, content.length - size.bytes);
+      size.bytes = Math.floor(size.bytes / 2);
+    }
+  }
+}
+
+it("a file system that is read-only at the start is refused in a sentence, and the store is as before when it isn't any more", () => {
+  const disk = smallDisk(16);
+  const { folder } = disk;
+  const first = storeOn(folder, 0).store;
+  first.openStream("booth-1");
+  for (let group = 0; group < 20; group += 1) commit(first, group);
+  first.close();
+  const bytes = readFileSync(storePath(folder));
+  disk.remount("ro");
+  expect(() => storeOn(folder, 0)).toThrow(/read-?only|unable to open/i);
+  disk.remount("rw");
+  expect(readFileSync(storePath(folder)).equals(bytes)).toBe(true);
+  told("read-only at the start", 9, { injected: 1, ...countNumbers(folder, 200) });
+});
+
+it.each([
+  ["removed", (path: string) => rmSync(path)],
+  ["moved away", (path: string) => renameSync(path, `${path}.elsewhere`)],
+  ["replaced by something else", replace],
+  ["robbed of its write-ahead log", (path: string) => rmSync(`${path}-wal`)],
+])("a store's file that is %s while it is in use is written anew from what is open", (name, harm) => {
+  const folder = temporaryFolder();
+  const { store } = storeOn(folder, 0);
+  store.openStream("booth-1");
+  for (let group = 0; group < 20; group += 1) commit(store, group);
+  harm(storePath(folder));
+  for (let group = 20; group < 40; group += 1) commit(store, group);
+  store.abandon();
+  told(`file ${name}`, 6, { injected: 1, ...countNumbers(folder, 400) });
+});

@@ -1,0 +1,63 @@
+import { hash } from "node:crypto";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, it } from "vitest";
+import { openIdentity } from "../../../src/store/identity/identity.ts";
+import { temporaryFolder } from "../../support/temporary.ts";
+
+const uuid = (): string => "11111111-1111-4111-8111-111111111111";
+
+it("identity is kept over a stop, readable by its owner alone", () => {
+  const folder = temporaryFolder();
+  const first = openIdentity(folder, uuid);
+  first.setCredential("a-secret");
+  first.setProvisioning("booth-1", { state: "active" });
+  first.close();
+  const second = openIdentity(folder, () => "another");
+  expect(second.gateway()).toEqual({ gateway_id: uuid(), credential: "a-secret" });
+  expect(second.provisioning("booth-1")).toEqual({ state: "active" });
+  second.close();
+  for (const name of ["identity.db", "identity.copy.db"]) expect(statSync(join(folder, name)).mode & 0o077).toBe(0);
+});
+
+it.each([
+  ["gone", (path: string) => rmSync(path)],
+  ["overwritten", (path: string) => writeFileSync(path, "rubbish".repeat(2_000))],
+])("identity comes back from its copy when the file is %s", (_name, spoil) => {
+  const folder = temporaryFolder();
+  const first = openIdentity(folder, uuid);
+  first.setProvisioning("booth-1", { state: "claiming" });
+  first.close();
+  spoil(join(folder, "identity.db"));
+  const second = openIdentity(folder, () => "another");
+  expect(second.gateway().gateway_id).toBe(uuid());
+  expect(second.provisioning("booth-1")).toEqual({ state: "claiming" });
+  second.close();
+});
+
+it("an identity that a newer agent wrote is refused in a sentence, and nothing of it is changed", () => {
+  const folder = temporaryFolder();
+  openIdentity(folder, uuid).close();
+  const path = join(folder, "identity.db");
+  const db = new Database(path);
+  db.exec("CREATE TABLE of_tomorrow (one INTEGER) STRICT");
+  db.pragma("user_version = 1");
+  db.close();
+  const sums = (): string[] =>
+    ["identity.db", "identity.copy.db"].map((name) => hash("sha256", readFileSync(join(folder, name))));
+  const before = sums();
+  expect(() => openIdentity(folder, uuid)).toThrow(/a newer agent wrote .*install that version again/);
+  expect(sums()).toEqual(before);
+});
+
+it("a version number alone, under tables of ours, is no newer agent's", () => {
+  const folder = temporaryFolder();
+  openIdentity(folder, uuid).close();
+  const db = new Database(join(folder, "identity.db"));
+  db.pragma("user_version = 8");
+  db.close();
+  const again = openIdentity(folder, () => "another");
+  expect(again.gateway().gateway_id).toBe(uuid());
+  again.close();
+});

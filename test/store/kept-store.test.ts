@@ -1,0 +1,77 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { expect, it } from "vitest";
+import { inspectStore } from "../../src/store/repair/inspect.ts";
+import { storePath } from "../../src/store/open.ts";
+import { fortyDaysOf, keepFortyDays, writeFortyDays } from "../support/forty-days.ts";
+import { changedBy, rebuild } from "../support/rebuild.ts";
+import { memoryFolder } from "../support/temporary.ts";
+
+/** Files that a release wrote: they are never written anew, so that its stores open with all later code. */
+const FIXTURES = join(import.meta.dirname, "../fixtures");
+const NAME = "store-9";
+
+const told = (): { streams: { acked_seq: number; newest_seq: number; stream: string }[] } =>
+  JSON.parse(readFileSync(join(FIXTURES, `${NAME}.json`), "utf8")) as ReturnType<typeof told>;
+
+function keptStore(): string {
+  const folder = memoryFolder();
+  writeFileSync(storePath(folder), gunzipSync(readFileSync(join(FIXTURES, `${NAME}.db.gz`))));
+  return folder;
+}
+
+it("a store of forty days that a release wrote gives the same figures, filters, counts and seqs", () => {
+  const folder = keptStore();
+  const opened = keepFortyDays(folder);
+  const [stream] = told().streams;
+  expect(opened.openStream("booth-1")).toEqual(stream);
+  while (opened.check());
+  expect(opened.info(stream?.stream ?? "")).toEqual(stream);
+  opened.close();
+  expect(fortyDaysOf(folder)).toEqual(told());
+  expect(inspectStore(folder, () => undefined)).toMatchObject({ sound: true, problems: [] });
+});
+
+it("its backlog is delivered from the cursor on, each record once, and the booth's log goes on behind it", () => {
+  const writer = keepFortyDays(keptStore());
+  const { stream, acked_seq, newest_seq } = writer.openStream("booth-1");
+  const sent: number[] = [];
+  for (let next = acked_seq + 1; next <= newest_seq;) {
+    const batch = writer.read(stream, next, 100);
+    sent.push(...batch.map(({ seq }) => seq));
+    next = (batch.at(-1)?.seq ?? newest_seq) + 1;
+    expect(writer.ack(stream, next - 1).acked_seq).toBe(next - 1);
+  }
+  expect(sent.length).toBeGreaterThan(500);
+  expect(sent).toEqual(Array.from({ length: newest_seq - acked_seq }, (_, index) => acked_seq + 1 + index));
+  expect(writer.refused(stream)).toMatchObject({ count: 1 });
+  const [last] = writer.read(stream, newest_seq, 1);
+  if (last === undefined) throw new Error("nothing is stored");
+  const { boot, mono, at } = last;
+  const more = {
+    kind: "r",
+    boot,
+    mono: mono + 60_000,
+    at: at + 60_000,
+    tag: "air",
+    value: 18,
+    quality: "good",
+  } as const;
+  expect(writer.ingest(stream, [more], 1_000_000)).toMatchObject({ newest_seq: newest_seq + 1 });
+  writer.close();
+});
+
+it("what is kept of its log folds into the very facts that it holds", () => {
+  const folder = keptStore();
+  const writer = keepFortyDays(folder);
+  const { stream } = writer.openStream("booth-1");
+  expect(changedBy(rebuild(writer, stream))).toBe(0);
+  writer.close();
+});
+
+it("the forty days told anew give what the release's store gives", () => {
+  const folder = memoryFolder();
+  writeFortyDays(folder);
+  expect(fortyDaysOf(folder)).toEqual(told());
+});

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import type { DeriveState } from "../../src/derivation/state.ts";
+import type { LogRecord } from "../../src/domain/record.ts";
+import { deriveFold } from "../../src/store/facts/derive-fold.ts";
+import { openStoreFile } from "../../src/store/open.ts";
+import { createWriter, type Writer } from "../../src/store/thread/writer.ts";
+import { clockRecord, reading, T0 } from "../support/records.ts";
+import { memoryFolder } from "../support/temporary.ts";
+
+/** A clock that leaps makes everything old at once, and may yet be taken back. */
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const YEAR = 365 * DAY;
+const BUDGET = { max_bytes: 64_000_000, max_age_ms: 3 * DAY };
+const PER_HOUR = 60;
+
+interface Bed {
+  readonly folder: string;
+  writer: Writer;
+  readonly stream: string;
+  take: number;
+}
+
+function open(folder: string): Writer {
+  const clocks = { now: () => 0, wall: () => 0, uuid: () => "s-1" };
+  return createWriter({ db: openStoreFile(folder), fold: deriveFold, budget: BUDGET, ...clocks });
+}
+
+function commit(one: Bed, records: readonly LogRecord[]): void {
+  const { newest_seq } = one.writer.ingest(one.stream, records, ++one.take);
+  one.writer.ack(one.stream, newest_seq);
+}
+
+/** Somebody vouches that the time is `off` from what is right. */
+function vouch(one: Bed, mono: number, off = 0): void {
+  const right = clockRecord(mono);
+  commit(one, [{ ...right, value: { wall: T0 + mono + off, state: "synced" } } as LogRecord]);
+}
+
+function hours(one: Bed, from: number, to: number): void {
+  for (let hour = from; hour < to; hour += 1) {
+    const minute = (index: number): LogRecord => reading(hour * HOUR + index * 60_000, "tag", (hour * index) % 97);
+    commit(
+      one,
+      Array.from({ length: PER_HOUR }, (_, index) => minute(index)),
+    );
+  }
+}
+
+/** Two days by the right time, all of it delivered. */
+function lived(): Bed {
+  const folder = memoryFolder();
+  const writer = open(folder);
+  const one: Bed = { folder, writer, stream: writer.openStream("booth-1").stream, take: 0 };
+  vouch(one, 0);
+  hours(one, 0, 48);
+  return one;
+}
+
+/** Between two commits a time that was wrong is mended. */
+function mended(one: Bed): void {
+  while (one.writer.mend());
+}
+
+/** How far each reading stands from its right time, ms. */
+function errors(one: Bed): readonly number[] {
+  const { oldest_seq, newest_seq } = one.writer.info(one.stream);
+  const found: number[] = [];
+  for (let from = oldest_seq; from <= newest_seq;) {
+    const records = one.writer.read(one.stream, from, 1_000);
+    for (const { kind, time, mono } of records) if (kind === "r") found.push(time - T0 - mono);
+    from = (records.at(-1)?.seq ?? newest_seq) + 1;
+  }
+  return found;
+}
+
+describe("nothing goes by its age for a day after a leap of the clock", () => {
+  it("a year ahead that is taken back within the day has cost no record, and all have their right time again", () => {
+    const one = lived();
+    vouch(one, 48 * HOUR, YEAR);
+    hours(one, 48, 71);
+    expect(one.writer.info(one.stream).oldest_seq).toBe(1);
+    vouch(one, 71 * HOUR);
+    mended(one);
+    hours(one, 71, 72);
+    expect(one.writer.info(one.stream).oldest_seq).toBe(1);
+    const wrong = errors(one);
+    expect(wrong).toHaveLength(72 * PER_HOUR);
+    expect(wrong.filter((by) => by !== 0)).toEqual([]);
+    one.writer.close();
+  });
+
+  it("not after a restart either; a time that stands for more than a day makes things old", () => {
+    const one = lived();
+    vouch(one, 48 * HOUR, YEAR);
+    hours(one, 48, 60);
+    one.writer.close();
+    one.writer = open(one.folder);
+    one.writer.openStream("booth-1");
+    hours(one, 60, 72);
+    expect(one.writer.info(one.stream).oldest_seq).toBe(1);
+    hours(one, 72, 74);
+    expect(one.writer.info(one.stream).oldest_seq).toBeGreaterThan(40 * PER_HOUR);
+    one.writer.close();
+  });
+});
+
+describe("a wrong time of which nothing from before is left", () => {
+  it("is found wrong all the same: the state that was kept by it is put back, and what is kept gets its right time", () => {
+    const one = lived();
+    vouch(one, 48 * HOUR, YEAR);
+    // The time stands so long that what was right before it has gone by its age.
+    hours(one, 48, 48 + 5 * 24);
+    expect(one.writer.info(one.stream).oldest_seq).toBeGreaterThan(48 * PER_HOUR);
+    const end = 48 + 5 * 24;
+    vouch(one, end * HOUR);
+    mended(one);
+    hours(one, end, end + 1);
+    const { clock } = one.writer.state(one.stream) as DeriveState;
+    expect(clock).toMatchObject({ offset: T0, now: T0 + (end + 1) * HOUR - 60_000 });
+    expect(errors(one).filter((by) => by !== 0)).toEqual([]);
+    expect(errors(one).length).toBeGreaterThan(2 * 24 * PER_HOUR);
+    one.writer.close();
+  });
+});

@@ -1,0 +1,208 @@
+import Database from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { knownTime } from "../../../src/derivation/clock.ts";
+import type { DeriveState } from "../../../src/derivation/state.ts";
+import type { Fact, Placed } from "../../../src/domain/record.ts";
+import { recordsOf } from "../../../src/domain/commit.ts";
+import { bridgeMs } from "../../../src/derivation/coverage.ts";
+import { deriveFold } from "../../../src/store/facts/derive-fold.ts";
+import { storePath } from "../../../src/store/open.ts";
+import { openReader } from "../../../src/store/reader.ts";
+import type { Writer } from "../../../src/store/thread/writer.ts";
+import { T0 } from "../../support/booth.ts";
+import { clockedEntries, type ClockedLife } from "../../support/clocked.ts";
+import { PLAIN } from "../../support/parameters.ts";
+import { writerIn } from "../../support/store.ts";
+import { temporaryFolder } from "../../support/temporary.ts";
+
+const MINUTE = 60_000;
+const EPOCH_1970 = 30_000;
+
+/** A life of ten minutes: spray, then idle from the fifth minute on. */
+const LIFE: ClockedLife = {
+  parameters: PLAIN,
+  boot: "a",
+  length_ms: 10 * MINUTE,
+  poll_ms: 10_000,
+  mode: (ms) => (ms < 5 * MINUTE ? 3 : 1),
+  wall: (ms) => T0 + ms,
+  kernel: () => true,
+  service: () => null,
+};
+const UNSYNCED: Partial<ClockedLife> = { wall: (ms) => EPOCH_1970 + ms, kernel: () => false };
+
+interface Bed {
+  readonly folder: string;
+  writer: Writer;
+  stream: string;
+  take: number;
+}
+
+function bed(): Bed {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  return { folder, writer, stream: writer.openStream("booth-1").stream, take: 0 };
+}
+
+/** Lives through it, committed in chunks of 7 entries. */
+function live(one: Bed, life: Partial<ClockedLife>): void {
+  const entries = clockedEntries({ ...LIFE, ...life }, one.take);
+  for (let from = 0; from < entries.length; from += 7) {
+    const chunk = entries.slice(from, from + 7);
+    one.take = chunk.at(-1)?.take ?? one.take;
+    one.writer.ingest(
+      one.stream,
+      recordsOf(chunk, (group) => bridgeMs(PLAIN, group)),
+      one.take,
+    );
+  }
+}
+
+function all(one: Bed): readonly Placed[] {
+  return one.writer.read(one.stream, 1, 10_000);
+}
+
+function stages(one: Bed): string[] {
+  const facts = all(one).filter((record): record is Placed<Extract<Fact, { kind: "m" }>> => record.kind === "m");
+  return facts.map(({ value, quality }) => {
+    const [start, end] = [value.start, value.end].map((at) => (at - T0) / MINUTE);
+    return `${value.mode} ${String(start)}-${String(end)} ${quality}`;
+  });
+}
+
+function reopen(one: Bed): void {
+  one.writer.close();
+  one.writer = writerIn(one.folder);
+}
+
+describe("a boot without a sync", () => {
+  it("is kept and shown, as uncertain, and not given out", () => {
+    const one = bed();
+    live(one, { ...UNSYNCED });
+    const info = one.writer.info(one.stream);
+    expect(info.newest_seq).toBeGreaterThan(10);
+    expect(info.sendable_seq).toBe(0);
+    expect(all(one)).toEqual([]);
+    const shown = one.writer.state(one.stream) as DeriveState;
+    expect(shown.bays[0]?.open?.mode).toBe("idle");
+    expect(shown.clock.synced).toBe(false);
+    const reader = openReader(one.folder, deriveFold);
+    const log = [...reader.log(one.stream, { start: 0, end: Infinity })];
+    expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
+    expect(log).toHaveLength(info.newest_seq);
+    expect(new Set(log.map(({ quality }) => quality))).toEqual(new Set(["uncertain"]));
+    const [first] = reader.stages(one.stream, { start: 0, end: Infinity });
+    expect([first?.mode, (first?.end ?? 0) - (first?.start ?? 0)]).toEqual(["spray", 5 * MINUTE]);
+    expect(reader.streams()[0]?.sendable_seq).toBe(0);
+    expect(reader.state(one.stream)).toEqual(shown);
+    reader.close();
+  });
+
+  it("gets its place from the sync, all at once, as if the clock had been right", () => {
+    const [one, right] = [bed(), bed()];
+    const syncAt = 40_000;
+    const late = { ...UNSYNCED, service: (ms: number) => (ms >= syncAt ? T0 : null) };
+    live(one, { ...late, length_ms: 8 * MINUTE });
+    live(right, { length_ms: 8 * MINUTE });
+    const { newest_seq, sendable_seq } = one.writer.info(one.stream);
+    expect(sendable_seq).toBe(newest_seq);
+    const records = all(one);
+    expect(records.map(({ seq }) => seq)).toEqual(Array.from({ length: newest_seq }, (_, index) => index + 1));
+    const log = records.filter(({ kind }) => "rhp".includes(kind));
+    expect(log.every(({ time, mono }) => time === T0 + mono)).toBe(true);
+    expect(log[0]?.at).toBe(EPOCH_1970);
+    expect(stages(one)).toEqual(stages(right));
+    expect(stages(one)).toEqual(["spray 0-5 good"]);
+  });
+
+  it("is right after the last known instant, uncertain, when a later boot syncs; two of them one after the other", () => {
+    const one = bed();
+    live(one, {});
+    live(one, { ...UNSYNCED, boot: "b", mode: () => 4, length_ms: 4 * MINUTE });
+    live(one, { ...UNSYNCED, boot: "c", mode: () => 5, length_ms: 2 * MINUTE });
+    const before = one.writer.info(one.stream);
+    expect(before.sendable_seq).toBeLessThan(before.newest_seq);
+    live(one, { boot: "d", wall: (ms) => T0 + 60 * MINUTE + ms, mode: () => 3, length_ms: 5 * MINUTE });
+    live(one, { boot: "d", wall: (ms) => T0 + 66 * MINUTE + ms, mono0: 6 * MINUTE, mode: () => 1 });
+    expect(one.writer.info(one.stream).sendable_seq).toBe(one.writer.info(one.stream).newest_seq);
+    expect(stages(one)).toEqual([
+      "spray 0-5 good",
+      "idle 5-10 uncertain",
+      "flash 10-14 uncertain",
+      "purge 14-16 good",
+      "no_data 16-60 good",
+      "spray 60-65 good",
+      "no_data 65-66 good",
+    ]);
+    const held = all(one).filter(({ boot, kind }) => (boot === "b" || boot === "c") && "rhpt".includes(kind));
+    expect(held.length).toBeGreaterThan(6);
+    expect(held.every(({ quality }) => quality === "uncertain")).toBe(true);
+  });
+
+  it("with nothing known before it ends where the boot that synced begins", () => {
+    const one = bed();
+    live(one, { ...UNSYNCED, length_ms: 4 * MINUTE });
+    live(one, { boot: "b", wall: (ms) => T0 + ms });
+    const times = all(one)
+      .filter(({ boot }) => boot === "a")
+      .map(({ time }) => time - T0);
+    expect(Math.min(...times)).toBe(-4 * MINUTE);
+    expect(Math.max(...times)).toBeLessThanOrEqual(0);
+  });
+
+  it("shows time that goes on from the last known instant, not from 1970", () => {
+    const one = bed();
+    live(one, {});
+    live(one, { ...UNSYNCED, boot: "b", length_ms: 4 * MINUTE });
+    expect(knownTime(one.writer.state(one.stream) as DeriveState).now).toBe(T0 + 14 * MINUTE);
+  });
+
+  it("waits over restarts of the agent, and is folded the same way afterwards", () => {
+    const [one, other] = [bed(), bed()];
+    for (const each of [one, other]) live(each, {});
+    live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE });
+    const shown = structuredClone(one.writer.state(one.stream));
+    reopen(one);
+    expect(one.writer.state(one.stream)).toEqual(shown);
+    live(other, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE });
+    for (const each of [one, other]) {
+      live(each, { boot: "c", wall: (ms) => T0 + 60 * MINUTE + ms });
+    }
+    expect(all(one)).toEqual(all(other));
+    expect(one.writer.state(one.stream)).toEqual(other.writer.state(other.stream));
+  });
+
+  it("stands where it was placed when everything is folded again from the log alone", () => {
+    const one = bed();
+    live(one, {});
+    live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE });
+    live(one, { ...UNSYNCED, boot: "c", service: (ms) => (ms >= 40_000 ? T0 + 60 * MINUTE : null) });
+    const state = structuredClone(one.writer.state(one.stream));
+    one.writer.close();
+    const db = new Database(storePath(one.folder));
+    db.exec("DELETE FROM state");
+    db.close();
+    one.writer = writerIn(one.folder);
+    expect(one.writer.openStream("booth-1").stream).toBe(one.stream);
+    expect(one.writer.state(one.stream)).toEqual(state);
+  });
+
+  it("is left as it was by a commit that fails while it is being placed", () => {
+    const one = bed();
+    live(one, {});
+    live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE });
+    const [info, shown] = [one.writer.info(one.stream), structuredClone(one.writer.state(one.stream))];
+    const db = new Database(storePath(one.folder));
+    db.exec("CREATE TRIGGER refuse BEFORE INSERT ON boot BEGIN SELECT raise(ABORT, 'planted'); END");
+    const sync = (): void => live(one, { boot: "c", wall: (ms) => T0 + 60 * MINUTE + ms, length_ms: MINUTE });
+    const take = one.take;
+    expect(sync).toThrow("planted");
+    expect(one.writer.info(one.stream)).toMatchObject({ ...info });
+    expect(one.writer.state(one.stream)).toEqual(shown);
+    db.exec("DROP TRIGGER refuse");
+    db.close();
+    one.take = take;
+    sync();
+    expect(one.writer.info(one.stream).sendable_seq).toBe(one.writer.info(one.stream).newest_seq);
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import type { Fact, LogRecord } from "../../src/domain/record.ts";
+import { deriveFold } from "../../src/store/facts/derive-fold.ts";
+import type { Fold } from "../../src/store/facts/fold-port.ts";
+import { openReader } from "../../src/store/reader.ts";
+import { PARAMETERS, withFilters } from "../support/parameters.ts";
+import { clockRecord, coverage, reading, T0 } from "../support/records.ts";
+import { writerIn } from "../support/store.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const base = (mono: number) => ({ boot: "b1", mono, at: T0 + mono, tag: "", quality: "good" }) as const;
+const parametersAt = (mono: number, value = PARAMETERS): LogRecord => ({ kind: "p", ...base(mono), value });
+const MINUTE = 60_000;
+
+/** A derivation whose facts are changed on the way to the file. */
+function spoilt(change: (fact: Fact) => Fact): Fold {
+  const step: Fold["step"] = (state, record) => {
+    const out = deriveFold.step(state, record);
+    return { ...out, facts: out.facts.map(change) };
+  };
+  return { ...deriveFold, step };
+}
+
+const stages = [
+  clockRecord(0),
+  parametersAt(0),
+  coverage(0, 5 * MINUTE),
+  reading(0, "mode", 3),
+  reading(MINUTE, "mode", 4),
+  reading(2 * MINUTE, "mode", 3),
+];
+const later = [coverage(6 * MINUTE, 9 * MINUTE), reading(7 * MINUTE, "mode", 4), reading(8 * MINUTE, "mode", 3)];
+
+describe("a fact whose instants no column takes", () => {
+  it("an entry of half a millisecond ago is committed, found by its window, and the booth's commits go on", () => {
+    const folder = temporaryFolder();
+    const writer = writerIn(folder);
+    const { stream } = writer.openStream("booth-1");
+    const entered = { filter: "exhaust_filter", source: "technician", installed_at: 0, flagged: false } as const;
+    const entry: LogRecord = {
+      kind: "f",
+      ...base(4 * MINUTE),
+      value: { ...entered, ago_ms: MINUTE + 0.5, id: "entry-1" },
+    };
+    const filters = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
+    const before = [clockRecord(0), parametersAt(0, filters), coverage(0, 5 * MINUTE), reading(0, "mode", 3)];
+    writer.ingest(stream, [...before, entry], 1);
+    expect(writer.ingest(stream, later, 2).newest_seq).toBeGreaterThanOrEqual(before.length + 1 + later.length);
+    writer.close();
+    const reader = openReader(folder, deriveFold);
+    const at = T0 + 3 * MINUTE - 0.5;
+    for (const window of [
+      { start: at, end: at + 1 },
+      { start: at - 1, end: at + 0.25 },
+    ]) {
+      const found = reader.facts(stream, "f", window).filter(({ value }) => value.installed_at === at);
+      expect(found).toHaveLength(1);
+    }
+    reader.close();
+  });
+
+  it.each([
+    ["between two milliseconds", T0 + 0.25],
+    ["not a number", NaN],
+    ["without an end", Infinity],
+    ["beyond all time", 1e300],
+    ["before all time", -1e300],
+  ])("one that begins %s is committed like every other, and the booth's commits go on", (_, start) => {
+    const folder = temporaryFolder();
+    const odd = (fact: Fact): Fact =>
+      fact.kind === "m" ? { ...fact, value: { ...fact.value, start, end: start } } : fact;
+    const writer = writerIn(folder, spoilt(odd));
+    const { stream } = writer.openStream("booth-1");
+    const made = [...writer.ingest(stream, stages, 1).facts, ...writer.ingest(stream, later, 2).facts];
+    expect(made.filter(({ kind }) => kind === "m").length).toBeGreaterThan(1);
+    const { newest_seq } = writer.info(stream);
+    const held = writer.read(stream, 1, 1_000);
+    expect(held.map(({ seq }) => seq)).toEqual(Array.from({ length: newest_seq }, (_, index) => index + 1));
+    // The look through all that is stored finds nothing damaged.
+    while (writer.check());
+    expect(writer.ingest(stream, [coverage(10 * MINUTE, 11 * MINUTE)], 3).storage.quarantined).toBe(0);
+    writer.close();
+  });
+});

@@ -1,0 +1,184 @@
+import { rawInteger } from "../../simulators/plc/encode.ts";
+import { modeCoder } from "../../simulators/plc/registers.ts";
+import { bayQuantityOf, type Quantity } from "../../simulators/plc/quantities.ts";
+import type { SimClock } from "../../simulators/clock.ts";
+import type { Booth } from "../../simulators/plc/model/booth.ts";
+import type { BoothState } from "../../simulators/plc/model/types.ts";
+import type { Driver } from "../../src/acquisition/port.ts";
+import { LinkError } from "../../src/domain/link-error.ts";
+import type { Profile, ProfileTag } from "../../src/domain/profile.ts";
+import type { Sample } from "../../src/domain/sample.ts";
+
+export type VirtualFault = "refused" | "timeout" | "reset";
+
+/** A link that loses answers, or has those of other requests: `share` of them, 0 to 1. */
+export interface VirtualLosses {
+  readonly share: number;
+  readonly reason: "no_answer" | "wrong_answer";
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** Switches of the link; may be changed at any time, and shared by the drivers made one after the other. */
+export interface VirtualLink {
+  /** null: as the booth's story has it. */
+  fault: VirtualFault | null;
+  /** Simulated ms that a call takes until it fails with `timeout`. */
+  timeout_ms: number;
+  /** Tags that answer with quality bad. */
+  bad_tags: readonly string[];
+  /** null: each request has its answer. */
+  losses: VirtualLosses | null;
+  /** Requests, and those without a right answer. */
+  asked: number;
+  missed: number;
+  opens: number;
+  reads: number;
+}
+
+/** A group takes so many requests, one after the other. */
+const REQUESTS = 4;
+/** An unanswered request is made once more. */
+const TRIES = 2;
+/** How long an answer is waited for by a driver that knows how fast the device is. */
+const DEADLINE_MS = 300;
+
+export function virtualLink(): VirtualLink {
+  return { fault: null, timeout_ms: 1000, bad_tags: [], losses: null, asked: 0, missed: 0, opens: 0, reads: 0 };
+}
+
+export interface VirtualDriverOptions {
+  readonly booth: Booth;
+  readonly profile: Profile;
+  readonly clock: Pick<SimClock, "wall" | "sleep">;
+  readonly link?: VirtualLink;
+}
+
+function failed(kind: VirtualFault | "closed"): LinkError {
+  return new LinkError(kind, `the simulated link failed: ${kind}`);
+}
+
+/** The shortest decimal number that a float32 register holds as this value: 48.59307, not 48.59307098388672. */
+function shortest(value: number): number {
+  const carriers = [6, 7, 8, 9].map((digits) => Number(value.toPrecision(digits)));
+  return carriers.find((carrier) => Math.fround(carrier) === value) ?? value;
+}
+
+function carriedNumber(tag: ProfileTag, number: number): Carried {
+  const { point } = tag;
+  if (!Number.isFinite(number)) return Number.isNaN(number) ? { reason: "nan" } : { reason: "inf" };
+  const raw = carriedRaw(tag, number);
+  if (point.sentinels.some((sentinel) => Number(sentinel) === raw)) return { reason: "sentinel" };
+  if (point.labels) return { value: point.labels[String(raw)] ?? String(raw) };
+  const isPlain = point.scale === 1 && point.offset === 0;
+  // 15 digits take the binary dust off a product such as 3 x 0.1.
+  const scaled = isPlain ? raw : Number((raw * point.scale + point.offset).toPrecision(15));
+  const value = isPlain && point.type === "float32" ? shortest(raw) : scaled;
+  if (value < (point.min ?? -Infinity)) return { reason: "below_min" };
+  return value > (point.max ?? Infinity) ? { reason: "above_max" } : { value };
+}
+
+function carriedRaw(tag: ProfileTag, number: number): number {
+  const { type, offset, scale } = tag.point;
+  if (type === "float32") return Math.fround((number - offset) / scale);
+  return type === "float64" ? (number - offset) / scale : rawInteger(tag, number);
+}
+
+type Carried = { readonly value: number | string | boolean } | { readonly reason: string };
+
+/** What is left of a value after a register of that type carried it. */
+function carried(tag: ProfileTag, value: Quantity): Carried {
+  const { point } = tag;
+  if (point.type === "string") {
+    const room = "table" in point ? 2 * (point.length ?? 1) : Infinity;
+    return { value: String(value).slice(0, room) };
+  }
+  if (point.type === "bool") return { value: value === true || (typeof value === "number" && value !== 0) };
+  const label = Object.entries(point.labels ?? {}).find(([, text]) => text === value);
+  return carriedNumber(tag, Number(label ? label[0] : value));
+}
+
+interface Losing {
+  readonly link: VirtualLink;
+  readonly losses: VirtualLosses;
+  readonly clock: VirtualDriverOptions["clock"];
+  readonly signal: AbortSignal;
+}
+
+async function isLost({ link, losses, clock, signal }: Losing): Promise<boolean> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    link.asked++;
+    if (losses.random() >= losses.share) return false;
+    link.missed++;
+    await clock.sleep(DEADLINE_MS, signal);
+  }
+  return true;
+}
+
+/** As a driver gives it: what was answered, and the rest as bad; without any answer the link is down. */
+async function lossy(samples: readonly Sample[], losing: Losing): Promise<readonly Sample[]> {
+  const size = Math.ceil(samples.length / REQUESTS);
+  const { reason } = losing.losses;
+  const came: Sample[] = [];
+  let answered = 0;
+  for (let from = 0; from < samples.length; from += size) {
+    const part = samples.slice(from, from + size);
+    const lost = await isLost(losing);
+    if (!lost) answered += 1;
+    came.push(...(lost ? part.map(({ tag }) => ({ tag, value: null, quality: "bad" as const, reason })) : part));
+  }
+  if (answered === 0) throw failed("timeout");
+  return came;
+}
+
+/**
+ * Reads a booth straight from the model, without a socket: for simulations under virtual time. Values are those that
+ * a faultless driver would decode from the registers of the same instant.
+ */
+export function virtualDriver(options: VirtualDriverOptions): Driver {
+  const { booth, profile, clock } = options;
+  const link = options.link ?? virtualLink();
+  const code = modeCoder(profile);
+  let isOpen = false;
+  const faultOf = (state: BoothState): VirtualFault | null => {
+    if (link.fault) return link.fault;
+    if (!state.powered) return "refused";
+    return state.cable ? null : "timeout";
+  };
+  const pass = async (signal: AbortSignal): Promise<BoothState> => {
+    signal.throwIfAborted();
+    const state = booth.stateAt(clock.wall());
+    const fault = faultOf(state);
+    if (fault === "timeout") await clock.sleep(link.timeout_ms, signal);
+    if (fault) throw failed(fault);
+    return state;
+  };
+  const sample = (tag: ProfileTag, state: BoothState): Sample => {
+    const quantity = bayQuantityOf(booth, tag, { state, code }) ?? (tag.point.type === "string" ? "" : 0);
+    const came = link.bad_tags.includes(tag.name) ? { reason: "exception_2" } : carried(tag, quantity);
+    if ("value" in came) return { tag: tag.name, value: came.value, quality: "good" };
+    return { tag: tag.name, value: null, quality: "bad", reason: came.reason };
+  };
+  return {
+    requests: () => ({ asked: link.asked, missed: link.missed }),
+    open: async (signal) => {
+      link.opens++;
+      await pass(signal);
+      isOpen = true;
+    },
+    read: async (group, signal) => {
+      link.reads++;
+      if (!isOpen) throw failed("closed");
+      const state = await pass(signal);
+      const samples = profile.tags.filter((tag) => tag.group === group).map((tag) => sample(tag, state));
+      const { losses } = link;
+      if (losses !== null) return lossy(samples, { link, losses, clock, signal });
+      link.asked += REQUESTS;
+      return samples;
+    },
+    close: () => {
+      isOpen = false;
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,159 @@
+import { createServiceTime } from "../../src/acquisition/service-time.ts";
+import { exchange, heardAck, type Acking } from "../../src/delivery/mqtt/acks.ts";
+import type { AckedBatch } from "../../src/delivery/mqtt/ack-outcome.ts";
+import { commandSide, type CommandSide } from "../../src/delivery/mqtt/link.ts";
+import { readWriteLock } from "../../src/delivery/mqtt/read-write-lock.ts";
+import { ServiceLinkError } from "../../src/domain/service-link-error.ts";
+import type { BatchOutcome, LinkSession, ServiceLink } from "../../src/delivery/port.ts";
+import type { Clock } from "../../src/domain/machine.ts";
+import { batchOf } from "../../src/contract/telemetry.ts";
+import type { Db } from "../../simulators/service/db.ts";
+import { ingestBatch, type Ack } from "../../simulators/service/ingest/store.ts";
+import { callerOfKey } from "../../simulators/service/keys.ts";
+import { takeMessage } from "../../simulators/service/mqtt/uplink.ts";
+import type { ServiceWay } from "./service-way.ts";
+
+/** As the gateway's own link. */
+const ACK_DEADLINE_MS = 15_000;
+
+export interface LinkParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly way: ServiceWay;
+  readonly came: unknown[];
+  /** By gateway: who listens to commands. */
+  readonly sessions: Map<string, CommandSide>;
+  readonly order: (gateway: string, command: unknown) => void;
+}
+
+/**
+ * The gateway's own link without broker: batches and acks go as JSON, there and back, through the service's own ingest and
+ * the gateway's own reading of what comes on down/ack.
+ */
+export function virtualLinkTo(parts: LinkParts): ServiceLink {
+  const { db, clock, way, sessions, order } = parts;
+  return {
+    async connect(account, signal): Promise<LinkSession> {
+      await clock.sleep(way.latency_ms, signal);
+      if (way.down) throw new ServiceLinkError("unreachable", "no route to the broker");
+      const { gateway_id: gateway } = account;
+      if (callerOfKey(db, account.credential, clock.wall())?.gateway_id !== gateway)
+        throw new ServiceLinkError("credential", "the broker refuses the key");
+      const line = openLine(parts);
+      const side = commandSide(async (topic, payload) => {
+        await line.pass();
+        take(topic.replace("up/", ""), JSON.parse(payload) as Record<string, unknown>);
+      });
+      const take = (topic: string, message: Record<string, unknown>): void => {
+        for (const command of takeMessage(db, { gateway, topic, now: clock.wall(), message })) order(gateway, command);
+      };
+      sessions.set(gateway, side);
+      return {
+        url: account.url,
+        closed: line.closed,
+        window: () => line.acking.window,
+        async hello(booths) {
+          await line.pass();
+          const named = booths.map(({ stream, ...booth }) => ({ stream_id: stream, ...booth }));
+          take("hello", { booths: named });
+        },
+        heartbeat: () => line.pass().catch(() => undefined),
+        commands: (take_them) => side.commands(take_them),
+        say: (message) => side.say(message),
+        send: batchSender(parts, line, gateway),
+        close: () => {
+          line.end("the session was closed");
+          if (sessions.get(gateway) === side) sessions.delete(gateway);
+          return Promise.resolve();
+        },
+      };
+    },
+  };
+}
+
+/** One connection to the broker. */
+interface Line {
+  readonly acking: Acking;
+  readonly closed: Promise<ServiceLinkError>;
+  end(reason: string): void;
+  /** Something goes over it; rejects where nothing gets through. */
+  pass(): Promise<void>;
+  /** What comes on down/ack. */
+  heard(payload: string): void;
+}
+
+function openLine({ clock, way }: LinkParts): Line {
+  const acking: Acking = { waiting: new Set(), window: 1 };
+  // Of the process that opened it: what comes for one that has ended is heard by nobody.
+  const service_time = way.listener ?? createServiceTime();
+  const hear = way.hear(heardAck);
+  let tell: (reason: ServiceLinkError) => void = () => undefined;
+  const closed = new Promise<ServiceLinkError>((resolve) => (tell = resolve));
+  const end = (reason: string): void => {
+    for (const entry of [...acking.waiting]) entry.settle({ kind: "keep", reason });
+    tell(new ServiceLinkError("closed", reason));
+  };
+  return {
+    acking,
+    closed,
+    end,
+    async pass() {
+      await clock.sleep(way.latency_ms);
+      if (!way.down) return;
+      end("the connection to the broker is gone");
+      throw new Error("the connection to the broker is gone");
+    },
+    heard: (payload) => hear({ clock, service_time }, acking, Buffer.from(payload)),
+  };
+}
+
+function batchSender(parts: LinkParts, line: Line, gateway: string): LinkSession["send"] {
+  const { clock } = parts;
+  const turn = readWriteLock();
+  return async (stream, generation, records): Promise<BatchOutcome> => {
+    const wire = batchOf({ gateway_id: gateway, generation, stream }, records, clock.wall());
+    const batch: unknown = JSON.parse(JSON.stringify(wire));
+    const publish = async (): Promise<null> => {
+      await line.pass();
+      void answer(parts, line, { gateway, batch });
+      return null;
+    };
+    const once = (): Promise<AckedBatch> =>
+      exchange({
+        ...{ stream, records, publish },
+        waiting: line.acking.waiting,
+        sent: clock.mono(),
+        atDeadline: (late) => {
+          const settled = new AbortController();
+          clock.sleep(ACK_DEADLINE_MS, settled.signal).then(late, () => undefined);
+          return () => settled.abort();
+        },
+      });
+    const first = await turn.together(once);
+    const outcome = first.kind === "unclear" ? await turn.alone(once) : first;
+    return outcome.kind === "unclear" ? { kind: "keep", reason: outcome.reason } : outcome;
+  };
+}
+
+/** The service takes the batch, and what it says of it comes back, if nothing gets lost. */
+async function answer(
+  { db, clock, way, came }: LinkParts,
+  line: Line,
+  { gateway, batch }: { readonly gateway: string; readonly batch: unknown },
+): Promise<void> {
+  const take = (): Ack => {
+    came.push(batch);
+    const ack = ingestBatch(db, { gatewayId: gateway, nowMs: clock.wall() }, batch);
+    for (const { seq } of ack.reject) way.refused.add(seq);
+    return { ...ack, server_time: way.says(ack.server_time, "ack") };
+  };
+  const said = way.answers(batch, take);
+  await line.pass().catch(() => undefined);
+  if (way.down) return;
+  if (way.lose_acks > 0) {
+    way.lose_acks -= 1;
+    way.lost_acks += 1;
+    return;
+  }
+  for (const payload of said) line.heard(payload);
+}

@@ -1,0 +1,204 @@
+// Needs Debian packages: mosquitto, openssl.
+import { describe, expect, it } from "vitest";
+import type { ServiceLinkFault } from "../../src/domain/service-link-error.ts";
+import type { LinkAccount } from "../../src/delivery/port.ts";
+import { clientCertificateIn } from "../../src/delivery/tls.ts";
+import { outageRow } from "../support/broker-outages.ts";
+import { deliveryBed, type DeliveryBed, type DeliveryBedOptions } from "../support/delivery-bed.ts";
+import { deliveryRows, held, type RowBroker } from "../support/delivery-rows.ts";
+import { freePort, mosquitto, type Listener, type Mosquitto } from "../support/mosquitto.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { testAuthority, type TestAuthority } from "../support/tls-files.ts";
+
+/** Debian's broker with TLS, password file and ACL, against the agent's real link. */
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+interface Rig {
+  readonly broker: Mosquitto;
+  readonly authority: TestAuthority;
+  readonly options: DeliveryBedOptions;
+}
+
+interface RigOptions {
+  readonly listeners: (authority: TestAuthority) => readonly Listener[];
+  /** Default: the first listener, by address. */
+  readonly url?: (ports: readonly number[]) => string;
+}
+
+/** A broker that lets the gateway in as soon as it comes with its credential. */
+async function rig({ listeners, url }: RigOptions): Promise<Rig> {
+  const folder = temporaryFolder();
+  const authority = testAuthority(folder, "authority");
+  const broker = await mosquitto(folder, listeners(authority));
+  const known = new Set<string>();
+  const letIn = ({ username, credential }: LinkAccount): Promise<void> => {
+    if (!known.has(username)) broker.letIn(username, credential);
+    known.add(username);
+    return Promise.resolve();
+  };
+  const first = `mqtts://127.0.0.1:${(broker.ports[0] ?? 0).toString()}`;
+  return {
+    broker,
+    authority,
+    options: {
+      broker: broker.service,
+      url: () => url?.(broker.ports) ?? first,
+      link: { ca: authority.ca },
+      connecting: letIn,
+    },
+  };
+}
+
+const goodTls = (authority: TestAuthority): Listener => ({ tls: authority.issue("broker.test") });
+
+deliveryRows({
+  name: "mosquitto",
+  make: async (): Promise<RowBroker> => {
+    const { broker, options } = await rig({ listeners: (authority) => [goodTls(authority), {}] });
+    // The service takes a second to join a broker that has started anew: what was sent before isn't acked.
+    const link = { ...options.link, ack_deadline_ms: 2_000 };
+    return {
+      options: { ...options, link },
+      url: () => `mqtt://127.0.0.1:${(broker.ports[1] ?? 0).toString()}`,
+      strike: () => broker.restart(),
+    };
+  },
+});
+
+outageRow({
+  name: "mosquitto",
+  make: async (folder) => {
+    const broker = await mosquitto(folder, [{}]);
+    return { ...broker, url: `mqtt://127.0.0.1:${(broker.ports[0] ?? 0).toString()}` };
+  },
+  mqtt: { version: "5", why: /^$/ },
+  quick: 3,
+});
+
+async function active(bed: DeliveryBed) {
+  const agent = await bed.start();
+  await bed.until("the booth is active", () => agent.status().booths[0]?.provisioning.state === "active");
+  return agent;
+}
+
+/** What the agent says of the link at present. */
+type Agent = Awaited<ReturnType<DeliveryBed["start"]>>;
+const reasonOf = (agent: Agent): string => {
+  const { service } = agent.status();
+  return service.kind === "down" ? `${service.reason}; ${service.advice}` : "";
+};
+
+describe("row 34: a broker that can't show who it is", () => {
+  const cases: readonly (readonly [
+    ServiceLinkFault,
+    RegExp,
+    (good: TestAuthority, other: TestAuthority) => Listener,
+  ])[] = [
+    [
+      "certificate_expired",
+      /certificate has expired; .*has ended/,
+      (good) => ({ tls: good.issue("broker.test", { days: -1 }) }),
+    ],
+    [
+      "certificate_name",
+      /does not match certificate's altnames.*; .*of another server/,
+      (good) => ({ tls: good.issue("broker.test", { hosts: ["DNS:other.test"] }) }),
+    ],
+    ["certificate_authority", /; nobody known here signed/, (_, other) => ({ tls: other.issue("broker.test") })],
+  ];
+
+  it.each(cases)(
+    "%s: refused with a state of its own, buffered, and delivered once it is mended",
+    async (fault, says, listener) => {
+      const way = { good: true };
+      const { options, broker } = await rig({
+        listeners: (authority) => [goodTls(authority), listener(authority, testAuthority(temporaryFolder(), "other"))],
+        url: (ports) => `mqtts://127.0.0.1:${((way.good ? ports[0] : ports[1]) ?? 0).toString()}`,
+      });
+      way.good = false;
+      const bed = await deliveryBed(options);
+      const agent = await bed.start();
+      await bed.until("the state is told", () => says.test(reasonOf(agent)));
+      const tried = bed.connects();
+      await bed.pass(30 * MINUTE);
+      const log = agent.status().booths[0]?.log;
+      const waiting = (log?.newest_seq ?? 0) - (log?.acked_seq ?? 0);
+      expect(log?.acked_seq).toBe(0);
+      expect(waiting).toBeGreaterThan(50);
+      // Never more than one try in two seconds on average, nor fewer than one in two minutes.
+      expect(bed.connects() - tried).toBeLessThan(90);
+      expect(bed.connects() - tried).toBeGreaterThan(2);
+      // The record of the booth names the broker, and a claim that wasn't verified in time is looked at anew.
+      way.good = true;
+      await bed.until("the booth is active", () => agent.status().booths[0]?.provisioning.state === "active");
+      expect(broker.ports).toHaveLength(2);
+      held({ row: 34, fault: `TLS, ${fault}`, injected: waiting }, await bed.settle(agent));
+    },
+  );
+});
+
+describe("who may connect", () => {
+  it("row 39: a client certificate is shown, and its end said a month before", async () => {
+    const folder = temporaryFolder();
+    const clients = testAuthority(folder, "clients");
+    const { options } = await rig({
+      listeners: (authority) => [{ ...goodTls(authority), clients_of: clients.ca_file }],
+    });
+    // The bed's clock stands in March 2026, the certificates' in the present.
+    const start = Date.now() - 3_600_000;
+    const shown = clients.issue("gateway", { days: 20 });
+    const bed = await deliveryBed({
+      ...options,
+      site: { start },
+      link: { ...options.link, client_certificate: clientCertificateIn(shown.cert, shown.key) },
+    });
+    const agent = await active(bed);
+    const [own] = bed.certificates();
+    expect(own).toMatchObject({ link: "service", server: null });
+    expect((own?.expires ?? 0) - start).toBeLessThan(21 * DAY);
+    expect(bed.said.filter((line) => line.includes("the gateway's client certificate ends on"))).toHaveLength(1);
+    held({ row: 39, fault: "client certificate about to end", injected: 1 }, await bed.settle(agent));
+  });
+
+  it("without a certificate that the broker wants the state says so", async () => {
+    const { options } = await rig({
+      listeners: (authority) => [{ ...goodTls(authority), clients_of: authority.ca_file }],
+    });
+    const bed = await deliveryBed(options);
+    const agent = await bed.start();
+    await bed.until("the state is told", () => /client_certificate_file/.test(reasonOf(agent)));
+  });
+
+  it("a wrong password and forbidden topics are states of their own, asked about ever more rarely", async () => {
+    const { options, broker } = await rig({ listeners: (authority) => [goodTls(authority)] });
+    const doors = { open: false };
+    const bed = await deliveryBed({
+      ...options,
+      connecting: (account) => (doors.open ? (options.connecting?.(account) ?? Promise.resolve()) : Promise.resolve()),
+    });
+    const agent = await bed.start();
+    await bed.until("the key is refused", () => /doesn't take this gateway's key/.test(reasonOf(agent)));
+    doors.open = true;
+    broker.allowTopics(false);
+    await bed.until("the topics are refused", () => /doesn't allow this gateway its own topics/.test(reasonOf(agent)));
+    broker.allowTopics(true);
+    await bed.until("the booth is active", () => agent.status().booths[0]?.provisioning.state === "active");
+    held({ row: 28, fault: "broker refuses password, then topics", injected: 2 }, await bed.settle(agent));
+  });
+
+  it("where the port is held back the readings go over WebSocket", async () => {
+    const closed = await freePort();
+    const { options, broker } = await rig({
+      listeners: (authority) => [{ ...goodTls(authority), websockets: true }],
+      url: () => `mqtts://127.0.0.1:${closed.toString()}`,
+    });
+    const ws_url = `wss://127.0.0.1:${(broker.ports[0] ?? 0).toString()}/mqtt`;
+    const bed = await deliveryBed({ ...options, ws_url: () => ws_url });
+    const agent = await active(bed);
+    expect(bed.site.lines.some((line) => line.includes(`service link is up at ${ws_url}`))).toBe(true);
+    await bed.pass(MINUTE);
+    held({ row: 35, fault: "port 8883 closed, WebSocket instead", injected: 1 }, await bed.settle(agent));
+  });
+});

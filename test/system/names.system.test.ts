@@ -1,0 +1,146 @@
+// Needs root, for names of its own, and Debian packages: mosquitto, openssl.
+import { join } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import Database from "better-sqlite3";
+import { expect, it, onTestFinished } from "vitest";
+import { stringify } from "yaml";
+import { clockFileText, clockFromNow, scaledClock } from "../../simulators/clock.ts";
+import { findScenario } from "../../simulators/plc/scenarios/all.ts";
+import { startPlc } from "../../simulators/plc/start.ts";
+import { seedSite } from "../../simulators/service/seed.ts";
+import { startService } from "../../simulators/service/start.ts";
+import { askAgent } from "../../src/tools/agent-client.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
+import { BED_START, compare } from "../support/delivery-bed.ts";
+import { held } from "../support/delivery-rows.ts";
+import { eventually } from "../support/eventually.ts";
+import { freePort, mosquitto, type Mosquitto } from "../support/mosquitto.ts";
+import { ownNames } from "../support/own-names.ts";
+import { GATEWAY, startProgram } from "../support/processes.ts";
+import { clickBooth } from "../support/profiles.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { testAuthority } from "../support/tls-files.ts";
+import { PROVISION_KEY, SERIAL } from "../support/virtual-service.ts";
+
+const SPEED = 60;
+const WITHIN_MS = 60_000;
+const NAME = "broker.test";
+/** In /proc/net/tcp. */
+const ESTABLISHED = "01";
+
+interface Site {
+  readonly folder: string;
+  readonly configFile: string;
+  readonly broker: Mosquitto;
+  status(): Promise<AgentStatus | undefined>;
+  /** The PLC goes, and everything is acked; then nothing runs any more but the service. */
+  plcOffline(): Promise<void>;
+  readonly service: Awaited<ReturnType<typeof startService>>;
+}
+
+/** PLC and service here, a broker that is at two addresses by one name, and the configuration of an agent. */
+async function site(): Promise<Site> {
+  const folder = temporaryFolder();
+  const within = (name: string): string => join(folder, name);
+  for (const name of ["gateway", "run"]) mkdirSync(within(name), { mode: 0o700 });
+  const authority = testAuthority(folder, "authority");
+  const [tls, port] = [authority.issue(NAME), await freePort()];
+  const broker = await mosquitto(
+    folder,
+    ["127.0.0.2", "127.0.0.3"].map((host) => ({ host, port, tls })),
+  );
+  const origin = clockFromNow(SPEED, BED_START);
+  const clock = scaledClock(origin);
+  writeFileSync(within("clock.json"), clockFileText(origin));
+  writeFileSync(within("api-key"), `${PROVISION_KEY}\n`, { mode: 0o600 });
+  const scenario = findScenario("busy-day");
+  if (scenario === undefined) throw new Error("no such scenario");
+  const identity = { plc_serial: SERIAL };
+  const plc = await startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, identity });
+  onTestFinished(() => plc.stop());
+  const service = await startService({ dataDir: ":memory:", port: 0, mqttPort: 0, clock, broker: broker.service });
+  onTestFinished(() => service.stop());
+  seedSite(service.db, { serial: SERIAL, tz: scenario.tz, provisionKey: PROVISION_KEY, now: BED_START });
+  Object.assign(service.service, { mqttUrl: () => `mqtts://${NAME}:${port.toString()}` });
+  const modbus = { host: "127.0.0.1", port: plc.port };
+  const config = {
+    data_dir: within("gateway"),
+    runtime_dir: within("run"),
+    clock_file: within("clock.json"),
+    page: { port: 0 },
+    service: { url: service.url.replace(/\/$/, ""), api_key_file: within("api-key"), ca_file: authority.ca_file },
+    booths: [{ id: "booth-1", serial: SERIAL, profile: "click-booth", tz: scenario.tz, modbus }],
+  };
+  writeFileSync(within("gateway.yaml"), stringify(config));
+  const status = async (): Promise<AgentStatus | undefined> =>
+    (await askAgent(within("run/agent.sock"), { method: "GET", path: "/status" }).catch(() => undefined)) as
+      AgentStatus | undefined;
+  return { folder, configFile: within("gateway.yaml"), broker, status, plcOffline: () => plc.offline(), service };
+}
+
+/** What the agent logs in with. */
+function keyIn(dataDir: string): { readonly gateway_id: string; readonly credential: string } {
+  const db = new Database(join(dataDir, "identity.db"), { readonly: true });
+  const row = db.prepare("SELECT gateway_id, credential FROM gateway").get();
+  db.close();
+  return row as ReturnType<typeof keyIn>;
+}
+
+/** Until the service is there again: what came before would wait for an ack in vain. */
+async function restart(broker: Mosquitto): Promise<void> {
+  const port = Number(new URL(broker.service.url).port);
+  await broker.restart();
+  const joined = (): true | undefined => (connectedTo(port).length > 0 ? true : undefined);
+  await eventually("the service has joined the broker again", joined, WITHIN_MS);
+}
+
+/** Addresses of this machine with a connection to that port that stands, as Linux lists them. */
+function connectedTo(port: number): string[] {
+  const lines = readFileSync("/proc/net/tcp", "utf8").split("\n").slice(1);
+  return lines.flatMap((line) => {
+    const [, , remote = "", state] = line.trim().split(/\s+/);
+    const [host = "", at = ""] = remote.split(":");
+    const bytes = Buffer.from(host, "hex").reverse();
+    return state === ESTABLISHED && Number.parseInt(at, 16) === port ? [bytes.join(".")] : [];
+  });
+}
+
+it("row 33: a name that can't be looked up is told, and a new address is found at the next connect", async () => {
+  const here = await site();
+  const { folder, configFile, broker, service } = here;
+  const names = ownNames(folder);
+  const agent = startProgram(GATEWAY, ["run", "--config", configFile], { within: names.within });
+  const link = async (): Promise<string> => {
+    const now = (await here.status())?.service;
+    return now?.kind === "down" ? `${now.reason}; ${now.advice}` : (now?.kind ?? "");
+  };
+  const until = (what: string, said: RegExp): Promise<true> =>
+    eventually(what, async () => (said.test(await link()) ? true : undefined), WITHIN_MS);
+  await until("the name is said to be unknown", /ENOTFOUND.*; .*name server/);
+  const { gateway_id, credential } = keyIn(join(folder, "gateway"));
+  broker.letIn(gateway_id, credential);
+  const changes: readonly (readonly [change: () => void, said: RegExp, address: string | null])[] = [
+    [() => names.point(NAME, "127.0.0.2"), /^up/, "127.0.0.2"],
+    [() => names.forget(), /ENOTFOUND.*; .*name server/, null],
+    [() => names.point(NAME, "127.0.0.3"), /^up/, "127.0.0.3"],
+    [() => names.cutOff(), /EAI_AGAIN.*; .*name server/, null],
+    [() => names.point(NAME, "127.0.0.2"), /^up/, "127.0.0.2"],
+  ];
+  for (const [change, said, address] of changes) {
+    change();
+    if (address === null) await restart(broker);
+    await until(`${address ?? "no address"} is told`, said);
+    expect(connectedTo(broker.ports[0] ?? 0)).toEqual(address === null ? [] : [address]);
+  }
+  await here.plcOffline();
+  const isDone = async (): Promise<true | undefined> => {
+    const log = (await here.status())?.booths[0]?.log;
+    return log?.acked_seq === log?.newest_seq && log?.pending === 0 ? true : undefined;
+  };
+  await eventually("everything is acked", isDone, WITHIN_MS);
+  agent.signal("SIGKILL");
+  await agent.ended;
+  const delivered = compare(join(folder, "gateway"), service);
+  held({ row: 33, fault: "DNS fails, address changes", injected: changes.length }, delivered);
+  expect(delivered.records).toBeGreaterThan(20);
+});

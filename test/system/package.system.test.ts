@@ -1,0 +1,296 @@
+// Needs root and Debian packages: binutils, mmdebstrap, systemd-container.
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import Database from "better-sqlite3";
+import { EXIT } from "../../src/cli/command.ts";
+import { bootContainer, type Container } from "../support/container.ts";
+import { eventually } from "../support/eventually.ts";
+import { recordFault } from "../support/faults.ts";
+import * as faults from "../support/packaged-faults.ts";
+import * as look from "../support/packaged-look.ts";
+import * as site from "../support/packaged-site.ts";
+
+/**
+ * The package as a gateway gets it, in a Debian with systemd as its first process and no network. The tests go on from each
+ * other: one life of one box.
+ */
+
+const [OLD, NEW] = ["0.0.1", "0.0.2"];
+/** By systemd's own clock; promised. */
+const BACK_WITHIN_S = 3;
+const WATCHDOG_S = 30;
+const folder = mkdtempSync(join(tmpdir(), "bg-package-"));
+const service = { data: join(folder, "service"), stop: (): Promise<void> => Promise.resolve() };
+const files = { old: "", new: "" };
+let box: Container;
+
+/** 0: none runs. */
+const pidNow = (): number => Number(box.show(site.UNIT, "MainPID"));
+function mainPid(): number {
+  const pid = pidNow();
+  // To signal 0 would be to signal ourselves.
+  if (pid === 0) throw new Error("the agent doesn't run");
+  return pid;
+}
+/** Microseconds of the box's monotonic clock, as systemd noted them. */
+const noted = (property: string): number => Number(box.show(site.UNIT, `${property}TimestampMonotonic`));
+const inside = (file: string): string => `/root/${file.slice(file.lastIndexOf("/") + 1)}`;
+const dpkg = (file: string): string => `dpkg -i ${inside(file)}`;
+
+beforeAll(async () => {
+  files.old = site.makePackage(OLD, folder);
+  files.new = site.makePackage(NEW, folder);
+  box = await bootContainer();
+  for (const file of Object.values(files)) site.putPackage(box, file);
+  site.putConfig(box);
+  site.startPlc(box);
+  service.stop = site.startService(box, service.data);
+});
+
+afterAll(async () => {
+  await box.end();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it("the README's lines install it without a network, bind the booth, and records arrive", async () => {
+  box.sh(`mkdir /root/new && mv /root/*_${NEW}_* /root/new/`);
+  for (const line of site.readmeCommands("Install it as a service")) {
+    box.sh(`cd /root && EDITOR='cp /root/gateway.yaml' && ${line}`, site.KEY);
+  }
+  box.sh("mv /root/new/* /root/");
+  expect([box.show(site.UNIT, "Type"), box.show(site.UNIT, "ActiveState")]).toEqual(["notify", "active"]);
+  const booth = await site.untilBooth(box, "the service has records", ({ log }) => log.acked_seq > 0);
+  expect({ state: booth.provisioning.state, serial: booth.serial }).toEqual({ state: "active", serial: site.SERIAL });
+  const line = await eventually("a status line with the mode", () => {
+    const text = box.show(site.UNIT, "StatusText");
+    return text.includes("to send") && text.includes("service up") ? text : undefined;
+  });
+  expect(line).toMatch(/booth-1: [a-z_]+, PLC up, \d+ to send/);
+});
+
+it("the package has nothing in it of how it was made, and says what it is made of", () => {
+  expect(look.leftovers(box)).toEqual([]);
+  const bill = look.billOfMaterials(box);
+  // Our own file.
+  const { dependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { dependencies: Record<string, string> };
+  const wanted = Object.entries(dependencies).map(([name, version]) => `${name}@${version}`);
+  expect(wanted.filter((one) => !bill.includes(one))).toEqual([]);
+  expect(bill.filter((one) => /^(?:vitest|typescript|eslint|rolldown|aedes)@/.test(one))).toEqual([]);
+  const [doc, shared] = ["/usr/share/doc/booth-gateway", "/usr/share/booth-gateway"];
+  const brought = [
+    ...["copyright", "operations.md", "SECURITY.md"].map((name) => `${doc}/${name}`),
+    ...["schemas/gateway.schema.json", "drop-ins/address-filter.conf"].map((name) => `${shared}/${name}`),
+    "/usr/share/man/man8/booth-gateway.8.gz",
+    "/usr/share/bash-completion/completions/booth-gateway",
+  ];
+  expect(brought.filter((path) => !existsSync(box.inside(path)))).toEqual([]);
+});
+
+it("it runs without capabilities, writes to no system folder, listens on loopback alone", () => {
+  const none = { held: [], noNewPrivs: "1", seccomp: "2", isRoot: false };
+  expect(look.rightsOf(box, mainPid())).toEqual(none);
+  expect(look.writableBy(box, mainPid())).toEqual({ system: [], not_own: [] });
+  const listening = look.listening(box);
+  expect(listening.length).toBeGreaterThan(0);
+  expect(listening.filter((address) => !/^(127\.|\[::1\]:)/.test(address))).toEqual([]);
+});
+
+it("its group may ask it but for what is root's alone, others may not; what it compiled is kept in its cache", async () => {
+  expect(look.askedAs(box)).toEqual({ member: EXIT.ok, member_as_root: EXIT.rights, other: EXIT.rights });
+  const cached = (): number => Number(box.sh("find /var/cache/booth-gateway -type f | wc -l"));
+  box.sh(`systemctl restart ${site.UNIT}`);
+  await eventually("compiled code is kept", () => (cached() > 0 ? true : undefined));
+});
+
+it("neither the key nor the gateway's credential stands in the journal, the environment, or an argument", () => {
+  // SQLite doesn't open through another process's root.
+  cpSync(box.inside("/var/lib/booth-gateway"), join(folder, "state"), { recursive: true });
+  const db = new Database(join(folder, "state/identity.db"));
+  const { credential } = db.prepare("SELECT credential FROM gateway").get() as { credential: string };
+  db.close();
+  expect(credential.length).toBeGreaterThan(30);
+  const texts = look.saidOf(box);
+  expect(texts[0]).toContain("booth-gateway");
+  for (const secret of [site.KEY, credential])
+    expect(texts.map((text) => text.includes(secret))).toEqual(texts.map(() => false));
+});
+
+it("kill -9 of the agent: it is back by itself, and no record is lost or doubled", async () => {
+  const times: number[] = [];
+  for (let kill = 0; kill < 3; kill += 1) {
+    const [pid, restarts] = [mainPid(), Number(box.show(site.UNIT, "NRestarts"))];
+    const killed = process.hrtime.bigint();
+    box.sh(`kill -9 ${pid}`);
+    // In this order: what is active once a restart has been counted is the new one.
+    await eventually("another process is ready", () => {
+      const isCounted = Number(box.show(site.UNIT, "NRestarts")) === restarts + 1;
+      return isCounted && box.show(site.UNIT, "ActiveState") === "active" ? true : undefined;
+    });
+    // systemd's clock is ours: CLOCK_MONOTONIC.
+    times.push((noted("ActiveEnter") - Number(killed / 1000n)) / 1e6);
+  }
+  const booth = await site.untilBooth(
+    box,
+    "all is acked",
+    ({ log }) => log.acked_seq > 0 && log.acked_seq === log.newest_seq,
+  );
+  const held = site.heldBy(service.data);
+  const lost = held.last - held.records;
+  const text = `kill -9 under systemd; ready again after ${times.map((time) => time.toFixed(2)).join(", ")} s`;
+  recordFault({ row: 1, fault: text, injected: times.length, lost, doubled: 0, wrong: 0, passed: lost === 0 });
+  expect(held).toMatchObject({ first: 1, streams: 1, records: held.last });
+  expect(held.last).toBeGreaterThanOrEqual(booth.log.acked_seq);
+  expect(Math.max(...times)).toBeLessThan(BACK_WITHIN_S);
+});
+
+it("an event loop that hangs is ended by the watchdog, and the agent is back", async () => {
+  const [pid, restarts] = [mainPid(), Number(box.show(site.UNIT, "NRestarts"))];
+  // The agent opens its tail file anew after each commit; opening a pipe that nobody reads hangs.
+  box.sh("mkfifo -m 666 /run/booth-gateway/tail.jsonl.new");
+  await eventually(
+    "the agent hangs",
+    () => (box.try("timeout 2 booth-gateway status").code === 0 ? undefined : true),
+    60_000,
+  );
+  box.sh("rm /run/booth-gateway/tail.jsonl.new");
+  const beat = noted("Watchdog");
+  await eventually(
+    "the watchdog has started it anew",
+    () =>
+      pidNow() !== pid && pidNow() !== 0 && Number(box.show(site.UNIT, "NRestarts")) > restarts ? true : undefined,
+    60_000,
+  );
+  const seconds = (noted("ExecMainStart") - beat) / 1e6;
+  await site.untilBooth(box, "it reads again", ({ plc }) => plc.kind === "up");
+  const journal = box.sh(`journalctl --no-pager -u ${site.UNIT}`);
+  const passed = journal.includes("Watchdog timeout (limit 30s)!") && seconds <= WATCHDOG_S + 2;
+  const fault = `event loop blocked; started anew ${seconds.toFixed(1)} s after the last beat, WatchdogSec 30 s`;
+  recordFault({ row: 2, fault, injected: 1, lost: 0, doubled: 0, wrong: 0, passed });
+  expect(passed).toBe(true);
+});
+
+it("a reload brings a changed configuration in force; of a broken one it names the line, and the agent goes on", async () => {
+  const [good, before, port] = [readFileSync(box.inside(site.CONFIG), "utf8"), mainPid(), 8_475];
+  site.setConfig(box, ["page", "port"], port);
+  box.sh(`systemctl reload ${site.UNIT}`);
+  const isThere = (): boolean => look.listening(box).includes(`127.0.0.1:${port}`);
+  await eventually("the page is on its new port", () => (isThere() ? true : undefined));
+  const [well, pid] = [await site.untilBooth(box, "all is delivered", faults.isWell), mainPid()];
+  expect(pid).not.toBe(before);
+  writeFileSync(box.inside(site.CONFIG), `${good}\nboths: []\n`);
+  expect(box.try(`systemctl reload ${site.UNIT}`).code).not.toBe(0);
+  expect(box.sh(`journalctl --no-pager -o cat -u ${site.UNIT}`)).toMatch(/gateway\.yaml:\d+:\d+: .*boths/);
+  await faults.pollsGoOn(box, well);
+  expect([mainPid(), isThere()]).toEqual([pid, true]);
+  writeFileSync(box.inside(site.CONFIG), good);
+});
+
+it.each([
+  ["address-filter", "IPAddressDeny"],
+  ["serial-devices", "DeviceAllow"],
+])("the same agent runs with the drop-in %s", async (name, property) => {
+  const into = `/etc/systemd/system/${site.UNIT}.d`;
+  box.sh(`mkdir -p ${into} && cp /usr/share/booth-gateway/drop-ins/${name}.conf ${into} && systemctl daemon-reload`);
+  box.sh(`systemctl restart ${site.UNIT}`);
+  expect(box.show(site.UNIT, property)).not.toBe("");
+  await site.untilBooth(box, "it reads", ({ plc }) => plc.kind === "up");
+  box.sh(`rm -r ${into} && systemctl daemon-reload && systemctl restart ${site.UNIT}`);
+});
+
+/** Everything that an upgrade must leave alone. */
+const kept = (): string =>
+  box.sh("cd /etc && cat booth-gateway/gateway.yaml credstore/* && ls -R booth-gateway credstore");
+
+it("dpkg killed at any moment of an upgrade leaves the old program or the new one, whole", () => {
+  const struck = Array.from({ length: faults.UPGRADE_WORDS }, (_, index) => {
+    const word = faults.signalledAt(box, inside(files.new), { signal: "KILL", nth: index + 1 });
+    return { word, version: box.try("booth-gateway --version").out.trim() };
+  });
+  const wrong = struck.filter(({ version }) => version !== OLD && version !== NEW);
+  const injected = struck.flatMap(({ word }) => word ?? []).length;
+  const fault = `dpkg killed in an upgrade; then ran ${struck.map(({ version }) => version).join(", ")}`;
+  recordFault({ row: 41, fault, injected, lost: 0, doubled: 0, wrong: wrong.length, passed: wrong.length === 0 });
+  expect({ wrong, struck: injected > 3 }).toEqual({ wrong: [], struck: true });
+  // Killed at some moments, dpkg wants the whole package once more.
+  box.sh(`dpkg --configure -a || ${dpkg(files.new)}`);
+});
+
+it("the power fails in the midst of an upgrade: the old program or the new runs, and what was durable is kept", async () => {
+  box.sh(dpkg(files.old));
+  const before = await site.untilBooth(box, "all is delivered", faults.isWell);
+  const unpacking = { signal: "STOP", nth: faults.HALF_INSTALLED } as const;
+  expect(faults.signalledAt(box, inside(files.new), unpacking)).toMatch(/half-installed/);
+  expect(box.try("pgrep -x dpkg").code).toBe(0);
+  await box.cut();
+  site.startPlc(box);
+  service.stop = site.startService(box, service.data);
+  const after = await site.untilBooth(box, "all is delivered", faults.isWell);
+  const version = (await site.statusOf(box))?.agent_version ?? "";
+  box.sh(`dpkg --configure -a || ${dpkg(files.new)}`);
+  const wrong = [OLD, NEW].includes(version) && after.stream === before.stream ? 0 : 1;
+  const fault = { row: 3, fault: "whole container cut, in the midst of an upgrade", injected: 1, wrong };
+  expect(await faults.enter({ box, data: service.data }, fault)).toEqual(faults.NOTHING);
+  expect(after.log.newest_seq).toBeGreaterThanOrEqual(before.log.newest_seq);
+});
+
+it.each([
+  ["an upgrade by one version", NEW],
+  ["a downgrade by one version", OLD],
+])("%s with a backlog keeps every record, the binding, and the configuration", async (what, version) => {
+  if (version === NEW) box.sh(dpkg(files.old));
+  const before = await site.untilBooth(box, "bound", ({ provisioning }) => provisioning.state === "active");
+  const settings = kept();
+  await service.stop();
+  const backlog = await site.untilBooth(box, "a backlog", ({ log }) => log.newest_seq - log.acked_seq >= 8);
+  box.sh(dpkg(version === NEW ? files.new : files.old));
+  service.stop = site.startService(box, service.data);
+  const after = await site.untilBooth(
+    box,
+    "the backlog is delivered",
+    ({ log }) => log.acked_seq >= backlog.log.newest_seq && log.acked_seq === log.newest_seq,
+  );
+  const held = site.heldBy(service.data);
+  const lost = held.last - held.records;
+  const fault = `${what} with ${backlog.log.newest_seq - backlog.log.acked_seq} records waiting`;
+  recordFault({ row: 41, fault, injected: 1, lost, doubled: 0, wrong: 0, passed: lost === 0 });
+  expect((await site.statusOf(box))?.agent_version).toBe(version);
+  expect(held).toMatchObject({ first: 1, streams: 1, records: held.last });
+  expect(after.stream).toBe(before.stream);
+  expect(after.provisioning).toMatchObject({ state: "active", generation: before.provisioning.generation });
+  expect(kept()).toBe(settings);
+});
+
+it("the journal has the agent's lines with their priorities, and of a flood not all", () => {
+  const of = (priority: string): string => box.sh(`journalctl --no-pager -o cat -u ${site.UNIT} -p ${priority}`);
+  // The service was away in the tests before.
+  expect(of("warning")).toContain('"event":"service_down"');
+  expect(of("warning")).not.toContain('"event":"service_up"');
+  expect(of("info")).toContain('"event":"service_up"');
+  // The limit is 300, and the journal takes several times that where its disk is large.
+  const kept = look.keptOfFlood(box, 6_000);
+  expect(kept).toBeGreaterThan(0);
+  expect(kept).toBeLessThan(2_000);
+});
+
+it("the daily timer makes up for days without power, and its check finds all well", async () => {
+  expect(await look.dailyCheck(box)).toBe("success");
+});
+
+it("removal keeps data and configuration, a purge leaves nothing", () => {
+  // As after a failure: the rest before another start goes on for minutes.
+  box.sh("systemctl start --no-block booth-gateway-again.service && dpkg -r booth-gateway");
+  expect(box.try("systemctl is-active booth-gateway-again.service").out.trim()).toBe("inactive");
+  const state = "/var/lib/booth-gateway";
+  const left = [`${state}/store.db`, `${state}/identity.db`, "/etc/booth-gateway/gateway.yaml"];
+  expect(left.map((path) => existsSync(box.inside(path)))).toEqual([true, true, true]);
+  expect(existsSync(box.inside("/usr/lib/booth-gateway"))).toBe(false);
+  box.sh("dpkg -P booth-gateway");
+  const found = box.sh(
+    "find / -xdev \\( -path /proc -o -path /sys -o -path /root \\) -prune -o -name '*booth-gateway*' -print",
+  );
+  expect(found).toBe("");
+  expect(box.try("find /run /tmp /var/tmp /dev/shm -name '*booth-gateway*'").out).toBe("");
+  expect(box.sh("cat /etc/passwd /etc/group /etc/shadow")).not.toContain("booth-gateway");
+});

@@ -1,0 +1,11 @@
+// Needs a Debian package: rabbitmq-server.
+import { outageRow } from "../support/broker-outages.ts";
+import { rabbitmq } from "../support/rabbitmq.ts";
+
+/** Each start of it takes some seconds. */
+outageRow({
+  name: "RabbitMQ 3.10",
+  make: rabbitmq,
+  mqtt: { version: "3.1.1", why: /^since the broker closes the connection at MQTT 5/ },
+  quick: 1,
+});
