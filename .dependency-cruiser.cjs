@@ -2,8 +2,6 @@
  * Who may import whom, as an allow-list of stations: an import that no rule allows is an error. Sibling folders of a station are told
  * apart: what they share stands at its door or in its rules.
  */
-const { OPEN } = require("./.imports-open.cjs");
-
 const src = (path) => `^src/${path}`;
 const whole = (...stations) => stations.map((name) => src(`${name}/`));
 const door = (...stations) => stations.map((name) => src(`${name}/port\\.ts$`));
@@ -58,6 +56,18 @@ module.exports = {
       from: { path: "^src/([a-z]+)/rules/" },
       to: { path: "^src/$1/", pathNot: ["^src/$1/rules/", "^src/$1/port\\.ts$"] },
     },
+    {
+      name: "repair-by-its-doors",
+      comment:
+        "What finds damage and what mends it are asked for by these three functions alone; their types are anybody's.",
+      severity: "error",
+      from: { path: "^src/", pathNot: src("store/repair/") },
+      to: {
+        path: src("store/repair/"),
+        pathNot: src("store/repair/(find|mend|salvage)\\.ts$"),
+        dependencyTypesNot: ["type-only"],
+      },
+    },
     ...STRANGERS.flatMap(([one, other]) => [between(one, other), between(other, one)]),
   ],
   allowedSeverity: "error",
@@ -70,7 +80,6 @@ module.exports = {
       .filter((name) => !PURE.includes(name))
       .map((name) => ({ from: { path: src(`${name}/`), pathNot: "/rules/" }, to: { dependencyTypes: ["core"] } })),
     { from: { path: src("contract/hash\\.ts$") }, to: { path: "^(node:)?crypto$" } },
-    ...OPEN.map(([from, to]) => ({ from: { path: src(`${from}\\.ts$`) }, to: { path: src(`${to}\\.ts$`) } })),
     { from: { path: src("main\\.(ts|cjs)$") }, to: { path: src("(main\\.cjs|runtime/commands\\.ts)$") } },
     { from: { path: src("main\\.(ts|cjs)$") }, to: { dependencyTypes: ["core"] } },
     // They compute on their own: of the agent they know its nouns, and the profiles that both sides read.

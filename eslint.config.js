@@ -90,8 +90,9 @@ export default tseslint.config(
     },
   },
   {
-    files: ["test/**/*.test.ts", "test/support/**/*.ts"],
-    ignores: ["isolated", "system", "nightly"].map((kind) => `test/**/*.${kind}.test.ts`),
+    files: ["test/**/*.ts"],
+    // A benchmark is a process of its own.
+    ignores: ["test/bench/**", ...["isolated", "system", "nightly"].map((kind) => `test/**/*.${kind}.test.ts`)],
     rules: {
       "no-restricted-syntax": [
         "error",

@@ -1,12 +1,11 @@
-import { fullJitter } from "../domain/backoff.ts";
-import { recordsOf } from "../domain/commit.ts";
+import { jittered, retrying } from "../domain/retrying.ts";
+import { recordsOf } from "./rules/records.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { TakenEntry } from "../domain/taken.ts";
-import type { Clock, Logger, Random } from "../domain/machine.ts";
+import type { Clock, Random } from "../domain/machine.ts";
 import type { Ingested, Store, StreamInfo } from "../store/port.ts";
 import type { Tail } from "./port.ts";
-import { createSignal, isOver } from "../domain/signal.ts";
-import { LOOP_MS, type CameRound } from "../domain/pulse.ts";
+import { createSignal, isOver, LOOP_MS, type CameRound } from "../domain/signal.ts";
 
 /** Entries held, in memory and in the tail, while the store can't commit: about 14 h of one booth at 1 Hz, some 15 MB. */
 const MAX_PENDING = 50_000;
@@ -14,12 +13,11 @@ const MAX_PENDING = 50_000;
 const MAX_ENTRIES_PER_COMMIT = 2_000;
 const RETRY = { base_ms: 500, cap_ms: 10_000 };
 
-export interface CommitterParts {
+interface Committing {
   readonly clock: Clock;
   readonly random: Random;
   readonly store: Store;
   readonly tail: Tail;
-  readonly log: Logger;
   readonly stream: StreamInfo;
   readonly interval_ms: Milliseconds;
   /** Widest spacing of two answered polls of a group that one coverage record may span. */
@@ -31,19 +29,14 @@ export interface CommitterParts {
   readonly turned?: CameRound;
 }
 
-/** Groups taken entries into commits: one transaction each, at once where something urgent is among them. */
-export interface Committer {
-  add(entry: TakenEntry, urgent: boolean): void;
-  /** No more may be taken until a commit succeeds: what isn't taken is an honest gap, what is taken is never dropped. */
-  isFull(): boolean;
-  pending(): number;
-  /** Runs until aborted; then commits what is left, once. */
-  run(signal: AbortSignal): Promise<void>;
-}
+export type Committer = ReturnType<typeof createCommitter>;
 
-export function createCommitter(parts: CommitterParts, leftover: readonly TakenEntry[]): Committer {
-  const { clock } = parts;
-  const bell = createSignal(clock);
+/** Groups taken entries into commits: one transaction each, at once where something urgent is among them. */
+export function createCommitter(committing: Committing, leftover: readonly TakenEntry[]) {
+  const { clock, store, tail, turned, trouble } = committing;
+  const { stream } = committing.stream;
+  const rest = jittered(RETRY, committing.random);
+  const added = createSignal(clock);
   const pending: TakenEntry[] = [...leftover];
   let urgent = true;
   /**
@@ -60,45 +53,53 @@ export function createCommitter(parts: CommitterParts, leftover: readonly TakenE
     urgent = pending.length > entries.length;
     committedAt = clock.mono();
     again = entries.length;
-    const result = await parts.store.ingest(parts.stream.stream, recordsOf(entries, parts.bridge), last.take);
+    const result = await store.ingest(stream, recordsOf(entries, committing.bridge), last.take);
     again = null;
     pending.splice(0, entries.length);
-    parts.tail.committed(parts.stream.stream, last.take);
-    parts.committed(result);
+    tail.committed(stream, last.take);
+    committing.committed(result);
   };
+  const commitRetrying = (signal: AbortSignal): Promise<unknown> =>
+    retrying(
+      {
+        clock,
+        signal,
+        wait: (failures) => 1 + rest(failures),
+        waits: (ms) => turned?.(ms + LOOP_MS),
+      },
+      () => commit().catch((error: unknown) => (error instanceof Error ? error : new Error(String(error)))),
+      (failure, failures) => {
+        if (failure === undefined) {
+          if (failures > 0) trouble("");
+          return null;
+        }
+        signal.throwIfAborted();
+        if (failures === 0) trouble(failure.message);
+        return {};
+      },
+    );
   const idleFor = (): Milliseconds | undefined => {
     if (pending.length === 0) return undefined;
-    return urgent ? 0 : Math.max(0, parts.interval_ms - (clock.mono() - committedAt));
+    return urgent ? 0 : Math.max(0, committing.interval_ms - (clock.mono() - committedAt));
   };
   return {
-    add(entry, isUrgent) {
+    add(entry: TakenEntry, isUrgent: boolean): void {
       pending.push(entry);
       urgent ||= isUrgent;
       // Whoever waits already for the next commit waits as long as before.
-      if (isUrgent || pending.length === 1) bell.ring();
+      if (isUrgent || pending.length === 1) added.raise();
     },
+    /** No more may be taken until a commit succeeds: what isn't taken is an honest gap, what is taken is never dropped. */
     isFull: () => pending.length >= MAX_PENDING,
     pending: () => pending.length,
-    async run(signal) {
-      let failures = 0;
+    /** Runs until aborted; then commits what is left, once. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!isOver(signal)) {
         const wait = idleFor();
-        parts.turned?.((wait ?? Number.POSITIVE_INFINITY) + LOOP_MS);
-        try {
-          if (wait !== 0) await bell.wait(signal, wait);
-          else {
-            await commit();
-            if (failures > 0) parts.trouble("");
-            failures = 0;
-          }
-        } catch (error) {
-          if (isOver(signal)) break;
-          if (failures === 0) parts.trouble(error instanceof Error ? error.message : String(error));
-          urgent = true;
-          const rest = fullJitter(failures++, RETRY, () => parts.random.next()) + 1;
-          parts.turned?.(rest + LOOP_MS);
-          await clock.sleep(rest, signal).catch(() => undefined);
-        }
+        turned?.((wait ?? Number.POSITIVE_INFINITY) + LOOP_MS);
+        await (wait === 0 ? commitRetrying(signal) : added.wait(signal, wait)).catch((error: unknown) => {
+          if (!isOver(signal)) throw error;
+        });
       }
       while (pending.length > 0) await commit();
     },

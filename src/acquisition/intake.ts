@@ -1,16 +1,25 @@
-import { EMPTY_FILTER, filterChanges, logRules, type CounterOffsets, type FilterState } from "./rules/change-filter.ts";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import {
+  EMPTY_FILTER,
+  filterChanges,
+  logRules,
+  type CounterOffsets,
+  type FilterState,
+  NOTHING_ODD,
+  oddEvents,
+} from "./rules/change-filter.ts";
 import { modeBitsOf, withModes } from "../domain/mode-bits.ts";
-import { NOTHING_ODD, oddEvents } from "./rules/odd-samples.ts";
 import type { Parameters, TagRole } from "../domain/parameters.ts";
-import type { EventRecord, LogRecord } from "../domain/record.ts";
-import type { Sample } from "../domain/sample.ts";
+import { KIND, type EventRecord, type LogRecord } from "../domain/record.ts";
+import type { Sample, TakenChange, TakenEntry } from "../domain/taken.ts";
 import type { Trouble } from "../domain/status.ts";
-import type { Serial, TagName } from "../domain/units.ts";
-import type { TakenChange, TakenEntry } from "../domain/taken.ts";
+import type { Serial, TagName, StreamId, TakeNumber } from "../domain/units.ts";
 import type { Clock } from "../domain/machine.ts";
 import type { StreamInfo } from "../store/port.ts";
 import type { Tail } from "./port.ts";
-import { identityIn, UNKNOWN_PLC } from "./rules/plc-identity.ts";
+import { identityIn, UNKNOWN_PLC } from "./rules/link-trouble.ts";
 
 /** A change of one of these is committed at once: others decide by them, or they say what the booth is. */
 const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([
@@ -27,117 +36,107 @@ const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([
 /** While a group gets no answer, time passes in the log by one entry in this long. */
 const UNANSWERED_EVERY_MS = 60_000;
 
-export interface IntakeParts {
+type When = Pick<LogRecord, "boot" | "mono" | "at">;
+
+interface Taking {
   readonly clock: Clock;
   readonly tail: Tail;
   readonly stream: StreamInfo;
   readonly parameters: () => Parameters;
   /** Another object only when another offset holds; absent: none ever does. */
   readonly offsets?: () => CounterOffsets;
-  /** Null: the PLC shows no serial number. */
-  readonly identity: IdentityParts | null;
+  /** The tag that shows the PLC's serial number; null: none does. */
+  readonly identity: {
+    readonly tag: TagName;
+    /** The booth's own; null: not entered yet. */
+    readonly expected: () => Serial | null;
+    /** Told of the one that the PLC shows. */
+    readonly shown: (serial: Serial | null) => void;
+  } | null;
   /** While true nothing is taken: there is no place left for it. */
   readonly isFull: () => boolean;
   /** Gets every entry once it is in the tail. */
   readonly taken: (entry: TakenEntry, urgent: boolean) => void;
 }
 
-/** Turns what loops bring into taken entries: numbered, in the tail file, handed on. */
-export interface Intake {
-  /**
-   * Takes a poll. One that comes from another booth's PLC is told of and logged as unanswered: then this says why; null: it
-   * counts.
-   */
-  answered(group: string, samples: readonly Sample[]): Trouble | null;
-  unanswered(groups: readonly string[]): void;
-  /** A record that is no poll; `make` gets boot, mono and at. */
-  record(make: (when: Pick<LogRecord, "boot" | "mono" | "at">) => LogRecord): void;
-  /** What the next poll says of the tag is logged, whether it changed or not. */
-  logAnew(tag: TagName): void;
-}
+export type Intake = ReturnType<typeof createIntake>;
 
-export function createIntake(parts: IntakeParts, lastTake: number): Intake {
-  const { clock, tail, taken } = parts;
-  const { stream } = parts.stream;
+/** Turns what loops bring into taken entries: numbered, in the tail file, handed on. */
+export function createIntake(taking: Taking, lastTake: number) {
+  const { clock, tail, taken, isFull } = taking;
+  const { stream } = taking.stream;
   const filters = new Map<string, FilterState>();
   const silentSince = new Map<string, number>();
-  let rules = rulesOf(parts);
+  let rules = rulesOf(taking);
   let odd = NOTHING_ODD;
   let take = lastTake;
-  const when = () => ({ boot: clock.boot, mono: clock.mono(), at: clock.wall() });
+  const when = (): When => ({ boot: clock.boot, mono: clock.mono(), at: clock.wall() });
   const hand = (entry: TakenEntry, urgent: boolean): void => {
     tail.append(entry);
     taken(entry, urgent);
   };
   const event = (value: EventRecord["value"], urgent: boolean): void => {
-    hand({ kind: "record", take: ++take, stream, record: eventOf(when(), value) }, urgent);
+    const record: EventRecord = { kind: KIND.event, ...when(), tag: "", value, quality: "good" };
+    hand({ kind: "record", take: ++take, stream, record }, urgent);
   };
   const unanswered = (groups: readonly string[]): void => {
     const { boot, mono, at } = when();
     for (const group of groups) {
       // What comes after a silence is logged anew, whether it changed or not.
       filters.delete(group);
-      if (parts.isFull()) continue;
+      if (isFull()) continue;
       const last = silentSince.get(group);
       if (last !== undefined && mono - last < UNANSWERED_EVERY_MS) continue;
       silentSince.set(group, mono);
       hand({ kind: "poll", take: ++take, stream, boot, mono, at, group, answered: false, changes: [] }, false);
     }
   };
-  const foreignIn = attribution(clock, parts.identity, (value) => event(value, true));
+  const foreignIn = attribution(taking, (value) => event(value, true));
   return {
-    answered(group, read) {
+    /**
+     * Takes a poll. One that comes from another booth's PLC is told of and logged as unanswered: then this says why; null: it
+     * counts.
+     */
+    answered(group: string, read: readonly Sample[]): Trouble | null {
       const samples = withModes(read, rules.bits);
       const foreign = foreignIn(samples);
       if (foreign !== null) {
         unanswered([group]);
         return foreign;
       }
-      if (parts.isFull()) {
+      if (isFull()) {
         // Logged anew once there is place again.
         filters.delete(group);
         return null;
       }
       const { mono, ...now } = when();
-      if (parts.parameters() !== rules.of || parts.offsets?.() !== rules.offsets) rules = rulesOf(parts);
+      if (taking.parameters() !== rules.of || taking.offsets?.() !== rules.offsets) rules = rulesOf(taking);
       const before = filters.get(group) ?? EMPTY_FILTER;
       const { state, changes } = filterChanges(before, { mono, samples }, rules.tags);
       filters.set(group, state);
       silentSince.delete(group);
-      const entry: TakenEntry = {
-        kind: "poll",
-        take: ++take,
-        stream,
-        ...now,
-        mono,
-        group,
-        answered: true,
-        changes: changes.map(changeOf),
-      };
-      hand(entry, before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(rules.of.tags, tag)));
+      const urgent = before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(rules.of.tags, tag));
+      const logged = changes.map(changeOf);
+      hand({ kind: "poll", take: ++take, stream, ...now, mono, group, answered: true, changes: logged }, urgent);
       const looked = oddEvents(odd, { mono, samples });
       odd = looked.state;
       for (const value of looked.events) event(value, false);
       return null;
     },
     unanswered,
-    record(make) {
+    /** A record that is no poll; `make` gets boot, mono and at. */
+    record(make: (now: When) => LogRecord): void {
       hand({ kind: "record", take: ++take, stream, record: make(when()) }, true);
     },
-    logAnew: (tag) => forgetTag(filters, tag),
+    /** What the next poll says of the tag is logged, whether it changed or not. */
+    logAnew(tag: TagName): void {
+      for (const [group, logged] of filters) filters.set(group, new Map([...logged].filter(([name]) => name !== tag)));
+    },
   };
 }
 
-function eventOf(when: Pick<LogRecord, "boot" | "mono" | "at">, value: EventRecord["value"]): EventRecord {
-  return { kind: "e", ...when, tag: "", value, quality: "good" };
-}
-
-function forgetTag(filters: Map<string, FilterState>, tag: TagName): void {
-  for (const [group, logged] of filters) filters.set(group, new Map([...logged].filter(([name]) => name !== tag)));
-}
-
-function rulesOf(parts: Pick<IntakeParts, "parameters" | "offsets">) {
-  const [of, offsets] = [parts.parameters(), parts.offsets?.()];
+function rulesOf({ parameters, offsets: now }: Pick<Taking, "parameters" | "offsets">) {
+  const [of, offsets] = [parameters(), now?.()];
   return { of, offsets, tags: logRules(of, offsets), bits: modeBitsOf(of.tags) };
 }
 
@@ -150,23 +149,10 @@ function isUrgent(tags: Parameters["tags"], tag: TagName): boolean {
   return role !== undefined && URGENT.has(role);
 }
 
-export interface IdentityParts {
-  /** The tag that shows the PLC's serial number. */
-  readonly tag: TagName;
-  /** The booth's own; null: not entered yet. */
-  readonly expected: () => Serial | null;
-  /** Told of the one that the PLC shows. */
-  readonly shown: (serial: Serial | null) => void;
-}
-
 /** Says of each poll why it isn't the booth's own, null: it is; `tell` gets what the log has to hold of that. */
-export function attribution(
-  clock: Clock,
-  identity: IdentityParts | null,
-  tell: (event: EventRecord["value"]) => void,
-): (samples: readonly Sample[]) => Trouble | null {
+function attribution({ clock, identity }: Taking, tell: (event: EventRecord["value"]) => void) {
   let plc = UNKNOWN_PLC;
-  return (samples) => {
+  return (samples: readonly Sample[]): Trouble | null => {
     if (identity === null) return null;
     const { tag, expected, shown } = identity;
     const looked = identityIn(plc, { mono: clock.mono(), samples, tag, expected: expected() });
@@ -175,4 +161,84 @@ export function attribution(
     if (looked.event !== null) tell(looked.event);
     return looked.foreign;
   };
+}
+
+/**
+ * The tail file: one line per entry, "crc32 json". It lies on tmpfs: writing costs no flash and no wait, and what
+ * write() has taken outlives the process. A line that fails its checksum is left out: the last one was cut short by a crash, one in
+ * the midst is damage, and counted.
+ */
+export function openTail(runtimeDir: string): Tail {
+  mkdirSync(runtimeDir, { recursive: true, mode: 0o750 });
+  const path = join(runtimeDir, "tail.jsonl");
+  // Behind the last line's end nothing stands, or what a crash cut short.
+  const found = existsSync(path) ? readFileSync(path, "utf8").split("\n").slice(0, -1) : [];
+  const leftover = found.flatMap((line) => entryIn(line) ?? []);
+  let lines: Line[] = [];
+  let end = 0;
+  const note = ({ stream, take }: TakenEntry, bytes: number): void => {
+    lines.push({ stream, take, at: end, bytes });
+    end += bytes;
+  };
+  const left = leftover.map((entry) => {
+    const line = Buffer.from(lineOf(entry));
+    note(entry, line.length);
+    return line;
+  });
+  // Rewritten at once: a line cut short by a crash would make everything after it unreadable.
+  let file = replaceWith(path, Buffer.concat(left));
+  return {
+    leftover: () => leftover,
+    damaged: () => found.length - leftover.length,
+    append(entry) {
+      note(entry, writeSync(file, lineOf(entry)));
+    },
+    committed(stream, take) {
+      lines = lines.filter((line) => line.stream !== stream || line.take > take);
+      const kept = lines.reduce((sum, { bytes }) => sum + bytes, 0);
+      // A committed line does no harm: what a start finds of it has no effect. So a long file isn't copied for a few of them.
+      if (end === 0 || kept > end / 2) return;
+      const all = readFileSync(path);
+      closeSync(file);
+      file = replaceWith(path, Buffer.concat(lines.map(({ at, bytes }) => all.subarray(at, at + bytes))));
+      end = 0;
+      lines = lines.map((line) => {
+        const at = end;
+        end += line.bytes;
+        return { ...line, at };
+      });
+    },
+    close() {
+      closeSync(file);
+    },
+  };
+}
+
+/** Where an entry that no commit holds yet stands in the file. */
+interface Line {
+  readonly stream: StreamId;
+  readonly take: TakeNumber;
+  readonly at: number;
+  readonly bytes: number;
+}
+
+function lineOf(entry: TakenEntry): string {
+  const body = JSON.stringify(entry);
+  return `${crc32(body).toString(16).padStart(8, "0")} ${body}\n`;
+}
+
+/** Makes a file that holds this, and puts it in the old one's place in one step. */
+function replaceWith(path: string, content: Buffer): number {
+  const fresh = `${path}.new`;
+  const file = openSync(fresh, "w", 0o600);
+  writeSync(file, content);
+  renameSync(fresh, path);
+  return file;
+}
+
+function entryIn(line: string): TakenEntry | undefined {
+  const body = line.slice(9);
+  if (line[8] !== " " || crc32(body).toString(16).padStart(8, "0") !== line.slice(0, 8)) return undefined;
+  // The checksum holds, so the line is one that this agent wrote.
+  return JSON.parse(body) as TakenEntry;
 }

@@ -1,18 +1,80 @@
-import { fullJitter } from "../domain/backoff.ts";
+import { fullJitter } from "../domain/retrying.ts";
 import { adviceFor, LinkError } from "../domain/link-error.ts";
-import { noLosses, withRequests, type Losses } from "./rules/losses.ts";
-import { NO_REFUSALS, refusalTrouble, withPoll, type Refusals } from "./rules/refusals.ts";
-import { afterPoll, nextDue, scheduleFrom, soonAgain, type BoothDues, type Schedule } from "./rules/schedule.ts";
-import type { Sample } from "../domain/sample.ts";
+import { stillDown } from "../domain/link-status.ts";
+import type { Clock, Logger, Random } from "../domain/machine.ts";
+import type { Parameters } from "../domain/parameters.ts";
+import type { Sample } from "../domain/taken.ts";
+import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, Trouble } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
-import type { Clock, Logger, Random } from "../domain/machine.ts";
-import type { Driver } from "./port.ts";
-import { isOver } from "../domain/signal.ts";
-import type { Parameters } from "../domain/parameters.ts";
 import type { Intake } from "./intake.ts";
-import type { PollWatch } from "./poll-watch.ts";
-import { stillDown } from "../runtime/booth-state.ts";
+import type { Driver } from "./port.ts";
+import { NO_REFUSALS, noLosses, refusalTrouble, withPoll, withRequests } from "./rules/link-trouble.ts";
+import { afterPoll, type BoothDues, nextDue, scheduleFrom, soonAgain } from "./rules/schedule.ts";
+import type { BoothCounts, LiveReading, RequestCounts } from "../domain/agent-control.ts";
+import type { Profile } from "../domain/profile.ts";
+
+/** What a link's loop has of the machine. */
+export interface LinkMachine {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** A booth as its link's loop polls it. */
+export interface BoothOnLink {
+  /** As the configuration names it. */
+  readonly booth: string;
+  readonly address: string;
+  readonly status: () => LinkStatus;
+  readonly setStatus: (status: LinkStatus) => void;
+  readonly groups: Parameters["groups"];
+  readonly makeDriver: () => Driver;
+  readonly intake: Pick<Intake, "answered" | "unanswered">;
+  /** The group that shows which PLC this is: the first to be read on every connection. */
+  readonly identity_group?: string;
+  /** Whoever shows polls to people; absent: nobody does. */
+  readonly watch?: PollWatch;
+  /** After a failure the device is left alone for so long, beside the back-off. */
+  readonly settle_ms?: () => Milliseconds;
+  /** The device closes connections that rest for so long. */
+  readonly idle_close_ms?: Milliseconds;
+}
+
+/** What people are told of a booth's link: its status at every change, and a line in the log where it matters. */
+function linkNews({ booth, address, status, setStatus }: BoothOnLink, clock: Clock, log: Logger) {
+  return {
+    /** A poll was answered. `trouble`: why that isn't all that it should be; null: it is. `started`: mono of the attempt. */
+    answering(trouble: Trouble | null, started: Milliseconds): void {
+      const before = status();
+      if (before.kind === "down") {
+        const took_ms = clock.mono() - started;
+        log.info({ event: "plc_up", booth, address, took_ms }, `${booth}: PLC answers at ${address}`);
+      }
+      const since = clock.wall();
+      if (trouble === null) {
+        if (before.kind === "up") return;
+        setStatus({ kind: "up", since });
+        if (before.kind === "degraded")
+          log.info({ event: "plc_well", booth }, `${booth}: all of the PLC is read again`);
+        return;
+      }
+      const { reason, advice } = trouble;
+      if (before.kind === "degraded" && before.reason === reason) return;
+      setStatus({ kind: "degraded", since, ...trouble });
+      log.warn({ event: "plc_degraded", booth, address, reason }, `${booth}: PLC at ${address}: ${reason}; ${advice}`);
+    },
+    /** It failed, and is tried again after `wait`. */
+    down({ kind, message: reason }: LinkError, attempt: number, wait: Milliseconds): void {
+      const before = status();
+      const since = clock.wall();
+      const advice = adviceFor(kind);
+      setStatus(stillDown(before, { kind: "down", since, reason, advice, attempt, next_try_at: since + wait }));
+      if (before.kind === "down" && attempt !== 1) return;
+      log.warn({ event: "plc_down", booth, address, kind }, `${booth}: PLC at ${address}: ${reason}; ${advice}`);
+    },
+  };
+}
 
 /**
  * A PLC is a few metres away: whoever stands before it wants to see it back at once. With the time that an attempt
@@ -27,262 +89,206 @@ export interface LinkFailure {
   readonly wait: Milliseconds;
 }
 
-/** One booth on a link: its connection, its rhythm, what is known of its life. */
-export interface LinkBooth {
-  turns(): BoothDues;
-  /** Polls a group; null: connects first and polls the most urgent one. Gives what went wrong with the link. */
-  take(group: string | null, signal: AbortSignal): Promise<LinkFailure | null>;
-  /** Another booth found the link dead. */
-  failed(error: LinkError, wait: Milliseconds): void;
-  close(): Promise<void>;
-}
+export type LinkBooth = ReturnType<typeof linkBooth>;
 
-interface Life {
-  driver: Driver | null;
-  schedule: Schedule;
-  attempt: number;
-  retry_at: Milliseconds | null;
-  /** Of the attempt that goes on, or of the last one. */
-  started: Milliseconds;
-  opening: boolean;
-  refusals: Refusals;
-  losses: Losses;
+/**
+ * One booth on a link: its connection, its rhythm, what is known of its life.
+ * @param begins_in the first attempt is made so much later
+ */
+export function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLink, begins_in: Milliseconds) {
+  const { groups, identity_group, watch } = booth;
+  const news = linkNews(booth, clock, log);
+  let schedule = scheduleFrom(groups, clock.mono());
+  let attempt = 0;
+  let retry_at: Milliseconds | null = clock.mono() + begins_in;
+  let refusals = NO_REFUSALS;
+  let losses = noLosses({ asked: 0, missed: 0 }, clock.mono());
   /** The PLC is another booth's, as it said last. */
-  foreign: Trouble | null;
-  /** How often its connection had been made anew when it was asked who it is. */
-  identified: number;
-}
+  let foreign: Trouble | null = null;
 
-function newLife(
-  groups: LinkBoothParts["groups"],
-  { now, begins_in }: { readonly now: Milliseconds; readonly begins_in: Milliseconds },
-): Life {
-  return {
-    driver: null,
-    schedule: scheduleFrom(groups, now),
-    attempt: 0,
-    retry_at: now + begins_in,
-    started: now,
-    opening: false,
-    refusals: NO_REFUSALS,
-    losses: noLosses({ asked: 0, missed: 0 }, now),
-    foreign: null,
-    identified: 0,
-  };
-}
-
-/** @param begins_in the first attempt is made so much later */
-export function linkBooth(tools: LinkTools, parts: LinkBoothParts, begins_in: Milliseconds): LinkBooth {
-  const { clock } = tools;
-  const { groups } = parts;
-  const life = newLife(groups, { now: clock.mono(), begins_in });
-  const counted = (): void => {
-    const requests = life.driver?.requests?.();
+  const count = (driver: Driver | null): void => {
+    const requests = driver?.requests?.();
     if (requests === undefined) return;
-    life.losses = withRequests(life.losses, requests, clock.mono());
-    parts.watch?.asked(requests);
-  };
-  const close = async (): Promise<void> => {
-    counted();
-    const { driver } = life;
-    life.driver = null;
-    await driver?.close();
-  };
-  const failed = (error: LinkError, wait: Milliseconds): void => {
-    life.attempt++;
-    parts.watch?.failed();
-    life.retry_at = clock.mono() + wait;
-    tellDown(tools, parts, { error, attempt: life.attempt, wait });
+    losses = withRequests(losses, requests, clock.mono());
+    watch?.asked(requests);
   };
   const answered = (group: string, samples: readonly Sample[]): void => {
     const mono = clock.mono();
-    counted();
-    const foreign = parts.intake.answered(group, samples);
-    life.foreign = foreign;
-    parts.watch?.answered(group, samples, mono);
-    life.attempt = 0;
-    life.retry_at = null;
-    life.refusals = withPoll(life.refusals, group, samples);
-    const trouble = foreign ?? refusalTrouble(life.refusals) ?? life.losses.trouble;
-    tellAnswering(tools, parts, { trouble, started: life.started });
-    // What was read ahead of its time, for the identity, doesn't put off the turn that is due later.
-    if ((life.schedule[group] ?? mono) <= mono) life.schedule = afterPoll(life.schedule, groups, { group, mono });
-    const { identity_group } = parts;
+    count(connection.driver());
+    foreign = booth.intake.answered(group, samples);
+    watch?.answered(group, samples, mono);
+    attempt = 0;
+    retry_at = null;
+    refusals = withPoll(refusals, group, samples);
+    news.answering(foreign ?? refusalTrouble(refusals) ?? losses.trouble, connection.started());
+    // What was read ahead of its time, for the identity, doesn't put off the poll that is due later.
+    if ((schedule[group] ?? mono) <= mono) schedule = afterPoll(schedule, groups, { group, mono });
     if (foreign === null || identity_group === undefined) return;
-    life.schedule = soonAgain(life.schedule, groups, { group: identity_group, mono });
+    schedule = soonAgain(schedule, groups, { group: identity_group, mono });
   };
-  const take = async (wanted: string | null, signal: AbortSignal): Promise<LinkFailure | null> => {
-    if (wanted === null) life.schedule = scheduleFrom(groups, clock.mono());
-    const group = wanted ?? nextDue(life.schedule, groups)?.group;
+  const connection = plcConnection(booth, clock, { answered, count, isForeign: () => foreign !== null });
+  const failed = (error: LinkError, wait: Milliseconds): void => {
+    attempt++;
+    watch?.failed();
+    retry_at = clock.mono() + wait;
+    booth.intake.unanswered(Object.keys(groups));
+    news.down(error, attempt, wait);
+  };
+  /** Better to close in order than to be closed in the middle of a request. */
+  const restsTooLong = (mono: Milliseconds): boolean =>
+    booth.idle_close_ms !== undefined && (nextDue(schedule, groups)?.due ?? mono) - mono >= 0.8 * booth.idle_close_ms;
+  return {
+    dues: (): BoothDues => ({ schedule, groups, retry_at }),
+    /** Another booth found the link dead. */
+    failed,
+    close: connection.close,
+    /** Polls a group; null: connects first and polls the most urgent one. Gives what went wrong with the link. */
+    async poll(wanted: string | null, signal: AbortSignal): Promise<LinkFailure | null> {
+      if (wanted === null) schedule = scheduleFrom(groups, clock.mono());
+      const group = wanted ?? nextDue(schedule, groups)?.group;
+      try {
+        if (group === undefined) throw new LinkError("config", "the profile has no poll group");
+        answered(group, await connection.read(group, signal));
+        if (restsTooLong(clock.mono())) await connection.close();
+        return null;
+      } catch (error) {
+        await connection.close();
+        if (isOver(signal)) return null;
+        if (!(error instanceof LinkError)) throw error;
+        const wait = (booth.settle_ms?.() ?? 0) + fullJitter(attempt, RETRY, () => random.next());
+        failed(error, wait);
+        return { error, opening: connection.opening(), wait };
+      }
+    },
+  };
+}
+
+interface Reader {
+  /** Gets the identity's group, where that is read beside what was asked for. */
+  readonly answered: (group: string, samples: readonly Sample[]) => void;
+  /** Looks at a driver's requests. */
+  readonly count: (driver: Driver | null) => void;
+  readonly isForeign: () => boolean;
+}
+
+/** A booth's way to its PLC: one driver after the other, none of which counts before its PLC has shown who it is. */
+function plcConnection(
+  { makeDriver, identity_group }: BoothOnLink,
+  clock: Clock,
+  { answered, count, isForeign }: Reader,
+) {
+  let driver: Driver | null = null;
+  let started = clock.mono();
+  let opening = false;
+  /** How often the connection had been made anew when the PLC was asked who it is. */
+  let identified = 0;
+  const close = async (): Promise<void> => {
+    count(driver);
+    const left = driver;
+    driver = null;
+    await left?.close();
+  };
+  const readOver = async (over: Driver, group: string, signal: AbortSignal): Promise<readonly Sample[]> => {
+    const renewals = over.renewals?.() ?? 0;
+    const samples = await over.read(group, signal);
+    if (group === identity_group) identified = renewals;
+    return samples;
+  };
+  const readAnew = async (group: string, signal: AbortSignal): Promise<readonly Sample[]> => {
+    const made = makeDriver();
+    driver = made;
+    started = clock.mono();
+    opening = true;
+    await made.open(signal);
+    opening = false;
+    // Another PLC may stand at the address since the last connection: nothing counts before it has shown who it is.
+    if (identity_group !== undefined && identity_group !== group) {
+      answered(identity_group, await readOver(made, identity_group, signal));
+    }
+    return readOver(made, group, signal);
+  };
+  /**
+   * A connection that the device closed while it rested (common after 1 to 10 s), or that another booth's fault ended, is made anew
+   * at once: that is no fault of this device.
+   */
+  const readOnce = async (group: string, signal: AbortSignal): Promise<readonly Sample[]> => {
+    if (driver === null) return readAnew(group, signal);
     try {
-      if (group === undefined) throw new LinkError("config", "the profile has no poll group");
-      const link = { parts, clock, life, close, answered };
-      const samples = await readWithRenewal(link, group, signal);
-      await lookAgain(link, group, signal);
-      answered(group, samples);
-      if (restsTooLong(parts, life, clock.mono())) await close();
-      return null;
+      return await readOver(driver, group, signal);
     } catch (error) {
+      if (isOver(signal) || !(error instanceof LinkError) || error.kind !== "closed") throw error;
       await close();
-      if (isOver(signal)) return null;
-      if (!(error instanceof LinkError)) throw error;
-      const wait = (parts.settle_ms?.() ?? 0) + fullJitter(life.attempt, RETRY, () => tools.random.next());
-      failed(error, wait);
-      return { error, opening: life.opening, wait };
+      return readAnew(group, signal);
     }
   };
-  return { turns: () => ({ schedule: life.schedule, groups, retry_at: life.retry_at }), take, failed, close };
+  return {
+    close,
+    /** null: there is none now. */
+    driver: () => driver,
+    /** Mono at which the attempt began that goes on, or the last one. */
+    started: () => started,
+    /** The attempt hasn't got as far as a connection. */
+    opening: () => opening,
+    /** The group's samples, over the connection that there is or over a new one. */
+    async read(group: string, signal: AbortSignal): Promise<readonly Sample[]> {
+      const samples = await readOnce(group, signal);
+      // After a connection was made anew in the midst of a poll another PLC may stand at the address: it shows who it is before what
+      // was read there counts. A poll that another booth's PLC began doesn't count, whoever ended it.
+      const isKnown = identity_group === undefined || identity_group === group || isForeign();
+      if (isKnown || identified === (driver?.renewals?.() ?? 0)) return samples;
+      answered(identity_group, await readOnce(identity_group, signal));
+      return samples;
+    },
+  };
 }
 
-interface Connecting {
-  readonly parts: LinkBoothParts;
-  readonly clock: Clock;
-  readonly life: Life;
-  readonly close: () => Promise<void>;
-  readonly answered: (group: string, samples: readonly Sample[]) => void;
-}
+/** Bounds of the histogram of lateness; the aim is 5 ms for 99 of 100 polls. */
+const LATE_BOUNDS_MS = [1, 2, 5, 10, 20, 50, 100, 500, 1_000, Infinity] as const;
 
-/**
- * Reads over the connection that there is, or over a new one. A connection that the device closed while it rested
- * (common after 1 to 10 s), or that another booth's fault ended, is made anew at once: that is no fault of this device.
- */
-async function readWithRenewal(link: Connecting, group: string, signal: AbortSignal): Promise<readonly Sample[]> {
-  const { driver } = link.life;
-  if (driver === null) return readAnew(link, group, signal);
-  try {
-    return await readOf(link, driver, { group, signal });
-  } catch (error) {
-    if (isOver(signal) || !(error instanceof LinkError) || error.kind !== "closed") throw error;
-    await link.close();
-    return readAnew(link, group, signal);
-  }
-}
+export type PollWatch = ReturnType<typeof createPollWatch>;
 
-async function readAnew(link: Connecting, group: string, signal: AbortSignal): Promise<readonly Sample[]> {
-  const { parts, clock, life } = link;
-  const driver = parts.makeDriver();
-  life.driver = driver;
-  life.started = clock.mono();
-  life.opening = true;
-  await driver.open(signal);
-  life.opening = false;
-  const { identity_group } = parts;
-  // Another PLC may stand at the address since the last connection: nothing counts before it has shown who it is.
-  if (identity_group !== undefined && identity_group !== group) {
-    link.answered(identity_group, await readOf(link, driver, { group: identity_group, signal }));
-  }
-  return readOf(link, driver, { group, signal });
-}
-
-async function readOf(
-  { parts, life }: Connecting,
-  driver: Driver,
-  { group, signal }: { readonly group: string; readonly signal: AbortSignal },
-): Promise<readonly Sample[]> {
-  const renewals = driver.renewals?.() ?? 0;
-  const samples = await driver.read(group, signal);
-  if (group === parts.identity_group) life.identified = renewals;
-  return samples;
-}
-
-/**
- * After a connection was made anew in the midst of a poll another PLC may stand at the address: it shows who it is before what
- * was read there counts. A poll that another booth's PLC began doesn't count, whoever ended it.
- */
-async function lookAgain(link: Connecting, group: string, signal: AbortSignal): Promise<void> {
-  const { parts, life } = link;
-  const { identity_group } = parts;
-  if (identity_group === undefined || identity_group === group || life.foreign !== null) return;
-  if (life.identified === (life.driver?.renewals?.() ?? 0)) return;
-  link.answered(identity_group, await readWithRenewal(link, identity_group, signal));
-}
-
-/** Better to close in order than to be closed in the middle of a request. */
-function restsTooLong({ groups, idle_close_ms }: LinkBoothParts, life: Life, mono: Milliseconds): boolean {
-  if (idle_close_ms === undefined) return false;
-  const due = nextDue(life.schedule, groups)?.due ?? mono;
-  return due - mono >= 0.8 * idle_close_ms;
-}
-
-export interface LinkTools {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-}
-
-export interface LinkBoothParts {
-  /** The booth as the configuration names it. */
-  readonly booth: string;
-  readonly address: string;
-  readonly groups: Parameters["groups"];
-  readonly makeDriver: () => Driver;
-  readonly intake: Omit<Intake, "logAnew">;
-  /** The group that shows which PLC this is: the first to be read on every connection. */
-  readonly identity_group?: string;
-  readonly status: () => LinkStatus;
-  readonly setStatus: (status: LinkStatus) => void;
-  /** Whoever shows polls to people; absent: nobody does. */
-  readonly watch?: PollWatch;
-  /** After a failure the device is left alone for so long, beside the back-off. */
-  readonly settle_ms?: () => Milliseconds;
-  /** The device closes connections that rest for so long. */
-  readonly idle_close_ms?: Milliseconds;
-}
-
-/** What people are told of a booth's link: its status at every change, and a line in the log where it matters. */
-
-/** A poll was answered. `trouble`: why that isn't all that it should be; null: it is. */
-export function tellAnswering(
-  { clock, log }: LinkTools,
-  parts: LinkBoothParts,
-  { trouble, started }: { readonly trouble: Trouble | null; readonly started: Milliseconds },
-): void {
-  const { booth, address } = parts;
-  const before = parts.status();
-  if (before.kind === "down") {
-    const took_ms = clock.mono() - started;
-    log.info({ event: "plc_up", booth, address, took_ms }, `${booth}: PLC answers at ${address}`);
-  }
-  const now = clock.wall();
-  if (trouble === null) {
-    if (before.kind === "up") return;
-    parts.setStatus({ kind: "up", since: now });
-    if (before.kind === "degraded") log.info({ event: "plc_well", booth }, `${booth}: all of the PLC is read again`);
-    return;
-  }
-  if (isSame(before, trouble)) return;
-  parts.setStatus({ kind: "degraded", since: now, ...trouble });
-  const { reason, advice } = trouble;
-  log.warn({ event: "plc_degraded", booth, address, reason }, `${booth}: PLC at ${address}: ${reason}; ${advice}`);
-}
-
-function isSame(before: LinkStatus, { reason }: Trouble): boolean {
-  return before.kind === "degraded" && before.reason === reason;
-}
-
-/** It failed, and is tried again after `wait`. */
-export function tellDown(
-  { clock, log }: LinkTools,
-  parts: LinkBoothParts,
-  failure: { readonly error: LinkError; readonly attempt: number; readonly wait: Milliseconds },
-): void {
-  const { error, attempt, wait } = failure;
-  const now = clock.wall();
-  const before = parts.status();
-  parts.intake.unanswered(Object.keys(parts.groups));
-  const down = {
-    kind: "down",
-    since: now,
-    reason: error.message,
-    advice: adviceFor(error.kind),
-    attempt,
-    next_try_at: now + wait,
-  } as const;
-  parts.setStatus(stillDown(before, down));
-  if (before.kind !== "down" || attempt === 1) {
-    log.warn(
-      { event: "plc_down", booth: parts.booth, address: parts.address, kind: error.kind },
-      `${parts.booth}: PLC at ${parts.address}: ${error.message}; ${down.advice}`,
-    );
-  }
+/** Remembers what a booth's polls said last and how they went, for screens and metrics alone. */
+export function createPollWatch({ tags }: Pick<Profile, "tags">) {
+  const last = new Map<string, { readonly samples: readonly Sample[]; readonly mono: Milliseconds }>();
+  const late: number[] = LATE_BOUNDS_MS.map(() => 0);
+  let requests: RequestCounts = { asked: 0, missed: 0 };
+  const sums = { answered: 0, failed: 0, late_ms: 0 };
+  return {
+    answered(group: string, samples: readonly Sample[], mono: Milliseconds): void {
+      sums.answered += 1;
+      last.set(group, { samples, mono });
+    },
+    failed: (): void => void (sums.failed += 1),
+    asked: (counts: RequestCounts): void => void (requests = counts),
+    /** A poll began so long after it was due. */
+    began(late_ms: Milliseconds): void {
+      sums.late_ms += late_ms;
+      for (const [index, bound] of LATE_BOUNDS_MS.entries()) {
+        if (late_ms <= bound) late[index] = (late[index] ?? 0) + 1;
+      }
+    },
+    /** In the profile's order. */
+    readings: (mono: Milliseconds): readonly LiveReading[] =>
+      tags.map(({ name, label, unit, group }) => {
+        const poll = last.get(group);
+        const sample = poll?.samples.find(({ tag }) => tag === name);
+        return {
+          tag: name,
+          label: label === "" ? name : label,
+          unit,
+          group,
+          value: sample?.value ?? null,
+          quality: sample?.quality ?? null,
+          reason: sample?.reason ?? "",
+          age_ms: poll === undefined || sample === undefined ? null : mono - poll.mono,
+        };
+      }),
+    counts: (): Pick<BoothCounts, "polls_answered" | "polls_failed" | "requests" | "late" | "late_sum_ms"> => ({
+      polls_answered: sums.answered,
+      polls_failed: sums.failed,
+      requests,
+      late: LATE_BOUNDS_MS.map((within_ms, index) => ({ within_ms, polls: late[index] ?? 0 })),
+      late_sum_ms: sums.late_ms,
+    }),
+  };
 }

@@ -1,78 +1,216 @@
 import { LinkError } from "../domain/link-error.ts";
-import { nextPoll } from "./rules/schedule.ts";
+import type { Sealer, Clock } from "../domain/machine.ts";
+import type { ProvisioningRow } from "../domain/provisioning.ts";
+import { type CameRound, LOOP_MS, type Pulse, isOver, createSignal } from "../domain/signal.ts";
+import type { LinkStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
-import { isOver } from "../domain/signal.ts";
-import { linkBooth, type LinkBooth, type LinkBoothParts, type LinkTools } from "./link-booth.ts";
-import { LOOP_MS, type CameRound } from "../domain/pulse.ts";
-import type { SharedLink } from "./share.ts";
+import type { PolledBooth } from "./booth.ts";
+import { type BoothOnLink, linkBooth, type LinkBooth, type LinkFailure, type LinkMachine } from "./link-booth.ts";
+import type { PollGaps } from "./poll-gaps.ts";
+import { serialTagOf } from "./rules/link-trouble.ts";
+import { linkBegins, nextPoll, fitsBetween } from "./rules/schedule.ts";
+import type { LinkToShare, PlcAsk } from "../domain/agent-control.ts";
+import type { AskOverLink } from "./port.ts";
 
-export interface LinkParts extends LinkTools {
-  /** Those that the link serves, in turn. */
-  readonly booths: readonly LinkBoothParts[];
+/** A physical link, and who is polled over it. */
+export interface PolledLink extends LinkMachine {
+  readonly booths: readonly BoothOnLink[];
   /** The longest that a device which doesn't answer keeps the link busy. */
   readonly probe_ms: () => Milliseconds;
   /** The first attempt is made so much later. */
   readonly begins_in: Milliseconds;
-  /** What tools want over the link between polls; absent: it isn't lent. */
-  readonly visits?: SharedLink | undefined;
+  /** What tools want over the link between polls; absent: it isn't shared with any. */
+  readonly shared?: SharedLink | undefined;
   /** Absent: nobody watches over the loop. */
-  readonly turned?: CameRound;
+  readonly beat?: CameRound;
   /** Told when the next poll is due, in monotonic time. */
   readonly due?: (at: Milliseconds) => void;
 }
 
 /**
- * Owns one physical link: connects, polls each booth's groups in their turn, and makes anew what failed. Returns when
+ * Owns one physical link: connects, polls each booth's groups when they are due, and makes anew what failed. Returns when
  * aborted.
  */
-export async function linkLoop(parts: LinkParts, signal: AbortSignal): Promise<void> {
-  const { clock } = parts;
-  const booths = parts.booths.map((booth) => linkBooth(parts, booth, parts.begins_in));
+export async function linkLoop(link: PolledLink, signal: AbortSignal): Promise<void> {
+  const { clock } = link;
+  const booths = link.booths.map((booth) => linkBooth(link, booth, link.begins_in));
   try {
     while (!isOver(signal)) {
-      const turns = booths.map((booth) => booth.turns());
-      const turn = nextPoll(turns, clock.mono(), parts.probe_ms());
-      const booth = booths[turn?.booth ?? -1];
-      if (turn === undefined || booth === undefined) throw new LinkError("config", "no booth has a poll group");
-      const wait = turn.at - clock.mono();
-      parts.turned?.(Math.max(0, wait) + LOOP_MS);
-      parts.due?.(turn.at);
-      if ((await pause(parts, wait, signal)) === "visited") continue;
+      const next = nextPoll(
+        booths.map((booth) => booth.dues()),
+        clock.mono(),
+        link.probe_ms(),
+      );
+      const booth = booths[next?.booth ?? -1];
+      if (next === undefined || booth === undefined) throw new LinkError("config", "no booth has a poll group");
+      const { at, group } = next;
+      const wait = at - clock.mono();
+      link.beat?.(Math.max(0, wait) + LOOP_MS);
+      link.due?.(at);
+      if ((await pause(link, wait, signal)) === "asked") continue;
       if (isOver(signal)) break;
-      if (turn.group !== null) parts.booths[turn.booth]?.watch?.began(Math.max(0, clock.mono() - turn.at));
-      await take(booths, booth, { group: turn.group, signal });
+      if (group !== null) link.booths[next.booth]?.watch?.began(Math.max(0, clock.mono() - at));
+      const failure = await booth.poll(group, signal);
+      if (failure?.opening === true) failTogether(booths, booth, failure);
     }
   } finally {
-    parts.visits?.close();
+    link.shared?.close();
     await Promise.all(booths.map((booth) => booth.close()));
   }
 }
 
-/** Until the next turn; or until a tool was there: others' turns may have come meanwhile. */
-async function pause(
-  { clock, visits }: LinkParts,
-  wait: Milliseconds,
-  signal: AbortSignal,
-): Promise<"visited" | "due"> {
+/** Until the next poll; or until a tool has asked: others' polls may be due meanwhile. */
+async function pause({ clock, shared }: PolledLink, wait: Milliseconds, signal: AbortSignal): Promise<"asked" | "due"> {
   const until = clock.mono() + wait;
-  if (visits === undefined) {
+  if (shared === undefined) {
     if (wait > 0) await clock.sleep(wait, signal).catch(() => undefined);
     return "due";
   }
-  const served = await visits.serve(Math.max(0, wait));
-  if (!served && wait > 0) await visits.rest(wait, signal);
-  return wait > 0 && clock.mono() < until ? "visited" : "due";
+  const served = await shared.serve(Math.max(0, wait));
+  if (!served && wait > 0) await shared.rest(wait, signal);
+  return wait > 0 && clock.mono() < until ? "asked" : "due";
 }
 
 /** A link that can't be opened is so for every booth that waits for it: they are told, and tried again, together. */
-async function take(
-  booths: readonly LinkBooth[],
-  booth: LinkBooth,
-  turn: { readonly group: string | null; readonly signal: AbortSignal },
-): Promise<void> {
-  const failure = await booth.take(turn.group, turn.signal);
-  if (failure === null || !failure.opening) return;
+function failTogether(booths: readonly LinkBooth[], first: LinkBooth, { error, wait }: LinkFailure): void {
   for (const other of booths) {
-    if (other !== booth && other.turns().retry_at !== null) other.failed(failure.error, failure.wait);
+    if (other !== first && other.dues().retry_at !== null) other.failed(error, wait);
   }
+}
+
+/** One for each physical link, whatever the number of booths on it. */
+export function pollLoops(
+  gateway: LinkMachine & { readonly pulse: Pulse; readonly sealer: Sealer; readonly gaps?: PollGaps },
+  { booths, shared }: { readonly booths: readonly PolledBooth[]; readonly shared: SharedLinks },
+  signal: AbortSignal,
+): Promise<void>[] {
+  const links = boothsByLink(booths);
+  const begins = linkBegins(
+    links.size,
+    booths.map(({ setup }) => setup.parameters.groups),
+  );
+  return [...links].map(([link, together], index) =>
+    linkLoop(
+      {
+        ...gateway,
+        shared: shared.on(link),
+        begins_in: begins[index] ?? 0,
+        beat: gateway.pulse.loop(`poll of ${together.map(({ setup }) => setup.config.id).join(" and ")}`),
+        due: (at) => gateway.gaps?.due(link, at),
+        probe_ms: () => Math.max(...together.map(({ setup }) => setup.probe_ms?.() ?? 0)),
+        booths: together.map((booth) => onLink(booth, gateway.sealer)),
+      },
+      signal,
+    ),
+  );
+}
+
+function onLink({ setup, state, link, watch, intake }: PolledBooth, sealer: Sealer): BoothOnLink {
+  const serial = serialTagOf(setup.profile);
+  return {
+    ...setup,
+    makeDriver: () => setup.makeDriver(() => passwordsIn(state.binding.row, sealer)),
+    ...(serial === null ? {} : { identity_group: serial.group }),
+    booth: setup.config.id,
+    groups: setup.parameters.groups,
+    intake: {
+      ...intake,
+      answered(group, samples) {
+        const trouble = intake.answered(group, samples);
+        if (trouble === null) link.answered += 1;
+        return trouble;
+      },
+    },
+    watch,
+    status: () => link.plc,
+    setStatus: (status) => {
+      // One more try that failed the same way is no news: a PLC that is switched off would wake every loop all night.
+      const isNews = status.kind !== link.plc.kind || reasonOf(status) !== reasonOf(link.plc);
+      link.plc = status;
+      if (isNews) state.news.raise();
+    },
+  };
+}
+
+function reasonOf(status: LinkStatus): string {
+  return status.kind === "up" ? "" : status.reason;
+}
+
+/** The record names the password before a change and the one after it; nobody says which of them the PLC has by now. */
+function passwordsIn({ record }: ProvisioningRow, sealer: Sealer): readonly string[] {
+  const { old, new: next } = record?.plc_passwords ?? { old: null, new: null };
+  return [next, old].flatMap((sealed) => {
+    const opened = sealed === null ? null : sealer.open(sealed);
+    return opened === null || opened === "" ? [] : [opened];
+  });
+}
+
+/** A tool asks one thing at a time; more only come from several people at once. */
+const MAX_WAITING = 8;
+
+interface Waiting extends PromiseWithResolvers<Uint8Array> {
+  readonly ask: PlcAsk;
+  readonly since: Milliseconds;
+}
+
+/** Reads that tools want over a link which the agent holds: carried out between polls, by the link's own loop. */
+export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
+  const asked = createSignal(clock);
+  const waiting: Waiting[] = [];
+  let isClosed = false;
+  return {
+    /** The answer's PDU. Rejects with a LinkError. */
+    async ask(ask: PlcAsk): Promise<Uint8Array> {
+      if (isClosed) throw new LinkError("closed", "the agent is stopping");
+      if (waiting.length >= MAX_WAITING) throw new LinkError("busy", "too many tools ask at once; try again");
+      const answer = Promise.withResolvers<Uint8Array>();
+      waiting.push({ ...answer, ask, since: clock.mono() });
+      asked.raise();
+      return answer.promise;
+    },
+    /** Carries out what has waited longest, if it fits before the next poll, `free_ms` away; false: nothing to do now. */
+    async serve(free_ms: Milliseconds): Promise<boolean> {
+      const [next] = waiting;
+      if (next === undefined) return false;
+      const within_ms = fitsBetween(free_ms, clock.mono() - next.since);
+      if (within_ms === null) return false;
+      waiting.shift();
+      await askOverLink(next.ask, within_ms).then(next.resolve, next.reject);
+      return true;
+    },
+    /** Waits for so long or until somebody asks. Never rejects. */
+    rest: (ms: Milliseconds, signal: AbortSignal) => asked.wait(signal, ms).catch(() => undefined),
+    /** Nobody carries anything out any more. */
+    close(): void {
+      isClosed = true;
+      for (const { reject } of waiting.splice(0)) reject(new LinkError("closed", "the agent is stopping"));
+    },
+  };
+}
+
+type SharedLink = ReturnType<typeof createSharedLink>;
+
+function boothsByLink<B extends Pick<PolledBooth, "setup">>(booths: readonly B[]): Map<string, B[]> {
+  return Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id);
+}
+
+type SharedLinks = ReturnType<typeof openSharedLinks>;
+
+/** The agent's links, as far as tools may ask over them. */
+export function openSharedLinks(booths: readonly Pick<PolledBooth, "setup">[], clock: Clock) {
+  const links = [...boothsByLink(booths)].flatMap(([link, together]) => {
+    const ways = together.flatMap(({ setup }) => setup.shared ?? []);
+    const [first] = ways;
+    if (first === undefined) return [];
+    return [{ link, units: [...new Set(ways.map(({ unit }) => unit))], shared: createSharedLink(clock, first.ask) }];
+  });
+  /** Absent: that one isn't shared. */
+  const on = (wanted: string): SharedLink | undefined => links.find(({ link }) => link === wanted)?.shared;
+  const sharedLinks = (): readonly LinkToShare[] => links.map(({ link, units }) => ({ link, units }));
+  const askPlc = async (link: string, ask: PlcAsk): Promise<Uint8Array> => {
+    const shared = on(link);
+    if (shared === undefined) throw new LinkError("config", `the agent holds no link ${link}`);
+    return shared.ask(ask);
+  };
+  return { on, sharedLinks, askPlc };
 }

@@ -8,21 +8,18 @@ const BEGUN_MS: Milliseconds = 2;
 /** With so many polls that there is no gap the work goes on all the same, at a tenth of its speed. */
 const LONGEST_WAIT_MS: Milliseconds = 50;
 
-/** Where between the polls of all links there is time for work that can wait. */
-export interface PollGaps {
-  /** The link's next poll is due then, in monotonic time. */
-  due(link: string, at: Milliseconds): void;
-  /** Resolves when no poll is due for some 8 ms; after 50 ms at the latest. */
-  next(): Promise<void>;
-}
+export type PollGaps = ReturnType<typeof createPollGaps>;
 
-export function createPollGaps(clock: Pick<Clock, "mono" | "sleep">): PollGaps {
+/** Where between the polls of all links there is time for work that can wait. */
+export function createPollGaps(clock: Pick<Clock, "mono" | "sleep">) {
   const dues = new Map<string, Milliseconds>();
   // A poll under way has no due time yet but its last one, which has passed.
   const isNear = (at: Milliseconds, now: Milliseconds): boolean => at > now - BEGUN_MS && at <= now + NEEDED_MS;
   return {
-    due: (link, at) => void dues.set(link, at),
-    async next() {
+    /** The link's next poll is due then, in monotonic time. */
+    due: (link: string, at: Milliseconds): void => void dues.set(link, at),
+    /** Resolves when no poll is due for some 8 ms; after 50 ms at the latest. */
+    async next(): Promise<void> {
       const until = clock.mono() + LONGEST_WAIT_MS;
       for (let now = clock.mono(); now < until; now = clock.mono()) {
         const near = [...dues.values()].filter((at) => isNear(at, now));

@@ -1,8 +1,8 @@
-import type { ModbusTable } from "../domain/profile.ts";
-import type { RequestCounts } from "../domain/live.ts";
-import type { Sample } from "../domain/sample.ts";
-import type { TakenEntry } from "../domain/taken.ts";
-import type { StreamId, TakeNumber } from "../domain/units.ts";
+import type { BoothConfig, Config, ModbusAddress } from "../config/port.ts";
+import type { ModbusTable, Profile } from "../domain/profile.ts";
+import type { LinkToShare, PlcAsk, RequestCounts } from "../domain/agent-control.ts";
+import type { Sample, TakenEntry } from "../domain/taken.ts";
+import type { Milliseconds, StreamId, TakeNumber } from "../domain/units.ts";
 
 /** One read of a Modbus device and what it said to it. */
 export interface WireExchange {
@@ -46,4 +46,70 @@ export interface Tail {
   /** Entries of the stream up to this take number are durable and may be dropped. */
   committed(stream: StreamId, take: TakeNumber): void;
   close(): void;
+}
+
+/** Carries one read out over the link; rejects with a LinkError, within `within_ms` where the link stands. */
+export type AskOverLink = (ask: PlcAsk, within_ms: Milliseconds) => Promise<Uint8Array>;
+
+/** Sees the bytes of a Modbus link: unit id and PDU, of requests as they are sent and of sound answers. The buffers may be kept. */
+export interface WireTap {
+  asked(request: Buffer): void;
+  answered(request: Buffer, answer: Buffer): void;
+}
+
+/** How a Modbus unit took one read: values, or an exception's code. */
+export type RegisterAnswer =
+  { readonly kind: "words"; readonly words: readonly number[] } | { readonly kind: "exception"; readonly code: number };
+
+/** One object of a device's identification (Modbus function 43/14). */
+export interface DeviceObject {
+  readonly id: number;
+  readonly text: string;
+}
+
+/** A connection of a tool's own, or the agent's shared one. Everything rejects with a LinkError, after which it is closed. */
+export interface ToolConnection {
+  open(): Promise<void>;
+  registers(
+    unit: number,
+    block: { readonly table: "holding" | "input"; readonly address: number; readonly count: number },
+  ): Promise<RegisterAnswer>;
+  /** The unit's basic and regular identification, in order of id; null: the device doesn't tell. */
+  identify(unit: number): Promise<readonly DeviceObject[] | null>;
+  close(): void;
+}
+
+export interface ConnectTimes {
+  readonly connect_ms: Milliseconds;
+  /** From a request to the last byte of its answer. */
+  readonly answer_ms: Milliseconds;
+}
+
+/**
+ * What the commands for technicians need of the drivers. Only reads: over the agent's connection where it holds one to the
+ * device, since many PLCs allow no second, else over one of their own.
+ */
+export interface PlcTools {
+  /** The booth's driver as the agent would make it. */
+  driver(
+    booth: BoothConfig,
+    profile: Profile,
+    watch: {
+      readonly config: Pick<Config, "data_dir">;
+      /** Modbus only: every sound answer before it is decoded. */
+      readonly onExchange?: (read: WireExchange) => void;
+      readonly tap?: WireTap;
+    },
+  ): Driver;
+  /** How the planner weighs a round trip there, and the silence that the line wants. */
+  lineCost(address: ModbusAddress): { readonly round_trip_registers: number; readonly silence_ms: Milliseconds };
+  connect(address: ModbusAddress, times: ConnectTimes): ToolConnection;
+  /** The link to that device that the running agent shares; null: the tool connects itself. */
+  sharedLink(address: ModbusAddress): LinkToShare | null;
+  /** Whether an OPC UA server answers a hello there. */
+  greetsOpcua(device: { readonly host: string; readonly port: number }, within_ms: Milliseconds): Promise<boolean>;
+  /** Monotonic, ms with fractions. */
+  mono(): Milliseconds;
+  /** Resolves after that time; rejects with the signal's reason when aborted. */
+  sleep(ms: Milliseconds, signal: AbortSignal): Promise<void>;
 }

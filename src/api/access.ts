@@ -1,40 +1,183 @@
-import { operationOf } from "../contract/operations.ts";
+import { createHash, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
+import type { BodyOf } from "../contract/local.ts";
+import { answerTime } from "../contract/time.ts";
+import { createRate, remember } from "./crowd.ts";
+import {
+  type Call,
+  CLOSING,
+  isSocket,
+  type LocalAnswer,
+  type LocalOperation,
+  needed,
+  Refusal,
+  type Services,
+  type Sessions,
+  type Way,
+} from "./operation.ts";
 
-/** How a request came in: by the agent's socket, by root's, from this machine, or from the network while the page is open there. */
-export type Way = "socket" | "admin" | "loopback" | "lan";
+const PIN_DIGITS = 8;
+/** Of one sender, before it is locked; each further lock of it lasts twice as long. */
+const MAX_WRONG = 5;
+const LOCK_MS = 300_000;
+/**
+ * PINs that are looked at from all senders of one way together: at the most that this lets through in the longest time that a
+ * PIN holds, a guess at eight digits succeeds once in 2,000 times. What one machine may try before it is locked is far
+ * below, so it takes hundreds of addresses at once to keep others waiting, and those of the network never keep the box's own.
+ */
+const GUESSES = { per_s: 1, burst: 120 };
+/** A technician's phone, laptop and a colleague's; the oldest goes. */
+const MAX_SESSIONS = 16;
 
-/** Through a file of this machine, whose mode says who may. */
-export function isSocket(way: Way): boolean {
-  return way === "socket" || way === "admin";
+/** What is remembered of a sender of wrong PINs. */
+interface Suspect {
+  /** Since the last lock. */
+  readonly wrong: number;
+  readonly locks: number;
+  readonly locked_until: number;
+}
+
+const UNSUSPECTED: Suspect = { wrong: 0, locks: 0, locked_until: 0 };
+
+/** `mono`: monotonic ms. */
+export function createSessions(mono: () => number): Sessions {
+  let pin: { readonly hash: Buffer; readonly until: number } | null = null;
+  const suspects = new Map<string, Suspect>();
+  const mayGuess = createRate(GUESSES, mono);
+  const sessions = new Map<string, number>();
+  const left_ms = (): number | null => (pin === null || pin.until <= mono() ? null : pin.until - mono());
+  return {
+    open(for_ms, given) {
+      const text = given ?? newPin();
+      pin = { hash: hashOf(digitsOf(text)), until: mono() + for_ms };
+      sessions.clear();
+      suspects.clear();
+      return text;
+    },
+    close() {
+      pin = null;
+      sessions.clear();
+    },
+    left_ms,
+    enter(typed, { sender, way }) {
+      const left = left_ms();
+      if (pin === null || left === null) return { kind: "closed" };
+      const suspect = suspects.get(sender) ?? UNSUSPECTED;
+      if (suspect.locked_until > mono()) return { kind: "locked", for_ms: suspect.locked_until - mono() };
+      if (!mayGuess(way)) return { kind: "busy" };
+      if (!timingSafeEqual(pin.hash, hashOf(digitsOf(typed)))) {
+        const now = suspectAfter(suspect, mono());
+        remember(suspects, sender, now);
+        const lock_ms = now.locked_until - mono();
+        return lock_ms > 0 ? { kind: "locked", for_ms: lock_ms } : { kind: "wrong", left: MAX_WRONG - now.wrong };
+      }
+      suspects.delete(sender);
+      const token = randomBytes(32).toString("base64url");
+      const [oldest] = sessions.keys();
+      if (sessions.size >= MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
+      sessions.set(keyOf(token), pin.until);
+      return { kind: "open", token, for_ms: left };
+    },
+    holds(token) {
+      if (token === undefined) return false;
+      const until = sessions.get(keyOf(token));
+      if (until === undefined) return false;
+      if (until > mono()) return true;
+      sessions.delete(keyOf(token));
+      return false;
+    },
+  };
+}
+
+/** After one more wrong PIN. */
+function suspectAfter({ wrong, locks, locked_until }: Suspect, now: number): Suspect {
+  if (wrong + 1 < MAX_WRONG) return { wrong: wrong + 1, locks, locked_until };
+  return { wrong: 0, locks: locks + 1, locked_until: now + LOCK_MS * 2 ** locks };
+}
+
+/** As it is printed: two groups of four. */
+function newPin(): string {
+  const digits = String(randomInt(10 ** PIN_DIGITS)).padStart(PIN_DIGITS, "0");
+  return `${digits.slice(0, 4)} ${digits.slice(4)}`;
+}
+
+/** People type it with or without its blank. */
+function digitsOf(text: string): string {
+  return text.replaceAll(/[\s-]/g, "");
+}
+
+function hashOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/** The table holds no token that could be read out of a memory dump and used. */
+function keyOf(token: string): string {
+  return hashOf(token).toString("base64");
+}
+
+/** A session for the PIN as `api_key`, as at the service. */
+export function authenticate(call: Call<BodyOf<"authenticate">>, { sessions, control }: Services): LocalAnswer {
+  const entry = needed(sessions, "this agent has no sessions: its socket needs none").enter(call.body().api_key, call);
+  switch (entry.kind) {
+    case "open": {
+      const expires_at = answerTime(control.status().at + entry.for_ms);
+      return { status: 200, body: { session_token: entry.token, expires_at } };
+    }
+    case "wrong":
+      throw new Refusal(
+        401,
+        `that isn't the PIN; ${entry.left === 1 ? "one more try" : `${entry.left} more tries`}, then it is locked`,
+      );
+    case "locked": {
+      const after_s = Math.ceil(entry.for_ms / 1000);
+      const error = `locked after too many wrong PINs: wait ${Math.ceil(after_s / 60).toString()} min, or get a new PIN with "booth-gateway page"`;
+      throw new Refusal(429, error, { "Retry-After": after_s.toString() });
+    }
+    case "busy":
+      throw new Refusal(429, "too many PINs are tried at once: wait a moment, then try again", { "Retry-After": "1" });
+    case "closed":
+      throw new Refusal(401, 'no PIN is in force: get one with "booth-gateway page" on this box');
+  }
+}
+
+const NO_PAGE = "this agent serves no page";
+
+/** Where the page is. */
+export function pageState(_: Call, { page }: Services): LocalAnswer {
+  return { status: 200, body: needed(page, NO_PAGE).state() };
+}
+
+/** Makes a PIN, opens the page on the network, or closes it. */
+export async function openOrClosePage(call: Call<BodyOf<"page">>, services: Services): Promise<LocalAnswer> {
+  const page = needed(services.page, NO_PAGE);
+  const { close, ...how } = call.body();
+  if (close) {
+    page.close();
+    return { status: 200, body: page.state() };
+  }
+  try {
+    return { status: 200, body: await page.open(how) };
+  } catch (error) {
+    throw new Refusal(409, error instanceof Error ? error.message : String(error));
+  }
 }
 
 export interface Knock {
   readonly way: Way;
-  readonly method: string;
-  readonly path: string;
+  /** Who may ask at least what is asked. */
+  readonly least: LocalOperation["way"];
   /** Headers as they came. */
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly fetch_site: string | undefined;
   /** It carries the token of a session that is open. */
   readonly has_session: boolean;
-  /** A file of the page itself: the same for everybody. */
-  readonly is_page_file: boolean;
+  /** The page itself, not one of the files that it loads. */
+  readonly is_front: boolean;
   /** What this machine is called on the network: names and addresses, lower case. */
   readonly own_names: () => ReadonlySet<string>;
 }
 
-export interface Refusal {
-  readonly status: 401 | 403;
-  readonly error: string;
-}
-
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "::1"]);
-/** Open to everybody who reaches the port. */
-const OPEN = new Set(["POST /api/authenticate", "GET /healthz"]);
-/** Open to whoever is on this machine, beside the page's files and the figures of the interface. */
-const LOOKS = new Set("/status /events /backlog /metrics /reconcile /rebuild /api/openapi.json".split(" "));
-
 /**
  * Whether a request may be answered at all; null: it may. Over a socket its mode is the right. Elsewhere a browser must
  * not be led here by another site (Host against rebound names, Origin against foreign pages), and what isn't public needs a
@@ -42,42 +185,26 @@ const LOOKS = new Set("/status /events /backlog /metrics /reconcile /rebuild /ap
  */
 export function refusalOf(knock: Knock): Refusal | null {
   if (isSocket(knock.way)) return null;
-  return strayOf(knock) ?? (needsSession(knock) && !knock.has_session ? NO_SESSION : null);
+  return strayOf(knock) ?? (needsSession(knock) && !knock.has_session ? new Refusal(401, NO_SESSION, CLOSING) : null);
 }
 
-const NO_SESSION: Refusal = {
-  status: 401,
-  error: 'not signed in: POST /api/authenticate with the PIN that "booth-gateway page" prints, then send its token',
-};
+const NO_SESSION =
+  'not signed in: POST /api/authenticate with the PIN that "booth-gateway page" prints, then send its token';
 
-function needsSession({ way, method, path, is_page_file }: Knock): boolean {
-  if (is_page_file || OPEN.has(`${method} ${path}`)) return false;
-  return way === "lan" || !isLook(method, path);
+function needsSession({ way, least }: Knock): boolean {
+  if (least === "anyone") return false;
+  return way === "lan" || least !== "loopback";
 }
 
-/** Figures, and not what they were made of: readings, the log and reports for helpers are for who is let in. */
-function isLook(method: string, path: string): boolean {
-  if (method !== "GET" && method !== "HEAD") return false;
-  return (
-    LOOKS.has(path) ||
-    (path.startsWith("/api/") && operationOf("GET", path)?.local?.readings !== true && !EXPLAIN.test(path))
-  );
-}
-
-/** What a figure was made of. */
-export const EXPLAIN = /^\/api\/booths\/[^/]+\/explain$/;
-
-function strayOf({ way, host, origin, fetch_site, path, own_names }: Knock): Refusal | null {
+function strayOf({ way, host, origin, fetch_site, is_front, own_names }: Knock): Refusal | null {
   const name = hostNameOf(host);
   const isOurs = name !== null && (LOOPBACK_NAMES.has(name) || (way === "lan" && own_names().has(name)));
-  if (!isOurs) return { status: 403, error: "this box goes by another name: use the address that was printed" };
+  if (!isOurs) return new Refusal(403, "this box goes by another name: use the address that was printed", CLOSING);
   const scheme = way === "lan" ? "https" : "http";
-  if (origin !== undefined && origin.toLowerCase() !== `${scheme}://${host?.toLowerCase() ?? ""}`) {
-    return { status: 403, error: "another site may not ask here" };
-  }
+  const isForeign = origin !== undefined && origin.toLowerCase() !== `${scheme}://${host?.toLowerCase() ?? ""}`;
   // A link that leads to the page is fine; whatever else another site's page fetches isn't.
-  if (fetch_site === "cross-site" && path !== "/") return { status: 403, error: "another site may not ask here" };
-  return null;
+  const isStray = isForeign || (fetch_site === "cross-site" && !is_front);
+  return isStray ? new Refusal(403, "another site may not ask here", CLOSING) : null;
 }
 
 /** Without port and brackets, lower case; null: no host that a browser would send. */

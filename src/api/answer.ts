@@ -1,10 +1,20 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { LocalAnswer } from "./routes.ts";
+import { BODIES } from "../contract/local.ts";
+import type { AgentControl } from "../domain/agent-control.ts";
+import { CLOSING, type LocalAnswer, type LocalOperation, Refusal } from "./operation.ts";
+import { type AskReport, localBooths, type ReportRequest, reportsNow } from "./report.ts";
 
 const MAX_BODY_BYTES = 16_384;
+/** Nothing that people send here is nested deeper. */
+const MAX_DEPTH = 16;
+/** Names by which a text could reach into JavaScript's own objects. */
+const REFUSED_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
 /** A text as it is, anything else as JSON. */
-export function send(response: ServerResponse, { status, body, headers = {} }: LocalAnswer): void {
+export function send(
+  response: ServerResponse,
+  { status, body, headers }: Extract<LocalAnswer, { readonly status: number }>,
+): void {
   const isText = typeof body === "string";
   response.writeHead(status, {
     "Content-Type": isText ? "text/plain; version=0.0.4; charset=utf-8" : "application/json; charset=utf-8",
@@ -17,23 +27,79 @@ export function send(response: ServerResponse, { status, body, headers = {} }: L
 /** Half an answer can't be taken back: the connection ends, and its reader sees that it is not whole. */
 export function sendFailure(response: ServerResponse, error: unknown): void {
   if (response.headersSent) response.destroy();
-  else send(response, { status: 500, body: { error: error instanceof Error ? error.message : String(error) } });
+  else {
+    const { status, headers } = error instanceof Refusal ? error : { status: 500, headers: {} };
+    send(response, { status, body: { error: error instanceof Error ? error.message : String(error) }, headers });
+  }
 }
 
-/** The body as text; null where it is too large. */
-export async function readBody(request: IncomingMessage): Promise<string | null> {
+/** The body as text. Rejects with a Refusal where it is too large. */
+export async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_BODY_BYTES) return null;
+    if (size > MAX_BODY_BYTES) throw new Refusal(413, `the body is over ${MAX_BODY_BYTES.toString()} bytes`, CLOSING);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
-export const TOO_LARGE: LocalAnswer = {
-  status: 413,
-  body: { error: `the body is over ${MAX_BODY_BYTES.toString()} bytes` },
-  headers: { Connection: "close" },
-};
+/** A body in the shape of that name. Throws a Refusal that says what is needed. */
+export function bodyOf(name: LocalOperation["body"], text: string): unknown {
+  if (name === undefined) return undefined;
+  const body: (typeof BODIES)[typeof name] & { readonly may_be_empty?: true } = BODIES[name];
+  const parsed = body.shape.safeParse(text === "" && body.may_be_empty === true ? {} : jsonOf(text));
+  if (!parsed.success) throw new Refusal(400, body.needs);
+  return parsed.data;
+}
+
+/** A body as data; undefined where it is no JSON, too deep, or has a key that no shape of ours could have. */
+export function jsonOf(text: string): unknown {
+  if (depthOf(text) > MAX_DEPTH) return undefined;
+  try {
+    return JSON.parse(text, (key, value: unknown) => {
+      if (REFUSED_KEYS.has(key)) throw new SyntaxError(key);
+      return value;
+    }) as unknown;
+  } catch {
+    // Not JSON is an expected input: the shape refuses undefined.
+    return undefined;
+  }
+}
+
+/** Of brackets, without regard to strings: an upper bound, found before anything is built. */
+function depthOf(text: string): number {
+  let [depth, deepest] = [0, 0];
+  for (const char of text) {
+    if (char === "{" || char === "[") deepest = Math.max(deepest, ++depth);
+    else if (char === "}" || char === "]") depth -= 1;
+  }
+  return deepest;
+}
+
+/** Sends a report part by part, at the pace at which it is read. */
+export async function sendReport(
+  response: ServerResponse,
+  { operation, params, query }: Pick<ReportRequest, "operation" | "params" | "query">,
+  { control, ask }: { readonly control: AgentControl; readonly ask: AskReport },
+): Promise<void> {
+  const status = control.status();
+  const report = await ask({ operation, params, query, booths: localBooths(status), now_ms: reportsNow(status) });
+  response.writeHead(report.status, { ...report.headers, "Cache-Control": "no-store" });
+  for await (const part of report.body) await sent(response, part);
+  response.end();
+}
+
+/** The part is with the kernel, and its memory free for the next. Rejects when its reader goes away, which ends the making. */
+function sent(response: ServerResponse, part: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const left = (): void => reject(new Error("the reader has gone"));
+    response.once("close", left);
+    response.write(part, (error) => {
+      response.off("close", left);
+      if (error) reject(error);
+      else resolve();
+    });
+  });
+}

@@ -9,15 +9,10 @@ const MAX_PAGES_EACH = 20;
 /** A page that doesn't read is dropped before its backlog grows; its browser comes again. */
 const MAX_UNREAD_BYTES = 262_144;
 
-/** Server-sent events: the status each second, and the readings of the booth that a page asks for. */
-export interface LiveFeed {
-  /** Takes the response over; false: too many pages look already. */
-  attach(response: ServerResponse, view: LiveView): boolean;
-  close(): void;
-}
+export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /** What a page looks at. */
-export interface LiveView {
+interface LiveView {
   readonly sender: string;
   /** Whose readings it wants; null: of none. */
   readonly booth: string | null;
@@ -25,7 +20,8 @@ export interface LiveView {
   readonly sees: () => "all" | "status" | "nothing";
 }
 
-export function createLiveFeed(control: AgentControl): LiveFeed {
+/** Server-sent events: the status each second, and the readings of the booth that a page asks for. */
+export function createLiveFeed(control: AgentControl) {
   const pages = new Map<ServerResponse, LiveView>();
   let timer: NodeJS.Timeout | undefined;
   const detach = (response: ServerResponse): void => {
@@ -55,7 +51,8 @@ export function createLiveFeed(control: AgentControl): LiveFeed {
     }
   };
   return {
-    attach(response, view) {
+    /** Takes the response over; false: too many pages look already. */
+    attach(response: ServerResponse, view: LiveView): boolean {
       const own = [...pages.values()].filter(({ sender }) => sender === view.sender);
       if (pages.size >= MAX_PAGES || own.length >= MAX_PAGES_EACH) return false;
       response.writeHead(200, {
@@ -69,7 +66,7 @@ export function createLiveFeed(control: AgentControl): LiveFeed {
       pages.set(response, view);
       return true;
     },
-    close() {
+    close(): void {
       clearInterval(timer);
       for (const response of pages.keys()) response.destroy();
       pages.clear();

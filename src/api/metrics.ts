@@ -1,151 +1,106 @@
-import type { BoothCounts } from "../domain/live.ts";
+import { readFile } from "node:fs/promises";
+import type { BoothCounts } from "../domain/agent-control.ts";
 import type { AgentStatus, BoothStatus } from "../domain/status.ts";
 
-/** Of the process, from the kernel. */
-export interface ProcessFigures {
-  readonly resident_bytes: number;
-  readonly heap_bytes: number;
-  readonly cpu_seconds: number;
-  /** What the process had written to disks; null: the kernel doesn't tell. */
-  readonly written_bytes: number | null;
-}
+type Labels = Readonly<Record<string, string>>;
 
-interface Family {
-  readonly name: string;
-  readonly type: "gauge" | "counter" | "histogram";
-  readonly help: string;
-  readonly samples: readonly string[];
-}
+const gauge = family("gauge");
+const counter = family("counter");
+const histogram = family("histogram");
 
 const LINK_STATES = ["up", "degraded", "down"] as const;
 
 /** `/metrics` in Prometheus' text format, version 0.0.4. */
-export function metricsText(status: AgentStatus, counts: readonly BoothCounts[], figures: ProcessFigures): string {
-  const families = [...agentFamilies(status, figures), ...boothFamilies(status.booths), ...countFamilies(counts)];
-  return families
-    .map(({ name, type, help, samples }) => {
-      const full = `booth_gateway_${name}`;
-      return [`# HELP ${full} ${help}`, `# TYPE ${full} ${type}`, ...samples.map((line) => `${full}${line}`), ""].join(
-        "\n",
-      );
-    })
-    .join("");
+export async function metricsText(status: AgentStatus, counts: readonly BoothCounts[]): Promise<string> {
+  const figures = await processFigures();
+  return [...agentFamilies(status, figures), ...boothFamilies(status.booths), ...countFamilies(counts)].join("");
 }
 
-function agentFamilies(status: AgentStatus, figures: ProcessFigures): Family[] {
+/** Of the process, from the kernel. */
+async function processFigures() {
+  const { rss: resident_bytes, heapUsed: heap_bytes } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  return { resident_bytes, heap_bytes, cpu_seconds: (user + system) / 1e6, written_bytes: await writtenBytes() };
+}
+
+/** proc(5), /proc/pid/io: bytes that the process caused to be sent to the storage layer. Closed to some hardened units. */
+async function writtenBytes(): Promise<number | null> {
+  const text = await readFile("/proc/self/io", "utf8").catch(() => "");
+  const found = /^write_bytes: (\d+)$/m.exec(text)?.[1];
+  return found === undefined ? null : Number(found);
+}
+
+function agentFamilies(status: AgentStatus, figures: Awaited<ReturnType<typeof processFigures>>): string[] {
   const { agent_version, gateway_id, service, clock } = status;
-  const written = figures.written_bytes;
+  const { resident_bytes, heap_bytes, cpu_seconds, written_bytes } = figures;
+  const written = written_bytes === null ? [] : [sample({}, written_bytes)];
   return [
-    family(["info", "gauge", "Who this is."], [sample({ version: agent_version, gateway: gateway_id }, 1)]),
-    family(["start_time_seconds", "gauge", "Start of the agent, Unix time."], [sample({}, status.started_at / 1000)]),
-    family(
-      ["service_link_state", "gauge", "1 for the state of the link to the service."],
-      linkSamples({}, service.kind),
-    ),
-    family(["clock_synced", "gauge", "1: somebody has vouched for the time."], [sample({}, clock.synced ? 1 : 0)]),
-    family(["disabled_booths", "gauge", "Booths that can't run as configured."], [sample({}, status.disabled.length)]),
-    family(["memory_resident_bytes", "gauge", "Resident memory."], [sample({}, figures.resident_bytes)]),
-    family(
-      ["memory_heap_bytes", "gauge", "JavaScript heap of the main thread in use."],
-      [sample({}, figures.heap_bytes)],
-    ),
-    family(["cpu_seconds_total", "counter", "CPU time of all threads."], [sample({}, figures.cpu_seconds)]),
-    ...(written === null
-      ? []
-      : [family(["written_bytes_total", "counter", "Bytes the process had written to disks."], [sample({}, written)])]),
+    gauge("info", "Who this is.", [sample({ version: agent_version, gateway: gateway_id }, 1)]),
+    gauge("start_time_seconds", "Start of the agent, Unix time.", [sample({}, status.started_at / 1000)]),
+    gauge("service_link_state", "1 for the state of the link to the service.", linkSamples({}, service.kind)),
+    gauge("clock_synced", "1: somebody has vouched for the time.", [sample({}, clock.synced ? 1 : 0)]),
+    gauge("disabled_booths", "Booths that can't run as configured.", [sample({}, status.disabled.length)]),
+    gauge("memory_resident_bytes", "Resident memory.", [sample({}, resident_bytes)]),
+    gauge("memory_heap_bytes", "JavaScript heap of the main thread in use.", [sample({}, heap_bytes)]),
+    counter("cpu_seconds_total", "CPU time of all threads.", [sample({}, cpu_seconds)]),
+    ...written.map((line) => counter("written_bytes_total", "Bytes the process had written to disks.", [line])),
   ];
 }
 
-function boothFamilies(booths: readonly BoothStatus[]): Family[] {
-  const each = (value: (booth: BoothStatus) => number | null): string[] =>
-    booths.flatMap((booth) => {
-      const figure = value(booth);
-      return figure === null ? [] : [sample({ booth: booth.booth }, figure)];
-    });
+function boothFamilies(booths: readonly BoothStatus[]): string[] {
+  const each = (name: string, help: string, value: (booth: BoothStatus) => number | null): string => {
+    const known = booths.map((booth) => ({ booth: booth.booth, figure: value(booth) }));
+    return gauge(
+      name,
+      help,
+      known.flatMap(({ booth, figure }) => (figure === null ? [] : [sample({ booth }, figure)])),
+    );
+  };
+  const links = booths.flatMap(({ booth, plc }) => linkSamples({ booth }, plc.kind));
+  const modes = booths.map(({ booth, now }) => sample({ booth, mode: now?.mode ?? "no_data" }, 1));
+  const states = booths.map(({ booth, provisioning }) => sample({ booth, state: provisioning.state }, 1));
   return [
-    family(
-      ["plc_link_state", "gauge", "1 for the state of the link to the booth's PLC."],
-      booths.flatMap(({ booth, plc }) => linkSamples({ booth }, plc.kind)),
+    gauge("plc_link_state", "1 for the state of the link to the booth's PLC.", links),
+    gauge("mode", "1 for the booth's mode.", modes),
+    gauge("provisioning_state", "1 for the state of the booth's binding.", states),
+    each(
+      "reconciliation_differences",
+      "Figures of the last compared day that differ from the service's; target 0.",
+      ({ reconciliation }) => (reconciliation?.kind === "done" ? reconciliation.remaining.length : null),
     ),
-    family(
-      ["mode", "gauge", "1 for the booth's mode."],
-      booths.map(({ booth, now }) => sample({ booth, mode: now?.mode ?? "no_data" }, 1)),
-    ),
-    family(
-      ["provisioning_state", "gauge", "1 for the state of the booth's binding."],
-      booths.map(({ booth, provisioning }) => sample({ booth, state: provisioning.state }, 1)),
-    ),
-    family(
-      [
-        "reconciliation_differences",
-        "gauge",
-        "Figures of the last compared day that differ from the service's; target 0.",
-      ],
-      each(({ reconciliation }) => (reconciliation?.kind === "done" ? reconciliation.remaining.length : null)),
-    ),
-    family(
-      ["log_newest_seq", "gauge", "Newest record of the log."],
-      each(({ log }) => log.newest_seq),
-    ),
-    family(
-      ["acked_seq", "gauge", "Newest record that the service has acked."],
-      each(({ log }) => log.acked_seq),
-    ),
-    family(
-      ["backlog_records", "gauge", "Records that wait to be acked."],
-      each(({ log }) => log.newest_seq - log.acked_seq),
-    ),
-    family(
-      ["pending_polls", "gauge", "Polls that no commit holds yet."],
-      each(({ log }) => log.pending),
-    ),
-    family(
-      ["commit_milliseconds", "gauge", "Time of the last commit."],
-      each(({ log }) => log.commit_ms),
-    ),
-    family(
-      ["store_used_bytes", "gauge", "Disk space in use."],
-      each(({ log }) => log.storage?.used_bytes ?? null),
-    ),
-    family(
-      ["store_hours_to_full", "gauge", "Until records must be given up if the service takes none."],
-      each(({ log }) => log.storage?.hours_to_full ?? null),
+    each("log_newest_seq", "Newest record of the log.", ({ log }) => log.newest_seq),
+    each("acked_seq", "Newest record that the service has acked.", ({ log }) => log.acked_seq),
+    each("backlog_records", "Records that wait to be acked.", ({ log }) => log.newest_seq - log.acked_seq),
+    each("pending_polls", "Polls that no commit holds yet.", ({ log }) => log.pending),
+    each("commit_milliseconds", "Time of the last commit.", ({ log }) => log.commit_ms),
+    each("store_used_bytes", "Disk space in use.", ({ log }) => log.storage?.used_bytes ?? null),
+    each(
+      "store_hours_to_full",
+      "Until records must be given up if the service takes none.",
+      ({ log }) => log.storage?.hours_to_full ?? null,
     ),
   ];
 }
 
-function countFamilies(counts: readonly BoothCounts[]): Family[] {
-  const each = (value: (booth: BoothCounts) => number): string[] =>
-    counts.map((one) => sample({ booth: one.booth }, value(one)));
+function countFamilies(counts: readonly BoothCounts[]): string[] {
+  const polls = [
+    ...counts.map(({ booth, polls_answered }) => sample({ booth, outcome: "answered" }, polls_answered)),
+    ...counts.map(({ booth, polls_failed }) => sample({ booth, outcome: "failed" }, polls_failed)),
+  ];
+  const requests = counts
+    .filter((one) => one.requests.asked > 0)
+    .flatMap(({ booth, requests: { asked, missed } }) => [
+      sample({ booth, outcome: "answered" }, asked - missed),
+      sample({ booth, outcome: "missed" }, missed),
+    ]);
+  const commits = counts.map(({ booth, commits: all }) => sample({ booth }, all));
+  const incidents = counts.map(({ booth, open_incidents }) => sample({ booth }, open_incidents));
   return [
-    family(
-      ["polls_total", "counter", "Polls since the start, by outcome."],
-      [
-        ...counts.map((one) => sample({ booth: one.booth, outcome: "answered" }, one.polls_answered)),
-        ...counts.map((one) => sample({ booth: one.booth, outcome: "failed" }, one.polls_failed)),
-      ],
-    ),
-    family(
-      ["plc_requests_total", "counter", "Requests to the PLC since the start, by outcome."],
-      counts
-        .filter(({ requests }) => requests.asked > 0)
-        .flatMap(({ booth, requests: { asked, missed } }) => [
-          sample({ booth, outcome: "answered" }, asked - missed),
-          sample({ booth, outcome: "missed" }, missed),
-        ]),
-    ),
-    family(
-      ["commits_total", "counter", "Commits since the start."],
-      each(({ commits }) => commits),
-    ),
-    family(
-      ["open_incidents", "gauge", "Validation incidents not resolved."],
-      each((one) => one.open_incidents),
-    ),
-    family(
-      ["poll_lateness_seconds", "histogram", "How late polls began after they were due."],
-      counts.flatMap(lateness),
-    ),
+    counter("polls_total", "Polls since the start, by outcome.", polls),
+    counter("plc_requests_total", "Requests to the PLC since the start, by outcome.", requests),
+    counter("commits_total", "Commits since the start.", commits),
+    gauge("open_incidents", "Validation incidents not resolved.", incidents),
+    histogram("poll_lateness_seconds", "How late polls began after they were due.", counts.flatMap(lateness)),
   ];
 }
 
@@ -161,18 +116,20 @@ function lateness({ booth, late, late_sum_ms }: BoothCounts): string[] {
   ];
 }
 
-function linkSamples(labels: Readonly<Record<string, string>>, kind: string): string[] {
+function linkSamples(labels: Labels, kind: string): string[] {
   return LINK_STATES.map((state) => sample({ ...labels, state }, kind === state ? 1 : 0));
 }
 
-function family(
-  [name, type, help]: readonly [name: string, type: Family["type"], help: string],
-  samples: readonly string[],
-): Family {
-  return { name, type, help, samples };
+/** Of a type: the lines of one figure, by its name, what it tells, and its samples. */
+function family(type: "gauge" | "counter" | "histogram") {
+  return (name: string, help: string, samples: readonly string[]): string => {
+    const full = `booth_gateway_${name}`;
+    const lines = [`# HELP ${full} ${help}`, `# TYPE ${full} ${type}`, ...samples.map((line) => `${full}${line}`)];
+    return `${lines.join("\n")}\n`;
+  };
 }
 
-function sample(labels: Readonly<Record<string, string>>, value: number): string {
+function sample(labels: Labels, value: number): string {
   const inner = Object.entries(labels).map(([name, text]) => `${name}="${escaped(text)}"`);
   return `${inner.length === 0 ? "" : `{${inner.join(",")}}`} ${value.toString()}`;
 }

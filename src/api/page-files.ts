@@ -30,15 +30,8 @@ export const PAGE_HEADERS = {
   "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 } as const;
 
-interface Packed {
-  readonly type: string;
-  readonly plain: Buffer;
-  readonly packed: Buffer;
-  readonly etag: string;
-}
-
 const pack = promisify(gzip);
-const loaded = new Map<string, Promise<Packed>>();
+const loaded = new Map<string, ReturnType<typeof load>>();
 
 export function isPageFile(method: string, path: string): boolean {
   return (method === "GET" || method === "HEAD") && Object.hasOwn(FILES, path);
@@ -69,13 +62,13 @@ export async function sendPageFile(
 }
 
 /** Read and packed once, when it is first asked for. */
-function fileOf(path: string): Promise<Packed> {
+function fileOf(path: string): ReturnType<typeof load> {
   const known = loaded.get(path) ?? load(path);
   loaded.set(path, known);
   return known;
 }
 
-async function load(path: string): Promise<Packed> {
+async function load(path: string) {
   const [file, type] = FILES[path] ?? ["", ""];
   const plain = await readFile(new URL(file, FOLDER));
   const etag = `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;

@@ -6,16 +6,14 @@ export interface PageState {
   readonly url: string | null;
   readonly trouble: string;
   /** On the network, while it is open there. */
-  readonly lan: LanState | null;
+  readonly lan: {
+    /** By each address of the box; empty: it has no network. */
+    readonly urls: readonly string[];
+    readonly port: number;
+    /** SHA-256 of the certificate that browsers are shown, in pairs. */
+    readonly fingerprint: string;
+    readonly for_ms: Milliseconds;
+  } | null;
   /** How long the PIN in force still holds; null: there is none. */
   readonly pin_for_ms: Milliseconds | null;
-}
-
-export interface LanState {
-  /** By each address of the box; empty: it has no network. */
-  readonly urls: readonly string[];
-  readonly port: number;
-  /** SHA-256 of the certificate that browsers are shown, in pairs. */
-  readonly fingerprint: string;
-  readonly for_ms: Milliseconds;
 }

@@ -2,17 +2,20 @@ import type { EpochMs } from "../domain/units.ts";
 import { cycleCount } from "../reports/cycles.ts";
 import { energy } from "../reports/energy.ts";
 import { overuse } from "../reports/filters.ts";
-import { durationByMode, runtime } from "../reports/modes.ts";
+import { durationByMode, runtime, utilization } from "../reports/usage.ts";
 import { stateOf, type Source } from "../reports/source.ts";
-import { utilization } from "../reports/utilization.ts";
 import { minutesOf } from "../contract/time.ts";
 import { envelopeOf, utilizationBody } from "../contract/reports.ts";
-import { selected } from "../contract/list-query.ts";
-import { boothBody, filterOptionsBody, latestUpdateItem, statusSummaryBody } from "../contract/reports-fleet.ts";
-import { pagingParams, windowParams } from "../contract/reports-query.ts";
+import { pagingParams, selected, windowParams } from "../contract/reports-query.ts";
+import {
+  boothBody,
+  filterOptionsBody,
+  latestUpdateItem,
+  provisioningBody,
+  statusSummaryBody,
+} from "../contract/reports-fleet.ts";
 import { zoneOf } from "../reports/rules.ts";
-import type { LocalBooth } from "./local-booth.ts";
-import type { ReportRequest } from "./report-request.ts";
+import type { BoothReport, BoxAsk, BoxReport, LocalBooth } from "./report.ts";
 
 const UPDATE_NAMES =
   "booth_id serial_number last_reading_at last_received_at connectivity_status firmware_version plc_program_revision".split(
@@ -23,46 +26,44 @@ const BOOTH_NAMES =
     " ",
   );
 
-type SourceOf = (stream: string) => Source;
+/** Over all booths of this gateway, by the last part of their path. */
+export const BOOTH_LISTS = {
+  booths: (ask) => ({ body: listed(ask) }),
+  latest_updates({ booths, query, sourceOf }) {
+    const items = booths.map((booth) => latestUpdateItem(booth, lastReadingAt(sourceOf(booth))));
+    return { body: envelopeOf(selected(items, query, UPDATE_NAMES), pagingParams(query, { allowAll: true })) };
+  },
+  booth_status_summary: ({ booths }) => ({ body: statusSummaryBody(booths) }),
+  booth_filter_options: ({ booths }) => ({ body: filterOptionsBody(booths) }),
+} satisfies Readonly<Record<string, BoxReport>>;
 
-/** Fixed paths over all booths of this gateway; they win over a booth's id. */
-export const FLEET: Readonly<Record<string, (request: ReportRequest, sourceOf: SourceOf) => object>> = {
-  "/api/booths": listOf,
-  "/api/booths/latest_updates": (request, sourceOf) =>
-    envelopeOf(
-      selected(
-        request.booths.map((booth) => latestUpdateItem(booth, lastReadingAt(sourceOf(booth.log)))),
-        request.query,
-        UPDATE_NAMES,
-      ),
-      pagingParams(request.query, { allowAll: true }),
-    ),
-  "/api/booths/booth_status_summary": ({ booths }) => statusSummaryBody(booths),
-  "/api/booths/booth_filter_options": ({ booths }) => filterOptionsBody(booths),
-};
+/** A booth itself, and its binding. */
+export const BOOTH_RECORDS = {
+  booth: ({ booth, source }) => ({ body: recordOf(booth, source) }),
+  booths_provisioning: ({ booth }) => ({ body: provisioningBody(booth) }),
+} satisfies Readonly<Record<string, BoothReport>>;
 
 /** The booth and all that it ever ran. */
-export function boothAnswer(booth: LocalBooth, source: Source): ReturnType<typeof boothBody> {
+function recordOf(booth: LocalBooth, source: Source): ReturnType<typeof boothBody> {
   return boothBody(booth, runtime(source, { start: 0, end: source.now_ms }).runtime_ms);
 }
 
-function listOf(request: ReportRequest, sourceOf: SourceOf): object {
-  const search = (request.query["search"] ?? "").trim().toUpperCase();
-  const includes = (request.query["includes"] ?? "").split(":");
-  const found = request.booths.filter(
+function listed({ booths, query, now_ms, sourceOf }: BoxAsk): object {
+  const search = (query["search"] ?? "").trim().toUpperCase();
+  const found = booths.filter(
     ({ serial, booth }) => (serial ?? "").includes(search) || booth.toUpperCase().includes(search),
   );
-  const answers = found.map((booth) => ({ booth, ...boothAnswer(booth, sourceOf(booth.log)) }));
-  const chosen = selected(answers, request.query, BOOTH_NAMES);
-  const page = envelopeOf(chosen, pagingParams(request.query, { allowAll: true }));
+  const answers = found.map((booth) => ({ booth, ...recordOf(booth, sourceOf(booth)) }));
+  const chosen = selected(answers, query, BOOTH_NAMES);
+  const page = envelopeOf(chosen, pagingParams(query, { allowAll: true }));
   const data = page.data.map(({ booth, ...answer }) => ({
     ...answer,
-    ...included(sourceOf(booth.log), request, includes),
+    ...included(sourceOf(booth), { query, now_ms }),
   }));
   return { ...page, data };
 }
 
-function included(source: Source, { query, now_ms }: ReportRequest, includes: readonly string[]): object {
+function included(source: Source, { query, now_ms }: Pick<BoxAsk, "query" | "now_ms">): object {
   const window = windowParams(query, { tz: zoneOf(stateOf(source)), now: now_ms });
   const use = () => {
     const { cycle_count } = cycleCount(source, window);
@@ -84,7 +85,8 @@ function included(source: Source, { query, now_ms }: ReportRequest, includes: re
       return { overuse_minutes: minutesOf(overuse_ms), overuse_cycles };
     },
   };
-  return Object.assign({}, ...includes.map((name) => (Object.hasOwn(parts, name) ? parts[name]?.() : {}))) as object;
+  const names = (query["includes"] ?? "").split(":");
+  return Object.assign({}, ...names.map((name) => (Object.hasOwn(parts, name) ? parts[name]?.() : {}))) as object;
 }
 
 function lastReadingAt(source: Source): EpochMs | null {

@@ -1,41 +1,36 @@
-import type { Window } from "../store/port.ts";
-import { filterMaintenanceHistory, filterMaintenances } from "../reports/filters.ts";
-import { validationIncidents, type Incident } from "../reports/incidents.ts";
-import { revisionHistory } from "../reports/revisions.ts";
-import { history, historyPage, latestValues, latestValuesBefore } from "../reports/values.ts";
-import { coverageOf, type FigureCoverage, type Source } from "../reports/source.ts";
-import { nameAt } from "../domain/stream-label.ts";
-import { selected } from "../contract/list-query.ts";
-import { envelopeOf } from "../contract/reports.ts";
 import {
-  csvLine,
+  openWindowParams,
+  pagingParams,
+  type Query,
+  selected,
+  tagsParam,
+  timeParam,
+  windowParams,
+} from "../contract/reports-query.ts";
+import {
   CSV_HEAD,
+  csvLine,
+  envelopeOf,
   filterMaintenancesItem,
   historyBody,
   incidentItem,
   latestValuesBody,
   maintenanceItem,
   revisionBody,
-} from "../contract/reports-booth.ts";
-import { openWindowParams, pagingParams, tagsParam, timeParam, windowParams } from "../contract/reports-query.ts";
-import type { BoothAsk, ReportRequest, Told } from "./report-request.ts";
-import { findBooth } from "./local-booth.ts";
+} from "../contract/reports.ts";
+import { nameAt } from "../domain/stream-label.ts";
+import { filterMaintenanceHistory, filterMaintenances } from "../reports/filters.ts";
+import { type Incident, revisionHistory, validationIncidents } from "../reports/findings.ts";
+import { coverageOf, type FigureCoverage, type Source } from "../reports/source.ts";
+import { history, historyPage, latestValues, latestValuesBefore } from "../reports/values.ts";
+import type { Window } from "../store/port.ts";
+import { type BoothAsk, type BoothReport, type BoxReport, findBooth, type Told } from "./report.ts";
 
 const INCIDENT_NAMES = "id booth_id tag_name reason first_seen_at last_seen_at resolved_at severity".split(" ");
 const EVER: Window = { start: 0, end: Number.MAX_SAFE_INTEGER };
 
-/** Operations on what a booth's records say, by the last part of their path. */
-export const RECORD_FIGURES: Readonly<Record<string, (ask: BoothAsk) => Told>> = {
-  history({ source, query, clock }) {
-    const tags = tagsParam(query, { needed: true });
-    const paging = pagingParams(query, { allowAll: false });
-    const window = windowParams(query, clock);
-    const page = historyPage(source, window, { tags, ...paging });
-    const judged = query["coverage"] === "true";
-    return { body: historyBody(tags, page, { ...paging, judged }), coverage: () => coverageOf(source, window) };
-  },
-  latest_values_for: latest,
-  latest_values_at: latest,
+/** Operations on what became of a booth's revisions and filters, by the last part of their path. */
+export const FACT_FIGURES = {
   revision_history({ source, clock }) {
     const { firmware_versions, program_versions } = revisionHistory(source);
     const coverage = (): FigureCoverage => coverageOf(source, { start: 0, end: clock.now });
@@ -49,11 +44,59 @@ export const RECORD_FIGURES: Readonly<Record<string, (ask: BoothAsk) => Told>> =
   },
   filter_maintenance_history({ source, query, clock }) {
     const window = openWindowParams(query, clock.now);
-    const removed = filterMaintenanceHistory(source, window);
     const coverage = (): FigureCoverage => coverageOf(source, window);
-    return { body: envelopeOf(removed.map(maintenanceItem), pagingParams(query, { allowAll: false })), coverage };
+    return { body: filterChanges(source, window, query), coverage };
   },
-};
+} satisfies Readonly<Record<string, BoothReport>>;
+
+export function filterChanges(source: Source, window: Window, query: Query) {
+  const removed = filterMaintenanceHistory(source, window);
+  return envelopeOf(removed.map(maintenanceItem), pagingParams(query, { allowAll: false }));
+}
+
+export const INCIDENT_LISTS = {
+  /** Of all booths of this gateway, or the one that `booth_id` names; default: ever. */
+  validation_incidents({ booths, query, now_ms, sourceOf }) {
+    const named = query["booth_id"];
+    const one = named === undefined ? undefined : findBooth(booths, named);
+    const asked = named === undefined ? booths : one === undefined ? [] : [one];
+    const window = openWindowParams(query, now_ms);
+    const word = (query["search"] ?? "").trim().toUpperCase();
+    const isFound = ({ tag_name, reason }: Incident): boolean =>
+      [tag_name, reason].some((text) => text.toUpperCase().includes(word));
+    const items = asked.flatMap((booth) =>
+      validationIncidents(sourceOf(booth), window)
+        .filter(isFound)
+        .map((incident) => incidentItem(incident, { booth_id: booth.booth_id, stream: nameAt(booth, incident.id) })),
+    );
+    const body = envelopeOf(selected(items, query, INCIDENT_NAMES), pagingParams(query, { allowAll: true }));
+    return { body, coverage: () => summed(asked.map((booth) => coverageOf(sourceOf(booth), window))) };
+  },
+} satisfies Readonly<Record<string, BoxReport>>;
+
+function summed(all: readonly FigureCoverage[]): FigureCoverage {
+  const sum = (of: (one: FigureCoverage) => number): number => all.reduce((total, one) => total + of(one), 0);
+  return {
+    observed_ms: sum(({ observed_ms }) => observed_ms),
+    inferred_ms: sum(({ inferred_ms }) => inferred_ms),
+    missing_ms: sum(({ missing_ms }) => missing_ms),
+  };
+}
+
+/** Operations on a booth's readings, by the last part of their path. */
+export const VALUE_FIGURES = {
+  history({ source, query, clock }) {
+    const tags = tagsParam(query, { needed: true });
+    const paging = pagingParams(query, { allowAll: false });
+    const window = windowParams(query, clock);
+    const page = historyPage(source, window, { tags, ...paging });
+    const judged = query["coverage"] === "true";
+    return { body: historyBody(tags, page, { ...paging, judged }), coverage: () => coverageOf(source, window) };
+  },
+  latest_values_for: latest,
+  latest_values_at: latest,
+  export_csv: (ask) => ({ lines: csvLines(ask) }),
+} satisfies Readonly<Record<string, BoothReport>>;
 
 /** What is known of the booth since the oldest of the values told. */
 function latest({ source, query, clock }: BoothAsk): Told {
@@ -67,37 +110,9 @@ function latest({ source, query, clock }: BoothAsk): Told {
 }
 
 /** Lines of the export, made as they are asked for: a 90-day export never stands in memory. */
-export function* csvLines({ source, query, clock }: BoothAsk): Generator<string> {
+function* csvLines({ source, query, clock }: BoothAsk): Generator<string> {
   const window = windowParams(query, clock);
   const tags = tagsParam(query, { needed: false });
   yield CSV_HEAD;
   for (const value of history(source, window, tags)) yield csvLine(value);
-}
-
-/** GET /api/validation_incidents over all booths of this gateway, or the one that `booth_id` names; default: ever. */
-export function incidentsAnswer(request: ReportRequest, sourceOf: (stream: string) => Source): Told {
-  const { query, now_ms } = request;
-  const named = query["booth_id"];
-  const one = named === undefined ? undefined : findBooth(request.booths, named);
-  const booths = named === undefined ? request.booths : one === undefined ? [] : [one];
-  const window = openWindowParams(query, now_ms);
-  const word = (query["search"] ?? "").trim().toUpperCase();
-  const isFound = ({ tag_name, reason }: Incident): boolean =>
-    [tag_name, reason].some((text) => text.toUpperCase().includes(word));
-  const items = booths.flatMap((booth) =>
-    validationIncidents(sourceOf(booth.log), window)
-      .filter(isFound)
-      .map((incident) => incidentItem(incident, { booth_id: booth.booth_id, stream: nameAt(booth, incident.id) })),
-  );
-  const body = envelopeOf(selected(items, query, INCIDENT_NAMES), pagingParams(query, { allowAll: true }));
-  return { body, coverage: () => summed(booths.map(({ log }) => coverageOf(sourceOf(log), window))) };
-}
-
-function summed(all: readonly FigureCoverage[]): FigureCoverage {
-  const sum = (of: (one: FigureCoverage) => number): number => all.reduce((total, one) => total + of(one), 0);
-  return {
-    observed_ms: sum(({ observed_ms }) => observed_ms),
-    inferred_ms: sum(({ inferred_ms }) => inferred_ms),
-    missing_ms: sum(({ missing_ms }) => missing_ms),
-  };
 }

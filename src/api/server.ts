@@ -1,15 +1,14 @@
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
-import type { Server, ServerOptions } from "node:http";
-import type { ListenOptions } from "node:net";
+import type { ServerOptions } from "node:http";
+import type { ListenOptions, Socket } from "node:net";
+import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
-import type { Socket } from "node:net";
-import type { AgentControl } from "../domain/agent-control.ts";
-import { isSocket } from "./access.ts";
-import { keepRoom } from "./crowd.ts";
-import { handlerOf, type Entrance } from "./handler.ts";
+import { createRate, keepRoom } from "./crowd.ts";
+import { handlerOf } from "./handler.ts";
 import { createLiveFeed } from "./live.ts";
-import { createRate } from "./rate.ts";
-import type { MoreServices, Services } from "./services.ts";
+import { isSocket, type PageListener, type Services, type Way } from "./operation.ts";
+import type { PageState } from "./port.ts";
+import { createSessions } from "./access.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { createServer: createPlain } = process.getBuiltinModule("node:http");
@@ -27,9 +26,11 @@ const MAX_HEADER_BYTES = 8_192;
 const CONNECTIONS = { total: 100, each: 32 };
 /** sun_path of Linux holds 108 bytes with its end. */
 const MAX_SOCKET_PATH = 107;
-/** From this machine: one that asks in a loop must not take the processor from the polls. */
-const LOOPBACK_RATE = { per_s: 500, burst: 1_000 };
-const LAN_RATE = { per_s: 20, burst: 150 };
+const RATES = {
+  /** From this machine: one that asks in a loop must not take the processor from the polls. */
+  loopback: { per_s: 500, burst: 1_000 },
+  lan: { per_s: 20, burst: 150 },
+};
 
 const OPTIONS: ServerOptions = {
   headersTimeout: HEADERS_TIMEOUT_MS,
@@ -39,35 +40,25 @@ const OPTIONS: ServerOptions = {
   maxHeaderSize: MAX_HEADER_BYTES,
 };
 
-/** A running listener. */
-export interface Listener {
-  /** 0: a unix socket. */
-  readonly port: number;
-  /** Ends every connection, event streams too. */
-  close(): void;
-}
+type Listener = Awaited<ReturnType<typeof serve>>;
 
 /**
  * The agent's socket: who may open it (its group) may ask nearly anything, no key needed. Rejects where the path is too long
  * for a socket, or the folder can't be written.
  */
-export function serveSocket(path: string, control: AgentControl, more: MoreServices = {}): Promise<Listener> {
-  return listenAt({ path, way: "socket", mode: 0o660 }, { ...more, control });
+export function serveSocket(path: string, services: Services): Promise<Listener> {
+  return listenAt({ path, way: "socket", mode: 0o660 }, services);
 }
 
 /**
  * The same for what is root's alone, who passes all modes; the agent's own user owns it, and nobody logs in as that. A socket
  * gets its mode only after it is made: the folder, its own, is closed before. Rejects as the other.
  */
-export async function serveAdminSocket(
-  path: string,
-  control: AgentControl,
-  more: MoreServices = {},
-): Promise<Listener> {
+export async function serveAdminSocket(path: string, services: Services): Promise<Listener> {
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, 0o700);
-  const listener = await listenAt({ path, way: "admin", mode: 0o600 }, { ...more, control });
+  const listener = await listenAt({ path, way: "admin", mode: 0o600 }, services);
   return {
     ...listener,
     close: () => {
@@ -77,13 +68,10 @@ export async function serveAdminSocket(
   };
 }
 
-interface SocketFile {
-  readonly path: string;
-  readonly way: "socket" | "admin";
-  readonly mode: number;
-}
-
-async function listenAt({ path, way, mode }: SocketFile, services: Services): Promise<Listener> {
+async function listenAt(
+  { path, way, mode }: { readonly path: string; readonly way: "socket" | "admin"; readonly mode: number },
+  services: Services,
+): Promise<Listener> {
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH) {
     throw new Error(
       `${path} is too long for a socket (${MAX_SOCKET_PATH.toString()} bytes at most): set runtime_dir to a shorter path`,
@@ -91,66 +79,49 @@ async function listenAt({ path, way, mode }: SocketFile, services: Services): Pr
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
   rmSync(path, { force: true });
-  const listener = await serve(services, {
-    entrance: { way, own_names: noNames, allow: () => true },
-    listen: { path },
-  });
+  const listener = await serve(services, { way, listen: { path } });
   chmodSync(path, mode);
   return listener;
 }
 
 /** The page and the local API for this machine alone. Rejects where the port is taken. */
 export function serveLoopback(port: number, services: Services): Promise<Listener> {
-  const entrance = { way: "loopback", own_names: noNames, allow: rateOf(LOOPBACK_RATE) } as const;
-  return serve(services, { entrance, listen: { host: "127.0.0.1", port } });
-}
-
-export interface LanOptions {
-  readonly port: number;
-  readonly key: string;
-  readonly cert: string;
-  readonly own_names: () => ReadonlySet<string>;
-}
-
-/** The same on every network of the box, encrypted. Rejects where the port is taken. */
-export function serveLan({ port, key, cert, own_names }: LanOptions, services: Services): Promise<Listener> {
-  const entrance = { way: "lan", own_names, allow: rateOf(LAN_RATE) } as const;
-  return serve(services, { entrance, listen: { port }, tls: { key, cert } });
+  return serve(services, { way: "loopback", listen: { host: "127.0.0.1", port } });
 }
 
 interface Serving {
-  readonly entrance: Omit<Entrance, "feed">;
+  readonly way: Way;
   readonly listen: ListenOptions;
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 
-async function serve(services: Services, { entrance, listen, tls }: Serving): Promise<Listener> {
+async function serve(services: Services, { way, listen, tls }: Serving) {
   const feed = createLiveFeed(services.control);
-  const handler = handlerOf(services, { ...entrance, feed });
+  const allow = isSocket(way) ? () => true : createRate(RATES[way], () => performance.now());
+  const handler = handlerOf({ services, way, allow, feed });
   const server =
     tls === undefined
       ? createPlain(OPTIONS, handler)
       : createTls({ ...OPTIONS, ...tls, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS }, handler);
   // Who may open the socket is one party.
-  if (isSocket(entrance.way)) server.maxConnections = CONNECTIONS.total;
+  if (isSocket(way)) server.maxConnections = CONNECTIONS.total;
   else keepRoom(server, CONNECTIONS);
   server.on("clientError", refuse);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(listen, resolve);
   });
-  return { port: portOf(server), close: () => close(server, feed) };
-}
-
-function close(server: Pick<Server, "closeAllConnections" | "close">, feed: { close(): void }): void {
-  feed.close();
-  server.close();
-  server.closeAllConnections();
-}
-
-function portOf(server: Pick<Server, "address">): number {
   const address = server.address();
-  return address === null || typeof address === "string" ? 0 : address.port;
+  return {
+    /** 0: a unix socket. */
+    port: address === null || typeof address === "string" ? 0 : address.port,
+    /** Ends every connection, event streams too. */
+    close(): void {
+      feed.close();
+      server.close();
+      server.closeAllConnections();
+    },
+  };
 }
 
 /** What isn't HTTP, or too much of it, gets an answer of the usual shape. */
@@ -166,10 +137,98 @@ function refuse(error: Error & { readonly code?: string }, socket: Socket): void
   );
 }
 
-function noNames(): ReadonlySet<string> {
-  return new Set();
+/** The box's own certificate for its page. */
+export interface PageCertificate {
+  readonly key: string;
+  readonly cert: string;
+  /** SHA-256, in pairs. */
+  readonly fingerprint: string;
 }
 
-function rateOf(limit: typeof LAN_RATE): (address: string) => boolean {
-  return createRate(limit, () => performance.now());
+interface PageListenerOptions {
+  /** On loopback; 0: any free one. */
+  readonly port: number;
+  /** On the network; 0: any free one. */
+  readonly lan_port: number;
+  readonly certificate: () => Promise<PageCertificate>;
+}
+
+export type OpenPageListener = Awaited<ReturnType<typeof openPageListener>>;
+
+interface Lan {
+  readonly listener: Listener;
+  readonly fingerprint: string;
+  readonly until: number;
+  readonly timer: NodeJS.Timeout;
+}
+
+/**
+ * Serves the page on loopback; a port that is taken costs the page and nothing else, `state().trouble` says so. On the
+ * network, encrypted, it stands open only between `open` and the end of its time.
+ */
+export async function openPageListener(
+  { port, lan_port, certificate }: PageListenerOptions,
+  given: Omit<Services, "sessions" | "page">,
+) {
+  const mono = (): number => performance.now();
+  const sessions = createSessions(mono);
+  let lan: Lan | null = null;
+  let [loopback, trouble]: [Listener | null, string] = [null, ""];
+  const closeLan = (): void => {
+    if (lan === null) return;
+    clearTimeout(lan.timer);
+    lan.listener.close();
+    lan = null;
+  };
+  const state = (): PageState => ({
+    url: loopback === null ? null : `http://127.0.0.1:${loopback.port.toString()}`,
+    trouble,
+    lan: lan === null ? null : lanState(lan, mono()),
+    pin_for_ms: sessions.left_ms(),
+  });
+  const page: PageListener = {
+    state,
+    async open(how) {
+      closeLan();
+      if (how.lan) {
+        const { fingerprint, ...pems } = await certificate();
+        const listener = await serve(services, { way: "lan", listen: { port: lan_port }, tls: pems });
+        const timer = setTimeout(() => {
+          closeLan();
+          sessions.close();
+        }, how.for_ms).unref();
+        lan = { listener, fingerprint, until: mono() + how.for_ms, timer };
+      }
+      return { pin: sessions.open(how.for_ms, how.pin), ...state() };
+    },
+    close() {
+      closeLan();
+      sessions.close();
+    },
+  };
+  const services = { ...given, sessions, page } satisfies Services;
+  try {
+    loopback = await serveLoopback(port, services);
+  } catch (error) {
+    trouble = `the page can't be served on port ${port.toString()}: ${error instanceof Error ? error.message : String(error)}; choose another page.port`;
+  }
+  return {
+    services,
+    close() {
+      page.close();
+      loopback?.close();
+    },
+  };
+}
+
+function lanState({ listener, fingerprint, until }: Lan, now: number): NonNullable<PageState["lan"]> {
+  const urls = addresses().map((address) => `https://${address}:${listener.port.toString()}`);
+  return { urls, port: listener.port, fingerprint, for_ms: Math.max(0, until - now) };
+}
+
+/** Of IPv4: what people can type. */
+function addresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((entries = []) =>
+    entries.filter(({ family, internal }) => family === "IPv4" && !internal).map(({ address }) => address),
+  );
 }

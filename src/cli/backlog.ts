@@ -1,11 +1,101 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { AgentStatus, BacklogStatus } from "../domain/status.ts";
-import { askAgent, socketPath } from "../tools/agent-client.ts";
-import { drainOf, lookAt, type Look } from "./backlog-drain.ts";
-import { backlogAnswer, backlogText, type BacklogAnswer } from "./backlog-text.ts";
-import type { Run } from "./command.ts";
-import { show } from "./show.ts";
-import { styleOf } from "./style.ts";
+import type { AgentStatus, BacklogStatus, LinkStatus } from "../domain/status.ts";
+import { agentOf } from "../tools/agent-client.ts";
+import type { Run } from "../tools/command.ts";
+import { barText, lasting, linesText, linkText, PLAIN, type Style, styleOf } from "../tools/texts.ts";
+import { show } from "./print.ts";
+
+/** What was seen of one booth's backlog at one instant; `mono`: ms of a clock that never steps. */
+export type Look = Pick<BacklogStatus, "newest_seq" | "acked_seq"> & { readonly mono: number };
+
+/** How a backlog moves between the first look and the last. */
+type Drain = NonNullable<ReturnType<typeof drainOf>>;
+
+/** Looks older than that tell nothing of the pace now. */
+const PACE_MS = 30_000;
+
+/** The last look with the pace up to it; null: before two looks there is none. */
+export function drainOf(looks: readonly Look[]) {
+  const last = looks.at(-1);
+  const first = looks.find(({ mono }) => last !== undefined && last.mono - mono <= PACE_MS);
+  if (last === undefined || first === undefined || last.mono <= first.mono) return null;
+  const seconds = (last.mono - first.mono) / 1_000;
+  const waiting = waitingIn(last);
+  const acked_per_s = Math.max(0, (last.acked_seq - first.acked_seq) / seconds);
+  const new_per_s = Math.max(0, (last.newest_seq - first.newest_seq) / seconds);
+  const net = acked_per_s - new_per_s;
+  /** Until nothing waits at this pace; 0: nothing does; null: it doesn't shrink. */
+  const done_in_ms = waiting === 0 ? 0 : net > 0 ? (waiting / net) * 1_000 : null;
+  const most = Math.max(...looks.map(waitingIn));
+  /** Of the most that was seen waiting, what has gone since, 0 to 1. */
+  const share = most === 0 ? 1 : 1 - waiting / most;
+  return { waiting, acked_per_s, new_per_s, done_in_ms, share };
+}
+
+function waitingIn({ newest_seq, acked_seq }: Look): number {
+  return newest_seq - acked_seq;
+}
+
+/** `booth-gateway backlog --json`. */
+export type BacklogAnswer = ReturnType<typeof backlogAnswer>;
+
+function backlogAnswer(
+  status: AgentStatus,
+  backlog: readonly BacklogStatus[],
+  drainOf: (booth: string) => Drain | null,
+) {
+  const service: LinkStatus & { readonly url: string } = status.service;
+  const booths = backlog.map(({ booth, newest_seq, acked_seq, oldest_at, hours_to_full }) => {
+    const about = status.booths.find((one) => one.booth === booth);
+    return {
+      booth,
+      /** none: the service takes no readings, so that nothing waits for it. */
+      delivery: about?.provisioning.delivery ?? "service",
+      waiting: newest_seq - acked_seq,
+      oldest_at,
+      waiting_ms: oldest_at === null || about === undefined ? null : Math.max(0, about.time - oldest_at),
+      hours_to_full,
+      /** null: not measured, because nothing waits or the service is away. */
+      drain: drainOf(booth),
+    };
+  });
+  return { at: status.at, service, booths };
+}
+
+type BoothBacklog = BacklogAnswer["booths"][number];
+
+export function backlogText(
+  { at, service, booths }: BacklogAnswer,
+  { style = PLAIN, bar = false }: { readonly style?: Style; readonly bar?: boolean } = {},
+): string {
+  return linesText([
+    `service   ${service.url}: ${linkText(service, at, style)}`,
+    ...booths.flatMap((booth) => ["", `${booth.booth}   ${waitingText(booth)}`, ...detailLines(booth, bar)]),
+  ]);
+}
+
+function waitingText({ delivery, waiting, waiting_ms, oldest_at }: BoothBacklog): string {
+  if (delivery === "none") return "this service takes no readings: they are kept here alone";
+  if (waiting === 0) return "nothing waits";
+  const since =
+    oldest_at === null ? "" : `, the oldest for ${lasting(waiting_ms ?? 0)} (${new Date(oldest_at).toISOString()})`;
+  const records = waiting === 1 ? "1 record waits" : `${waiting} records wait`;
+  return `${records} for the ${delivery === "unknown" ? "service" : delivery}${since}`;
+}
+
+function detailLines({ delivery, waiting, drain, hours_to_full }: BoothBacklog, bar: boolean): (string | null)[] {
+  if (delivery === "none") return [];
+  const full =
+    hours_to_full === null ? null : `  full      in ${lasting(Math.round(hours_to_full * 3_600_000))} if none is taken`;
+  if (waiting === 0 || drain === null) return [full];
+  const pace = `${rate(drain.acked_per_s)} records/s go, ${rate(drain.new_per_s)} come`;
+  const end = drain.done_in_ms === null ? "it doesn't shrink" : `done in about ${lasting(drain.done_in_ms)}`;
+  return [`  rate      ${pace}: ${end}`, bar ? `  ${barText(drain.share)}` : null, full];
+}
+
+function rate(per_s: number): string {
+  return String(per_s < 10 ? Math.round(per_s * 10) / 10 : Math.round(per_s));
+}
 
 /** Between the two looks that a pace is taken from. */
 const MEASURE_MS = 1_000;
@@ -13,29 +103,27 @@ const MEASURE_MS = 1_000;
 const MAX_LOOKS = 3_600;
 
 /** `booth-gateway backlog`: what waits for the service, and when it will have gone. */
-export const backlogCommand: Run = async ({ values, io }) => {
-  const socket = await socketPath(values, io);
+export const backlogCommand: Run = async (call) => {
+  const { values, io } = call;
+  const agent = await agentOf(call);
   const seen = new Map<string, readonly Look[]>();
   const look = async (): Promise<BacklogAnswer> => {
-    // The agent answers its own shapes.
-    const status = (await askAgent(socket, { method: "GET", path: "/status" })) as AgentStatus;
-    const backlog = (await askAgent(socket, { method: "GET", path: "/backlog" })) as readonly BacklogStatus[];
+    const status = await agent.status();
+    const backlog = await agent.get<readonly BacklogStatus[]>("/backlog");
     const mono = performance.now();
-    for (const one of backlog) {
-      seen.set(one.booth, [...(seen.get(one.booth) ?? []).slice(-MAX_LOOKS), lookAt(one, mono)]);
+    for (const { booth, newest_seq, acked_seq } of backlog) {
+      seen.set(booth, [...(seen.get(booth) ?? []).slice(-MAX_LOOKS), { mono, newest_seq, acked_seq }]);
     }
     return backlogAnswer(status, backlog, (booth) => drainOf(seen.get(booth) ?? []));
   };
-  return show({ values, io }, async () => {
+  const isWatch = values["watch"] === true;
+  return show(call, async () => {
     let answer = await look();
     const moves = answer.service.kind === "up" && answer.booths.some(({ waiting }) => waiting > 0);
-    if (moves && values["watch"] !== true) {
+    if (moves && !isWatch) {
       await delay(MEASURE_MS, undefined, { signal: io.signal });
       answer = await look();
     }
-    return {
-      answer,
-      text: backlogText(answer, { style: styleOf(io), bar: io.isTerminal && values["watch"] === true }),
-    };
+    return { answer, text: backlogText(answer, { style: styleOf(io), bar: io.isTerminal && isWatch }) };
   });
 };

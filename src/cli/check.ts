@@ -1,27 +1,66 @@
 import type { ConfigError } from "../config/config-error.ts";
+import { writeSchemas } from "../config/schemas.ts";
 import { inspectConfig, type UsableConfig } from "../config/usable.ts";
 import { plcAddress } from "../domain/plc-address.ts";
-import { addressTable } from "./address-table.ts";
+import { isBitTable, type ModbusPoint, type ModbusTable, type ModbusTag, pointWidth } from "../domain/profile.ts";
 import { configPath } from "../tools/agent-client.ts";
-import { EXIT, type Run } from "./command.ts";
+import { EXIT, type Run } from "../tools/command.ts";
+import { linesText } from "../tools/texts.ts";
+import { print, tableText } from "./print.ts";
 
-export const checkCommand: Run = ({ values, io }) => {
+const FUNCTIONS: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
+const MODICON: Readonly<Record<ModbusTable, string>> = { coil: "0", discrete: "1", input: "3", holding: "4" };
+
+/** What each tag's address was taken for, in every notation that manuals use: whichever they have, it must be in its row. */
+export function addressTable(tags: readonly ModbusTag[]): string {
+  const head = ["tag", "table", "0-based", "hex", "from 1", "short", "read by", "takes"];
+  return tableText(head, tags.map(rowOf));
+}
+
+function rowOf({ name, point }: ModbusTag): string[] {
+  const { table, address } = point;
+  const number = address + 1;
+  const short = number < 10_000 ? `${MODICON[table]}${String(number).padStart(4, "0")}` : "-";
+  return [
+    name,
+    table,
+    String(address),
+    `0x${address.toString(16).padStart(4, "0")}`,
+    `${MODICON[table]}${String(number).padStart(5, "0")}`,
+    short,
+    `function ${FUNCTIONS[table]}`,
+    takes(point),
+  ];
+}
+
+function takes(point: ModbusPoint): string {
+  if (isBitTable(point.table)) return "1 bit";
+  const width = pointWidth(point);
+  const registers = width === 1 ? "1 register" : `${width} registers`;
+  return point.bit === undefined ? `${registers}, ${point.type}` : `bit ${point.bit} of a register`;
+}
+
+export const checkCommand: Run = (call) => {
+  const { values, io } = call;
   const path = configPath(values);
   const usable = inspectConfig(path);
   const errors = [...(usable.fatal === null ? [] : [usable.fatal]), ...usable.refused.map(({ error }) => error)];
-  if (values["json"] === true) io.out(`${JSON.stringify(jsonOf(path, usable), null, 2)}\n`);
-  else if (errors.length === 0) io.out(textOf(path, usable));
-  if (values["addresses"] === true && values["json"] !== true) io.out(addressesText(usable));
+  print(call, jsonOf(path, usable), () => {
+    const addresses = values["addresses"] === true ? addressesText(usable) : "";
+    return `${errors.length === 0 ? textOf(path, usable) : ""}${addresses}`;
+  });
   for (const error of errors) io.err(`${error.full()}\n`);
   return Promise.resolve(errors.length === 0 ? EXIT.ok : EXIT.config);
 };
 
 function textOf(path: string, usable: UsableConfig): string {
-  const lines = boothsOf(usable).map(
-    (one) =>
-      `  ${one.booth}: ${one.profile}, ${one.tags.toString()} tags, PLC at ${one.plc}, serial ${one.serial ?? "to be entered on site"}`,
-  );
-  return [`${path} is in order: service ${usable.config.service.url}`, ...lines, ""].join("\n");
+  return linesText([
+    `${path} is in order: service ${usable.config.service.url}`,
+    ...boothsOf(usable).map(
+      (one) =>
+        `  ${one.booth}: ${one.profile}, ${one.tags} tags, PLC at ${one.plc}, serial ${one.serial ?? "to be entered on site"}`,
+    ),
+  ]);
 }
 
 function addressesText({ booths }: UsableConfig): string {
@@ -60,3 +99,8 @@ function boothsOf({ booths }: UsableConfig) {
     plc: plcAddress(config),
   }));
 }
+
+export const schemasCommand: Run = (call) => {
+  print(call, { files: writeSchemas(call.operands[0] ?? "") }, ({ files }) => linesText(files));
+  return Promise.resolve(EXIT.ok);
+};

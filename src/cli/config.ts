@@ -10,17 +10,16 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { dirname } from "node:path";
 import { ConfigError } from "../config/config-error.ts";
-import { settingPath, withSetting, type SettingPath } from "../config/edit.ts";
-import { nearest } from "../config/nearest.ts";
-import { settingsIn, type Setting } from "../config/origins.ts";
+import { settingPath, withSetting } from "../config/edit.ts";
+import { settingsIn } from "../config/config.ts";
 import { inspectText } from "../config/usable.ts";
 import { NO_CONFIG_HINT, readSource } from "../config/yaml-source.ts";
 import { configPath } from "../tools/agent-client.ts";
-import { CommandError, EXIT, type Call, type Run } from "./command.ts";
-import { print } from "./print.ts";
-import { tableText } from "./report-options.ts";
-import { dirname } from "node:path";
+import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
+import { meant } from "./parse.ts";
+import { print, tableText } from "./print.ts";
 
 const RESTART = 'it comes in force with "systemctl restart booth-gateway"';
 
@@ -37,70 +36,54 @@ export const configCommand: Run = (call) => {
   return Promise.resolve(takeBack(call));
 };
 
-function showSettings({ values, io }: Call, wanted: string | undefined): number {
-  const file = configPath(values);
+function showSettings(call: Call, wanted: string | undefined): number {
+  const file = configPath(call.values);
   const all = settingsIn(file);
-  const settings = all.filter(({ path }) => wanted === undefined || isBelow(path, wanted));
-  if (settings.length === 0) throw new CommandError(`there is no setting ${wanted ?? ""}${hintFor(wanted ?? "", all)}`);
-  print({ values, io }, { file, settings }, () => {
-    const rows = settings.map(({ path, value, line }) => [path, textOf(value), originOf(line)]);
+  const isWanted = (path: string): boolean =>
+    wanted === undefined || path === wanted || path.startsWith(`${wanted}.`) || path.startsWith(`${wanted}[`);
+  const settings = all.filter(({ path }) => isWanted(path));
+  if (settings.length === 0) {
+    const paths = all.map(({ path }) => path);
+    throw new CommandError(`there is no setting ${wanted ?? ""}${meant(wanted ?? "", paths)}`);
+  }
+  print(call, { file, settings }, () => {
+    const rows = settings.map(({ path, value, line }) => [
+      path,
+      typeof value === "string" ? value : JSON.stringify(value),
+      line === null ? "default" : `line ${line}`,
+    ]);
     return `${file}\n${tableText(["setting", "value", "from"], rows)}`;
   });
   return EXIT.ok;
 }
 
-function isBelow(path: string, wanted: string): boolean {
-  return path === wanted || path.startsWith(`${wanted}.`) || path.startsWith(`${wanted}[`);
-}
-
-function hintFor(wanted: string, settings: readonly Setting[]): string {
-  const name = nearest(
-    wanted,
-    settings.map(({ path }) => path),
-  );
-  return name === undefined ? "" : ` (did you mean ${name}?)`;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function originOf(line: number | null): string {
-  return line === null ? "default" : `line ${line.toString()}`;
-}
-
-function set({ values, io }: Call, setting: string, value: string): number {
-  const file = configPath(values);
+function set(call: Call, setting: string, value: string): number {
+  const file = configPath(call.values);
   const path = settingPath(setting);
   if (path === null) {
     throw new CommandError(`"${setting}" is no setting like service.url or booths.booth-1.modbus.host`, EXIT.usage);
   }
   const before = readSource(file, NO_CONFIG_HINT);
-  const after = edited(file, { text: before, path, value });
-  mustBeSound(after, file);
-  if (after !== before) {
-    if (isSound(before, file)) copyWhole(file, lastGoodOf(file));
-    replaceFile(file, after);
+  let after: string;
+  try {
+    after = withSetting(before, path, value);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`nothing was changed in ${file}: ${why}`, EXIT.usage, error);
   }
-  const answer = { file, setting, value, changed: after !== before, last_good: lastGoodOf(file) };
-  print({ values, io }, answer, ({ changed }) =>
+  mustBeSound(after, file);
+  const changed = after !== before;
+  const last_good = lastGoodOf(file);
+  if (changed) {
+    if (isSound(before, file)) putWhole(last_good, readFileSync(file), file);
+    putWhole(file, after, file);
+  }
+  print(call, { file, setting, value, changed, last_good }, () =>
     changed
       ? `${file}: ${setting} is set; ${RESTART}. "booth-gateway config rollback" takes it back.\n`
       : `${file}: ${setting} was so already\n`,
   );
   return EXIT.ok;
-}
-
-function edited(
-  file: string,
-  { text, path, value }: { readonly text: string; readonly path: SettingPath; readonly value: string },
-): string {
-  try {
-    return withSetting(text, path, value);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`nothing was changed in ${file}: ${why}`, EXIT.usage, error);
-  }
 }
 
 /** Throws the ConfigError of a text that can't be used, booths included: what is typed by hand isn't half wanted. */
@@ -120,16 +103,20 @@ function isSound(text: string, file: string): boolean {
   }
 }
 
-function takeBack({ values, io }: Call): number {
-  const file = configPath(values);
+function takeBack(call: Call): number {
+  const file = configPath(call.values);
   const lastGood = lastGoodOf(file);
   if (!existsSync(lastGood)) throw new CommandError(`there is no ${lastGood}: nothing was changed by "config set"`);
-  const text = readFileSync(lastGood, "utf8");
-  mustBeSound(text, lastGood);
-  const changed = !existsSync(file) || readFileSync(file, "utf8") !== text;
-  if (changed) rollBack(file);
-  const answer = { file, changed, replaced: changed ? replacedOf(file) : null };
-  print({ values, io }, answer, ({ replaced }) =>
+  const good = readFileSync(lastGood);
+  mustBeSound(good.toString(), lastGood);
+  const before = existsSync(file) ? readFileSync(file) : null;
+  const changed = before?.toString() !== good.toString();
+  const replaced = changed ? `${file}.replaced` : null;
+  if (replaced !== null) {
+    if (before !== null) putWhole(replaced, before, file);
+    putWhole(file, good, lastGood);
+  }
+  print(call, { file, changed, replaced }, () =>
     replaced === null
       ? `${file} is the last good one already\n`
       : `${file} is the last good one again; what it was is kept as ${replaced}; ${RESTART}\n`,
@@ -138,32 +125,11 @@ function takeBack({ values, io }: Call): number {
 }
 
 /** The configuration as it was when it was last found in order. */
-export function lastGoodOf(file: string): string {
+function lastGoodOf(file: string): string {
   return `${file}.last-good`;
 }
 
-/** What a rollback put aside. */
-export function replacedOf(file: string): string {
-  return `${file}.replaced`;
-}
-
-/** Puts the text in the file's place, whole or not at all, with the file's own mode and owner; durable when it returns. */
-export function replaceFile(file: string, text: string): void {
-  putWhole(file, text, file);
-}
-
-/** A copy, mode and owner with it, whole or not at all. */
-export function copyWhole(from: string, to: string): void {
-  putWhole(to, readFileSync(from), from);
-}
-
-/** Puts the last good one in the file's place; what stood there is kept beside it. */
-export function rollBack(file: string): void {
-  if (existsSync(file)) copyWhole(file, replacedOf(file));
-  copyWhole(lastGoodOf(file), file);
-}
-
-/** Mode and owner are those of another file: a umask takes nothing away, and the agent's user can read what root has written. */
+/** Whole or not at all, durable when it returns. Mode and owner are those of another file: a umask takes nothing away, and the agent's user can read what root has written. */
 function putWhole(file: string, content: string | Buffer, like: string): void {
   const { mode, uid, gid } = statSync(like);
   const fresh = `${file}.new`;
@@ -177,10 +143,6 @@ function putWhole(file: string, content: string | Buffer, like: string): void {
     closeSync(open);
   }
   renameSync(fresh, file);
-  syncFolder(file);
-}
-
-function syncFolder(file: string): void {
   const folder = openSync(dirname(file), "r");
   try {
     fsyncSync(folder);

@@ -1,5 +1,11 @@
-import { parseAddress, type TableAddress } from "../config/profile-address.ts";
+import type { ModbusAddress } from "../config/port.ts";
+import { parseAddress } from "../config/profile-address.ts";
 import { findProfile, SHIPPED_PROFILES } from "../config/profile.ts";
+import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
+import type { ModbusProfile, ModbusTag, Profile } from "../domain/profile.ts";
+import { CommandError, EXIT, type Run, type Values } from "../tools/command.ts";
+import type { PlcTools, ToolConnection } from "../acquisition/port.ts";
+import { chosenBooth, numberOption, type ToolCall, unreachable } from "../tools/plc-tools.ts";
 import {
   type Candidate,
   candidateOf,
@@ -7,6 +13,7 @@ import {
   DETECTABLE,
   type DetectableType,
   type OrderPair,
+  ORDERS,
   ordersFor,
   type Place,
   placesOf,
@@ -14,22 +21,126 @@ import {
   type Ranked,
   widthOfType,
 } from "../tools/rules/detect.ts";
-import { modbusAddressText } from "../domain/plc-address.ts";
-import type { ModbusAddress } from "../config/port.ts";
-import type { ModbusProfile, ModbusTag } from "../domain/profile.ts";
-import { CommandError, EXIT, type Run, type Values } from "./command.ts";
-import { candidatesText, findingOf, findingText, type Finding } from "./detect-text.ts";
-import { print } from "./print.ts";
-import { MODBUS_PORT } from "../domain/places.ts";
-import { USUAL_TYPES } from "./table/plc.ts";
-import {
-  chosenBooth,
-  numberOption,
-  unreachable,
-  type PlcTools,
-  type ToolCall,
-  type ToolConnection,
-} from "../tools/plc-tools.ts";
+import { NEAR, USUAL_TYPES } from "../tools/rules/usual.ts";
+import { textOption } from "./options.ts";
+import { print, tableText } from "./print.ts";
+
+/** A way of reading that doesn't fit, and how far off, as a share of what is expected. */
+interface Near extends Candidate {
+  readonly off: number;
+}
+
+const MOST_NEAREST = 3;
+
+/** What came out: the best way of reading, and others that fit as well. */
+type Finding = ReturnType<typeof findingOf>;
+
+function findingOf(ranked: readonly Ranked[]) {
+  const fitting = ranked.filter(({ misfit }) => misfit !== Infinity);
+  const best = fitting[0]?.candidate ?? null;
+  // Reading the same registers another way with the same result isn't a second opinion.
+  const others = fitting.slice(1).filter(({ candidate }) => !isSame(candidate, best));
+  return {
+    best,
+    /** As it would stand in a profile; null where nothing fits. */
+    point: best === null ? null : pointOf(best),
+    also: others.map(({ candidate }) => candidate),
+    /** Where nothing fits but numbers were read and one is expected: those that come nearest, no value twice. */
+    nearest: best === null ? nearestOf(ranked) : [],
+  };
+}
+
+function nearestOf(ranked: readonly Ranked[]): readonly Near[] {
+  const near = ranked.flatMap(({ candidate, off }) => (off === null ? [] : [{ ...candidate, off }]));
+  const isFirst = (one: Near, index: number): boolean => near.findIndex((other) => isSame(other, one)) === index;
+  // Floats within half a percent come in the order of other clues: what is told goes by the distance told with it.
+  return near
+    .filter(isFirst)
+    .slice(0, MOST_NEAREST)
+    .toSorted((a, b) => a.off - b.off);
+}
+
+function isSame(a: Candidate, b: Candidate | null): boolean {
+  return a.place === b?.place && a.value === b.value;
+}
+
+function pointOf({ place, type, order, words }: Candidate): Readonly<Record<string, string>> {
+  return {
+    address: `${place.table}:${place.address}`,
+    type,
+    ...(words.length > 1 ? { word_order: order.word_order } : {}),
+    ...(order.byte_order === "low_first" ? { byte_order: order.byte_order } : {}),
+  };
+}
+
+/** One line per place and type, the orders side by side; the best one is marked. */
+function candidatesText(candidates: readonly Candidate[], { best }: Finding): string {
+  const rows = Map.groupBy(candidates, ({ place, type }) => `${place.table}:${place.address} ${type}`);
+  if (rows.size === 0) return "";
+  const lines = [...rows.values()].flatMap((row) => {
+    const [first] = row;
+    if (first === undefined) return [];
+    const { place, type, words } = first;
+    const raw = words.map((word) => word.toString(16).padStart(4, "0")).join(" ");
+    const cells = ORDERS.map(({ letters }) => {
+      const candidate = row.find(({ order }) => order.letters === letters);
+      if (candidate === undefined) return "";
+      return `${shown(candidate.value)}${candidate === best ? " *" : ""}`;
+    });
+    return [[`${place.table}:${place.address}`, place.reading, type, raw, ...cells]];
+  });
+  const head = ["address (0-based)", "the manual", "type", "registers", ...ORDERS.map(({ letters }) => letters)];
+  return tableText(head, lines);
+}
+
+function shown(value: number | null): string {
+  if (value === null) return "-";
+  return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(7)));
+}
+
+/** The finding in sentences; `candidates` are all that was read. */
+function findingText(
+  { best, point, also, nearest }: Finding,
+  { expect, min, max }: Clues,
+  candidates: readonly Candidate[],
+): string {
+  if (best === null || point === null) {
+    if (candidates.length === 0)
+      return "No register there answers: check the address, and the unit id with --unit, or try another table.\n";
+    if (expect !== undefined) return nothingNear(expect, nearest);
+    if (candidates.every(({ words }) => words.every((word) => word === 0)))
+      return "Nothing plausible: every register there is zero. Look again when the machine runs, or give --expect 0.\n";
+    const bounds = min === undefined && max === undefined ? "what is usual" : boundsText(min, max);
+    return `Nothing plausible: the registers answer, and no way of reading them lies within ${bounds}. Give --expect VALUE as the display shows it.\n`;
+  }
+  const yaml = Object.entries(point).map(([name, value]) => `${name}: ${name === "address" ? `"${value}"` : value}`);
+  const [next] = also;
+  const count = `${also.length} other ${also.length === 1 ? "reading fits" : "readings fit"} too`;
+  const others =
+    next === undefined
+      ? ""
+      : `${count}, the first ${shown(next.value)} at ${next.place.table}:${next.place.address}, ${next.type}, ${next.order.letters}: ${expect === undefined ? "give --expect VALUE as the display shows it" : "the manual's order decides, else ask again when the value has changed"}.\n`;
+  return `* ${shown(best.value)}; in the profile: { ${yaml.join(", ")} }\n${others}`;
+}
+
+function nothingNear(expect: number, nearest: readonly Near[]): string {
+  const told = nearest.map(
+    ({ value, off, place, type, order }) =>
+      `  ${shown(value)} at ${place.table}:${place.address}, ${type}, ${order.letters}: ${percent(off)} off\n`,
+  );
+  const list = told.length === 0 ? "" : `The nearest that was read:\n${told.join("")}`;
+  return `Nothing within ${percent(NEAR)} of ${expect}. ${list}Check the display once more, the address and the unit id; try other types with --type, or a tag with a scale.\n`;
+}
+
+/** A share in percent: two digits that count, and no sign for what is far beyond. */
+function percent(share: number): string {
+  return share >= 10 ? "more than 1000 %" : `${Number((share * 100).toPrecision(2))} %`;
+}
+
+function boundsText(min: number | undefined, max: number | undefined): string {
+  if (min === undefined) return `what the tag allows, at most ${max ?? ""}`;
+  return max === undefined ? `what the tag allows, at least ${min}` : `what the tag allows, ${min} to ${max}`;
+}
 
 const TIMES = { connect_ms: 2500, answer_ms: 2000 } as const;
 
@@ -43,10 +154,7 @@ export function detectCommand(tools: PlcTools): Run {
 }
 
 /** What it found; `table` and `text` tell the same for people. */
-export async function detected(
-  tools: PlcTools,
-  { values, operands, io }: ToolCall,
-): Promise<{ readonly answer: Detected; readonly table: string; readonly text: string }> {
+export async function detected(tools: PlcTools, { values, operands, io }: ToolCall) {
   const wanted = wantedOf(values, operands[0] ?? "");
   const candidates = await readAll(wanted, tools, io).finally(() => io.progress(""));
   const ranked = rank(candidates, wanted.clues);
@@ -58,38 +166,15 @@ export async function detected(
   };
 }
 
-export interface Detected {
-  readonly device: ModbusAddress;
-  readonly finding: Finding;
-  readonly ranked: readonly unknown[];
-}
+type Wanted = ReturnType<typeof wantedOf>;
 
-interface Wanted {
-  readonly device: ModbusAddress;
-  readonly unit: number;
-  readonly places: readonly Place[];
-  readonly types: readonly DetectableType[];
-  readonly rules: { readonly scale: number; readonly offset: number };
-  readonly first?: OrderPair["letters"] | undefined;
-  readonly clues: Clues;
-}
-
-function plain({ candidate, misfit, off }: Ranked): unknown {
+function plain({ candidate, misfit, off }: Ranked) {
   const { place, type, order, value, words } = candidate;
   return { ...place, type, order: order.letters, words, value, off, plausible: misfit !== Infinity };
 }
 
-interface Subject {
-  readonly at: TableAddress;
-  readonly tag: ModbusTag | null;
-  readonly profile: ModbusProfile | null;
-  readonly unit: number;
-  /** The booth's, where one is meant. */
-  readonly device: ModbusAddress | null;
-}
-
-function wantedOf(values: Values, operand: string): Wanted {
-  const { at, tag, profile, unit, device } = subjectOf(values, operand);
+function wantedOf(values: Values, operand: string) {
+  const { at, tag, first, unit, device } = subjectOf(values, operand);
   const { table, address } = at;
   if (table !== "holding" && table !== "input") {
     throw new CommandError(
@@ -97,28 +182,26 @@ function wantedOf(values: Values, operand: string): Wanted {
       EXIT.usage,
     );
   }
-  const expect = numberOption(values, "expect");
-  const min = tag?.point.min ?? tag?.between?.min;
-  const max = tag?.point.max ?? tag?.between?.max;
+  const clues: Clues = {
+    expect: numberOption(values, "expect"),
+    min: tag?.point.min ?? tag?.between?.min,
+    max: tag?.point.max ?? tag?.between?.max,
+  };
   return {
     device: addressOf(values, device),
     unit: numberOption(values, "unit", { min: 0, max: 255 }) ?? unit,
     places: placesOf({ table, address }),
     types: typesOf(values, tag),
     rules: { scale: tag?.point.scale ?? 1, offset: tag?.point.offset ?? 0 },
-    first: tag === null || profile === null ? undefined : lettersOf(tag, profile),
-    clues: {
-      ...(expect === undefined ? {} : { expect }),
-      ...(min === undefined ? {} : { min }),
-      ...(max === undefined ? {} : { max }),
-    },
+    first,
+    clues,
   };
 }
 
 function addressOf(values: Values, device: ModbusAddress | null): ModbusAddress {
   const port = numberOption(values, "port", { min: 1, max: 65_535 });
   const named = device === null || "serial" in device ? null : device;
-  const host = typeof values["host"] === "string" ? values["host"] : named?.host;
+  const host = textOption(values, "host") ?? named?.host;
   const isAsked = values["host"] !== undefined || port !== undefined || values["rtu"] !== undefined;
   if (device !== null && !isAsked) return device;
   if (host === undefined) throw new CommandError("name the PLC with --host", EXIT.usage);
@@ -126,57 +209,43 @@ function addressOf(values: Values, device: ModbusAddress | null): ModbusAddress 
   return { host, port: port ?? named?.port ?? MODBUS_PORT, ...(framing === undefined ? {} : { framing }) };
 }
 
-function subjectOf(values: Values, operand: string): Subject {
+/** What is to be read, in which order the profile has it, and the booth's device, where one is meant. */
+function subjectOf(values: Values, operand: string) {
   const at = parseAddress(operand);
-  if ("table" in at) return { at, tag: null, profile: null, ...boothDevice(values) };
-  if (typeof values["profile"] === "string") {
-    const profile = findProfile(values["profile"], [SHIPPED_PROFILES]);
-    return { ...tagIn(profile, operand, at.message), device: null };
+  const named = textOption(values, "profile");
+  if (!("table" in at) && named !== undefined) {
+    return { ...tagIn(findProfile(named, [SHIPPED_PROFILES]), operand, at.message), device: null };
   }
+  // An address is to be read at the host that is named, else at the booth's device.
+  if ("table" in at && values["host"] !== undefined) return { at, tag: null, first: undefined, unit: 1, device: null };
   const { booth, profile } = chosenBooth(values);
-  const found = tagIn(profile, operand, at.message);
-  const { modbus } = booth;
-  return { ...found, unit: modbus?.unit_id ?? found.unit, device: modbus ?? null };
+  const usual = profile.protocol === "modbus" ? profile.quirks.unit_id : 1;
+  const found = "table" in at ? { at, tag: null, first: undefined } : tagIn(profile, operand, at.message);
+  return { ...found, unit: booth.modbus?.unit_id ?? usual, device: booth.modbus ?? null };
 }
 
-/** Where an address is to be read: at the host that is named, else at the booth's device. */
-function boothDevice(values: Values): Pick<Subject, "unit" | "device"> {
-  if (typeof values["host"] === "string") return { unit: 1, device: null };
-  const { booth, profile } = chosenBooth(values);
-  const unit = profile.protocol === "modbus" ? profile.quirks.unit_id : 1;
-  return { unit: booth.modbus?.unit_id ?? unit, device: booth.modbus ?? null };
-}
-
-function tagIn(profile: ReturnType<typeof findProfile>, name: string, notAnAddress: string): Omit<Subject, "device"> {
+function tagIn(profile: Profile, name: string, notAnAddress: string) {
   if (profile.protocol !== "modbus") {
-    throw new CommandError(
-      `the profile ${profile.name} is for ${profile.protocol}: its values have no orders`,
-      EXIT.usage,
-    );
+    const message = `the profile ${profile.name} is for ${profile.protocol}: its values have no orders`;
+    throw new CommandError(message, EXIT.usage);
   }
   const tag = profile.tags.find((one) => one.name === name);
   if (tag === undefined) {
     throw new CommandError(`${notAnAddress}, and the profile ${profile.name} has no tag of that name`, EXIT.usage);
   }
   const { table, address } = tag.point;
-  return { at: { table, address }, tag, profile, unit: profile.quirks.unit_id };
+  return { at: { table, address }, tag, first: lettersOf(tag, profile), unit: profile.quirks.unit_id };
 }
 
-function lettersOf({ point }: ModbusTag, { quirks }: ModbusProfile): OrderPair["letters"] {
-  const word = (point.word_order ?? quirks.word_order) === "low_first";
-  const byte = (point.byte_order ?? quirks.byte_order) === "low_first";
-  if (word) return byte ? "DCBA" : "CDAB";
-  return byte ? "BADC" : "ABCD";
+function lettersOf({ point }: ModbusTag, { quirks }: ModbusProfile): OrderPair["letters"] | undefined {
+  const word_order = point.word_order ?? quirks.word_order;
+  const byte_order = point.byte_order ?? quirks.byte_order ?? "high_first";
+  return ORDERS.find((one) => one.word_order === word_order && one.byte_order === byte_order)?.letters;
 }
 
 function typesOf(values: Values, tag: ModbusTag | null): readonly DetectableType[] {
-  const given = values["type"];
-  const names =
-    typeof given === "string"
-      ? given.split(",").map((name) => name.trim())
-      : tag === null
-        ? USUAL_TYPES
-        : [tag.point.type];
+  const given = textOption(values, "type")?.split(",");
+  const names = given?.map((name) => name.trim()) ?? (tag === null ? USUAL_TYPES : [tag.point.type]);
   return names.map((name) => {
     const type = DETECTABLE.find((known) => known === name);
     if (type !== undefined) return type;

@@ -1,34 +1,29 @@
 import { ConfigError } from "../config/config-error.ts";
-import { CommandError, type CommandSpec, EXIT, EXIT_MEANINGS, type Io } from "./command.ts";
-import { meant, parseCommand } from "./parse.ts";
-import { commandsOf, HELP_OPTION, optionText, type Program, usageOf } from "./program.ts";
+import { CommandError, EXIT, EXIT_MEANINGS, type Io } from "../tools/command.ts";
+import type { CommandSpec } from "./spec.ts";
+import { commandsOf, HELP_OPTION, meant, optionText, parseCommand, type Program, usageOf } from "./parse.ts";
 
 /** Finds the command, parses its options, runs it; every failure becomes a sentence on standard error and an exit code. */
 export async function dispatch(program: Program, argv: readonly string[], io: Io): Promise<number> {
-  const [name, ...rest] = argv;
+  const [first, ...rest] = argv;
+  const wantsHelp = first === "--help" || first === "-h" || first === "help";
+  const name = wantsHelp ? rest[0] : first;
   if (name === undefined) {
     io.out(overview(program));
-    return EXIT.usage;
+    return wantsHelp ? EXIT.ok : EXIT.usage;
   }
-  if (name === "--help" || name === "-h" || name === "help") return help(program, rest[0], io);
-  if (name === "--version") {
+  if (first === "--version") {
     io.out(`${program.version}\n`);
     return EXIT.ok;
   }
-  const command = commandsOf(program).find((one) => one.name === name);
-  return command === undefined ? unknown(program, name, io) : carryOut(program, { command, argv: rest }, io);
-}
-
-function help(program: Program, name: string | undefined, io: Io): number {
-  const command = commandsOf(program).find((one) => one.name === name);
-  if (command === undefined && name !== undefined) return unknown(program, name, io);
-  io.out(command === undefined ? overview(program) : helpOf(program, command));
-  return EXIT.ok;
-}
-
-function unknown(program: Program, name: string, io: Io): number {
-  const names = commandsOf(program).map((one) => one.name);
-  io.err(`${program.name}: there is no command "${name}"${meant(name, names)}; ${program.name} --help lists them\n`);
+  const commands = commandsOf(program);
+  const command = commands.find((one) => one.name === name);
+  if (command !== undefined) return carryOut(program, { command, argv: wantsHelp ? ["--help"] : rest }, io);
+  const hint = meant(
+    name,
+    commands.map((one) => one.name),
+  );
+  io.err(`${program.name}: there is no command "${name}"${hint}; ${program.name} --help lists them\n`);
   return EXIT.usage;
 }
 
@@ -37,17 +32,19 @@ async function carryOut(
   { command, argv }: { readonly command: CommandSpec; readonly argv: readonly string[] },
   io: Io,
 ): Promise<number> {
-  const name = `${program.name} ${command.name}`;
   try {
     const parsed = parseCommand(command, argv);
-    if (parsed.values["help"] === true) return help(program, command.name, io);
+    if (parsed.values["help"] === true) {
+      io.out(helpOf(program, command));
+      return EXIT.ok;
+    }
     const run = await program.runOf(command.name);
     io.begins?.();
     return await run({ ...parsed, io });
   } catch (error) {
     io.progress("");
     if (io.signal.aborted && error === io.signal.reason) return EXIT.ok;
-    return explain(error, name, io);
+    return explain(error, `${program.name} ${command.name}`, io);
   }
 }
 
@@ -78,46 +75,51 @@ function codeOf(error: unknown): string {
 const WIDTH = 118;
 
 /** What the program can do, command by command. */
-export function overview(program: Program): string {
-  const names = program.groups.flatMap(({ commands }) => commands.map(({ name }) => name));
-  const width = Math.max(...names.map((name) => name.length)) + 2;
-  const groups = program.groups.flatMap(({ title, commands }) => [
-    "",
-    `${title}:`,
-    ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
-  ]);
+function overview(program: Program): string {
+  const { name, version, summary, groups } = program;
+  const rowOf = (command: CommandSpec): Row => [command.name, command.summary];
+  const width = widthOf(commandsOf(program).map(rowOf));
   return [
-    `${program.name} ${program.version}: ${program.summary}`,
+    `${name} ${version}: ${summary}`,
     "",
-    `Usage: ${program.name} COMMAND [options]`,
-    ...groups,
+    `Usage: ${name} COMMAND [options]`,
+    ...groups.flatMap(({ title, commands }) => ["", `${title}:`, ...columns(commands.map(rowOf), width)]),
     "",
-    `${program.name} help COMMAND tells a command's options.`,
+    `${name} help COMMAND tells a command's options.`,
     `Exit codes: ${exitText(EXIT_MEANINGS)}.`,
     "",
   ].join("\n");
 }
 
+type Row = readonly [name: string, text: string];
+
+function widthOf(rows: readonly Row[]): number {
+  return Math.max(...rows.map(([name]) => name.length)) + 2;
+}
+
+function columns(rows: readonly Row[], width: number): string[] {
+  return rows.map(([name, text]) => `  ${name.padEnd(width)}${text}`);
+}
+
 /** All about one command. */
-export function helpOf(program: Program, command: CommandSpec): string {
-  const operands = command.operands.flatMap(({ name, text, choices = {} }) => [
-    [name, text] as const,
-    ...Object.entries(choices).map(([choice, what]) => [`  ${choice}`, what] as const),
+function helpOf(program: Program, command: CommandSpec): string {
+  const operands = (command.operands ?? []).flatMap(({ name, text, choices = {} }): Row[] => [
+    [name, text],
+    ...Object.entries(choices).map(([choice, what]): Row => [`  ${choice}`, what]),
   ]);
-  const options = Object.entries({ ...command.options, ...HELP_OPTION }).map(
-    ([name, { value, text }]) => [optionText(name, value), text] as const,
-  );
-  const rows = [...operands, ...options];
-  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
-  const tableOf = (part: typeof rows): string[] => part.map(([name, text]) => `  ${name.padEnd(width)}${text}`);
+  const options = Object.entries({ ...command.options, ...HELP_OPTION }).map(([name, { value, text }]): Row => [
+    optionText(name, value),
+    text,
+  ]);
+  const width = widthOf([...operands, ...options]);
   return [
     `${program.name} ${command.name}: ${command.summary}`,
     "",
     `Usage: ${program.name} ${usageOf(command)}`,
     "",
-    ...(operands.length === 0 ? [] : [...tableOf(operands), ""]),
-    ...tableOf(options),
-    ...(command.notes.length === 0 ? [] : ["", ...command.notes.flatMap(wrapped)]),
+    ...(operands.length === 0 ? [] : [...columns(operands, width), ""]),
+    ...columns(options, width),
+    ...(command.notes === undefined ? [] : ["", ...command.notes.flatMap(wrapped)]),
     "",
     ...command.examples.map((example, i) => `${i === 0 ? "Example: " : "         "}${program.name} ${example}`),
     ...(command.exits === undefined ? [] : [`Exit codes: ${exitText({ ...EXIT_MEANINGS, ...command.exits })}.`]),

@@ -1,69 +1,75 @@
-import { nearest } from "../config/nearest.ts";
-import type { Quality } from "../domain/booth.ts";
-import { askAgent, socketPath } from "../tools/agent-client.ts";
-import { CommandError, EXIT, type Call, type Run } from "./command.ts";
-import { print } from "./print.ts";
-import { askReport, boothName, reportQuery, tableText } from "./report-options.ts";
-
-interface Reading {
-  readonly value: unknown;
-  readonly system_time: string;
-  readonly quality: Quality;
-}
-
-interface Page {
-  readonly data: Readonly<Record<string, readonly Reading[]>>;
-  readonly page: number;
-  readonly pages: number;
-  readonly total: number;
-}
+import { didYouMean } from "../config/nearest.ts";
+import type { AnswerOf } from "../contract/answers.ts";
+import type { LiveReading } from "../domain/agent-control.ts";
+import { type Agent, agentOf } from "../tools/agent-client.ts";
+import { CommandError, EXIT, type Run } from "../tools/command.ts";
+import { print, tableText } from "./print.ts";
+import { reportQuery, textOption } from "./options.ts";
 
 /** `booth-gateway history TAGS`: what the named tags read. */
-export const historyCommand: Run = async ({ values, operands, io }) => {
-  const [tags = ""] = operands;
-  const more = Object.fromEntries(
-    ["page", "limit"].flatMap((name) => (typeof values[name] === "string" ? [[name, values[name]]] : [])),
-  );
-  const page = await askReport<Page>(
-    { values, io },
-    "history",
-    reportQuery(values, { tags, coverage: "true", ...more }),
-  );
+export const historyCommand: Run = async (call) => {
+  const { values, operands } = call;
+  const query = reportQuery(values, { tags: operands[0] ?? "", coverage: "true" });
+  for (const name of ["page", "limit"]) {
+    const text = textOption(values, name);
+    if (text !== undefined) query.set(name, text);
+  }
+  const agent = await agentOf(call);
+  const booth = await agent.boothName();
+  const page = await agent.report<AnswerOf<"history">>(booth, "history", query);
   const silent = Object.keys(page.data).filter((tag) => page.data[tag]?.length === 0);
-  if (silent.length > 0) await refuseUnknown(silent, { values, io });
-  print({ values, io }, page, historyText);
+  if (silent.length > 0) await refuseUnknown(agent, booth, silent);
+  print(call, page, historyText);
   return EXIT.ok;
 };
 
 /** A tag that the booth hasn't got reads nothing for ever: a slip, which an empty table would hide. Throws then. */
-async function refuseUnknown(silent: readonly string[], { values, io }: Pick<Call, "values" | "io">): Promise<void> {
-  const booth = await boothName(values, io);
-  const path = `/readings?booth=${encodeURIComponent(booth)}`;
-  // The agent answers its own shape.
-  const { readings } = (await askAgent(await socketPath(values, io), { method: "GET", path })) as Known;
+async function refuseUnknown(agent: Agent, booth: string, silent: readonly string[]): Promise<void> {
+  const { readings } = await agent.get<{ readonly readings: readonly LiveReading[] }>("/readings", { booth });
   const known = readings.map(({ tag }) => tag);
   const unknown = silent.filter((tag) => !known.includes(tag));
   if (unknown.length === 0) return;
   const words = unknown.map((tag) => {
-    const near = nearest(tag, known);
-    return `"${tag}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`;
+    const hint = didYouMean(tag, known);
+    return `"${tag}"${hint === undefined ? "" : ` (${hint})`}`;
   });
   throw new CommandError(`${booth} has no tag ${words.join(", ")}; its tags: ${known.join(", ")}`, EXIT.usage);
 }
 
-interface Known {
-  readonly readings: readonly { readonly tag: string }[];
-}
-
-export function historyText({ data, page, pages, total }: Page): string {
+export function historyText({ data, page, pages, total }: AnswerOf<"history">): string {
   const rows = Object.entries(data)
-    .flatMap(([tag, values]) => values.map((one) => [one.system_time, tag, String(one.value), mark(one)]))
+    .flatMap(([tag, values]) =>
+      // A reading is taken for good where nothing stands beside it.
+      values.map((one) => [one.system_time, tag, String(one.value), one.quality === "good" ? "" : (one.quality ?? "")]),
+    )
     .sort(([a = ""], [b = ""]) => (a < b ? -1 : a > b ? 1 : 0));
-  const of = `${total.toString()} readings, page ${page.toString()} of ${pages.toString()}`;
-  return `${tableText(["time", "tag", "value", ""], rows)}${of}\n`;
+  return `${tableText(["time", "tag", "value", ""], rows)}${total} readings, page ${page} of ${pages}\n`;
 }
 
-/** A reading is taken for good where nothing stands beside it. */
-function mark({ quality }: Reading): string {
-  return quality === "good" ? "" : quality;
-}
+/** As it is asked for here, with how much was seen. */
+type Durations = AnswerOf<"duration_by_mode"> & Record<"coverage", Record<"observed" | "inferred" | "missing", number>>;
+
+/** `booth-gateway durations`: time by mode, with how much of it was seen. */
+export const durationsCommand: Run = async (call) => {
+  const query = reportQuery(call.values, { coverage: "true" });
+  const agent = await agentOf(call);
+  const booth = await agent.boothName();
+  const durations = await agent.report<Durations>(booth, "duration_by_mode", query);
+  const { modes } = await agent.report<AnswerOf<"frequency_by_mode">>(booth, "frequency_by_mode", query);
+  const starts = new Map(modes.map(({ mode, count }) => [mode, count]));
+  const counted = durations.modes.map((one) => ({ ...one, count: starts.get(one.mode) ?? 0 }));
+  print(call, { ...durations, modes: counted }, ({ start, end, coverage }) => {
+    const total = counted.reduce((sum, { duration }) => sum + duration, 0);
+    const rows = counted
+      .toSorted((a, b) => b.duration - a.duration)
+      .map(({ mode, duration, count }) => [
+        mode,
+        total === 0 ? 0 : Math.round((duration / total) * 1000) / 10,
+        duration,
+        count,
+      ]);
+    const seen = `${coverage.observed} min observed, ${coverage.inferred} inferred, ${coverage.missing} missing`;
+    return `${start} to ${end}\n${tableText(["mode", "%", "minutes", "starts"], rows)}${seen}\n`;
+  });
+  return EXIT.ok;
+};

@@ -1,11 +1,10 @@
-import { EXIT, EXIT_MEANINGS, type CommandSpec, type Run } from "./command.ts";
-import { optionText, usageOf, type Program } from "./program.ts";
-import { DEFAULT_CONFIG } from "./table/shared.ts";
-
-type Subject = Pick<Program, "name" | "summary" | "groups">;
+import { DEFAULT_CONFIG } from "../domain/plc-address.ts";
+import { EXIT, EXIT_MEANINGS, type Run } from "../tools/command.ts";
+import { commandsOf, HELP_OPTION, optionText, type Program, usageOf } from "./parse.ts";
+import type { CommandSpec } from "./spec.ts";
 
 /** `booth-gateway manual`: prints the manual page. */
-export function manualCommand(program: Subject): Run {
+export function manualCommand(program: Omit<Program, "version">): Run {
   return ({ io }) => {
     io.out(manualPage(program));
     return Promise.resolve(EXIT.ok);
@@ -30,7 +29,7 @@ const ENVIRONMENT = [
 ] as const;
 
 /** The manual page in roff (man macros), section 8. */
-export function manualPage({ name, summary, groups }: Subject): string {
+export function manualPage({ name, summary, groups }: Omit<Program, "version">): string {
   return [
     `.TH ${name.toUpperCase().replaceAll("-", "\\-")} 8`,
     ".SH NAME",
@@ -44,28 +43,25 @@ export function manualPage({ name, summary, groups }: Subject): string {
       ...commands.flatMap((command) => commandPart(name, command)),
     ]),
     ".SH EXIT STATUS",
-    ...Object.entries(EXIT_MEANINGS).flatMap(([code, meaning]) => tagged(code, meaning)),
+    ...tagged(Object.entries(EXIT_MEANINGS)),
     ".SH FILES",
-    ...FILES.flatMap(([file, what]) => tagged(file, what)),
+    ...tagged(FILES),
     ".SH ENVIRONMENT",
-    ...ENVIRONMENT.flatMap(([variable, what]) => tagged(variable, what)),
+    ...tagged(ENVIRONMENT),
     "",
   ].join("\n");
 }
 
 function commandPart(program: string, command: CommandSpec): string[] {
-  const { summary, operands, options, notes, examples, exits = {} } = command;
+  const { summary, operands = [], options, notes = [], examples, exits = {} } = command;
   return [
     `.SS ${text(usageOf(command))}`,
-    text(`${capital(summary)}.`),
+    text(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`),
     ...notes.map(text),
-    ...operands.flatMap(({ name, text: what, choices = {} }) => [
-      ...tagged(name, what),
-      ...Object.entries(choices).flatMap(([choice, meaning]) => tagged(choice, meaning)),
-    ]),
-    ...Object.entries(options).flatMap(([name, option]) => tagged(optionText(name, option.value), option.text)),
+    ...operands.flatMap(({ name, text: what, choices = {} }) => tagged([[name, what], ...Object.entries(choices)])),
+    ...tagged(Object.entries(options).map(([name, option]) => [optionText(name, option.value), option.text])),
     ...(Object.keys(exits).length === 0 ? [] : [".PP", "Exit status here:"]),
-    ...Object.entries(exits).flatMap(([code, meaning]) => tagged(code, meaning)),
+    ...tagged(Object.entries(exits)),
     ".PP",
     ".EX",
     ...examples.map((example) => text(`    ${program} ${example}`)),
@@ -73,8 +69,8 @@ function commandPart(program: string, command: CommandSpec): string[] {
   ];
 }
 
-function tagged(term: string, what: string): string[] {
-  return [".TP", `.B ${text(term)}`, text(what)];
+function tagged(terms: readonly (readonly [term: string, what: string])[]): string[] {
+  return terms.flatMap(([term, what]) => [".TP", `.B ${text(term)}`, text(what)]);
 }
 
 /** A dash is a dash to be typed, and no line begins with a request. */
@@ -83,6 +79,56 @@ function text(plain: string): string {
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;
 }
 
-function capital(sentence: string): string {
-  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+/** `booth-gateway completion SHELL`: prints the script that a shell loads. */
+export function completionCommand(program: Omit<Program, "version">): Run {
+  return ({ io }) => {
+    io.out(bashCompletion(program));
+    return Promise.resolve(EXIT.ok);
+  };
+}
+
+/** Needs bash 4. Completes commands, options, words of choice, and files where an option or operand wants one. */
+export function bashCompletion({ name, groups }: Omit<Program, "version">): string {
+  const commands = commandsOf({ groups });
+  const names = commands.map((command) => command.name).join(" ");
+  // One name means the same in every command.
+  const taking = new Map(
+    commands.flatMap(({ options }) => Object.entries(options).map(([option, { value }]) => [option, value] as const)),
+  );
+  const optionsThat = (wants: (value: string) => boolean): string =>
+    [...taking].flatMap(([option, value]) => (value !== "" && wants(value) ? [`--${option}`] : [])).join("|");
+  const called = `_${name.replaceAll("-", "_")}`;
+  return `# bash completion for ${name}; made by "${name} completion bash"
+${called}() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} words="" files=""
+  case $prev in
+    ${optionsThat((value) => value === "FILE")}) files=-f ;;
+    ${optionsThat((value) => value === "DIR")}) files=-d ;;
+    ${optionsThat((value) => value !== "FILE" && value !== "DIR")}) return ;;
+    *)
+      if ((COMP_CWORD == 1)); then
+        words="${names} help --help --version"
+      else
+        case \${COMP_WORDS[1]} in
+          help) words="${names}" ;;
+${commands.map(caseOf).join("\n")}
+        esac
+      fi
+      ;;
+  esac
+  if [[ $files && $cur != -* ]]; then
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen "$files" -- "$cur")
+  fi
+  [[ -z $words ]] || mapfile -t -O "\${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -F ${called} ${name}
+`;
+}
+
+function caseOf({ name, operands = [], options }: CommandSpec): string {
+  const choices = operands.flatMap(({ choices: words = {} }) => Object.keys(words));
+  const words = [...choices, ...Object.keys({ ...options, ...HELP_OPTION }).map((option) => `--${option}`)];
+  const wantsFile = operands.some((operand) => operand.name === "FILE" || operand.name === "FOLDER");
+  return `          ${name}) words="${words.join(" ")}"${wantsFile ? " files=-f" : ""} ;;`;
 }

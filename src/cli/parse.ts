@@ -1,15 +1,38 @@
 import { parseArgs } from "node:util";
 import { nearest } from "../config/nearest.ts";
-import { CommandError, EXIT, type CommandSpec, type OperandSpec, type Values } from "./command.ts";
-import { HELP_OPTION, optionText } from "./program.ts";
+import { type Call, CommandError, EXIT, type Run } from "../tools/command.ts";
+import type { CommandSpec, OperandSpec } from "./spec.ts";
 
-export interface Parsed {
-  readonly values: Values;
-  readonly operands: readonly string[];
+/** A command line as a whole: what it says of itself, and the way to what its commands do. */
+export interface Program {
+  readonly name: string;
+  readonly summary: string;
+  readonly version: string;
+  readonly groups: readonly { readonly title: string; readonly commands: readonly CommandSpec[] }[];
+  /** Loads what the command needs, and nothing else. */
+  runOf(name: string): Promise<Run>;
+}
+
+export function commandsOf({ groups }: Pick<Program, "groups">): readonly CommandSpec[] {
+  return groups.flatMap(({ commands }) => commands);
+}
+
+/** What every command takes beside its own options. */
+export const HELP_OPTION: CommandSpec["options"] = { help: { value: "", text: "show this" } };
+
+/** e.g. "status [options]", "store ACTION [FILE] [options]". */
+export function usageOf({ name, operands = [] }: CommandSpec): string {
+  const words = operands.map((one) => (one.optional === true ? `[${one.name}]` : one.name));
+  return [name, ...words, "[options]"].join(" ");
+}
+
+/** e.g. "--config FILE". */
+export function optionText(name: string, value: string): string {
+  return `--${name}${value === "" ? "" : ` ${value}`}`;
 }
 
 /** What was typed after the command's name. Throws a CommandError that names what was probably meant. */
-export function parseCommand(command: CommandSpec, argv: readonly string[]): Parsed {
+export function parseCommand(command: CommandSpec, argv: readonly string[]): Omit<Call, "io"> {
   const options = { ...command.options, ...HELP_OPTION };
   const kinds = Object.entries(options).map(
     ([name, { value }]) => [name, { type: value === "" ? ("boolean" as const) : ("string" as const) }] as const,
@@ -24,9 +47,9 @@ export function parseCommand(command: CommandSpec, argv: readonly string[]): Par
   for (const token of tokens) {
     if (token.kind === "option") checkOption(token, options);
   }
-  if (values["help"] !== true) checkOperands(command.operands, positionals);
+  if (values["help"] !== true) checkOperands(command.operands ?? [], positionals);
   // Each option of ours is one text or a switch.
-  return { values: values, operands: positionals };
+  return { values, operands: positionals };
 }
 
 function checkOption(

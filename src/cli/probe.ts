@@ -1,16 +1,13 @@
 import { LinkError, type LinkErrorKind } from "../domain/link-error.ts";
-import { CommandError, EXIT, type Run, type Values } from "./command.ts";
-import type { PlcTools, ToolCall } from "../tools/plc-tools.ts";
-import {
-  type ModbusFinding,
-  type ProbeFinding,
-  probeModbus,
-  type UnitAnswer,
-  unitsToTry,
-} from "../tools/probe-modbus.ts";
+import { CommandError, EXIT, type Run, type Values } from "../tools/command.ts";
+import type { PlcTools } from "../acquisition/port.ts";
+import type { ToolCall } from "../tools/plc-tools.ts";
+import { type ModbusFinding, type ProbeFinding, probeModbus, type UnitAnswer } from "../tools/probe-modbus.ts";
+import { linesText } from "../tools/texts.ts";
+import { textOption } from "./options.ts";
 import { print } from "./print.ts";
-import { MODBUS_PORT } from "../domain/places.ts";
-import { OPCUA_PORT } from "./table/plc.ts";
+import { MODBUS_PORT } from "../domain/plc-address.ts";
+import { OPCUA_PORT, USUAL_UNITS } from "../tools/rules/usual.ts";
 
 /** Quick, or it isn't one for a booth. */
 const OPCUA_GREETING_MS = 1000;
@@ -27,28 +24,22 @@ export function probeCommand(tools: PlcTools): Run {
 }
 
 /** What it found, and the same in words. */
-export async function probed(
-  tools: PlcTools,
-  { values, operands, io }: ToolCall,
-): Promise<{ readonly answer: ProbeFinding; readonly text: string }> {
+export async function probed(tools: PlcTools, { values, operands, io }: ToolCall) {
   const target = targetOf(operands[0] ?? "");
-  const units = unitsToTry(unitsOf(values), tools.borrows(target));
-  const answer = await probe(target, units, { tools, io }).finally(() => io.progress(""));
-  return { answer, text: probeText(answer) };
-}
-
-async function probe(
-  target: { readonly host: string; readonly port: number },
-  units: readonly number[],
-  { tools, io }: { readonly tools: PlcTools; readonly io: ToolCall["io"] },
-): Promise<ProbeFinding> {
-  const greeting = tools.greetsOpcua({ host: target.host, port: OPCUA_PORT }, OPCUA_GREETING_MS);
-  const modbus = await probeModbus(target, units, { tools, ...io }).catch((error: unknown) => {
-    io.signal.throwIfAborted();
-    if (error instanceof LinkError) return { kind: "none", why: error.kind, reason: error.message } as const;
-    throw error;
-  });
-  return { ...target, modbus, opcua: await greeting, opcua_port: OPCUA_PORT };
+  // Over a link of the agent its own units alone, since each silence would cost it the connection.
+  const units = unitsOf(values) ?? tools.sharedLink(target)?.units ?? USUAL_UNITS;
+  try {
+    const greeting = tools.greetsOpcua({ host: target.host, port: OPCUA_PORT }, OPCUA_GREETING_MS);
+    const modbus = await probeModbus(target, units, { tools, ...io }).catch((error: unknown) => {
+      io.signal.throwIfAborted();
+      if (error instanceof LinkError) return { kind: "none", why: error.kind, reason: error.message } as const;
+      throw error;
+    });
+    const answer: ProbeFinding = { ...target, modbus, opcua: await greeting, opcua_port: OPCUA_PORT };
+    return { answer, text: probeText(answer) };
+  } finally {
+    io.progress("");
+  }
 }
 
 /** host, host:port, [v6]:port or a bare v6 address. */
@@ -58,21 +49,17 @@ function targetOf(operand: string): { readonly host: string; readonly port: numb
   const host = bracketed ?? named ?? (isBareV6 ? operand : undefined);
   const port = digits === undefined ? MODBUS_PORT : Number(digits);
   if (host !== undefined && port >= 1 && port <= 65_535) return { host, port };
-  throw new CommandError(
-    `"${operand}" is no address like 192.0.2.10, plc.example:502 or [2001:db8::1]:502`,
-    EXIT.usage,
-  );
+  const message = `"${operand}" is no address like 192.0.2.10, plc.example:502 or [2001:db8::1]:502`;
+  throw new CommandError(message, EXIT.usage);
 }
 
 function unitsOf(values: Values): readonly number[] | null {
-  const text = values["units"];
-  if (typeof text !== "string") return null;
+  const text = textOption(values, "units");
+  if (text === undefined) return null;
   const units = [...new Set(text.split(",").map((one) => (/^ *\d{1,3} *$/.test(one) ? Number(one) : NaN)))];
   if (units.length <= MOST_UNITS && units.every((unit) => unit <= 255)) return units;
-  throw new CommandError(
-    `--units ${text} must be at most ${MOST_UNITS} numbers from 0 to 255, e.g. 1,2,17`,
-    EXIT.usage,
-  );
+  const message = `--units ${text} must be at most ${MOST_UNITS} numbers from 0 to 255, e.g. 1,2,17`;
+  throw new CommandError(message, EXIT.usage);
 }
 
 /** Modbus Application Protocol V1.1b3, 6.21, table of objects. */
@@ -89,33 +76,25 @@ const OBJECTS: Readonly<Record<number, string>> = {
 type Found = Extract<ModbusFinding, { kind: "modbus" }>;
 
 /** What was found, in words; where nothing answers, why that may be and what to do. */
-export function probeText(finding: ProbeFinding): string {
-  const { host, port, modbus, opcua, opcua_port } = finding;
+function probeText({ host, port, modbus, opcua, opcua_port }: ProbeFinding): string {
   const at = `${host}:${port}`;
   const lines = modbus.kind === "modbus" ? foundLines(at, modbus) : [`Modbus TCP at ${at}: no. ${missingText(modbus)}`];
-  const opcuaLine = opcua
-    ? `OPC UA at ${host}:${opcua_port}: answers; docs/opcua.md tells how to set the booth up`
-    : `OPC UA at ${host}:${opcua_port}: no answer`;
-  return `${[...lines, opcuaLine].join("\n")}\n`;
+  const greeted = opcua ? "answers; docs/opcua.md tells how to set the booth up" : "no answer";
+  return linesText([...lines, `OPC UA at ${host}:${opcua_port}: ${greeted}`]);
 }
 
-function foundLines(at: string, found: Found): string[] {
+function foundLines(at: string, found: Found): (string | null)[] {
   const { units, round_trip_ms, round_trips } = found;
   const those = (wanted: UnitAnswer, before = ""): string => {
     const list = units.flatMap(({ unit, answer }) => (answer === wanted ? [unit] : [])).join(", ");
     return list === "" ? "" : `${before}${list}`;
   };
-  const others = [
-    those("silent", "; silent: "),
-    those("absent", "; the gateway there has no: "),
-    those("breaks_off", "; it breaks off at: "),
-  ].join("");
+  const others = `${those("silent", "; silent: ")}${those("absent", "; the gateway there has no: ")}`;
+  const isAny = units.length > 1 && units.every(({ answer }) => answer === "answers");
   return [
     `Modbus TCP at ${at}: answers`,
-    `  unit ids        ${those("answers")}${others}`,
-    ...(units.length > 1 && units.every(({ answer }) => answer === "answers")
-      ? ["                  it answers to any: use the one its manual names, else 1"]
-      : []),
+    `  unit ids        ${those("answers")}${others}${those("breaks_off", "; it breaks off at: ")}`,
+    isAny ? "                  it answers to any: use the one its manual names, else 1" : null,
     ...identificationLines(found),
     `  connections     ${connectionsText(found)}`,
     `  round trip      ${round_trip_ms === null ? "not measured: it broke off" : `${round_trip_ms} ms, median of ${round_trips}`}`,

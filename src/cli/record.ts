@@ -1,17 +1,18 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { LinkError } from "../domain/link-error.ts";
 import { plcAddress } from "../domain/plc-address.ts";
-import { groupsInForce, type ModbusProfile, tagsOfGroup } from "../domain/profile.ts";
+import type { ModbusProfile } from "../domain/profile.ts";
 import type { ModbusConfig } from "../config/port.ts";
 import { TRACE_VERSION, type TraceHeader, type TraceLine } from "../domain/trace.ts";
 import type { Milliseconds } from "../domain/units.ts";
-import { CommandError, EXIT, type Io, type Run } from "./command.ts";
-import { lengthOption } from "./length-option.ts";
-import { chosenBooth, unreachable, type ChosenBooth, type PlcTools } from "../tools/plc-tools.ts";
+import { CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
+import { lengthOption, textOption } from "./options.ts";
+import type { PlcTools } from "../acquisition/port.ts";
+import { chosenBooth, polledGroups, unreachable, type ChosenBooth } from "../tools/plc-tools.ts";
 import { print } from "./print.ts";
-import { RECORD_FOR } from "./table/plc.ts";
+import { RECORD_FOR } from "../tools/rules/usual.ts";
 import { recordSession, type RecordedCounts } from "../tools/record-session.ts";
-import { barText } from "./text.ts";
+import { barText } from "../tools/texts.ts";
 
 const LONGEST_H = 24;
 const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
@@ -20,17 +21,18 @@ const REOPEN_PAUSE_MS = 300;
 
 /** `booth-gateway record`: a session with the PLC as a file that `booth-sim replay` plays. */
 export function recordCommand(tools: PlcTools): Run {
-  return async ({ values, io }) => {
+  return async (call) => {
+    const { values, io } = call;
     const for_ms = lengthOption({ for: RECORD_FOR, ...values }, "for", LONGEST_H) ?? 0;
-    const { out } = values;
-    if (typeof out !== "string") throw new CommandError("name the file with --out", EXIT.usage);
+    const out = textOption(values, "out");
+    if (out === undefined) throw new CommandError("name the file with --out", EXIT.usage);
     const chosen = modbusBooth(chosenBooth(values));
     const counts = await record(chosen, { out, for_ms }, { tools, io });
     if (counts.answers === 0 && counts.trouble !== null) {
       throw unreachable(counts.trouble, plcAddress(chosen.booth));
     }
     const { answers, silences, failures } = counts;
-    print({ values, io }, { file: out, answers, silences, failures }, () => `${out}: ${countsText(counts)}\n`);
+    print(call, { file: out, answers, silences, failures }, () => `${out}: ${countsText(counts)}\n`);
     return EXIT.ok;
   };
 }
@@ -56,12 +58,9 @@ async function record(
   const write = (line: TraceLine): void => void writeSync(file, `${JSON.stringify(line)}\n`);
   try {
     write(await headerOf(chosen, { tools, io }));
-    const read = Object.entries(groupsInForce(profile, booth)).filter(
-      ([group]) => tagsOfGroup(profile, group).length > 0,
-    );
     return await recordSession(
       {
-        groups: Object.fromEntries(read),
+        groups: Object.fromEntries(polledGroups(chosen)),
         for_ms: wanted.for_ms,
         driver: (tap) => tools.driver(booth, profile, { config, tap }),
         write,

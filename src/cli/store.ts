@@ -1,59 +1,47 @@
 import type { StoreCheck, StoreFiles, StoreMade, StoreProgress } from "../store/port.ts";
 import { loadUsable } from "../config/usable.ts";
 import { configPath } from "../tools/agent-client.ts";
-import { CommandError, EXIT, type Io, type Run } from "./command.ts";
+import { CommandError, EXIT, type Run } from "../tools/command.ts";
+import { textOption } from "./options.ts";
 import { print } from "./print.ts";
-import { barText } from "./text.ts";
+import { barText, linesText } from "../tools/texts.ts";
 
 type Action = "check" | "salvage" | "export" | "import" | "backup";
-const ACTIONS: readonly Action[] = ["check", "salvage", "export", "import", "backup"];
-const WITH_FILE: readonly Action[] = ["export", "import", "backup"];
+const WITH_FILE: ReadonlySet<Action> = new Set(["export", "import", "backup"]);
 
 /** `booth-gateway store ACTION [FILE]`: the store as a whole. */
 export function storeCommand(files: StoreFiles): Run {
-  return async ({ values, operands, io }) => {
-    const [word, file] = operands;
-    const action = ACTIONS.find((one) => one === word);
-    if (action === undefined) throw new CommandError(`say what to do: ${ACTIONS.join(", ")}`, EXIT.usage);
-    if (WITH_FILE.includes(action) !== (file !== undefined)) {
-      throw new CommandError(
-        `${action} ${file === undefined ? "needs the name of a file" : "takes no file"}`,
-        EXIT.usage,
-      );
+  return async (call) => {
+    const { values, io } = call;
+    // The command's table has no other word.
+    const [action, file] = call.operands as [Action, string?];
+    if (WITH_FILE.has(action) !== (file !== undefined)) {
+      const wrong = file === undefined ? "needs the name of a file" : "takes no file";
+      throw new CommandError(`${action} ${wrong}`, EXIT.usage);
     }
-    const given = values["data-dir"];
-    const dataDir = typeof given === "string" ? given : loadUsable(configPath(values)).config.data_dir;
-    const done = await carryOut({ files, dataDir, file: file ?? "" }, action, teller(io));
+    const dataDir = textOption(values, "data-dir") ?? loadUsable(configPath(values)).config.data_dir;
+    const progress: StoreProgress = (done, of) =>
+      io.progress(of === 0 ? "" : `${barText(done / of)}  ${done} of ${of}`);
+    const done = await carryOut(files, { action, dataDir, file: file ?? "" }, progress);
     io.progress("");
-    print({ values, io }, done.result, () => done.text);
+    print(call, done.result, () => done.text);
     return done.sound ? EXIT.ok : EXIT.failed;
   };
 }
 
-interface Work {
-  readonly files: StoreFiles;
-  readonly dataDir: string;
-  readonly file: string;
-}
-
-interface Done {
-  readonly result: unknown;
-  readonly text: string;
-  readonly sound: boolean;
-}
-
-async function carryOut({ files, dataDir, file }: Work, action: Action, progress: StoreProgress): Promise<Done> {
+async function carryOut(
+  files: StoreFiles,
+  { action, dataDir, file }: { readonly action: Action; readonly dataDir: string; readonly file: string },
+  progress: StoreProgress,
+): Promise<{ readonly result: unknown; readonly text: string; readonly sound: boolean }> {
   switch (action) {
     case "check": {
       const result = files.check(dataDir, progress);
       return { result, text: checkText(result), sound: result.sound };
     }
-    case "salvage": {
-      const result = files.salvage(dataDir, progress);
-      return { result, text: madeText(result), sound: true };
-    }
+    case "salvage":
     case "import": {
-      const result = files.import(dataDir, file, progress);
+      const result = action === "salvage" ? files.salvage(dataDir, progress) : files.import(dataDir, file, progress);
       return { result, text: madeText(result), sound: true };
     }
     case "export":
@@ -64,31 +52,31 @@ async function carryOut({ files, dataDir, file }: Work, action: Action, progress
   }
 }
 
-function teller(io: Io): StoreProgress {
-  return (done, of) => io.progress(of === 0 ? "" : `${barText(done / of)}  ${done.toString()} of ${of.toString()}`);
-}
-
 function checkText({ file, bytes, sound, problems, streams }: StoreCheck): string {
-  const lines = streams.flatMap((one) => [
-    `${one.booth}   stream ${one.stream}`,
-    `  records     ${one.oldest_seq.toString()} to ${one.newest_seq.toString()}, acked up to ${one.acked_seq.toString()}`,
-    `  damaged     ${one.damaged_rows.toString()} rows, ${one.damaged_facts.toString()} facts, ${one.damaged_states.toString()} kept states; ${one.missing.toString()} records missing`,
-    `  quarantine  ${one.quarantined.toString()} records known to be gone`,
-  ]);
   const verdict = sound
     ? "sound"
     : 'NOT SOUND: the agent mends it at its next start, or now: stop it and run "booth-gateway store salvage"';
-  return `${[`${file}, ${megabytes(bytes)}: ${verdict}`, ...problems.map((problem) => `  ${problem}`), ...lines].join("\n")}\n`;
+  return linesText([
+    `${file}, ${megabytes(bytes)}: ${verdict}`,
+    ...problems.map((problem) => `  ${problem}`),
+    ...streams.flatMap((one) => [
+      `${one.booth}   stream ${one.stream}`,
+      `  records     ${one.oldest_seq} to ${one.newest_seq}, acked up to ${one.acked_seq}`,
+      `  damaged     ${one.damaged_rows} rows, ${one.damaged_facts} facts, ${one.damaged_states} kept states; ${one.missing} records missing`,
+      `  quarantine  ${one.quarantined} records known to be gone`,
+    ]),
+  ]);
 }
 
 function madeText({ log_rows, facts, streams, aside }: StoreMade): string {
-  const head = `${log_rows.toString()} rows and ${facts.toString()} facts are in the new store`;
-  const lines = streams.map(
-    ({ booth, stream, newest_seq, missing }) =>
-      `  ${booth}   stream ${stream} up to ${newest_seq.toString()}, ${missing.toString()} records missing`,
-  );
-  const before = aside === null ? [] : [`the store before is kept as ${aside}`];
-  return `${[head, ...lines, ...before].join("\n")}\n`;
+  return linesText([
+    `${log_rows} rows and ${facts} facts are in the new store`,
+    ...streams.map(
+      ({ booth, stream, newest_seq, missing }) =>
+        `  ${booth}   stream ${stream} up to ${newest_seq}, ${missing} records missing`,
+    ),
+    aside === null ? null : `the store before is kept as ${aside}`,
+  ]);
 }
 
 function megabytes(bytes: number): string {

@@ -1,19 +1,17 @@
-import { openSync, writeSync, closeSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { arch, cpus, freemem, release, totalmem, uptime } from "node:os";
 import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { inspectConfig } from "../config/usable.ts";
 import type { Config } from "../config/port.ts";
 import type { AgentStatus } from "../domain/status.ts";
-import { askAgent, configPath, socketPath } from "../tools/agent-client.ts";
-import { journalLines } from "../tools/bundle/journal.ts";
-import { pick, type Shape } from "../tools/bundle/pick.ts";
-import { knownSecrets, scrubber } from "../tools/bundle/scrub.ts";
-import * as shapes from "../tools/bundle/shapes.ts";
-import { tarOf, type ArchiveFile } from "../tools/bundle/tar.ts";
-import { CommandError, EXIT, type Call, type Run } from "./command.ts";
+import { type Agent, agentOf, configPath } from "../tools/agent-client.ts";
+import * as bundle from "../tools/bundle.ts";
+import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
 import { examine, type DoctorParts } from "./doctor.ts";
-import { examinationText } from "../tools/doctor/text.ts";
+import { examinationText } from "../tools/doctor/finding.ts";
+import { linesText } from "../tools/texts.ts";
+import { textOption } from "./options.ts";
 import { print } from "./print.ts";
 
 /** What a bundle holds, as its own first file says it. */
@@ -32,63 +30,66 @@ const CONTENTS = {
 /** `booth-gateway support-bundle`: what whoever helps from afar needs, in one file, without a secret. */
 export function supportBundleCommand(parts: DoctorParts): Run {
   return async (call) => {
-    const { values, io } = call;
     const now = new Date();
     const stamp = now.toISOString().replaceAll(/[-:]|\.\d+/g, "");
-    const out = resolve(typeof values["out"] === "string" ? values["out"] : `booth-gateway-support-${stamp}.tar.gz`);
+    const out = resolve(textOption(call.values, "out") ?? `booth-gateway-support-${stamp}.tar.gz`);
     const files = await contentsOf(call, parts);
-    const archive = gzipSync(tarOf(files, now.getTime() / 1_000));
+    const archive = gzipSync(bundle.tarOf(files, now.getTime() / 1_000));
     writeNew(out, archive);
-    io.progress("");
+    call.io.progress("");
     const contents = files.map(({ name, text }) => ({ name, bytes: Buffer.byteLength(text) }));
-    print({ values, io }, { file: out, bytes: archive.length, contents }, () => {
-      const lines = files.slice(1).map(({ name }) => `  ${name.padEnd(15)}${CONTENTS[name as keyof typeof CONTENTS]}`);
-      return `${[`${out}, ${Math.ceil(archive.length / 1_000).toString()} kB, holds`, ...lines, SECRETS].join("\n")}\n`;
-    });
+    print(call, { file: out, bytes: archive.length, contents }, () =>
+      linesText([
+        `${out}, ${Math.ceil(archive.length / 1_000)} kB, holds`,
+        ...CONTENT_LINES.map((line) => `  ${line}`),
+        SECRETS,
+      ]),
+    );
     return EXIT.ok;
   };
 }
 
+const CONTENT_LINES = Object.entries(CONTENTS).map(([name, what]) => `${name.padEnd(15)}${what}`);
 const SECRETS = "No key, password, PIN or customer's name is in it; only what is on a list of allowed fields.";
 
-async function contentsOf(call: Call, parts: DoctorParts): Promise<readonly ArchiveFile[]> {
+async function contentsOf(call: Call, parts: DoctorParts): Promise<readonly bundle.ArchiveFile[]> {
   const config = configOf(call);
   const examination = await examine(call, parts);
-  const socket = await socketPath(call.values, call.io).catch(() => "");
-  const report = (await asked(socket, "/support.json")) as SupportReport | null;
-  const clean = scrubber(knownSecrets(config, report?.status ?? null));
-  const json = (name: keyof typeof CONTENTS, value: unknown, shape: Shape): ArchiveFile => ({
+  const agent = await agentOf(call).catch(() => null);
+  const report = await asked<SupportReport>(agent, "/support.json");
+  const clean = bundle.scrubber(bundle.knownSecrets(config, report?.status ?? null));
+  const json = (name: keyof typeof CONTENTS, value: unknown, shape: bundle.Shape): bundle.ArchiveFile => ({
     name,
-    text: clean(`${JSON.stringify(pick(value, shape) ?? null, null, 2)}\n`),
+    text: clean(`${JSON.stringify(bundle.pick(value, shape) ?? null, null, 2)}\n`),
   });
-  const anything: Shape = { "*": true };
+  const anything: bundle.Shape = { "*": true };
   return [
-    { name: "README.txt", text: readme(parts.version) },
+    {
+      name: "README.txt",
+      text: linesText([`Support bundle of booth-gateway ${parts.version}`, "", ...CONTENT_LINES, "", SECRETS]),
+    },
     { name: "doctor.txt", text: clean(examinationText(examination)) },
-    json("status.json", report?.status, shapes.STATUS_SHAPE),
-    json("backlog.json", await asked(socket, "/backlog"), anything),
-    json("counts.json", report?.counts, shapes.COUNTS_SHAPE),
-    json("readings.json", report?.readings, shapes.READINGS_SHAPE),
-    json("log.json", report?.log, shapes.LOG_SHAPE),
-    json("journal.json", await journalLines(), shapes.JOURNAL_SHAPE),
-    json("config.json", config, shapes.CONFIG_SHAPE),
+    json("status.json", report?.status, bundle.STATUS_SHAPE),
+    json("backlog.json", await asked(agent, "/backlog"), anything),
+    json("counts.json", report?.counts, bundle.COUNTS_SHAPE),
+    json("readings.json", report?.readings, bundle.READINGS_SHAPE),
+    json("log.json", report?.log, bundle.LOG_SHAPE),
+    json("journal.json", await bundle.journalLines(), bundle.JOURNAL_SHAPE),
+    json("config.json", config, bundle.CONFIG_SHAPE),
     json("box.json", boxOf(parts.version), anything),
   ];
 }
 
-interface SupportReport {
-  readonly status: AgentStatus;
-  readonly counts: unknown;
-  readonly readings: unknown;
-  readonly log: unknown;
-}
+type SupportReport = { readonly status: AgentStatus } & Readonly<Record<"counts" | "readings" | "log", unknown>>;
 
 /** null: the agent doesn't answer; what it isn't asked for is then told by the other files. */
-async function asked(socket: string, path: string): Promise<unknown> {
-  return askAgent(socket, { method: "GET", path }).catch((error: unknown) => {
+async function asked<T>(agent: Agent | null, path: string): Promise<T | null> {
+  try {
+    return agent === null ? null : await agent.get<T>(path);
+  } catch (error) {
     if (error instanceof CommandError) return null;
     throw error;
-  });
+  }
 }
 
 /** null: it can't be understood; doctor.txt says why. */
@@ -113,24 +114,13 @@ function boxOf(version: string): Readonly<Record<string, string | number>> {
   };
 }
 
-function readme(version: string): string {
-  const lines = Object.entries(CONTENTS).map(([name, what]) => `${name.padEnd(15)}${what}`);
-  return [`Support bundle of booth-gateway ${version}`, "", ...lines, "", SECRETS, ""].join("\n");
-}
-
 function writeNew(path: string, content: Buffer): void {
-  let file: number;
   try {
-    file = openSync(path, "wx", 0o600);
+    writeFileSync(path, content, { flag: "wx", mode: 0o600 });
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    if (code === "EACCES") throw error;
-    const why = code === "EEXIST" ? "there is such a file already; name another one with --out" : code;
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === "EACCES" || syscall !== "open") throw error;
+    const why = code === "EEXIST" ? "there is such a file already; name another one with --out" : String(code);
     throw new CommandError(`${path} can't be written: ${why}`, EXIT.usage, error);
-  }
-  try {
-    writeSync(file, content);
-  } finally {
-    closeSync(file);
   }
 }

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import { CommandError, EXIT, type Io } from "./command.ts";
+import { CommandError, EXIT, type Io } from "../tools/command.ts";
 
 /** Between two writings of a line of progress: more than that nobody reads. */
 const PROGRESS_EVERY_MS = 100;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 
 import { MODES_BY_PRIORITY, type ProfileMode } from "../domain/booth.ts";
-import type { Milliseconds } from "../domain/units.ts";
 
 /** Pieces that profiles and the gateway's configuration share. */
 
@@ -15,13 +14,11 @@ export const profileNameSchema = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "a profile's name is lower-case letters, digits, dashes and dots");
 
-/** A length of time between these two. */
-export function milliseconds(least: Milliseconds, most: Milliseconds): z.ZodType<Milliseconds, number> {
-  return z.int().min(least).max(most);
-}
+/** A whole number between these two. */
+export const whole = (least: number, most: number) => z.int().min(least).max(most);
 
 export const groupSchema = z.strictObject({
-  poll_interval_ms: milliseconds(100, 3_600_000).describe("How often the group is read."),
+  poll_interval_ms: whole(100, 3_600_000).describe("How often the group is read."),
 });
 
 export const modeSetsSchema = z.strictObject({

@@ -6,7 +6,7 @@ export interface Problem {
   readonly path: string;
   readonly message: string;
   /** What to do about it, where that is known. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** The line itself, without its end; absent where the file as a whole is meant. */
   readonly text?: string;
 }
@@ -70,12 +70,8 @@ function headline(file: string, problem: Problem): string {
 /** The line with a caret under the column; a long line is cut to the part round it. */
 function excerpt(line: number, column: number, text: string): string {
   const from = column > MAX_LINE_SHOWN - 20 ? column - 40 : 0;
-  const part = printable(text.slice(from, from + MAX_LINE_SHOWN));
+  // One character wide each, so that the caret stands right, and harmless on a terminal.
+  const part = text.slice(from, from + MAX_LINE_SHOWN).replace(/\p{Cc}/gu, " ");
   const number = String(line).padStart(5);
   return `${number} | ${part}\n${" ".repeat(number.length)} | ${" ".repeat(column - 1 - from)}^`;
-}
-
-/** One character wide each, so that the caret stands right, and harmless on a terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, " ");
 }

@@ -1,11 +1,10 @@
 import { dirname, resolve } from "node:path";
-
-import type { BoothConfig, Config } from "./port.ts";
 import { parseWith, refuseIfAny } from "./explain.ts";
 import { checkGateway, modbusOf } from "./gateway-checks.ts";
 import { type BoothInput, type GatewayInput, gatewaySchema } from "./gateway-schema.ts";
+import type { BoothConfig, Config } from "./port.ts";
 import { SHIPPED_PROFILES } from "./profile.ts";
-import { NO_CONFIG_HINT, openYaml, readSource } from "./yaml-source.ts";
+import { type DataPath, NO_CONFIG_HINT, openYaml, pathText, readSource, type YamlSource } from "./yaml-source.ts";
 
 /**
  * The gateway's configuration with defaults filled in, paths absolute (relative ones count from the file's folder),
@@ -49,4 +48,43 @@ function absolute<T extends object>(part: T, folder: string): T {
     /_(file|dir)$/.test(key) && typeof value === "string" ? [[key, resolve(folder, value)] as const] : [],
   );
   return { ...part, ...Object.fromEntries(paths) };
+}
+
+/** Whatever a name like that held would be a secret; names of files aren't. */
+const SECRET = /password|secret|credential$|(^|_)key$|(^|_)pin$/;
+/** A credential's name is none itself. */
+const NO_SECRET = new Set(["api_key_credential"]);
+
+/**
+ * Every setting in force, defaults filled in, paths absolute, each with the line of the file that says so; null: the default.
+ * Throws ConfigError.
+ */
+export function settingsIn(file: string) {
+  const source = openYaml(readSource(file, NO_CONFIG_HINT), file);
+  const config = configFrom(parseWith(gatewaySchema, source), file);
+  return leavesOf(config, []).map(([path, value]) => ({
+    path: pathText(path),
+    value: isSecret(path) ? "(hidden)" : value,
+    line: lineOf(source, path),
+  }));
+}
+
+function isSecret(path: DataPath): boolean {
+  const name = path.findLast((step) => typeof step === "string") ?? "";
+  return SECRET.test(name) && !NO_SECRET.has(name);
+}
+
+function leavesOf(value: unknown, path: DataPath): readonly (readonly [DataPath, unknown])[] {
+  if (typeof value !== "object" || value === null) return [[path, value]];
+  const entries = Array.isArray(value) ? [...(value as unknown[]).entries()] : Object.entries(value);
+  return entries.flatMap(([step, part]) => leavesOf(part, [...path, step]));
+}
+
+function lineOf(source: YamlSource, path: DataPath): number | null {
+  let at: unknown = source.data;
+  for (const step of path) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, step)) return null;
+    at = Reflect.get(at, step);
+  }
+  return source.problemAt(path, "").line;
 }

@@ -1,12 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap, isPair, isSeq, parse, parseDocument, stringify, type Node } from "yaml";
-import { excessOf } from "./yaml-bounds.ts";
+import { type DataPath, excessOf } from "./yaml-source.ts";
 
-/** Where in a configuration file, as typed: service.url, booths[0].modbus.host, booths.booth-1.modbus.host. */
-export type SettingPath = readonly (string | number)[];
-
-/** null: it is none. */
-export function settingPath(text: string): SettingPath | null {
+/** Where in a configuration file, as typed: service.url, booths[0].modbus.host, booths.booth-1.modbus.host; null: it is none. */
+export function settingPath(text: string): DataPath | null {
   const steps = text.split(".").flatMap((part) => {
     const [, name, indices = ""] = /^([A-Za-z0-9_-]+)((?:\[\d{1,3}\])*)$/.exec(part) ?? [];
     if (name === undefined) return [null];
@@ -20,7 +17,7 @@ export function settingPath(text: string): SettingPath | null {
  * switches and lists are what they look like. Booths may be named by their id. Throws an Error where the text, the value or the
  * place is none.
  */
-export function withSetting(text: string, path: SettingPath, value: string): string {
+export function withSetting(text: string, path: DataPath, value: string): string {
   for (const [what, part] of [
     ["the file", text],
     ["the value", value],
@@ -32,13 +29,15 @@ export function withSetting(text: string, path: SettingPath, value: string): str
   if (document.errors.length > 0) throw new Error("the file is no YAML");
   const wanted: unknown = parse(value);
   const place = byIndex(document.toJS(), path);
-  const changed = splice(text, changeOf(document.contents, { text, path: place, value: wanted }));
+  const change = changeOf(document.contents, { text, path: place, value: wanted });
+  const changed = text.slice(0, change.from) + change.text + text.slice(change.to);
   const made = parseDocument(changed, { uniqueKeys: false });
   const found: unknown = made.errors.length === 0 ? (made.toJS() as unknown) : undefined;
-  const isThere = isDeepStrictEqual(place.reduce(step, found), wanted);
-  if (!isThere) throw new Error("this place can't be changed by a command: edit the file");
-  return changed;
+  if (isDeepStrictEqual(place.reduce(step, found), wanted)) return changed;
+  throw new Error(UNCHANGEABLE);
 }
+
+const UNCHANGEABLE = "this place can't be changed by a command: edit the file";
 
 /** Characters of the text from `from` up to `to`, and what stands there instead. */
 interface Change {
@@ -47,11 +46,7 @@ interface Change {
   readonly text: string;
 }
 
-interface Wanted {
-  readonly text: string;
-  readonly path: SettingPath;
-  readonly value: unknown;
-}
+type Wanted = Readonly<{ text: string; path: DataPath; value: unknown }>;
 
 function changeOf(root: Node | null, { text, path, value }: Wanted): Change {
   let node: unknown = root;
@@ -76,7 +71,8 @@ function additionTo(node: unknown, { text, path, value }: Wanted): Change {
     const at = last === undefined ? end - 1 : rangeOf(last.value ?? last.key)[1];
     return { from: at, to: at, text: last === undefined ? ` ${entry} ` : `, ${entry}` };
   }
-  const at = endOfLine(text, endOf(node));
+  const lineEnd = text.indexOf("\n", endOf(node));
+  const at = lineEnd === -1 ? text.length : lineEnd;
   const indent = " ".repeat(start - (text.lastIndexOf("\n", start - 1) + 1));
   return { from: at, to: at, text: `\n${indent}${entry}` };
 }
@@ -91,21 +87,12 @@ function endOf(node: unknown): number {
 
 function rangeOf(node: unknown): readonly [number, number] {
   const range = (node as Node).range;
-  if (range === null || range === undefined) throw new Error("this place can't be changed by a command: edit the file");
+  if (range === null || range === undefined) throw new Error(UNCHANGEABLE);
   return [range[0], range[1]];
-}
-
-function endOfLine(text: string, from: number): number {
-  const end = text.indexOf("\n", from);
-  return end === -1 ? text.length : end;
 }
 
 function inFlow(value: unknown): string {
   return stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
-}
-
-function splice(text: string, change: Change): string {
-  return text.slice(0, change.from) + change.text + text.slice(change.to);
 }
 
 function step(at: unknown, key: string | number): unknown {
@@ -113,7 +100,7 @@ function step(at: unknown, key: string | number): unknown {
 }
 
 /** A booth's id in the place of its index. */
-export function byIndex(data: unknown, path: SettingPath): SettingPath {
+function byIndex(data: unknown, path: DataPath): DataPath {
   const [first, second, ...rest] = path;
   if (first !== "booths" || typeof second !== "string") return path;
   const booths = step(data, "booths");

@@ -1,7 +1,6 @@
 import { z } from "zod";
-
 import { ConfigError, type Problem } from "./config-error.ts";
-import { nearest } from "./nearest.ts";
+import { didYouMean } from "./nearest.ts";
 import type { DataPath, YamlSource } from "./yaml-source.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -35,12 +34,6 @@ function explained(issues: readonly Issue[], schema: z.ZodType, source: YamlSour
 /** Throws where there are problems. */
 export function refuseIfAny(problems: readonly Problem[], source: YamlSource): void {
   if (problems.length > 0) throw new ConfigError(source.file, inOrder(problems));
-}
-
-/** "did you mean x?", where a name is near enough. */
-export function didYouMean(word: string, names: readonly string[]): string | undefined {
-  const name = nearest(word, names);
-  return name === undefined ? undefined : `did you mean "${name}"?`;
 }
 
 function inOrder(problems: readonly Problem[]): readonly Problem[] {

@@ -1,8 +1,7 @@
-import { MODBUS_PORT } from "../domain/places.ts";
-import { modbusAddressText } from "../domain/plc-address.ts";
-import { normaliseSerial } from "../domain/serial.ts";
+import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
+import { normaliseSerial } from "../domain/booth.ts";
 import type { Problem } from "./config-error.ts";
-import { didYouMean } from "./explain.ts";
+import { didYouMean } from "./nearest.ts";
 import {
   type BoothInput,
   type GatewayInput,

@@ -1,18 +1,17 @@
 import { z } from "zod";
 
-import { WEEKDAYS } from "../domain/booth.ts";
-import { DEFAULT_DATA_DIR, DEFAULT_RUNTIME_DIR, MODBUS_PORT } from "../domain/places.ts";
-import { normaliseSerial } from "../domain/serial.ts";
+import { normaliseSerial, WEEKDAYS } from "../domain/booth.ts";
+import { DEFAULT_DATA_DIR, DEFAULT_RUNTIME_DIR, MODBUS_PORT } from "../domain/plc-address.ts";
 import { DAY_MS, DEFAULT_BUDGET } from "../domain/storage.ts";
 import type { BoothId, Serial } from "../domain/units.ts";
 import {
   groupNameSchema,
   groupSchema,
   limitsSchema,
-  milliseconds,
   modeSetsSchema,
   perFilter,
   profileNameSchema,
+  whole,
 } from "./common-schema.ts";
 
 /**
@@ -26,6 +25,7 @@ const MAX_BOOTHS = 64;
 
 /** Of a file or folder. A relative one counts from the configuration's folder if its key ends in _file or _dir. */
 const path = z.string().min(1).max(4096);
+const optionalPath = (what: string) => path.exactOptional().describe(what);
 const time = z
   .string()
   .regex(/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/, "a time of day is HH:MM or HH:MM:SS, 24 hours")
@@ -52,14 +52,14 @@ const serialSchema = z.strictObject({
 const modbusSchema = z
   .strictObject({
     host: z.string().min(1).max(253).exactOptional(),
-    port: z.int().min(1).max(65_535).exactOptional().describe(`Default ${MODBUS_PORT}.`),
+    port: whole(1, 65_535).exactOptional().describe(`Default ${MODBUS_PORT}.`),
     framing: z
       .enum(["tcp", "rtu"])
       .exactOptional()
       .describe("rtu: RTU frames over TCP, as simple serial device servers want them. Default: tcp."),
     serial: serialSchema.exactOptional().describe("A serial line (Modbus RTU) instead of host and port."),
-    unit_id: z.int().min(0).max(255).exactOptional().describe("Overrides the profile's."),
-    answer_timeout_ms: milliseconds(50, 30_000)
+    unit_id: whole(0, 255).exactOptional().describe("Overrides the profile's."),
+    answer_timeout_ms: whole(50, 30_000)
       .exactOptional()
       .describe("Default: 2000 over TCP (800 where booths share the connection), 500 with RTU."),
   })
@@ -89,20 +89,20 @@ const opcuaSchema = z.strictObject({
     .exactOptional()
     .describe("Default: read, each poll asks. subscribe: the server tells changes; where it can't, each poll asks."),
   user: z.string().min(1).max(200).exactOptional(),
-  password_file: path
-    .exactOptional()
-    .describe("File of mode 0600 that holds the user's password. Default: the passwords in the service's record."),
-  user_certificate_file: path.exactOptional().describe("Login by certificate, PEM."),
-  user_key_file: path.exactOptional().describe("Its private key, PEM, mode 0600."),
+  password_file: optionalPath(
+    "File of mode 0600 that holds the user's password. Default: the passwords in the service's record.",
+  ),
+  user_certificate_file: optionalPath("Login by certificate, PEM."),
+  user_key_file: optionalPath("Its private key, PEM, mode 0600."),
   server_certificate_fingerprint: z
     .string()
     .max(200)
     .overwrite((typed) => normaliseFingerprint(typed) ?? typed)
     .exactOptional()
     .describe("SHA-256 of the server's certificate."),
-  server_certificate_file: path
-    .exactOptional()
-    .describe("The server's certificate, or that of the authority that signed it; PEM or DER."),
+  server_certificate_file: optionalPath(
+    "The server's certificate, or that of the authority that signed it; PEM or DER.",
+  ),
 });
 
 const boothId: z.ZodType<BoothId, string> = z
@@ -115,7 +115,7 @@ const serialNumber: z.ZodType<Serial, string> = z
   .max(64)
   .overwrite((typed) => normaliseSerial(typed) ?? typed);
 
-export const boothSchema = z.strictObject({
+const boothSchema = z.strictObject({
   id: boothId,
   serial: serialNumber.exactOptional().describe("Serial number as on the nameplate; may be entered later."),
   profile: profileNameSchema.describe("Name of the PLC program's profile."),
@@ -123,8 +123,8 @@ export const boothSchema = z.strictObject({
   opcua: opcuaSchema.exactOptional(),
   poll: z.record(groupNameSchema, groupSchema).default({}).describe("Overrides the profile's, per group."),
   mode_sets: modeSetsSchema.exactOptional(),
-  min_stage_ms: milliseconds(0, 600_000).exactOptional(),
-  bay_count: z.int().min(1).max(4).default(1),
+  min_stage_ms: whole(0, 600_000).exactOptional(),
+  bay_count: whole(1, 4).default(1),
   burner_size_btu_h: z.number().positive().exactOptional(),
   motor_size_hp: z.number().positive().exactOptional(),
   filters: perFilter(z.strictObject({ limits: limitsSchema })),
@@ -139,13 +139,13 @@ const serviceSchema = z.strictObject({
     // What has a query or a fragment is refused as it was written.
     .overwrite((url) => (/[?#]/.test(url) ? url : url.replace(/(?<!\/)\/+$/, "")))
     .describe("Base of /api. https, or http for loopback addresses."),
-  ca_file: path.exactOptional().describe("Extra certificate authorities, PEM."),
+  ca_file: optionalPath("Extra certificate authorities, PEM."),
   proxy_url: z
     .string()
     .max(2000)
     .exactOptional()
     .describe("http://HOST:PORT of a proxy that leads to the service's https."),
-  api_key_file: path.exactOptional().describe("File of mode 0600 that holds the first key."),
+  api_key_file: optionalPath("File of mode 0600 that holds the first key."),
   api_key_credential: z
     .string()
     .regex(/^[A-Za-z0-9_.-]{1,255}$/, "a systemd credential's name is letters, digits, dots, dashes and _")
@@ -155,16 +155,12 @@ const serviceSchema = z.strictObject({
     .enum(["key", "session"])
     .exactOptional()
     .describe("Default: key, sent as it is. session: a session token is asked for with it (POST /api/authenticate)."),
-  client_certificate_file: path
-    .exactOptional()
-    .describe("Shown to a broker that asks for a certificate, PEM; read anew at each connection."),
-  client_key_file: path.exactOptional().describe("Its private key, PEM, mode 0600."),
+  client_certificate_file: optionalPath(
+    "Shown to a broker that asks for a certificate, PEM; read anew at each connection.",
+  ),
+  client_key_file: optionalPath("Its private key, PEM, mode 0600."),
   mqtt_url: z.string().max(2000).exactOptional().describe("Broker, where the service's records name none."),
-  backlog_records_per_s: z
-    .number()
-    .int()
-    .min(10)
-    .max(1_000_000)
+  backlog_records_per_s: whole(10, 1_000_000)
     .exactOptional()
     .describe(
       "Most records a second of what waited during an outage, where others share the uplink. Live ones aren't held up.",
@@ -172,33 +168,25 @@ const serviceSchema = z.strictObject({
 });
 
 const storeSchema = z.strictObject({
-  max_bytes: z
-    .int()
-    .min(4_000_000)
-    .max(100_000_000_000)
+  max_bytes: whole(4_000_000, 100_000_000_000)
     .default(DEFAULT_BUDGET.max_bytes)
     .describe("Disk space for each booth. Where it runs out, the oldest readings are given up, those acked first."),
-  max_age_days: z
-    .int()
-    .min(1)
-    .max(3_650)
+  max_age_days: whole(1, 3_650)
     .default(DEFAULT_BUDGET.max_age_ms / DAY_MS)
     .describe("Readings that were acked are kept this long."),
 });
 
 /** 0: any free one. */
-const port = z.int().min(0).max(65_535);
+const port = whole(0, 65_535);
 
 const pageSchema = z.strictObject({
   port: port.default(8470).describe("On this machine alone (127.0.0.1): the technician's page and the local API."),
   lan_port: port
     .default(8443)
     .describe("On every network, while `booth-gateway page --for` has it open, with HTTPS and a PIN."),
-  pin_file: path
-    .exactOptional()
-    .describe(
-      "File of mode 0600 with a PIN of 8 digits or more: until 30 minutes after boot, while no booth is bound, the page is open on the network with it.",
-    ),
+  pin_file: optionalPath(
+    "File of mode 0600 with a PIN of 8 digits or more: until 30 minutes after boot, while no booth is bound, the page is open on the network with it.",
+  ),
 });
 
 export const gatewaySchema = z.strictObject({
@@ -211,13 +199,13 @@ export const gatewaySchema = z.strictObject({
     .exactOptional()
     .describe("Folders of profiles of your own; the shipped ones come last. Default: profiles, beside this file."),
   log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
-  commit_interval_ms: milliseconds(1000, 600_000)
+  commit_interval_ms: whole(1000, 600_000)
     .default(10_000)
     .describe("What a power cut may cost at most; longer spares the flash."),
-  heartbeat_interval_ms: milliseconds(10_000, 120_000).default(60_000),
+  heartbeat_interval_ms: whole(10_000, 120_000).default(60_000),
   store: storeSchema.prefault({}),
   page: pageSchema.prefault({}),
-  clock_file: path.exactOptional().describe("Simulation only: time is taken from this file."),
+  clock_file: optionalPath("Simulation only: time is taken from this file."),
   service: serviceSchema,
   booths: z.array(boothSchema).min(1).max(MAX_BOOTHS),
 });

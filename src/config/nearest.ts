@@ -1,5 +1,5 @@
 /** Number of single-character edits (insert, delete, replace, swap of neighbours) from one word to another. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
@@ -26,4 +26,10 @@ export function nearest(word: string, names: readonly string[]): string | undefi
     .sort((a, b) => a.distance - b.distance);
   const best = ranked[0];
   return best !== undefined && best.distance <= Math.max(2, Math.ceil(word.length / 3)) ? best.name : undefined;
+}
+
+/** "did you mean x?", where a name is near enough. */
+export function didYouMean(word: string, names: readonly string[]): string | undefined {
+  const name = nearest(word, names);
+  return name === undefined ? undefined : `did you mean "${name}"?`;
 }

@@ -17,20 +17,18 @@ export function completeModeSets(given: Partial<ModeSets>): ModeSets {
 /** Everything that derivation depends on, for one booth: the box's configuration overrides the profile. Pure. */
 export function parametersOf(profile: Profile, booth: BoothConfig): Parameters {
   const tags = Object.fromEntries(profile.tags.map((tag) => [tag.name, tagParameters(tag)]));
+  const bits = profile.tags.flatMap(({ mode }) => mode ?? []);
   return {
     profile: profile.name,
     profile_version: profile.version,
     groups: groupsInForce(profile, booth),
     tags: { ...tags, ...modeBitTags(tags) },
-    modes: { ...bitModes(tags), ...profile.modes },
+    // A bit's name is its mode.
+    modes: { ...Object.fromEntries(bits.map((mode) => [mode, mode])), ...profile.modes },
     mode_sets: overrideModeSets(profile.mode_sets, booth.mode_sets ?? {}),
-    ...(booth.min_stage_ms === undefined ? {} : { min_stage_ms: booth.min_stage_ms }),
-    tz: booth.tz,
-    working_hours: booth.working_hours,
-    bay_count: booth.bay_count,
+    ...picked(booth, ["min_stage_ms", "tz", "working_hours", "bay_count"]),
     filters: overrideFilters(profile.filters, booth.filters),
-    ...(booth.burner_size_btu_h === undefined ? {} : { burner_size_btu_h: booth.burner_size_btu_h }),
-    ...(booth.motor_size_hp === undefined ? {} : { motor_size_hp: booth.motor_size_hp }),
+    ...picked(booth, ["burner_size_btu_h", "motor_size_hp"]),
   };
 }
 
@@ -39,40 +37,27 @@ export function unknownGroups(profile: Profile, booth: BoothConfig): readonly st
   return Object.keys(booth.poll).filter((group) => !Object.hasOwn(profile.groups, group));
 }
 
-/** A tag without what only acquisition needs: where it stands in the device, and what people call it. */
-export function tagParameters(tag: TagParameters): TagParameters {
-  const { role, mode, filter, bay, unit, factor, group, deadband, deadband_percent, heartbeat_ms, counter } = tag;
-  const { between } = tag;
-  return {
-    ...(role === undefined ? {} : { role }),
-    ...(mode === undefined ? {} : { mode }),
-    ...(filter === undefined ? {} : { filter }),
-    bay,
-    unit,
-    factor,
-    group,
-    deadband,
-    ...(deadband_percent === undefined ? {} : { deadband_percent }),
-    heartbeat_ms,
-    ...(between === undefined ? {} : { between }),
-    ...(counter === undefined ? {} : { counter }),
-  };
+/** These keys of it; one that is absent stays absent. */
+export function picked<T extends object, const K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]))) as Pick<T, K>;
 }
 
-/** A bit's name is its mode. */
-function bitModes(tags: Parameters["tags"]): Parameters["modes"] {
-  return Object.fromEntries(Object.values(tags).flatMap(({ mode }) => (mode === undefined ? [] : [[mode, mode]])));
+/** A tag without what only acquisition needs: where it stands in the device, and what people call it. */
+export function tagParameters(tag: TagParameters): TagParameters {
+  return {
+    ...picked(tag, ["role", "mode", "filter", "bay", "unit", "factor", "group", "deadband", "deadband_percent"]),
+    ...picked(tag, ["heartbeat_ms", "between", "counter"]),
+  };
 }
 
 /** A set that the profile only had by derivation follows the override of the set it derives from. */
 function overrideModeSets(base: ModeSets, override: Partial<ModeSets>): ModeSets {
-  const derived = completeModeSets({ in_use: base.in_use });
-  const runIsDerived = sameModes(base.run, derived.run);
-  const runtimeIsDerived = sameModes(base.runtime, base.run);
+  const { in_use, run, runtime } = base;
+  const derived = completeModeSets({ in_use });
   return completeModeSets({
-    in_use: base.in_use,
-    ...(runIsDerived ? {} : { run: base.run }),
-    ...(runtimeIsDerived ? {} : { runtime: base.runtime }),
+    in_use,
+    ...(sameModes(run, derived.run) ? {} : { run }),
+    ...(sameModes(runtime, run) ? {} : { runtime }),
     ...override,
   });
 }

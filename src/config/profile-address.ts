@@ -41,10 +41,12 @@ export function parseAddress(notation: string): TableAddress | AddressFault {
 
 /** A sentence with both readings, and the spellings that have one. */
 function ambiguous(text: string, first: TableAddress, second: TableAddress): AddressFault {
-  const [one, other] = [first, second].map(spelled);
+  const meaning = ({ table, address }: TableAddress): string =>
+    `${NAMES[table]} ${address + 1} counted from 1 (${address} from 0)`;
+  const spelling = ({ table, address }: TableAddress): string => `${table}:${address}`;
   return {
-    message: `${text} can be read in two ways: ${one?.meaning ?? ""}, or ${other?.meaning ?? ""}`,
-    hint: `write ${one?.spelling ?? ""} for the first, ${other?.spelling ?? ""} for the second`,
+    message: `${text} can be read in two ways: ${meaning(first)}, or ${meaning(second)}`,
+    hint: `write ${spelling(first)} for the first, ${spelling(second)} for the second`,
   };
 }
 
@@ -54,11 +56,6 @@ const NAMES: Readonly<Record<ModbusTable, string>> = {
   input: "input register",
   holding: "holding register",
 };
-
-function spelled({ table, address }: TableAddress): { readonly meaning: string; readonly spelling: string } {
-  const meaning = `${NAMES[table]} ${address + 1} counted from 1 (${address} from 0)`;
-  return { meaning, spelling: `${table}:${address}` };
-}
 
 function hexadecimal(text: string): AddressFault {
   const digits = text.slice(2);

@@ -8,7 +8,7 @@ import {
   pointWidth,
 } from "../domain/profile.ts";
 import type { Problem } from "./config-error.ts";
-import { didYouMean } from "./explain.ts";
+import { didYouMean } from "./nearest.ts";
 import type { ModbusProfileInput, ProfileInput, TagInput } from "./profile-schema.ts";
 import type { YamlSource } from "./yaml-source.ts";
 

@@ -10,6 +10,7 @@ import {
   perFilter,
   profileModeSchema,
   profileNameSchema,
+  whole,
 } from "./common-schema.ts";
 
 /** What stands in a profile for an OPC UA server alone. */
@@ -17,25 +18,22 @@ import {
 const uri = z.string().min(1).max(500);
 const name = z.string().min(1).max(500);
 
-export const nodeSchema = z
+const nodeSchema = z
   .union(
     [name, z.strictObject({ namespace: uri, id: name })],
     'a node is text such as "nsu=http://vendor/program/;s=Booth.Mode", or {namespace, id}',
   )
   .describe("nsu=URI;s=NAME, or s=NAME in the profile's namespace, or i=NUMBER with nsu=, or {namespace, id}.");
 
-export const pathSchema = z
+const pathSchema = z
   .array(name)
   .min(1)
   .max(32)
   .describe("Names from the folder Objects down, each NAME in the profile's namespace or nsu=URI;NAME.");
 
-export const opcuaSchema = z.strictObject({
+const opcuaSchema = z.strictObject({
   namespace: uri.exactOptional().describe("URI of the namespace of nodes and names that give none."),
-  max_nodes_per_read: z
-    .int()
-    .min(1)
-    .max(1000)
+  max_nodes_per_read: whole(1, 1000)
     .default(100)
     .describe("Variables in one read at most, where the server's own limit isn't lower."),
 });
@@ -49,7 +47,7 @@ const PROTOCOL_MAX_BITS = 2000;
 export const MOST_TAGS = 2000;
 
 const wordOrder = z.enum(["high_first", "low_first"]);
-const address = z.int().min(0).max(65_535);
+const address = whole(0, 65_535);
 const range = z.tuple([address, address]);
 const holes = z
   .strictObject({
@@ -62,7 +60,7 @@ const holes = z
   .describe("Ranges that answer with an exception, 0-based and inclusive: no request spans them.");
 
 const modbusSchema = z.strictObject({
-  unit_id: z.int().min(0).max(255).default(1),
+  unit_id: whole(0, 255).default(1),
   word_order: wordOrder
     .default("high_first")
     .describe("Which register of a longer value comes first: high_first is ABCD, low_first CDAB."),
@@ -70,20 +68,12 @@ const modbusSchema = z.strictObject({
     .exactOptional()
     .describe("Which byte of a register comes first; low_first is BADC, with word_order low_first DCBA."),
   string_order: wordOrder.default("high_first").describe("Which byte of a register is the first character."),
-  max_registers: z.int().min(2).max(PROTOCOL_MAX_REGISTERS).default(PROTOCOL_MAX_REGISTERS),
-  max_bits: z.int().min(1).max(PROTOCOL_MAX_BITS).default(PROTOCOL_MAX_BITS),
+  max_registers: whole(2, PROTOCOL_MAX_REGISTERS).default(PROTOCOL_MAX_REGISTERS),
+  max_bits: whole(1, PROTOCOL_MAX_BITS).default(PROTOCOL_MAX_BITS),
   holes,
-  min_gap_ms: z
-    .int()
-    .min(0)
-    .max(5000)
-    .default(0)
-    .describe("Rest that the device needs between an answer and a request."),
-  connect_delay_ms: z.int().min(0).max(30_000).default(0).describe("Rest after connecting."),
-  idle_close_ms: z
-    .int()
-    .min(500)
-    .max(3_600_000)
+  min_gap_ms: whole(0, 5000).default(0).describe("Rest that the device needs between an answer and a request."),
+  connect_delay_ms: whole(0, 30_000).default(0).describe("Rest after connecting."),
+  idle_close_ms: whole(500, 3_600_000)
     .exactOptional()
     .describe("The device closes a connection that rests for so long."),
   tables: z
@@ -106,7 +96,7 @@ const tagName = {
   role: z.enum(TAG_ROLES).exactOptional().describe("What the tag means to derivation."),
   mode: profileModeSchema.exactOptional().describe("With the role mode_bit: the mode in which it is on."),
   filter: z.enum(FILTER_TYPES).exactOptional(),
-  bay: z.int().min(0).max(4).default(0).describe("0: the whole booth."),
+  bay: whole(0, 4).default(0).describe("0: the whole booth."),
 };
 
 const tagMeaning = {
@@ -135,7 +125,7 @@ const tagMeaning = {
     .max(50)
     .exactOptional()
     .describe("The same in percent of the value logged last; the larger one holds. Not for counters."),
-  heartbeat_ms: z.int().min(1000).max(86_400_000).default(DEFAULT_HEARTBEAT_MS),
+  heartbeat_ms: whole(1000, 86_400_000).default(DEFAULT_HEARTBEAT_MS),
   between: z
     .strictObject({ min: z.number(), max: z.number() })
     .refine(({ min, max }) => min < max, "min lies below max")
@@ -155,8 +145,8 @@ const modbusTagSchema = z.strictObject({
   word_order: wordOrder.exactOptional(),
   byte_order: wordOrder.exactOptional(),
   string_order: wordOrder.exactOptional(),
-  length: z.int().min(1).max(PROTOCOL_MAX_REGISTERS).exactOptional().describe("Registers of a string."),
-  bit: z.int().min(0).max(15).exactOptional().describe("Which bit of a register is a bool."),
+  length: whole(1, PROTOCOL_MAX_REGISTERS).exactOptional().describe("Registers of a string."),
+  bit: whole(0, 15).exactOptional().describe("Which bit of a register is a bool."),
   ...tagMeaning,
 });
 
@@ -211,8 +201,6 @@ export const opcuaProfileSchema = z.strictObject({
 export const profileSchema = z.discriminatedUnion("protocol", [modbusProfileSchema, opcuaProfileSchema]);
 
 export type ModbusProfileInput = z.output<typeof modbusProfileSchema>;
-export type OpcuaProfileInput = z.output<typeof opcuaProfileSchema>;
-export type ProfileInput = ModbusProfileInput | OpcuaProfileInput;
-export type ModbusTagInput = z.output<typeof modbusTagSchema>;
+export type ProfileInput = z.output<typeof profileSchema>;
 export type OpcuaTagInput = z.output<typeof opcuaTagSchema>;
-export type TagInput = ModbusTagInput | OpcuaTagInput;
+export type TagInput = ProfileInput["tags"][number];

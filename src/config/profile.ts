@@ -1,30 +1,21 @@
 import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
-import { completeModeSets, tagParameters } from "./parameters.ts";
+import { completeModeSets, picked, tagParameters } from "./parameters.ts";
 import type {
   ModbusPoint,
   ModbusProfile,
   ModbusTag,
   OpcuaNode,
+  OpcuaPoint,
   OpcuaProfile,
-  OpcuaTag,
   Profile,
-  ValueRules,
 } from "../domain/profile.ts";
-import { ConfigError, type Problem } from "./config-error.ts";
-import { didYouMean, parseWith, refuseIfAny } from "./explain.ts";
+import { parseWith, refuseIfAny } from "./explain.ts";
+import { didYouMean } from "./nearest.ts";
 import { checkPoint, checkProfile, checkTag, type Fault } from "./profile-checks.ts";
-import {
-  type ModbusProfileInput,
-  modbusProfileSchema,
-  type ModbusTagInput,
-  type OpcuaProfileInput,
-  opcuaProfileSchema,
-  type OpcuaTagInput,
-  type TagInput,
-} from "./profile-schema.ts";
-import { openYaml, readSource, type YamlSource } from "./yaml-source.ts";
+import { modbusProfileSchema, opcuaProfileSchema, type OpcuaTagInput, type ProfileInput } from "./profile-schema.ts";
+import { openYaml, readSource, whole, type YamlSource } from "./yaml-source.ts";
 import { type AddressFault, parseAddress, parseNode, parsePath } from "./profile-address.ts";
 
 const PROTOCOLS: readonly string[] = ["modbus", "opcua"];
@@ -38,8 +29,7 @@ export function parseProfile(text: string, file: string): Profile {
 }
 
 function profileOf(source: YamlSource): Profile {
-  const protocol = protocolOf(source);
-  return protocol === "opcua" ? opcuaProfileOf(source) : modbusProfileOf(source);
+  return protocolOf(source) === "opcua" ? opcuaProfileOf(source) : modbusProfileOf(source);
 }
 
 /** Read before everything else, since it says which keys there may be. */
@@ -55,21 +45,53 @@ function protocolOf(source: YamlSource): string | undefined {
 
 function modbusProfileOf(source: YamlSource): ModbusProfile {
   const input = parseWith(modbusProfileSchema, source);
-  const built = input.tags.map((tag, index) => buildModbusTag(input, tag, { source, index }));
-  refuseIfAny([...checkProfile(input, source), ...built.flatMap(({ problems }) => problems)], source);
+  const tags = tagsOf(input, source, (tag, index): Pointed<ModbusPoint> => {
+    const at = parseAddress(source.writtenAt(["tags", index, "address"]) ?? String(tag.address));
+    if ("message" in at) return { point: null, faults: [["address", at.message, at.hint]] };
+    const own = picked(tag, ["type", "word_order", "byte_order", "string_order", "length", "bit"]);
+    const point = { ...at, ...own, ...picked(tag, RULES) };
+    return { point, faults: checkPoint(point, input.modbus) };
+  });
   const { modbus: quirks, mode_sets, ...rest } = input;
-  const tags = built.flatMap(({ tag }) => (tag === null ? [] : [tag]));
   return { ...rest, quirks, mode_sets: completeModeSets(mode_sets), tags };
 }
 
 function opcuaProfileOf(source: YamlSource): OpcuaProfile {
   const input = parseWith(opcuaProfileSchema, source);
-  const built = input.tags.map((tag, index) => buildOpcuaTag(input, tag, { source, index }));
-  refuseIfAny([...checkProfile(input, source), ...built.flatMap(({ problems }) => problems)], source);
   const { opcua, mode_sets, ...rest } = input;
+  const tags = tagsOf(input, source, (tag): Pointed<OpcuaPoint> => {
+    const node = nodeOf(tag, opcua.namespace);
+    if (!("message" in node)) return { point: { node, type: tag.type, ...picked(tag, RULES) }, faults: [] };
+    return { point: null, faults: [[tag.node === undefined ? "path" : "node", node.message, node.hint]] };
+  });
   const { max_nodes_per_read } = opcua;
-  const tags = built.flatMap(({ tag }) => (tag === null ? [] : [tag]));
   return { ...rest, quirks: { max_nodes_per_read }, mode_sets: completeModeSets(mode_sets), tags };
+}
+
+const RULES = ["scale", "offset", "sentinels", "min", "max", "labels"] as const;
+
+/** Where a tag stands, and what is wrong with that; null: nowhere. */
+interface Pointed<P> {
+  readonly point: P | null;
+  readonly faults: readonly Fault[];
+}
+
+/** The profile's tags. Throws ConfigError for everything that is wrong with them, and with the profile as a whole. */
+function tagsOf<I extends ProfileInput, P>(
+  input: I,
+  source: YamlSource,
+  pointOf: (tag: I["tags"][number], index: number) => Pointed<P>,
+): readonly (Omit<ModbusTag, "point"> & { readonly point: P })[] {
+  const problems = [...checkProfile(input, source)];
+  const tags = input.tags.flatMap((tag, index) => {
+    const { point, faults } = pointOf(tag, index);
+    for (const [key, message, hint] of [...checkTag(input, tag), ...faults]) {
+      problems.push(source.problemAt(["tags", index, key], message, { hint }));
+    }
+    return point === null ? [] : [{ name: tag.name, label: tag.label ?? tag.name, ...tagParameters(tag), point }];
+  });
+  refuseIfAny(problems, source);
+  return tags;
 }
 
 /** Reads and checks one profile. Throws ConfigError. */
@@ -80,7 +102,9 @@ export function loadProfile(path: string): Profile {
 /** The profile `name`.yaml of the first folder that has it. Throws ConfigError, also where it calls itself otherwise. */
 export function findProfile(name: string, dirs: readonly string[] = [SHIPPED_PROFILES]): Profile {
   const path = profileFile(name, dirs);
-  if (path === null) throw notFound(name, dirs);
+  if (path === null) {
+    throw whole(`${name}.yaml`, "there is no such profile", { hint: unknownProfileHint(name, dirs) });
+  }
   const source = openYaml(readSource(path), path);
   const profile = profileOf(source);
   if (profile.name !== name) refuseIfAny([source.problemAt(["name"], `the file's name says "${name}"`)], source);
@@ -106,76 +130,8 @@ export function profileNames(dirs: readonly string[] = [SHIPPED_PROFILES]): read
   return [...new Set(files.filter((file) => file.endsWith(".yaml")).map((file) => file.slice(0, -5)))].sort();
 }
 
-function notFound(name: string, dirs: readonly string[]): ConfigError {
-  const hint = unknownProfileHint(name, dirs);
-  return new ConfigError(`${name}.yaml`, [{ line: 0, column: 0, path: "", message: "there is no such profile", hint }]);
-}
-
-/** A tag, or what is wrong with it; a tag with problems may be there too. */
-export interface Built<T> {
-  readonly tag: T | null;
-  readonly problems: readonly Problem[];
-}
-
-interface Place {
-  readonly source: YamlSource;
-  readonly index: number;
-}
-
-export function buildModbusTag(input: ModbusProfileInput, tag: ModbusTagInput, place: Place): Built<ModbusTag> {
-  const faults = checkTag(input, tag);
-  const written = place.source.writtenAt(["tags", place.index, "address"]);
-  const address = parseAddress(written ?? String(tag.address));
-  if ("message" in address) {
-    return { tag: null, problems: problemsOf([...faults, ["address", address.message, address.hint]], place) };
-  }
-  const point = modbusPointOf(tag, address);
-  return {
-    tag: { ...meaningOf(tag), point },
-    problems: problemsOf([...faults, ...checkPoint(point, input.modbus)], place),
-  };
-}
-
-export function buildOpcuaTag(input: OpcuaProfileInput, tag: OpcuaTagInput, place: Place): Built<OpcuaTag> {
-  const faults = checkTag(input, tag);
-  const node = nodeOf(tag, input.opcua.namespace);
-  if ("message" in node) {
-    const key = tag.node === undefined ? "path" : "node";
-    return { tag: null, problems: problemsOf([...faults, [key, node.message, node.hint]], place) };
-  }
-  const point = { node, type: tag.type, ...rulesOf(tag) };
-  return { tag: { ...meaningOf(tag), point }, problems: problemsOf(faults, place) };
-}
-
-function problemsOf(faults: readonly Fault[], { source, index }: Place): readonly Problem[] {
-  return faults.map(([key, message, hint]) => source.problemAt(["tags", index, key], message, { hint }));
-}
-
 function nodeOf({ node, path }: OpcuaTagInput, namespace: string | undefined): OpcuaNode | AddressFault {
   if (node !== undefined && path !== undefined) return { message: "give node or path, not both" };
   if (node !== undefined) return parseNode(node, namespace);
   return path === undefined ? { message: "a tag needs a node or a path" } : parsePath(path, namespace);
-}
-
-function modbusPointOf(tag: ModbusTagInput, at: Pick<ModbusPoint, "table" | "address">): ModbusPoint {
-  return { ...at, type: tag.type, ...given(tag, MODBUS_OPTIONAL), ...rulesOf(tag) };
-}
-
-function rulesOf(tag: TagInput): ValueRules {
-  const { scale, offset, sentinels } = tag;
-  return { scale, offset, sentinels, ...given(tag, RULES_OPTIONAL) };
-}
-
-const MODBUS_OPTIONAL = ["word_order", "byte_order", "string_order", "length", "bit"] as const;
-const RULES_OPTIONAL = ["min", "max", "labels"] as const;
-
-/** Only what the file gives: an absent key stays absent. */
-function given<T extends object, K extends keyof T>(tag: T, keys: readonly K[]): Partial<Pick<T, K>> {
-  return Object.fromEntries(keys.flatMap((key) => (tag[key] === undefined ? [] : [[key, tag[key]]]))) as Partial<
-    Pick<T, K>
-  >;
-}
-
-function meaningOf(tag: TagInput): Omit<ModbusTag, "point"> {
-  return { name: tag.name, label: tag.label ?? tag.name, ...tagParameters(tag) };
 }

@@ -1,11 +1,14 @@
-import { unknownGroups } from "./parameters.ts";
-import type { BoothConfig, Config } from "./port.ts";
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
 import type { Profile } from "../domain/profile.ts";
 import { ConfigError, type Problem } from "./config-error.ts";
 import { configFrom } from "./config.ts";
 import { parseWith, problemsOf } from "./explain.ts";
 import { checkGateway } from "./gateway-checks.ts";
 import { anyBoothsSchema, gatewaySchema } from "./gateway-schema.ts";
+import { unknownGroups } from "./parameters.ts";
+import type { BoothConfig, Config } from "./port.ts";
 import { findProfile, profileFile, unknownProfileHint } from "./profile.ts";
 import { type DataPath, NO_CONFIG_HINT, openYaml, readSource, type YamlSource } from "./yaml-source.ts";
 
@@ -47,7 +50,7 @@ export function inspectText(text: string, path: string): UsableConfig {
   const shape = problemsOf(gatewaySchema, source);
   const misshapen = byBooth(shape);
   if (misshapen.others.length > 0) throw new ConfigError(path, shape);
-  const sound = withoutBooths(source, new Set(misshapen.booths.keys()));
+  const sound = withoutBooths(source, misshapen.booths);
   const input = parseWith(anyBoothsSchema, sound.source);
   const checked = byBooth(checkGateway(input, sound.source));
   const isSound = (position: number): boolean => !checked.booths.has(sound.indices[position] ?? position);
@@ -56,11 +59,14 @@ export function inspectText(text: string, path: string): UsableConfig {
   const errors = new Map(
     [...misshapen.booths, ...checked.booths].map(([index, problems]) => [index, new ConfigError(path, problems)]),
   );
-  const profiles = eachOnce((name: string) => foundProfile(name, config.profile_dirs));
+  // Most booths of a gateway have the same profile: reading it for each would keep a start with 64 of them busy for seconds.
+  const names = new Set(config.booths.map(({ profile }) => profile));
+  const profiles = new Map([...names].map((name) => [name, foundProfile(name, config.profile_dirs)]));
   const booths: ReadyBooth[] = [];
   for (const [position, booth] of config.booths.entries()) {
     const index = indices[position] ?? position;
-    const profile = profileFor(booth, { source, index, dirs: config.profile_dirs, profiles });
+    const place = { source, index, dirs: config.profile_dirs };
+    const profile = profileFor(booth, profiles.get(booth.profile) ?? null, place);
     if (profile instanceof ConfigError) errors.set(index, profile);
     else booths.push({ config: booth, profile });
   }
@@ -76,30 +82,14 @@ export function inspectText(text: string, path: string): UsableConfig {
 
 /** For whoever can't go on with a file that is wrong beside its booths. Throws ConfigError. */
 export function loadUsable(path: string): UsableConfig {
-  const usable = inspectConfig(path);
-  if (usable.fatal !== null) throw usable.fatal;
-  return usable;
+  return soundIn(readSource(path, NO_CONFIG_HINT), path);
 }
 
-interface Place {
-  readonly source: YamlSource;
-  /** The booth's in the file. */
-  readonly index: number;
-  readonly dirs: readonly string[];
-  readonly profiles: (name: string) => Profile | ConfigError;
-}
+/** What its file makes; null: there is none. */
+type Found = Profile | ConfigError | null;
 
-/** Most booths of a gateway have the same profile: reading it for each would keep a start with 64 of them busy for seconds. */
-function eachOnce<T>(make: (name: string) => T): (name: string) => T {
-  const made = new Map<string, T>();
-  return (name) => {
-    const known = made.get(name) ?? make(name);
-    made.set(name, known);
-    return known;
-  };
-}
-
-function foundProfile(name: string, dirs: readonly string[]): Profile | ConfigError {
+function foundProfile(name: string, dirs: readonly string[]): Found {
+  if (profileFile(name, dirs) === null) return null;
   try {
     return findProfile(name, dirs);
   } catch (error) {
@@ -109,14 +99,17 @@ function foundProfile(name: string, dirs: readonly string[]): Profile | ConfigEr
 }
 
 /** The booth's profile; or why it has none, or none that fits. */
-function profileFor(booth: BoothConfig, { source, index, dirs, profiles }: Place): Profile | ConfigError {
+function profileFor(
+  booth: BoothConfig,
+  profile: Found,
+  { source, index, dirs }: { readonly source: YamlSource; readonly index: number; readonly dirs: readonly string[] },
+): Profile | ConfigError {
   const at = ["booths", index];
-  if (profileFile(booth.profile, dirs) === null) {
+  if (profile === null) {
     const hint = unknownProfileHint(booth.profile, dirs);
     const message = `there is no profile "${booth.profile}"`;
     return new ConfigError(source.file, [source.problemAt([...at, "profile"], message, { hint })]);
   }
-  const profile = profiles(booth.profile);
   if (profile instanceof ConfigError) return profile;
   const link = booth.modbus === undefined ? "opcua" : "modbus";
   const problems = unknownGroups(profile, booth).map((group) =>
@@ -133,46 +126,28 @@ function profileFor(booth: BoothConfig, { source, index, dirs, profiles }: Place
   return problems.length === 0 ? profile : new ConfigError(source.file, problems);
 }
 
-/** Problems of a configuration file, told apart by the booth (its index in `booths`) that each lies in. */
-export interface SortedProblems {
-  readonly booths: ReadonlyMap<number, readonly Problem[]>;
-  /** Those that lie in no booth. */
-  readonly others: readonly Problem[];
+/** Problems of a configuration file, told apart by the booth (its index in `booths`) that each lies in; `others` lie in none. */
+function byBooth(problems: readonly Problem[]) {
+  const booths = Map.groupBy(problems, ({ path }) => Number(/^booths\[(\d+)\]/.exec(path)?.[1] ?? -1));
+  const others = booths.get(-1) ?? [];
+  booths.delete(-1);
+  return { booths, others };
 }
 
-export function byBooth(problems: readonly Problem[]): SortedProblems {
-  const booths = Map.groupBy(
-    problems.filter((problem) => indexOf(problem) !== null),
-    (problem) => indexOf(problem) ?? 0,
-  );
-  return { booths, others: problems.filter((problem) => indexOf(problem) === null) };
-}
-
-function indexOf({ path }: Problem): number | null {
-  const index = /^booths\[(\d+)\]/.exec(path)?.[1];
-  return index === undefined ? null : Number(index);
-}
-
-/** A file without some of its booths; `indices` are those that the kept ones have in the file. */
-export interface SoundPart {
-  readonly source: YamlSource;
-  readonly indices: readonly number[];
-}
-
-/** Problems of what is kept still point at their places in the whole file. */
-export function withoutBooths(source: YamlSource, left: ReadonlySet<number>): SoundPart {
-  const all = boothsIn(source).map((booth, index) => ({ booth, index }));
-  const kept = all.filter(({ index }) => !left.has(index));
-  const indices = kept.map(({ index }) => index);
-  return {
-    indices,
-    source: {
-      file: source.file,
-      data: { ...(source.data as object), booths: kept.map(({ booth }) => booth) },
-      problemAt: (path, message, options) => source.problemAt(inFile(path, indices), message, options),
-      writtenAt: (path) => source.writtenAt(inFile(path, indices)),
-    },
+/**
+ * A file without some of its booths; `indices` are those that the kept ones have in the file. Problems of what is kept still point at
+ * their places in the whole file.
+ */
+function withoutBooths(source: YamlSource, left: ReadonlyMap<number, unknown>) {
+  const kept = [...boothsIn(source).entries()].filter(([index]) => !left.has(index));
+  const indices = kept.map(([index]) => index);
+  const part: YamlSource = {
+    file: source.file,
+    data: { ...(source.data as object), booths: kept.map(([, booth]) => booth) },
+    problemAt: (path, message, options) => source.problemAt(inFile(path, indices), message, options),
+    writtenAt: (path) => source.writtenAt(inFile(path, indices)),
   };
+  return { indices, source: part };
 }
 
 function inFile([first, second, ...rest]: DataPath, indices: readonly number[]): DataPath {
@@ -181,10 +156,7 @@ function inFile([first, second, ...rest]: DataPath, indices: readonly number[]):
 }
 
 /** What a booth calls itself, as far as it can be read; its place where it has no usable id. */
-export function nameOfBooth(
-  source: YamlSource,
-  index: number,
-): { readonly id: string; readonly serial: string | null } {
+function nameOfBooth(source: YamlSource, index: number): { readonly id: string; readonly serial: string | null } {
   const booth = boothsIn(source)[index];
   const given = (key: "id" | "serial"): string | null => {
     const value: unknown = typeof booth === "object" && booth !== null ? Reflect.get(booth, key) : undefined;
@@ -197,4 +169,88 @@ export function nameOfBooth(
 function boothsIn({ data }: YamlSource): readonly unknown[] {
   const booths = typeof data === "object" && data !== null && "booths" in data ? data.booths : undefined;
   return Array.isArray(booths) ? booths : [];
+}
+
+const NAME = "last-good.json";
+
+export interface Lasting {
+  readonly usable: UsableConfig;
+  /** Why the file itself isn't in use but the last one that was good; null: it is. */
+  readonly refused: ConfigError | null;
+}
+
+/**
+ * The configuration that the agent runs with: the file's, or, where that is broken, half-written or unreadable, the last one that
+ * was good. Throws the file's ConfigError where there never was any.
+ */
+export function loadLasting(path: string, environment: Readonly<Record<string, string | undefined>>): Lasting {
+  let text = "";
+  let own: UsableConfig | null = null;
+  let refused: ConfigError;
+  try {
+    text = readSource(path, NO_CONFIG_HINT);
+    own = soundIn(text, path);
+    const [first] = own.refused;
+    // A file that costs a booth is in use, and isn't what the next broken one is replaced by.
+    if (first === undefined) keep(own.config.data_dir, { file: resolve(path), text });
+    if (first === undefined || own.booths.length > 0) return { usable: own, refused: null };
+    refused = first.error;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    refused = error;
+  }
+  const good = lastGood(path, foldersOf(path, { text, environment }));
+  if (good !== null) return { usable: good, refused };
+  // Each booth of the file is refused: better the last good file than none of them, but there isn't any.
+  if (own !== null) return { usable: own, refused: null };
+  throw refused;
+}
+
+function soundIn(text: string, path: string): UsableConfig {
+  const usable = inspectText(text, path);
+  if (usable.fatal !== null) throw usable.fatal;
+  return usable;
+}
+
+/** Written beside and renamed: at a power cut the one before is whole. A disk that takes nothing costs this copy alone. */
+function keep(folder: string, copy: { readonly file: string; readonly text: string }): void {
+  const path = join(folder, NAME);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const file = openSync(`${path}.new`, "w", 0o600);
+    try {
+      writeSync(file, JSON.stringify(copy));
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(`${path}.new`, path);
+  } catch (error) {
+    // The store itself says more of such a disk, and to more people.
+    if (!(error instanceof Error && "code" in error)) throw error;
+  }
+}
+
+/** Where the copy may lie, when the file can't say any more where the data is. */
+function foldersOf(
+  path: string,
+  { text, environment }: { readonly text: string; readonly environment: Readonly<Record<string, string | undefined>> },
+): readonly string[] {
+  const named = /^data_dir:[ \t]*["']?([^"'#\r\n]+)/m.exec(text)?.[1]?.trim();
+  const folders = [named === undefined ? undefined : resolve(dirname(path), named), environment["STATE_DIRECTORY"]];
+  return [...folders.flatMap((folder) => (folder === undefined ? [] : [folder])), DEFAULT_DATA_DIR];
+}
+
+function lastGood(path: string, folders: readonly string[]): UsableConfig | null {
+  for (const folder of folders) {
+    try {
+      const copy = JSON.parse(readFileSync(join(folder, NAME), "utf8")) as { file?: unknown; text?: unknown };
+      if (copy.file !== resolve(path) || typeof copy.text !== "string") continue;
+      const usable = soundIn(copy.text, path);
+      if (usable.booths.length > 0) return usable;
+    } catch {
+      // No copy there, or one that is spoilt: the next place, and in the end the file's own fault, is what counts.
+    }
+  }
+  return null;
 }

@@ -6,20 +6,99 @@ import {
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
-  type Pair,
   parseDocument,
+  Parser,
   visit,
 } from "yaml";
-
-import { DEFAULT_RUNTIME_DIR } from "../domain/places.ts";
+import { DEFAULT_RUNTIME_DIR } from "../domain/plc-address.ts";
 import { ConfigError, type Problem } from "./config-error.ts";
-import { excessIn, excessOf, MAX_ALIASES } from "./yaml-bounds.ts";
+import { MOST_TAGS } from "./profile-schema.ts";
+
+/**
+ * What a YAML file may hold at most. The parser, the schemas and the search for a problem's place take a time that grows with the
+ * square of one or the other, so a file is measured first, in one pass over its characters, and refused before any of them sees it.
+ */
+
+/** Some seven for each key with its value: a profile with as many tags as there may be, of fourteen keys each, has fewer. */
+const MAX_PIECES = 200_000;
+/** Aliases resolve to copies: without a bound a few lines make gigabytes; and each is looked for in the whole file. */
+const MAX_ALIASES = 100;
+/** Open brackets and indents at once, two for a list in a mapping; the deepest setting there is has a dozen. The parser recurses. */
+const MAX_OPEN = 64;
+/** Of the text itself: a file with more isn't YAML, and the parser takes ever longer over each. */
+const MAX_MISTAKES = 100;
+/** Of one mapping or list; a profile's tags are the longest that there is. */
+const MAX_ENTRIES = MOST_TAGS;
+
+/** Where a file breaks a bound, and which. */
+interface Excess {
+  /** In characters from the text's beginning. */
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** null: small and flat enough to be parsed. Stops at the first piece that is too much; `lines` counts the lines up to there. */
+export function excessOf(text: string, lines = new LineCounter()): Excess | null {
+  const parser = new Parser(lines.addNewLine);
+  let [pieces, aliases, mistakes] = [0, 0, 0];
+  for (const piece of new Lexer().lex(text)) {
+    for (const { type } of parser.next(piece)) if (type === "error") mistakes += 1;
+    pieces += 1;
+    if (piece.startsWith("*")) aliases += 1;
+    const message = excess({ pieces, aliases, mistakes, open: parser.stack.length });
+    if (message !== null) return { offset: parser.offset, message };
+  }
+  return null;
+}
+
+type Counted = Readonly<Record<"pieces" | "aliases" | "mistakes" | "open", number>>;
+
+function excess({ pieces, aliases, mistakes, open }: Counted): string | null {
+  if (open > MAX_OPEN) return `is nested too deep: more than ${MAX_OPEN} lists and mappings are open here`;
+  if (aliases > MAX_ALIASES) return `has more than ${MAX_ALIASES} aliases (*name)`;
+  if (mistakes > MAX_MISTAKES) return `isn't YAML: more than ${MAX_MISTAKES} mistakes up to here`;
+  if (pieces > MAX_PIECES) return `has too many keys and values: more than ${MAX_PIECES} words and marks up to here`;
+  return null;
+}
+
+/** What is too long in a document, or stands twice; the parser itself would compare each key with each. */
+function excessIn(document: Document.Parsed): readonly Excess[] {
+  const found: Excess[] = [];
+  visit(document, {
+    Collection: (_, node) => {
+      if (!isMap(node) && !isSeq(node)) return undefined;
+      if (node.items.length > MAX_ENTRIES) {
+        const message = `has ${node.items.length} entries, more than ${MAX_ENTRIES}`;
+        found.push({ offset: startOf(node) ?? 0, message });
+        return visit.SKIP;
+      }
+      if (isMap(node)) found.push(...doublesIn(node.items.map(({ key }) => key)));
+      return undefined;
+    },
+  });
+  return found;
+}
+
+function doublesIn(keys: readonly unknown[]): readonly Excess[] {
+  const seen = new Set<unknown>();
+  return keys.flatMap((key) => {
+    if (!isScalar(key)) return [];
+    const isDouble = seen.has(key.value);
+    seen.add(key.value);
+    return isDouble ? [{ offset: startOf(key) ?? 0, message: "Map keys must be unique" }] : [];
+  });
+}
+
+function startOf(node: unknown): number | undefined {
+  return (node as Node | null | undefined)?.range?.[0];
+}
 
 /** Larger than any profile that a person keeps; a bound against the wrong file. */
 const MAX_FILE_BYTES = 1_048_576;
-/** Keys that stand twice are looked for in `yaml-bounds.ts`. */
+/** Keys that stand twice are looked for by `excessIn`. */
 const PARSING = { prettyErrors: false, stringKeys: true, merge: false, uniqueKeys: false } as const;
 /** Keys that change an object's behaviour instead of its data. */
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
@@ -52,26 +131,14 @@ export function readSource(file: string, hint?: string): string {
     return readFileSync(file, "utf8");
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
-    throw unreadable(file, cause, hint);
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    if (code === "ENOENT") throw whole(file, "can't be read: there is no such file", { hint, cause });
+    if (code === "EACCES") {
+      const rights = "use sudo, or join the group that may read it";
+      throw whole(file, "can't be read: you have no right to", { hint: rights, cause });
+    }
+    throw whole(file, `can't be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
   }
-}
-
-function unreadable(file: string, cause: unknown, hint: string | undefined): ConfigError {
-  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-  const problem = { line: 0, column: 0, path: "" };
-  if (code === "ENOENT") {
-    const message = "can't be read: there is no such file";
-    return new ConfigError(file, [{ ...problem, message, ...(hint === undefined ? {} : { hint }) }], cause);
-  }
-  if (code === "EACCES") {
-    const message = "can't be read: you have no right to";
-    return new ConfigError(
-      file,
-      [{ ...problem, message, hint: "use sudo, or join the group that may read it" }],
-      cause,
-    );
-  }
-  return whole(file, `can't be read: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
 }
 
 /** Throws ConfigError for a text that would keep its readers busy for longer than a person waits. */
@@ -102,16 +169,16 @@ export function openYaml(text: string, file: string): YamlSource {
     return {
       file,
       data,
-      problemAt: (path, message, options = {}) => {
-        const problem = place(offsetOf(document, path, options.at ?? "value"), pathText(path), message);
-        return options.hint === undefined ? problem : { ...problem, hint: options.hint };
-      },
+      problemAt: (path, message, { at = "value", hint } = {}) => ({
+        ...place(offsetOf(document, path, at), pathText(path), message),
+        hint,
+      }),
       writtenAt: (path) => writtenAt(document, path),
     };
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
     // More aliases of aliases than allowed.
-    throw whole(file, `can't be parsed: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    throw whole(file, `can't be parsed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
   }
 }
 
@@ -124,8 +191,12 @@ export function pathText(path: DataPath): string {
 }
 
 /** A problem of the file as a whole. */
-export function whole(file: string, message: string, cause?: unknown): ConfigError {
-  return new ConfigError(file, [{ line: 0, column: 0, path: "", message }], cause);
+export function whole(
+  file: string,
+  message: string,
+  { hint, cause }: { readonly hint?: string | undefined; readonly cause?: unknown } = {},
+): ConfigError {
+  return new ConfigError(file, [{ line: 0, column: 0, path: "", message, hint }], cause);
 }
 
 type Place = (offset: number, path: string, message: string) => Problem;
@@ -160,7 +231,7 @@ function offsetOf(document: Document.Parsed, path: DataPath, at: "key" | "value"
     const value: unknown = isSeq(node) ? node.items[Number(step)] : pair?.value;
     if (pair === undefined || (pair === null && !isSeq(node))) return offset;
     const wantsKey = at === "key" && depth === path.length - 1;
-    offset = (wantsKey ? undefined : startOf(value)) ?? keyStart(pair) ?? offset;
+    offset = (wantsKey ? undefined : startOf(value)) ?? startOf(pair?.key) ?? offset;
     node = value;
   }
   return offset;
@@ -174,14 +245,6 @@ function writtenAt(document: Document.Parsed, path: DataPath): string | null {
   }
   const found = isAlias(node) ? node.resolve(document) : node;
   return isScalar(found) && found.source !== undefined ? found.source : null;
-}
-
-function keyStart(pair: Pair | null): number | undefined {
-  return pair === null ? undefined : startOf(pair.key);
-}
-
-function startOf(node: unknown): number | undefined {
-  return (node as Node | null | undefined)?.range?.[0];
 }
 
 /**

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { fieldsOf } from "./fields.ts";
 
-/** What the box answers where all went well, by operation of `operations.ts`: the service's shapes, null where only it knows more. */
+/** What the box answers where all went well: the service's shapes, null where only it knows more. */
 
 /** "2025-02-17 10:00:00Z" */
 const time = z.string().regex(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}Z$/);
@@ -10,9 +11,8 @@ const count = z.int().min(0);
 const minutes = z.number().min(0);
 const days = z.number().min(0);
 const name = z.string().min(1);
-const coverage = z.strictObject({ observed: minutes, inferred: minutes, missing: minutes });
 /** Where the query has `coverage=true`. */
-const covered = { coverage: coverage.optional() };
+const covered = { coverage: z.strictObject(fieldsOf(minutes, "observed", "inferred", "missing")).optional() };
 const connectivity_status = z.enum(["Active", "Idle", "Offline"]);
 
 const pageOf = <T extends z.ZodType>(data: T) =>
@@ -28,32 +28,18 @@ const page = <T extends z.ZodType>(item: T) => pageOf(z.array(item));
 
 const window = { booth_id: name, start: time, end: time };
 const modes = z.array(z.strictObject({ mode: name, duration: minutes }));
-const interval = z.strictObject({ months: z.int(), days: z.int(), secs: z.int(), microsecs: z.int() });
+const interval = z.strictObject(fieldsOf(z.int(), "months", "days", "secs", "microsecs"));
 const options = z.array(z.strictObject({ id: name, name }));
 
 const booth = {
   id: name,
-  external_id: text,
-  serial_number: text,
+  ...fieldsOf(text, "external_id", "serial_number"),
   name,
   status: z.enum(["active", "decommissioned", "not_activated"]),
-  account_id: text,
-  account_name: text,
-  facility_id: text,
-  created_at: text,
-  bay_count: text,
-  brand_name: text,
-  burner_size: text,
-  height: text,
-  length: text,
-  model_number: text,
-  motor_size: text,
-  width: text,
-  plc_program: text,
-  plc_program_revision: text,
-  firmware_version: text,
-  last_firmware_update: since,
-  last_program_update: since,
+  ...fieldsOf(text, "account_id", "account_name", "facility_id", "created_at", "bay_count", "brand_name"),
+  ...fieldsOf(text, "burner_size", "height", "length", "model_number", "motor_size", "width"),
+  ...fieldsOf(text, "plc_program", "plc_program_revision", "firmware_version"),
+  ...fieldsOf(since, "last_firmware_update", "last_program_update"),
   connectivity_status,
   last_active_mode: text,
   last_updated_at: since,
@@ -77,12 +63,10 @@ const included = z
 const latestUpdate = z.strictObject({
   booth_id: name,
   serial_number: text,
-  last_reading_at: since,
-  last_received_at: since,
+  ...fieldsOf(since, "last_reading_at", "last_received_at"),
   acked: z.strictObject({ stream_id: name, seq: count }),
   connectivity_status,
-  firmware_version: text,
-  plc_program_revision: text,
+  ...fieldsOf(text, "firmware_version", "plc_program_revision"),
 });
 
 const value = z.union([z.string(), z.number(), z.boolean()]);
@@ -110,10 +94,8 @@ const lives = z.strictObject({
 const change = z.strictObject({
   filter_type: name,
   maintenance_date: time,
-  duration: days,
-  overuse: days,
-  active_spray_time: minutes,
-  booth_in_use_time: minutes,
+  ...fieldsOf(days, "duration", "overuse"),
+  ...fieldsOf(minutes, "active_spray_time", "booth_in_use_time"),
   booth_overuse_cycles: count,
   booth_overuse_time: minutes,
 });
@@ -124,8 +106,7 @@ const incident = z.strictObject({
   tag_name: z.string(),
   logic: z.looseObject({}),
   reason: z.string(),
-  first_seen_at: time,
-  last_seen_at: time,
+  ...fieldsOf(time, "first_seen_at", "last_seen_at"),
   resolved_at: since,
   severity: name,
 });
@@ -135,8 +116,7 @@ const provisioning = z.strictObject({
   certificate_id: text,
   completion_status: z.enum(["IN PROGRESS", "COMPLETE"]),
   hw_configuration: text,
-  old_password: z.null(),
-  new_password: z.null(),
+  ...fieldsOf(z.null(), "old_password", "new_password"),
   s3_certs_path: text,
   status: z.enum(["unprovisioned", "provisioned", "released", "decommissioned"]),
   generation: count.optional(),
@@ -144,79 +124,57 @@ const provisioning = z.strictObject({
   account_id: name.optional(),
   account_name: text,
   facility_id: name.optional(),
-  facility_name: text,
-  brand_name: text,
-  model_number: text,
+  ...fieldsOf(text, "facility_name", "brand_name", "model_number"),
 });
 
-/** By method and path; an operation that isn't here answers text/csv. */
-export const ANSWERS: Readonly<Record<string, z.ZodType>> = {
-  "GET /api/booths": page(z.strictObject(booth).extend(included.shape)),
-  "GET /api/booths/{id}": z.strictObject(booth),
-  "GET /api/booths/latest_updates": page(latestUpdate),
-  "GET /api/booths/booth_status_summary": z.strictObject({
+/** By the name that the table of operations gives them. */
+export const ANSWERS = {
+  booths: page(z.strictObject(booth).extend(included.shape)),
+  booth: z.strictObject(booth),
+  latest_updates: page(latestUpdate),
+  booth_status_summary: z.strictObject({
     total: count,
-    by_status: z.record(z.string(), count),
-    by_mode: z.record(z.string(), count),
+    ...fieldsOf(z.record(z.string(), count), "by_status", "by_mode"),
   }),
-  "GET /api/booths/booth_filter_options": z.strictObject({
-    facility: options,
-    serial_number: options,
-    brand_name: options,
-    model_number: options,
-    plc_program: options,
-    firmware_version: options,
-    status: options,
+  booth_filter_options: z.strictObject({
+    ...fieldsOf(options, "facility", "serial_number", "brand_name", "model_number"),
+    ...fieldsOf(options, "plc_program", "firmware_version", "status"),
   }),
-  "GET /api/booths/{id}/duration_by_mode": z.strictObject({ ...window, modes, ...covered }),
-  "GET /api/booths/{id}/frequency_by_mode": z.strictObject({
-    ...window,
-    modes: z.array(z.strictObject({ mode: name, count })),
-    ...covered,
-  }),
-  "GET /api/booths/{id}/history": pageOf(z.record(z.string(), z.array(reading))),
-  "GET /api/booths/{id}/latest_values_for": latestValues,
-  "GET /api/booths/{id}/latest_values_at": latestValues,
-  "GET /api/booths/{id}/recent_stages": page(z.strictObject({ mode: name, start_time: time, end_time: time })),
-  "GET /api/booths/{id}/revision_history": z.strictObject({
+  duration_by_mode: z.strictObject({ ...window, modes, ...covered }),
+  frequency_by_mode: z.strictObject({ ...window, modes: z.array(z.strictObject({ mode: name, count })), ...covered }),
+  history: pageOf(z.record(z.string(), z.array(reading))),
+  latest_values_for: latestValues,
+  latest_values_at: latestValues,
+  recent_stages: page(z.strictObject({ mode: name, start_time: time, end_time: time })),
+  revision_history: z.strictObject({
     firmware_versions: z.array(z.strictObject({ version: text, installed_at: time })),
     program_versions: z.array(z.strictObject({ version: text, plc_program: text, installed_at: time })),
     ...covered,
   }),
-  "GET /api/booths/{id}/runtime": z.strictObject({
-    current_period: interval,
-    previous_period: interval,
-    delta: interval,
-    ...covered,
-  }),
-  "GET /api/booths/{id}/runtime_series": page(z.strictObject({ time, value: minutes })),
-  "GET /api/booths/{id}/utilization_stats": z.strictObject({
-    utilization_minutes: minutes,
-    working_minutes: minutes,
+  runtime: z.strictObject({ ...fieldsOf(interval, "current_period", "previous_period", "delta"), ...covered }),
+  runtime_series: page(z.strictObject({ time, value: minutes })),
+  utilization_stats: z.strictObject({
+    ...fieldsOf(minutes, "utilization_minutes", "working_minutes"),
     utilization_pct: z.number().nullable(),
     overtime_minutes: minutes,
-    cycle_count: z.number(),
-    gas_usage: z.number(),
-    kwh_usage: z.number(),
+    ...fieldsOf(z.number(), "cycle_count", "gas_usage", "kwh_usage"),
     ...covered,
   }),
-  "GET /api/booths/{id}/utilization_summary": z.strictObject({
-    all_active_modes: minutes,
-    in_use: minutes,
-    idle: minutes,
-    bake: minutes,
+  utilization_summary: z.strictObject({
+    ...fieldsOf(minutes, "all_active_modes", "in_use", "idle", "bake"),
     modes,
     ...covered,
   }),
-  "GET /api/booths/{id}/utilization_timeline": page(z.strictObject({ timestamp: time, duration: minutes, modes })),
-  "GET /api/booths/{id}/filter_maintenances": page(
+  utilization_timeline: page(z.strictObject({ timestamp: time, duration: minutes, modes })),
+  filter_maintenances: page(
     z.strictObject({ exhaust_filter: lives, intake_filter: lives, pre_filter: lives }).partial(),
   ),
-  "GET /api/booths/{id}/filter_maintenance_history": page(change),
-  "POST /api/booths_provisioning": provisioning,
-  "GET /api/booths_provisioning/{serial_number}": provisioning,
-  "PUT /api/booths_provisioning/{serial_number}": provisioning,
-  "GET /api/validation_incidents": page(incident),
-  "POST /api/help": z.strictObject({ id: name }),
-  "POST /api/authenticate": z.strictObject({ session_token: z.string().min(32), expires_at: time }),
-};
+  filter_maintenance_history: page(change),
+  booths_provisioning: provisioning,
+  validation_incidents: page(incident),
+  help: z.strictObject({ id: name }),
+  authenticate: z.strictObject({ session_token: z.string().min(32), expires_at: time }),
+} satisfies Readonly<Record<string, z.ZodType>>;
+
+export type AnswerName = keyof typeof ANSWERS;
+export type AnswerOf<N extends AnswerName> = z.output<(typeof ANSWERS)[N]>;

@@ -1,19 +1,28 @@
 import { z } from "zod";
-import { boothFieldsShape } from "./booth-fields.ts";
-import { optionalText, text, workingHours } from "./fields.ts";
-import type { ShownBooth } from "../domain/service.ts";
+import type { AckedStream, ShownBooth } from "../domain/service.ts";
+import { fieldsOf, optionalText, text, workingHours } from "./fields.ts";
 import { parseTime } from "./time.ts";
+
+/** The eight fields of a booth that `PUT /api/booths/{id}` takes [S]; sizes are texts, as the service has them. null: it has none. */
+export const boothFieldsShape = z.object(
+  fieldsOf(
+    optionalText,
+    "brand_name",
+    "model_number",
+    "length",
+    "width",
+    "height",
+    "bay_count",
+    "burner_size",
+    "motor_size",
+  ),
+);
+export type BoothFieldValues = z.output<typeof boothFieldsShape>;
 
 /** Of a booth what finds it. The interface document names neither id nor serial number among its fields. */
 const foundBooth = z.object({
-  id: optionalText,
-  serial_number: optionalText,
-  account_id: optionalText,
-  account_name: optionalText,
-  facility_id: optionalText,
-  created_at: optionalText,
-  brand_name: optionalText,
-  model_number: optionalText,
+  ...fieldsOf(optionalText, "id", "serial_number", "account_id", "account_name", "facility_id", "created_at"),
+  ...fieldsOf(optionalText, "brand_name", "model_number"),
 });
 export type FoundBooth = z.infer<typeof foundBooth> & { readonly shown?: ShownBooth };
 
@@ -35,16 +44,13 @@ export function shownIn(body: unknown, booth_id: string): ShownBooth {
   return { booth_id, ...(Object.fromEntries(each) as z.output<typeof told>) };
 }
 
-const list = z.array(z.unknown());
-
 /** `GET /api/booths?search=`: in the envelope or bare, since the document shows no shape of it. */
 export const boothListShape = z
-  .union([list, z.object({ data: list }).transform(({ data }) => data)])
+  .union([z.array(z.unknown()), z.object({ data: z.array(z.unknown()) }).transform(({ data }) => data)])
   .transform((items): FoundBooth[] => items.flatMap((item) => foundIn(item)));
 
 /** `GET /api/facilities/{id}`: what the booth's days and hours depend on. */
 export const facilityShape = z.object({ name: optionalText, tz: optionalText, working_hours: workingHours });
-export type FoundFacility = z.infer<typeof facilityShape>;
 
 const instant = optionalText.transform((said) => (said === null ? null : parseTime(said)));
 
@@ -65,10 +71,7 @@ const latest = z.object({
 });
 
 /** `GET /api/booths/latest_updates`: the stream that came last for the booth; null: none can be read there. */
-export function lastStreamIn(
-  body: unknown,
-  booth_id: string,
-): { readonly stream_id: string; readonly last_seq: number } | null {
+export function lastStreamIn(body: unknown, booth_id: string): AckedStream | null {
   const { data = [] } = z.object({ data: z.array(z.unknown()) }).safeParse(body).data ?? {};
   const found = data.map((item) => latest.safeParse(item).data).find((item) => item?.booth_id === booth_id);
   return found === undefined ? null : { stream_id: found.acked.stream_id, last_seq: found.acked.seq };

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { normaliseSerial } from "../domain/serial.ts";
+import { type Mode, normaliseSerial, wireNameOf } from "../domain/booth.ts";
 import type { CommandOrder, Digest, HeardCommand, UpMessage } from "../domain/command.ts";
-import { wireNameOf } from "../domain/wire-names.ts";
-import type { Mode } from "../domain/booth.ts";
+import { jsonOf } from "./fields.ts";
 
 /** Larger ones aren't read: the longest of ours, a backfill with its ranges, has a tenth of it. */
 const MAX_COMMAND_BYTES = 65_536;
@@ -23,76 +22,60 @@ const serial = z.string().transform((text, context) => {
   context.addIssue({ code: "custom", message: "is no serial number" });
   return z.NEVER;
 });
-const range = z.tuple([seq, seq]).refine(([from, to]) => to >= from, "ends before it begins");
+const range = z
+  .tuple([seq, seq])
+  .refine(([from, to]) => to >= from, "ends before it begins")
+  .transform(([from, to]) => ({ from, to }));
 
-const orders: Readonly<Record<CommandOrder["type"], z.ZodType<CommandOrder>>> = {
-  backfill: z
-    .object({
-      serial,
-      stream_id: id,
-      ranges: z.array(range).max(MAX_RANGES),
-      digest: id.nullable().default(null),
-    })
-    .transform(({ ranges, ...args }) => ({
-      type: "backfill" as const,
-      ...args,
-      ranges: ranges.map(([from, to]) => ({ from, to })),
-    })),
-  digest: z
-    .object({ serial, start: whole, end: whole })
-    .refine(({ start, end }) => end > start && end - start <= MAX_DIGEST_MS, "no window, or one over 31 days")
-    .transform((args) => ({ type: "digest" as const, ...args })),
-  config_changed: z
-    .object({
-      serial,
-      revision: whole.nonnegative(),
-      within_ms: whole.positive().max(MAX_TRIAL_MS).default(TRIAL_MS),
-    })
-    .transform((args) => ({ type: "config_changed" as const, ...args })),
-  rotate_key: z.object({}).transform(() => ({ type: "rotate_key" as const })),
-  reassign: z
-    .object({ serial, to_serial: serial, wrong_serial: z.boolean().default(false) })
-    .transform((args) => ({ type: "reassign" as const, ...args })),
-  release: z
-    .object({
-      serial,
-      to: z.enum(["released", "decommissioned"]).default("released"),
-      reason: z.string().max(200).default("the office released it"),
-    })
-    .transform((args) => ({ type: "release" as const, ...args })),
-};
+const orderShape: z.ZodType<CommandOrder> = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("backfill"),
+    serial,
+    stream_id: id,
+    ranges: z.array(range).max(MAX_RANGES),
+    digest: id.nullable().default(null),
+  }),
+  z
+    .object({ type: z.literal("digest"), serial, start: whole, end: whole })
+    .refine(({ start, end }) => end > start && end - start <= MAX_DIGEST_MS, "no window, or one over 31 days"),
+  z.object({
+    type: z.literal("config_changed"),
+    serial,
+    revision: whole.nonnegative(),
+    within_ms: whole.positive().max(MAX_TRIAL_MS).default(TRIAL_MS),
+  }),
+  z.object({ type: z.literal("rotate_key") }),
+  z.object({ type: z.literal("reassign"), serial, to_serial: serial, wrong_serial: z.boolean().default(false) }),
+  z.object({
+    type: z.literal("release"),
+    serial,
+    to: z.enum(["released", "decommissioned"]).default("released"),
+    reason: z.string().max(200).default("the office released it"),
+  }),
+]);
 
 /** down/cmd, read tolerantly: fields beyond these are left alone. */
 const commandShape = z.object({
   id,
   type: z.string(),
-  args: z
-    .record(z.string(), z.unknown())
-    .nullish()
-    .transform((args) => args ?? {}),
+  args: z.record(z.string(), z.unknown()).nullish(),
   expires_at: whole,
 });
-
-const withId = z.object({ id });
 
 /** What a payload of down/cmd orders; null: nothing that could be answered. */
 export function parseCommand(payload: string): HeardCommand | null {
   if (payload.length > MAX_COMMAND_BYTES) return null;
   const body = jsonOf(payload);
-  const named = withId.safeParse(body);
+  const named = commandShape.pick({ id: true }).safeParse(body);
   if (!named.success) return null;
   const malformed = (reason: string): HeardCommand => ({ kind: "malformed", id: named.data.id, reason });
   const parsed = commandShape.safeParse(body);
   if (!parsed.success) return malformed(problemOf(parsed.error));
   const { type, args, expires_at } = parsed.data;
-  if (!isType(type)) return malformed(`there is no command ${type.slice(0, 60)} here`);
-  const order = orders[type].safeParse(args);
-  if (!order.success) return malformed(`args.${problemOf(order.error)}`);
-  return { kind: "command", command: { id: named.data.id, expires_at, order: order.data } };
-}
-
-function isType(type: string): type is CommandOrder["type"] {
-  return Object.hasOwn(orders, type);
+  const order = orderShape.safeParse({ ...args, type });
+  if (order.success) return { kind: "command", command: { id: named.data.id, expires_at, order: order.data } };
+  const isUnknown = order.error.issues[0]?.code === "invalid_union";
+  return malformed(isUnknown ? `there is no command ${type.slice(0, 60)} here` : `args.${problemOf(order.error)}`);
 }
 
 function problemOf(error: z.ZodError): string {
@@ -100,17 +83,8 @@ function problemOf(error: z.ZodError): string {
   return `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "malformed"}`;
 }
 
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // Not JSON is an expected input: it has no id, so there is nobody to answer.
-    return undefined;
-  }
-}
-
-/** up/result or up/digest: the topic's last word and the payload. */
-export function upMessageOf(message: UpMessage): { readonly topic: "up/result" | "up/digest"; readonly body: unknown } {
+/** up/result or up/digest: the topic and the payload. */
+export function upMessageOf(message: UpMessage): { readonly topic: string; readonly body: unknown } {
   return message.kind === "result"
     ? { topic: "up/result", body: message.result }
     : { topic: "up/digest", body: digestWireOf(message.digest) };

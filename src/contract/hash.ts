@@ -38,3 +38,8 @@ export function recordHash(): { add(records: readonly StreamRecord[]): void; hex
     hex: () => hash.digest("hex"),
   };
 }
+
+/** Of a credential, lower-case hex: all of it that the service is told. */
+export function sha256(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}

@@ -1,6 +1,14 @@
 import { z } from "zod";
-import { LINK_ERROR_KINDS } from "../domain/link-error.ts";
 import { FILTER_TYPES } from "../domain/booth.ts";
+import { LINK_ERROR_KINDS } from "../domain/link-error.ts";
+import { boothFieldsShape } from "./booths.ts";
+
+/** What people and tools send to the box, and what they must send where it can't be read: each body is stated here alone. */
+
+const MINUTE_MS = 60_000;
+
+/** By its name here; absent: the only one there is. */
+const booth = z.string().max(60).optional();
 
 const confirmation = z.strictObject({
   by: z.string().min(1).max(100),
@@ -11,28 +19,8 @@ const confirmation = z.strictObject({
   service_booth: z.string().min(1).max(200).optional(),
 });
 
-/** `POST /api/booths_provisioning` at the box: the technician's entry. */
-export const localClaimShape = z.strictObject({
-  serial_number: z.string().min(1).max(60),
-  booth: z.string().max(60).optional(),
-  confirm: confirmation.optional(),
-  /** The key that the claim is made with, where none was installed. */
-  api_key: z.string().min(1).max(4096).optional(),
-});
-
-/** `POST /confirm` at the box: the card was compared. */
-export const localConfirmShape = confirmation.extend({ booth: z.string().max(60).optional() });
-
-/** `POST /release` at the box: the booth is given up. `wrong_serial`: the number was mistyped, what was sent goes back. */
-export const localReleaseShape = z.strictObject({
-  booth: z.string().max(60).optional(),
-  to: z.enum(["released", "decommissioned"]).default("released"),
-  wrong_serial: z.boolean().default(false),
-});
-
-/** `POST /filters/changed` at the box: a filter was changed. */
-export const localFilterChangeShape = z.strictObject({
-  booth: z.string().max(60).optional(),
+const filterChange = z.strictObject({
+  booth,
   /** Made by whoever asks; the same again is the same entry. */
   id: z.string().min(8).max(64),
   filter: z.enum(FILTER_TYPES),
@@ -40,31 +28,134 @@ export const localFilterChangeShape = z.strictObject({
   by: z.string().max(100).default(""),
 });
 
-/** `POST /filters/undo` at the box: that entry is withdrawn. */
-export const localFilterUndoShape = localFilterChangeShape.pick({ booth: true, id: true, by: true });
+const SIZES = Object.keys(boothFieldsShape.shape);
+const size = z.string().max(60);
 
-/** `POST /plc/probe` at the box: what answers at an address. `units`: ids to try, as the command takes them. */
-export const localProbeShape = z.strictObject({
-  address: z.string().min(1).max(255),
-  units: z.string().max(200).optional(),
-});
+interface Body {
+  readonly shape: z.ZodType;
+  /** The sentence for who sent something else. */
+  readonly needs: string;
+  /** Nothing at all counts as {}. */
+  readonly may_be_empty?: true;
+}
 
-/** `POST /plc/detect` at the box: a tag or an address of the booth's PLC in every order. `expect`: what its display shows. */
-export const localDetectShape = z.strictObject({
-  booth: z.string().max(60).optional(),
-  at: z.string().min(1).max(100),
-  expect: z.string().max(40).optional(),
-  unit: z.string().max(3).optional(),
-});
+/** By the name that the table of operations gives them. */
+export const BODIES = {
+  /** The technician's entry. */
+  claim: {
+    shape: z.strictObject({
+      serial_number: z.string().min(1).max(60),
+      booth,
+      confirm: confirmation.optional(),
+      /** The key that the claim is made with, where none was installed. */
+      api_key: z.string().min(1).max(4096).optional(),
+    }),
+    needs: "serial_number is needed",
+  },
+  /** Of the service's fields those that a technician may set here. */
+  binding: {
+    shape: z
+      .strictObject({
+        status: z.enum(["released", "decommissioned"]).optional(),
+        /** "wrong_serial": the number was mistyped, what was sent goes back. */
+        reason: z.string().max(200).optional(),
+        completion_status: z.enum(["IN PROGRESS", "COMPLETE"]).optional(),
+      })
+      .refine(({ status, completion_status }) => status !== undefined || completion_status !== undefined),
+    needs: "status (released or decommissioned) or completion_status is needed; the other fields are the service's",
+  },
+  /** The card was compared. */
+  confirm: { shape: confirmation.extend({ booth }), needs: "by is needed: who compared the booth with the card" },
+  /** The booth is given up. `wrong_serial`: the number was mistyped, what was sent goes back. */
+  release: {
+    shape: z.strictObject({
+      booth,
+      to: z.enum(["released", "decommissioned"]).default("released"),
+      wrong_serial: z.boolean().default(false),
+    }),
+    needs: "to is released or decommissioned, wrong_serial true or false",
+  },
+  filter_change: {
+    shape: filterChange,
+    needs: `id (8 to 64 characters) and filter (${FILTER_TYPES.join(", ")}) are needed; minutes_ago is 0 or more`,
+  },
+  /** That entry is withdrawn. */
+  filter_undo: {
+    shape: filterChange.pick({ booth: true, id: true, by: true }),
+    needs: "id is needed: the one that the change was entered with",
+  },
+  /** `read` is what the person saw, `fields` what they want instead. */
+  booth_fields: {
+    shape: z.strictObject({
+      read: z.strictObject(Object.fromEntries(SIZES.map((name) => [name, size.nullable().optional()]))),
+      fields: z
+        .strictObject(Object.fromEntries(SIZES.map((name) => [name, size.min(1).optional()])))
+        .refine((fields) => Object.keys(fields).length > 0),
+    }),
+    needs: "PUT {read, fields}: each up to 60 characters, at least one",
+  },
+  /** What answers at an address. `units`: ids to try, as the command takes them. */
+  probe: {
+    shape: z.strictObject({ address: z.string().min(1).max(255), units: z.string().max(200).optional() }),
+    needs: "POST {address, units}: an address like 192.0.2.10 or 192.0.2.10:502",
+  },
+  /** A tag or an address of the booth's PLC in every order. `expect`: what its display shows. */
+  detect: {
+    shape: z.strictObject({
+      booth,
+      at: z.string().min(1).max(100),
+      expect: z.string().max(40).optional(),
+      unit: z.string().max(3).optional(),
+    }),
+    needs: "POST {booth, at, expect, unit}: a tag of the profile, or an address as a profile has it",
+  },
+  /** One read over a link that the agent holds. `pdu`: hex, as the protocol has it. */
+  plc_ask: {
+    shape: z.strictObject({
+      link: z.string().min(1).max(300),
+      unit: z.int().min(0).max(255),
+      pdu: z.string().regex(/^(?:[0-9a-f]{2}){1,253}$/),
+    }),
+    needs: "POST {link, unit, pdu}: a link of /plc/links, a unit id, and a reading PDU in hex",
+  },
+  /** `current`: with today's parameters. */
+  rebuild: {
+    shape: z.strictObject({ booth, current: z.boolean().default(false) }),
+    needs: "POST {booth, current} starts a rebuild",
+    may_be_empty: true,
+  },
+  /** `day`: local, absent: the last finished one. */
+  reconcile: {
+    shape: z.strictObject({ booth, day: z.string().max(10).optional() }),
+    needs: "POST {booth, day} begins a comparison, day as YYYY-MM-DD",
+    may_be_empty: true,
+  },
+  help: {
+    shape: z.strictObject({ subject: z.string().min(1).max(200), message: z.string().max(4_000).default("") }),
+    needs: "subject is needed, up to 200 characters; message up to 4000",
+  },
+  /** The PIN that `booth-gateway page` printed. */
+  authenticate: { shape: z.strictObject({ api_key: z.string().min(1).max(100) }), needs: "api_key is needed: the PIN" },
+  /** A new PIN for `for_ms`; `lan`: and the page on the network for as long. `close`: neither any more. */
+  page: {
+    shape: z.strictObject({
+      for_ms: z
+        .int()
+        .min(MINUTE_MS)
+        .max(720 * MINUTE_MS)
+        .default(30 * MINUTE_MS),
+      lan: z.boolean().default(false),
+      close: z.boolean().default(false),
+    }),
+    needs: "POST {for_ms, lan} opens the page for one minute to twelve hours, {close: true} closes it",
+    may_be_empty: true,
+  },
+} satisfies Readonly<Record<string, Body>>;
 
-/** `POST /plc/ask` over the socket: one read over a link that the agent holds. `pdu`: hex, as the protocol has it. */
-export const localPlcAskShape = z.strictObject({
-  link: z.string().min(1).max(300),
-  unit: z.int().min(0).max(255),
-  pdu: z.string().regex(/^(?:[0-9a-f]{2}){1,253}$/),
-});
+export type BodyName = keyof typeof BODIES;
+export type BodyOf<N extends BodyName> = z.output<(typeof BODIES)[N]["shape"]>;
 
-/** What came of it: the answer's PDU, or how the link failed. */
+/** What came of a read over the agent's link: the answer's PDU, or how the link failed. */
 export const localPlcAnswerShape = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("answer"), pdu: z.string() }),
   z.object({ kind: z.literal("failed"), why: z.enum(LINK_ERROR_KINDS), message: z.string() }),
@@ -74,48 +165,4 @@ export type LocalPlcAnswer = z.infer<typeof localPlcAnswerShape>;
 /** `GET /plc/links` over the socket. */
 export const localPlcLinksShape = z.object({
   links: z.array(z.object({ link: z.string(), units: z.array(z.number()) })),
-});
-
-/** `POST /rebuild` at the box. `current`: with today's parameters. */
-export const localRebuildShape = z.strictObject({
-  booth: z.string().max(60).optional(),
-  current: z.boolean().default(false),
-});
-
-/** `POST /reconcile` at the box. `day`: local, absent: the last finished one. */
-export const localReconcileShape = z.strictObject({
-  booth: z.string().max(60).optional(),
-  day: z.string().max(10).optional(),
-});
-
-/** `PUT /api/booths_provisioning/{serial_number}` at the box: of the service's fields those that a technician may set here. */
-export const localUpdateShape = z
-  .strictObject({
-    status: z.enum(["released", "decommissioned"]).optional(),
-    /** "wrong_serial": the number was mistyped, what was sent goes back. */
-    reason: z.string().max(200).optional(),
-    completion_status: z.enum(["IN PROGRESS", "COMPLETE"]).optional(),
-  })
-  .refine(({ status, completion_status }) => status !== undefined || completion_status !== undefined);
-
-/** `POST /api/help` at the box. */
-export const localHelpShape = z.strictObject({
-  subject: z.string().min(1).max(200),
-  message: z.string().max(4_000).default(""),
-});
-
-/** `POST /api/authenticate` at the box: the PIN that `booth-gateway page` printed. */
-export const localAuthenticateShape = z.strictObject({ api_key: z.string().min(1).max(100) });
-
-const MINUTE_MS = 60_000;
-
-/** `POST /page` over the socket: a new PIN for `for_ms`; `lan`: and the page on the network for as long. `close`: neither any more. */
-export const localPageShape = z.strictObject({
-  for_ms: z
-    .int()
-    .min(MINUTE_MS)
-    .max(720 * MINUTE_MS)
-    .default(30 * MINUTE_MS),
-  lan: z.boolean().default(false),
-  close: z.boolean().default(false),
 });

@@ -1,24 +1,17 @@
 import { z } from "zod";
 import { ANSWERS } from "./answers.ts";
-import { OPERATIONS, type LocalOperation, type Operation } from "./operations.ts";
-import { localAuthenticateShape, localClaimShape, localHelpShape, localUpdateShape } from "./local.ts";
+import { BODIES } from "./local.ts";
+import { SERVICE_OPERATIONS, type ServedOperation } from "./operations.ts";
 
 const ERROR = { type: "object", required: ["error"], properties: { error: { type: "string" } } };
 
-const BODIES: Readonly<Record<string, z.ZodType>> = {
-  "POST /api/booths_provisioning": localClaimShape,
-  "PUT /api/booths_provisioning/{serial_number}": localUpdateShape,
-  "POST /api/help": localHelpShape,
-  "POST /api/authenticate": localAuthenticateShape,
-};
-
-/** `/api/openapi.json`: the operations that this box serves, from the table of operations; the others are counted. */
-export function openApi(version: string): Record<string, unknown> {
+/** `/api/openapi.json`: of the service's interface what this box serves, from the table of operations; the others are counted. */
+export function openApi(operations: readonly ServedOperation[], version: string): Record<string, unknown> {
+  const told = operations.filter((one) =>
+    SERVICE_OPERATIONS.some(({ method, path }) => method === one.method && path === one.path),
+  );
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const { method, path, local } of OPERATIONS) {
-    if (local !== null) (paths[path] ??= {})[method.toLowerCase()] = operationObject({ method, path }, local);
-  }
-  const served = OPERATIONS.filter(({ local }) => local !== null).length;
+  for (const operation of told) (paths[operation.path] ??= {})[operation.method.toLowerCase()] = objectOf(operation);
   return {
     openapi: "3.1.0",
     info: {
@@ -27,40 +20,37 @@ export function openApi(version: string): Record<string, unknown> {
       description:
         "The service's operations for the booths of this box, in the service's shapes. Over loopback GET of figures needs no key; readings and all else need a session from POST /api/authenticate with the PIN that `booth-gateway page` prints.",
     },
-    "x-operations": { total: OPERATIONS.length, served },
+    "x-operations": { total: SERVICE_OPERATIONS.length, served: told.length },
     components: { securitySchemes: { session: { type: "apiKey", in: "header", name: "Authorization" } } },
     paths,
   };
 }
 
-function operationObject(
-  { method, path }: Pick<Operation, "method" | "path">,
-  { summary, query, status, already, type, readings, deprecated }: LocalOperation,
-): Record<string, unknown> {
+function objectOf(operation: ServedOperation): Record<string, unknown> {
+  const { path, summary, query, body, answer, status, already, deprecated, way } = operation;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => parameter(name, "path"));
-  const body = BODIES[`${method} ${path}`];
-  const answer = ANSWERS[`${method} ${path}`] ?? z.looseObject({});
   const content =
-    type === "csv"
+    answer === "csv"
       ? { "text/csv": { schema: { type: "string" } } }
-      : { "application/json": { schema: schemaOf(answer, "output") } };
-  const needsSession = (method !== "GET" || readings === true) && path !== "/api/authenticate";
+      : inJson(schemaOf(answer === undefined ? z.looseObject({}) : ANSWERS[answer], "output"));
   return {
     summary,
     ...(deprecated === undefined ? {} : { deprecated }),
-    security: needsSession ? [{ session: [] }] : [],
+    security: way === "session" ? [{ session: [] }] : [],
     parameters: [...inPath, ...query.map((name) => parameter(name, "query"))],
-    ...(body === undefined ? {} : { requestBody: bodyObject(body) }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: inJson(schemaOf(BODIES[body].shape, "input")) } }),
     responses: {
       [status]: { description: "success", content },
       ...(already === undefined ? {} : { [already]: { description: "it is so already", content } }),
-      "4XX": { description: "error", content: { "application/json": { schema: ERROR } } },
+      "4XX": { description: "error", content: inJson(ERROR) },
     },
   };
 }
 
-function bodyObject(shape: z.ZodType): Record<string, unknown> {
-  return { required: true, content: { "application/json": { schema: schemaOf(shape, "input") } } };
+function inJson(schema: unknown): Record<string, unknown> {
+  return { "application/json": { schema } };
 }
 
 function schemaOf(shape: z.ZodType, io: "input" | "output"): unknown {

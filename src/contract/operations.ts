@@ -1,75 +1,29 @@
-/** One operation of the service's interface, as far as a box must know it. */
-export interface Operation {
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+import type { AnswerName } from "./answers.ts";
+import type { BodyName } from "./local.ts";
+
+/** One operation that a box serves, in the service's place or of its own. */
+export interface ServedOperation {
+  readonly method: "GET" | "POST" | "PUT";
   /** With {name} for path parameters. */
   readonly path: string;
-  /** What a box answers with itself; null: only the service serves it. */
-  readonly local: LocalOperation | null;
-}
-
-export interface LocalOperation {
   readonly summary: string;
   /** Names of query parameters. */
   readonly query: readonly string[];
+  readonly body?: BodyName;
+  /** "csv": text/csv; absent: a shape of the box's own, which no document tells. */
+  readonly answer?: AnswerName | "csv";
+  /** Of success. */
   readonly status: number;
   /** Answered where all was so before. */
   readonly already?: 200;
-  readonly type: "json" | "csv";
-  /** Tells single readings, not figures: on the box a session is needed, even on the machine itself. */
-  readonly readings?: true;
   /** As the interface document marks it. */
   readonly deprecated?: true;
+  /**
+   * Who may ask at least: whoever reaches the port, whoever is on this machine, who has a session, who may open the agent's socket.
+   * Each may ask what those before it may; what root alone may is told by the body, and is looked at where that is read.
+   */
+  readonly way: "anyone" | "loopback" | "session" | "socket";
 }
-
-const WINDOW = "start end";
-const PAGED = "limit page";
-const LIST = `filter sort ${PAGED}`;
-const REPORT = `${WINDOW} ${PAGED} coverage`;
-
-const json = (summary: string, query = "", status = 200): LocalOperation => ({
-  summary,
-  query: query.split(" ").filter((name) => name !== ""),
-  status,
-  type: "json",
-});
-
-const readings = (summary: string, query: string): LocalOperation => ({ ...json(summary, query), readings: true });
-
-/** In the service's own shapes, for the booths of one box. */
-const LOCAL: Readonly<Record<string, LocalOperation>> = {
-  "GET /api/booths": json("Booths of this box", `${LIST} ${WINDOW} includes search`),
-  "GET /api/booths/{id}": json("A booth"),
-  "GET /api/booths/latest_updates": json("When each booth was last read and acked", LIST),
-  "GET /api/booths/booth_status_summary": json("Counts by connectivity and mode"),
-  "GET /api/booths/booth_filter_options": json("Values that lists can be narrowed by"),
-  "GET /api/booths/{id}/duration_by_mode": json("Minutes by mode", `${WINDOW} coverage`),
-  "GET /api/booths/{id}/frequency_by_mode": json("Starts by mode", `${WINDOW} coverage`),
-  "GET /api/booths/{id}/export_csv": { ...readings("Readings as CSV", `${WINDOW} tags`), type: "csv" },
-  "GET /api/booths/{id}/history": readings("Readings of tags", `tags ${REPORT}`),
-  "GET /api/booths/{id}/latest_values_for": readings("Last known values of tags", "tags before"),
-  "GET /api/booths/{id}/latest_values_at": readings("Values of tags at an instant", "tags before"),
-  "GET /api/booths/{id}/recent_stages": { ...json("Stages", REPORT), deprecated: true },
-  "GET /api/booths/{id}/revision_history": json("Firmware and program versions", "coverage"),
-  "GET /api/booths/{id}/runtime": json("Runtime of two periods", `${WINDOW} unit length coverage`),
-  "GET /api/booths/{id}/runtime_series": json("Runtime by hour, day, week or month", `${REPORT} unit length states`),
-  "GET /api/booths/{id}/utilization_stats": json("Utilization, cycles and energy", `${WINDOW} coverage`),
-  "GET /api/booths/{id}/utilization_summary": json("Minutes in use, idle, in bake and by mode", `${WINDOW} coverage`),
-  "GET /api/booths/{id}/utilization_timeline": json("Minutes by mode and interval", `${REPORT} interval`),
-  "GET /api/booths/{id}/filter_maintenances": json("Filters and their lives", REPORT),
-  "GET /api/booths/{id}/filter_maintenance_history": json("Filter changes", REPORT),
-  "POST /api/booths_provisioning": {
-    ...json("Enters a serial number; queued where the service is away", "", 202),
-    already: 200,
-  },
-  "GET /api/booths_provisioning/{serial_number}": json("What the box knows of a booth's binding"),
-  "PUT /api/booths_provisioning/{serial_number}": {
-    ...json("Gives the booth up, once all is delivered", "", 202),
-    already: 200,
-  },
-  "GET /api/validation_incidents": json("What was found wrong with readings", `${LIST} ${WINDOW} booth_id search`),
-  "POST /api/help": json("Stores a report of the box's state for whoever helps", "", 201),
-  "POST /api/authenticate": json("Opens a session with the PIN as api_key"),
-};
 
 /** Every operation of the interface document, in its order. */
 const LINES = `
@@ -136,31 +90,9 @@ POST /api/login/verify
 POST /api/authenticate
 `;
 
-export const OPERATIONS: readonly Operation[] = LINES.trim()
+export const SERVICE_OPERATIONS = LINES.trim()
   .split("\n")
   .flatMap((line) => {
     const [methods = "", path = ""] = line.split(" ");
-    return methods.split(",").map((name) => {
-      const method = name as Operation["method"];
-      return { method, path, local: LOCAL[`${method} ${path}`] ?? null };
-    });
+    return methods.split(",").map((method) => ({ method, path }));
   });
-
-const ROUTES = OPERATIONS.map((operation) => ({ operation, parts: operation.path.split("/") }));
-
-/** The operation that a request names; fixed paths win over {id}. null: the interface has none such. */
-export function operationOf(method: string, path: string): Operation | null {
-  const asked = path.split("/");
-  const fits = ROUTES.filter(
-    ({ operation, parts }) =>
-      operation.method === method &&
-      parts.length === asked.length &&
-      parts.every((part, index) => part === asked[index] || (part.startsWith("{") && asked[index] !== "")),
-  );
-  return (fits.find(({ operation }) => operation.path === path) ?? fits[0])?.operation ?? null;
-}
-
-/** Whether the interface has the path at all, under whatever method. */
-export function methodsOf(path: string): string[] {
-  return ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((method) => operationOf(method, path) !== null);
-}

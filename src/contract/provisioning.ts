@@ -1,16 +1,13 @@
 import { z } from "zod";
 import { FILTER_TYPES } from "../domain/booth.ts";
-import { optionalCount, optionalText, text, workingHours } from "./fields.ts";
+import type { BindingChange } from "../domain/provisioning.ts";
+import type { Claim, Reported } from "../domain/service.ts";
+import { fieldsOf, optionalCount, optionalText, orNull, text, workingHours } from "./fields.ts";
+import { sha256 } from "./hash.ts";
+import { answerTime, isoTime } from "./time.ts";
 
-const limits = z.object({
-  minutes: z.coerce.number().positive().optional(),
-  cycles: z.coerce.number().positive().optional(),
-  days: z.coerce.number().positive().optional(),
-  pressure_pa: z.coerce.number().positive().optional(),
-});
-
-/** What the service's record says of a filter. */
-const filterConfig = z.object({ limits: limits.optional() });
+const limit = z.coerce.number().positive().optional();
+const limits = z.object(fieldsOf(limit, "minutes", "cycles", "days", "pressure_pa"));
 
 /** Named of what can't be read. */
 const MAX_UNREAD = 10;
@@ -19,43 +16,31 @@ const MAX_UNREAD = 10;
 const contractShape = z.object({
   serial_number: text,
   completion_status: text.catch("IN PROGRESS"),
-  hw_configuration: optionalText,
-  old_password: optionalText,
-  new_password: optionalText,
+  ...fieldsOf(optionalText, "hw_configuration", "old_password", "new_password"),
   status: z.enum(["unprovisioned", "provisioned", "released", "decommissioned"]).optional(),
   generation: optionalCount,
-  booth_id: optionalText,
-  account_id: optionalText,
-  account_name: optionalText,
-  created_at: optionalText,
-  facility_id: optionalText,
-  facility_name: optionalText,
-  tz: optionalText,
+  ...fieldsOf(
+    optionalText,
+    "booth_id",
+    "account_id",
+    "account_name",
+    "created_at",
+    "facility_id",
+    "facility_name",
+    "tz",
+  ),
   working_hours: workingHours,
-  brand_name: optionalText,
-  model_number: optionalText,
-  gateway: z
-    .object({ id: optionalText, last_seen_at: optionalText })
-    .nullish()
-    .transform((value) => value ?? null),
-  mqtt: z
-    .object({
-      url: optionalText,
-      ws_url: optionalText,
-      client_id: optionalText,
-      username: optionalText,
-      topic_prefix: optionalText,
-    })
-    .nullish()
-    .transform((value) => value ?? null),
-  config: z
-    .object({
+  ...fieldsOf(optionalText, "brand_name", "model_number"),
+  gateway: orNull(z.object(fieldsOf(optionalText, "id", "last_seen_at"))),
+  mqtt: orNull(z.object(fieldsOf(optionalText, "url", "ws_url", "client_id", "username", "topic_prefix"))),
+  config: orNull(
+    z.object({
       revision: optionalCount,
-      filters: z.partialRecord(z.enum(FILTER_TYPES), filterConfig.nullish()).default({}),
-    })
-    .nullish()
-    .transform((value) => value ?? null),
+      filters: z.partialRecord(z.enum(FILTER_TYPES), z.object({ limits: limits.optional() }).nullish()).default({}),
+    }),
+  ),
 });
+
 /**
  * `GET /api/booths_provisioning/{serial_number}`: the [P] fields and those [O] ones that the gateway uses. A field that can't be
  * read counts as absent, and is named by `unreadIn`.
@@ -78,67 +63,60 @@ export function unreadIn(body: unknown): readonly string[] {
   return [...gone, ...issues.slice(0, MAX_UNREAD).map(({ path }) => path.join("."))];
 }
 
-export type ProvisioningWire = z.infer<typeof provisioningShape>;
-
-/** The `reported` block: the seven device fields and what goes with them. */
-export interface ReportedWire {
-  readonly firmware_version?: string;
-  readonly last_firmware_update?: string | null;
-  readonly plc_program?: string;
-  readonly plc_program_revision?: string;
-  readonly last_program_update?: string | null;
-  readonly connectivity_status: "Active" | "Idle" | "Offline";
-  readonly last_active_mode?: string;
-  readonly plc: {
-    readonly protocol: string;
-    readonly address: string;
-    readonly vendor: string;
-    readonly serial_number: string | null;
-  };
-  readonly seq: number;
-  readonly sent_at: string;
-}
-
-/** Body of `POST /api/booths_provisioning` at a service without generations [S]. */
-export interface PlainClaimWire {
-  readonly serial_number: string;
-}
-
 /** Body of `POST /api/booths_provisioning`. */
-export interface ClaimWire extends PlainClaimWire {
-  readonly gateway: {
-    readonly id: string;
-    readonly hardware_id: string;
-    readonly agent_version: string;
-    readonly credential_sha256: string;
+export function claimBody(claim: Claim, own: { readonly hardwareId: string; readonly agentVersion: string }) {
+  return {
+    serial_number: claim.serial,
+    gateway: {
+      id: claim.gateway_id,
+      hardware_id: own.hardwareId,
+      agent_version: own.agentVersion,
+      credential_sha256: sha256(claim.credential),
+    },
+    stream_id: claim.stream,
+    intent: claim.intent,
+    expected_generation: claim.expected_generation,
+    confirm: { by: claim.confirmed.by, note: claim.confirmed.note },
   };
-  readonly stream_id: string;
-  readonly intent: "claim" | "take_over";
-  readonly expected_generation: number;
-  readonly confirm: { readonly by: string; readonly note: string };
 }
 
-/** Body of `PUT /api/booths_provisioning/{serial_number}`: only fields that the gateway owns. */
-export interface UpdateWire {
-  /** With the generation; both absent at a service that knows none. */
-  readonly gateway_id?: string;
-  readonly generation?: number;
-  readonly completion_status?: "COMPLETE";
-  readonly status?: "released" | "decommissioned";
-  /** With status: why; wrong_serial takes the stream off the booth. */
-  readonly reason?: string;
-  /** Of the gateway's next credential, lower-case hex. */
-  readonly credential_sha256?: string;
-  readonly reported?: ReportedWire;
+/** Body of `PUT /api/booths_provisioning/{serial_number}`: only fields that the gateway owns. `reason`: wrong_serial takes the stream off the booth. */
+export function updateBody(change: BindingChange) {
+  const { gateway_id, generation, complete, credential, leaving, reported } = change;
+  return {
+    gateway_id,
+    generation,
+    ...(complete ? { completion_status: "COMPLETE" } : {}),
+    ...(credential === undefined ? {} : { credential_sha256: sha256(credential) }),
+    ...(leaving === undefined ? {} : { status: leaving.to, reason: leaving.reason }),
+    ...(reported === undefined ? {} : { reported: reportedBlock(reported) }),
+  };
+}
+
+/**
+ * The `reported` block: the seven device fields and what goes with them. What was never read stays out: a null would wipe what the
+ * service knows. A null date says "not since we look".
+ */
+function reportedBlock(reported: Reported) {
+  const { firmware_version, plc_program, plc_program_revision, last_active_mode } = reported;
+  const { connectivity_status, plc, seq } = reported;
+  const timeOf = (instant: number | null): string | null => (instant === null ? null : answerTime(instant));
+  return {
+    connectivity_status,
+    plc,
+    seq,
+    ...(firmware_version === null
+      ? {}
+      : { firmware_version, last_firmware_update: timeOf(reported.last_firmware_update) }),
+    ...(plc_program === null ? {} : { plc_program, last_program_update: timeOf(reported.last_program_update) }),
+    ...(plc_program_revision === null ? {} : { plc_program_revision }),
+    ...(last_active_mode === null ? {} : { last_active_mode }),
+    sent_at: isoTime(reported.sent_at),
+  };
 }
 
 /** `{error}`, the service's one form of an error [S]; anything else gives an empty text. */
 export const errorShape = z.object({ error: z.string() }).catch({ error: "" });
 
 /** The answer of POST /api/authenticate; the token goes into a header as it is. */
-const shape = z.object({ session_token: z.string().regex(/^[\x21-\x7e]{1,4096}$/) });
-
-/** null: there is no token in it that could be used. */
-export function sessionTokenIn(body: unknown): string | null {
-  return shape.safeParse(body).data?.session_token ?? null;
-}
+export const sessionTokenShape = z.object({ session_token: z.string().regex(/^[\x21-\x7e]{1,4096}$/) });

@@ -1,36 +1,24 @@
-import type { ConnectivityStatus } from "../domain/reported.ts";
-import type { BoothSummary } from "../domain/summary.ts";
-import type { EpochMs, Milliseconds, Seq, StreamId } from "../domain/units.ts";
+import type { BoothStatus, ConnectivityStatus } from "../domain/status.ts";
+import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import type { LogNames } from "../domain/stream-label.ts";
-import type { ShownBooth } from "../domain/service.ts";
-import { wireNameOf } from "../domain/wire-names.ts";
+import { wireNameOf } from "../domain/booth.ts";
 import { answerTime, minutesOf } from "./time.ts";
 
 /** Shapes of the booths themselves: rows 22, 23, 25-27, 44 of the table of operations. */
 
-export interface BoothFields extends LogNames {
-  readonly booth: string;
+type OfPeople = "since" | "entered_at" | "delivery" | "choices" | "refused_revision" | "reason" | "advice";
+
+/** How a booth is, as the agent's status has it, by what the service's shapes are made of. */
+export interface BoothFields
+  extends
+    Pick<BoothStatus, "booth" | "stream" | "serial">,
+    Pick<BoothStatus["log"], "acked_seq" | "last_commit_at">,
+    Omit<BoothStatus["provisioning"], OfPeople>,
+    LogNames {
   /** The service's id where the booth is bound, else the gateway's own name for it. */
   readonly booth_id: string;
-  /** The log's name at the service now. */
-  readonly stream: StreamId;
-  readonly serial: string | null;
-  readonly account_id: string | null;
-  readonly account: string | null;
-  readonly facility_id: string | null;
-  readonly facility: string | null;
-  readonly brand: string | null;
-  readonly model: string | null;
-  readonly shown: ShownBooth | null;
-  readonly hw_configuration: string | null;
-  /** When the service made the booth; as it spells it. */
-  readonly created_at: string | null;
-  readonly state: string;
-  readonly generation: number | null;
   readonly connectivity: ConnectivityStatus;
-  readonly acked_seq: Seq;
-  readonly last_commit_at: EpochMs | null;
-  readonly summary: BoothSummary | null;
+  readonly summary: BoothStatus["now"];
 }
 
 const optional = (at: EpochMs | null | undefined): string | null =>
@@ -148,7 +136,6 @@ function bindingOf(state: string): "unprovisioned" | "provisioned" | "released" 
 }
 
 function countBy(values: readonly string[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
-  return counts;
+  const groups = Map.groupBy(values, (value) => value);
+  return Object.fromEntries([...groups].map(([value, { length }]) => [value, length]));
 }

@@ -1,7 +1,6 @@
+import { type Mode, modeNamed } from "../domain/booth.ts";
 import { dayStart } from "../domain/time-zone.ts";
-import type { Mode } from "../domain/booth.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
-import { modeNamed } from "../domain/wire-names.ts";
 import { parseTime } from "./time.ts";
 
 /** Query parameters as they came; the first of a repeated one counts. */
@@ -23,7 +22,7 @@ interface QueryClock {
   readonly now: EpochMs;
 }
 
-interface Span {
+export interface Span {
   readonly start: EpochMs;
   readonly end: EpochMs;
 }
@@ -77,7 +76,7 @@ export function pagingParams(query: Query, { allowAll }: { readonly allowAll: bo
   return { page, limit: Math.min(limit, MAX_LIMIT) };
 }
 
-export function integerParam(query: Query, name: string): number | undefined {
+function integerParam(query: Query, name: string): number | undefined {
   const text = query[name];
   if (text === undefined || text === "") return undefined;
   if (!/^-?\d{1,9}$/.test(text)) throw new QueryError(`${name} is not a whole number`);
@@ -115,10 +114,10 @@ const HOUR_MS: Milliseconds = 60 * MINUTE_MS;
 const PERIOD_MS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS, month: 30 * DAY_MS } as const;
 const MAX_LENGTH = 1_000;
 
-export type PeriodUnit = keyof typeof PERIOD_MS;
+type PeriodUnit = keyof typeof PERIOD_MS;
 
 /** `unit`: hour, day, week, month, also as plural; undefined where it isn't given. */
-export function unitParam(query: Query): PeriodUnit | undefined {
+function unitParam(query: Query): PeriodUnit | undefined {
   const unit = query["unit"]?.replace(/s$/, "");
   if (unit === undefined || unit === "") return undefined;
   if (!Object.hasOwn(PERIOD_MS, unit)) throw new QueryError("unit is none of hour, day, week, month");
@@ -136,23 +135,95 @@ function lengthParam(query: Query): number | undefined {
 /** `start` and `end`; or the last `length` `unit`s up to now, whichever is given; default: the local day so far. */
 export function periodParams(query: Query, clock: QueryClock): Span {
   const [unit, length] = [unitParam(query), lengthParam(query)];
-  return periodOr(unit ?? length, { unit, length }, { query, clock });
+  return unit === undefined && length === undefined
+    ? windowParams(query, clock)
+    : lastPeriod(PERIOD_MS[unit ?? "day"] * (length ?? 1), query, clock);
 }
 
 /** The same of a series, whose `unit` alone says how it is cut. */
 export function seriesParams(query: Query, clock: QueryClock): { readonly window: Span; readonly unit: PeriodUnit } {
   const [unit, length] = [unitParam(query) ?? "day", lengthParam(query)];
-  return { window: periodOr(length, { unit, length }, { query, clock }), unit };
+  const window = length === undefined ? windowParams(query, clock) : lastPeriod(PERIOD_MS[unit] * length, query, clock);
+  return { window, unit };
 }
 
-function periodOr(
-  given: unknown,
-  { unit = "day", length = 1 }: { readonly unit?: PeriodUnit | undefined; readonly length?: number | undefined },
-  { query, clock }: { readonly query: Query; readonly clock: QueryClock },
-): Span {
+/** Up to now, where no `start` is given. A month counts 30 days. */
+function lastPeriod(ms: Milliseconds, query: Query, clock: QueryClock): Span {
   const window = windowParams(query, clock);
-  if (given === undefined || timeParam(query, "start") !== undefined) return window;
+  if (timeParam(query, "start") !== undefined) return window;
   const end = wholeSecond(clock.now);
-  // A month counts 30 days.
-  return bounded({ start: end - PERIOD_MS[unit] * length, end });
+  return bounded({ start: end - ms, end });
+}
+
+type Item = Readonly<Record<string, unknown>>;
+type Test = (item: Item) => boolean;
+type Order = (a: Item, b: Item) => number;
+
+const MAX_CRITERIA = 20;
+/** Of the values' order, for operators that follow from it alone. */
+const BY_ORDER: Readonly<Record<string, (order: number) => boolean>> = {
+  eq: (order) => order === 0,
+  ne: (order) => order !== 0,
+  lt: (order) => order < 0,
+  le: (order) => order <= 0,
+  gt: (order) => order > 0,
+  ge: (order) => order >= 0,
+};
+/** Nothing is neither before nor after anything. */
+const OF_SOMETHING = new Set(["lt", "le", "gt", "ge"]);
+
+/**
+ * The items that `filter=field:op:value,...` leaves (eq ne lt le gt ge like in; values of in parted by |), in the order of
+ * `sort=-a,b`, as at the service. Throws QueryError for a field that isn't in `fields` and for any other operator.
+ */
+export function selected<T extends Item>(items: readonly T[], query: Query, fields: readonly string[]): T[] {
+  const tests = criteria(query["filter"]).map((text) => testOf(text, fields));
+  const orders = criteria(query["sort"]).map((text) => orderOf(text, fields));
+  return items
+    .filter((item) => tests.every((test) => test(item)))
+    .sort((a, b) => orders.reduce((found, order) => (found === 0 ? order(a, b) : found), 0));
+}
+
+function criteria(text = ""): string[] {
+  const parts = text.split(",").filter((part) => part !== "");
+  if (parts.length > MAX_CRITERIA) throw new QueryError(`more than ${MAX_CRITERIA.toString()} criteria`);
+  return parts;
+}
+
+function testOf(text: string, fields: readonly string[]): Test {
+  const [field = "", op = "", ...rest] = text.split(":");
+  const value = rest.join(":");
+  if (!fields.includes(field)) throw new QueryError(`filter: no field ${field}`);
+  if (rest.length === 0) throw new QueryError("filter is not field:op:value");
+  const byOrder = Object.hasOwn(BY_ORDER, op) ? BY_ORDER[op] : undefined;
+  if (byOrder !== undefined) {
+    return ({ [field]: found }) => (!OF_SOMETHING.has(op) || found !== null) && byOrder(compare(found, value));
+  }
+  if (op === "in") return ({ [field]: found }) => value.split("|").some((one) => compare(found, one) === 0);
+  if (op !== "like") throw new QueryError("filter is not field:op:value");
+  const part = value.replaceAll("%", "").toUpperCase();
+  return ({ [field]: found }) => textOf(found).toUpperCase().includes(part);
+}
+
+function orderOf(text: string, fields: readonly string[]): Order {
+  const [sign, field] = text.startsWith("-") ? [-1, text.slice(1)] : [1, text];
+  if (!fields.includes(field)) throw new QueryError(`sort: no field ${field}`);
+  return ({ [field]: a }, { [field]: b }) =>
+    sign * (typeof a === "number" && typeof b === "number" ? a - b : orderOfTexts(textOf(a), textOf(b)));
+}
+
+/** Numbers by value, instants by time in whichever spelling, all else as text. */
+function compare(found: unknown, value: string): number {
+  if (typeof found === "number" && value.trim() !== "" && Number.isFinite(Number(value))) return found - Number(value);
+  const [a, b] = [parseTime(textOf(found)), parseTime(value)];
+  return a !== null && b !== null ? a - b : orderOfTexts(textOf(found), value);
+}
+
+function orderOfTexts(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === null || value === undefined ? "" : JSON.stringify(value);
 }

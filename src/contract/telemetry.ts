@@ -1,6 +1,9 @@
 import { z } from "zod";
+import type { StreamLabel } from "../domain/provisioning.ts";
 import type { Placed } from "../domain/record.ts";
-import type { EpochMs } from "../domain/units.ts";
+import type { ServiceTime } from "../domain/service-time.ts";
+import type { EpochMs, Seq, StreamId } from "../domain/units.ts";
+import { readable } from "./fields.ts";
 
 /** Version of the telemetry shapes. */
 const VERSION = 1;
@@ -14,36 +17,15 @@ export const TOPICS = {
   command: "down/cmd",
 } as const;
 
-export interface BatchHead {
-  readonly gateway_id: string;
-  readonly generation: number;
-  readonly stream: string;
-}
-
-/** up/batch, columnar; see docs/wire.md. Before gzip. */
-export interface BatchWire {
-  readonly v: number;
-  readonly gw: string;
-  readonly gen: number;
-  readonly st: string;
-  readonly s0: number;
-  readonly t0: number;
-  readonly mono0: number;
-  readonly boot: string;
-  readonly tags: readonly string[];
-  readonly k: readonly string[];
-  readonly g: readonly number[];
-  readonly dt: readonly number[];
-  readonly val: readonly unknown[];
-  readonly q: readonly (readonly [number, string])[];
-  readonly sent: number;
-}
-
 /**
- * Columns of consecutive records that share a boot and a clock offset (the caller has cut them so).
- * Throws on an empty list or a hole: both are programmer errors.
+ * up/batch, columnar; see docs/wire.md. Before gzip. Its records are consecutive, and share a boot and a clock offset (the caller has
+ * cut them so). Throws on an empty list or a hole: both are programmer errors.
  */
-export function batchOf(head: BatchHead, records: readonly Placed[], sent: EpochMs): BatchWire {
+export function batchOf(
+  head: { readonly gateway_id: string; readonly generation: number; readonly stream: string },
+  records: readonly Placed[],
+  sent: EpochMs,
+) {
   const first = records[0];
   if (first === undefined) throw new Error("a batch holds at least one record");
   const indexes = new Map<string, number>();
@@ -85,7 +67,6 @@ const number = z.union([
 const count = number.pipe(z.int().nonnegative());
 /** A field that can't be read, or makes no sense by itself, counts as absent: it voids nothing else. */
 const hint = <Shape extends z.ZodType>(shape: Shape) => shape.nullable().catch(null).default(null);
-const rejection = z.object({ seq: count, reason: z.string().catch("") });
 
 /**
  * down/ack. `st`, `s0`, `n` and `hash` alone must be right: they say which batch is meant, and prove what is said of it. All else
@@ -96,16 +77,9 @@ export const ackShape = z.object({
   s0: count,
   n: count,
   hash: z.string(),
-  reject: z
-    .array(z.unknown())
+  reject: readable(z.object({ seq: count, reason: z.string().catch("") }))
     .catch([])
-    .default([])
-    .transform((list) =>
-      list.flatMap((item) => {
-        const parsed = rejection.safeParse(item);
-        return parsed.success ? [parsed.data] : [];
-      }),
-    ),
+    .default([]),
   conflict: hint(count),
   /** End of the service's unbroken prefix of the stream. */
   acked_seq: hint(count),
@@ -118,49 +92,64 @@ export const ackShape = z.object({
 });
 export type AckWire = z.infer<typeof ackShape>;
 
-export interface HelloWire {
-  readonly v: number;
-  readonly session: string;
-  readonly booths: readonly {
-    readonly stream_id: string;
-    readonly serial: string;
-    readonly generation: number;
-    readonly oldest_seq: number;
-    readonly newest_seq: number;
-    readonly predecessor: { readonly stream_id: string; readonly last_seq: number } | null;
-    readonly config_revision: number;
-  }[];
+/** What a session says of a booth when it begins. */
+export interface HelloBooth {
+  readonly stream: StreamId;
+  readonly serial: string;
+  readonly generation: number;
+  readonly oldest_seq: Seq;
+  readonly newest_seq: Seq;
+  readonly config_revision: number;
+  readonly predecessor: StreamLabel["predecessor"];
 }
 
-export function helloOf(session: string, booths: HelloWire["booths"]): HelloWire {
-  return { v: VERSION, session, booths };
+/** up/hello as JSON. */
+export function helloText(session: string, told: readonly HelloBooth[]): string {
+  const booths = told.map(({ stream, predecessor, ...booth }) => ({ stream_id: stream, ...booth, predecessor }));
+  return JSON.stringify({ v: VERSION, session, booths });
 }
 
-export interface StateWire {
-  readonly v: number;
-  readonly online: boolean;
-  readonly session: string;
-  readonly since: number;
-  readonly agent_version: string;
-  readonly clock: { readonly offset_ms: number | null; readonly synced: boolean };
-  readonly links: { readonly service: string };
-  readonly booths: readonly {
-    readonly stream_id: string;
-    readonly serial: string;
-    readonly generation: number;
-    readonly firmware_version: string | null;
-    readonly plc_program: string | null;
-    readonly plc_program_revision: string | null;
-    readonly link: string;
-    readonly mode: string;
-    readonly backlog: {
-      readonly records: number;
-      readonly oldest_time: number | null;
-      readonly hours_to_full: number | null;
-    };
-  }[];
+export interface BoothHeartbeat {
+  readonly stream: StreamId;
+  readonly serial: string;
+  readonly generation: number;
+  readonly firmware_version: string | null;
+  readonly plc_program: string | null;
+  readonly plc_program_revision: string | null;
+  readonly link: "up" | "down";
+  readonly mode: string;
+  readonly waiting_records: number;
+  /** Corrected time of the oldest record that waits and may be sent; null: there is none. */
+  readonly oldest_at: EpochMs | null;
+  /** Until records must be given up if none of them is acked; null: not known yet. */
+  readonly hours_to_full: number | null;
 }
 
-export function stateOf(state: Omit<StateWire, "v">): StateWire {
-  return { v: VERSION, ...state };
+/** up/state as JSON. `since`: begin of the session. */
+export function heartbeatText(
+  {
+    agentVersion,
+    service_time,
+  }: { readonly agentVersion: string; readonly service_time: Pick<ServiceTime, "verdict"> },
+  beat: {
+    readonly session: string;
+    readonly since: EpochMs;
+    readonly online: boolean;
+    readonly booths: readonly BoothHeartbeat[];
+  },
+): string {
+  const { online, session, since } = beat;
+  const { offset_ms, synced } = service_time.verdict();
+  return JSON.stringify({
+    v: VERSION,
+    ...{ online, session, since },
+    agent_version: agentVersion,
+    clock: { offset_ms, synced },
+    links: { service: online ? "up" : "down" },
+    booths: beat.booths.map(({ stream, waiting_records, oldest_at, hours_to_full, ...booth }) => ({
+      stream_id: stream,
+      ...booth,
+      backlog: { records: waiting_records, oldest_time: oldest_at, hours_to_full },
+    })),
+  });
 }

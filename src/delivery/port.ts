@@ -1,9 +1,11 @@
-import type { BindingChange, StreamLabel } from "../domain/provisioning.ts";
+import type { BoothHeartbeat, HelloBooth } from "../contract/telemetry.ts";
+import type { BindingChange } from "../domain/provisioning.ts";
 import type { AckedStream, Claim, DeviceFields, ServiceAnswer, ServiceRecord, ShownBooth } from "../domain/service.ts";
-import type { HeardCommand, UpMessage } from "../domain/command.ts";
-import type { ServiceLinkError } from "../domain/service-link-error.ts";
-import type { Placed, StreamRecord } from "../domain/record.ts";
-import type { EpochMs, Seq, StreamId } from "../domain/units.ts";
+import type { BoothState } from "../domain/booth-state.ts";
+import type { HeardCommand, SeqRange, UpMessage } from "../domain/command.ts";
+import type { ServiceLinkError } from "../domain/link-error.ts";
+import type { Placed } from "../domain/record.ts";
+import type { Seq, StreamId } from "../domain/units.ts";
 import type { MqttVersion } from "../domain/status.ts";
 
 /** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
@@ -20,15 +22,11 @@ export interface ServiceApi {
   update(key: string, serial: string, change: BindingChange): Promise<ServiceAnswer<ServiceRecord>>;
 }
 
-/** The hash of consecutive records, as acks and digests carry it, made as they are read. */
-export interface RecordHash {
-  add(records: readonly StreamRecord[]): void;
-  /** Lower-case hex. Ends it. */
-  hex(): string;
-}
-
 /** One connected session. It never reconnects by itself; when `closed` resolves, it is over. */
-export interface LinkSession extends Reached {
+export interface LinkSession {
+  readonly url: string;
+  /** What is spoken there; absent: no MQTT. */
+  readonly mqtt?: MqttVersion;
   /** Resolves, with the reason, when the session has ended for whatever cause. */
   readonly closed: Promise<ServiceLinkError>;
   hello(booths: readonly HelloBooth[]): Promise<void>;
@@ -94,35 +92,35 @@ export interface LinkAccount {
   readonly confirmed_by: "service" | "broker";
 }
 
-export interface HelloBooth {
-  readonly stream: StreamId;
-  readonly serial: string;
-  readonly generation: number;
-  readonly oldest_seq: Seq;
-  readonly newest_seq: Seq;
-  readonly predecessor: StreamLabel["predecessor"];
-  readonly config_revision: number;
+/** Takes what the service orders. */
+export interface TakesCommands {
+  /** A session begins; null: it has ended. */
+  setSession(session: LinkSession | null): void;
 }
 
-export interface BoothHeartbeat {
-  readonly stream: StreamId;
-  readonly serial: string;
-  readonly generation: number;
-  readonly firmware_version: string | null;
-  readonly plc_program: string | null;
-  readonly plc_program_revision: string | null;
-  readonly link: "up" | "down";
-  readonly mode: string;
-  readonly waiting_records: number;
-  /** Corrected time of the oldest record that waits and may be sent; null: there is none. */
-  readonly oldest_at: EpochMs | null;
-  /** Until records must be given up if none of them is acked; null: not known yet. */
-  readonly hours_to_full: number | null;
+/** A key that is to take the present one's place. */
+export interface NewKey {
+  /** To be tried before the present one; null: none is to be tried now. */
+  candidate(): string | null;
+  /** A session stands with the candidate. Durable when it resolves. */
+  connected(candidate: string): Promise<void>;
+  /** It opened nothing. */
+  refused(): void;
 }
 
-/** Where a session stands. */
-export interface Reached {
-  readonly url: string;
-  /** What is spoken there; absent: no MQTT. */
-  readonly mqtt?: MqttVersion;
+/** Ranges of a booth's stream that are to go again. */
+export interface ResendOrder {
+  readonly state: BoothState;
+  readonly stream: StreamId;
+  readonly ranges: readonly SeqRange[];
 }
+
+/**
+ * Sends them beside what goes anyway; resolves with what came of it. `missing`: asked for, and not here any more; `refused`: batches that
+ * the service doesn't take, since it keeps other content, or refuses a record for good. Throws a CommandFailure where they
+ * aren't this stream's to send.
+ */
+export type Resend = (
+  order: ResendOrder,
+  signal: AbortSignal,
+) => Promise<Readonly<Record<"records" | "batches" | "missing" | "refused", number>>>;

@@ -1,68 +1,51 @@
-import { heldSeqs } from "./rules/fork.ts";
-import { stretchOf, type LaneName } from "./rules/lanes.ts";
-import { REST_MS } from "./rules/refusing.ts";
-import type { Silence } from "./rules/silence.ts";
-import { ServiceLinkError } from "../domain/service-link-error.ts";
+import type { BoothState, LogReach } from "../domain/booth-state.ts";
+import { ServiceLinkError } from "../domain/link-error.ts";
+import { labelOf } from "../domain/stream-label.ts";
+import type { Seq, StreamId } from "../domain/units.ts";
+import { isPlain } from "../domain/provisioning.ts";
+import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
+import type { LinkSession, Rejection } from "./port.ts";
+import { heldSeqs, newNameFrom, REST_MS } from "./rules/belief.ts";
+import { stretchOf, type LaneName, cutBatches } from "./rules/lanes.ts";
 import {
   afterProbe,
-  afterSending,
   afterReOffer,
+  afterSending,
   nextAction,
   sendingFrom,
   splitOnce,
   taken,
   verdictOf,
-  type Inherited,
+  type NamedConflict,
   type Sending,
-  type SendingVerdict,
   type SentRange,
 } from "./rules/sending.ts";
-import type { BatchOutcome, LinkSession, Rejection } from "./port.ts";
-import type { HeldSeqs } from "../domain/provisioning.ts";
-import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
-import type { Clock } from "../domain/machine.ts";
-import type { Refusal, Store, StreamInfo } from "../store/port.ts";
-import type { Signal } from "../domain/signal.ts";
-import { laneReaders, type LaneBatch } from "./lane-reader.ts";
+import { doubted, nameAnew, refusalsBelieved, setAside } from "./service-words.ts";
+import type { Placed } from "../domain/record.ts";
+import type { Store } from "../store/port.ts";
 
-export interface SenderParts extends Inherited {
-  readonly clock: Clock;
-  readonly store: Store;
-  readonly session: LinkSession;
-  readonly generation: number;
-  /** Rings after each commit. */
-  readonly news: Signal;
-  readonly info: () => StreamInfo;
-  /** The log's name at the service. */
-  readonly stream: StreamId;
-  /** Records of the backlog a second at most; null: as fast as the service acks. */
-  readonly backlog_rate: number | null;
-  readonly acked: (info: StreamInfo) => void;
-  /** This one ends over it. */
-  readonly silent: (silence: Silence | null) => void;
-  /** The service will never take these records of ours. */
-  readonly refused: (refusals: readonly Refusal[]) => Promise<void>;
-  /** The service refuses so many, the first of them `seq`. Whether to set them aside: else they are offered again after a rest. */
-  readonly isBelieved: (seq: Seq, records: number) => boolean;
-  /**
-   * The service holds other records from that seq on, and everything before it is there as it is here. Whether the log goes on under another
-   * name: else it is asked again after a rest.
-   */
-  readonly conflict: (seqs: HeldSeqs) => Promise<boolean>;
-  /** It says so, and nothing can prove it. `end`: the session does, so that it is asked in another. */
-  readonly doubted: (seq: Seq) => "fork" | "rest" | "end";
-  /** Newest record that was handed over and may be with the service, whatever it says. */
-  readonly offered_seq: () => Seq;
-  readonly offered: (seq: Seq) => void;
+/** A booth's log on its way over one session. */
+interface SentLog {
+  readonly gateway: Pick<DeliveryGateway, "clock" | "log" | "store" | "rename" | "backlog_rate">;
+  readonly booth: DeliveredBooth;
+  readonly session: Pick<LinkSession, "send" | "window">;
+  /** Called at each ack. */
+  readonly proven: () => void;
 }
 
 /** What has come of a batch so far. */
 type Asked = Pick<SentRange, "refusals" | "vouched">;
 const NOT_YET: Asked = { refusals: 0, vouched: null };
 
-interface SenderRun {
-  readonly parts: SenderParts;
+interface SenderRun extends SentLog {
+  readonly generation: number;
+  /** The log's name at the service. */
+  readonly stream: StreamId;
+  /** Oldest record that goes under it: those before it are another stream's at the service. */
+  readonly first_seq: Seq;
   readonly under_way: Set<Promise<void>>;
+  /** How far the log goes under that name. */
+  readonly reach: () => LogReach;
   readers: ReturnType<typeof laneReaders>;
   sending: Sending;
   /** An answer isn't taken at its word: nothing goes for a while, then all that isn't acked goes again. */
@@ -72,206 +55,295 @@ interface SenderRun {
 
 /**
  * Sends one booth's stream over one session, a few batches under way at once; what goes next and what an outcome means
- * delivery/rules/sending decides. Throws, with the reason, when a batch can't be shown to have arrived: the session is then worth
+ * rules/sending.ts decides. Throws, with the reason, when a batch can't be shown to have arrived: the session is then worth
  * nothing, and all unacked batches go again in the next one.
  */
-export async function runSender(parts: SenderParts, signal: AbortSignal): Promise<never> {
-  const pumping: SenderRun = {
-    parts,
+export async function runSender(sent: SentLog, signal: AbortSignal): Promise<never> {
+  const { gateway, booth } = sent;
+  const { row } = booth.state.binding;
+  const { stream, oldest_seq: first_seq } = labelOf(row, booth.state.log.reach);
+  const reach = (): LogReach => sendable(booth.state, stream);
+  const { silence } = booth.delivery;
+  const run: SenderRun = {
+    ...sent,
+    ...{ generation: row.generation ?? 0, stream, first_seq, reach },
     under_way: new Set(),
-    readers: laneReaders(parts),
-    sending: sendingFrom(parts.info().acked_seq, parts),
+    readers: laneReaders(gateway.store, reach),
+    sending: sendingFrom(reach().acked_seq, { silence, first_seq }),
     is_resting: false,
     failure: null,
   };
   for (;;) {
     signal.throwIfAborted();
-    if (pumping.failure !== null) throw pumping.failure;
-    await (pumping.is_resting ? rest(pumping, signal) : act(pumping, signal));
+    if (run.failure !== null) throw run.failure;
+    await (run.is_resting ? rest(run, signal) : act(run, signal));
   }
 }
 
-/** The session stands meanwhile: other booths' logs go over it too. */
-async function rest(pumping: SenderRun, signal: AbortSignal): Promise<void> {
-  const { parts } = pumping;
-  await Promise.all(pumping.under_way);
-  if (pumping.failure !== null) return;
-  await parts.clock.sleep(REST_MS, signal);
-  pumping.sending = sendingFrom(parts.info().acked_seq, { silence: null, first_seq: parts.first_seq });
-  pumping.readers = laneReaders(parts);
-  pumping.is_resting = false;
+/** The log as far as it is this booth's to send under that name. */
+function sendable({ log, binding: { row } }: BoothState, name: StreamId): LogReach {
+  const { reach } = log;
+  const label = labelOf(row, reach);
+  const limits = [
+    row.last_seq ?? reach.sendable_seq,
+    (newNameFrom(row, reach) ?? Infinity) - 1,
+    label.stream === name ? reach.sendable_seq : label.oldest_seq - 1,
+  ];
+  return { ...reach, sendable_seq: Math.min(reach.sendable_seq, ...limits) };
 }
 
-async function act(pumping: SenderRun, signal: AbortSignal): Promise<void> {
-  const { parts, under_way } = pumping;
-  const { sendable_seq } = parts.info();
-  pumping.sending = splitOnce(pumping.sending, sendable_seq);
-  const now = { sendable_seq, mono: parts.clock.mono(), window: parts.session.window(), under_way: under_way.size };
-  const turn = nextAction(pumping.sending, now);
-  switch (turn.kind) {
+/** The session stands meanwhile: other booths' logs go over it too. */
+async function rest(run: SenderRun, signal: AbortSignal): Promise<void> {
+  const { gateway, reach, first_seq } = run;
+  await Promise.all(run.under_way);
+  if (run.failure !== null) return;
+  await gateway.clock.sleep(REST_MS, signal);
+  run.sending = sendingFrom(reach().acked_seq, { silence: null, first_seq });
+  run.readers = laneReaders(gateway.store, reach);
+  run.is_resting = false;
+}
+
+async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
+  const { gateway, booth, session, under_way } = run;
+  const { progress } = booth.state;
+  const { sendable_seq } = run.reach();
+  run.sending = splitOnce(run.sending, sendable_seq);
+  const now = { sendable_seq, mono: gateway.clock.mono(), window: session.window(), under_way: under_way.size };
+  const next = nextAction(run.sending, now);
+  switch (next.kind) {
     case "acks":
       return Promise.race(under_way);
     case "news":
-      return waitForNews(parts, turn.ms, signal);
+      return next.ms === null ? progress.wait(signal) : progress.wait(signal, next.ms);
     case "probe":
-      return offerOnce(pumping, turn.seq, afterProbe);
-    case "witness":
-      return offerOnce(pumping, turn.seq, afterReOffer);
+      return offerOnce(run, next.seq, afterProbe);
+    case "re-offer":
+      return offerOnce(run, next.seq, afterReOffer);
     case "send":
-      return sendNext(pumping, turn.lane, turn.limit);
+      return sendNext(run, next.lane, next.limit);
   }
 }
 
 /** Offers a record once more that the service should have. */
-async function offerOnce(pumping: SenderRun, seq: Seq, after: typeof afterProbe): Promise<void> {
-  const { parts } = pumping;
-  const [record] = await parts.store.read(parts.info().stream, seq, 1);
+async function offerOnce(run: SenderRun, seq: Seq, after: typeof afterProbe): Promise<void> {
+  const { gateway, booth, session, stream, generation } = run;
+  const [record] = await gateway.store.read(run.reach().stream, seq, 1);
   if (record?.seq !== seq) {
-    pumping.sending = after(pumping.sending, "missing");
+    run.sending = after(run.sending, "missing");
     return;
   }
-  const outcome = await parts.session.send(parts.stream, parts.generation, [record]);
-  pumping.sending = after(pumping.sending, outcome.kind);
+  const outcome = await session.send(stream, generation, [record]);
+  run.sending = after(run.sending, outcome.kind);
   if (outcome.kind !== "keep") return;
-  parts.silent(pumping.sending.silence);
+  booth.delivery.silence = run.sending.silence;
   throw new ServiceLinkError("no_ack", outcome.reason);
 }
 
-function waitForNews({ news }: SenderParts, ms: Milliseconds | null, signal: AbortSignal): Promise<void> {
-  return ms === null ? news.wait(signal) : news.wait(signal, ms);
-}
-
-async function sendNext(pumping: SenderRun, lane: LaneName, limit: number | null): Promise<void> {
-  const { parts, under_way } = pumping;
-  const stretch = stretchOf(pumping.sending.lanes, lane, parts.info().sendable_seq);
+async function sendNext(run: SenderRun, lane: LaneName, limit: number | null): Promise<void> {
+  const { gateway, booth, under_way } = run;
+  const stretch = stretchOf(run.sending.lanes, lane, run.reach().sendable_seq);
   if (stretch === null) return;
-  const next = await pumping.readers[lane].next(stretch.seq, stretch.end, limit);
+  const next = await run.readers[lane](stretch.seq, stretch.end, limit);
   const { batch, to } = next;
-  const sent = { to, records: batch.length, mono: parts.clock.mono(), rate: parts.backlog_rate };
-  pumping.sending = afterSending(pumping.sending, lane, sent);
+  const sent = { to, records: batch.length, mono: gateway.clock.mono(), rate: gateway.backlog_rate };
+  run.sending = afterSending(run.sending, lane, sent);
   // What a lane of the whole log doesn't have will never be: the gap record that tells of it stands further on.
-  if (batch.length === 0) return lane === "terms" ? undefined : passOver(pumping, next);
-  const way = deliver(pumping, next).catch((error: unknown) => {
-    pumping.failure ??= error instanceof Error ? error : new Error(String(error));
-    parts.news.ring();
+  if (batch.length === 0) return lane === "context" ? undefined : passOver(run, next);
+  const way = deliver(run, next).catch((error: unknown) => {
+    run.failure ??= error instanceof Error ? error : new Error(String(error));
+    booth.state.progress.raise();
   });
   under_way.add(way);
   void way.then(() => under_way.delete(way));
 }
 
 /** One batch, and what came of it. */
-async function deliver(pumping: SenderRun, next: LaneBatch, asked = NOT_YET): Promise<void> {
+async function deliver(run: SenderRun, next: LaneBatch, asked = NOT_YET): Promise<void> {
   const { batch, from, to } = next;
-  const { parts } = pumping;
-  const offered_seq = parts.offered_seq();
-  const outcome = await parts.session.send(parts.stream, parts.generation, batch);
-  if (outcome.kind !== "conflict") parts.offered(to);
-  if (!isBelieved(parts, outcome)) return holdOff(pumping);
-  const { sendable_seq } = parts.info();
+  const { gateway, booth } = run;
+  const { delivery } = booth;
+  const { offered_seq } = delivery;
+  const outcome = await run.session.send(run.stream, run.generation, batch);
+  if (outcome.kind !== "conflict") delivery.offered_seq = Math.max(delivery.offered_seq, to);
+  const rejected = outcome.kind === "acked" || outcome.kind === "conflict" ? outcome.rejected : [];
+  if (!refusalsBelieved(gateway, booth, rejected)) return holdOff(run);
+  const { sendable_seq } = run.reach();
   const range: SentRange = { from, to, records: batch.length, sendable_seq, offered_seq, ...asked };
-  const { sending, verdict } = verdictOf(pumping.sending, range, outcome);
-  pumping.sending = sending;
+  const { sending, verdict } = verdictOf(run.sending, range, outcome);
+  run.sending = sending;
   switch (verdict.kind) {
     case "acked":
-      await tellRejected(parts, rejectedIn(outcome));
-      return moveTo(parts, verdict.up_to);
+      await setRejectedAside(run, rejected);
+      return moveTo(run, verdict.up_to);
     case "halve":
-      return deliverHalves(pumping, next);
+      return deliverHalves(run, next);
     case "again":
-      return deliver(pumping, next, { ...asked, refusals: asked.refusals + 1 });
+      return deliver(run, next, { ...asked, refusals: asked.refusals + 1 });
     case "set_aside":
-      if (!parts.isBelieved(to, 1)) return holdOff(pumping);
-      await parts.refused([{ seq: to, reason: verdict.reason, declare: true }]);
-      return giveUp(pumping, range);
+      if (!refusalsBelieved(gateway, booth, [{ seq: to }])) return holdOff(run);
+      await setAside(gateway, booth, [{ seq: to, reason: verdict.reason, declare: true }]);
+      // A record that was set aside is done with, as an acked one is.
+      delivery.silence = null;
+      return passOver(run, range);
     case "fork":
-      return fork(pumping, verdict);
+      return fork(run, verdict);
     case "vouch":
-      return vouch(pumping, next, verdict);
+      return vouch(run, next, verdict);
     case "doubt":
-      return doubt(pumping, verdict);
+      return doubt(run, verdict);
     case "end":
-      parts.silent(pumping.sending.silence);
+      delivery.silence = run.sending.silence;
       throw new ServiceLinkError("no_ack", verdict.reason);
   }
 }
 
-function isBelieved(parts: SenderParts, outcome: BatchOutcome): boolean {
-  const [first, ...more] = rejectedIn(outcome);
-  return first === undefined || parts.isBelieved(first.seq, 1 + more.length);
-}
-
-function holdOff(pumping: SenderRun): Promise<void> {
-  pumping.is_resting = true;
+function holdOff(run: SenderRun): Promise<void> {
+  run.is_resting = true;
   return Promise.resolve();
 }
 
-type Conflict = Extract<SendingVerdict, { kind: "fork" | "vouch" | "doubt" }>;
-
-async function fork(pumping: SenderRun, conflict: Conflict): Promise<void> {
-  const { parts } = pumping;
-  await tellRejected(parts, conflict.rejected);
-  await moveTo(parts, conflict.seq - 1);
-  if (!(await parts.conflict(heldSeqs(conflict)))) return holdOff(pumping);
+async function fork(run: SenderRun, conflict: NamedConflict): Promise<void> {
+  await setRejectedAside(run, conflict.rejected);
+  await moveTo(run, conflict.seq - 1);
+  if (!(await nameAnew(run.gateway, run.booth, heldSeqs(conflict)))) return holdOff(run);
   throw new ServiceLinkError("closed", conflict.reason);
 }
 
 /** A conflict at a batch's first record proves nothing by itself: the service is to show that it has the record before. */
-async function vouch(pumping: SenderRun, next: LaneBatch, conflict: Conflict): Promise<void> {
-  const { parts } = pumping;
+async function vouch(run: SenderRun, next: LaneBatch, conflict: NamedConflict): Promise<void> {
+  const { gateway, session, stream, generation } = run;
   const before = conflict.seq - 1;
-  const [record] = before >= parts.first_seq ? await parts.store.read(parts.info().stream, before, 1) : [];
-  const outcome = record?.seq === before ? await parts.session.send(parts.stream, parts.generation, [record]) : null;
-  if (outcome?.kind === "acked" && outcome.is_proven)
-    return deliver(pumping, next, { ...NOT_YET, vouched: conflict.seq });
+  const [record] = before >= run.first_seq ? await gateway.store.read(run.reach().stream, before, 1) : [];
+  const outcome = record?.seq === before ? await session.send(stream, generation, [record]) : null;
+  if (outcome?.kind === "acked" && outcome.is_proven) return deliver(run, next, { ...NOT_YET, vouched: conflict.seq });
   // Neither here any more, nor at the service: nothing is left to ask for.
   const isGone = outcome === null || outcome.kind === "acked" || outcome.kind === "refused";
-  if (isGone) return doubt(pumping, conflict);
+  if (isGone) return doubt(run, conflict);
   throw unproven(conflict);
 }
 
 /** Said for long enough it is believed all the same. */
-async function doubt(pumping: SenderRun, conflict: Conflict): Promise<void> {
-  const belief = pumping.parts.doubted(conflict.seq);
-  if (belief === "end") throw unproven(conflict);
-  return belief === "fork" ? fork(pumping, conflict) : holdOff(pumping);
+async function doubt(run: SenderRun, conflict: NamedConflict): Promise<void> {
+  const word = doubted(run.gateway, run.booth, conflict.seq);
+  if (word === "new") throw unproven(conflict);
+  return word === "believed" ? fork(run, conflict) : holdOff(run);
 }
 
-function unproven({ seq }: Conflict): ServiceLinkError {
+function unproven({ seq }: NamedConflict): ServiceLinkError {
   return new ServiceLinkError("no_ack", `the service names a conflict at seq ${seq.toString()}, and doesn't prove it`);
 }
 
-async function deliverHalves(pumping: SenderRun, { batch, from, to }: LaneBatch): Promise<void> {
+async function deliverHalves(run: SenderRun, { batch, from, to }: LaneBatch): Promise<void> {
   const middle = Math.ceil(batch.length / 2);
-  const [first, second] = [batch.slice(0, middle), batch.slice(middle)];
-  const between = second[0]?.seq ?? to + 1;
-  await deliver(pumping, { batch: first, from, to: between - 1 });
-  if (!pumping.is_resting) await deliver(pumping, { batch: second, from: between, to });
-}
-
-/** A record that was set aside is done with, as an acked one is. */
-function giveUp(pumping: SenderRun, range: SentRange): Promise<void> {
-  pumping.parts.silent(null);
-  return passOver(pumping, range);
+  const between = batch[middle]?.seq ?? to + 1;
+  await deliver(run, { batch: batch.slice(0, middle), from, to: between - 1 });
+  if (!run.is_resting) await deliver(run, { batch: batch.slice(middle), from: between, to });
 }
 
 /** What will never be with the service holds nothing up. */
-function passOver(pumping: SenderRun, range: Pick<SentRange, "from" | "to">): Promise<void> {
-  const { sending, verdict } = taken(pumping.sending, range);
-  pumping.sending = sending;
-  return moveTo(pumping.parts, verdict.up_to);
+function passOver(run: SenderRun, range: Pick<SentRange, "from" | "to">): Promise<void> {
+  const { sending, verdict } = taken(run.sending, range);
+  run.sending = sending;
+  return moveTo(run, verdict.up_to);
 }
 
 /** Those the service knows of itself. */
-async function tellRejected(parts: SenderParts, rejected: readonly Rejection[]): Promise<void> {
-  if (rejected.length === 0) return;
-  await parts.refused(rejected.map(({ seq, reason }) => ({ seq, reason, declare: false })));
+async function setRejectedAside({ gateway, booth }: SenderRun, rejected: readonly Rejection[]): Promise<void> {
+  const refusals = rejected.map(({ seq, reason }) => ({ seq, reason, declare: false }));
+  if (refusals.length > 0) await setAside(gateway, booth, refusals);
 }
 
-function rejectedIn(outcome: BatchOutcome): readonly Rejection[] {
-  return outcome.kind === "acked" || outcome.kind === "conflict" ? outcome.rejected : [];
+async function moveTo({ gateway, booth, reach, proven }: SenderRun, up_to: Seq): Promise<void> {
+  const { stream, acked_seq } = reach();
+  if (up_to <= acked_seq) return;
+  const moved = await gateway.store.ack(stream, up_to);
+  proven();
+  acked(gateway, booth, moved.acked_seq);
 }
 
-async function moveTo(parts: SenderParts, up_to: Seq): Promise<void> {
-  const { stream, acked_seq } = parts.info();
-  if (up_to > acked_seq) parts.acked(await parts.store.ack(stream, up_to));
+/** Records read from the store at a time: taking in more at once would keep a poll waiting. */
+const READ_LIMIT = 1_000;
+/** Records read before they are cut: a whole batch of short ones, and more. */
+const CUT_AT = 4_000;
+
+/** What of a lane goes next. */
+interface LaneBatch {
+  /** Empty: the lane has nothing in those seqs. */
+  readonly batch: readonly Placed[];
+  /** The seqs that it stands for; those of them that a log's lane doesn't have were given up. */
+  readonly from: Seq;
+  readonly to: Seq;
+}
+
+/** Reads one lane of a log: the batch behind `after`, of records up to `end` and so many at most. `most`: null: as many as fit. */
+type LaneReader = (after: Seq, end: Seq, most?: number | null) => Promise<LaneBatch>;
+
+export function laneReaders(store: Store, info: () => LogReach): Readonly<Record<LaneName, LaneReader>> {
+  return {
+    context: contextRecordsReader(store, info),
+    live: logReader(store, info),
+    backlog: logReader(store, info),
+  };
+}
+
+/** Parameters and clocks alone. */
+function contextRecordsReader(store: Store, info: () => LogReach): LaneReader {
+  return async (after, end, most) => {
+    const { records, looked_to } = await store.contextRecords(info().stream, after + 1, end);
+    const [cut = []] = cutBatches(records);
+    const batch = cut.slice(0, most ?? cut.length);
+    return { batch, from: batch[0]?.seq ?? after + 1, to: batch.at(-1)?.seq ?? looked_to };
+  };
+}
+
+/**
+ * Everything. Rejects where the store has no record behind `after`, though it should. A full store may have given up all of a stretch, and
+ * hold nothing but what goes under another name, as after a salvage, or what still waits for a sync: then there is nothing up to `end`.
+ */
+function logReader(store: Store, info: () => LogReach): LaneReader {
+  let ready: (readonly Placed[])[] = [];
+  /** The last cut of what was read: more may belong to it. */
+  let rest: readonly Placed[] = [];
+  /** Found behind `after`, within the stretch or beyond it. */
+  let found = false;
+  const fill = async (after: Seq, end: Seq): Promise<void> => {
+    // A lane that has jumped ahead leaves what was read for it to the other one.
+    const records = rest[0]?.seq === after + 1 ? [...rest] : [];
+    let isMore = true;
+    while (isMore && records.length < CUT_AT) {
+      const more = await store.read(info().stream, (records.at(-1)?.seq ?? after) + 1, READ_LIMIT);
+      records.push(...more);
+      isMore = more.length === READ_LIMIT && (more.at(-1)?.seq ?? end) < end;
+    }
+    found = records.length > 0;
+    ready = [...cutBatches(records.filter(({ seq }) => seq <= end))];
+    rest = isMore && ready.length > 1 ? (ready.pop() ?? []) : [];
+  };
+  return async (after, end, most = null) => {
+    if (most !== null) {
+      const records = await store.read(info().stream, after + 1, most);
+      found = records.length > 0;
+      [ready, rest] = [cutBatches(records).slice(0, 1), []];
+    } else if ((ready[0]?.[0]?.seq ?? 0) <= after) await fill(after, end);
+    // Another name of the log may begin where this one was read beyond.
+    const batch = (ready.shift() ?? []).filter(({ seq }) => seq <= end);
+    if (batch.length === 0 && !found && info().oldest_seq <= end)
+      throw new Error(`the store has no record from seq ${(after + 1).toString()} on, though it should`);
+    return { batch, from: after + 1, to: batch.at(-1)?.seq ?? end };
+  };
+}
+
+/** The cursor stands there now: what the service said before may have come to nothing by it. */
+function acked({ log: told }: Pick<DeliveryGateway, "log">, { state, delivery }: DeliveredBooth, acked_seq: Seq): void {
+  const { booth, log, binding, progress } = state;
+  const before = log.reach.acked_seq;
+  if (before === 0 && acked_seq > 0) {
+    const how = isPlain(binding.row) ? "handed to the broker" : "acked by the service";
+    const text = `${booth}: first records ${how}, up to ${acked_seq.toString()}`;
+    told.info({ event: "first_acked", booth, acked_seq }, text);
+  }
+  log.cursorMoved(Math.max(before, acked_seq));
+  if (delivery.doubt !== null && acked_seq >= delivery.doubt.seq) delivery.doubt = null;
+  if (delivery.waiting_fork !== null && acked_seq >= delivery.waiting_fork.seqs.from) delivery.waiting_fork = null;
+  progress.raise();
 }

@@ -1,90 +1,115 @@
-import { doubtAfter, isBelieved, nextForkAt } from "./rules/fork.ts";
-import { type HeldSeqs, isPlain } from "../domain/provisioning.ts";
-import { afterRefusal } from "./rules/refusing.ts";
-import type { NewName } from "../domain/stream-label.ts";
-import type { Seq } from "../domain/units.ts";
-import type { Clock, Logger } from "../domain/machine.ts";
-import type { Refusal, Store } from "../store/port.ts";
-import { forkedTrouble, waitingTrouble } from "./fork-trouble.ts";
-import type { BoothState } from "../runtime/booth-state.ts";
-import type { SenderParts } from "./sender.ts";
+import type { HeldSeqs, StreamLabel } from "../domain/provisioning.ts";
+import type { Trouble } from "../domain/status.ts";
+import type { EpochMs, Milliseconds, Seq } from "../domain/units.ts";
+import type { Refusal } from "../store/port.ts";
+import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
+import { afterRefusal, type Doubt, doubtAfter, isBelieved, nextForkAt, type WaitingFork } from "./rules/belief.ts";
 
-export interface WordParts {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly store: Store;
-  /** The log goes on under another name at the service. `forked`: because that holds other records than ours; absent: it doesn't. */
-  readonly rename: (board: BoothState, from: Seq, forked?: NewName["forked"]) => Promise<void>;
-}
-
-/** What of a service's words about a booth's records is believed, what comes of it, and what people are told. */
-export function serviceWords(
-  parts: WordParts,
-  board: BoothState,
-): Pick<SenderParts, "refused" | "isBelieved" | "conflict" | "doubted" | "offered_seq" | "offered"> {
-  const { clock } = parts;
-  return {
-    refused: (refusals) => setAside(parts, board, refusals),
-    isBelieved(seq, records) {
-      const { refusing, is_believed } = afterRefusal(board.refusing, { seq, records, mono: clock.mono() });
-      board.refusing = refusing;
-      if (!is_believed) tellRefusing(parts, board, records);
-      return is_believed;
-    },
-    conflict: (seqs) => fork(parts, board, seqs),
-    doubted(seq) {
-      const before = board.doubt;
-      board.doubt = doubtAfter(before, seq, clock.mono());
-      if (board.doubt !== before) return "end";
-      return isBelieved(board.doubt, clock.mono()) ? "fork" : "rest";
-    },
-    offered_seq: () => board.offered_seq,
-    offered: (seq) => void (board.offered_seq = Math.max(board.offered_seq, seq)),
-  };
-}
-
-export function acked({ log }: Pick<WordParts, "log">, board: BoothState, acked_seq: Seq): void {
-  if (board.info.acked_seq === 0 && acked_seq > 0) {
-    log.info(
-      { event: "first_acked", booth: board.booth, acked_seq },
-      `${board.booth}: first records ${isPlain(board.row) ? "handed to the broker" : "acked by the service"}, up to ${acked_seq.toString()}`,
-    );
-  }
-  board.info = { ...board.info, acked_seq: Math.max(board.info.acked_seq, acked_seq) };
-  // What the service said before it took the records has come to nothing.
-  if (board.doubt !== null && acked_seq >= board.doubt.seq) board.doubt = null;
-  if (board.waiting_fork !== null && acked_seq >= board.waiting_fork.seqs.from) board.waiting_fork = null;
-  board.news.ring();
-}
+type Gateway = Pick<DeliveryGateway, "clock" | "log" | "store" | "rename">;
 
 /** What the service will never take is kept here, told of, and holds nothing up. */
-async function setAside(parts: WordParts, board: BoothState, refusals: readonly Refusal[]): Promise<void> {
-  board.refused = await parts.store.setAside(board.info.stream, refusals);
+export async function setAside(
+  { store, log }: Gateway,
+  { state, delivery }: DeliveredBooth,
+  refusals: readonly Refusal[],
+): Promise<void> {
+  const { booth, news } = state;
+  delivery.refused = await store.setAside(state.log.reach.stream, refusals);
   const { seq = 0, reason = "" } = refusals[0] ?? {};
   const more = refusals.length === 1 ? "" : ` and ${(refusals.length - 1).toString()} more`;
-  const text = `${board.booth}: the service will never take record ${seq.toString()}${more}: ${reason}; kept aside`;
-  parts.log.error({ event: "refused", booth: board.booth, seq, records: refusals.length, reason }, text);
+  const text = `${booth}: the service will never take record ${seq.toString()}${more}: ${reason}; kept aside`;
+  log.error({ event: "refused", booth, seq, records: refusals.length, reason }, text);
   // Its record of the booth may say why.
-  board.look_again = true;
-  board.news.ring();
+  state.binding.lookAgain();
+  news.raise();
 }
 
-function tellRefusing({ log }: WordParts, board: BoothState, records: number): void {
-  const text = `${board.booth}: the service refuses ${records.toString()} records at once; they are offered again in 5 minutes, and kept aside if it refuses them then`;
-  log.warn({ event: "refuses_many", booth: board.booth, records }, text);
+/** Whether to set aside what the service refuses: else it is offered again after a rest. */
+export function refusalsBelieved(
+  { clock, log }: Gateway,
+  { state: { booth }, delivery }: DeliveredBooth,
+  refused: readonly { readonly seq: Seq }[],
+): boolean {
+  const [first] = refused;
+  if (first === undefined) return true;
+  const records = refused.length;
+  const { refusing, is_believed } = afterRefusal(delivery.refusing, { seq: first.seq, records, mono: clock.mono() });
+  delivery.refusing = refusing;
+  if (!is_believed) {
+    const text = `${booth}: the service refuses ${records.toString()} records at once; they are offered again in 5 minutes, and kept aside if it refuses them then`;
+    log.warn({ event: "refuses_many", booth, records }, text);
+  }
+  return is_believed;
 }
 
-async function fork({ clock, log, rename }: WordParts, board: BoothState, seqs: HeldSeqs): Promise<boolean> {
-  const { booth, row } = board;
+/** It says that it holds another record there, and nothing can prove it. `new`: it says so for the first time; the session ends over that. */
+export function doubted({ clock }: Gateway, { delivery }: DeliveredBooth, seq: Seq): "new" | "kept" | "believed" {
+  const before = delivery.doubt;
+  delivery.doubt = doubtAfter(before, seq, clock.mono());
+  if (delivery.doubt !== before) return "new";
+  return isBelieved(delivery.doubt, clock.mono()) ? "believed" : "kept";
+}
+
+/**
+ * The service holds other records from that seq on, and everything before it is there as it is here. Whether the log goes on under
+ * another name: else it is asked again after a rest.
+ */
+export async function nameAnew({ clock, log, rename }: Gateway, one: DeliveredBooth, seqs: HeldSeqs): Promise<boolean> {
+  const { booth, binding, news } = one.state;
+  const { delivery } = one;
   const now = clock.wall();
-  const until = nextForkAt(row.stream, now);
-  const isTold = board.waiting_fork?.seqs.from === seqs.from;
-  board.waiting_fork = until === null ? null : { seqs, until };
-  if (until === null) await rename(board, seqs.from, { at: now, seqs });
+  const until = nextForkAt(binding.row.stream, now);
+  const isTold = delivery.waiting_fork?.seqs.from === seqs.from;
+  delivery.waiting_fork = until === null ? null : { seqs, until };
+  if (until === null) await rename(one, seqs.from, { at: now, seqs });
   const { reason, advice } = until === null ? forkedTrouble(seqs, now) : waitingTrouble({ seqs, until });
   const text = `${booth}: ${reason}; ${advice}`;
   if (until === null) log.warn({ event: "forked", booth, seqs }, text);
   else if (!isTold) log.warn({ event: "fork_waits", booth, seqs }, text);
-  board.news.ring();
+  news.raise();
   return until === null;
+}
+
+/** So long people are told of a new name. */
+const TOLD_MS: Milliseconds = 30 * 24 * 3_600_000;
+const ASK = "ask whoever runs the service whether its data, or this box's, was put back from an old copy";
+
+/** What people are told of a log's names at the service; null: nothing. */
+export function forkTrouble(
+  label: StreamLabel | null,
+  { waiting, doubt }: { readonly waiting: WaitingFork | null; readonly doubt: Doubt | null },
+  now: EpochMs,
+): Trouble | null {
+  if (waiting !== null) return waitingTrouble(waiting);
+  if (doubt !== null)
+    return {
+      reason: `the service says that it holds another record under seq ${doubt.seq.toString()}, and doesn't prove it: readings wait until it takes them, or has said so for an hour`,
+      advice: `${ASK}; readings go on being kept`,
+    };
+  const at = label?.forked_at;
+  if (label === null || at === undefined || now - at > TOLD_MS) return null;
+  return forkedTrouble(label.forked_seqs ?? { from: label.from_seq }, at);
+}
+
+function forkedTrouble(seqs: HeldSeqs, at: EpochMs): Trouble {
+  return {
+    reason: `the service held other records than this box ${seqsText(seqs)}: since ${minuteOf(at)} the log goes under another name there`,
+    advice: ASK,
+  };
+}
+
+function waitingTrouble({ seqs, until }: WaitingFork): Trouble {
+  return {
+    reason: `the service says again that it holds other records, ${seqsText(seqs)}: a second new name within a day waits until ${minuteOf(until)}, and so do the readings`,
+    advice: `${ASK}; readings go on being kept, and delivery goes on by itself once the service takes them`,
+  };
+}
+
+function seqsText({ from, to }: HeldSeqs): string {
+  if (to === undefined) return `from seq ${from.toString()} on`;
+  return to === from ? `under seq ${from.toString()}` : `under seq ${from.toString()} to ${to.toString()}`;
+}
+
+function minuteOf(at: EpochMs): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }

@@ -1,32 +1,77 @@
 import type { Parameters } from "../domain/parameters.ts";
-import type { LogRecord, Reading, Stored } from "../domain/record.ts";
-import type { EpochMs } from "../domain/units.ts";
-import { checkStep, type Instant, moveClock, placeOf, reclock } from "./clock.ts";
-import { cover } from "./coverage.ts";
-import { checkCross, passConflicts } from "./cross-checks.ts";
-import { takeEntry, undoEntry } from "./entries.ts";
-import { beginFilters, isSeen, reportRemovals } from "./filters.ts";
-import { passWork } from "./energy.ts";
-import { finishInstant, forgetMode, passTime } from "./gaps.ts";
-import { writeHours } from "./hours.ts";
-import { checkReadings, stillWrong } from "./checks.ts";
-import { passDay } from "./day-checks.ts";
-import { checkGap } from "./gap-check.ts";
-import { pass, passIncidentTime, report, reportEvent } from "./incidents.ts";
-import { checkModeConflict, passModeConflict } from "./mode-conflict.ts";
-import { modeOf, rawMode } from "./modes.ts";
-import { applyParameters } from "./parameters.ts";
-import { samplePressures } from "./pressure.ts";
-import { judgeReadings } from "./readings.ts";
-import { checkDwell } from "./stage-checks.ts";
-import { checkPlcClocks, checkSourceTime } from "./source-clock.ts";
-import { finishRevisions, passRevisionTime } from "./revisions.ts";
-import type { BayState, DeriveState, FactDraft, Fold } from "./state.ts";
+import { KIND, type LogRecord, type Stored } from "../domain/record.ts";
+import type { EpochMs, Milliseconds } from "../domain/units.ts";
+import { checksSlice } from "./checks/checks.ts";
+import { filtersSlice } from "./filters/filters.ts";
+import { hoursSlice, recentSlice } from "./hours.ts";
+import { foldFinding, incidentsSlice } from "./incidents.ts";
+import { revisionsSlice } from "./revisions.ts";
+import { rulesSlice } from "./rules.ts";
+import type { Finding, Slice, SliceFold, Fold, NewFact, TimelineEvent } from "./timeline/events.ts";
+import type { DeriveState, FactDraft } from "./state.ts";
+import { forgetMode } from "./timeline/gaps.ts";
+import { advance, applyParameters, finish, takeRecord } from "./timeline/timeline.ts";
+import type { Mode } from "../domain/booth.ts";
+import { bridgeMs } from "./parameters.ts";
+import { highest, isNewStart } from "./timeline/stages.ts";
+import type { BayState, OpenStage } from "./timeline/state.ts";
 
-export interface Step {
+interface Step {
   readonly state: DeriveState;
   /** In order; the store gives them the seqs right after the record's. */
   readonly facts: FactDraft[];
+}
+
+/** In the order in which they fold an event: where two write facts of it, that is the facts' order. */
+const SLICES: readonly Slice<DeriveState, DeriveState>[] = [
+  recentSlice,
+  revisionsSlice,
+  filtersSlice,
+  hoursSlice,
+  checksSlice,
+  rulesSlice,
+  incidentsSlice,
+];
+
+type Listener = (fold: Folding, event: TimelineEvent) => void;
+
+const LISTENERS = new Map<TimelineEvent["kind"], Listener[]>();
+for (const slice of SLICES) {
+  for (const [kind, listener] of Object.entries(slice) as [TimelineEvent["kind"], Listener][]) {
+    LISTENERS.set(kind, [...(LISTENERS.get(kind) ?? []), listener]);
+  }
+}
+
+/** What timeline and slices work on in one step: the state is theirs as far as their types let them write it. */
+class Folding implements Fold, SliceFold<DeriveState, DeriveState>, Step {
+  readonly state: DeriveState;
+  readonly own: DeriveState;
+  readonly seen: DeriveState;
+  readonly record: Stored<LogRecord>;
+  readonly facts: FactDraft[] = [];
+
+  constructor(state: DeriveState, record: Stored<LogRecord>) {
+    this.state = state;
+    this.own = state;
+    this.seen = state;
+    this.record = record;
+  }
+
+  fact({ kind, value, quality }: NewFact): void {
+    const { boot, mono, at } = this.record;
+    // A kind and its value belong together, which a type of all kinds can't say.
+    this.facts.push({ kind, boot, mono, at, tag: "", value, quality } as FactDraft);
+  }
+
+  finding(finding: Finding): void {
+    foldFinding(this, finding);
+  }
+
+  tell(event: TimelineEvent): void {
+    const listeners = LISTENERS.get(event.kind);
+    if (listeners === undefined) return;
+    for (const listener of listeners) listener(this, event);
+  }
 }
 
 /**
@@ -35,132 +80,18 @@ export interface Step {
  * The state given is used up: the one returned is the same object, changed, so that a record costs microseconds.
  * Whoever needs the state before keeps a JSON copy; going on from such a copy gives the same facts.
  *
- * An instant is judged when the first record after it arrives, as its readings may come one by one. What falls due
- * by time alone comes with the next record too, and carries the instant at which it fell due.
+ * The timeline turns the record into events, and the slices fold each event as it comes. An instant is judged when the first
+ * record after it arrives, as its readings may come one by one. What falls due by time alone comes with the next record too,
+ * and carries the instant at which it fell due.
  */
 export function step(state: DeriveState, record: Stored<LogRecord>): Step {
-  const fold: Fold = { state, record, facts: [] };
-  if (record.seq <= state.seq) return fold;
+  if (record.seq <= state.seq) return { state, facts: [] };
   state.seq = record.seq;
-  advance(fold, placeOf(state, record));
-  apply(fold);
-  if (state.clock.unsure) fold.facts.forEach((fact, index) => (fold.facts[index] = { ...fact, quality: "uncertain" }));
+  const fold = new Folding(state, record);
+  takeRecord(fold);
+  const { facts } = fold;
+  if (state.clock.unsure) facts.forEach((fact, index) => (facts[index] = { ...fact, quality: "uncertain" }));
   return fold;
-}
-
-/** Closes the present instant and goes to the next one. */
-function advance(fold: Fold, instant: Instant): void {
-  const { clock } = fold.state;
-  if (!instant.new_boot && instant.mono === clock.mono && instant.at === clock.now) return;
-  finish(fold);
-  const was = { ...clock };
-  moveClock(fold.state, fold.record, instant);
-  for (const bay of fold.state.bays) {
-    passTime(fold, bay, { was, instant });
-    if (!bay.live) checkGap(fold, bay);
-    checkDwell(fold, bay);
-    passModeConflict(fold, bay, instant.jump_ms);
-  }
-  passConflicts(fold, instant.jump_ms);
-  finishTime(fold);
-}
-
-function apply(fold: Fold): void {
-  const { state, record } = fold;
-  switch (record.kind) {
-    case "r":
-      takeReading(fold, record);
-      break;
-    case "h":
-      cover(state, record);
-      passWork(state);
-      break;
-    case "t": {
-      checkStep(fold, record);
-      const instant = reclock(state.clock, record);
-      if (instant !== null) advance(fold, instant);
-      break;
-    }
-    case "p":
-      applyParameters(fold, record.value);
-      passWork(state);
-      break;
-    case "f":
-      takeEntry(fold, record);
-      break;
-    case "x":
-      undoEntry(fold, record);
-      break;
-    case "e":
-      reportEvent(fold, record);
-      break;
-    case "g":
-      break;
-  }
-}
-
-function takeReading(fold: Fold, reading: Reading): void {
-  const { state } = fold;
-  const { tag, value, quality } = reading;
-  checkSourceTime(fold, reading);
-  passWork(state);
-  const latest = state.latest[tag];
-  if (quality !== "bad" || latest === undefined) state.latest[tag] = { value, at: state.clock.now, quality };
-  else latest.quality = quality;
-  if (state.parameters?.tags[tag]?.role !== undefined) state.pending.push({ tag, value, quality });
-}
-
-/** The present instant is complete: no further record belongs to it. */
-function finish(fold: Fold): void {
-  const { state } = fold;
-  const { parameters, pending } = state;
-  if (parameters === null) {
-    pending.length = 0;
-    return;
-  }
-  if (pending.length > 0) {
-    const evidence = judgeReadings(fold, parameters);
-    if (evidence.restarted) {
-      for (const bay of state.bays) bay.restart = { at: state.clock.now, lost: evidence.lost };
-    }
-  }
-  const was_seen = isSeen(state);
-  for (const bay of state.bays) finishBay(fold, bay);
-  if (!was_seen && isSeen(state)) beginFilters(fold);
-  if (pending.length > 0) {
-    checkReadings(fold, parameters);
-    checkPlcClocks(fold, parameters);
-    samplePressures(fold, parameters);
-    checkCross(fold);
-  }
-  finishRevisions(fold);
-  pending.length = 0;
-  finishTime(fold);
-}
-
-function finishBay(fold: Fold, bay: BayState): void {
-  const { pending, parameters } = fold.state;
-  const reading = pending.findLast(({ tag }) => tag === bay.tag);
-  if (reading === undefined) {
-    if (!bay.live || bay.restart !== null) finishInstant(fold, bay, undefined);
-    return;
-  }
-  const raw = reading.quality === "bad" || reading.value === null ? null : rawMode(reading.value);
-  finishInstant(fold, bay, raw);
-  if (raw !== null) checkModeConflict(fold, bay, raw);
-  if (raw !== null && parameters !== null && modeOf(parameters, raw) === "unknown") {
-    const reason = `the profile doesn't map the mode code ${raw}`;
-    report(fold, { tag_name: bay.tag, check: "unmapped", logic: { op: "mapped" }, reason, severity: "warning" });
-  } else if (raw !== null) pass(fold, "unmapped", bay.tag);
-}
-
-function finishTime(fold: Fold): void {
-  passRevisionTime(fold);
-  reportRemovals(fold);
-  passWork(fold.state);
-  writeHours(fold);
-  passDay(fold);
-  passIncidentTime(fold, stillWrong);
 }
 
 /**
@@ -168,18 +99,7 @@ function finishTime(fold: Fold): void {
  * state that was made with those of then. The same ones change nothing. The state given is used up.
  */
 export function adoptParameters(state: DeriveState, parameters: Parameters): Step {
-  const { boot, mono, now } = state.clock;
-  const record = {
-    kind: "p",
-    boot,
-    mono,
-    at: now,
-    tag: "",
-    quality: "good",
-    seq: state.seq,
-    value: parameters,
-  } as const;
-  const fold: Fold = { state, record, facts: [] };
+  const fold = new Folding(state, { kind: KIND.parameters, ...present(state), value: parameters });
   if (JSON.stringify(state.parameters) !== JSON.stringify(parameters)) applyParameters(fold, parameters);
   return fold;
 }
@@ -190,19 +110,22 @@ export function adoptParameters(state: DeriveState, parameters: Parameters): Ste
  */
 export function peek(state: DeriveState, nowMs: EpochMs): Step {
   const copy = JSON.parse(JSON.stringify(state)) as DeriveState;
-  const { clock } = copy;
-  const { boot, mono, now } = clock;
-  const record = { kind: "g", boot, mono, at: now, tag: "", quality: "good", seq: copy.seq, value: NOTHING } as const;
-  const fold: Fold = { state: copy, record, facts: [] };
+  const { boot, mono, now, offset } = copy.clock;
+  const fold = new Folding(copy, { kind: KIND.gap, ...present(copy), value: NOTHING });
   finish(fold);
   const groups = copy.bays.map(({ group }) => copy.groups[group]).filter((group) => group?.boot === boot);
   const reach = Math.max(mono, ...groups.map((group) => group?.to ?? mono));
-  const at = Math.max(now, Math.min(nowMs, reach + clock.offset));
+  const at = Math.max(now, Math.min(nowMs, reach + offset));
   advance(fold, { new_boot: false, mono: Math.min(reach, mono + (at - now)), at, jump_ms: 0 });
   return fold;
 }
 
 const NOTHING = { from: 0, to: 0, reason: "" };
+
+/** A record that nobody logged, at the state's instant. */
+function present({ clock: { boot, mono, now }, seq }: DeriveState) {
+  return { boot, mono, at: now, tag: "", quality: "good", seq } as const;
+}
 
 /**
  * What comes next follows on records that are gone: up to the last poll all is known, then no mode until it is logged anew, as a change
@@ -212,4 +135,67 @@ export function forgetModes(state: DeriveState): DeriveState {
   const { state: reached } = peek(state, Number.MAX_SAFE_INTEGER);
   for (const bay of reached.bays) forgetMode(reached, bay);
   return reached;
+}
+
+/** A stage of the booth, closed or not. */
+export interface StageSpan {
+  readonly mode: Mode;
+  readonly raw: string;
+  readonly start: EpochMs;
+  readonly end: EpochMs;
+  readonly is_new_start: boolean;
+  readonly uncertain_ms: Milliseconds;
+}
+
+export interface OpenEnd {
+  /** Stages that are not facts yet, oldest first; the last may be open. Time after the last one's end has no data. */
+  readonly stages: readonly StageSpan[];
+  /** Provisional facts of what is complete but not yet final. */
+  readonly facts: readonly FactDraft[];
+  /** The state after the present instant. */
+  readonly state: DeriveState;
+}
+
+/** What follows the booth's stage facts: an open stage counts up to min(now, last good reading + bridge). */
+export function openEndOf(state: DeriveState, nowMs: EpochMs): OpenEnd {
+  const { state: peeked, facts } = peek(state, nowMs);
+  const written = facts
+    .filter((fact) => fact.kind === KIND.stage)
+    .filter(({ value }) => value.bay === 0)
+    .map(({ value }) => value);
+  const spans = peeked.bays.map((bay) => baySpans(peeked, bay, nowMs));
+  const rest = peeked.booth === null ? (spans[0] ?? []) : unite(peeked, spans);
+  return { stages: [...written, ...rest], facts, state: peeked };
+}
+
+function baySpans(state: DeriveState, bay: BayState, nowMs: EpochMs): StageSpan[] {
+  const { open } = bay;
+  if (open === null) return [];
+  const lasts = bay.gap?.expired === true ? nowMs : bay.good_until + bridgeMs(state.parameters, bay.group);
+  const end = Math.max(open.start, Math.min(nowMs, lasts));
+  return [...bay.closed.map((stage) => spanOf(stage, stage.end)), spanOf(open, end)];
+}
+
+function spanOf(stage: OpenStage, end: EpochMs): StageSpan {
+  const { mode, raw, start, uncertain_ms } = stage;
+  return { mode, raw, start, end, is_new_start: isNewStart(stage), uncertain_ms };
+}
+
+/** Several bays: the booth's open stage, then what the bays' own unsettled stages make of the rest. */
+function unite({ booth }: DeriveState, bays: readonly (readonly StageSpan[])[]): StageSpan[] {
+  const united: StageSpan[] = [];
+  if (booth === null || booth.open === null) return united;
+  united.push(spanOf(booth.open, booth.settled));
+  const borders = bays.flat().flatMap(({ start, end }) => [start, end]);
+  const instants = [...new Set([booth.settled, ...borders])].filter((at) => at >= booth.settled).sort((a, b) => a - b);
+  instants.forEach((start, index) => {
+    const end = instants[index + 1];
+    if (end === undefined) return;
+    const modes = bays.map((spans) => spans.find((span) => span.start <= start && start < span.end)?.mode ?? "no_data");
+    const mode = highest(modes);
+    const last = united.at(-1);
+    if (last?.mode === mode) united[united.length - 1] = { ...last, end };
+    else united.push({ mode, raw: "", start, end, is_new_start: true, uncertain_ms: 0 });
+  });
+  return united;
 }

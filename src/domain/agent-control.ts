@@ -1,10 +1,9 @@
-import type { LinkToShare, PlcAsk } from "./shared-link.ts";
+import type { Quality, TagValue } from "./booth.ts";
 import type { EntryAnswer, FilterChange } from "./entry.ts";
-import type { BoothCounts, LiveReading } from "./live.ts";
 import type { Confirmation, Leaving } from "./provisioning.ts";
-import type { AgentStatus, BacklogStatus } from "./status.ts";
 import type { BoothSizes } from "./service.ts";
-import type { BoothId, Serial } from "./units.ts";
+import type { AgentStatus, BacklogStatus } from "./status.ts";
+import type { BoothId, Milliseconds, Serial, TagName } from "./units.ts";
 
 /** What people can ask of the running agent. */
 export interface AgentControl {
@@ -32,8 +31,66 @@ export interface AgentControl {
   changeFilter(booth: BoothId, change: FilterChange): Promise<EntryAnswer>;
   /** Withdraws an entry, within 24 h. Idempotent. Rejects as changeFilter does. */
   undoFilter(booth: BoothId, entry: Pick<FilterChange, "id" | "by">): Promise<EntryAnswer>;
-  /** Links to PLCs that tools borrow instead of connecting beside the agent. */
-  lentLinks(): readonly LinkToShare[];
+  /** Links to PLCs that the agent shares with tools, which else would connect beside it. */
+  sharedLinks(): readonly LinkToShare[];
   /** One read over such a link, between polls: the answer's PDU. Rejects with a LinkError. */
   askPlc(link: string, ask: PlcAsk): Promise<Uint8Array>;
+}
+
+/** A physical link that the running agent holds and shares with tools for single reads. */
+export interface LinkToShare {
+  /** As people are told of it, e.g. "192.0.2.10:502". */
+  readonly link: string;
+  /** Unit ids that the agent itself reads there. */
+  readonly units: readonly number[];
+}
+
+/** One read of a tool over a link that the agent holds. */
+export interface PlcAsk {
+  readonly unit: number;
+  /** Of a Modbus function that reads (1 to 4, or 43/14), as the protocol has it. */
+  readonly pdu: Uint8Array;
+}
+
+/** What a running agent shares with tools. */
+export interface LinkSharer {
+  readonly links: readonly LinkToShare[];
+  readonly ask: AgentControl["askPlc"];
+}
+
+/** What the last poll said of a tag; taken, perhaps not yet durable. */
+export interface LiveReading {
+  readonly tag: TagName;
+  /** As people call it; the tag's name where the profile gives no label. */
+  readonly label: string;
+  readonly unit: string;
+  readonly group: string;
+  readonly value: TagValue;
+  /** null: not read yet. */
+  readonly quality: Quality | null;
+  /** Why there is no usable value; "" where there is one. */
+  readonly reason: string;
+  /** Since the poll; null: not read yet. */
+  readonly age_ms: Milliseconds | null;
+}
+
+/** Requests to a device since the agent's start. */
+export interface RequestCounts {
+  readonly asked: number;
+  /** Those without a right answer: what a repetition brought isn't missing from a poll, but the line is no better for it. */
+  readonly missed: number;
+}
+
+/** Counts since the agent's start, for whoever watches from outside. */
+export interface BoothCounts {
+  readonly booth: BoothId;
+  readonly polls_answered: number;
+  readonly polls_failed: number;
+  /** asked 0: its driver doesn't count them. */
+  readonly requests: RequestCounts;
+  /** How late polls began after they were due: one count per bound, each including those below, the last for all. */
+  readonly late: readonly { readonly within_ms: number; readonly polls: number }[];
+  readonly late_sum_ms: Milliseconds;
+  readonly commits: number;
+  readonly open_incidents: number;
 }

@@ -1,3 +1,5 @@
+import type { Serial } from "./units.ts";
+
 /** Vocabulary of a booth that every part shares. */
 
 /** Canonical modes in order of priority, highest first (used where a PLC gives bits, and to unite bays). */
@@ -61,4 +63,43 @@ export interface FilterLimits {
   readonly days?: number | undefined;
   /** Pressure drop above the clean baseline, Pa. */
   readonly pressure_pa?: number | undefined;
+}
+
+/** How modes are called on the wire, in the order in which every answer lists them. */
+const WIRE_NAMES: Readonly<Record<Mode, string>> = {
+  spray: "Spray Mode",
+  flash: "Flash Mode",
+  purge: "Purge Mode",
+  bake: "Bake Mode",
+  cool_down: "Cool Down",
+  setback: "Setback",
+  prep: "Prep Mode",
+  idle: "Idle",
+  off: "Off",
+  maintenance: "Maintenance",
+  fault: "Fault",
+  estop: "E-Stop",
+  unknown: "Unknown",
+  no_data: "No Data",
+};
+
+export function wireNameOf(mode: Mode): string {
+  return WIRE_NAMES[mode];
+}
+
+/** Every mode, in that order. */
+export const MODES_LISTED = Object.keys(WIRE_NAMES) as readonly Mode[];
+
+/** The mode that goes by that name; undefined: there is none. */
+export function modeNamed(name: string): Mode | undefined {
+  return MODES_LISTED.find((mode) => WIRE_NAMES[mode] === name);
+}
+
+const SHAPE = /^[A-Z0-9]+(-[A-Z0-9]+)*$/;
+const LONGEST = 40;
+
+/** What is typed, trimmed and upper-cased; null where it can't be a serial number (letters, digits, single dashes between). */
+export function normaliseSerial(typed: string): Serial | null {
+  const serial = typed.trim().toUpperCase();
+  return SHAPE.test(serial) && serial.length <= LONGEST ? serial : null;
 }

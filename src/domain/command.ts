@@ -1,4 +1,4 @@
-import type { Mode } from "./booth.ts";
+import type { HourFact } from "./record.ts";
 import type { EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
 
 /** Consecutive records of a stream, both ends inclusive. */
@@ -6,6 +6,9 @@ export interface SeqRange {
   readonly from: Seq;
   readonly to: Seq;
 }
+
+/** A command can't be carried out, for a reason that the service is told. */
+export class CommandFailure extends Error {}
 
 /** What the service may order. Nothing of it is ever handed to a shell, and no path or address is among it. */
 export type CommandOrder =
@@ -65,12 +68,7 @@ export interface DigestHour extends SeqRange {
   /** As an ack's: over kind, tag, boot, mono, value and quality of each. */
   readonly hash: string;
   /** The gateway's own figures, where the hour is finished. */
-  readonly figures: {
-    readonly ms_by_mode: Readonly<Partial<Record<Mode, Milliseconds>>>;
-    readonly cycles: number;
-    readonly gas_therm: number;
-    readonly energy_kwh: number;
-  } | null;
+  readonly figures: Pick<HourFact["value"], "ms_by_mode" | "cycles" | "gas_therm" | "energy_kwh"> | null;
   /** Filter changes among the records. */
   readonly filters: number;
 }

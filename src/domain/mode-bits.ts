@@ -1,6 +1,6 @@
 import { MODES_BY_PRIORITY, type Mode, type ProfileMode } from "./booth.ts";
 import type { Parameters, TagParameters } from "./parameters.ts";
-import type { Sample } from "./sample.ts";
+import type { Sample } from "./taken.ts";
 import type { TagName } from "./units.ts";
 
 /** Between the names of bits that are on at once. */

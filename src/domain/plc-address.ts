@@ -13,3 +13,10 @@ export function plcAddress({ modbus, opcua }: PlcPlace): string {
 export function modbusAddressText(address: ModbusPlace): string {
   return "serial" in address ? address.serial.path : `${address.host}:${address.port.toString()}`;
 }
+
+/** Where things are unless somebody says otherwise. */
+export const DEFAULT_CONFIG = "/etc/booth-gateway/gateway.yaml";
+export const DEFAULT_DATA_DIR = "/var/lib/booth-gateway";
+export const DEFAULT_RUNTIME_DIR = "/run/booth-gateway";
+/** Modbus TCP has it by its standard. */
+export const MODBUS_PORT = 502;

@@ -1,5 +1,4 @@
-import type { FilterType, ModeSets, ProfileMode } from "./booth.ts";
-import type { FilterParameters, TagParameters } from "./parameters.ts";
+import type { Parameters, TagParameters } from "./parameters.ts";
 import type { Milliseconds, TagName } from "./units.ts";
 
 /** A Modbus table; each has its own addresses from 0 and its own function code for reading. */
@@ -7,24 +6,25 @@ export const MODBUS_TABLES = ["coil", "discrete", "input", "holding"] as const;
 export type ModbusTable = (typeof MODBUS_TABLES)[number];
 
 /**
- * bcd16 and bcd32 are 4 and 8 binary-coded decimal digits, 0..9,999 and 0..99,999,999: a counter in them wraps at
- * 10,000 and 100,000,000 steps.
+ * Registers that a value of each type takes; a string says it itself. bcd16 and bcd32 are 4 and 8 binary-coded decimal digits,
+ * 0..9,999 and 0..99,999,999: a counter in them wraps at 10,000 and 100,000,000 steps.
  */
-export const MODBUS_TYPES = [
-  "bool",
-  "uint16",
-  "int16",
-  "uint32",
-  "int32",
-  "uint64",
-  "int64",
-  "float32",
-  "float64",
-  "bcd16",
-  "bcd32",
-  "string",
-] as const;
-export type ModbusType = (typeof MODBUS_TYPES)[number];
+const REGISTERS = {
+  bool: 1,
+  uint16: 1,
+  int16: 1,
+  uint32: 2,
+  int32: 2,
+  uint64: 4,
+  int64: 4,
+  float32: 2,
+  float64: 4,
+  bcd16: 1,
+  bcd32: 2,
+  string: 1,
+};
+export type ModbusType = keyof typeof REGISTERS;
+export const MODBUS_TYPES = Object.keys(REGISTERS) as readonly ModbusType[];
 
 /** Which of two neighbours, words of a value or bytes of a register, comes first on the wire. */
 export type FirstOf = "high_first" | "low_first";
@@ -119,12 +119,6 @@ export interface ModbusQuirks {
   readonly unit_id: number;
 }
 
-/** How a server wants to be talked to. */
-export interface OpcuaQuirks {
-  /** Variables in one read at most, where the server's own limit isn't lower. */
-  readonly max_nodes_per_read: number;
-}
-
 interface TagBase extends TagParameters {
   readonly name: TagName;
   readonly label: string;
@@ -140,7 +134,7 @@ export interface OpcuaTag extends TagBase {
 
 export type ProfileTag = ModbusTag | OpcuaTag;
 
-interface ProfileBase {
+interface ProfileBase extends Pick<Parameters, "groups" | "modes" | "mode_sets" | "filters"> {
   readonly name: string;
   readonly version: string;
   /** device: a drive, a burner or a sensor by itself, with no modes; what it says is logged and shown. Absent: a booth. */
@@ -148,10 +142,6 @@ interface ProfileBase {
   readonly vendor: string;
   /** The vendor's or integrator's document that the map was made from. */
   readonly document: string;
-  readonly groups: Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
-  readonly modes: Readonly<Record<string, ProfileMode>>;
-  readonly mode_sets: ModeSets;
-  readonly filters: Readonly<Partial<Record<FilterType, FilterParameters>>>;
 }
 
 export interface ModbusProfile extends ProfileBase {
@@ -162,7 +152,10 @@ export interface ModbusProfile extends ProfileBase {
 
 export interface OpcuaProfile extends ProfileBase {
   readonly protocol: "opcua";
-  readonly quirks: OpcuaQuirks;
+  readonly quirks: {
+    /** Variables in one read at most, where the server's own limit isn't lower. */
+    readonly max_nodes_per_read: number;
+  };
   readonly tags: readonly OpcuaTag[];
 }
 
@@ -172,21 +165,6 @@ export type Profile = ModbusProfile | OpcuaProfile;
 /** Last address of every Modbus table. */
 export const LAST_ADDRESS = 65_535;
 
-const REGISTERS: Readonly<Record<ModbusType, number>> = {
-  bool: 1,
-  uint16: 1,
-  int16: 1,
-  bcd16: 1,
-  uint32: 2,
-  int32: 2,
-  float32: 2,
-  bcd32: 2,
-  uint64: 4,
-  int64: 4,
-  float64: 4,
-  string: 1,
-};
-
 /** Coils and discrete inputs are read as bits, the other two tables as 16-bit registers. */
 export function isBitTable(table: ModbusTable): boolean {
   return table === "coil" || table === "discrete";
@@ -194,8 +172,7 @@ export function isBitTable(table: ModbusTable): boolean {
 
 /** How many addresses of its table a point takes: bits in a bit table, registers else. */
 export function pointWidth(point: ModbusPoint): number {
-  if (point.type === "string") return point.length ?? 1;
-  return REGISTERS[point.type];
+  return point.type === "string" && point.length !== undefined ? point.length : REGISTERS[point.type];
 }
 
 /** The tags that one poll of the group reads, in the profile's order. */

@@ -63,12 +63,6 @@ export interface Leaving {
   readonly then?: { readonly serial: Serial; readonly confirmed: Confirmation } | undefined;
 }
 
-/** A configuration of the service in force on trial: what it replaced stands by until it has proved itself. */
-export interface ConfigTrial {
-  readonly revision: number;
-  readonly before: ServiceRecord;
-}
-
 /** One booth's provisioning, persisted whole at each transition. */
 export interface ProvisioningRow {
   readonly state: ProvisioningState;
@@ -103,7 +97,8 @@ export interface ProvisioningRow {
   readonly leaving: Leaving | null;
   /** Suspended: nothing after it is offered to the service; null: no limit. */
   readonly last_seq: Seq | null;
-  readonly trial: ConfigTrial | null;
+  /** A configuration of the service in force on trial: what it replaced stands by until it has proved itself. */
+  readonly trial: { readonly revision: number; readonly before: ServiceRecord } | null;
   /** The service's configuration of that revision was tried, or looked at, and not taken; null: none. */
   readonly refused_revision: number | null;
   /** The binding that the service's record ended last: where the record names it again it goes on. Absent: none, or another one began. */

@@ -2,6 +2,25 @@ import type { FilterLimits, FilterType, Mode, Quality, TagValue } from "./booth.
 import type { Parameters } from "./parameters.ts";
 import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "./units.ts";
 
+/** Kinds of records, by the letter that disk and wire have for each. */
+export const KIND = {
+  reading: "r",
+  coverage: "h",
+  clock: "t",
+  parameters: "p",
+  filter: "f",
+  event: "e",
+  void: "x",
+  gap: "g",
+  stage: "m",
+  cycle: "c",
+  revision: "v",
+  hour: "d",
+  incident: "i",
+} as const;
+
+type Letters = typeof KIND;
+
 /**
  * One record of a booth's stream. Readings, coverage and facts share one shape, so that store, wire and hash
  * treat them alike:
@@ -9,10 +28,10 @@ import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "./units.ts";
  * - `boot` and `mono` say when: corrected time = mono + offset(boot), the offset coming from clock records.
  *   A fact carries the boot and mono of the record whose folding made it; the instants it tells of stand in its value.
  * - `at` is the raw wall clock at receipt; kept, never used for durations.
- * - `tag` is the tag's name for kind r, the poll group's name for kind h, "" else.
+ * - `tag` is the tag's name for a reading, the poll group's name for coverage, "" else.
  *
  * Order inside one commit (the fold's order): by mono, a coverage record standing at its `from`; at equal mono
- * t, p, h come before everything else. So a reading always follows the coverage that proves it was polled.
+ * clock, parameters and coverage come before everything else. So a reading always follows the coverage that proves it was polled.
  */
 export interface RecordBase<K extends string, V> {
   readonly kind: K;
@@ -24,19 +43,19 @@ export interface RecordBase<K extends string, V> {
   readonly quality: Quality;
 }
 
-/** r: a tag's value changed (beyond its deadband), its heartbeat fell due, or it was read for the first time after a gap. */
-export interface Reading extends RecordBase<"r", TagValue> {
+/** a tag's value changed (beyond its deadband), its heartbeat fell due, or it was read for the first time after a gap. */
+export interface Reading extends RecordBase<Letters["reading"], TagValue> {
   /** When the device says that it took the value, by its own clock; absent where it doesn't say. Never used for durations, nor sent. */
   readonly source_at?: EpochMs;
 }
 
 /**
- * h: polls of one group that were answered from `from` to `to` (mono of this boot, inclusive), the widest spacing
+ * polls of one group that were answered from `from` to `to` (mono of this boot, inclusive), the widest spacing
  * between two of them being `max_interval_ms`. `polls` 0: the group got no answer up to `to`; written every 60 s
  * so that time passes in the fold, proves nothing. mono = from.
  */
 export type Coverage = RecordBase<
-  "h",
+  Letters["coverage"],
   {
     readonly group: string;
     readonly from: Milliseconds;
@@ -46,9 +65,9 @@ export type Coverage = RecordBase<
   }
 >;
 
-/** t: what the wall clock said at `mono`, and how far it is to be trusted. */
+/** what the wall clock said at `mono`, and how far it is to be trusted. */
 export type ClockRecord = RecordBase<
-  "t",
+  Letters["clock"],
   {
     readonly wall: EpochMs;
     readonly state: "unsynced" | "synced" | "stepped";
@@ -58,12 +77,12 @@ export type ClockRecord = RecordBase<
   }
 >;
 
-/** p: everything that rules depend on, in force from this instant on. */
-export type ParameterRecord = RecordBase<"p", Parameters>;
+/** everything that rules depend on, in force from this instant on. */
+export type ParameterRecord = RecordBase<Letters["parameters"], Parameters>;
 
-/** f: a filter was changed. Sources technician and service are inputs; plc_reset and assumed are made by derivation. */
+/** a filter was changed. Sources technician and service are inputs; plc_reset and assumed are made by derivation. */
 export type FilterService = RecordBase<
-  "f",
+  Letters["filter"],
   {
     readonly filter: FilterType;
     readonly source: "plc_reset" | "technician" | "service" | "assumed";
@@ -101,18 +120,21 @@ export interface Maintenance {
   readonly service: "on_time" | "late";
 }
 
-/** e: what only acquisition saw; evidence for an incident. */
-export type EventRecord = RecordBase<"e", { readonly event: string; readonly detail: string; readonly tag?: TagName }>;
+/** what only acquisition saw; evidence for an incident. */
+export type EventRecord = RecordBase<
+  Letters["event"],
+  { readonly event: string; readonly detail: string; readonly tag?: TagName }
+>;
 
-/** x: withdraws the record with that seq (a technician's undone entry). */
-export type VoidRecord = RecordBase<"x", { readonly seq: Seq; readonly by?: string }>;
+/** withdraws the record with that seq (a technician's undone entry). */
+export type VoidRecord = RecordBase<Letters["void"], { readonly seq: Seq; readonly by?: string }>;
 
-/** g: a range given up, never delivered, with its reason. */
-export type GapRecord = RecordBase<"g", { readonly from: Seq; readonly to: Seq; readonly reason: string }>;
+/** a range given up, never delivered, with its reason. */
+export type GapRecord = RecordBase<Letters["gap"], { readonly from: Seq; readonly to: Seq; readonly reason: string }>;
 
-/** m: one closed stage: a maximal interval in one mode. */
+/** one closed stage: a maximal interval in one mode. */
 export type StageFact = RecordBase<
-  "m",
+  Letters["stage"],
   {
     /** 0: the booth; 1, 2: a bay of a booth with several. */
     readonly bay: number;
@@ -135,9 +157,9 @@ export type StageFact = RecordBase<
 
 export type CycleResult = "complete" | "complete_no_bake" | "short_bake" | "aborted" | "indeterminate";
 
-/** c: one closed cycle. `counted` is true for complete and complete_no_bake. */
+/** one closed cycle. `counted` is true for complete and complete_no_bake. */
 export type CycleFact = RecordBase<
-  "c",
+  Letters["cycle"],
   {
     readonly bay: number;
     readonly start: EpochMs;
@@ -154,9 +176,9 @@ export type CycleFact = RecordBase<
   }
 >;
 
-/** v: a firmware version or program first seen. `initial`: found at first contact, so the date of the change is unknown. */
+/** a firmware version or program first seen. `initial`: found at first contact, so the date of the change is unknown. */
 export type RevisionFact = RecordBase<
-  "v",
+  Letters["revision"],
   {
     readonly item: "firmware" | "program";
     readonly firmware_version?: string;
@@ -167,9 +189,9 @@ export type RevisionFact = RecordBase<
   }
 >;
 
-/** d: one finished hour, as milliseconds by mode and counted units. */
+/** one finished hour, as milliseconds by mode and counted units. */
 export type HourFact = RecordBase<
-  "d",
+  Letters["hour"],
   {
     readonly hour: EpochMs;
     readonly ms_by_mode: Readonly<Partial<Record<Mode, Milliseconds>>>;
@@ -180,9 +202,9 @@ export type HourFact = RecordBase<
   }
 >;
 
-/** i: a validation incident opened or resolved. */
+/** a validation incident opened or resolved. */
 export type IncidentFact = RecordBase<
-  "i",
+  Letters["incident"],
   {
     readonly tag_name: string;
     readonly check: string;

@@ -3,71 +3,114 @@ import type { Clock } from "./machine.ts";
 
 /** Lets one loop wait for another's news, or for time to pass. */
 export interface Signal {
-  ring(): void;
+  raise(): void;
   /**
-   * Resolves at the next ring, or after `ms` where given. Registers before it returns, so that nothing that rings after
-   * the caller's last look is missed. Rejects with the signal's reason when aborted.
+   * Resolves when it is raised next, or after `ms` where given. Registers before it returns, so that nothing raised after the
+   * caller's last look is missed. Rejects with the signal's reason when aborted.
    */
   wait(signal: AbortSignal, ms?: Milliseconds): Promise<void>;
 }
 
-/** A bell of all, with one of its own for each of them. */
-export interface SharedSignal extends Signal {
-  /** Who waits for one of these hears it and the shared one; who waits for the shared one hears them all. */
-  own(): Signal;
+/** What loops wait for: `news` are few; `progress` is raised with each of them as well as at each commit and each ack, which concern few loops. */
+export interface Signals {
+  readonly news: Signal;
+  readonly progress: Signal;
+}
+
+/** Signals for all, with a pair for each booth: raising a booth's own wakes those who wait for the shared ones too, raising the shared ones wakes everybody. */
+export interface SharedSignals extends Signals {
+  own(): Signals;
 }
 
 /** Who waits. */
 type Waiting = Set<() => void>;
 
-/** Cuts a sleep short that nobody waits for any more. Made once: each commit rings, and an exception is dear to make. */
+/** Cuts a sleep short that nobody waits for any more. Made once: each commit raises one, and an exception is dear to make. */
 const WOKEN = new Error("woken");
 
-export function createSignal(clock: Clock): SharedSignal {
-  const shared: Waiting = new Set();
-  const owns: Waiting[] = [];
-  const bellOf = (own: Waiting, hearers: () => readonly Waiting[]): Signal => ({
-    ring() {
-      for (const waiting of hearers()) for (const wake of [...waiting]) wake();
+export function createSignal(clock: Clock): Signal {
+  const own: Waiting = new Set();
+  return signalOf(clock, own, () => [own]);
+}
+
+function signalOf(clock: Clock, own: Waiting, wakes: () => readonly Waiting[]): Signal {
+  return {
+    raise() {
+      for (const waiting of wakes()) for (const wake of [...waiting]) wake();
     },
     wait: (signal, ms) => waitFor({ clock, waiting: own }, signal, ms),
+  };
+}
+
+export function createSignals(clock: Clock): SharedSignals {
+  const waiting = (): { readonly news: Waiting; readonly progress: Waiting } => ({
+    news: new Set(),
+    progress: new Set(),
+  });
+  const shared = waiting();
+  const owns: (typeof shared)[] = [];
+  const signalsOf = (one: typeof shared, others: () => readonly (typeof shared)[]): Signals => ({
+    news: signalOf(clock, one.news, () => [one, ...others()].flatMap(({ news, progress }) => [news, progress])),
+    progress: signalOf(clock, one.progress, () => [one, ...others()].map(({ progress }) => progress)),
   });
   return {
-    ...bellOf(shared, () => [shared, ...owns]),
+    ...signalsOf(shared, () => owns),
     own() {
-      const own: Waiting = new Set();
+      const own = waiting();
       owns.push(own);
-      return bellOf(own, () => [own, shared]);
+      return signalsOf(own, () => [shared]);
     },
   };
 }
 
-function waitFor(bell: { clock: Clock; waiting: Waiting }, signal: AbortSignal, ms?: Milliseconds): Promise<void> {
+function waitFor(at: { clock: Clock; waiting: Waiting }, signal: AbortSignal, ms?: Milliseconds): Promise<void> {
+  if (signal.aborted) return Promise.reject(signal.reason as Error);
   return new Promise((resolve, reject) => {
-    let endSleep = (): void => undefined;
+    const sleeping = ms === undefined ? undefined : new AbortController();
     const finish = (settle: () => void): void => {
-      bell.waiting.delete(wake);
+      at.waiting.delete(wake);
       signal.removeEventListener("abort", abort);
-      endSleep();
+      sleeping?.abort(WOKEN);
       settle();
     };
     const wake = (): void => finish(resolve);
     const abort = (): void => finish(() => reject(signal.reason as Error));
-    bell.waiting.add(wake);
-    if (signal.aborted) {
-      abort();
-      return;
-    }
+    at.waiting.add(wake);
     signal.addEventListener("abort", abort, { once: true });
-    if (ms === undefined) return;
-    const timer = new AbortController();
-    endSleep = () => timer.abort(WOKEN);
-    // A sleep cut short by `timer` rejects; whoever cut it has settled this promise already.
-    bell.clock.sleep(ms, timer.signal).then(wake, () => undefined);
+    // A sleep cut short rejects; whoever cut it has settled this promise already.
+    if (ms !== undefined) at.clock.sleep(ms, sleeping?.signal).then(wake, () => undefined);
   });
 }
 
 /** Asks anew each time: the compiler takes a property read before an await for settled. */
 export function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
+}
+
+/**
+ * What one round of a loop may take at most. Every wait inside has its own, far shorter deadline; a device that lets each of a
+ * hundred requests run into its 2 s takes 200 s. Longer than this only a promise that nobody settles any more.
+ */
+export const LOOP_MS: Milliseconds = 300_000;
+
+/**
+ * A loop has come round, however its try went: the next time is within `within_ms` from now at the latest. Infinity: it waits
+ * for news, which may never come.
+ */
+export type CameRound = (within_ms: Milliseconds) => void;
+
+export interface Pulse {
+  /** One more loop to watch; it counts from its first round on. */
+  loop(name: string): CameRound;
+  /** Loops that should have come round by now. */
+  overdue(): readonly string[];
+}
+
+/** Knows of each loop by when it must come round again, in monotonic time. */
+export function createPulse(clock: Pick<Clock, "mono">): Pulse {
+  const due = new Map<string, Milliseconds>();
+  return {
+    loop: (name) => (within_ms) => void due.set(name, clock.mono() + within_ms),
+    overdue: () => [...due].filter(([, by]) => by < clock.mono()).map(([name]) => name),
+  };
 }

@@ -1,6 +1,7 @@
-import type { ProvisioningState, StreamLabel } from "./provisioning.ts";
+import type { ProvisioningRow, StreamLabel } from "./provisioning.ts";
 import type { Reconciliation } from "./reconciliation.ts";
-import type { ShownBooth } from "./service.ts";
+import type { Reported, ShownBooth } from "./service.ts";
+import type { ClockVerdict } from "./service-time.ts";
 import type { BoothSummary } from "./summary.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
 
@@ -14,15 +15,13 @@ export interface Trouble {
 export type LinkStatus =
   | { readonly kind: "up"; readonly since: EpochMs }
   | ({ readonly kind: "degraded"; readonly since: EpochMs } & Trouble)
-  | {
+  | ({
       readonly kind: "down";
       readonly since: EpochMs;
-      readonly reason: string;
-      readonly advice: string;
       /** Failed tries since it went down. */
       readonly attempt: number;
       readonly next_try_at: EpochMs | null;
-    };
+    } & Trouble);
 
 /** What the broker speaks. */
 export interface MqttVersion {
@@ -88,12 +87,11 @@ export interface BoothStatus {
   readonly booth: BoothId;
   readonly serial: Serial | null;
   readonly stream: StreamId;
-  readonly provisioning: {
-    readonly state: ProvisioningState;
-    readonly since: EpochMs;
-    /** When each state was entered last, since the serial number was; those before an upgrade from an older agent are missing. */
-    readonly entered_at: Readonly<Partial<Record<ProvisioningState, EpochMs>>>;
-    readonly generation: number | null;
+  /** `entered_at`: states entered before an upgrade from an older agent are missing. */
+  readonly provisioning: Pick<
+    ProvisioningRow,
+    "state" | "since" | "entered_at" | "generation" | "refused_revision" | keyof Trouble
+  > & {
     /** Who confirms that readings have arrived; none: nobody takes any; unknown: the service hasn't told yet what it is like. */
     readonly delivery: "service" | "broker" | "none" | "unknown";
     /** Booths of the service among which a person has to choose, by the name that the choice is made by; absent: there is nothing to choose. */
@@ -104,8 +102,6 @@ export interface BoothStatus {
     readonly facility_id: string | null;
     readonly facility: string | null;
     readonly hw_configuration: string | null;
-    /** The service's configuration of that revision wasn't taken, and what was in force before still is; null: none. */
-    readonly refused_revision: number | null;
     /** As the service spells it. */
     readonly created_at: string | null;
     /** Of the booth, as the service has it. */
@@ -113,8 +109,6 @@ export interface BoothStatus {
     readonly model: string | null;
     /** What else of the booth the service showed last; null: nothing was read yet. */
     readonly shown: ShownBooth | null;
-    readonly reason: string;
-    readonly advice: string;
   };
   readonly plc: LinkStatus & {
     readonly address: string;
@@ -178,11 +172,14 @@ export interface DisabledBooth {
 }
 
 /** A certificate that a link depends on. */
-export interface CertificateStatus {
+export interface KnownCertificate {
   readonly link: "opcua" | "service";
   /** null: the gateway's own; else the server's address. */
   readonly server: string | null;
   readonly expires: EpochMs;
+}
+
+export interface CertificateStatus extends KnownCertificate {
   /** ends_soon: within 30 days. */
   readonly state: "valid" | "ends_soon" | "expired";
   /** "" while it is valid. */
@@ -198,11 +195,7 @@ export interface AgentStatus {
   readonly at: EpochMs;
   readonly started_at: EpochMs;
   readonly boot: string;
-  /**
-   * Not synced: nobody vouched for the time yet (offset_ms null), so what is shown is unsure and nothing is sent; or answers contradict
-   * it, or it stands still. offset_ms: corrected time minus the box's wall clock.
-   */
-  readonly clock: { readonly synced: boolean; readonly offset_ms: Milliseconds | null };
+  readonly clock: ClockVerdict;
   readonly service: LinkStatus & {
     readonly url: string;
     /** Where readings go: as the service's record names it, else the configuration; null: neither does. */
@@ -228,4 +221,42 @@ export function missingText({ quarantined, missing = [] }: StorageStatus): strin
   const before = told < quarantined ? "the newest of them " : "";
   const seqs = ranges.length === 0 ? "" : `: ${before}seq ${ranges.join(", ")}`;
   return `${quarantined.toString()} ${quarantined === 1 ? "record is" : "records are"} missing, damaged in the store${seqs}`;
+}
+
+/** People need time to go to a PLC: said a month before. */
+const SAY_BEFORE_MS = 30 * 86_400_000;
+
+/** How a certificate stands at this instant, and what to do about it. Pure. */
+export function certificateStatus(known: KnownCertificate, now: EpochMs): CertificateStatus {
+  const { expires } = known;
+  if (expires - now > SAY_BEFORE_MS) return { ...known, state: "valid", advice: "" };
+  return { ...known, state: expires > now ? "ends_soon" : "expired", advice: adviceFor(known) };
+}
+
+function adviceFor({ link, server }: KnownCertificate): string {
+  if (link === "service") {
+    return server === null
+      ? "put a new one into service.client_certificate_file; it is read at the next connection"
+      : "tell whoever runs the service";
+  }
+  return server === null
+    ? "the next connection to an OPC UA server makes a new one: restart the agent, then let each PLC trust it"
+    : "renew it in the PLC and pin the new one";
+}
+
+export type ConnectivityStatus = Reported["connectivity_status"];
+
+/**
+ * Active: a good reading younger than max(60 s, 3 x commit time), mode neither off nor idle. Idle: anything else while this
+ * agent lives. Offline is the service's to say: it misses the heartbeat.
+ */
+export function connectivityOf(
+  booth: { readonly summary: BoothSummary | null; readonly plc: LinkStatus },
+  now: EpochMs,
+  commit_interval_ms: Milliseconds,
+): ConnectivityStatus {
+  const { summary } = booth;
+  if (summary === null || summary.last_good_at === null || summary.in_gap) return "Idle";
+  const isFresh = now - summary.last_good_at < Math.max(60_000, 3 * commit_interval_ms);
+  return isFresh && summary.mode !== "off" && summary.mode !== "idle" ? "Active" : "Idle";
 }

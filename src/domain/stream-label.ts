@@ -1,17 +1,9 @@
+import type { LogReach } from "./booth-state.ts";
 import type { HeldSeqs, ProvisioningRow, StreamLabel } from "./provisioning.ts";
 import type { EpochMs, Seq, StreamId } from "./units.ts";
 
-/** What is known of a log here. */
-interface KeptLog {
-  readonly stream: StreamId;
-  readonly oldest_seq: Seq;
-}
-
 /** The name under which a log goes to the service at present, with the oldest record that belongs under it. */
-export function labelOf(
-  row: ProvisioningRow,
-  log: KeptLog,
-): { readonly stream: StreamId; readonly oldest_seq: Seq; readonly predecessor: StreamLabel["predecessor"] } {
+export function labelOf(row: ProvisioningRow, log: Pick<LogReach, "stream" | "oldest_seq">) {
   return {
     stream: row.stream?.id ?? log.stream,
     oldest_seq: Math.max(log.oldest_seq, row.stream?.from_seq ?? 0),

@@ -1,5 +1,6 @@
 import type { FilterType, Mode } from "./booth.ts";
 import type { FilterEntry } from "./entry.ts";
+import type { DeviceFields } from "./service.ts";
 import type { EpochMs } from "./units.ts";
 
 export interface FilterSummary {
@@ -15,8 +16,8 @@ export interface FilterSummary {
   readonly state: "good" | "warning" | "overuse" | null;
 }
 
-/** What derivation says of a booth at a moment. */
-export interface BoothSummary {
+/** What derivation says of a booth at a moment. An update's time is null while only what was found at first contact is known. */
+export interface BoothSummary extends Omit<DeviceFields, "serial_number" | "last_active_mode"> {
   /** no_data where nothing was ever read, or the last good reading is over the bridge ago. */
   readonly mode: Mode;
   readonly since: EpochMs | null;
@@ -32,12 +33,6 @@ export interface BoothSummary {
   /** Validation incidents that aren't resolved. */
   readonly open_incidents: number;
   readonly filters: Readonly<Partial<Record<FilterType, FilterSummary>>>;
-  readonly firmware_version: string | null;
-  /** When the present one was first seen; null while only the one found at first contact is known. */
-  readonly last_firmware_update: EpochMs | null;
-  readonly plc_program: string | null;
-  readonly plc_program_revision: string | null;
-  readonly last_program_update: EpochMs | null;
   /** The last stage in the run set; null: none yet. */
   readonly last_active_mode: Mode | null;
   /** The serial number that the PLC itself gives; null: none. */

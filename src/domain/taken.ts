@@ -22,9 +22,47 @@ export interface TakenPoll {
 export type TakenChange = readonly [tag: TagName, value: TagValue, quality: Quality, source_at?: EpochMs];
 
 /** A record that isn't a poll: clock, parameters, a technician's entry, an event. */
-export interface TakenRecord {
+interface TakenRecord {
   readonly kind: "record";
   readonly take: TakeNumber;
   readonly stream: StreamId;
   readonly record: LogRecord;
+}
+
+/** What one tag said in one poll. A tag that couldn't be read has value null, quality bad and a reason. */
+export interface Sample {
+  readonly tag: TagName;
+  readonly value: TagValue;
+  readonly quality: Quality;
+  readonly reason?: string;
+  /** When the device says that it took the value, by its own clock. Stored beside ours; for the check of clock skew alone. */
+  readonly source_at?: EpochMs;
+}
+
+/** The last instant of a log. */
+export interface LogEnd {
+  readonly boot: BootId;
+  readonly mono: Milliseconds;
+}
+
+/** How far a log was committed. */
+export interface Committed {
+  readonly stream: StreamId;
+  /** 0: nothing was, or a damaged store doesn't know. */
+  readonly last_take: TakeNumber;
+  /** null: the log is empty. */
+  readonly end: LogEnd | null;
+}
+
+/**
+ * What of a tail no commit holds yet. By the takes' numbers; where the store has lost its count, by what the log itself holds: a commit
+ * takes in everything up to an instant.
+ */
+export function uncommitted(tail: readonly TakenEntry[], { stream, last_take, end }: Committed): readonly TakenEntry[] {
+  const isHeld = (entry: TakenEntry): boolean => {
+    const { boot, mono } = entry.kind === "poll" ? entry : entry.record;
+    return end !== null && boot === end.boot && mono <= end.mono;
+  };
+  const own = tail.filter((entry) => entry.stream === stream && entry.take > last_take);
+  return last_take === 0 ? own.filter((entry) => !isHeld(entry)) : own;
 }

@@ -1,3 +1,4 @@
+import { WEEKDAYS, type WorkingHours } from "./booth.ts";
 import type { EpochMs, Milliseconds } from "./units.ts";
 
 const DAY_MS: Milliseconds = 86_400_000;
@@ -22,7 +23,7 @@ export function isKnownZone(tz: string): boolean {
 /** Since 1973 no zone's clocks have been put but at the begin of a minute (UTC). */
 const MINUTE_MS: Milliseconds = 60_000;
 const MINUTES_SINCE: EpochMs = 94_694_400_000;
-/** By zone and minute: loops ask for the borders of the same few days at every turn, and the formatter takes some 20 us. */
+/** By zone and minute: loops ask for the borders of the same few days in every round, and the formatter takes some 20 us. */
 const offsets = new Map<string, Map<number, Milliseconds>>();
 const MOST_OFFSETS = 1_000;
 
@@ -106,4 +107,63 @@ export function daysFromCivil(year: number, month: number, day: number): DayNumb
   const day_of_year = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
   const day_of_era = year_of_era * 365 + Math.floor(year_of_era / 4) - Math.floor(year_of_era / 100) + day_of_year;
   return era * 146_097 + day_of_era - 719_468;
+}
+
+/** Half-open. */
+export interface Interval {
+  readonly start: EpochMs;
+  readonly end: EpochMs;
+}
+
+/**
+ * The facility's working time inside the window, as disjoint intervals in order. Each shift is converted with the
+ * rules of its own day; stop <= start runs past midnight, start = stop is 24 h; overlapping shifts are united.
+ * @param tz IANA name; an unknown one counts as UTC.
+ */
+export function workingIntervals(hours: readonly WorkingHours[], tz: string, window: Interval): Interval[] {
+  const shifts: Interval[] = [];
+  // A night shift of the day before may reach into the window.
+  for (let day = dayOf(tz, window.start) - 1; day <= dayOf(tz, window.end); day += 1) {
+    for (const shift of hours) {
+      if (!shift.enabled || WEEKDAYS[weekdayOf(day)] !== shift.day) continue;
+      const [from, to] = [timeOf(shift.start), timeOf(shift.stop)];
+      const start = Math.max(window.start, instantOf(tz, day, from));
+      const end = Math.min(window.end, to > from ? instantOf(tz, day, to) : instantOf(tz, day + 1, to));
+      if (end > start) shifts.push({ start, end });
+    }
+  }
+  return united(shifts);
+}
+
+/** Overlapping and touching intervals become one. */
+export function united(intervals: readonly Interval[]): Interval[] {
+  const result: Interval[] = [];
+  for (const { start, end } of [...intervals].sort((a, b) => a.start - b.start)) {
+    const last = result.at(-1);
+    if (last !== undefined && start <= last.end)
+      result[result.length - 1] = { start: last.start, end: Math.max(last.end, end) };
+    else result.push({ start, end });
+  }
+  return result;
+}
+
+export function lengthOf(intervals: readonly Interval[]): Milliseconds {
+  return intervals.reduce((sum, { start, end }) => sum + (end - start), 0);
+}
+
+/** Length of what two interval lists, each disjoint and in order, have in common. */
+export function overlapOf(a: readonly Interval[], b: readonly Interval[]): Milliseconds {
+  let [sum, i, j] = [0, 0, 0];
+  for (let [x, y] = [a[i], b[j]]; x !== undefined && y !== undefined; [x, y] = [a[i], b[j]]) {
+    sum += Math.max(0, Math.min(x.end, y.end) - Math.max(x.start, y.start));
+    if (x.end <= y.end) i += 1;
+    else j += 1;
+  }
+  return sum;
+}
+
+/** "HH:MM:SS" after midnight, ms. */
+function timeOf(text: string): Milliseconds {
+  const [hours = 0, minutes = 0, seconds = 0] = text.split(":").map(Number);
+  return ((hours * 60 + minutes) * 60 + seconds) * 1000;
 }

@@ -5,7 +5,21 @@ import type { EpochMs, Milliseconds } from "./units.ts";
  * id and PDU, without what a transport puts round them (MBAP header, CRC). `at_ms` counts from the beginning.
  * docs/technician.md describes it for people.
  */
-export type TraceLine = TraceHeader | TraceAnswer | TraceSilence | TraceDown | TraceEnd;
+export type TraceLine =
+  | TraceHeader
+  /** A request and the device's answer, exceptions among them. */
+  | {
+      readonly kind: "answer";
+      readonly at_ms: Milliseconds;
+      readonly request: string;
+      readonly answer: string;
+      readonly took_ms: Milliseconds;
+    }
+  /** A request without a usable answer. */
+  | { readonly kind: "silence"; readonly at_ms: Milliseconds; readonly request: string }
+  /** The connection failed, or couldn't be made; `why` is the kind of a LinkError. */
+  | { readonly kind: "down"; readonly at_ms: Milliseconds; readonly why: string }
+  | { readonly kind: "end"; readonly at_ms: Milliseconds };
 
 /** Readers refuse any other. */
 export const TRACE_VERSION = 1;
@@ -20,32 +34,4 @@ export interface TraceHeader {
   readonly unit: number;
   /** Read Device Identification (43/14); null: the device doesn't tell. */
   readonly identification: readonly { readonly id: number; readonly text: string }[] | null;
-}
-
-/** A request and the device's answer, exceptions among them. */
-export interface TraceAnswer {
-  readonly kind: "answer";
-  readonly at_ms: Milliseconds;
-  readonly request: string;
-  readonly answer: string;
-  readonly took_ms: Milliseconds;
-}
-
-/** A request without a usable answer. */
-export interface TraceSilence {
-  readonly kind: "silence";
-  readonly at_ms: Milliseconds;
-  readonly request: string;
-}
-
-/** The connection failed, or couldn't be made; `why` is the kind of a LinkError. */
-export interface TraceDown {
-  readonly kind: "down";
-  readonly at_ms: Milliseconds;
-  readonly why: string;
-}
-
-export interface TraceEnd {
-  readonly kind: "end";
-  readonly at_ms: Milliseconds;
 }

@@ -1,15 +1,13 @@
 import { boothFromSeq, labelOf } from "../domain/stream-label.ts";
-import { type BindingChange, isBound, isPlain, type ProvisioningRow, WRONG_SERIAL } from "../domain/provisioning.ts";
+import { isBound, isPlain, type ProvisioningRow, WRONG_SERIAL } from "../domain/provisioning.ts";
 import { type ProvisioningEvent, stepOf, transition, VERIFY_WITHIN_MS } from "./rules/provisioning.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { driftOf, offeredRevision } from "./rules/trial.ts";
 import type { ServiceAnswer, ServiceRecord } from "../domain/service.ts";
-import { keyFor, newCredential, wipeFirstKey } from "./first-key.ts";
-import type { Clock, Logger, Random, Sealer, Secrets } from "../domain/machine.ts";
-import type { Identity, Store } from "../store/port.ts";
-import type { ServiceApi } from "../delivery/port.ts";
-import { isOver, type Signal } from "../domain/signal.ts";
-import { type BoothState, type ServiceState, serviceLinkOf } from "../runtime/booth-state.ts";
+import { keyFor, lookUp, newCredential, tellService, wipeFirstKey } from "./keys.ts";
+import { isOver } from "../domain/signal.ts";
+import { serviceLinkOf } from "../domain/link-status.ts";
+import type { BoundBooth } from "./context.ts";
 
 /** How often verifying looks at the service. */
 const VERIFY_EVERY_MS = 5_000;
@@ -24,59 +22,39 @@ const ENDED_EVERY_MS = 300_000;
 /** Where the link is down the record may tell why: the broker has another address now. */
 const REFRESH_WHEN_DOWN_MS = 30_000;
 
-export interface ProvisionParts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly identity: Identity;
-  readonly secrets: Secrets;
-  readonly sealer: Sealer;
-  readonly api: ServiceApi;
-  readonly service: ServiceState;
-  readonly board: BoothState;
-  /** The gateway's other booths: its key goes with the last one. */
-  readonly others: readonly BoothState[];
-  readonly store: Store;
-  readonly news: Signal;
-}
-
 /** Drives one booth's provisioning: looks at the row, takes the one step it asks for, stores what came of it. */
-export async function provisionLoop(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
+export async function provisionLoop(booth: BoundBooth, signal: AbortSignal): Promise<void> {
   // What the last process knew may be old; a booth that isn't bound yet gets its record by the steps themselves.
-  const refreshed = isBound(parts.board.row) ? Number.NEGATIVE_INFINITY : parts.clock.mono();
+  const refreshed = isBound(booth.binding.row) ? Number.NEGATIVE_INFINITY : booth.gateway.clock.mono();
   const since: Since = { refreshed, verifying: null, denied: false };
-  while (!isOver(signal)) {
-    try {
-      if (refreshIsDue(parts, since)) await refresh(parts, since);
-      else await oneStep(parts, since, signal);
-    } catch (error) {
-      if (isOver(signal)) break;
-      throw error;
-    }
+  try {
+    while (!isOver(signal)) await (refreshIsDue(booth, since) ? refresh(booth, since) : oneStep(booth, since, signal));
+  } catch (error) {
+    if (!isOver(signal)) throw error;
   }
 }
 
-async function oneStep(parts: ProvisionParts, since: Since, signal: AbortSignal): Promise<void> {
-  const { board, news } = parts;
-  const row = board.row;
+async function oneStep(booth: BoundBooth, since: Since, signal: AbortSignal): Promise<void> {
+  const { gateway, state, binding } = booth;
+  const row = binding.row;
   const step = stepOf(row);
-  if (step === "wait") return news.wait(signal, REFRESH_WHEN_DOWN_MS);
-  if (row.wait_ms > 0) await waitOrChange(parts, row, signal);
-  if (board.row !== row) return;
-  const now = parts.clock.mono();
+  if (step === "wait") return state.news.wait(signal, REFRESH_WHEN_DOWN_MS);
+  if (row.wait_ms > 0) await waitOrChange(booth, row, signal);
+  if (binding.row !== row) return;
+  const now = gateway.clock.mono();
   if (step !== "verify") since.refreshed = now;
   since.verifying = step === "verify" ? (since.verifying ?? now) : null;
   switch (step) {
     case "look_up":
-      return lookUp(parts);
+      return look(booth);
     case "claim":
-      return claim(parts);
+      return claim(booth);
     case "configure":
-      return configure(parts);
+      return configure(booth);
     case "verify":
-      return verify(parts, now - (since.verifying ?? now), signal);
+      return verify(booth, now - (since.verifying ?? now), signal);
     case "leave":
-      return leave(parts, signal);
+      return leave(booth, signal);
   }
 }
 
@@ -90,201 +68,197 @@ interface Since {
   denied: boolean;
 }
 
-function refreshIsDue({ board, clock, service }: ProvisionParts, since: Since): boolean {
-  if (board.row.ended !== undefined) return clock.mono() - since.refreshed >= ENDED_EVERY_MS;
+function refreshIsDue({ gateway, binding }: BoundBooth, since: Since): boolean {
+  const { clock, service } = gateway;
+  if (binding.row.ended !== undefined) return clock.mono() - since.refreshed >= ENDED_EVERY_MS;
   const usual = service.wanted ? REFRESH_EVERY_MS : REFRESH_ALONE_MS;
   const every = serviceLinkOf(service, clock.mono()).kind === "down" ? REFRESH_WHEN_DOWN_MS : usual;
-  return isBound(board.row) && ((board.look_again && !since.denied) || clock.mono() - since.refreshed >= every);
+  return isBound(binding.row) && ((binding.look_again && !since.denied) || clock.mono() - since.refreshed >= every);
 }
 
-async function refresh(parts: ProvisionParts, since: Since): Promise<void> {
-  const { board } = parts;
-  since.refreshed = parts.clock.mono();
-  board.look_again = false;
-  const { serial, ended } = board.row;
-  const answer = await parts.api.lookUp(await keyFor(parts), serial ?? ended?.serial ?? "");
+async function refresh(booth: BoundBooth, since: Since): Promise<void> {
+  const { gateway, binding } = booth;
+  since.refreshed = gateway.clock.mono();
+  binding.look_again = false;
+  const { serial, ended } = binding.row;
+  const answer = await gateway.api.lookUp(await keyFor(booth), serial ?? ended?.serial ?? "");
   if (answer.kind === "denied") {
-    // A key that is refused is tried again now and then, and not at each turn.
-    since.refreshed += Math.round(DENIED_EVERY_MS * (0.5 + parts.random.next()));
+    // A key that is refused is tried again now and then, and not at each news.
+    since.refreshed += Math.round(DENIED_EVERY_MS * (0.5 + gateway.random.next()));
     since.denied = true;
-    return applyEvent(parts, { kind: "key_refused", reason: answer.reason });
+    return applyEvent(booth, { kind: "key_refused", reason: answer.reason });
   }
   since.denied = false;
   if (answer.kind !== "ok") return;
-  await applyEvent(parts, { kind: "record_seen", record: answer.value, newest_seq: board.info.newest_seq });
+  const { newest_seq } = booth.state.log.reach;
+  await applyEvent(booth, { kind: "record_seen", record: answer.value, newest_seq });
 }
 
-/** Applies an event and stores the row before anybody sees it. Events of several sources take their turn. */
-export function applyEvent(parts: ProvisionParts, event: ProvisioningEvent): Promise<void> {
-  const { board } = parts;
-  const turn = board.turn.then(() => applyUnderLock(parts, event));
-  board.turn = turn.catch(() => undefined);
-  return turn;
+/** Applies an event and stores the row before anybody sees it. Events of several sources go one after the other. */
+export function applyEvent(booth: BoundBooth, event: ProvisioningEvent): Promise<void> {
+  const { binding } = booth;
+  const applied = binding.event_stored.then(() => applyUnderLock(booth, event));
+  binding.event_stored = applied.catch(() => undefined);
+  return applied;
 }
 
-async function applyUnderLock(parts: ProvisionParts, event: ProvisioningEvent): Promise<void> {
-  const { board, clock, random } = parts;
-  const { gateway_id } = await parts.identity.gateway();
-  const before = board.row;
-  if (event.kind === "record_seen") offer(parts, event.record);
+async function applyUnderLock(booth: BoundBooth, event: ProvisioningEvent): Promise<void> {
+  const { state, binding } = booth;
+  const { clock, random, identity } = booth.gateway;
+  const { gateway_id } = await identity.gateway();
+  const before = binding.row;
+  if (event.kind === "record_seen") offer(booth, event.record);
   const row = transition(before, event, { now: clock.wall(), gateway_id, random: () => random.next() });
   if (row === before) {
-    if (board.drift !== "") parts.news.ring();
+    if (binding.drift !== "") state.news.raise();
     return;
   }
-  await parts.identity.setProvisioning(board.booth, row);
-  board.row = row;
-  tell(parts, before, row);
-  parts.news.ring();
+  await identity.setProvisioning(state.booth, row);
+  binding.row = row;
+  tell(booth, before, row);
+  state.news.raise();
 }
 
 /** A changed configuration is tried before it counts, whichever answer brought it. */
-function offer({ board, news }: ProvisionParts, record: ServiceRecord): void {
-  board.drift = isBound(board.row) ? driftOf(board.row, record) : "";
-  const offered = isBound(board.row) ? offeredRevision(board.row, record) : null;
-  if (offered === null || offered === board.offered_revision) return;
-  board.offered_revision = offered;
-  news.ring();
+function offer({ state, binding }: BoundBooth, record: ServiceRecord): void {
+  const { row } = binding;
+  binding.drift = isBound(row) ? driftOf(row, record) : "";
+  const offered = isBound(row) ? offeredRevision(row, record) : null;
+  if (offered === null || offered === binding.offered_revision) return;
+  binding.offered_revision = offered;
+  state.news.raise();
 }
 
-function tell(parts: ProvisionParts, before: ProvisioningRow, row: ProvisioningRow): void {
+function tell({ gateway, state }: BoundBooth, before: ProvisioningRow, row: ProvisioningRow): void {
   if (before.state === row.state && before.reason === row.reason) return;
   if (row.state === "looking_up" || row.state === "configuring") return;
   const whose =
     row.state === "claimed" ? [row.record?.account_name, row.record?.facility_name].filter(Boolean).join(", ") : "";
-  const state = `${parts.board.booth}: provisioning of ${row.serial ?? ""}: ${row.state.replaceAll("_", " ")}`;
-  const words = [state, whose, row.reason, row.advice];
+  const what = `${state.booth}: provisioning of ${row.serial ?? ""}: ${row.state.replaceAll("_", " ")}`;
+  const words = [what, whose, row.reason, row.advice];
   const fields = {
     event: "provisioning",
-    booth: parts.board.booth,
+    booth: state.booth,
     state: row.state,
     serial: row.serial,
     after_ms: row.since - before.since,
   };
   const text = words.filter((word) => word !== "").join("; ");
-  if (row.reason === "") parts.log.info(fields, text);
-  else parts.log.warn(fields, text);
+  if (row.reason === "") gateway.log.info(fields, text);
+  else gateway.log.warn(fields, text);
 }
 
-async function waitOrChange(parts: ProvisionParts, row: ProvisioningRow, signal: AbortSignal): Promise<void> {
-  const until = parts.clock.mono() + row.wait_ms;
+async function waitOrChange(booth: BoundBooth, row: ProvisioningRow, signal: AbortSignal): Promise<void> {
+  const { clock } = booth.gateway;
+  const until = clock.mono() + row.wait_ms;
   for (;;) {
-    const left = until - parts.clock.mono();
-    if (left <= 0 || parts.board.row !== row) return;
-    await parts.news.wait(signal, left);
+    const left = until - clock.mono();
+    if (left <= 0 || booth.binding.row !== row) return;
+    await booth.state.news.wait(signal, left);
   }
 }
 
-async function lookUp(parts: ProvisionParts): Promise<void> {
-  await applyEvent(parts, { kind: "looking_up" });
-  const answer = await parts.api.lookUp(await keyFor(parts), parts.board.row.serial ?? "");
-  await applyEvent(parts, { kind: "looked_up", answer, claim_id: parts.random.uuid() });
+async function look(booth: BoundBooth): Promise<void> {
+  await applyEvent(booth, { kind: "looking_up" });
+  const answer = await lookUp(booth);
+  await applyEvent(booth, { kind: "looked_up", answer, claim_id: booth.gateway.random.uuid() });
 }
 
-async function claim(parts: ProvisionParts): Promise<void> {
-  const { row, info } = parts.board;
-  const { gateway_id, credential } = await parts.identity.gateway();
+async function claim(booth: BoundBooth): Promise<void> {
+  const { identity, random, api } = booth.gateway;
+  const { row } = booth.binding;
+  const { gateway_id, credential } = await identity.gateway();
   if (credential === null) {
-    await parts.identity.setCredential(newCredential(parts.random));
+    await identity.setCredential(newCredential(random));
     return;
   }
   if (row.claim === null || row.confirmed === null) throw new Error("a claim without id or confirmation");
-  const key = await keyFor(parts);
+  const key = await keyFor(booth);
   if (row.claim.intent === "take_over" && row.claim.predecessor === undefined)
-    return applyEvent(parts, await predecessorAsked(parts, key));
-  const answer = await parts.api.claim(key, {
+    return applyEvent(booth, await predecessorAsked(booth, key));
+  const answer = await api.claim(key, {
     serial: row.serial ?? "",
     gateway_id,
     credential,
-    stream: labelOf(row, info).stream,
+    stream: labelOf(row, booth.state.log.reach).stream,
     claim_id: row.claim.id,
     expected_generation: row.claim.expected_generation,
     intent: row.claim.intent,
     is_plain: row.record?.generation === null,
     confirmed: row.confirmed,
   });
-  await applyEvent(parts, { kind: "claimed", answer });
+  await applyEvent(booth, { kind: "claimed", answer });
 }
 
-async function configure(parts: ProvisionParts): Promise<void> {
-  await applyEvent(parts, { kind: "configuring" });
-  const { row } = parts.board;
-  const { gateway_id } = await parts.identity.gateway();
-  const change = { gateway_id, generation: row.generation ?? 0, complete: true };
-  await applyEvent(parts, { kind: "configured", answer: await tellService(parts, change) });
+async function configure(booth: BoundBooth): Promise<void> {
+  await applyEvent(booth, { kind: "configuring" });
+  await applyEvent(booth, { kind: "configured", answer: await tellUnlessSaid(booth, { complete: true }) });
 }
 
 /** A service without generations knows nothing of who serves a booth, only whether its record is complete. */
-async function tellService(parts: ProvisionParts, change: BindingChange): Promise<ServiceAnswer<ServiceRecord>> {
-  const { record, serial } = parts.board.row;
+async function tellUnlessSaid(
+  booth: BoundBooth,
+  change: Parameters<typeof tellService>[1],
+): Promise<ServiceAnswer<ServiceRecord>> {
+  const { record } = booth.binding.row;
   const isSaid = change.leaving !== undefined || record?.completion_status === "COMPLETE";
-  if (isPlain(parts.board.row) && isSaid && record !== null) return { kind: "ok", value: record };
-  return parts.api.update(await keyFor(parts), serial ?? "", change);
+  if (isPlain(booth.binding.row) && isSaid && record !== null) return { kind: "ok", value: record };
+  return tellService(booth, change);
 }
 
 /**
  * Gives the booth up: first everything recorded until then is delivered; with a wrong serial number nothing is, since what was
  * recorded here goes to the right booth from its oldest record on. Under another name either way: the one used belongs to the booth given up.
  */
-async function leave(parts: ProvisionParts, signal: AbortSignal): Promise<void> {
-  const { board, store } = parts;
-  const { row, info } = board;
+async function leave(booth: BoundBooth, signal: AbortSignal): Promise<void> {
+  const { log, delivery, progress } = booth.state;
+  const { store, identity, random } = booth.gateway;
+  const { row } = booth.binding;
   const { leaving } = row;
   if (leaving === null) return;
+  const { stream, acked_seq, ...reach } = log.reach;
   const isWrong = leaving.reason === WRONG_SERIAL;
-  const mustWait = isWrong ? board.in_session : info.acked_seq < leaving.last_seq;
-  if (mustWait) return parts.news.wait(signal, REFRESH_WHEN_DOWN_MS);
-  const oldest_seq = Math.max(info.oldest_seq, boothFromSeq(row.stream));
-  if (isWrong) board.info = await store.resend(info.stream, oldest_seq);
-  const { gateway_id } = await parts.identity.gateway();
-  const change = { gateway_id, generation: row.generation ?? 0, complete: false, leaving };
-  const answer = await tellService(parts, change);
-  const from_seq = isWrong ? oldest_seq : info.acked_seq + 1;
-  const name = { from_seq, stream: info.stream, id: parts.random.uuid() };
-  await applyEvent(parts, { kind: "left", answer, name });
-  const isLast = [board, ...parts.others].every((one) => one.row.generation === null);
+  const mustWait = isWrong ? delivery.in_session : acked_seq < leaving.last_seq;
+  if (mustWait) return progress.wait(signal, REFRESH_WHEN_DOWN_MS);
+  const oldest_seq = Math.max(reach.oldest_seq, boothFromSeq(row.stream));
+  if (isWrong) log.cursorMoved((await store.resend(stream, oldest_seq)).acked_seq);
+  const answer = await tellUnlessSaid(booth, { complete: false, leaving });
+  const from_seq = isWrong ? oldest_seq : acked_seq + 1;
+  const name = { from_seq, stream, id: random.uuid() };
+  await applyEvent(booth, { kind: "left", answer, name });
+  const isLast = booth.all.every(({ binding }) => binding.row.generation === null);
   // A booth that is to be bound next is claimed with the gateway's own key: there may be no other any more.
-  if (isLast && leaving.then === undefined) await parts.identity.setCredential(null);
+  if (isLast && leaving.then === undefined) await identity.setCredential(null);
 }
 
 /** Active only when the session is up, a batch has been acked, and the service names us. */
-async function verify(parts: ProvisionParts, lasted_ms: Milliseconds, signal: AbortSignal): Promise<void> {
-  const missing = await missingFor(parts);
+async function verify(booth: BoundBooth, lasted_ms: Milliseconds, signal: AbortSignal): Promise<void> {
+  const missing = await missingFor(booth);
   if (missing === "") {
-    await applyEvent(parts, { kind: "verified" });
-    await letFirstKeyGo(parts);
+    await applyEvent(booth, { kind: "verified" });
+    // Bound, the gateway has a key of its own, which opens further booths of the account too.
+    const hasOwn = booth.binding.row.state === "active" && !isPlain(booth.binding.row);
+    const byHand = hasOwn ? await wipeFirstKey(booth.gateway) : null;
+    if (byHand !== null) booth.gateway.log.warn({ event: "first_key_left", booth: booth.state.booth }, byHand);
     return;
   }
-  if (lasted_ms > VERIFY_WITHIN_MS) {
-    return applyEvent(parts, { kind: "not_verified", reason: `not verified within 15 min: ${missing}` });
-  }
-  return parts.news.wait(signal, VERIFY_EVERY_MS);
-}
-
-/** Bound, the gateway has a key of its own, which opens further booths of the account too. */
-async function letFirstKeyGo(parts: ProvisionParts): Promise<void> {
-  const { board, log } = parts;
-  if (board.row.state !== "active" || isPlain(board.row)) return;
-  const byHand = await wipeFirstKey(parts);
-  if (byHand !== null) log.warn({ event: "first_key_left", booth: board.booth }, byHand);
-}
-
-/** A service without generations can only say that the record is complete. */
-async function missingAtPlain(parts: ProvisionParts): Promise<string> {
-  const answer = await parts.api.lookUp(await keyFor(parts), parts.board.row.serial ?? "");
-  if (answer.kind !== "ok") return "the service doesn't answer for this booth";
-  return answer.value.completion_status === "COMPLETE" ? "" : "the service doesn't show the booth as complete";
+  if (lasted_ms > VERIFY_WITHIN_MS)
+    return applyEvent(booth, { kind: "not_verified", reason: `not verified within 15 min: ${missing}` });
+  return booth.state.progress.wait(signal, VERIFY_EVERY_MS);
 }
 
 /** What verifying still misses; "" nothing. The service is asked only when the rest is there. */
-async function missingFor(parts: ProvisionParts): Promise<string> {
-  const { row, info } = parts.board;
-  if (isPlain(row)) return missingAtPlain(parts);
-  if (parts.service.link.kind === "down") return "the service link isn't up";
-  if (info.acked_seq === 0) return "no batch was acked";
-  const { gateway_id } = await parts.identity.gateway();
-  const answer = await parts.api.lookUp(await keyFor(parts), row.serial ?? "");
+async function missingFor(booth: BoundBooth): Promise<string> {
+  const { identity, service } = booth.gateway;
+  const { row } = booth.binding;
+  if (!isPlain(row) && service.link.kind === "down") return "the service link isn't up";
+  if (!isPlain(row) && booth.state.log.reach.acked_seq === 0) return "no batch was acked";
+  const answer = await lookUp(booth);
   if (answer.kind !== "ok") return "the service doesn't answer for this booth";
+  // A service without generations can only say that the record is complete.
+  if (isPlain(row))
+    return answer.value.completion_status === "COMPLETE" ? "" : "the service doesn't show the booth as complete";
+  const { gateway_id } = await identity.gateway();
   return answer.value.gateway?.id === gateway_id && answer.value.generation === row.generation
     ? ""
     : "the service names another gateway";
@@ -293,19 +267,14 @@ async function missingFor(parts: ProvisionParts): Promise<string> {
 /** A booth is taken over without the name of the stream before rather than not at all. */
 const MAX_TRIES = 3;
 
-interface PredecessorParts {
-  readonly api: Pick<ServiceApi, "lastStream">;
-  readonly board: BoothState;
-}
-
 /** Asks which stream of the booth the one of this gateway will follow; what came of it, as an event of the booth's provisioning. */
-export async function predecessorAsked({ api, board }: PredecessorParts, key: string): Promise<ProvisioningEvent> {
-  const { row, info } = board;
+async function predecessorAsked({ gateway, state, binding }: BoundBooth, key: string): Promise<ProvisioningEvent> {
+  const { row } = binding;
   const booth_id = row.record?.booth_id ?? null;
   if (booth_id === null) return { kind: "predecessor_known", predecessor: null };
-  const answer = await api.lastStream(key, booth_id);
+  const answer = await gateway.api.lastStream(key, booth_id);
   if (answer.kind === "keep" && row.attempt < MAX_TRIES) return { kind: "claimed", answer };
   const last = answer.kind === "ok" ? answer.value.acked : null;
-  const isOther = last !== null && last.stream_id !== labelOf(row, info).stream;
+  const isOther = last !== null && last.stream_id !== labelOf(row, state.log.reach).stream;
   return { kind: "predecessor_known", predecessor: isOther ? last : null };
 }

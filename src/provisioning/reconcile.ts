@@ -1,14 +1,21 @@
-import { COMPARED, differencesOf, figuresIn, type LocalDay } from "./rules/reconciliation.ts";
 import { isBound, isPlain } from "../domain/provisioning.ts";
-import { labelOf } from "../domain/stream-label.ts";
 import type { FigureDifference, Reconciliation } from "../domain/reconciliation.ts";
+import { jittered, retrying } from "../domain/retrying.ts";
+import { labelOf } from "../domain/stream-label.ts";
+import { dayOf, daysFromCivil } from "../domain/time-zone.ts";
 import type { Milliseconds } from "../domain/units.ts";
-import type { Clock, Logger, Random } from "../domain/machine.ts";
-import type { LinkSession, RecordHash, ServiceApi } from "../delivery/port.ts";
-import type { Store } from "../store/port.ts";
-import type { Signal } from "../domain/signal.ts";
-import type { BoothState } from "../runtime/booth-state.ts";
 import { digestsOf } from "./commands/digests.ts";
+import type { Backfilled, BoundBooth } from "./context.ts";
+import { keyFor } from "./keys.ts";
+import {
+  COMPARED,
+  dayBefore,
+  type DayFigures,
+  differencesOf,
+  figuresIn,
+  type LocalDay,
+  localDay,
+} from "./rules/reconciliation.ts";
 
 /** The service answers a digest at once; a backfill of a whole day takes minutes. */
 const BACKFILL_WITHIN_MS: Milliseconds = 1_800_000;
@@ -17,115 +24,86 @@ const DELIVERED_WITHIN_MS: Milliseconds = 600_000;
 /** Hours healed once and differing again would be sent for ever. */
 const ROUNDS = 2;
 
-/** What came of the digests that were sent: how many runs the service asked for again, and how many records those had. */
-export interface Backfilled {
-  readonly ranges: number;
-  readonly records: number;
-}
-
-export interface ReconcileParts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly store: Store;
-  readonly api: ServiceApi;
-  readonly news: Signal;
-  readonly makeHash: () => RecordHash;
-  readonly session: () => LinkSession | null;
-  /** The answer that the box itself gives; rejects where it gives none. */
-  readonly ownReport: (path: string, query: Readonly<Record<string, string>>) => Promise<unknown>;
-  readonly key: (board: BoothState) => Promise<string>;
-  /** The service's answers to digests of ours, by their id; taken out by whoever waits for them. */
-  readonly backfills: Map<string, Backfilled>;
-  /** Same records, other figures: evidence for an incident. */
-  readonly tellAlgorithm: (board: BoothState, detail: string) => void;
-}
-
 /** It can't be done now, for a reason that is told. */
-export class ReconcileFailure extends Error {}
-
-type Compared = Omit<Extract<Reconciliation, { kind: "done" }>, "id">;
+class ReconcileFailure extends Error {}
 
 /**
  * Compares a local day's figures with the service's; where they differ, digests hour by hour, and what the service then lacks
  * is sent again. Throws a ReconcileFailure where there is nothing to compare with.
  */
-export async function reconcileDay(
-  parts: ReconcileParts,
-  board: BoothState,
-  { day, signal }: { readonly day: LocalDay; readonly signal: AbortSignal },
-): Promise<Compared> {
-  await delivered(parts, board, signal);
-  const first = await compare(parts, board, day);
+async function reconcileDay(booth: BoundBooth, day: LocalDay, signal: AbortSignal): Promise<Omit<Done, "id">> {
+  await delivered(booth, signal);
+  const first = await compare(booth, day);
   let [remaining, hours, resent, algorithm] = [first.differences, 0, 0, false];
   for (let round = 0; remaining.length > 0 && !algorithm && round < ROUNDS; round += 1) {
-    const healed = await heal(parts, board, { day, signal });
+    const healed = await heal(booth, day, signal);
     hours += healed.ranges;
     resent += healed.records;
-    algorithm = healed.ranges === 0 && (await isHeld(parts, board, day));
-    remaining = (await compare(parts, board, day)).differences;
+    algorithm = healed.ranges === 0 && (await isHeld(booth, day));
+    remaining = (await compare(booth, day)).differences;
   }
   if (remaining.length === 0) algorithm = false;
-  if (algorithm) parts.tellAlgorithm(board, `${day.day}: ${remaining.slice(0, 3).map(differenceText).join("; ")}`);
+  // Same records, other figures: evidence for an incident.
+  if (algorithm)
+    booth.tell("algorithm_difference", `${day.day}: ${remaining.slice(0, 3).map(differenceText).join("; ")}`);
   const { compared, differences } = first;
   const common = { compared, differed: differences.length, hours, resent, remaining, algorithm };
-  return { kind: "done", day: day.day, at: parts.clock.wall(), start: day.start, end: day.end, ...common };
+  return { kind: "done", day: day.day, at: booth.gateway.clock.wall(), start: day.start, end: day.end, ...common };
 }
 
 /** Digests tell of the whole day: the box still has all of it, under the name by which the service knows it. */
-async function isHeld({ store }: ReconcileParts, { row, info }: BoothState, { start }: LocalDay): Promise<boolean> {
-  const { oldest_seq } = labelOf(row, info);
+async function isHeld({ gateway, state, binding }: BoundBooth, { start }: LocalDay): Promise<boolean> {
+  const { reach } = state.log;
+  const { oldest_seq } = labelOf(binding.row, reach);
   if (oldest_seq <= 1) return true;
-  const [oldest] = await store.read(info.stream, oldest_seq, 1);
+  const [oldest] = await gateway.store.read(reach.stream, oldest_seq, 1);
   return oldest !== undefined && oldest.time <= start;
 }
 
-export function differenceText({ figure, gateway, service }: FigureDifference): string {
+function differenceText({ figure, gateway, service }: FigureDifference): string {
   return `${figure} is ${String(gateway)} here, ${String(service)} there`;
 }
 
 /** What was recorded until now is on its way for a while; what waits longer is an outage's. */
-async function delivered({ clock, news }: ReconcileParts, board: BoothState, signal: AbortSignal): Promise<void> {
-  const [until, newest_seq] = [clock.mono() + DELIVERED_WITHIN_MS, board.info.sendable_seq];
-  while (board.info.acked_seq < newest_seq) {
-    if (!isBound(board.row) || isPlain(board.row)) break;
+async function delivered({ gateway, state, binding }: BoundBooth, signal: AbortSignal): Promise<void> {
+  const { clock } = gateway;
+  const { log } = state;
+  const [until, newest_seq] = [clock.mono() + DELIVERED_WITHIN_MS, log.reach.sendable_seq];
+  while (log.reach.acked_seq < newest_seq) {
+    if (!isBound(binding.row) || isPlain(binding.row)) break;
     if (clock.mono() >= until) throw new ReconcileFailure("records are still waiting to be delivered");
-    await news.wait(signal, until - clock.mono());
+    await state.progress.wait(signal, until - clock.mono());
   }
-  if (!isBound(board.row) || isPlain(board.row)) throw new ReconcileFailure("no service confirms this booth's records");
+  if (!isBound(binding.row) || isPlain(binding.row))
+    throw new ReconcileFailure("no service confirms this booth's records");
 }
 
-async function compare(
-  parts: ReconcileParts,
-  board: BoothState,
-  { start, end }: LocalDay,
-): Promise<{ readonly compared: number; readonly differences: readonly FigureDifference[] }> {
-  const booth = board.row.record?.booth_id ?? null;
+async function compare(bound: BoundBooth, day: LocalDay) {
+  const { api, figures } = bound.gateway;
+  const booth = bound.binding.row.record?.booth_id ?? null;
   if (booth === null) throw new ReconcileFailure("the service hasn't said which booth it is there");
-  const query = { start: new Date(start).toISOString(), end: new Date(end).toISOString() };
-  let compared = 0;
+  const query = new URLSearchParams({ start: new Date(day.start).toISOString(), end: new Date(day.end).toISOString() });
+  let [compared, own]: [number, DayFigures | null] = [0, null];
   const differences: FigureDifference[] = [];
   for (const operation of COMPARED) {
     const path = `/api/booths/${encodeURIComponent(booth)}/${operation}`;
-    const theirs = await parts.api.report(await parts.key(board), `${path}?${new URLSearchParams(query).toString()}`);
+    const theirs = await api.report(await keyFor(bound), `${path}?${query.toString()}`);
     // A service that doesn't offer an operation has nothing to compare there.
     if (theirs.kind === "not_found" || theirs.kind === "reject") continue;
     if (theirs.kind !== "ok") throw new ReconcileFailure(`the service doesn't answer ${operation}: ${theirs.kind}`);
-    const ours = figuresIn(operation, await parts.ownReport(path, query));
+    own ??= await figures(bound.state.booth, day);
+    const ours = figuresIn(operation, own[operation]);
     compared += ours.size;
     differences.push(...differencesOf(ours, figuresIn(operation, theirs.value)));
   }
   return { compared, differences };
 }
 
-async function heal(
-  parts: ReconcileParts,
-  board: BoothState,
-  { day, signal }: { readonly day: LocalDay; readonly signal: AbortSignal },
-): Promise<Backfilled> {
-  const { backfills, clock, news } = parts;
-  const digests = await digestsOf(parts, board, { id: parts.random.uuid(), window: day });
-  const session = parts.session();
+async function heal(booth: BoundBooth, day: LocalDay, signal: AbortSignal): Promise<Backfilled> {
+  const { backfills } = booth.binding;
+  const { clock, random, store, news } = booth.gateway;
+  const digests = await digestsOf(store, booth.state, { id: random.uuid(), window: day });
+  const session = booth.gateway.session();
   if (session === null) throw new ReconcileFailure("there is no session with the service");
   for (const digest of digests) await session.say({ kind: "digest", digest });
   const until = clock.mono() + BACKFILL_WITHIN_MS;
@@ -133,12 +111,150 @@ async function heal(
     if (clock.mono() >= until) throw new ReconcileFailure("the service didn't answer the digests");
     await news.wait(signal, until - clock.mono());
   }
-  return digests.reduce(
-    (sum, { id }) => {
-      const answer = backfills.get(id) ?? { ranges: 0, records: 0 };
-      backfills.delete(id);
-      return { ranges: sum.ranges + answer.ranges, records: sum.records + answer.records };
-    },
-    { ranges: 0, records: 0 },
-  );
+  const sum = { ranges: 0, records: 0 };
+  for (const { id } of digests) {
+    const answer = backfills.get(id);
+    backfills.delete(id);
+    sum.ranges += answer?.ranges ?? 0;
+    sum.records += answer?.records ?? 0;
+  }
+  return sum;
+}
+
+/** After the local day's end: what the day's last gap is counted as is settled then for most booths. */
+const AFTER_DAY_MS: Milliseconds = 7_200_000;
+/** Not all gateways at the same instant. */
+const SPREAD_MS: Milliseconds = 1_800_000;
+const RETRY = { base_ms: 300_000, cap_ms: 3_600_000 };
+
+/** Comparisons of a booth that can be asked for: whoever asks for more in a row has read the first. */
+const MAX_KNOWN = 32;
+
+type Done = Extract<Reconciliation, { kind: "done" }>;
+
+/** Compares each finished day with the service once, two hours after it, and keeps what came of it. Runs until aborted. */
+export async function reconcileLoop(booth: BoundBooth, signal: AbortSignal): Promise<never> {
+  const { clock, random, identity, news } = booth.gateway;
+  // Written by this module alone; older versions gave it no id.
+  const known = (await identity.kept(keptName(booth))) as (Omit<Done, "id"> & Partial<Done>) | undefined;
+  if (known !== undefined) enter(booth, { ...known, id: known.id ?? random.uuid() });
+  const spread = Math.floor(random.next() * SPREAD_MS);
+  const jitter = jittered(RETRY, random);
+  const wait = (failures: number): Milliseconds => RETRY.base_ms + jitter(failures);
+  const attempt = async (): Promise<Reconciliation["kind"] | "not due"> => {
+    const due = dueDay(booth, spread);
+    if (due === null) return "not due";
+    return (await beginReconcile(booth, due, signal).outcome).kind;
+  };
+  for (;;) {
+    const came = await retrying({ clock, wait, signal }, attempt, (kind) => (kind === "failed" ? {} : null));
+    if (came === "not due") await news.wait(signal, SPREAD_MS);
+  }
+}
+
+/** Zone of the booth's days. */
+function zoneOf({ state, own_tz }: BoundBooth): string {
+  return state.log.parameters()?.tz ?? own_tz;
+}
+
+/** The day before, once it is over for long enough and wasn't compared yet; null: there is none. */
+function dueDay(booth: BoundBooth, spread: Milliseconds): LocalDay | null {
+  const { row, reconciliations } = booth.binding;
+  const { log } = booth.state;
+  if (row.state !== "active" || isPlain(row) || log.reach.newest_seq === 0) return null;
+  // By a time that was taken back days to come seemed to be over. As long as one counted as compared, none before it would be.
+  const over = reconciliations.filter(({ kind, day }) => kind === "running" || hasPassed(booth, day));
+  if (over.length < reconciliations.length) reconciliations.splice(0, Infinity, ...over);
+  const now = log.now();
+  const day = dayBefore(zoneOf(booth), now);
+  const isDone = reconciliations.some((one) => one.kind === "done" && one.day >= day.day);
+  if (reconciliations.some(({ kind }) => kind === "running")) return null;
+  const isOver = now >= day.end + AFTER_DAY_MS + spread;
+  // A booth that was installed today has no yesterday.
+  return isOver && !isDone && day.end > row.since ? day : null;
+}
+
+function hasPassed(booth: BoundBooth, day: string): boolean {
+  const tz = zoneOf(booth);
+  return day < localDay(tz, dayOf(tz, booth.state.log.now())).day;
+}
+
+/**
+ * Begins a comparison, which is known from here on, under an id of its own: what was asked of one day isn't answered
+ * with another's. `outcome` never rejects but for the abort. Throws a
+ * RangeError while one of the booth is under way.
+ */
+export function beginReconcile(booth: BoundBooth, day: LocalDay, signal: AbortSignal) {
+  const { random, log } = booth.gateway;
+  const before = booth.binding.reconciliations.at(-1);
+  if (before?.kind === "running") throw new RangeError("a comparison is under way");
+  const id = random.uuid();
+  enter(booth, { kind: "running", id, day: day.day });
+  const outcome = reconcileNow(booth, { id, day, signal }).then((now) => {
+    enter(booth, now);
+    // The time in which it seemed to be over may have been taken back meanwhile: then there is nothing to tell.
+    if (!hasPassed(booth, day.day)) return now;
+    if (now.kind === "done") tell(booth, now);
+    else if (before?.kind !== "failed" || before.reason !== now.reason) {
+      const name = booth.state.booth;
+      const text = `${name}: ${day.day} can't be compared with the service: ${now.reason}`;
+      log.warn({ event: "reconcile_failed", booth: name, day: day.day }, text);
+    }
+    return now;
+  });
+  return { id, outcome };
+}
+
+/** In the place of the one of that id, else as the newest. */
+function enter({ binding }: BoundBooth, one: Reconciliation): void {
+  const list = binding.reconciliations;
+  const known = list.findIndex(({ id }) => id === one.id);
+  if (known < 0) list.push(one);
+  else list[known] = one;
+  if (list.length > MAX_KNOWN) list.shift();
+}
+
+async function reconcileNow(
+  booth: BoundBooth,
+  { id, day, signal }: { readonly id: string; readonly day: LocalDay; readonly signal: AbortSignal },
+): Promise<Done | Extract<Reconciliation, { kind: "failed" }>> {
+  const { identity, clock } = booth.gateway;
+  try {
+    const done = { id, ...(await reconcileDay(booth, day, signal)) };
+    // After a restart the newest day is known to be compared, whatever older ones somebody asked for since.
+    const isNewest = booth.binding.reconciliations.every((one) => one.kind !== "done" || one.day <= done.day);
+    if (isNewest && hasPassed(booth, day.day)) await identity.keep(keptName(booth), done);
+    return done;
+  } catch (error) {
+    if (!(error instanceof ReconcileFailure)) throw error;
+    return { kind: "failed", id, day: day.day, at: clock.wall(), reason: error.message };
+  }
+}
+
+const keptName = ({ state: { booth } }: BoundBooth): string => `reconciliation ${booth}`;
+
+function tell({ gateway: { log }, state: { booth } }: BoundBooth, done: Done): void {
+  const { day, differed, resent, remaining, algorithm } = done;
+  const fields = { event: "reconciled", booth, day, differed, resent, remaining: remaining.length };
+  if (differed === 0) {
+    log.info(fields, `${booth}: ${day} is the same on both sides`);
+    return;
+  }
+  const text = `${booth}: ${day} differed in ${differed.toString()} figures, ${resent.toString()} records were sent again`;
+  if (remaining.length === 0) log.info(fields, `${text}; it is the same now`);
+  else {
+    const why = algorithm ? "both sides hold the same records" : "records differ still";
+    log.warn(fields, `${text}; ${why}, and ${remaining.slice(0, 3).map(differenceText).join("; ")}`);
+  }
+}
+
+/** A day as typed, YYYY-MM-DD, or the last finished one; null: it is no day, or not over. */
+export function dayAsked(booth: BoundBooth, typed: string | null): LocalDay | null {
+  const [tz, now] = [zoneOf(booth), booth.state.log.now()];
+  if (typed === null) return dayBefore(tz, now);
+  const [, year, month, date] = (/^(\d{4})-(\d\d)-(\d\d)$/.exec(typed) ?? []).map(Number);
+  if (year === undefined || month === undefined || date === undefined) return null;
+  const number = daysFromCivil(year, month, date);
+  const day = localDay(tz, number);
+  return day.day === typed && number < dayOf(tz, now) ? day : null;
 }

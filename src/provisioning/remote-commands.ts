@@ -1,88 +1,264 @@
-import { beginReconcile, dayAsked, reconcileLoop, type ReconcileLoopParts } from "./reconcile-loop.ts";
-import type { Backfilled } from "./reconcile.ts";
-import type { AgentStatus } from "../domain/status.ts";
-import type { BoothId } from "../domain/units.ts";
-import type { AgentControl } from "../domain/agent-control.ts";
-import type { Clock } from "../domain/machine.ts";
-import type { LinkSession, RecordHash } from "../delivery/port.ts";
-import type { BoothState } from "../runtime/booth-state.ts";
-import type { Booth, StateView } from "../runtime/booth.ts";
-import { carryOut } from "./commands/carry-out.ts";
-import { configLoop } from "./commands/config-changed.ts";
-import { createRemoteCommands, type RemoteCommands, type RemoteCommandParts } from "./commands/accepting.ts";
-import { createRotation, type KeyRotation } from "./commands/rotation.ts";
-import { keyFor } from "./first-key.ts";
-import type { ProvisionParts } from "./loop.ts";
+import type { LinkSession } from "../delivery/port.ts";
+import { CommandFailure, type CommandOrder, type CommandResult, type HeardCommand } from "../domain/command.ts";
+import { WRONG_SERIAL } from "../domain/provisioning.ts";
+import type { Signal } from "../domain/signal.ts";
+import type { BoothId, EpochMs, Serial } from "../domain/units.ts";
+import { changeConfig, configLoop } from "./commands/config-changed.ts";
+import { digestsOf } from "./commands/digests.ts";
+import type { BoundBooth, CommandCall, Outcome, ProvisioningGateway } from "./context.ts";
+import type { KeyRotation } from "./keys.ts";
+import { applyEvent } from "./loop.ts";
+import { beginReconcile, dayAsked, reconcileLoop } from "./reconcile.ts";
+import { done, expired, failed, hear, type Ledger, settled, unfinished } from "./rules/command-ledger.ts";
 
-export interface RemoteWorkParts
-  extends Omit<RemoteCommandParts, "carryOut">, Omit<ProvisionParts, "board" | "others"> {
-  readonly clock: Clock;
-  readonly makeHash: () => RecordHash;
-  readonly backlog_rate: number | null;
-  readonly view: Pick<StateView, "now" | "parametersIn">;
-  readonly status: () => AgentStatus;
-  /** The answer that the box gives to a report's GET, as plain data. */
-  readonly ownReport: (path: string, query: Readonly<Record<string, string>>, status: AgentStatus) => Promise<unknown>;
-}
-
-/** What goes on between the office and this box beside delivery: orders, keys, configurations, comparisons. */
-export interface RemoteWork {
-  readonly desk: RemoteCommands;
+/** What orders are carried out with. */
+interface Carrying {
+  readonly gateway: ProvisioningGateway;
+  readonly booths: readonly BoundBooth[];
   readonly rotation: KeyRotation;
-  /** Its loops; they end when the signal aborts. */
-  run(signal: AbortSignal): readonly Promise<unknown>[];
-  readonly reconcile: AgentControl["reconcile"];
-  readonly reconciliation: AgentControl["reconciliation"];
 }
 
-interface Members {
-  readonly booths: readonly Booth[];
-  readonly find: (id: BoothId) => Booth;
-  readonly provisioning: (booth: Booth) => ProvisionParts;
+interface Opening extends Carrying {
+  /** Throws for an unknown one. */
+  readonly find: (id: BoothId) => BoundBooth;
+  readonly commands: RemoteCommands;
 }
 
-export function openRemoteWork(
-  parts: RemoteWorkParts,
-  { booths, find, provisioning }: Members,
-  signal: AbortSignal,
-): RemoteWork {
-  const rotation = createRotation(parts, () => booths.map(provisioning));
-  const backfills = new Map<string, Backfilled>();
-  const session = (): LinkSession | null => desk.session();
-  const backfilled = (digest: string, what: Backfilled): void => {
-    backfills.set(digest, what);
-    parts.news.ring();
-  };
-  const carry = carryOut({ ...parts, rotation, booths: booths.map(provisioning), session, backfilled });
-  const desk: RemoteCommands = createRemoteCommands({ ...parts, carryOut: carry });
-  const setupOf = (board: BoothState): Booth["setup"] => find(board.booth).setup;
-  const comparing: ReconcileLoopParts = {
-    ...parts,
-    session,
-    backfills,
-    ownReport: (path, query) => parts.ownReport(path, query, parts.status()),
-    key: (board) => keyFor(provisioning(find(board.booth))),
-    now: (board) => parts.view.now(board.state, parts.clock),
-    tz: (board) => parts.view.parametersIn(board.state)?.tz ?? setupOf(board).parameters.tz,
-    tellAlgorithm: (board, detail) => find(board.booth).tell("algorithm_difference", detail),
-  };
+/** What goes on between the service and this box beside delivery: orders, keys, configurations, comparisons. */
+export function openRemoteWork({ find, commands, ...carrying }: Opening, signal: AbortSignal) {
+  const { booths } = carrying;
   return {
-    desk,
-    rotation,
-    run: (both) => [
-      desk.run(both),
-      ...booths.map((booth) => configLoop(provisioning(booth), both)),
-      ...booths.map(({ board }) => reconcileLoop(comparing, board, both)),
+    /** Its loops; they end when the signal aborts. */
+    run: (both: AbortSignal): readonly Promise<unknown>[] => [
+      commands.run(carrying, both),
+      ...booths.map((booth) => configLoop(booth, both)),
+      ...booths.map((booth) => reconcileLoop(booth, both)),
     ],
-    reconciliation: (id, which) => find(id).board.reconciliations.find((one) => one.id === which) ?? null,
-    reconcile(id, typed) {
-      const { board } = find(id);
-      const day = dayAsked(typed, { tz: comparing.tz(board), now: comparing.now(board) });
+    reconciliation: (id: BoothId, which: string) =>
+      find(id).binding.reconciliations.find((one) => one.id === which) ?? null,
+    reconcile: (id: BoothId, typed: string | null): string => {
+      const booth = find(id);
+      const day = dayAsked(booth, typed);
       if (day === null) throw new RangeError("a day is YYYY-MM-DD, and over where the booth stands");
-      const { id: begun, outcome } = beginReconcile(comparing, board, { day, signal });
-      // It stands on the board; an abort ends it with the agent.
+      const { id: begun, outcome } = beginReconcile(booth, day, signal);
+      // It is among the booth's comparisons; an abort ends it with the agent.
       outcome.catch(() => undefined);
       return begun;
     },
   };
+}
+
+/** What each order does. All that the service can ask of a gateway is in here. */
+function carryOut(carrying: Carrying, call: CommandCall, signal: AbortSignal): Promise<Outcome> {
+  const { booths, rotation } = carrying;
+  const { order } = call;
+  switch (order.type) {
+    case "backfill":
+      return backfill(carrying, order, signal);
+    case "digest":
+      return digest(carrying, { ...call, order }, signal);
+    case "config_changed":
+      return changeConfig(boothOf(booths, order.serial), { ...call, order }, signal);
+    case "rotate_key":
+      return rotation.rotate(call.id, signal);
+    case "reassign":
+    case "release":
+      return leaveBooth(booths, { ...call, order }, signal);
+  }
+}
+
+function boundAs(booths: readonly BoundBooth[], serial: Serial): BoundBooth | undefined {
+  return booths.find(({ binding: { row } }) => row.serial === serial && row.generation !== null);
+}
+
+function boothOf(booths: readonly BoundBooth[], serial: Serial): BoundBooth {
+  const found = boundAs(booths, serial);
+  if (found === undefined) throw new CommandFailure(`no booth ${serial} is bound here`);
+  return found;
+}
+
+async function backfill(
+  { gateway, booths }: Carrying,
+  { serial, stream_id: stream, ranges, digest: answered }: Extract<CommandOrder, { type: "backfill" }>,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { state, binding } = boothOf(booths, serial);
+  const sent = await gateway.resend({ state, stream, ranges }, signal);
+  if (answered !== null) {
+    binding.backfills.set(answered, { ranges: ranges.length, records: sent.records });
+    gateway.news.raise();
+  }
+  return { ...sent };
+}
+
+async function digest(
+  { gateway, booths }: Carrying,
+  { id, order }: CommandCall<"digest">,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { state } = boothOf(booths, order.serial);
+  const digests = await digestsOf(gateway.store, state, { id, window: { start: order.start, end: order.end } });
+  signal.throwIfAborted();
+  const session = gateway.session();
+  if (session === null) throw new CommandFailure("the session was lost; order it again");
+  for (const one of digests) await session.say({ kind: "digest", digest: one });
+  return { hours: digests.reduce((sum, { hours }) => sum + hours.length, 0) };
+}
+
+/** States in which a booth that was reassigned stays until somebody does something. */
+const STUCK: ReadonlySet<string> = new Set(["conflict", "denied", "not_found", "unprovisioned", "suspended"]);
+
+/** Gives a booth up by the service's word, and takes the one it names instead; what was recorded is delivered first. */
+async function leaveBooth(
+  booths: readonly BoundBooth[],
+  { order, resumed }: CommandCall<"reassign" | "release">,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const to = order.type === "reassign" ? order.to_serial : null;
+  const booth = boundAs(booths, order.serial);
+  if (booth === undefined) {
+    const moved = booths.find(({ binding }) => to !== null && binding.row.serial === to);
+    if (moved !== undefined && to !== null) return settledAs(moved, to, signal);
+    // The stop came after the last step and before its word.
+    if (resumed) return { serial: order.serial };
+    throw new CommandFailure(`no booth ${order.serial} is bound here`);
+  }
+  const { state, binding } = booth;
+  if (binding.row.leaving === null) {
+    const confirmed = { by: "service", note: "reassigned by the office" };
+    const leaving =
+      order.type === "release"
+        ? { to: order.to, reason: order.reason }
+        : {
+            to: "released" as const,
+            reason: order.wrong_serial ? WRONG_SERIAL : "reassigned by the office",
+            then: { serial: order.to_serial, confirmed },
+          };
+    await applyEvent(booth, { kind: "leave", leaving: { ...leaving, last_seq: state.log.reach.newest_seq } });
+  }
+  while (binding.row.leaving !== null) await state.news.wait(signal);
+  if (binding.row.serial === order.serial) {
+    throw new CommandFailure(`the booth is ${binding.row.state}: ${binding.row.reason}`);
+  }
+  return to === null ? { serial: order.serial } : settledAs(booth, to, signal);
+}
+
+async function settledAs(
+  { state: { news }, binding }: BoundBooth,
+  serial: Serial,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  for (;;) {
+    const { state, generation, reason } = binding.row;
+    if (binding.row.serial !== serial)
+      throw new CommandFailure(`somebody entered ${binding.row.serial ?? "nothing"} instead`);
+    if (state === "active") return { serial, generation };
+    if (STUCK.has(state)) throw new CommandFailure(`the booth is ${state.replaceAll("_", " ")}: ${reason}`);
+    await news.wait(signal);
+  }
+}
+
+/** Under this name the ledger is kept. */
+const LEDGER = "commands";
+/** Commands under way at once; what comes beyond is not accepted, and the service repeats it. */
+const MAX_RUNNING = 16;
+/** Commands heard and not looked at yet; the service repeats those that nobody answered. */
+const MAX_INBOX = 64;
+
+export type RemoteCommands = ReturnType<typeof createRemoteCommands>;
+
+/** Where commands of the service come in and their answers go out. `news` is raised when one has come in. */
+export function createRemoteCommands(news: Signal) {
+  const inbox: HeardCommand[] = [];
+  let session: LinkSession | null = null;
+  return {
+    /** The session that stands; null: none. */
+    session: (): LinkSession | null => session,
+    setSession(now: LinkSession | null): void {
+      session = now;
+      now?.commands((heard) => {
+        if (inbox.length >= MAX_INBOX) return;
+        inbox.push(heard);
+        news.raise();
+      });
+    },
+    /** Runs until aborted. */
+    run: (carrying: Carrying, signal: AbortSignal): Promise<never> => commandLoop(carrying, inbox, signal),
+  };
+}
+
+async function commandLoop(carrying: Carrying, inbox: HeardCommand[], signal: AbortSignal): Promise<never> {
+  const { gateway } = carrying;
+  const { identity, log, news } = gateway;
+  const running = new Set<Promise<void>>();
+  // Written by this module alone.
+  let ledger = ((await identity.kept(LEDGER)) ?? []) as Ledger;
+  const write = async (next: Ledger): Promise<void> => {
+    if (next === ledger) return;
+    ledger = next;
+    await identity.keep(LEDGER, next);
+  };
+  const answer = async (result: CommandResult): Promise<void> => {
+    // Without a session nobody hears it: the service asks again at the next one, and gets the kept answer.
+    await gateway
+      .session()
+      ?.say({ kind: "result", result })
+      .catch(() => undefined);
+  };
+  /** What a command came to can't be kept: nobody here can mend that. */
+  const broken: unknown[] = [];
+  const finish = async (call: CommandCall): Promise<void> => {
+    const said = await carriedOut(carrying, call, signal);
+    if (said === null) return;
+    await write(settled(ledger, said));
+    tell(gateway, call, said);
+    await answer(said);
+  };
+  const start = (call: CommandCall): void => {
+    const way = finish(call).catch((error: unknown) => void broken.push(error));
+    running.add(way);
+    void way.then(() => {
+      running.delete(way);
+      news.raise();
+    });
+  };
+  for (const { answer: said, order, expires_at } of unfinished(ledger))
+    start({ id: said.cmd_id, order, expires_at, resumed: true });
+  for (;;) {
+    if (broken.length > 0) throw broken[0];
+    const heard = running.size >= MAX_RUNNING ? undefined : inbox.shift();
+    if (heard === undefined) {
+      await news.wait(signal);
+      continue;
+    }
+    const outcome = hear(ledger, heard, nowOf(gateway));
+    await write(outcome.ledger);
+    await answer(outcome.answer);
+    if (heard.kind !== "command" || outcome.run === null) continue;
+    const { id, expires_at, order } = heard.command;
+    log.info({ event: "command", id, type: order.type }, `the service orders: ${order.type} (${id})`);
+    start({ id, order, expires_at, resumed: false });
+  }
+}
+
+/** By the corrected clock: a box whose battery is flat must not take every command for a fresh one. */
+function nowOf({ clock, service_time }: ProvisioningGateway): EpochMs {
+  return clock.wall() + (service_time.verdict().offset_ms ?? 0);
+}
+
+/** null: the agent stops, and the command goes on after the next start. */
+async function carriedOut(carrying: Carrying, call: CommandCall, signal: AbortSignal): Promise<CommandResult | null> {
+  if (call.expires_at <= nowOf(carrying.gateway) && !call.resumed) return expired(call.id);
+  try {
+    return done(call.id, await carryOut(carrying, call, signal));
+  } catch (error) {
+    if (signal.aborted) return null;
+    return failed(call.id, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function tell({ log }: ProvisioningGateway, { id, order }: CommandCall, { state, error }: CommandResult): void {
+  const text = `the service's order ${order.type} (${id}) is ${state}`;
+  if (state === "done") log.info({ event: "command_done", id, type: order.type }, text);
+  else log.warn({ event: "command_failed", id, type: order.type, error }, `${text}: ${error}`);
 }

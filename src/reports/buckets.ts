@@ -2,11 +2,9 @@ import { dayOf, instantOf, weekdayOf, daysFromCivil } from "../domain/time-zone.
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";
 
-export const BUCKET_UNITS = ["hour", "day", "week", "month"] as const;
-export type BucketUnit = (typeof BUCKET_UNITS)[number];
+export type BucketUnit = "hour" | "day" | "week" | "month";
 
 const HOUR_MS: Milliseconds = 3_600_000;
-const LEAST_MS = { hour: HOUR_MS, day: 24 * HOUR_MS, week: 24 * HOUR_MS, month: 24 * HOUR_MS } as const;
 /** Buckets of one answer; of longer ones, days that are gone through for them. */
 const MAX_BUCKETS = 5_000;
 
@@ -15,8 +13,8 @@ const MAX_BUCKETS = 5_000;
  * A local day has 23, 24 or 25 h, in some zones half an hour less or more. Throws a RangeError for too many buckets.
  */
 export function localBuckets(tz: string, window: Window, unit: BucketUnit): Window[] {
-  if ((window.end - window.start) / LEAST_MS[unit] > MAX_BUCKETS)
-    throw new RangeError(`too many ${unit === "hour" ? "hours" : "days"} in the window`);
+  const [least_ms, parts] = unit === "hour" ? [HOUR_MS, "hours"] : [24 * HOUR_MS, "days"];
+  if ((window.end - window.start) / least_ms > MAX_BUCKETS) throw new RangeError(`too many ${parts} in the window`);
   const buckets: Window[] = [];
   let start = window.start;
   while (start < window.end) {
@@ -46,17 +44,10 @@ function nextBorder(tz: string, at: EpochMs, unit: BucketUnit): EpochMs {
   }
 }
 
+/** The first of the month after a day's, by trying the months from the year before on. */
 function nextMonth(day: number): number {
-  let next = day + 1;
-  while (!isFirstOfMonth(next)) next += 1;
-  return next;
-}
-
-/** The civil date of a day number, by trying the months of its year. */
-function isFirstOfMonth(day: number): boolean {
-  const year = 1970 + Math.floor(day / 365.2425);
-  for (const guess of [year - 1, year, year + 1]) {
-    for (let month = 1; month <= 12; month += 1) if (daysFromCivil(guess, month, 1) === day) return true;
-  }
-  return false;
+  let month = 12 * (1969 + Math.floor(day / 365.2425));
+  const first = (): number => daysFromCivil(Math.floor(month / 12), (month % 12) + 1, 1);
+  while (first() <= day) month += 1;
+  return first();
 }

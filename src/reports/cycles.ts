@@ -1,54 +1,43 @@
-import { tagWithRole } from "../derivation/roles.ts";
-import type { CycleFact } from "../domain/record.ts";
-import type { Count } from "../derivation/usage.ts";
+import { tagWithRole } from "../derivation/parameters.ts";
+import { KIND, type CycleFact } from "../domain/record.ts";
+import type { Count } from "../derivation/filters/installation.ts";
 import type { EpochMs, TagName } from "../domain/units.ts";
-import type { Interval } from "../domain/working-hours.ts";
+import type { Interval } from "../domain/time-zone.ts";
 import type { Window } from "../store/port.ts";
-import { hoursIn, type HourFigures } from "./hours.ts";
-import { risesIn } from "./rises.ts";
-import { timeLineOf, type FigureCoverage, type Source, type TimeLine } from "./source.ts";
-
-const HOUR_MS = 3_600_000;
-
-export type Cycle = CycleFact["value"];
+import { HOUR_MS, type HourFigures, hoursIn, risesIn } from "./hours.ts";
+import { timeLineOf, type Source, type TimeLine } from "./source.ts";
 
 /** Closed cycles whose END lies in the window, of all bays, by END. */
-export function cyclesIn(source: Source, line: TimeLine): Cycle[] {
+export function cyclesIn(source: Source, line: TimeLine): CycleFact["value"][] {
   const { window } = line;
   // A cycle's END may be the very end of its own [start, end): ask one millisecond earlier.
-  const facts = source.reader.facts(source.stream, "c", { start: window.start - 1, end: window.end });
+  const facts = source.reader.facts(source.stream, KIND.cycle, { start: window.start - 1, end: window.end });
   const written = facts.map(({ value }) => value);
-  const provisional = line.tail.facts.filter((fact) => fact.kind === "c").map(({ value }) => value);
+  const provisional = line.open_end.facts.filter((fact) => fact.kind === KIND.cycle).map(({ value }) => value);
   return [...written, ...provisional]
     .filter(({ end }) => end >= window.start && end < window.end)
     .sort((a, b) => a.end - b.end);
 }
 
-export interface CycleCount {
-  readonly cycle_count: number;
-  /** plc: the increments of its counter; derived: complete cycles that ended in the window. */
-  readonly source: "plc" | "derived";
-  /** Derived cycles that count, whatever the source. */
-  readonly derived: number;
-  readonly coverage: FigureCoverage;
-}
-
 /**
  * Cycles of the window. Where the PLC has a counter its booked increments are the figure, by the instant of the reading
- * that showed them.
+ * that showed them. `derived`: derived cycles that count, whatever the source.
  */
-export function cycleCount(source: Source, window: Window): CycleCount {
+export function cycleCount(source: Source, window: Window) {
   const line = timeLineOf(source, window);
   const derived = cyclesIn(source, line).filter(({ counted }) => counted).length;
   return { ...countedWithin(source, line, [line.window]), derived, coverage: line.coverage };
 }
 
-/** Cycles counted within spans of the line's window that don't overlap, by what counts this booth's cycles. */
+/**
+ * Cycles counted within spans of the line's window that don't overlap, by what counts this booth's cycles: the increments of the PLC's
+ * counter, or the complete cycles that ended there.
+ */
 export function countedWithin(
   source: Source,
   line: TimeLine,
   spans: readonly Interval[],
-): Pick<CycleCount, "cycle_count" | "source"> {
+): { readonly cycle_count: number; readonly source: "plc" | "derived" } {
   const isInside = (at: EpochMs): boolean => spans.some(({ start, end }) => at >= start && at < end);
   const meter = tagWithRole(line.state.parameters, "cycle_counter");
   if (meter === undefined) {
@@ -74,10 +63,10 @@ export function countedWithin(
  */
 function countsOf(
   source: Source,
-  { tail }: TimeLine,
+  { open_end }: TimeLine,
   { hour, cycles, meter }: HourFigures & { readonly meter: TagName },
 ): readonly Count[] {
-  const { increments } = tail.state.recent;
+  const { increments } = open_end.state.recent;
   const known = increments.filter(([at]) => at >= hour && at < hour + HOUR_MS);
   const earlier = cycles - sumOf(known);
   if (earlier <= 0) return known;

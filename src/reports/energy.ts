@@ -1,19 +1,23 @@
-import { type Load, loadsOf, type Machine, millionthsOf, workRate } from "../derivation/machines.ts";
-import { tagWithRole } from "../derivation/roles.ts";
+import { KIND } from "../domain/record.ts";
+import {
+  type Load,
+  loadsOf,
+  type Machine,
+  millionthsOf,
+  workRate,
+  tagWithRole,
+  bridgeMs,
+} from "../derivation/parameters.ts";
 import type { Parameters } from "../domain/parameters.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";
-import { hoursIn } from "./hours.ts";
-import { risesIn } from "./rises.ts";
+import { HOUR_MS, hoursIn, risesIn } from "./hours.ts";
 import { type FigureCoverage, type Source, timeLineOf } from "./source.ts";
-import { bridgeMs } from "../derivation/coverage.ts";
-import type { Coverage, LogRecord, Placed } from "../domain/record.ts";
 
-const HOUR_MS = 3_600_000;
 const MILLIONTHS = 1_000_000;
 
 /** plc: counted by the PLC, with a meter or by an estimate of its own; estimate: from a machine's size and load. */
-export type EnergySource = "plc" | "estimate";
+type EnergySource = "plc" | "estimate";
 
 export interface Energy {
   /** therm; null: neither a meter nor what an estimate needs. */
@@ -37,8 +41,8 @@ interface Counted {
  */
 export function energy(source: Source, window: Window): Energy {
   const line = timeLineOf(source, window);
-  const { window: clipped, coverage, tail } = line;
-  const { parameters } = tail.state;
+  const { window: clipped, coverage, open_end } = line;
+  const { parameters } = open_end.state;
   const [gas, kwh] = [countedBy(parameters, "burner"), countedBy(parameters, "fan")];
   let [gas_therm, energy_kwh] = [0, 0];
   for (const { hour, ...figures } of hoursIn(source, line)) {
@@ -117,21 +121,22 @@ const BEFORE_MS: Milliseconds = 3_600_000;
 interface Stretch {
   readonly start: EpochMs;
   readonly end: EpochMs;
-  /** Per millisecond, as derivation/machines.ts has it. */
+  /** Per millisecond, as derivation/parameters.ts has it. */
   readonly rate: number;
 }
 
+/** How far it was read. */
 interface Reach {
   readonly boot: string;
-  to_mono: Milliseconds;
-  to: EpochMs;
+  readonly to_mono: Milliseconds;
+  readonly to: EpochMs;
 }
 
 /**
  * What a machine did over the span, from the readings still in the log: as the fold counts it, so that the parts of an hour are
  * the hour. The parameters given hold until the log has others.
  */
-export function stretchesIn(
+function stretchesIn(
   source: Source,
   span: Window,
   { machine, parameters }: { machine: Machine; parameters: Parameters },
@@ -149,35 +154,32 @@ export function stretchesIn(
   const end = span.end + (load === null ? 0 : bridgeMs(parameters, load.group));
   for (const record of source.reader.log(source.stream, { start: span.start - BEFORE_MS, end })) {
     if (reach !== null) pass(Math.min(record.time, reach.to));
-    if (record.kind === "p") {
+    if (record.kind === KIND.parameters) {
       rules = record.value;
       load = loadsOf(rules)[machine];
       if (load === null) rate = 0;
-    } else if (load !== null && record.kind === "h" && record.value.group === load.group && record.value.polls > 0) {
-      if (reach === null || !goesOn(reach, record, bridgeMs(rules, load.group))) mark = Math.max(mark, record.time);
-      reach = extended(record);
+    } else if (
+      load !== null &&
+      record.kind === KIND.coverage &&
+      record.value.group === load.group &&
+      record.value.polls > 0
+    ) {
+      const { from, to } = record.value;
+      const bridge_ms = bridgeMs(rules, load.group);
+      if (reach === null || reach.boot !== record.boot || from - reach.to_mono > bridge_ms)
+        mark = Math.max(mark, record.time);
+      reach = { boot: record.boot, to_mono: to, to: record.time + (to - from) };
       pass(record.time);
-    } else if (load !== null && record.kind === "r" && record.tag === load.tag) {
-      rate = rateOf(record, machine, load.size);
+    } else if (load !== null && record.kind === KIND.reading && record.tag === load.tag) {
+      const { quality, value } = record;
+      rate = quality === "bad" || typeof value !== "number" ? 0 : workRate(machine, load.size, value);
     }
   }
   if (reach !== null) pass(reach.to);
   return found;
 }
 
-function goesOn(reach: Reach, { boot, value }: Placed<Coverage>, bridge: Milliseconds): boolean {
-  return reach.boot === boot && value.from - reach.to_mono <= bridge;
-}
-
-function extended({ boot, time, value }: Placed<Coverage>): Reach {
-  return { boot, to_mono: value.to, to: time + (value.to - value.from) };
-}
-
-function rateOf({ quality, value }: Extract<LogRecord, { kind: "r" }>, machine: Machine, size: number): number {
-  return quality === "bad" || typeof value !== "number" ? 0 : workRate(machine, size, value);
-}
-
 /** Work before an instant. */
-export function workUntil(stretches: readonly Stretch[], at: EpochMs): number {
+function workUntil(stretches: readonly Stretch[], at: EpochMs): number {
   return stretches.reduce((sum, { start, end, rate }) => sum + rate * Math.max(0, Math.min(end, at) - start), 0);
 }

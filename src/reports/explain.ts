@@ -1,27 +1,80 @@
-import { bridgeMs } from "../derivation/coverage.ts";
-import { tagWithRole } from "../derivation/roles.ts";
-import { minStageMs } from "../derivation/stages.ts";
-import { DERIVATION_VERSION } from "../domain/derivation-version.ts";
+import { tagWithRole, bridgeMs } from "../derivation/parameters.ts";
+import { minStageMs } from "../derivation/timeline/stages.ts";
+import { FILTER_TYPES, type FilterType, type Quality, type TagValue } from "../domain/booth.ts";
+import type { Parameters, TagParameters, TagRole } from "../domain/parameters.ts";
+import { DERIVATION_VERSION } from "../domain/rebuild.ts";
+import { KIND, type RevisionFact } from "../domain/record.ts";
+import { lengthOf } from "../domain/time-zone.ts";
+import type { EpochMs, Seq, TagName } from "../domain/units.ts";
 import type { BoothStage, Window } from "../store/port.ts";
 import { cycleCount, cyclesIn } from "./cycles.ts";
-import { evidenceAt, evidenceIn, type Explained, type Part, roleTags } from "./evidence.ts";
-import { durationByMode, frequencyByMode } from "./modes.ts";
-import { epochsIn, msIn, workingTime } from "./rules.ts";
-import { type FigureCoverage, type Source, type TimeLine, timeLineOf } from "./source.ts";
-import { utilization } from "./utilization.ts";
-import { FILTER_TYPES, type FilterType } from "../domain/booth.ts";
-import type { Parameters } from "../domain/parameters.ts";
-import type { RevisionFact } from "../domain/record.ts";
-import { lengthOf } from "../domain/working-hours.ts";
 import { energy } from "./energy.ts";
 import { episodesIn, filterMaintenanceHistory, overuse } from "./filters.ts";
-import { validationIncidents } from "./incidents.ts";
-import { revisionHistory } from "./revisions.ts";
+import { revisionHistory, validationIncidents } from "./findings.ts";
+import { epochsIn, msIn, workingTime } from "./rules.ts";
+import { type FigureCoverage, type Source, type TimeLine, timeLineOf } from "./source.ts";
+import { durationByMode, frequencyByMode, utilization } from "./usage.ts";
 
-type Way = (source: Source, line: TimeLine) => Explained;
+/** A tag is logged at least this often while it is read. */
+const HEARTBEAT_MS = 3_600_000;
 
-/** Figures that rest on records of their own: what counters, filters, versions and checks told. */
-export const RECORD_WAYS: Readonly<Record<string, Way>> = {
+/** A reading that a part rests on. The PLC's register follows from the tag's place in the profile. */
+export interface Evidence {
+  readonly seq: Seq;
+  readonly tag: TagName;
+  readonly value: TagValue;
+  readonly quality: Quality;
+  readonly at: EpochMs;
+}
+
+interface Part {
+  readonly start: EpochMs;
+  readonly end: EpochMs;
+  /** What it is and why it counts, in words. */
+  readonly text: string;
+  /** What it adds to the figure, in the figure's unit. */
+  readonly amount: number;
+  readonly evidence: readonly Evidence[];
+}
+
+/** A figure taken apart. */
+interface Explained {
+  readonly unit: "ms" | "count" | "therm" | "kWh";
+  readonly value: Readonly<Record<string, number>>;
+  readonly parts: readonly Part[];
+  readonly rules: readonly string[];
+}
+
+/** A figure taken apart, as it is told. */
+export interface Explanation extends Explained {
+  readonly figure: string;
+  readonly window: Window;
+  readonly left_out: number;
+  readonly coverage: FigureCoverage;
+}
+
+/** Parts of one explanation; a longer one says how many it left out. */
+const MAX_PARTS = 500;
+
+/** Figures that can be explained, each with its own way back to readings. */
+const WAYS: Readonly<Record<string, (source: Source, line: TimeLine) => Explained>> = {
+  duration_by_mode: ofStages,
+  frequency_by_mode: (source, line) => ({
+    unit: "count",
+    value: frequencyByMode(source, line.window).by_mode,
+    parts: stageParts(source, line, ({ is_new_start }) => is_new_start).map((part) => ({ ...part, amount: 1 })),
+    rules: [
+      "a stage counts where its start lies in the window; after no_data into the same mode there is no new start",
+    ],
+  }),
+  runtime: (source, line) => inSet(source, line, "runtime"),
+  runtime_series: (source, line) => inSet(source, line, "runtime"),
+  utilization: (source, line) => inSet(source, line, "in_use"),
+  utilization_stats: explainUse,
+  utilization_summary: ofStages,
+  utilization_timeline: ofStages,
+  recent_stages: ofStages,
+  cycle_count: explainCycles,
   gas_usage: (source, line) => ofMeter(source, line, "gas"),
   kwh_usage: (source, line) => ofMeter(source, line, "kwh"),
   working_minutes: ofWorkingTime,
@@ -31,49 +84,135 @@ export const RECORD_WAYS: Readonly<Record<string, Way>> = {
   validation_incidents: ofIncidents,
 };
 
-function ofMeter(source: Source, line: TimeLine, role: "gas" | "kwh"): Explained {
-  const figures = energy(source, line.window);
-  const { parameters } = line.state;
-  const tags = roleTags(parameters, role);
-  const source_of = role === "gas" ? figures.gas_source : figures.energy_source;
-  if (source_of === "estimate") return ofEstimate(source, line, role);
-  const factor = parameters?.tags[tags[0] ?? ""]?.factor ?? 1;
-  const readings = evidenceIn(source, line.window, tags);
-  const parts = readings.map((one, index): Part => {
-    const before = readings[index - 1];
-    const amount = before === undefined ? 0 : (Number(one.value) - Number(before.value)) * factor;
-    return { start: one.at, end: one.at, text: `the meter showed ${String(one.value)}`, amount, evidence: [one] };
-  });
-  const rules = [
-    `the PLC's meter counts; each pair of its readings is a rise, a wrap, a reset or unexplained, by hours (factor ${factor.toString()})`,
-    "an hour that the window cuts is shared out by the readings in it, and pro rata once these have left the log",
-  ];
-  if (role === "gas") return { unit: "therm", value: { gas_therm: figures.gas_therm ?? 0 }, parts, rules };
-  return { unit: "kWh", value: { energy_kwh: figures.energy_kwh ?? 0 }, parts, rules };
+export const EXPLAINABLE: readonly string[] = Object.keys(WAYS);
+
+/** Takes a figure back to stages and cycles, and these to readings. null: no such figure. */
+export function explain(source: Source, figure: string, window: Window): Explanation | null {
+  const way = Object.hasOwn(WAYS, figure) ? WAYS[figure] : undefined;
+  if (way === undefined) return null;
+  const line = timeLineOf(source, window);
+  const { parts, rules, unit, value } = way(source, line);
+  return {
+    figure,
+    window: line.window,
+    unit,
+    value,
+    rules: [...commonRules(line), ...rules],
+    parts: parts.slice(0, MAX_PARTS),
+    left_out: Math.max(0, parts.length - MAX_PARTS),
+    coverage: line.coverage,
+  };
 }
 
-/** Without a meter: the loads that were read, and what was made of them. */
-function ofEstimate(source: Source, line: TimeLine, role: "gas" | "kwh"): Explained {
-  const { gas_therm, energy_kwh } = energy(source, line.window);
-  const { start, end } = line.window;
-  const loads = evidenceIn(
-    source,
-    line.window,
-    roleTags(line.state.parameters, role === "gas" ? "burner_modulation" : "fan_speed"),
-  );
-  const amount = (role === "gas" ? gas_therm : energy_kwh) ?? 0;
-  const parts = [{ start, end, text: "estimated: no meter counts it", amount, evidence: loads }];
-  const { burner_size_btu_h = 0, motor_size_hp = 0 } = line.state.parameters ?? {};
-  if (role === "gas") {
-    const rules = [
-      `an estimate: burner size (${burner_size_btu_h.toString()} BTU/h) x modulation, over the time it was read`,
-    ];
-    return { unit: "therm", value: { gas_therm: amount }, parts, rules };
-  }
-  const rules = [
-    `an estimate: motor size (${motor_size_hp.toString()} hp) x fan speed cubed, over the time it was read`,
+function commonRules({ state }: TimeLine): string[] {
+  const { parameters } = state;
+  if (parameters === null) return ["no parameters are in force: nothing can be derived"];
+  const group = parameters.tags[tagWithRole(parameters, "mode") ?? ""]?.group ?? "";
+  const codes = Object.entries(parameters.modes).map(([code, mode]) => `${code} ${mode}`);
+  return [
+    `definitions version ${DERIVATION_VERSION.toString()}, profile ${parameters.profile} ${parameters.profile_version}`,
+    `mode codes: ${codes.join(", ")}; any other is unknown`,
+    `a gap up to ${bridgeMs(parameters, group).toString()} ms continues the mode; a longer one only where counters prove it`,
+    `a stage under ${minStageMs(parameters, group).toString()} ms is merged into its successor; fault and estop are kept`,
   ];
-  return { unit: "kWh", value: { energy_kwh: amount }, parts, rules };
+}
+
+/** What all figures of a time line are made of. */
+function ofStages(source: Source, line: TimeLine): Explained {
+  const parts = stageParts(source, line, () => true);
+  const rules = ["stages tile the window: what none covers has no data, and the sum over all modes is the window"];
+  return { unit: "ms", value: durationByMode(source, line.window).by_mode, parts, rules };
+}
+
+function explainUse(source: Source, line: TimeLine): Explained {
+  const use = inSet(source, line, "in_use");
+  const { in_use_ms, working_ms, in_use_working_ms, overtime_ms } = utilization(source, line.window);
+  const rules = ["the percentage is the time in use within working hours over these; explain working_minutes has them"];
+  const value = { in_use_ms, working_ms, in_use_working_ms, overtime_ms };
+  return { ...use, value, rules: [...use.rules, ...rules] };
+}
+
+function inSet(source: Source, line: TimeLine, set: "runtime" | "in_use"): Explained {
+  const epochs = epochsIn(line.state, line.window);
+  const counts = ({ mode, start, end }: BoothStage): boolean =>
+    epochs.some((one) => one.start < end && one.end > start && one.mode_sets?.[set].includes(mode) === true);
+  const rules = epochs.map(
+    ({ start, mode_sets }) => `from ${start.toString()} on the set ${set} is ${(mode_sets?.[set] ?? []).join(", ")}`,
+  );
+  return { unit: "ms", value: { [`${set}_ms`]: msIn(line, set) }, parts: stageParts(source, line, counts), rules };
+}
+
+function stageParts(source: Source, line: TimeLine, counts: (stage: BoothStage) => boolean): Part[] {
+  const tags = roleTags(line.state.parameters, "mode");
+  return line.spans.filter(counts).map((stage, index): Part => {
+    const { mode, start, end, uncertain_ms, is_new_start } = stage;
+    const inferred = uncertain_ms > 0 ? `, ${uncertain_ms.toString()} ms of it inferred over gaps` : "";
+    const text = `${mode}${is_new_start ? "" : " (goes on)"}${inferred}`;
+    // Looking up each reading of a year would cost more than it tells.
+    const evidence = index < MAX_PARTS && mode !== "no_data" ? evidenceAt(source, start, tags) : [];
+    return { start, end, text, amount: end - start, evidence };
+  });
+}
+
+function explainCycles(source: Source, line: TimeLine): Explained {
+  const { cycle_count, derived, source: by } = cycleCount(source, line.window);
+  const value = { cycle_count, derived };
+  if (by === "plc") {
+    const tags = roleTags(line.state.parameters, "cycle_counter");
+    const parts = countedParts(evidenceIn(source, line.window, tags), "counter");
+    const rules = [
+      "the PLC's cycle counter is the figure: its booked increments, by the instant of the reading that shows them",
+    ];
+    return { unit: "count", value, parts, rules };
+  }
+  const parts = cyclesIn(source, line).map(({ start, end, result, reason, counted, spray_ms, bake_ms }): Part => {
+    const why = reason === "" ? "" : ` (${reason})`;
+    const text = `${result}${why}: spray ${spray_ms.toString()} ms, bake ${bake_ms.toString()} ms`;
+    const tags = roleTags(line.state.parameters, "mode");
+    const evidence = [...evidenceAt(source, start, tags), ...evidenceAt(source, end, tags)];
+    return { start, end, text, amount: counted ? 1 : 0, evidence };
+  });
+  const rules = ["a cycle belongs to the window that contains its END; complete and complete_no_bake count"];
+  return { unit: "count", value, parts, rules };
+}
+
+/** What each meter counts, and what an estimate in its place is made from. */
+const METERS = {
+  gas: { figure: "gas_therm", by: "gas_source", unit: "therm", load: "burner_modulation" },
+  kwh: { figure: "energy_kwh", by: "energy_source", unit: "kWh", load: "fan_speed" },
+} as const;
+
+function ofMeter(source: Source, { state: { parameters }, window }: TimeLine, role: keyof typeof METERS): Explained {
+  const { figure, by, unit, load } = METERS[role];
+  const figures = energy(source, window);
+  const amount = figures[figure] ?? 0;
+  const told = { unit, value: { [figure]: amount } };
+  if (figures[by] === "estimate") {
+    const evidence = evidenceIn(source, window, roleTags(parameters, load));
+    const parts = [{ ...window, text: "estimated: no meter counts it", amount, evidence }];
+    const { burner_size_btu_h = 0, motor_size_hp = 0 } = parameters ?? {};
+    const made =
+      role === "gas"
+        ? `burner size (${burner_size_btu_h} BTU/h) x modulation`
+        : `motor size (${motor_size_hp} hp) x fan speed cubed`;
+    return { ...told, parts, rules: [`an estimate: ${made}, over the time it was read`] };
+  }
+  const tags = roleTags(parameters, role);
+  const factor = parameters?.tags[tags[0] ?? ""]?.factor ?? 1;
+  const rules = [
+    `the PLC's meter counts; each pair of its readings is a rise, a wrap, a reset or unexplained, by hours (factor ${factor})`,
+    "an hour that the window cuts is shared out by the readings in it, and pro rata once these have left the log",
+  ];
+  return { ...told, parts: countedParts(evidenceIn(source, window, tags), "meter", factor), rules };
+}
+
+/** Each reading of what counts, with what it went on by since the one before. */
+function countedParts(readings: readonly Evidence[], what: "meter" | "counter", factor = 1): Part[] {
+  return readings.map((one, index) => {
+    const before = readings[index - 1];
+    const amount = before === undefined ? 0 : (Number(one.value) - Number(before.value)) * factor;
+    return { start: one.at, end: one.at, text: `the ${what} showed ${String(one.value)}`, amount, evidence: [one] };
+  });
 }
 
 function ofWorkingTime(_source: Source, { state, window }: TimeLine): Explained {
@@ -166,135 +305,28 @@ function ofIncidents(source: Source, line: TimeLine): Explained {
   return { unit: "count", value: { incidents: incidents.length }, parts, rules };
 }
 
-/** Parts of one explanation; a longer one says how many it left out. */
-const MAX_PARTS = 500;
-
-export interface Explanation {
-  readonly figure: string;
-  readonly window: Window;
-  readonly unit: Explained["unit"];
-  readonly value: Readonly<Record<string, number>>;
-  readonly rules: readonly string[];
-  readonly parts: readonly Part[];
-  readonly left_out: number;
-  readonly coverage: FigureCoverage;
+/** Tags of a role; `also` narrows them. */
+function roleTags(
+  parameters: Parameters | null,
+  role: TagRole,
+  also: (tag: TagParameters) => boolean = () => true,
+): TagName[] {
+  const tags = Object.entries(parameters?.tags ?? {});
+  return tags.filter(([, tag]) => tag.role === role && also(tag)).map(([name]) => name);
 }
 
-/** Figures that can be explained, each with its own way back to readings. */
-const WAYS: Readonly<Record<string, (source: Source, line: TimeLine) => Explained>> = {
-  duration_by_mode: ofStages,
-  frequency_by_mode: (source, line) => ({
-    unit: "count",
-    value: frequencyByMode(source, line.window).by_mode,
-    parts: stageParts(source, line, ({ is_new_start }) => is_new_start).map((part) => ({ ...part, amount: 1 })),
-    rules: [
-      "a stage counts where its start lies in the window; after no_data into the same mode there is no new start",
-    ],
-  }),
-  runtime: (source, line) => inSet(source, line, "runtime"),
-  runtime_series: (source, line) => inSet(source, line, "runtime"),
-  utilization: (source, line) => inSet(source, line, "in_use"),
-  utilization_stats: explainUse,
-  utilization_summary: ofStages,
-  utilization_timeline: ofStages,
-  recent_stages: ofStages,
-  cycle_count: explainCycles,
-  ...RECORD_WAYS,
-};
-
-export const EXPLAINABLE: readonly string[] = Object.keys(WAYS);
-
-/** Takes a figure back to stages and cycles, and these to readings. null: no such figure. */
-export function explain(source: Source, figure: string, window: Window): Explanation | null {
-  const way = Object.hasOwn(WAYS, figure) ? WAYS[figure] : undefined;
-  if (way === undefined) return null;
-  const line = timeLineOf(source, window);
-  const { parts, rules, unit, value } = way(source, line);
-  return {
-    figure,
-    window: line.window,
-    unit,
-    value,
-    rules: [...commonRules(line), ...rules],
-    parts: parts.slice(0, MAX_PARTS),
-    left_out: Math.max(0, parts.length - MAX_PARTS),
-    coverage: line.coverage,
-  };
+/** The readings at the instant; where there is none (the polls came back, a limit was reached), the values that held by then. */
+function evidenceAt(source: Source, at: EpochMs, tags: readonly TagName[]): Evidence[] {
+  const exact = evidenceIn(source, { start: at, end: at + 1 }, tags);
+  if (exact.length > 0 || tags.length === 0) return exact;
+  const before = evidenceIn(source, { start: at - HEARTBEAT_MS, end: at }, tags);
+  return tags.flatMap((tag) => before.findLast((one) => one.tag === tag) ?? []);
 }
 
-/** What all figures of a time line are made of. */
-function ofStages(source: Source, line: TimeLine): Explained {
-  const parts = stageParts(source, line, () => true);
-  const rules = ["stages tile the window: what none covers has no data, and the sum over all modes is the window"];
-  return { unit: "ms", value: durationByMode(source, line.window).by_mode, parts, rules };
-}
-
-function explainUse(source: Source, line: TimeLine): Explained {
-  const use = inSet(source, line, "in_use");
-  const { in_use_ms, working_ms, in_use_working_ms, overtime_ms } = utilization(source, line.window);
-  const rules = ["the percentage is the time in use within working hours over these; explain working_minutes has them"];
-  const value = { in_use_ms, working_ms, in_use_working_ms, overtime_ms };
-  return { ...use, value, rules: [...use.rules, ...rules] };
-}
-
-function inSet(source: Source, line: TimeLine, set: "runtime" | "in_use"): Explained {
-  const epochs = epochsIn(line.state, line.window);
-  const counts = ({ mode, start, end }: BoothStage): boolean =>
-    epochs.some((one) => one.start < end && one.end > start && one.mode_sets?.[set].includes(mode) === true);
-  const rules = epochs.map(
-    ({ start, mode_sets }) => `from ${start.toString()} on the set ${set} is ${(mode_sets?.[set] ?? []).join(", ")}`,
-  );
-  return { unit: "ms", value: { [`${set}_ms`]: msIn(line, set) }, parts: stageParts(source, line, counts), rules };
-}
-
-function stageParts(source: Source, line: TimeLine, counts: (stage: BoothStage) => boolean): Part[] {
-  const tags = roleTags(line.state.parameters, "mode");
-  return line.spans.filter(counts).map((stage, index): Part => {
-    const { mode, start, end, uncertain_ms, is_new_start } = stage;
-    const inferred = uncertain_ms > 0 ? `, ${uncertain_ms.toString()} ms of it inferred over gaps` : "";
-    const text = `${mode}${is_new_start ? "" : " (goes on)"}${inferred}`;
-    // Looking up each reading of a year would cost more than it tells.
-    const evidence = index < MAX_PARTS && mode !== "no_data" ? evidenceAt(source, start, tags) : [];
-    return { start, end, text, amount: end - start, evidence };
-  });
-}
-
-function explainCycles(source: Source, line: TimeLine): Explained {
-  const { cycle_count, derived, source: by } = cycleCount(source, line.window);
-  const value = { cycle_count, derived };
-  if (by === "plc") {
-    const tags = roleTags(line.state.parameters, "cycle_counter");
-    const readings = evidenceIn(source, line.window, tags);
-    const parts = readings.map((one, index): Part => {
-      const before = readings[index - 1];
-      const amount = before === undefined ? 0 : Number(one.value) - Number(before.value);
-      return { start: one.at, end: one.at, text: `the counter showed ${String(one.value)}`, amount, evidence: [one] };
-    });
-    const rules = [
-      "the PLC's cycle counter is the figure: its booked increments, by the instant of the reading that shows them",
-    ];
-    return { unit: "count", value, parts, rules };
+function evidenceIn(source: Source, window: Window, tags: readonly TagName[]): Evidence[] {
+  const found: Evidence[] = [];
+  for (const { kind, seq, tag, value, quality, time } of source.reader.log(source.stream, window, new Set(tags))) {
+    if (kind === KIND.reading) found.push({ seq, tag, value, quality, at: time });
   }
-  const parts = cyclesIn(source, line).map(({ start, end, result, reason, counted, spray_ms, bake_ms }): Part => {
-    const why = reason === "" ? "" : ` (${reason})`;
-    const text = `${result}${why}: spray ${spray_ms.toString()} ms, bake ${bake_ms.toString()} ms`;
-    const tags = roleTags(line.state.parameters, "mode");
-    const evidence = [...evidenceAt(source, start, tags), ...evidenceAt(source, end, tags)];
-    return { start, end, text, amount: counted ? 1 : 0, evidence };
-  });
-  const rules = ["a cycle belongs to the window that contains its END; complete and complete_no_bake count"];
-  return { unit: "count", value, parts, rules };
-}
-
-function commonRules({ state }: TimeLine): string[] {
-  const { parameters } = state;
-  if (parameters === null) return ["no parameters are in force: nothing can be derived"];
-  const group = parameters.tags[tagWithRole(parameters, "mode") ?? ""]?.group ?? "";
-  const codes = Object.entries(parameters.modes).map(([code, mode]) => `${code} ${mode}`);
-  return [
-    `definitions version ${DERIVATION_VERSION.toString()}, profile ${parameters.profile} ${parameters.profile_version}`,
-    `mode codes: ${codes.join(", ")}; any other is unknown`,
-    `a gap up to ${bridgeMs(parameters, group).toString()} ms continues the mode; a longer one only where counters prove it`,
-    `a stage under ${minStageMs(parameters, group).toString()} ms is merged into its successor; fault and estop are kept`,
-  ];
+  return found;
 }

@@ -1,12 +1,12 @@
-import { overuseMs, runningEpisode, usedMinutes } from "../derivation/usage.ts";
+import { overuseMs, runningEpisode, usedMinutes } from "../derivation/filters/installation.ts";
 import { FILTER_TYPES, type FilterLimits, type FilterType } from "../domain/booth.ts";
-import type { FilterService, Maintenance, Stored } from "../domain/record.ts";
+import { KIND, type FilterService, type Maintenance, type Stored } from "../domain/record.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
-import { overlapOf, united, type Interval } from "../domain/working-hours.ts";
+import { overlapOf, united, type Interval } from "../domain/time-zone.ts";
 import type { Window } from "../store/port.ts";
-import { countedWithin, type CycleCount } from "./cycles.ts";
+import { countedWithin } from "./cycles.ts";
 import { timeIn } from "./rules.ts";
-import { stateOf, timeLineOf, type FigureCoverage, type Source } from "./source.ts";
+import { stateOf, timeLineOf, type Source } from "./source.ts";
 
 const DAY_MS: Milliseconds = 86_400_000;
 const MINUTE_MS: Milliseconds = 60_000;
@@ -18,14 +18,12 @@ const BEGINNING: EpochMs = 0;
 
 /** Maintenance records of the window, by removal; a record that a later one corrects is left out. */
 export function filterMaintenanceHistory(source: Source, window: Window): Maintenance[] {
-  return FILTER_TYPES.flatMap((type) => changesOf(source, type))
-    .map(({ value }) => value.maintenance ?? null)
-    .filter((maintenance) => maintenance !== null)
+  return FILTER_TYPES.flatMap((type) => removalsOf(source, type))
     .filter(({ removed_at }) => removed_at >= window.start && removed_at < Math.min(window.end, source.now_ms))
     .sort((a, b) => a.removed_at - b.removed_at);
 }
 
-export interface FilterMaintenance {
+interface FilterMaintenance {
   readonly type: FilterType;
   readonly installed_at: EpochMs;
   readonly removed_at: EpochMs | null;
@@ -45,10 +43,7 @@ export function filterMaintenances(source: Source, window: Window): FilterMainte
   return FILTER_TYPES.flatMap((type) => {
     const current = state.filters[type]?.current;
     if (current === undefined) return [];
-    const past = changesOf(source, type)
-      .map(({ value }) => value.maintenance ?? null)
-      .filter((maintenance) => maintenance !== null)
-      .map((record) => pastInstallation(type, record));
+    const past = removalsOf(source, type).map((record) => pastInstallation(type, record));
     const { installed_at, limits } = current;
     const age_ms = Math.max(0, source.now_ms - installed_at);
     const minutes = usedMinutes(current);
@@ -69,11 +64,7 @@ function pastInstallation(type: FilterType, record: Maintenance): FilterMaintena
   return { type, installed_at, removed_at, ...use, ...estimate(used_minutes, limits, duration_ms) };
 }
 
-function estimate(
-  minutes: number | null,
-  limits: FilterLimits,
-  age_ms: Milliseconds,
-): Pick<FilterMaintenance, "estimated_days" | "nominal_days" | "maintenance_days"> {
+function estimate(minutes: number | null, limits: FilterLimits, age_ms: Milliseconds) {
   const by_use =
     limits.minutes === undefined || minutes === null || minutes <= 0 ? Infinity : (limits.minutes / minutes) * age_ms;
   const days = Math.min(by_use / DAY_MS, limits.days ?? Infinity);
@@ -84,46 +75,32 @@ function estimate(
   return { estimated_days: days, nominal_days, maintenance_days: days - nominal_days };
 }
 
-export interface Overuse {
-  /** In-use time with one or more filters in overuse: each minute once. */
-  readonly overuse_ms: Milliseconds;
-  /** Cycles counted in such time: each once. */
-  readonly overuse_cycles: number;
-  readonly cycles_source: CycleCount["source"];
-  /** Episodes that overlap the window; doesn't add up over adjacent windows. */
-  readonly overuse_count: number;
-  readonly coverage: FigureCoverage;
-}
-
 /** The booth's overuse: the union over its filters. */
-export function overuse(source: Source, window: Window): Overuse {
+export function overuse(source: Source, window: Window) {
   const line = timeLineOf(source, window);
   const episodes = episodesIn(source, line.window);
   const union = united(episodes);
   // What was counted at the very instant at which overuse began wasn't in it, at the very removal it was.
-  const after = union.map(({ start, end }) => ({ start: start + 1, end: end + 1 }));
-  const counted = countedWithin(source, line, inWindow(after, line.window));
+  const after = union.map(({ start, end }) => ({
+    start: Math.max(start + 1, line.window.start),
+    end: Math.min(end + 1, line.window.end),
+  }));
+  const spans = after.filter(({ start, end }) => start < end);
+  const counted = countedWithin(source, line, spans);
   return {
+    /** In-use time with one or more filters in overuse: each minute once. */
     overuse_ms: overlapOf(timeIn(line, "in_use"), union),
+    /** Cycles counted in such time: each once. */
     overuse_cycles: counted.cycle_count,
     cycles_source: counted.source,
+    /** Episodes that overlap the window; doesn't add up over adjacent windows. */
     overuse_count: episodes.length,
     coverage: line.coverage,
   };
 }
 
-function inWindow(spans: readonly Interval[], window: Window): Interval[] {
-  return spans
-    .map(({ start, end }) => ({ start: Math.max(start, window.start), end: Math.min(end, window.end) }))
-    .filter(({ start, end }) => start < end);
-}
-
-export interface FilterEpisode extends Interval {
-  readonly type: FilterType;
-}
-
 /** Episodes of overuse that overlap the window, whole; one that runs ends now. */
-export function episodesIn(source: Source, window: Window): FilterEpisode[] {
+export function episodesIn(source: Source, window: Window) {
   return FILTER_TYPES.flatMap((type) => episodesOf(source, type).map((episode) => ({ ...episode, type }))).filter(
     ({ start, end }) => start < window.end && end > window.start,
   );
@@ -131,12 +108,9 @@ export function episodesIn(source: Source, window: Window): FilterEpisode[] {
 
 function episodesOf(source: Source, type: FilterType): Interval[] {
   const filter = stateOf(source).filters[type];
-  const past = changesOf(source, type).flatMap(({ value: { maintenance } }) => {
-    const since = maintenance?.overuse_since ?? null;
-    return maintenance === undefined || maintenance === null || since === null
-      ? []
-      : [{ start: since, end: maintenance.removed_at }];
-  });
+  const past = removalsOf(source, type).flatMap(({ overuse_since, removed_at }) =>
+    overuse_since === null ? [] : [{ start: overuse_since, end: removed_at }],
+  );
   const unwritten =
     filter === undefined ? [] : [filter.current, ...(filter.reported || !filter.former ? [] : [filter.former])];
   const present = unwritten.flatMap(({ overuse: list, removed_at }) =>
@@ -145,13 +119,17 @@ function episodesOf(source: Source, type: FilterType): Interval[] {
   return [...past, ...present];
 }
 
+function removalsOf(source: Source, type: FilterType): Maintenance[] {
+  return changesOf(source, type).flatMap(({ value }) => value.maintenance ?? []);
+}
+
 /**
  * Changes of one type that stand, oldest first. A later record corrects earlier ones: it names the filter that came out, or that is
  * in again, and what was said to have gone in after that one never did.
  */
 function changesOf({ reader, stream, now_ms }: Source, type: FilterType): Stored<FilterService>[] {
   const made = reader
-    .facts(stream, "f", { start: BEGINNING, end: now_ms + 1 })
+    .facts(stream, KIND.filter, { start: BEGINNING, end: now_ms + 1 })
     .filter(({ value }) => value.filter === type && value.maintenance !== undefined)
     .sort((a, b) => a.seq - b.seq);
   const standing: Stored<FilterService>[] = [];

@@ -1,10 +1,14 @@
-import { energyOf } from "../derivation/machines.ts";
-import type { HourState } from "../derivation/state.ts";
-import type { HourFact } from "../domain/record.ts";
-import type { EpochMs } from "../domain/units.ts";
-import type { Source, TimeLine } from "./source.ts";
+import { countOf } from "../derivation/timeline/readings.ts";
+import { energyOf } from "../derivation/parameters.ts";
+import type { HourState } from "../derivation/hours.ts";
+import { maxRateOf } from "../domain/parameters.ts";
+import { KIND, type HourFact } from "../domain/record.ts";
+import type { EpochMs, TagName } from "../domain/units.ts";
+import type { Window } from "../store/port.ts";
+import { type Source, stateOf, type TimeLine } from "./source.ts";
+import { latestReadingsBefore } from "./values.ts";
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 
 /** What one hour counted so far, in units: counted cycles, therm, kWh. */
 export type HourFigures = Pick<HourFact["value"], "hour" | "cycles" | "gas_therm" | "energy_kwh">;
@@ -13,11 +17,11 @@ export type HourFigures = Pick<HourFact["value"], "hour" | "cycles" | "gas_therm
  * Hours that the line's window touches: those written, those that would be by now had the PLC said anything more, and those that
  * aren't whole yet. Unsorted; each hour once.
  */
-export function hoursIn(source: Source, { window, tail }: TimeLine): readonly HourFigures[] {
+export function hoursIn(source: Source, { window, open_end }: TimeLine): readonly HourFigures[] {
   const touched = { start: window.start - HOUR_MS, end: window.end };
-  const written = source.reader.facts(source.stream, "d", touched).map(({ value }) => value);
-  const provisional = tail.facts.filter((fact) => fact.kind === "d").map(({ value }) => value);
-  const open = Object.entries(tail.state.hours).map(([hour, figures]) => openHour(Number(hour), figures));
+  const written = source.reader.facts(source.stream, KIND.hour, touched).map(({ value }) => value);
+  const provisional = open_end.facts.filter((fact) => fact.kind === KIND.hour).map(({ value }) => value);
+  const open = Object.entries(open_end.state.hours).map(([hour, figures]) => openHour(Number(hour), figures));
   return [
     ...written,
     ...[...provisional, ...open].filter(({ hour }) => hour + HOUR_MS > window.start && hour < window.end),
@@ -32,4 +36,28 @@ function openHour(hour: EpochMs, { counted_cycles, gas_therm, energy_kwh, work =
     gas_therm: gas_therm + energyOf("burner", work.burner ?? 0),
     energy_kwh: energy_kwh + energyOf("fan", work.fan ?? 0),
   };
+}
+
+/**
+ * What the meter's good readings in the span rose by, each against the one before, however long the booth was silent in between. A fall
+ * or a jump counts as it did when it was booked: as a wrap, a reset or nothing.
+ */
+export function risesIn(source: Source, tag: TagName, span: Window): { readonly at: EpochMs; readonly rise: number }[] {
+  const { parameters } = stateOf(source);
+  const own = parameters?.tags[tag];
+  if (parameters === null || own?.counter === undefined) return [];
+  const counting = { restarted: false, counter: own.counter, max_rate_per_h: maxRateOf(own, parameters) };
+  const rises: { at: EpochMs; rise: number }[] = [];
+  let [before] = latestReadingsBefore(source, span.start, [tag]);
+  for (const record of source.reader.log(source.stream, span, new Set([tag]))) {
+    if (record.kind !== KIND.reading || record.quality === "bad") continue;
+    if (before !== undefined) {
+      const [previous, next] = [Number(before.value), Number(record.value)];
+      // Where a clock was put back time stands still for a while, and a counter goes on.
+      const elapsed_ms = before.boot === record.boot ? record.mono - before.mono : record.time - before.time;
+      rises.push({ at: record.time, rise: countOf({ previous, next, elapsed_ms, ...counting }).delta });
+    }
+    before = record;
+  }
+  return rises;
 }

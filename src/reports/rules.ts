@@ -1,9 +1,9 @@
 import type { DeriveState } from "../derivation/state.ts";
 import type { ModeSets, WorkingHours } from "../domain/booth.ts";
-import { lengthOf, united, workingIntervals, type Interval } from "../domain/working-hours.ts";
+import { lengthOf, united, workingIntervals, type Interval } from "../domain/time-zone.ts";
 import type { ReportRules } from "../domain/parameters.ts";
 import type { Milliseconds } from "../domain/units.ts";
-import type { BoothStage, Window } from "../store/port.ts";
+import type { Window } from "../store/port.ts";
 import type { TimeLine } from "./source.ts";
 
 /** A part of a window in which the rules of reports stayed the same. */
@@ -48,22 +48,29 @@ export function zoneOf({ parameters }: DeriveState): string {
 
 /** The booth's time in a named set of modes, each moment by the set that held then. */
 export function timeIn({ spans, state, window }: TimeLine, set: keyof ModeSets): Interval[] {
-  const epochs = epochsIn(state, window);
   const inside: Interval[] = [];
-  let first = 0;
-  for (const span of spans) {
-    while ((epochs[first]?.end ?? Infinity) <= span.start) first += 1;
-    for (let at = first; at < epochs.length; at += 1) {
-      const epoch = epochs[at];
-      if (epoch === undefined || epoch.start >= span.end) break;
-      if (epoch.mode_sets?.[set].includes(span.mode) === true) inside.push(cut(span, epoch));
-    }
-  }
+  eachOverlap(spans, epochsIn(state, window), ({ mode, start, end }, epoch) => {
+    if (epoch.mode_sets?.[set].includes(mode) !== true) return;
+    inside.push({ start: Math.max(start, epoch.start), end: Math.min(end, epoch.end) });
+  });
   return inside;
 }
 
-function cut({ start, end }: BoothStage, epoch: Window): Interval {
-  return { start: Math.max(start, epoch.start), end: Math.min(end, epoch.end) };
+/** Calls back for each pair of one of either list that overlap. Both lists are in order, and none in them overlaps the next. */
+export function eachOverlap<A extends Interval, B extends Interval>(
+  ones: readonly A[],
+  others: readonly B[],
+  act: (one: A, other: B) => void,
+): void {
+  let first = 0;
+  for (const one of ones) {
+    while ((others[first]?.end ?? Infinity) <= one.start) first += 1;
+    for (let at = first; at < others.length; at += 1) {
+      const other = others[at];
+      if (other === undefined || other.start >= one.end) break;
+      act(one, other);
+    }
+  }
 }
 
 /** Length of the booth's time in a named set. */

@@ -1,5 +1,5 @@
-import { emptyState, STATE_VERSION, type DeriveState } from "../derivation/state.ts";
-import { tailOf, type Tail } from "../derivation/tail.ts";
+import { emptyState, type DeriveState } from "../derivation/state.ts";
+import { openEndOf, type OpenEnd } from "../derivation/fold.ts";
 import type { Milliseconds, StreamId, EpochMs } from "../domain/units.ts";
 import type { BoothStage, StoreReader, Window } from "../store/port.ts";
 
@@ -10,7 +10,7 @@ export interface Source {
   /** Corrected time of the asking; every window is clipped to it. */
   readonly now_ms: EpochMs;
   /** A state newer than the reader's, where the caller has one. */
-  readonly state?: unknown;
+  readonly state?: DeriveState;
 }
 
 /** What a figure stands on. The three add up to the window clipped to now. */
@@ -26,24 +26,12 @@ export interface TimeLine {
   readonly spans: readonly BoothStage[];
   readonly coverage: FigureCoverage;
   readonly state: DeriveState;
-  readonly tail: Tail;
+  readonly open_end: OpenEnd;
 }
 
 /** The fold's state, or that before the first record where the store has none. */
 export function stateOf(source: Source): DeriveState {
-  const state = source.state ?? source.reader.state(source.stream);
-  return isState(state) ? state : emptyState();
-}
-
-/** Whether what a store gives as state is one of ours. */
-export function isState(state: unknown): state is DeriveState {
-  return (
-    typeof state === "object" &&
-    state !== null &&
-    "version" in state &&
-    state.version === STATE_VERSION &&
-    "bays" in state
-  );
+  return source.state ?? source.reader.state(source.stream) ?? emptyState();
 }
 
 /**
@@ -53,7 +41,7 @@ export function isState(state: unknown): state is DeriveState {
 export function timeLineOf(source: Source, asked: Window): TimeLine {
   const window = { start: asked.start, end: Math.max(asked.start, Math.min(asked.end, source.now_ms)) };
   const state = stateOf(source);
-  const tail = tailOf(state, source.now_ms);
+  const open_end = openEndOf(state, source.now_ms);
   const spans: BoothStage[] = [];
   let [inferred_ms, missing_ms, at] = [0, 0, window.start];
   const add = (span: BoothStage): void => {
@@ -75,19 +63,22 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
       at = span.end;
     } else add(span);
   }
-  for (const span of tail.stages) if (span.end >= window.start && span.start < window.end) add(span);
+  for (const span of open_end.stages) if (span.end >= window.start && span.start < window.end) add(span);
   // The silence that lasts since the open stage's last good reading is a stage in the making: its start counts as one.
-  const open = tail.stages.at(-1);
+  const open = open_end.stages.at(-1);
   const is_new_start = open?.end === at && open.mode !== "no_data";
   if (at < window.end) add({ ...noData(at, window.end), is_new_start });
   const length = window.end - window.start;
   const coverage = { observed_ms: length - inferred_ms - missing_ms, inferred_ms, missing_ms };
-  return { window, spans, coverage, state, tail };
+  return { window, spans, coverage, state, open_end };
 }
 
 /** Coverage of a window for what is told without one of its own: from the first known time on, where it is asked for "ever". */
 export function coverageOf(source: Source, { start, end }: Window): FigureCoverage {
-  const [first] = [...source.reader.stages(source.stream, { start: 0, end }), ...tailOf(stateOf(source), end).stages];
+  const [first] = [
+    ...source.reader.stages(source.stream, { start: 0, end }),
+    ...openEndOf(stateOf(source), end).stages,
+  ];
   const from = start > 0 ? start : Math.min(first?.start ?? end, end);
   return timeLineOf(source, { start: from, end }).coverage;
 }

@@ -1,14 +1,14 @@
-import { entriesOf } from "../derivation/entries.ts";
-import type { Installation } from "../derivation/installation.ts";
-import type { BayState, DeriveState, RevisionState } from "../derivation/state.ts";
-import { tagWithRole } from "../derivation/roles.ts";
-import { tailOf } from "../derivation/tail.ts";
-import { runningEpisode, usedMinutes, usedShare } from "../derivation/usage.ts";
+import { entriesOf } from "../derivation/filters/changes.ts";
+import { type Installation, runningEpisode, usedMinutes, usedShare } from "../derivation/filters/installation.ts";
+import type { DeriveState } from "../derivation/state.ts";
+import { tagWithRole } from "../derivation/parameters.ts";
+import { openEndOf } from "../derivation/fold.ts";
 import { FILTER_TYPES, type FilterType, type Mode } from "../domain/booth.ts";
 import type { BoothSummary, FilterSummary } from "../domain/summary.ts";
 import type { TagRole } from "../domain/parameters.ts";
 import type { EpochMs } from "../domain/units.ts";
 import { dayStart } from "../domain/time-zone.ts";
+import { updatedAt } from "./findings.ts";
 
 /** Of its life, when a filter's change is due to be thought of. */
 const WARNING_SHARE = 0.8;
@@ -17,9 +17,12 @@ const WARNING_SHARE = 0.8;
  * What the fold's state says at `nowMs` (corrected time). Cheap enough for each heartbeat.
  */
 export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
-  const { state, stages } = tailOf(given, nowMs);
+  const { state, stages } = openEndOf(given, nowMs);
   const last = stages.at(-1);
-  const in_gap = last !== undefined && last.end < nowMs && !state.bays.some((bay) => isKnownAt(bay, nowMs));
+  const known = state.bays.filter(({ open }) => open !== null).map(({ good_until }) => good_until);
+  const last_good_at = known.length === 0 ? null : Math.max(...known);
+  // The stage's span ends where it is still counted; past that the mode isn't known.
+  const in_gap = last !== undefined && last.end < nowMs && (last_good_at === null || last_good_at < nowMs);
   const raws = state.bays.map(({ raw }) => raw).filter((raw) => raw !== null);
   const { firmware, program } = state.revisions;
   return {
@@ -38,19 +41,9 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
     plc_serial: textOf(state, "plc_serial"),
     plc_program: program.entered?.version ?? null,
     plc_program_revision: program.entered?.revision ?? null,
-    last_good_at: goodAt(state),
+    last_good_at,
     in_gap: in_gap || last?.mode === "no_data",
   };
-}
-
-/** The stage's span ends where it is still counted; past that the mode isn't known. */
-function isKnownAt({ open, good_until }: BayState, nowMs: EpochMs): boolean {
-  return open !== null && good_until >= nowMs;
-}
-
-function goodAt({ bays }: DeriveState): EpochMs | null {
-  const known = bays.filter(({ open }) => open !== null).map(({ good_until }) => good_until);
-  return known.length === 0 ? null : Math.max(...known);
 }
 
 function cyclesOf(state: DeriveState, nowMs: EpochMs): Pick<BoothSummary, "cycles_today" | "cycles_total"> {
@@ -87,10 +80,6 @@ function stateOfFilter(filter: Installation, nowMs: EpochMs): FilterSummary["sta
   if (share === null) return null;
   // A counter's decimal steps aren't exact in binary.
   return share >= WARNING_SHARE - 1e-9 ? "warning" : "good";
-}
-
-function updatedAt({ entered }: RevisionState): EpochMs | null {
-  return entered === null || entered.initial ? null : entered.first_seen_at;
 }
 
 function lastActive(state: DeriveState, now: Mode | null): Mode | null {

@@ -1,5 +1,5 @@
 import type { Quality, TagValue } from "../domain/booth.ts";
-import type { Placed, Reading } from "../domain/record.ts";
+import { KIND, type Placed, type Reading } from "../domain/record.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";
 import { stateOf, type Source } from "./source.ts";
@@ -51,11 +51,6 @@ function valueOf({ tag, value, time, quality }: Placed<Reading>): Value {
   return { tag, value, at: time, quality };
 }
 
-/** Readings of the tags in the window that have a value, in log order. No tags: all. */
-function* knownHistory(source: Source, window: Window, tags: readonly TagName[]): Generator<Value> {
-  for (const value of history(source, window, tags)) if (value.quality !== "bad") yield value;
-}
-
 /** Readings of the tags in the window, bad ones among them, in log order. No tags: all. */
 export function* history(source: Source, window: Window, tags: readonly TagName[]): Generator<Value> {
   for (const reading of readings(source, window, tags)) yield valueOf(reading);
@@ -63,34 +58,27 @@ export function* history(source: Source, window: Window, tags: readonly TagName[
 
 function* readings(source: Source, window: Window, tags: readonly TagName[]): Generator<Placed<Reading>> {
   const asked = tags.length === 0 ? undefined : new Set(tags);
-  for (const record of source.reader.log(source.stream, window, asked)) if (record.kind === "r") yield record;
-}
-
-export interface HistoryPage {
-  readonly values: readonly Value[];
-  /** Readings of the window, over all pages. */
-  readonly total: number;
+  for (const record of source.reader.log(source.stream, window, asked)) if (record.kind === KIND.reading) yield record;
 }
 
 /** More than anybody pages through; all are found for each page, since the total is told. */
 const MAX_READINGS = 500_000;
 
-/** One page of the history, `page` from 1. Only that page is held in memory. Throws a RangeError for too many readings. */
+/** One page of the history's readings that have a value, `page` from 1, and how many all pages have. Only that page is held in memory. Throws a RangeError for too many readings. */
 export function historyPage(
   source: Source,
   window: Window,
   ask: { readonly tags: readonly TagName[]; readonly page: number; readonly limit: number },
-): HistoryPage {
+) {
   const first = (ask.page - 1) * ask.limit;
   const values: Value[] = [];
   let total = 0;
-  for (const value of knownHistory(source, window, ask.tags)) {
+  for (const value of history(source, window, ask.tags)) {
+    if (value.quality === "bad") continue;
     if (total >= first && values.length < ask.limit) values.push(value);
     total += 1;
-    if (total > MAX_READINGS) {
-      const error = `too many readings: at most ${MAX_READINGS.toString()}; take a shorter window or fewer tags`;
-      throw new RangeError(error);
-    }
+    if (total > MAX_READINGS)
+      throw new RangeError(`too many readings: at most ${MAX_READINGS}; take a shorter window or fewer tags`);
   }
   return { values, total };
 }

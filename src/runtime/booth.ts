@@ -1,190 +1,93 @@
-import type { BoothConfig } from "../config/port.ts";
-import type { FilterEntry } from "../domain/entry.ts";
-import type { Parameters } from "../domain/parameters.ts";
-import type { Profile } from "../domain/profile.ts";
+import type { BoothSetup, PolledBooth } from "../acquisition/booth.ts";
+import { openClock } from "../acquisition/clock.ts";
+import { inForce } from "../acquisition/rules/parameters-in-force.ts";
+import { createIntake, type Intake } from "../acquisition/intake.ts";
+import { createPollWatch } from "../acquisition/link-booth.ts";
+import type { Tail } from "../acquisition/port.ts";
+import { expectedSerial, serialTagOf } from "../acquisition/rules/link-trouble.ts";
+import { newDelivery, type DeliveredBooth } from "../delivery/context.ts";
+import type { LinkState, LogReach, LogState } from "../domain/booth-state.ts";
+import { linkDown } from "../domain/link-status.ts";
+import type { Serial, BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
+import { openBinding } from "../provisioning/binding.ts";
+import type { BoundBooth } from "../provisioning/context.ts";
+import type { Gateway } from "./gateway.ts";
+import { type Committer, createCommitter } from "../acquisition/committer.ts";
 import type { CounterOffsets } from "../acquisition/rules/change-filter.ts";
 import { factText } from "../acquisition/rules/fact-text.ts";
-import { uncommitted, type LogEnd } from "../domain/leftover.ts";
-import { expectedSerial, serialTagOf } from "../acquisition/rules/plc-identity.ts";
+import { correctedNow, endOf, reachedTime, syncedOffset } from "../derivation/clock.ts";
+import { counterOffsets, entriesOf, seqOfEntry } from "../derivation/filters/changes.ts";
+import type { DeriveState } from "../derivation/state.ts";
+import { type TakenEntry, uncommitted } from "../domain/taken.ts";
+import type { Logger } from "../domain/machine.ts";
+import { KIND, type Fact } from "../domain/record.ts";
+import type { Signals } from "../domain/signal.ts";
+import { missingText, type StorageStatus } from "../domain/status.ts";
 import type { BoothSummary } from "../domain/summary.ts";
-import type { Fact } from "../domain/record.ts";
-import type { BoothId, EpochMs, Milliseconds, Seq, Serial } from "../domain/units.ts";
-import type { TakenEntry } from "../domain/taken.ts";
-import type { Clock, Logger, Random } from "../domain/machine.ts";
-import type { Driver, PlcPasswords, Tail } from "../acquisition/port.ts";
-import type { Identity, Store } from "../store/port.ts";
-import type { SharedSignal } from "../domain/signal.ts";
-import type { BoothState } from "./booth-state.ts";
-import { openClock, type BoothClock, type ClockView } from "../acquisition/booth-clock.ts";
-import { createCommitter, type Committer } from "../acquisition/committer.ts";
-import { inForce } from "../acquisition/in-force.ts";
-import { createIntake, type Intake } from "../acquisition/intake.ts";
-import { missingNews } from "./missing-news.ts";
-import { openBoothState } from "./open-booth-state.ts";
-import { createPollWatch, type PollWatch } from "../acquisition/poll-watch.ts";
-import type { Pulse } from "../domain/pulse.ts";
-import type { AskOverLink } from "../acquisition/share.ts";
+import { summaryOf } from "../reports/summary.ts";
+import type { Ingested, StreamInfo } from "../store/port.ts";
 
-/** A booth as configured, with what its profile and the box's file make of it. */
-export interface BoothSetup {
-  readonly config: BoothConfig;
-  readonly profile: Profile;
-  readonly parameters: Parameters;
-  readonly address: string;
-  readonly makeDriver: (passwords: PlcPasswords) => Driver;
-  /** Booths with the same one share a physical link and take turns; absent: it has its own. */
-  readonly link?: string;
-  /** Tools' reads over the booth's link, while nobody else is at work there; absent: it can't be lent. */
-  readonly lend?: { readonly unit: number; readonly ask: AskOverLink };
-  /** The longest that the device keeps its link busy when it doesn't answer. */
-  readonly probe_ms?: () => Milliseconds;
-  /** After a failure the device is left alone for so long, beside the back-off. */
-  readonly settle_ms?: () => Milliseconds;
-  /** The device closes connections that rest for so long. */
-  readonly idle_close_ms?: Milliseconds;
-}
-
-/** How the fold's state is looked at; the agent itself never looks inside. */
-export interface StateView extends ClockView {
-  summaryOf(state: unknown, now: EpochMs): BoothSummary;
-  /** Corrected time of the present moment, as the state's offset has it. */
-  now(state: unknown, clock: Clock): EpochMs;
-  /** The last instant that it has seen; null: none. */
-  endOf(state: unknown): LogEnd | null;
-  /** The parameters in force in the fold; null: none yet. */
-  parametersIn(state: unknown): Parameters | null;
-  /** People's entries and what became of them. */
-  entriesOf(state: unknown, clock: Clock): readonly FilterEntry[];
-  /** Seq of an entry's record. */
-  seqOfEntry(state: unknown, id: string): Seq | undefined;
-  /** Minutes by which filters' usage exceeds what their counters show. */
-  counterOffsets(state: unknown): CounterOffsets;
-}
-
-export interface BoothParts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly store: Store;
-  readonly identity: Identity;
-  readonly tail: Tail;
-  readonly view: StateView;
-  readonly news: SharedSignal;
-  readonly pulse: Pulse;
-  readonly commit_interval_ms: Milliseconds;
-}
-
-/** A running booth: what its loops share. */
-export interface Booth extends BoothClock {
-  readonly setup: BoothSetup;
-  readonly board: BoothState;
-  readonly intake: Intake;
-  readonly committer: Committer;
-  readonly watch: PollWatch;
+/** A running booth: what its loops share, each part with its owner. */
+export interface Booth extends PolledBooth, DeliveredBooth, BoundBooth {
+  readonly log: BoothLog;
   /** Logs the parameters now in force where they differ from the last logged ones. */
   logParameters(): void;
-  /** Those that are logged now. */
-  parameters(): Parameters;
-  /** Logs evidence for an incident of that name. */
-  tell(event: string, detail: string): void;
 }
 
-/** A gap up to three polls, 15 s at least, is bridged. */
-const LEAST_BRIDGE_MS = 15_000;
-
 /** Opens a booth: its stream, what a crash left in the tail, its provisioning row; then logs clock and parameters. */
-export async function openBooth(parts: BoothParts, setup: BoothSetup): Promise<Booth> {
-  const { tail } = parts;
-  const board = await openBoothState(parts, setup);
-  const { info } = board;
-  const end = board.state === undefined ? null : parts.view.endOf(board.state);
-  const leftover = uncommitted(tail.leftover(), { stream: info.stream, last_take: info.last_take, end });
-  if (leftover.length > 0) {
-    const text = `${board.booth}: ${leftover.length.toString()} polls taken before the last stop are being committed`;
-    parts.log.info({ event: "tail_replayed", booth: board.booth, entries: leftover.length }, text);
-  }
-  const committer = openCommitter(parts, { board, setup, leftover });
-  const parametersNow = inForce(setup.parameters, board);
-  const taken = (entry: TakenEntry, urgent: boolean): void => {
-    board.taken += 1;
-    committer.add(entry, urgent);
-    board.pending = committer.pending();
-  };
-  const serial = serialTagOf(setup.profile);
-  const expected = (): Serial | null => expectedSerial(board.row, setup.config.serial ?? null);
+export async function openBooth(
+  gateway: Gateway,
+  setup: BoothSetup,
+  bound: Pick<BoundBooth, "gateway" | "all">,
+): Promise<Booth> {
+  const { clock, store, tail } = gateway;
+  const { config, profile, address } = setup;
+  const booth = config.id;
+  const signals = gateway.own();
+  const opened = await store.openStream(booth);
+  const binding = await openBinding(gateway, opened);
+  // Acks are stored with the next commit, a new name at once: what goes under it isn't begun before all in front of it was acked.
+  const info = await store.ack(opened.stream, (binding.row.stream?.from_seq ?? 1) - 1);
+  const link: LinkState = { plc: linkDown(clock.wall(), "not connected yet"), answered: 0, shows_serial: null };
+  const delivery = newDelivery(info, await store.refused(info.stream));
+  const { log, leftover } = await openLog(gateway, { setup, signals, info });
+  const parameters = inForce(setup.parameters, binding);
+  const serial = serialTagOf(profile);
+  const expected = (): Serial | null => expectedSerial(binding.row, config.serial ?? null);
   const intake = createIntake(
     {
-      clock: parts.clock,
-      tail,
-      stream: info,
-      parameters: parametersNow,
-      offsets: () => board.offsets,
-      identity: serial === null ? null : { tag: serial.tag, expected, shown: (text) => (board.shows_serial = text) },
-      taken,
-      isFull: () => committer.isFull(),
+      ...{ clock, tail, stream: info, parameters },
+      offsets: () => log.offsets,
+      identity: serial === null ? null : { tag: serial.tag, expected, shown: (text) => (link.shows_serial = text) },
+      taken: (entry, urgent) => log.take(entry, urgent),
+      isFull: () => log.committer.isFull(),
     },
     Math.max(info.last_take, ...leftover.map((entry) => entry.take)),
   );
-  let logged = board.state === undefined ? null : parts.view.parametersIn(board.state);
+  let logged = log.parameters();
   const logParameters = (): void => {
-    const now = parametersNow();
+    const now = parameters();
     if (JSON.stringify(now) === JSON.stringify(logged)) return;
     logged = now;
-    intake.record((when) => ({ kind: "p", ...when, tag: "", value: now, quality: "good" }));
+    intake.record((when) => ({ kind: KIND.parameters, ...when, tag: "", value: now, quality: "good" }));
   };
-  const clock = openClock(parts, { board, intake, leftover });
+  const booth_clock = openClock(clock, { log, intake, leftover });
   logParameters();
   tellDamagedTail(tail, intake);
-  const watch = createPollWatch(setup.profile);
-  const tell = (event: string, detail: string): void => tellEvent(intake, { event, detail });
-  return { setup, board, intake, committer, watch, logParameters, tell, parameters: parametersNow, ...clock };
-}
-
-interface Opening {
-  readonly board: BoothState;
-  readonly setup: BoothSetup;
-  readonly leftover: readonly TakenEntry[];
-}
-
-function openCommitter(parts: BoothParts, { board, setup, leftover }: Opening): Committer {
-  const { clock } = parts;
-  const tellMissing = missingNews(parts.log, board.booth);
-  const committer = createCommitter(
-    {
-      ...parts,
-      stream: board.info,
-      interval_ms: parts.commit_interval_ms,
-      turned: parts.pulse.loop(`store of ${board.booth}`),
-      bridge: (group) => Math.max(LEAST_BRIDGE_MS, 3 * (setup.parameters.groups[group]?.poll_interval_ms ?? 0)),
-      committed: (result) => {
-        const { newest_seq, sendable_seq, oldest_seq, renew_from = 0, state } = result;
-        board.info = { ...board.info, newest_seq, sendable_seq, oldest_seq, renew_from };
-        board.storage = result.storage;
-        tellMissing(result.storage);
-        board.state = state;
-        board.offsets = kept(board.offsets, parts.view.counterOffsets(state));
-        board.summary = parts.view.summaryOf(state, parts.view.now(state, clock));
-        board.pending = committer.pending();
-        board.commits += 1;
-        board.last_commit_at = clock.wall();
-        board.commit_ms = result.commit_ms;
-        tellFacts(parts.log, board.booth, result.facts);
-        board.news.ring();
-      },
-      trouble: (reason) => storeTrouble(parts, board, reason),
-    },
-    leftover,
-  );
-  return committer;
-}
-
-/** The object before where nothing changed, so that others see by it that nothing did. */
-function kept(before: CounterOffsets, after: CounterOffsets): CounterOffsets {
-  return JSON.stringify(before) === JSON.stringify(after) ? before : after;
+  return {
+    ...bound,
+    ...{ setup, link, log, delivery, binding, intake, parameters, logParameters },
+    state: { booth, address, ...signals, link, log, delivery, binding },
+    device: { vendor: profile.vendor, protocol: profile.protocol },
+    own_tz: setup.parameters.tz,
+    clock: booth_clock,
+    watch: createPollWatch(profile),
+    tell: (event, detail) => tellEvent(intake, { event, detail }),
+  };
 }
 
 function tellEvent(intake: Intake, value: { readonly event: string; readonly detail: string }): void {
-  intake.record((when) => ({ kind: "e", ...when, tag: "", value, quality: "good" }));
+  intake.record((when) => ({ kind: KIND.event, ...when, tag: "", value, quality: "good" }));
 }
 
 /** Readings that were taken and are in no log: whoever looks at this time must know. */
@@ -195,6 +98,148 @@ function tellDamagedTail(tail: Tail, intake: Intake): void {
   tellEvent(intake, { event: "tail_damaged", detail });
 }
 
+/** Warns of records that are missing in a booth's store: at the first commit after a start, and again whenever more are found. */
+export function missingNews(log: Logger, booth: string): (storage: StorageStatus) => void {
+  let told = 0;
+  return (storage) => {
+    const { quarantined, health, missing = [] } = storage;
+    const text = missingText(storage);
+    const isMore = quarantined > told;
+    told = quarantined;
+    if (!isMore || text === null) return;
+    const kept =
+      health.damaged_files.length === 0 ? "" : `; the damaged file is kept: ${health.damaged_files.join(", ")}`;
+    log.warn({ event: "records_missing", booth, count: quarantined, seqs: missing }, `${booth}: ${text}${kept}`);
+  };
+}
+
+/** How a booth's log does, and what its commits brought. */
+interface LogFields {
+  reach: LogReach;
+  /** The fold's. */
+  state: DeriveState;
+  summary: BoothSummary | null;
+  storage: StorageStatus | null;
+  /** What filters' counters don't show; another object only when it changed. */
+  offsets: CounterOffsets;
+  /** Since the start, as `commits`. */
+  taken: number;
+  commits: number;
+  pending: number;
+  last_commit_at: EpochMs | null;
+  commit_ms: Milliseconds | null;
+  /** Why the store can't commit; "": it can. */
+  trouble: string;
+}
+
+/** A booth's log: what was taken goes in, and who asks what the fold makes of it is answered by its state after the last commit. */
+export interface BoothLog extends Readonly<Omit<LogFields, "state">>, LogState {
+  summaryAt(now: EpochMs): BoothSummary | null;
+  take(entry: TakenEntry, urgent: boolean): void;
+  readonly committer: Committer;
+}
+
+/** A gap up to three polls, 15 s at least, is bridged. */
+const LEAST_BRIDGE_MS = 15_000;
+
+/** Opens a booth's log, with what a crash left in the tail: that is committed first. */
+async function openLog(
+  gateway: Gateway,
+  { setup, signals, info }: { readonly setup: BoothSetup; readonly signals: Signals; readonly info: StreamInfo },
+): Promise<{ readonly log: BoothLog; readonly leftover: readonly TakenEntry[] }> {
+  const fields: LogFields = {
+    reach: info,
+    state: await gateway.store.state(info.stream),
+    ...{ summary: null, storage: null, offsets: {} },
+    ...{ taken: 0, commits: 0, pending: 0, last_commit_at: null, commit_ms: null, trouble: "" },
+  };
+  const leftover = leftoverOf(gateway, info, fields.state);
+  const committer = createCommitter(
+    {
+      clock: gateway.clock,
+      random: gateway.random,
+      store: gateway.store,
+      tail: gateway.tail,
+      stream: info,
+      interval_ms: gateway.commit_interval_ms,
+      turned: gateway.pulse.loop(`store of ${info.booth}`),
+      bridge: (group) => Math.max(LEAST_BRIDGE_MS, 3 * (setup.parameters.groups[group]?.poll_interval_ms ?? 0)),
+      committed: committedIn(gateway, { booth: info.booth, fields, signals, pending: () => committer.pending() }),
+      trouble: (reason) => {
+        fields.trouble = reason;
+        tellTrouble(gateway.log, info.booth, reason);
+        signals.news.raise();
+      },
+    },
+    leftover,
+  );
+  const shown = gateway.summaryOf ?? summaryOf;
+  const now = (): EpochMs => correctedNow(fields.state, gateway.clock);
+  const log: BoothLog = Object.assign(fields, {
+    committer,
+    now,
+    parameters: () => fields.state.parameters,
+    reached: () => reachedTime(fields.state),
+    syncedOffset: (boot: string) => syncedOffset(fields.state, boot),
+    entries: () => entriesOf(fields.state, now()),
+    seqOfEntry: (id: string) => seqOfEntry(fields.state, id),
+    summaryAt: (at: EpochMs) => shown(fields.state, at),
+    cursorMoved: (acked_seq: number) => void (fields.reach = { ...fields.reach, acked_seq }),
+    take(entry: TakenEntry, urgent: boolean) {
+      fields.taken += 1;
+      committer.add(entry, urgent);
+      fields.pending = committer.pending();
+    },
+  });
+  return { log, leftover };
+}
+
+/** What a crash left in the tail, and no commit holds. */
+function leftoverOf({ tail, log }: Gateway, info: StreamInfo, state: DeriveState): readonly TakenEntry[] {
+  const { booth, stream, last_take } = info;
+  const leftover = uncommitted(tail.leftover(), { stream, last_take, end: endOf(state) });
+  if (leftover.length > 0) {
+    const text = `${booth}: ${leftover.length.toString()} polls taken before the last stop are being committed`;
+    log.info({ event: "tail_replayed", booth, entries: leftover.length }, text);
+  }
+  return leftover;
+}
+
+function committedIn(
+  { clock, log, summaryOf: shown = summaryOf }: Gateway,
+  { booth, fields, signals, pending }: { booth: BoothId; fields: LogFields; signals: Signals; pending: () => number },
+): (result: Ingested) => void {
+  const tellMissing = missingNews(log, booth);
+  return ({ newest_seq, sendable_seq, oldest_seq, renew_from = 0, storage, commit_ms, facts, state }) => {
+    tellMissing(storage);
+    const before = newsIn(fields.summary);
+    Object.assign(fields, {
+      reach: { ...fields.reach, newest_seq, sendable_seq, oldest_seq, renew_from },
+      ...{ state, storage, commit_ms },
+      offsets: kept(fields.offsets, counterOffsets(state)),
+      summary: shown(state, correctedNow(state, clock)),
+      pending: pending(),
+      commits: fields.commits + 1,
+      last_commit_at: clock.wall(),
+    } satisfies Partial<LogFields>);
+    tellFacts(log, booth, facts);
+    if (facts.length > 0 || newsIn(fields.summary) !== before) signals.news.raise();
+    else signals.progress.raise();
+  };
+}
+
+/** What others than those who wait for records go by. */
+function newsIn(summary: BoothSummary | null): string {
+  if (summary === null) return "";
+  const { mode, in_gap, last_active_mode, firmware_version, plc_program, plc_program_revision, plc_serial } = summary;
+  return [mode, in_gap, last_active_mode, firmware_version, plc_program, plc_program_revision, plc_serial].join(" ");
+}
+
+/** The object before where nothing changed, so that others see by it that nothing did. */
+function kept(before: CounterOffsets, after: CounterOffsets): CounterOffsets {
+  return JSON.stringify(before) === JSON.stringify(after) ? before : after;
+}
+
 function tellFacts(log: Logger, booth: BoothId, facts: readonly Fact[]): void {
   for (const fact of facts) {
     const text = factText(fact);
@@ -202,14 +247,8 @@ function tellFacts(log: Logger, booth: BoothId, facts: readonly Fact[]): void {
   }
 }
 
-function storeTrouble(parts: BoothParts, board: BoothState, reason: string): void {
-  board.trouble = reason;
-  if (reason === "")
-    parts.log.info({ event: "store_well", booth: board.booth }, `${board.booth}: the store commits again`);
-  else
-    parts.log.error(
-      { event: "store_trouble", booth: board.booth, reason },
-      `${board.booth}: the store can't commit: ${reason}; readings are kept in memory and in the tail file`,
-    );
-  board.news.ring();
+function tellTrouble(log: Logger, booth: BoothId, reason: string): void {
+  const text = `${booth}: the store can't commit: ${reason}; readings are kept in memory and in the tail file`;
+  if (reason === "") log.info({ event: "store_well", booth }, `${booth}: the store commits again`);
+  else log.error({ event: "store_trouble", booth, reason }, text);
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import type { LinkSharer } from "../domain/shared-link.ts";
-import type { Call, Run } from "../cli/command.ts";
+import type { LinkSharer } from "../domain/agent-control.ts";
+import type { Call, Run } from "../tools/command.ts";
 import { dispatch } from "../cli/dispatch.ts";
 import type { DoctorParts } from "../cli/doctor.ts";
-import type { PlcTools } from "../tools/plc-tools.ts";
-import type { Program } from "../cli/program.ts";
+import type { PlcTools } from "../acquisition/port.ts";
+import type { Program } from "../cli/parse.ts";
 import { GROUPS, type CommandName } from "../cli/table/all.ts";
 import type { StoreFiles } from "../store/port.ts";
 import { terminalIo } from "../cli/terminal.ts";
@@ -21,25 +21,19 @@ function version(): string {
 
 /** Each command with the way to its code: a command loads what it needs itself, which keeps `status` quick on a small box. */
 const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
-  run: async () => {
-    const [{ runCommand }, { runInService }] = await Promise.all([
-      import("../cli/run.ts"),
-      import("./compose-service.ts"),
-    ]);
-    return runCommand(runInService);
-  },
+  run: async () => (await import("./compose.ts")).runCommand,
   status: async () => (await import("../cli/status.ts")).statusCommand,
   backlog: async () => (await import("../cli/backlog.ts")).backlogCommand,
-  page: async () => (await import("../cli/page.ts")).pageCommand,
+  page: async () => (await import("../cli/upkeep.ts")).pageCommand,
   provision: async () => (await import("../cli/provision.ts")).provisionCommand,
-  release: async () => (await import("../cli/release.ts")).releaseCommand,
-  decommission: async () => (await import("../cli/release.ts")).decommissionCommand,
-  durations: async () => (await import("../cli/durations.ts")).durationsCommand,
+  release: async () => (await import("../cli/provision.ts")).releaseCommand,
+  decommission: async () => (await import("../cli/provision.ts")).decommissionCommand,
+  durations: async () => (await import("../cli/history.ts")).durationsCommand,
   history: async () => (await import("../cli/history.ts")).historyCommand,
   filters: async () => (await import("../cli/filters.ts")).filtersCommand,
   explain: async () => (await import("../cli/explain.ts")).explainCommand,
-  reconcile: async () => (await import("../cli/reconcile.ts")).reconcileCommand,
-  rebuild: async () => (await import("../cli/rebuild.ts")).rebuildCommand,
+  reconcile: async () => (await import("../cli/upkeep.ts")).reconcileCommand,
+  rebuild: async () => (await import("../cli/upkeep.ts")).rebuildCommand,
   probe: async () => sharing((await import("../cli/probe.ts")).probeCommand),
   detect: async () => sharing((await import("../cli/detect.ts")).detectCommand),
   plan: async () => sharing((await import("../cli/plan.ts")).planCommand, ({ values }) => values["measure"] === true),
@@ -50,8 +44,8 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   doctor: async () => (await import("../cli/doctor.ts")).doctorCommand(await doctorParts()),
   "support-bundle": async () => (await import("../cli/support-bundle.ts")).supportBundleCommand(await doctorParts()),
   store: async () => (await import("../cli/store.ts")).storeCommand(await storeTools()),
-  schemas: async () => (await import("../cli/schemas.ts")).schemasCommand,
-  completion: async () => (await import("../cli/completion.ts")).completionCommand(PROGRAM),
+  schemas: async () => (await import("../cli/check.ts")).schemasCommand,
+  completion: async () => (await import("../cli/manual.ts")).completionCommand(PROGRAM),
   manual: async () => (await import("../cli/manual.ts")).manualCommand(PROGRAM),
 };
 
@@ -65,7 +59,7 @@ export const PROGRAM: Omit<Program, "version"> = {
 };
 
 async function storeTools(): Promise<StoreFiles> {
-  const { storeFiles } = await import("../store/repair/files.ts");
+  const { storeFiles } = await import("../store/files.ts");
   return storeFiles(() => Date.now());
 }
 
@@ -76,16 +70,16 @@ async function doctorParts(): Promise<DoctorParts> {
 /** A tool at the PLC: over the running agent's link where that has one there. */
 function sharing(command: (tools: PlcTools) => Run, touchesPlc: (call: Call) => boolean = () => true): Run {
   return async (call) => {
-    const { linksToShare: borrowedLinks } = await import("../tools/shared-link.ts");
-    const lender = touchesPlc(call) ? await borrowedLinks(call.values, call.io) : undefined;
-    return command(await plcTools(lender))(call);
+    const { linksToShare } = await import("../tools/plc-tools.ts");
+    const sharer = touchesPlc(call) ? await linksToShare(call.values, call.io) : undefined;
+    return command(await plcTools(sharer))(call);
   };
 }
 
-async function plcTools(lender?: LinkSharer): Promise<PlcTools> {
+async function plcTools(sharer?: LinkSharer): Promise<PlcTools> {
   const [{ driverTools }, { createLogger, STDERR }] = await Promise.all([
     import("../acquisition/tool-drivers.ts"),
     import("./logger.ts"),
   ]);
-  return driverTools({ wall: () => Date.now(), log: createLogger("error", STDERR), lender });
+  return driverTools({ wall: () => Date.now(), log: createLogger("error", STDERR), sharer });
 }

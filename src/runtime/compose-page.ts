@@ -1,14 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { openPageListener, type OpenPageListener, type PageCertificate } from "../api/page-listener.ts";
-import type { MoreServices, PlcToolbox, PlcTool } from "../api/services.ts";
+import { openPageListener, type OpenPageListener, type PageCertificate } from "../api/server.ts";
+import type { PlcToolbox, Services } from "../api/operation.ts";
 import type { Config } from "../config/port.ts";
 import { readOwnSecret } from "./secrets.ts";
-import type { AgentControl } from "../domain/agent-control.ts";
+import type { AgentControl, LinkSharer } from "../domain/agent-control.ts";
 import type { Clock, Logger } from "../domain/machine.ts";
-import type { PlcTools, ToolCall } from "../tools/plc-tools.ts";
-import type { PlcAsk } from "../domain/shared-link.ts";
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 
@@ -16,39 +14,29 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 const AFTER_BOOT_MS = 30 * 60_000;
 const LEAST_PIN = /^[\s-]*(?:\d[\s-]*){8,32}$/;
 
-export interface PageParts {
+export interface PageSetting {
   readonly config: Config;
   /** Where it was read from. */
   readonly file: string;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly more: MoreServices;
+  readonly services: Omit<Services, "sessions" | "page">;
 }
 
 /** The real page: its ports, its certificate, and the reports that people leave. */
-export async function openPage(
-  agent: AgentControl,
-  { config, file, clock, log, more }: PageParts,
-): Promise<OpenPageListener> {
+export async function openPage({ config, file, clock, log, services }: PageSetting): Promise<OpenPageListener> {
   const { port, lan_port, pin_file } = config.page;
-  const dir = join(config.data_dir, "page");
-  const certificate = (): Promise<PageCertificate> => certificateIn(dir);
-  const help = helpBox(join(config.data_dir, "help"));
-  const page = await openPageListener({ port, lan_port, certificate }, agent, {
-    ...more,
-    help,
-    plc: plcToolbox(file, { agent, clock, log }),
-  });
-  const { url, trouble } = page.services.door.state();
+  const certificate = () => certificateIn(join(config.data_dir, "page"));
+  const storeHelp = (report: string) => storeIn(join(config.data_dir, "help"), report);
+  const plc = plcToolbox(file, { agent: services.control, clock, log });
+  const page = await openPageListener({ port, lan_port, certificate }, { ...services, storeHelp, plc });
+  const { url, trouble } = page.services.page.state();
   if (url === null) log.warn({ event: "page_closed", port }, trouble);
   else log.info({ event: "page", url }, `the page is at ${url}`);
   const left = AFTER_BOOT_MS - clock.mono();
-  if (pin_file !== undefined && left > 0 && isUnbound(agent)) await openByPin(page, { pin_file, for_ms: left, log });
+  const isUnbound = services.control.status().booths.every(({ provisioning }) => provisioning.generation === null);
+  if (pin_file !== undefined && left > 0 && isUnbound) await openByPin(page, { pin_file, for_ms: left, log });
   return page;
-}
-
-function isUnbound(agent: AgentControl): boolean {
-  return agent.status().booths.every(({ provisioning }) => provisioning.generation === null);
 }
 
 /** The PIN of the file can't be used: that costs the opening, and the log says why. */
@@ -59,12 +47,10 @@ async function openByPin(
   try {
     const pin = readOwnSecret(pin_file);
     if (!LEAST_PIN.test(pin)) throw new Error(`${pin_file} holds no PIN of 8 digits or more`);
-    const { lan } = await services.door.open({ for_ms, lan: true, pin });
+    const { lan } = await services.page.open({ for_ms, lan: true, pin });
     const urls = lan?.urls.join(", ") ?? "";
-    log.warn(
-      { event: "page_open", urls },
-      `the page is open on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`,
-    );
+    const text = `the page is open on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`;
+    log.warn({ event: "page_open", urls }, text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     log.warn({ event: "page_closed", reason }, `the page isn't opened on the network: ${reason}`);
@@ -85,29 +71,23 @@ async function certificateIn(dir: string): Promise<PageCertificate> {
   };
 }
 
-type Tool = (tools: PlcTools, call: ToolCall) => Promise<{ readonly answer: object; readonly text: string }>;
-
 /** Loaded when somebody asks: few boxes need them after the first day. */
-const TOOLS: Readonly<Record<PlcTool, () => Promise<Tool>>> = {
+const TOOLS = {
   probe: async () => (await import("../cli/probe.ts")).probed,
   detect: async () => (await import("../cli/detect.ts")).detected,
 };
 
-interface ToolboxParts {
-  readonly agent: Pick<AgentControl, "lentLinks" | "askPlc">;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
 /** The command line's tools at the PLC for the page, over the agent's own links where it has one; one at a time. */
-export function plcToolbox(config: string, parts: ToolboxParts): PlcToolbox {
+function plcToolbox(
+  config: string,
+  { agent, clock, log }: Pick<PageSetting, "clock" | "log"> & { readonly agent: AgentControl },
+): PlcToolbox {
   let busy = false;
   const run: PlcToolbox["run"] = async ({ tool, operand, values }, io) => {
     const [{ driverTools }, act] = await Promise.all([import("../acquisition/tool-drivers.ts"), TOOLS[tool]()]);
-    const { agent } = parts;
-    const lender = { links: agent.lentLinks(), ask: (link: string, ask: PlcAsk) => agent.askPlc(link, ask) };
-    const tools = driverTools({ wall: () => parts.clock.wall(), log: parts.log, lender });
-    parts.log.info({ event: "plc_tool", tool, operand }, `${tool} ${operand}: asked for on the page`);
+    const sharer: LinkSharer = { links: agent.sharedLinks(), ask: (link, ask) => agent.askPlc(link, ask) };
+    const tools = driverTools({ wall: () => clock.wall(), log, sharer });
+    log.info({ event: "plc_tool", tool, operand }, `${tool} ${operand}: asked for on the page`);
     const { answer, text } = await act(tools, { values: { ...values, config }, operands: [operand], io });
     return { answer, text };
   };
@@ -123,17 +103,13 @@ export function plcToolbox(config: string, parts: ToolboxParts): PlcToolbox {
 /** Somebody who presses the button in a loop must not fill the disk. */
 const MAX_REPORTS = 20;
 
-/** Keeps reports for whoever helps as files of mode 0600 in a folder; the oldest goes. `name`: sorts by time. */
-export function helpBox(dir: string): { store(report: string): Promise<string> } {
-  return {
-    async store(report) {
-      await mkdir(dir, { recursive: true, mode: 0o700 });
-      const kept = (await readdir(dir)).sort();
-      const surplus = kept.slice(0, Math.max(0, kept.length - MAX_REPORTS + 1));
-      await Promise.all(surplus.map((name) => rm(join(dir, name))));
-      const id = `${new Date().toISOString().replaceAll(/[:.]/g, "-")}-${randomBytes(3).toString("hex")}`;
-      await writeFile(join(dir, `${id}.json`), report, { mode: 0o600 });
-      return id;
-    },
-  };
+/** Keeps a report for whoever helps as a file of mode 0600 whose name sorts by time; the oldest goes. Returns its id. */
+async function storeIn(dir: string, report: string): Promise<string> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const kept = (await readdir(dir)).sort();
+  const surplus = kept.slice(0, Math.max(0, kept.length - MAX_REPORTS + 1));
+  await Promise.all(surplus.map((name) => rm(join(dir, name))));
+  const id = `${new Date().toISOString().replaceAll(/[:.]/g, "-")}-${randomBytes(3).toString("hex")}`;
+  await writeFile(join(dir, `${id}.json`), report, { mode: 0o600 });
+  return id;
 }

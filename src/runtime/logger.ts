@@ -1,7 +1,25 @@
+import { fstatSync } from "node:fs";
 import { pino } from "pino";
-import { isJournal, withPriority } from "./journal.ts";
+import type { LogLine } from "../api/operation.ts";
 import type { Logger } from "../domain/machine.ts";
 import type { EpochMs } from "../domain/units.ts";
+
+/** Priorities of syslog, which the journal takes from the start of a line. */
+const PRIORITIES: Readonly<Record<string, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
+
+/** The line as the journal wants it: with its priority, by the level that our lines begin with. */
+export function withPriority(line: string): string {
+  const level = /^\{"level":"([a-z]+)"/.exec(line)?.[1] ?? "";
+  return `<${PRIORITIES[level] ?? 6}>${line}`;
+}
+
+/** Whether that output is the journal itself, as systemd says by device and inode; a pipe or file of another's isn't. */
+export function isJournal(fd: number, environment: Readonly<Record<string, string | undefined>>): boolean {
+  const told = environment["JOURNAL_STREAM"];
+  if (told === undefined) return false;
+  const { dev, ino } = fstatSync(fd);
+  return told === `${dev}:${ino}`;
+}
 
 /** Field names whose values never reach a log, at any depth that our own lines have. */
 const SECRET_FIELDS = ["credential", "api_key", "key", "password", "authorization", "old_password", "new_password"];
@@ -28,35 +46,19 @@ export function createLogger(level: "debug" | "info" | "warn" | "error", fd: num
 const MAX_LINES = 300;
 const MAX_TEXT = 500;
 
-export interface RememberedLine {
-  readonly at: EpochMs;
-  readonly level: "info" | "warn" | "error";
-  readonly text: string;
-}
-
 /** A logger that keeps its newest lines for screens: their text alone, without fields. `lines()`: newest last. */
 export function rememberingLog(
   log: Logger,
   wall: () => EpochMs,
-): { readonly log: Logger; readonly lines: () => readonly RememberedLine[] } {
-  const lines: RememberedLine[] = [];
-  const keep = (level: RememberedLine["level"], text: string): void => {
-    lines.push({ at: wall(), level, text: text.slice(0, MAX_TEXT) });
-    if (lines.length > MAX_LINES) lines.shift();
-  };
-  const both = (level: RememberedLine["level"]): Logger["info"] => {
+): { readonly log: Logger; readonly lines: () => readonly LogLine[] } {
+  const lines: LogLine[] = [];
+  const both = (level: LogLine["level"]): Logger["info"] => {
     return (fields, text) => {
-      keep(level, text);
+      lines.push({ at: wall(), level, text: text.slice(0, MAX_TEXT) });
+      if (lines.length > MAX_LINES) lines.shift();
       log[level](fields, text);
     };
   };
-  return {
-    log: {
-      debug: (fields, text) => log.debug(fields, text),
-      info: both("info"),
-      warn: both("warn"),
-      error: both("error"),
-    },
-    lines: () => lines,
-  };
+  const debug: Logger["debug"] = (fields, text) => log.debug(fields, text);
+  return { log: { debug, info: both("info"), warn: both("warn"), error: both("error") }, lines: () => lines };
 }

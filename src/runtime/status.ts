@@ -1,59 +1,41 @@
-import { certificateStatus, type KnownCertificate } from "../domain/certificates.ts";
-import { choiceName } from "../domain/booth-choice.ts";
-import { type AgentStatus, type BoothStatus, type DisabledBooth, missingText } from "../domain/status.ts";
+import { type AgentStatus, type BoothStatus, certificateStatus, missingText } from "../domain/status.ts";
+import { choiceName, type ServiceRecord, type ShownBooth } from "../domain/service.ts";
 import { isPlain, type ProvisioningRow } from "../domain/provisioning.ts";
 import { labelOf } from "../domain/stream-label.ts";
-import type { ServiceRecord, ShownBooth } from "../domain/service.ts";
-import type { EpochMs, Milliseconds } from "../domain/units.ts";
-import type { Clock } from "../domain/machine.ts";
-import type { ServiceTime } from "../domain/service-time.ts";
-import { serviceLinkOf, type BoothState, type ServiceState } from "./booth-state.ts";
-import type { StateView } from "./booth.ts";
-import { forkTrouble } from "../delivery/fork-trouble.ts";
+import type { EpochMs } from "../domain/units.ts";
+import type { LinkState } from "../domain/booth-state.ts";
+import { serviceLinkOf } from "../domain/link-status.ts";
+import type { Binding } from "../provisioning/context.ts";
+import type { Booth, BoothLog } from "./booth.ts";
+import type { Gateway } from "./gateway.ts";
+import { forkTrouble } from "../delivery/service-words.ts";
 
-export interface StatusParts {
-  readonly version: string;
-  readonly gateway_id: string;
-  readonly started_at: EpochMs;
-  readonly service_url: string;
-  /** Absent or null: the configuration's file is in use. */
-  readonly config_refused?: string | null;
-  readonly commit_interval_ms: Milliseconds;
-  readonly clock: Clock;
-  readonly service_time: ServiceTime;
-  readonly view: StateView;
-  readonly service: ServiceState;
-  readonly broker_url: string | null;
-  readonly boards: readonly BoothState[];
-  readonly disabled?: readonly Omit<DisabledBooth, "since">[];
-  readonly certificates?: () => readonly KnownCertificate[];
-}
-
-export function statusOf(parts: StatusParts): AgentStatus {
-  const now = parts.clock.wall();
+export function statusOf(gateway: Gateway, booths: readonly Booth[]): AgentStatus {
+  const { clock, service, started_at } = gateway;
+  const now = clock.wall();
   return {
-    agent_version: parts.version,
-    gateway_id: parts.gateway_id,
-    config_refused: parts.config_refused ?? null,
+    agent_version: gateway.version,
+    gateway_id: gateway.gateway_id,
+    config_refused: gateway.config_refused ?? null,
     at: now,
-    started_at: parts.started_at,
-    boot: parts.clock.boot,
-    clock: parts.service_time.verdict(),
+    started_at,
+    boot: clock.boot,
+    clock: gateway.service_time.verdict(),
     service: {
-      ...serviceLinkOf(parts.service, parts.clock.mono()),
-      url: parts.service_url,
-      broker_url: brokerOf(parts),
-      ...(parts.service.mqtt === null ? {} : { mqtt: parts.service.mqtt }),
+      ...serviceLinkOf(service, clock.mono()),
+      url: gateway.service_url,
+      broker_url: brokerOf(gateway, booths),
+      ...(service.mqtt === null ? {} : { mqtt: service.mqtt }),
     },
-    booths: parts.boards.map((board) => boothStatusOf(board, parts)),
-    disabled: (parts.disabled ?? []).map((booth) => ({ ...booth, since: parts.started_at })),
-    certificates: (parts.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
-    loss_window_ms: parts.commit_interval_ms,
+    booths: booths.map((booth) => boothStatusOf(booth, gateway)),
+    disabled: (gateway.disabled ?? []).map((booth) => ({ ...booth, since: started_at })),
+    certificates: (gateway.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
+    loss_window_ms: gateway.commit_interval_ms,
   };
 }
 
-function brokerOf({ boards, broker_url }: StatusParts): string | null {
-  const named = boards.map(({ row }) => row.record?.mqtt?.url ?? null).find((url) => url !== null);
+function brokerOf({ broker_url }: Gateway, booths: readonly Booth[]): string | null {
+  const named = booths.map(({ binding }) => binding.row.record?.mqtt?.url ?? null).find((url) => url !== null);
   return named ?? broker_url;
 }
 
@@ -73,19 +55,21 @@ function deliveryOf(row: ProvisioningRow, broker_url: string | null): BoothStatu
   return isPlainService ? (broker_url === null ? "none" : "broker") : "service";
 }
 
-function boothStatusOf(board: BoothState, { view, clock, broker_url }: StatusParts): BoothStatus {
-  const { row, info } = board;
-  const time = view.now(board.state, clock);
+function boothStatusOf({ state, link, log, delivery, binding }: Booth, gateway: Gateway): BoothStatus {
+  const { row } = binding;
+  const { reach, storage } = log;
+  const { waiting_fork: waiting, doubt } = delivery;
+  const time = log.now();
   return {
-    booth: board.booth,
+    booth: state.booth,
     serial: row.serial,
-    stream: labelOf(row, info).stream,
+    stream: labelOf(row, reach).stream,
     provisioning: {
       state: row.state,
       since: row.since,
       entered_at: { ...row.entered_at, [row.state]: row.since },
       generation: row.generation,
-      delivery: deliveryOf(row, broker_url),
+      delivery: deliveryOf(row, gateway.broker_url),
       ...choicesOf(row.record),
       booth_id: row.record?.booth_id ?? null,
       account_id: row.record?.account_id ?? null,
@@ -97,36 +81,36 @@ function boothStatusOf(board: BoothState, { view, clock, broker_url }: StatusPar
       facility: row.record?.facility_name ?? null,
       brand: row.record?.brand_name ?? null,
       model: row.record?.model_number ?? null,
-      shown: shownOf(board),
+      shown: shownOf(binding),
       reason: row.reason,
       advice: row.advice,
     },
-    plc: { ...board.plc, address: board.address, shows_serial: board.shows_serial },
-    reports: board.reports,
-    reconciliation: board.reconciliations.at(-1) ?? null,
+    plc: { ...link.plc, address: state.address, shows_serial: link.shows_serial },
+    reports: binding.reports,
+    reconciliation: binding.reconciliations.at(-1) ?? null,
     time,
-    tz: (board.state === undefined ? null : view.parametersIn(board.state)?.tz) ?? "UTC",
-    now: summaryNow(board, view, time),
+    tz: log.parameters()?.tz ?? "UTC",
+    now: summaryNow(link, log, time),
     log: {
-      stream: info.stream,
+      stream: reach.stream,
       label: row.stream,
-      taken: board.taken,
-      newest_seq: info.newest_seq,
-      acked_seq: info.acked_seq,
-      refused: board.refused,
-      forked: forkTrouble(row.stream, { waiting: board.waiting_fork, doubt: board.doubt }, clock.wall()),
-      missing: board.storage === null ? null : missingText(board.storage),
-      pending: board.pending,
-      last_commit_at: board.last_commit_at,
-      commit_ms: board.commit_ms,
-      trouble: board.trouble,
-      storage: board.storage,
+      taken: log.taken,
+      newest_seq: reach.newest_seq,
+      acked_seq: reach.acked_seq,
+      refused: delivery.refused,
+      forked: forkTrouble(row.stream, { waiting, doubt }, gateway.clock.wall()),
+      missing: storage === null ? null : missingText(storage),
+      pending: log.pending,
+      last_commit_at: log.last_commit_at,
+      commit_ms: log.commit_ms,
+      trouble: log.trouble,
+      storage,
     },
   };
 }
 
 /** What was read of another booth, before the serial number was corrected, isn't this one's. */
-function shownOf({ row: { record }, shown }: BoothState): ShownBooth | null {
+function shownOf({ row: { record }, shown }: Binding): ShownBooth | null {
   return shown !== null && shown.booth_id === record?.booth_id ? shown : (record?.shown ?? null);
 }
 
@@ -134,8 +118,7 @@ function shownOf({ row: { record }, shown }: BoothState): ShownBooth | null {
  * What the fold says now. Between two commits polls go on that it hasn't seen yet; as a change of mode is committed at once,
  * none of them brought one, and what the last commit said still holds.
  */
-function summaryNow(board: BoothState, view: StateView, time: EpochMs): BoothStatus["now"] {
-  const isRead = board.plc.kind === "up" && board.pending > 0;
-  if (isRead && board.summary !== null) return board.summary;
-  return board.state === undefined ? null : view.summaryOf(board.state, time);
+function summaryNow({ plc }: LinkState, log: BoothLog, time: EpochMs): BoothStatus["now"] {
+  const isRead = plc.kind === "up" && log.pending > 0;
+  return isRead && log.summary !== null ? log.summary : log.summaryAt(time);
 }

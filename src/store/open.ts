@@ -1,7 +1,9 @@
-import { chmodSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
 import Database from "better-sqlite3";
-import { prepareSchema } from "./schema.ts";
+import { chmodSync, existsSync, mkdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { isWholeState, type StateRow } from "./log/rows.ts";
+import { prepareSchema, SCHEMA_VERSION, schemaOf, schemaText, schemaTextMadeBy } from "./schema.ts";
+import { readWal } from "./wal.ts";
 
 /** SQLite waits this long for a reader that holds a lock; the only writer never meets another writer. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -13,6 +15,16 @@ const BUSY_TIMEOUT_MS = 5_000;
 const PAGE_BYTES = 512;
 /** Pages of WAL after which a commit checkpoints; the file is reused, not truncated, to spare flash. */
 const WAL_AUTOCHECKPOINT_PAGES = 1_000;
+/** A larger file is looked through as a whole later on: polls wait for the start. */
+const WHOLE_LOOK_BYTES = 64_000_000;
+
+/**
+ * The file is damaged beyond single rows: rows are hidden or out of order, or the stream's own row is wrong. What it holds has to
+ * be salvaged into a new file. `code` is told to the main thread.
+ */
+export class StoreDamaged extends Error {
+  readonly code = "DAMAGED";
+}
 
 export function storePath(dataDir: string): string {
   return join(dataDir, "store.db");
@@ -40,4 +52,124 @@ export function openStoreFile(dataDir: string): Database.Database {
   const db = openWriter(storePath(dataDir));
   prepareSchema(db);
   return db;
+}
+
+/**
+ * As openStoreFile, of a file that can be relied on. Throws StoreDamaged where it can't; else as the disk does, and where an agent of
+ * another schema wrote the file: it is then left alone.
+ */
+export function openSound(dataDir: string): Database.Database {
+  try {
+    const { end } = readWal(storePath(dataDir));
+    if (end === "hurt") {
+      throw new StoreDamaged("the store is damaged: its write-ahead log breaks off before commits that it holds");
+    }
+    mustBeOurs(storePath(dataDir));
+    const db = lookedAt(openStoreFile(dataDir));
+    // What is left of the torn commit would look like a hurt one once a shorter commit stands before it.
+    if (end === "torn") db.pragma("wal_checkpoint(TRUNCATE)");
+    return db;
+  } catch (error) {
+    // Nothing but our own fixed words have been said to SQLite: what it can't do with them is the file's fault.
+    const isDamage = error instanceof Database.SqliteError && !NOT_THE_FILE.test(error.code);
+    throw isDamage ? new StoreDamaged(error.message, { cause: error }) : error;
+  }
+}
+
+/** What the disk, not the file, is to blame for. */
+const NOT_THE_FILE = /^SQLITE_(IOERR(?!_SHORT_READ)|FULL|READONLY|CANTOPEN|BUSY|LOCKED|NOMEM|PERM|AUTH|INTERRUPT)/;
+
+/** The file that was opened; closed where it is damaged. */
+function lookedAt(db: Database.Database): Database.Database {
+  try {
+    if (schemaText(db) !== ownSchema()) {
+      throw new StoreDamaged("the store is damaged: its tables aren't as they were made");
+    }
+    const states = db.prepare<[], StateRow>("SELECT * FROM state").all();
+    if (!states.every(isWholeState) || statSync(db.name).size <= WHOLE_LOOK_BYTES) mustHoldTogether(db);
+    for (const table of ["stream", "state", "boot", "origin", "fork", "quarantine", "due", "base", "dead_letter"]) {
+      const verdict = db.pragma(`quick_check('${table}')`, { simple: true });
+      if (verdict !== "ok") throw new StoreDamaged(`the store is damaged: ${table}: ${String(verdict)}`);
+    }
+    if (db.prepare(DAMAGED_SMALL).get() !== undefined) {
+      throw new StoreDamaged(
+        "the store is damaged: a stream's row is gone, or that of a stream, a boot, an origin or of what was set aside doesn't fit its checksum",
+      );
+    }
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** A cell of another sort than its column: its row's checksum shows that too, and it costs that row alone. */
+const CELL = /^(?:NULL|TEXT|NUMERIC|non-[A-Z]+) value in /;
+
+/**
+ * Asked before anything is written to pages that may have been hurt, and before a damaged row goes: where a pointer leads to another row's
+ * pages, or into the list of free ones, these would be written over. Reads the whole file, 2 ms of CPU a megabyte (x86). Throws
+ * StoreDamaged where its pages don't hold together.
+ */
+export function mustHoldTogether(db: Database.Database): void {
+  const verdict = String(db.pragma("quick_check(1)", { simple: true }));
+  if (verdict === "ok" || CELL.test(verdict)) return;
+  // SQLite says which database before what.
+  throw new StoreDamaged(`the store is damaged: ${verdict.split("\n").at(1) ?? verdict}`);
+}
+
+/**
+ * Small tables whose rows nothing else would show to be wrong. A log whose stream isn't found, as under another booth's name, would
+ * be left lying, and the booth would get a new one.
+ */
+const DAMAGED_SMALL = `SELECT 1 FROM stream
+    WHERE sum <> row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)
+  UNION ALL SELECT 1 FROM origin WHERE stream_id NOT IN (SELECT stream_id FROM stream)
+    AND EXISTS (SELECT 1 FROM log WHERE log.stream_id = origin.stream_id)
+  UNION ALL SELECT 1 FROM boot WHERE sum <> row_sum(stream_id, boot, offset_ms, uncertain)
+  UNION ALL SELECT 1 FROM origin WHERE sum <> row_sum(stream_id, booth_id, created_at)
+  UNION ALL SELECT 1 FROM dead_letter WHERE sum <> row_sum(stream_id, seq, at, reason, record, declared)
+  UNION ALL SELECT 1 FROM fork WHERE sum <> row_sum(stream_id, from_seq) LIMIT 1`;
+
+/** A version number alone, under tables of ours, is no other agent's work. */
+function mustBeOurs(path: string): void {
+  if (!existsSync(path)) return;
+  const db = new Database(path, { fileMustExist: true });
+  try {
+    const version = schemaOf(db);
+    if (version !== SCHEMA_VERSION && schemaText(db) === ownSchema()) {
+      throw new StoreDamaged(`the store is damaged: its version says ${version.toString()}, its tables don't`);
+    }
+  } finally {
+    db.close();
+  }
+}
+
+let own: string | undefined;
+
+function ownSchema(): string {
+  return (own ??= schemaTextMadeBy(prepareSchema));
+}
+
+/** Another agent runs on the same data folder. */
+export class FolderInUse extends Error {}
+
+/**
+ * Takes a data folder for this process alone: two writers would spoil each other's log. The lock is an open exclusive
+ * transaction on a file of its own, which the kernel ends with the process, however it ends. Throws FolderInUse; else as the disk does.
+ */
+export function lockFolder(dataDir: string): { release(): void } {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const db = new Database(join(dataDir, "agent.lock"), { timeout: 0 });
+  try {
+    db.exec("BEGIN EXCLUSIVE");
+  } catch (cause) {
+    db.close();
+    // The disk lets nobody write: whether another runs can't be told by this.
+    if (!(cause instanceof Database.SqliteError) || cause.code !== "SQLITE_BUSY") throw cause;
+    throw new FolderInUse(`another agent runs on ${dataDir}: stop it first, or give this one a data_dir of its own`, {
+      cause,
+    });
+  }
+  return { release: () => db.close() };
 }

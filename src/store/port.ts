@@ -1,21 +1,11 @@
 import type { SeqRange } from "../domain/command.ts";
 import type { RefusedRecords, StorageStatus } from "../domain/status.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, StreamId, TakeNumber } from "../domain/units.ts";
-import type { StageSpan } from "../derivation/tail.ts";
+import type { DeriveState } from "../derivation/state.ts";
+import type { StageSpan } from "../derivation/fold.ts";
 import type { Fact, LogRecord, Placed, Stored } from "../domain/record.ts";
 import type { RebuildProgress } from "../domain/rebuild.ts";
-
-/** The store's side of records that the service refuses. */
-export interface DeadLetters {
-  /** The service will never take those records: they are kept aside with its reasons. Durable when it resolves; again: no change. */
-  setAside(stream: StreamId, refusals: readonly Refusal[]): Promise<RefusedRecords>;
-  /** What was set aside of the stream. */
-  refused(stream: StreamId): Promise<RefusedRecords>;
-  /** Ranges of what was set aside since then, by the wall clock, and is still, in seq order. */
-  asideSince(stream: StreamId, since: EpochMs): Promise<readonly SeqRange[]>;
-  /** The service has taken those records: they aren't set aside any more. Durable when it resolves. */
-  takenAfterAll(stream: StreamId, seqs: readonly Seq[]): Promise<RefusedRecords>;
-}
+import type { LogReach } from "../domain/booth-state.ts";
 
 /** What a look through a store's file found. */
 export interface StoreCheck {
@@ -49,7 +39,9 @@ export interface StoreMade {
     readonly stream: StreamId;
     readonly booth: BoothId;
     readonly newest_seq: Seq;
+    /** Records of the kept range that weren't found. */
     readonly missing: number;
+    /** From here on it goes to the service under another name: behind the last record found. */
     readonly renew_from: Seq;
   }[];
   /** The file that was the store before; null: there was none. */
@@ -76,27 +68,17 @@ export interface StoreFiles {
   backup(dataDir: string, file: string, progress: StoreProgress): Promise<StoreCopy>;
 }
 
-export interface StreamInfo {
-  readonly stream: StreamId;
+export interface StreamInfo extends LogReach {
   readonly booth: BoothId;
-  readonly oldest_seq: Seq;
-  /** 0: nothing yet. */
-  readonly newest_seq: Seq;
-  /** Everything up to here has its place in time and may be sent; what follows waits for the clock's first sync. */
-  readonly sendable_seq: Seq;
-  /** Everything up to here is with the service. */
-  readonly acked_seq: Seq;
   readonly last_take: TakeNumber;
-  /** The file was salvaged: what the service was given under seqs from here on isn't known, so they go under another name. Absent, 0: never. */
-  readonly renew_from?: Seq;
 }
 
 export interface Ingested {
   readonly newest_seq: Seq;
   readonly sendable_seq: Seq;
   readonly facts: readonly Stored<Fact>[];
-  /** The fold's state after the last record, for showing. Plain data; its shape is derivation's. */
-  readonly state: unknown;
+  /** The fold's state after the last record, for showing. */
+  readonly state: DeriveState;
   readonly commit_ms: Milliseconds;
   /** Oldest kept seq: what came before has been acked, outlived its age, or is declared by a gap record. */
   readonly oldest_seq: Seq;
@@ -105,39 +87,59 @@ export interface Ingested {
   readonly storage: StorageStatus;
 }
 
-/** The only writer. Every call is one transaction, durable when it resolves; calls are carried out in order. */
-export interface Store extends DeadLetters {
+/** Calls as they are made from another thread: each answers later, and rejects where it throws there. */
+export type Remote<Calls> = {
+  readonly [Name in keyof Calls]: Calls[Name] extends (...args: infer Args) => infer Answer
+    ? (...args: Args) => Promise<Answer>
+    : never;
+};
+
+/** Calls of the only writer. Each is one transaction, durable when it answers; they are carried out in order. */
+export interface StoreCalls {
   /** The booth's stream; made where there is none. */
-  openStream(booth: BoothId): Promise<StreamInfo>;
+  openStream(booth: BoothId): StreamInfo;
   /** Appends in the given order, folds, appends the facts, moves last_take. Takes already seen change nothing. */
-  ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Promise<Ingested>;
+  ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Ingested;
   /** Records from seq on up to sendable_seq, in seq order, at most `limit`; facts among them. A hole was given up. */
-  read(stream: StreamId, from: Seq, limit: number): Promise<readonly Placed[]>;
+  read(stream: StreamId, from: Seq, limit: number): readonly Placed[];
   /**
    * The first parameter and clock records from seq on up to `end`, without those that wait for a sync, and up to where was
    * looked: a call looks at some hundred rows at most.
    */
-  terms(stream: StreamId, from: Seq, end: Seq): Promise<ContextRecords>;
+  contextRecords(stream: StreamId, from: Seq, end: Seq): ContextRecords;
   /**
    * Moves the acked cursor forward; never back. The one call that is not durable at once: it rides with the next
    * commit, or the next close, because a lost ack costs a resend and each commit costs flash.
    */
-  ack(stream: StreamId, upTo: Seq): Promise<StreamInfo>;
-  /** Sets the acked cursor back before `from`: those records go again, to whoever they belong to. Durable when it resolves. */
-  resend(stream: StreamId, from: Seq): Promise<StreamInfo>;
-  info(stream: StreamId): Promise<StreamInfo>;
-  /** The fold's present state; undefined before the first record. */
-  state(stream: StreamId): Promise<unknown>;
+  ack(stream: StreamId, upTo: Seq): StreamInfo;
+  /** Sets the acked cursor back before `from`: those records go again, to whoever they belong to. */
+  resend(stream: StreamId, from: Seq): StreamInfo;
+  /** The service will never take those records: they are kept aside with its reasons. Again: no change. */
+  setAside(stream: StreamId, refusals: readonly Refusal[]): RefusedRecords;
+  /** What was set aside of the stream. */
+  refused(stream: StreamId): RefusedRecords;
+  /** Ranges of what was set aside since then, by the wall clock, and is still, in seq order. */
+  asideSince(stream: StreamId, since: EpochMs): readonly SeqRange[];
+  /** The service has taken those records: they aren't set aside any more. */
+  takenAfterAll(stream: StreamId, seqs: readonly Seq[]): RefusedRecords;
+  info(stream: StreamId): StreamInfo;
+  /** The fold's present state. */
+  state(stream: StreamId): DeriveState;
+}
+
+export interface Store extends Remote<StoreCalls> {
   close(): Promise<void>;
 }
 
 /** Folds a stream's kept log again and puts the facts that come out in the stored ones' place; ingest goes on meanwhile. */
-export interface Rebuilds {
-  /** `current`: with today's parameters. Rejects where it can't be done, saying why. Idempotent while one is under way. */
-  start(stream: StreamId, current: boolean): Promise<RebuildProgress>;
+export interface RebuildCalls {
+  /** `current`: with today's parameters. Throws where it can't be done, saying why. Idempotent while one is under way. */
+  start(stream: StreamId, current: boolean): RebuildProgress;
   /** null: none since the agent's start. */
-  progress(stream: StreamId): Promise<RebuildProgress | null>;
+  progress(stream: StreamId): RebuildProgress | null;
 }
+
+export type Rebuilds = Remote<RebuildCalls>;
 
 /**
  * A report as it comes from its thread: the body, UTF-8, in parts, each made when it is asked for, and to be done with by then:
@@ -165,8 +167,8 @@ export interface StoreReader {
   stages(stream: StreamId, window: Window): readonly BoothStage[];
   /** Log records (`tags`: readings of these alone) by seq whose corrected time lies in the window; what waits for a sync stands where it is shown, uncertain. */
   log(stream: StreamId, window: Window, tags?: ReadonlySet<string>): Iterable<Placed<LogRecord>>;
-  /** The fold's state after the newest record, those that wait for a sync among them. */
-  state(stream: StreamId): unknown;
+  /** The fold's state after the newest record, those that wait for a sync among them; undefined before the first. */
+  state(stream: StreamId): DeriveState | undefined;
 }
 
 /** Half-open [start, end), corrected time. */
@@ -175,24 +177,25 @@ export interface Window {
   readonly end: EpochMs;
 }
 
-/** Small secrets and identity, in a database of their own (mode 0600) with a second copy. */
-export interface Identity {
-  gateway(): Promise<{ readonly gateway_id: string; readonly credential: string | null }>;
-  setCredential(credential: string | null): Promise<void>;
-  /** The provisioning row of a booth, as core's provisioning state machine wrote it; undefined: none yet. */
-  provisioning(booth: BoothId): Promise<unknown>;
-  /** One transaction, durable and copied when it resolves. */
-  setProvisioning(booth: BoothId, row: unknown): Promise<void>;
+/** Small secrets and identity, in a database of their own (mode 0600) with a second copy. Durable and copied when they answer. */
+export interface IdentityCalls {
+  gateway(): { readonly gateway_id: string; readonly credential: string | null };
+  setCredential(credential: string | null): void;
+  /** The provisioning row of a booth, as its state machine wrote it; undefined: none yet. */
+  provisioning(booth: BoothId): unknown;
+  setProvisioning(booth: BoothId, row: unknown): void;
   /** What drivers learned of the booth's device, as they wrote it; undefined: nothing yet. Losing it costs a request or two. */
-  learned(booth: BoothId): Promise<unknown>;
-  setLearned(booth: BoothId, what: unknown): Promise<void>;
+  learned(booth: BoothId): unknown;
+  /** Not in the copy until something else is written. */
+  setLearned(booth: BoothId, what: unknown): void;
   /** Small things that outlive the process, each under a name; undefined: nothing yet. */
-  kept(name: string): Promise<unknown>;
-  /** One transaction, durable and copied when it resolves. */
-  keep(name: string, what: unknown): Promise<void>;
+  kept(name: string): unknown;
+  keep(name: string, what: unknown): void;
   /** Another credential takes the present one's place, and what is kept under the name changes with it, or neither does. */
-  promote(credential: string, name: string, what: unknown): Promise<void>;
+  promote(credential: string, name: string, what: unknown): void;
 }
+
+export type Identity = Remote<IdentityCalls>;
 
 /** Records that others can't be read without. */
 export interface ContextRecords {

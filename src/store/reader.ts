@@ -1,14 +1,15 @@
 import Database from "better-sqlite3";
-import type { Fact, LogRecord, Placed, StageFact } from "../domain/record.ts";
+import type { DeriveState } from "../derivation/state.ts";
+import { KIND, type Fact, type LogRecord, type Placed, type StageFact } from "../domain/record.ts";
 import type { EpochMs, Seq, StreamId } from "../domain/units.ts";
 import type { BoothStage, StoreReader, Window } from "./port.ts";
-import { keptSnapshots } from "./facts/snapshots.ts";
-import type { Fold, FoldState } from "./facts/fold-port.ts";
+import { createSnapshots } from "./facts/snapshots.ts";
+import { deriveFold } from "./facts/fold.ts";
 import { storePath } from "./open.ts";
 import { type FactRow, ifWhole, type LogRow, spanOf, unpackFact, unpackLog } from "./log/rows.ts";
-import type { Wanted } from "./log/pack.ts";
-import { prepareReadStatements, type StreamRow } from "./log/statements.ts";
-import { foldAll, foldOn, type FoldTools, infoOf } from "./log/streams.ts";
+import type { Wanted } from "./log/chunk.ts";
+import { LOG_ROWS_FROM, prepareReadStatements, type ReadStatements, type StreamRow } from "./log/statements.ts";
+import { foldAll, foldOn, type FoldedStore, type Hearer, infoOf } from "./log/streams.ts";
 import { statSync } from "node:fs";
 
 /** Rows fetched at a time: no statement stays open between them, since an open one would keep the WAL from shrinking. */
@@ -35,9 +36,10 @@ interface Remembered {
  * Read-only view of a data folder's store, on a connection of its own. Throws where there is no store. Damaged rows are
  * left out, as if they had been taken out already: what they told of is missing, never wrong. What doesn't change any more is kept in memory until a rebuild replaces it. Close it when done.
  */
-export function openReader(dataDir: string, fold: Fold): OpenReader {
+export function openReader(dataDir: string, fold = deriveFold): OpenReader {
   const db = new Database(storePath(dataDir), { readonly: true, fileMustExist: true });
   const sql = { ...prepareReadStatements(db), ...prepareReports(db) };
+  const store = { sql, fold, snapshots: createSnapshots(db) };
   const memory = new Map<StreamId, Remembered>();
   const remembered = (stream: StreamId): Remembered => {
     const rebuilds = sql.rebuilds.get(stream)?.rebuilds ?? 0;
@@ -52,18 +54,19 @@ export function openReader(dataDir: string, fold: Fold): OpenReader {
     if (row === undefined || row.newest_seq === 0) return null;
     const kept = remembered(stream);
     if (kept.shown?.newest === row.newest_seq) return kept.shown;
-    const tools = { sql, fold, bases: keptSnapshots(db) };
     const waiting = sql.firstWaiting.get(stream)?.first_seq ?? null;
     // Had what waited got its time, the first that waits now would have come later.
-    if (waiting === null || kept.shown === null || waiting > kept.shown.newest) {
-      kept.shown = showStream(tools, row, waiting);
-    } else showMore(tools, kept.shown, { row, waiting });
+    const isSame = waiting !== null && kept.shown !== null && waiting <= kept.shown.newest;
+    kept.shown = show(store, row, { waiting, before: isSame ? kept.shown : null });
     return kept.shown;
   };
   /** Facts of what waits for a sync; nearly always there are none, and nothing is folded to find that. */
   const waitingFacts = <K extends Fact["kind"]>(stream: StreamId, kind: K, window: Window) => {
     const shown = sql.firstWaiting.get(stream) === undefined ? null : shownOf(stream);
-    return shown === null ? [] : shownFacts(shown, kind, window);
+    return (shown?.facts ?? []).filter((fact): fact is Placed<Extract<Fact, { kind: K }>> => {
+      const [from, to] = spanOf(fact);
+      return fact.kind === kind && from < window.end && to >= window.start;
+    });
   };
   return {
     streams: () => sql.allStreams.all().map(infoOf),
@@ -76,13 +79,14 @@ export function openReader(dataDir: string, fold: Fold): OpenReader {
     stages(stream, window) {
       const kept = remembered(stream);
       fillStages(sql, stream, kept);
-      const waiting = waitingFacts(stream, "m", window).map(({ value }) => value);
+      const waiting = waitingFacts(stream, KIND.stage, window).map(({ value }) => value);
       return [...kept.stages.within(window), ...waiting.filter(({ bay }) => bay === 0)];
     },
     *log(stream, window, tags) {
       const from = rowBefore(sql, stream, window.start);
-      const isWanted = tags === undefined ? undefined : (kind: string, tag: string) => kind === "r" && tags.has(tag);
-      yield* logRows({ page: sql.logPage, stream, from, isWanted }, window);
+      const isWanted =
+        tags === undefined ? undefined : (kind: string, tag: string) => kind === KIND.reading && tags.has(tag);
+      yield* logRows(sql.logRowsFrom, { stream, from, ...window }, isWanted);
     },
     state: (stream) => shownOf(stream)?.state,
     snapshot: (act) => db.transaction(act)(),
@@ -99,9 +103,7 @@ export const REPORT_SQL = {
   stagesAfter: `SELECT * FROM fact WHERE stream_id = @stream AND seq > @seq AND kind = 'm' AND replaced = 0
     ORDER BY seq LIMIT @rows`,
   rebuilds: `SELECT rebuilds FROM stream WHERE stream_id = ?`,
-  logPage: `SELECT * FROM log WHERE stream_id = @stream AND first_seq >= ifnull(
-      (SELECT max(first_seq) FROM log WHERE stream_id = @stream AND first_seq <= @from), 0)
-    ORDER BY first_seq LIMIT @rows`,
+  logPage: LOG_ROWS_FROM,
   rowAtOrBefore: `SELECT first_seq, t0 FROM log WHERE stream_id = @stream AND first_seq <= @seq
     ORDER BY first_seq DESC LIMIT 1`,
   firstWaiting: `SELECT first_seq FROM log WHERE stream_id = ? AND placed = 0 ORDER BY first_seq LIMIT 1`,
@@ -112,7 +114,6 @@ function prepareReports(db: Database.Database) {
     facts: db.prepare<[{ stream: string; kind: string; start: number; end: number }], FactRow>(REPORT_SQL.facts),
     stagesAfter: db.prepare<[{ stream: string; seq: number; rows: number }], FactRow>(REPORT_SQL.stagesAfter),
     rebuilds: db.prepare<[string], { rebuilds: number }>(REPORT_SQL.rebuilds),
-    logPage: db.prepare<[{ stream: string; from: number; rows: number }], LogRow>(REPORT_SQL.logPage),
     rowAtOrBefore: db.prepare<[{ stream: string; seq: number }], { first_seq: number; t0: number }>(
       REPORT_SQL.rowAtOrBefore,
     ),
@@ -146,26 +147,23 @@ function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
   return sql.rowAtOrBefore.get({ stream, seq: low })?.first_seq ?? 0;
 }
 
-interface LogScan {
-  readonly page: Database.Statement<[{ stream: string; from: number; rows: number }], LogRow>;
-  readonly stream: StreamId;
-  readonly from: number;
-  readonly isWanted: Wanted | undefined;
-}
-
 /**
  * Rows stand in time order within a stream, so the scan ends at the first that begins after the window. Between two pages
  * rows may have been put together in a chunk, so it goes on by seq. What waits for a sync stands where the state that is
  * shown has it, and is uncertain: a box that nobody ever gives the time still shows what it read.
  */
-function* logRows(scan: LogScan, window: Window): Generator<Placed<LogRecord>> {
-  let from = scan.from;
+function* logRows(
+  page: ReadStatements["logRowsFrom"],
+  { stream, start, end, ...scan }: Window & { readonly stream: StreamId; readonly from: number },
+  isWanted: Wanted | undefined,
+): Generator<Placed<LogRecord>> {
+  let { from } = scan;
   for (;;) {
-    const rows = scan.page.all({ stream: scan.stream, from, rows: PAGE_ROWS });
+    const rows = page.all({ stream, from, rows: PAGE_ROWS });
     for (const row of rows) {
-      if (row.t0 >= window.end) return;
-      for (const record of ifWhole((one: LogRow) => unpackLog(one, scan.isWanted), row) ?? []) {
-        if (record.seq < from || record.time < window.start || record.time >= window.end) continue;
+      if (row.t0 >= end) return;
+      for (const record of ifWhole((one: LogRow) => unpackLog(one, isWanted), row) ?? []) {
+        if (record.seq < from || record.time < start || record.time >= end) continue;
         yield row.placed === 0 && record.quality === "good" ? { ...record, quality: "uncertain" } : record;
       }
       from = Math.max(from, row.last_seq + 1);
@@ -178,79 +176,56 @@ function* logRows(scan: LogScan, window: Window): Generator<Placed<LogRecord>> {
 const MAX_FACTS = 20_000;
 
 /** What is shown of a stream, by clocks that nobody may have vouched for yet. */
-export interface Shown {
+interface Shown {
   /** Seq of the newest record in it. */
-  newest: Seq;
+  readonly newest: Seq;
   /** The fold's state after that record. */
-  state: FoldState;
+  readonly state: DeriveState;
   /**
    * What the records that wait for a sync make, oldest first: uncertain, and under seqs of their own until the sync gives them their
    * time and has them written.
    */
   readonly facts: Placed<Fact>[];
   /** How many there were, those that are no longer kept among them. */
-  made: number;
+  readonly made: number;
 }
 
-/** `waiting`: seq of the first record that waits for a sync; null: none does. */
-export function showStream(tools: FoldTools, row: StreamRow, waiting: Seq | null): Shown {
-  const shown: Shown = { newest: row.newest_seq, state: null, facts: [], made: 0 };
-  shown.state = foldAll(tools, row, (made, state) => tell(tools, shown, { made, state, first: waiting ?? 0 }));
-  return shown;
+/**
+ * `waiting`: seq of the first record that waits for a sync; null: none does. `before`: what was shown while the same ones waited, and what
+ * this goes on from: a year without a sync isn't folded anew for each question.
+ */
+function show(
+  store: FoldedStore,
+  row: StreamRow,
+  { waiting, before }: { readonly waiting: Seq | null; readonly before: Shown | null },
+): Shown {
+  const facts = before?.facts ?? [];
+  let made = before?.made ?? 0;
+  const hear: Hearer = (fresh, { clock }) => {
+    for (const fact of fresh) {
+      const quality = fact.quality === "good" ? "uncertain" : fact.quality;
+      facts.push({ ...fact, quality, time: clock.now, seq: (waiting ?? 0) + made });
+      made += 1;
+      if (facts.length > MAX_FACTS) facts.shift();
+    }
+  };
+  const state =
+    before === null ? foldAll(store, row, hear) : foldOn(store, { row, state: before.state, seq: before.newest }, hear);
+  return { newest: row.newest_seq, state, facts, made };
 }
 
-/** Goes on to the newest record, while what waited waits on: a year without a sync isn't folded anew for each question. */
-export function showMore(tools: FoldTools, shown: Shown, { row, waiting }: { row: StreamRow; waiting: Seq }): void {
-  const told = (made: readonly Fact[], state: FoldState): void => tell(tools, shown, { made, state, first: waiting });
-  shown.state = foldOn(tools, { row, state: shown.state, seq: shown.newest }, told);
-  shown.newest = row.newest_seq;
-}
-
-/** Those of a kind whose [start, end] touches the window. */
-export function shownFacts<K extends Fact["kind"]>(
-  { facts }: Shown,
-  kind: K,
-  { start, end }: Window,
-): Placed<Extract<Fact, { kind: K }>>[] {
-  return facts.filter((fact): fact is Placed<Extract<Fact, { kind: K }>> => {
-    const [from, to] = spanOf(fact);
-    return fact.kind === kind && from < end && to >= start;
-  });
-}
-
-interface Told {
-  readonly made: readonly Fact[];
-  readonly state: FoldState;
-  readonly first: Seq;
-}
-
-function tell({ fold }: FoldTools, shown: Shown, { made, state, first }: Told): void {
-  const time = fold.timeOf(state);
-  for (const fact of made) {
-    const quality = fact.quality === "good" ? "uncertain" : fact.quality;
-    shown.facts.push({ ...fact, quality, time, seq: first + shown.made });
-    shown.made += 1;
-    if (shown.facts.length > MAX_FACTS) shown.facts.shift();
-  }
-}
-
-/** A reader that goes along when the store's file is replaced by a new one, as after a salvage. */
-export interface FollowingReader {
-  /** As OpenReader.snapshot, on the file that is the store now. */
-  snapshot<T>(act: (reader: StoreReader) => T): T;
-}
-
-/** Throws at use where there is no store. */
-export function followReader(dataDir: string, fold: Fold): FollowingReader {
+/** A reader that goes along when the store's file is replaced by a new one, as after a salvage. Throws at use where there is no store. */
+export function followReader(dataDir: string) {
   let open: { readonly reader: OpenReader; readonly file: number } | null = null;
   return {
-    snapshot(act) {
+    /** As OpenReader.snapshot, on the file that is the store now. */
+    snapshot<T>(act: (reader: StoreReader) => T): T {
       const path = storePath(dataDir);
       const file = statSync(path, { throwIfNoEntry: false })?.ino;
       if (file === undefined) throw new Error(`can't open ${path}: there is no such file`);
       if (open?.file !== file) {
         open?.reader.close();
-        open = { reader: openReader(dataDir, fold), file };
+        open = { reader: openReader(dataDir), file };
       }
       const { reader } = open;
       return reader.snapshot(() => act(reader));
@@ -258,52 +233,38 @@ export function followReader(dataDir: string, fold: Fold): FollowingReader {
   };
 }
 
+type StageList = ReturnType<typeof stageList>;
+
 /**
  * A booth's closed stages in memory, by start: some 7 MB for the 73,000 of a year, of which a report gets its part without
  * a copy of any. They tile the booth's time, so their ends are in order too.
  */
-export interface StageList {
-  add(stage: BoothStage): void;
-  /** Stages that overlap or touch the window. */
-  within(window: Window): BoothStage[];
-}
-
-export function stageList(): StageList {
+function stageList() {
   const stages: BoothStage[] = [];
+  /** Index of the first for which a condition holds that holds for all after it. */
+  const firstWhere = (holds: (stage: BoothStage) => boolean): number => {
+    let [low, high] = [0, stages.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const stage = stages[middle];
+      if (stage === undefined || holds(stage)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  };
   return {
-    add({ mode, start, end, is_new_start, uncertain_ms }) {
-      const stage = { mode, start, end, is_new_start, uncertain_ms };
+    add({ mode, start, end, is_new_start, uncertain_ms }: BoothStage): void {
       const last = stages.at(-1);
       // One that replaces another came later than its place.
-      if (last === undefined || last.start <= start) stages.push(stage);
-      else
-        stages.splice(
-          firstWhere(stages, (one) => one.start > start),
-          0,
-          stage,
-        );
+      const at = last === undefined || last.start <= start ? stages.length : firstWhere((one) => one.start > start);
+      stages.splice(at, 0, { mode, start, end, is_new_start, uncertain_ms });
     },
-    within({ start, end }) {
+    /** Stages that overlap or touch the window. */
+    within({ start, end }: Window): BoothStage[] {
       return stages.slice(
-        firstEndingAt(stages, start),
-        firstWhere(stages, (one) => one.start >= end),
+        firstWhere((one) => one.end >= start),
+        firstWhere((one) => one.start >= end),
       );
     },
   };
-}
-
-function firstEndingAt(stages: readonly BoothStage[], at: EpochMs): number {
-  return firstWhere(stages, ({ end }) => end >= at);
-}
-
-/** Index of the first for which a condition holds that holds for all after it. */
-function firstWhere(stages: readonly BoothStage[], holds: (stage: BoothStage) => boolean): number {
-  let [low, high] = [0, stages.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const stage = stages[middle];
-    if (stage === undefined || holds(stage)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }

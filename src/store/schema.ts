@@ -1,5 +1,5 @@
-import { crc32 } from "node:zlib";
-import type { Database } from "better-sqlite3";
+import { addRowSum } from "./log/rows.ts";
+import Sqlite, { type Database } from "better-sqlite3";
 
 /** Which tables a store has, written in the file as `user_version`. */
 export const SCHEMA_VERSION = 9;
@@ -117,14 +117,8 @@ const TABLES = `
      PRIMARY KEY (stream_id, seq)
    ) STRICT, WITHOUT ROWID;`;
 
-/** Makes the checksum over a row's cells known to SQL, as row_sum(cell, ...). */
-export function addRowSum(db: Database): void {
-  db.function("row_sum", { deterministic: true, varargs: true }, (...cells: unknown[]) => rowSum(cells));
-}
-
-export function rowSum(cells: readonly unknown[]): number {
-  return crc32(JSON.stringify(cells));
-}
+/** A value as the file holds it: a number beyond 2^53 doesn't occur in ours. */
+export type Cell = string | number | Buffer | null;
 
 /**
  * Gives an empty database its tables. Throws where an agent of another schema wrote the file; it is then left alone.
@@ -153,4 +147,18 @@ export function otherSchema(version: number): string {
     ? `the store has schema ${version.toString()}, this agent knows up to ${known}: install the newer agent again, or move the file away`
     : `the store has schema ${version.toString()}, this agent knows ${known} alone: install the older agent again until all is delivered, ` +
         `then move the file away`;
+}
+
+/** Tables, indexes and triggers as they were made, to the letter. */
+export function schemaText(db: Database): string {
+  return JSON.stringify(db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").all());
+}
+
+/** As schemaText, of a file that `make` has just made. */
+export function schemaTextMadeBy(make: (db: Database) => void): string {
+  const db = new Sqlite(":memory:");
+  make(db);
+  const text = schemaText(db);
+  db.close();
+  return text;
 }

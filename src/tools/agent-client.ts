@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { CommandError, EXIT, type Io, type Values } from "../cli/command.ts";
-import { DEFAULT_RUNTIME_DIR } from "../domain/places.ts";
-import { DEFAULT_CONFIG } from "../cli/table/shared.ts";
+import type { AgentStatus, BoothStatus } from "../domain/status.ts";
+import type { Milliseconds } from "../domain/units.ts";
+import { type Call, CommandError, EXIT, type Io, type Values } from "./command.ts";
+import { DEFAULT_CONFIG, DEFAULT_RUNTIME_DIR } from "../domain/plc-address.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { request } = process.getBuiltinModule("node:http");
@@ -16,7 +17,7 @@ export const ADMIN_SOCKET_NAME = "admin/admin.sock";
 const USUAL_SOCKET = join(DEFAULT_RUNTIME_DIR, SOCKET_NAME);
 
 /** Where the agent's socket is: $RUNTIME_DIRECTORY, else where the package puts it, else runtime_dir of the configuration. */
-export async function socketPath(values: Values, io: Io): Promise<string> {
+async function socketPath(values: Values, io: Io): Promise<string> {
   const given = io.environment["RUNTIME_DIRECTORY"];
   if (given !== undefined) return join(given, SOCKET_NAME);
   if (values["config"] === undefined && existsSync(USUAL_SOCKET)) return USUAL_SOCKET;
@@ -27,6 +28,45 @@ export async function socketPath(values: Values, io: Io): Promise<string> {
 
 export function configPath(values: Values): string {
   return typeof values["config"] === "string" ? values["config"] : DEFAULT_CONFIG;
+}
+
+export type Agent = Awaited<ReturnType<typeof agentOf>>;
+
+/**
+ * The agent that the command's options mean. Rejects where no configuration says where it is. It answers its own shapes, which
+ * nobody checks anew; everything rejects as askAgent does.
+ */
+export async function agentOf({ values, io }: Pick<Call, "values" | "io">) {
+  const socket = await socketPath(values, io);
+  const ask = async <T>(call: AgentCall): Promise<T> => (await askAgent(socket, call)) as T;
+  const get = <T>(path: string, query: Readonly<Record<string, string>> | URLSearchParams = {}): Promise<T> => {
+    const asked = new URLSearchParams(query).toString();
+    return ask({ method: "GET", path: asked === "" ? path : `${path}?${asked}` });
+  };
+  const status = (): Promise<AgentStatus> => get("/status");
+  return {
+    get,
+    post: <T>(path: string, body: unknown, patience_ms: Milliseconds = TIMEOUT_MS): Promise<T> =>
+      ask({ method: "POST", path, body, patience_ms }),
+    status,
+    /** How the booth named is, or the first one. Rejects with a CommandError where the agent serves no such booth. */
+    async booth(named: string | undefined): Promise<BoothStatus> {
+      const found = (await status()).booths.find(({ booth }) => named === undefined || booth === named);
+      if (found === undefined) throw new CommandError("the agent serves no such booth");
+      return found;
+    },
+    /** The booth that is meant: the one that --booth names, else the only one there is. Rejects with a CommandError where there are several. */
+    async boothName(): Promise<string> {
+      if (typeof values["booth"] === "string") return values["booth"];
+      const names = (await status()).booths.map(({ booth }) => booth);
+      const [only] = names;
+      if (only !== undefined && names.length === 1) return only;
+      throw new CommandError(`name the booth with --booth: ${names.join(", ")}`, EXIT.usage);
+    },
+    /** One of a booth's reports. */
+    report: <T>(booth: string, operation: string, query: URLSearchParams): Promise<T> =>
+      get(`/api/booths/${encodeURIComponent(booth)}/${operation}`, query),
+  };
 }
 
 export interface AgentCall {
@@ -51,16 +91,10 @@ export async function askAgent(socket: string, call: AgentCall): Promise<unknown
 
 const ROOT_ALONE = 403;
 
-interface Exchanged {
-  readonly status: number;
-  readonly text: string;
-}
-
-function answerOf({ status, text }: Exchanged): unknown {
+function answerOf({ status, text }: Awaited<ReturnType<typeof exchange>>): unknown {
   const body: unknown = JSON.parse(text);
   if (status < 300) return body;
-  const said =
-    typeof body === "object" && body !== null && "error" in body ? String(body.error) : `status ${status.toString()}`;
+  const said = typeof body === "object" && body !== null && "error" in body ? String(body.error) : `status ${status}`;
   throw new CommandError(said, status === ROOT_ALONE ? EXIT.rights : EXIT.failed);
 }
 
@@ -69,36 +103,30 @@ const NOT_RUNNING = new Set(["ENOENT", "ECONNREFUSED", "ENOTSOCK"]);
 
 function unavailable(socket: string, { patience_ms = TIMEOUT_MS }: AgentCall, error: unknown): CommandError {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const failure = (text: string, exit: number = EXIT.unavailable) => new CommandError(text, exit, error);
   if (code === "EACCES") {
-    return new CommandError(
+    return failure(
       `no right to open the agent's socket ${socket}: use sudo, or join the group that owns it ("usermod -aG booth-gateway USER", then log in anew)`,
       EXIT.rights,
-      error,
     );
   }
   if (code === TIMED_OUT) {
-    return new CommandError(
-      `the agent is running but gave no answer within ${(patience_ms / 1000).toString()} s (${socket}): it is busy or stands still; try again, or look with "journalctl -u booth-gateway -n 50"`,
-      EXIT.unavailable,
-      error,
+    return failure(
+      `the agent is running but gave no answer within ${patience_ms / 1000} s (${socket}): it is busy or stands still; try again, or look with "journalctl -u booth-gateway -n 50"`,
     );
   }
-  if (!NOT_RUNNING.has(code)) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return new CommandError(
-      `the agent broke off its answer (${reason}, at ${socket}): try again, or look with "journalctl -u booth-gateway -n 50"`,
-      EXIT.unavailable,
-      error,
+  if (NOT_RUNNING.has(code)) {
+    return failure(
+      `the agent isn't running (no answer at ${socket}): start it with "systemctl start booth-gateway" or "booth-gateway run"`,
     );
   }
-  return new CommandError(
-    `the agent isn't running (no answer at ${socket}): start it with "systemctl start booth-gateway" or "booth-gateway run"`,
-    EXIT.unavailable,
-    error,
+  const reason = error instanceof Error ? error.message : String(error);
+  return failure(
+    `the agent broke off its answer (${reason}, at ${socket}): try again, or look with "journalctl -u booth-gateway -n 50"`,
   );
 }
 
-function exchange(socketPath: string, call: AgentCall): Promise<Exchanged> {
+function exchange(socketPath: string, call: AgentCall): Promise<{ readonly status: number; readonly text: string }> {
   return new Promise((resolve, reject) => {
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     const headers =

@@ -1,70 +1,13 @@
+import { ConfigError } from "../config/config-error.ts";
 import { loadConfig } from "../config/config.ts";
+import type { BoothConfig, Config } from "../config/port.ts";
 import { findProfile } from "../config/profile.ts";
+import { localPlcAnswerShape, localPlcLinksShape } from "../contract/local.ts";
 import { adviceFor, LinkError } from "../domain/link-error.ts";
-import type { BoothConfig, Config, ModbusAddress } from "../config/port.ts";
-import type { LinkToShare } from "../domain/shared-link.ts";
-import type { Profile } from "../domain/profile.ts";
-import type { Driver, WireExchange } from "../acquisition/port.ts";
-import type { Milliseconds } from "../domain/units.ts";
-import { configPath } from "./agent-client.ts";
-import { CommandError, EXIT, type Call, type Io, type Values } from "../cli/command.ts";
-
-/** Sees every answer, in the order they come. */
-export type OnExchange = (exchange: WireExchange) => void;
-
-/** Sees the bytes of a Modbus link: unit id and PDU, of requests as they are sent and of sound answers. */
-export interface WireTap {
-  asked(request: Buffer): void;
-  answered(request: Buffer, answer: Buffer): void;
-}
-
-/** How a unit of a Modbus TCP device took one read: values, or an exception's code. */
-export type RegisterAnswer =
-  { readonly kind: "words"; readonly words: readonly number[] } | { readonly kind: "exception"; readonly code: number };
-
-/** One object of a device's identification (Modbus function 43/14). */
-export interface DeviceObject {
-  readonly id: number;
-  readonly text: string;
-}
-
-/** A connection of a tool's own, or the agent's, borrowed. Everything rejects with a LinkError, after which it is closed. */
-export interface ToolConnection {
-  open(): Promise<void>;
-  registers(
-    unit: number,
-    block: { table: "holding" | "input"; address: number; count: number },
-  ): Promise<RegisterAnswer>;
-  /** null: the device doesn't tell. */
-  identify(unit: number): Promise<readonly DeviceObject[] | null>;
-  close(): void;
-}
-
-export interface ConnectTimes {
-  readonly connect_ms: Milliseconds;
-  readonly answer_ms: Milliseconds;
-}
-
-/** What the commands for technicians need of the drivers; only reads. */
-export interface PlcTools {
-  /** The booth's driver as the agent would make it. */
-  driver(
-    booth: BoothConfig,
-    profile: Profile,
-    more: { readonly config: Config; readonly onExchange?: OnExchange; readonly tap?: WireTap },
-  ): Driver;
-  /** How the planner weighs a round trip there, and the silence that the line wants. */
-  lineCost(address: ModbusAddress): { readonly round_trip_registers: number; readonly silence_ms: Milliseconds };
-  connect(address: ModbusAddress, times: ConnectTimes): ToolConnection;
-  /** The link that the running agent lends to that device; null: the tool connects itself. */
-  borrows(address: ModbusAddress): LinkToShare | null;
-  /** Whether an OPC UA server answers a hello there. */
-  greetsOpcua(device: { readonly host: string; readonly port: number }, within_ms: Milliseconds): Promise<boolean>;
-  /** Monotonic, ms with fractions. */
-  mono(): Milliseconds;
-  /** Resolves after that time; rejects with the signal's reason when aborted. */
-  sleep(ms: Milliseconds, signal: AbortSignal): Promise<void>;
-}
+import { groupsInForce, type Profile, type ProfileTag, tagsOfGroup } from "../domain/profile.ts";
+import type { LinkSharer, PlcAsk } from "../domain/agent-control.ts";
+import { type Agent, agentOf, configPath } from "./agent-client.ts";
+import { type Call, CommandError, EXIT, type Io, type Values } from "./command.ts";
 
 /** A tool's call, with as much of a terminal as it needs to be at work without one. */
 export interface ToolCall extends Pick<Call, "values" | "operands"> {
@@ -74,6 +17,7 @@ export interface ToolCall extends Pick<Call, "values" | "operands"> {
 export interface ChosenBooth {
   readonly config: Config;
   readonly booth: BoothConfig;
+  /** With the booth's own poll intervals, where it has some. */
   readonly profile: Profile;
 }
 
@@ -86,7 +30,15 @@ export function chosenBooths(values: Values): readonly ChosenBooth[] {
     const known = config.booths.map(({ id }) => id).join(", ");
     throw new CommandError(`there is no booth "${String(name)}" in the configuration; it has ${known}`, EXIT.usage);
   }
-  return booths.map((booth) => ({ config, booth, profile: findProfile(booth.profile, config.profile_dirs) }));
+  return booths.map((booth) => {
+    const profile = findProfile(booth.profile, config.profile_dirs);
+    return { config, booth, profile: { ...profile, groups: groupsInForce(profile, booth) } };
+  });
+}
+
+/** The poll groups that have tags, with their intervals. */
+export function polledGroups({ profile }: ChosenBooth): [string, Profile["groups"][string]][] {
+  return Object.entries(profile.groups).filter(([group]) => tagsOfGroup<ProfileTag>(profile, group).length > 0);
 }
 
 /** The one booth that is meant. Throws a CommandError where there are several. */
@@ -103,14 +55,13 @@ export function chosenBooth(values: Values): ChosenBooth {
 export function numberOption(
   values: Values,
   name: string,
-  bounds: { readonly min?: number; readonly max?: number } = {},
+  { min, max }: { readonly min: number; readonly max: number } = { min: -Infinity, max: Infinity },
 ): number | undefined {
   const text = values[name];
   if (typeof text !== "string") return undefined;
   const number = text.trim() === "" ? NaN : Number(text);
-  const { min = -Infinity, max = Infinity } = bounds;
   if (Number.isFinite(number) && number >= min && number <= max) return number;
-  const between = min === -Infinity ? "" : ` from ${min} ${max === Infinity ? "on" : `to ${max}`}`;
+  const between = min === -Infinity ? "" : ` from ${min} to ${max}`;
   throw new CommandError(`--${name} ${text} is not a number${between}`, EXIT.usage);
 }
 
@@ -118,4 +69,33 @@ export function numberOption(
 export function unreachable(error: unknown, address: string): unknown {
   if (!(error instanceof LinkError)) return error;
   return new CommandError(`${address}: ${error.message}; ${adviceFor(error.kind)}`, EXIT.unavailable, error);
+}
+
+const NOTHING: LinkSharer = {
+  links: [],
+  ask: () => Promise.reject(new LinkError("config", "no agent lends a link")),
+};
+
+/** What the running agent lends; without one, nothing. Throws a CommandError for who has no right to ask it. */
+export async function linksToShare(values: Values, io: Io): Promise<LinkSharer> {
+  try {
+    const agent = await agentOf({ values, io });
+    const { links } = localPlcLinksShape.parse(await agent.get("/plc/links"));
+    return { links, ask: (link, ask) => askOver(agent, link, ask) };
+  } catch (error) {
+    // No agent runs, or no configuration says where it would: then nobody holds a link.
+    const isNobody = error instanceof ConfigError || (error instanceof CommandError && error.exit === EXIT.unavailable);
+    if (isNobody) return NOTHING;
+    throw error;
+  }
+}
+
+async function askOver(agent: Agent, link: string, { unit, pdu }: PlcAsk): Promise<Uint8Array> {
+  const body = { link, unit, pdu: Buffer.from(pdu).toString("hex") };
+  const said = await agent.post("/plc/ask", body).catch((cause: unknown) => {
+    throw new LinkError("closed", `the agent lends its link no longer: ${(cause as Error).message}`, cause);
+  });
+  const answer = localPlcAnswerShape.parse(said);
+  if (answer.kind === "failed") throw new LinkError(answer.why, answer.message);
+  return Buffer.from(answer.pdu, "hex");
 }

@@ -1,8 +1,6 @@
 import { LinkError, type LinkErrorKind } from "../domain/link-error.ts";
-import type { LinkToShare } from "../domain/shared-link.ts";
 import type { Milliseconds } from "../domain/units.ts";
-import type { DeviceObject, PlcTools, ToolConnection } from "./plc-tools.ts";
-import { USUAL_UNITS } from "../cli/table/plc.ts";
+import type { DeviceObject, PlcTools, ToolConnection } from "../acquisition/port.ts";
 
 const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
 const ROUND_TRIPS = 10;
@@ -19,19 +17,14 @@ const BLOCK = { table: "holding", address: 0, count: 1 } as const;
 /** breaks_off: the connection ends, where another unit has answered. */
 export type UnitAnswer = "answers" | "silent" | "absent" | "breaks_off";
 
-interface UnitFinding {
-  readonly unit: number;
-  readonly answer: UnitAnswer;
-}
-
 export type ModbusFinding =
   | {
       readonly kind: "modbus";
-      readonly units: readonly UnitFinding[];
+      readonly units: readonly { readonly unit: number; readonly answer: UnitAnswer }[];
       /** Median of those that were measured; null: none came through. */
       readonly round_trip_ms: Milliseconds | null;
       readonly round_trips: number;
-      /** That were open and answered at once, up to four; null: not tried, the agent's own was borrowed. */
+      /** That were open and answered at once, up to four; null: not tried, the agent's own link is shared. */
       readonly connections: number | null;
       readonly connections_tried: number;
       /** Of the first unit that answers; null: it doesn't tell. */
@@ -44,13 +37,16 @@ export type ModbusFinding =
   | { readonly kind: "none"; readonly why: LinkErrorKind; readonly reason: string };
 
 /** What stands behind an address. */
-export interface ProbeFinding {
-  readonly host: string;
-  readonly port: number;
+export interface ProbeFinding extends Device {
   readonly modbus: ModbusFinding;
   /** Whether an OPC UA server answers at its usual port. */
   readonly opcua: boolean;
   readonly opcua_port: number;
+}
+
+interface Device {
+  readonly host: string;
+  readonly port: number;
 }
 
 interface Ask {
@@ -59,21 +55,12 @@ interface Ask {
   progress(text: string): void;
 }
 
-/** The unit ids to try: those named, else over a link of the agent its own alone, since each silence would cost it the connection. */
-export function unitsToTry(named: readonly number[] | null, lent: LinkToShare | null): readonly number[] {
-  return named ?? lent?.units ?? USUAL_UNITS;
-}
-
 /**
  * One connection while answers come; a new one after a failure: a silence's answer could come late, and many a server closes at a
  * request that it doesn't know. What is known by then stays known: identification comes last, since some servers end at it.
  * Rejects with the LinkError that says why there is no Modbus.
  */
-export async function probeModbus(
-  device: { readonly host: string; readonly port: number },
-  units: readonly number[],
-  ask: Ask,
-): Promise<ModbusFinding> {
+export async function probeModbus(device: Device, units: readonly number[], ask: Ask): Promise<ModbusFinding> {
   const link = reopening(device, ask);
   try {
     const answers = await askUnits(link, units, ask);
@@ -83,7 +70,7 @@ export async function probeModbus(
     }
     const times = await measure(link, unit, ask);
     link.close();
-    const counted = ask.tools.borrows(device) === null ? await countConnections(device, unit, ask) : NOT_COUNTED;
+    const counted = ask.tools.sharedLink(device) === null ? await countConnections(device, unit, ask) : NOT_COUNTED;
     const told = await identificationOf(link, unit, ask);
     const round_trip_ms = times.length === 0 ? null : Math.round(median(times) * 100) / 100;
     return { kind: "modbus", units: answers, round_trip_ms, round_trips: times.length, ...counted, ...told };
@@ -92,8 +79,8 @@ export async function probeModbus(
   }
 }
 
-async function askUnits(link: Reopening, units: readonly number[], ask: Ask): Promise<readonly UnitFinding[]> {
-  const answers: UnitFinding[] = [];
+async function askUnits(link: Reopening, units: readonly number[], ask: Ask) {
+  const answers: { readonly unit: number; readonly answer: UnitAnswer }[] = [];
   for (const [index, unit] of units.entries()) {
     ask.progress(`unit id ${unit}, ${index + 1} of ${units.length}`);
     const isKnown = answers.some(({ answer }) => answer === "answers");
@@ -132,10 +119,8 @@ async function measure(link: Reopening, unit: number, ask: Ask): Promise<readonl
   return times;
 }
 
-type Identified = Pick<Extract<ModbusFinding, { kind: "modbus" }>, "identification" | "identification_failure">;
-
 /** A device that gives an identification that isn't one has none. */
-async function identificationOf(link: Reopening, unit: number, ask: Ask): Promise<Identified> {
+async function identificationOf(link: Reopening, unit: number, ask: Ask) {
   ask.progress("identification");
   try {
     await ask.tools.sleep(REOPEN_PAUSE_MS, ask.signal);
@@ -156,15 +141,9 @@ function median(numbers: readonly number[]): number {
   return ((sorted[(sorted.length - 1) >> 1] ?? 0) + (sorted[sorted.length >> 1] ?? 0)) / 2;
 }
 
-interface Reopening {
-  /** Connects where there is no connection; false: none can be had. */
-  connects(): Promise<boolean>;
-  /** Connects where there is no connection. A failure ends it; the next use makes a new one. */
-  use<T>(act: (connection: ToolConnection) => Promise<T>): Promise<T>;
-  close(): void;
-}
+type Reopening = ReturnType<typeof reopening>;
 
-function reopening(device: { readonly host: string; readonly port: number }, { tools, signal }: Ask): Reopening {
+function reopening(device: Device, { tools, signal }: Ask) {
   let open: ToolConnection | null = null;
   let before = 0;
   const close = (): void => {
@@ -186,6 +165,7 @@ function reopening(device: { readonly host: string; readonly port: number }, { t
       }
     }
   };
+  /** Connects where there is no connection. A failure ends it; the next use makes a new one. */
   const use = async <T>(act: (connection: ToolConnection) => Promise<T>): Promise<T> => {
     signal.throwIfAborted();
     signal.addEventListener("abort", close, { once: true });
@@ -199,6 +179,7 @@ function reopening(device: { readonly host: string; readonly port: number }, { t
       signal.removeEventListener("abort", close);
     }
   };
+  /** Connects where there is no connection; false: none can be had. */
   const connects = (): Promise<boolean> =>
     use(() => Promise.resolve(true)).catch((error: unknown) => {
       if (error instanceof LinkError) return false;
@@ -208,11 +189,7 @@ function reopening(device: { readonly host: string; readonly port: number }, { t
 }
 
 /** One after the other, none ended before the last: those that connect AND answer count, since a PLC may take and drop. */
-async function countConnections(
-  device: { readonly host: string; readonly port: number },
-  unit: number,
-  ask: Ask,
-): Promise<{ readonly connections: number; readonly connections_tried: number }> {
+async function countConnections(device: Device, unit: number, ask: Ask) {
   const { tools, signal } = ask;
   ask.progress("how many connections it takes");
   const open: ToolConnection[] = [];

@@ -2,8 +2,7 @@ import { LinkError } from "../domain/link-error.ts";
 import { afterPoll, nextDue, scheduleFrom } from "../acquisition/rules/schedule.ts";
 import type { TraceLine } from "../domain/trace.ts";
 import type { Milliseconds } from "../domain/units.ts";
-import type { Driver } from "../acquisition/port.ts";
-import type { WireTap } from "./plc-tools.ts";
+import type { Driver, WireTap } from "../acquisition/port.ts";
 
 /** Between a failure and the next try: a recording shows an outage, it needn't end it at once. */
 const RETRY_MS = 1000;

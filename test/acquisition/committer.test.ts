@@ -3,6 +3,7 @@ import type { LogRecord } from "../../src/domain/record.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
 import { createCommitter, type Committer } from "../../src/acquisition/committer.ts";
 import type { Clock } from "../../src/domain/machine.ts";
+import { emptyState } from "../../src/derivation/state.ts";
 import type { Ingested, Store } from "../../src/store/port.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
@@ -24,7 +25,7 @@ const ingested = (newest_seq: number): Ingested => ({
   newest_seq,
   sendable_seq: newest_seq,
   facts: [],
-  state: {},
+  state: emptyState(),
   commit_ms: 1,
   oldest_seq: 1,
   storage: {
@@ -43,7 +44,6 @@ function committerOn(clock: Clock, store: Pick<Store, "ingest">, trouble: (reaso
     // The committer needs no other call of the store.
     store: store as Store,
     tail: { leftover: () => [], append: () => undefined, committed: () => undefined, close: () => undefined },
-    log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     stream,
     interval_ms: 10_000,
     bridge: () => 15_000,

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 
 import type { LinkError } from "../../src/domain/link-error.ts";
 import type { Driver } from "../../src/acquisition/port.ts";
-import type { Sample } from "../../src/domain/sample.ts";
-import { failure, never, SHORT_MS } from "../support/modbus-bed.ts";
-import type { TcpGate } from "../support/tcp-gate.ts";
+import type { Sample } from "../../src/domain/taken.ts";
+import { failure, never, SHORT_MS } from "./driver-calls.ts";
+import type { TcpGate } from "./tcp-gate.ts";
 
 /** A simulated PLC of some protocol behind a gate, and the truth of what it shows. */
 export interface ConformanceBed {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 
 import { linkLoop } from "../../src/acquisition/link-loop.ts";
-import type { LinkBoothParts } from "../../src/acquisition/link-booth.ts";
+import type { BoothOnLink } from "../../src/acquisition/link-booth.ts";
 import { LinkError, type LinkErrorKind } from "../../src/domain/link-error.ts";
 import type { LinkStatus } from "../../src/domain/status.ts";
 import type { Driver } from "../../src/acquisition/port.ts";
@@ -31,9 +31,9 @@ function device(vain_ms = 500): Device {
   return { fault: null, vain_ms, opens: 0, polls: [], failures: [], status };
 }
 
-function run(devices: readonly Device[], more: Partial<LinkBoothParts> = {}, begins_in = 0) {
+function run(devices: readonly Device[], more: Partial<BoothOnLink> = {}, begins_in = 0) {
   const time = clock();
-  const partsOf = (it: Device): LinkBoothParts => ({
+  const partsOf = (it: Device): BoothOnLink => ({
     booth: "a",
     address: "here",
     groups: { fast: { poll_interval_ms: 1000 } },
@@ -44,7 +44,6 @@ function run(devices: readonly Device[], more: Partial<LinkBoothParts> = {}, beg
         return null;
       },
       unanswered: () => void it.failures.push(time.mono()),
-      record: () => undefined,
     },
     status: () => it.status,
     setStatus: (status) => void (it.status = status),
@@ -160,7 +159,7 @@ describe("a connection that the device closes while it rests", () => {
 
 describe("a connection that is made anew in the midst of a poll", () => {
   /** Which PLC answers, how often its connection was made anew, and what the intake was given. */
-  function identified(more: Partial<LinkBoothParts> = {}) {
+  function identified(more: Partial<BoothOnLink> = {}) {
     const it = device();
     const plc = { shows: "ours", renewals: 0, renewsIn: "", given: [] as string[] };
     let known = "";
@@ -184,7 +183,6 @@ describe("a connection that is made anew in the midst of a poll", () => {
           return counts ? null : { reason: "another booth's", advice: "" };
         },
         unanswered: () => undefined,
-        record: () => undefined,
       },
       ...more,
     });

@@ -6,9 +6,9 @@ import { findProfile, profileNames } from "../../src/config/profile.ts";
 import { widthOf } from "../../simulators/plc/encode.ts";
 import type { ModbusTable } from "../../src/domain/profile.ts";
 import { modbusDriver } from "../../src/acquisition/modbus/driver.ts";
-import { modbusLine } from "../../src/acquisition/modbus/line.ts";
-import { fakeModbus } from "../support/fake-modbus.ts";
-import { never } from "../support/modbus-bed.ts";
+import { modbusLine } from "../../src/acquisition/modbus/wire.ts";
+import { fakeModbus } from "./modbus/fake-modbus.ts";
+import { never } from "./driver-calls.ts";
 
 /** A device's memory as it was once, and what it meant. */
 type Image = Partial<Record<ModbusTable, Readonly<Record<string, readonly number[]>>>> & {

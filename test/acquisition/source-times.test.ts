@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { createIntake } from "../../src/acquisition/intake.ts";
-import { recordsOf } from "../../src/domain/commit.ts";
+import { createIntake, openTail } from "../../src/acquisition/intake.ts";
+import { recordsOf } from "../../src/acquisition/rules/records.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
-import { openTail } from "../../src/acquisition/tail.ts";
 import { batchOf } from "../../src/contract/telemetry.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { clockRecord, T0 } from "../support/records.ts";

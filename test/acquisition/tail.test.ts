@@ -2,7 +2,7 @@ import { appendFileSync, copyFileSync, readFileSync, statSync, writeFileSync } f
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { TakenEntry } from "../../src/domain/taken.ts";
-import { openTail } from "../../src/acquisition/tail.ts";
+import { openTail } from "../../src/acquisition/intake.ts";
 import { memoryFolder, temporaryFolder } from "../support/temporary.ts";
 
 const poll = (take: number, stream = "s1"): TakenEntry => ({

@@ -1,11 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { refusalOf, type Knock } from "../../src/api/access.ts";
-import { createSessions, type Entry } from "../../src/api/sessions.ts";
-import { jsonOf } from "../../src/api/json-body.ts";
-import { createRate } from "../../src/api/rate.ts";
-import { senderOf } from "../../src/api/sender.ts";
+import { createSessions, type Knock, refusalOf } from "../../src/api/access.ts";
+import type { Entry } from "../../src/api/operation.ts";
+import { jsonOf } from "../../src/api/answer.ts";
+import { leastFor } from "../../src/api/handler.ts";
+import { matchOf } from "../../src/api/operations.ts";
+import { createRate, senderOf } from "../../src/api/crowd.ts";
 
-const KNOCK: Knock = {
+interface Asked extends Omit<Knock, "least" | "is_front"> {
+  readonly method: string;
+  readonly path: string;
+  readonly is_page_file: boolean;
+}
+
+const KNOCK: Asked = {
   way: "loopback",
   method: "GET",
   path: "/status",
@@ -18,7 +25,7 @@ const KNOCK: Knock = {
 };
 
 describe("who may ask", () => {
-  it.each<[string, Partial<Knock>, number | null]>([
+  it.each<[string, Partial<Asked>, number | null]>([
     ["reads over loopback", {}, null],
     ["reads by the machine's loopback name, through a tunnel", { host: "localhost:9000" }, null],
     ["reads by IPv6 loopback", { host: "[::1]:8470" }, null],
@@ -60,14 +67,16 @@ describe("who may ask", () => {
         ["/booth_fields", 401],
         ["/what/comes/later", 401],
       ] as const
-    ).flatMap(([path, status]): [string, Partial<Knock>, number | null][] => [
+    ).flatMap(([path, status]): [string, Partial<Asked>, number | null][] => [
       [`${path} over loopback`, { path }, status],
       [`${path} over loopback with a session`, { path, has_session: true }, null],
     ]),
     ["anything over root's socket", { way: "admin", host: undefined, method: "POST" }, null],
     ["anything over the socket", { way: "socket", host: undefined, method: "POST" }, null],
-  ])("%s", (_, knock, status) => {
-    expect(refusalOf({ ...KNOCK, ...knock })?.status ?? null).toBe(status);
+  ])("%s", (_, asked, status) => {
+    const { method, path, is_page_file, ...knock } = { ...KNOCK, ...asked };
+    const least = is_page_file ? "anyone" : leastFor(matchOf(method, path), method, path);
+    expect(refusalOf({ ...knock, least, is_front: path === "/" })?.status ?? null).toBe(status);
   });
 });
 

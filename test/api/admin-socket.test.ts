@@ -17,8 +17,8 @@ async function sockets({ admin: withAdmin }: { readonly admin: boolean }): Promi
   const here = await activeSite({ for_ms: 2 * MINUTE });
   const dir = temporaryFolder();
   const [socket, admin] = [join(dir, SOCKET_NAME), join(dir, ADMIN_SOCKET_NAME)];
-  const listeners = [await serveSocket(socket, here.agent)];
-  if (withAdmin) listeners.push(await serveAdminSocket(admin, here.agent));
+  const listeners = [await serveSocket(socket, { control: here.agent })];
+  if (withAdmin) listeners.push(await serveAdminSocket(admin, { control: here.agent }));
   onTestFinished(() => {
     for (const listener of listeners) listener.close();
   });
@@ -41,7 +41,7 @@ it("the agent's socket is for its group, root's for nobody but its owner and roo
 it("root's socket goes with its folder once the agent ends", async () => {
   const { agent } = await sockets({ admin: false });
   const admin = join(temporaryFolder(), ADMIN_SOCKET_NAME);
-  const listener = await serveAdminSocket(admin, agent);
+  const listener = await serveAdminSocket(admin, { control: agent });
   expect(existsSync(admin)).toBe(true);
   listener.close();
   expect(existsSync(dirname(admin))).toBe(false);

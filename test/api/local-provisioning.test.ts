@@ -18,7 +18,7 @@ interface Local extends ActiveSite {
 async function localSite(): Promise<Local> {
   const here = await activeSite({ for_ms: 2 * MINUTE });
   const socketPath = join(temporaryFolder(), "agent.sock");
-  const listener = await serveSocket(socketPath, here.agent);
+  const listener = await serveSocket(socketPath, { control: here.agent });
   onTestFinished(() => listener.close());
   const ask: Local["ask"] = async (method, path, body) => {
     const call = request({ socketPath, method, path, headers: { "content-type": "application/json" } });

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { request, type IncomingMessage } from "node:http";
 import { request as requestTls } from "node:https";
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
-import { openPageListener } from "../../src/api/page-listener.ts";
+import { openPageListener } from "../../src/api/server.ts";
 import type { AgentControl } from "../../src/domain/agent-control.ts";
-import { crowdOf, type Crowd } from "../support/crowd.ts";
+import { crowdOf, type Crowd } from "./crowd.ts";
 import { until } from "../support/eventually.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -43,9 +43,12 @@ it("the page on the network closes when its time is over: listener, open pages, 
   const files = testAuthority(temporaryFolder(), "box").issue("box");
   const pems = { key: readFileSync(files.key, "utf8"), cert: readFileSync(files.cert, "utf8"), fingerprint: "AA" };
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-  const open = await openPageListener({ port: 0, lan_port: 0, certificate: () => Promise.resolve(pems) }, CONTROL, {});
+  const open = await openPageListener(
+    { port: 0, lan_port: 0, certificate: () => Promise.resolve(pems) },
+    { control: CONTROL },
+  );
   onTestFinished(() => open.close());
-  const { door } = open.services;
+  const { page: door } = open.services;
   const { lan, url, pin } = await door.open({ for_ms: HALF_AN_HOUR_MS, lan: true });
   const [near, far] = [url ?? "", `https://127.0.0.1:${String(lan?.port)}`];
   const entered = await ask(`${far}/api/authenticate`, { method: "POST", body: JSON.stringify({ api_key: pin }) });
@@ -74,11 +77,10 @@ it("the page on the network closes when its time is over: listener, open pages, 
 it("a host named twice is nobody's, whichever of the two is ours", async () => {
   const open = await openPageListener(
     { port: 0, lan_port: 0, certificate: () => Promise.reject(new Error()) },
-    CONTROL,
-    {},
+    { control: CONTROL },
   );
   onTestFinished(() => open.close());
-  const port = Number(new URL(open.services.door.state().url ?? "").port);
+  const port = Number(new URL(open.services.page.state().url ?? "").port);
   const statusWith = async (...hosts: readonly string[]): Promise<number> => {
     const lines = ["GET /status HTTP/1.1", ...hosts.map((host) => `Host: ${host}`), "Connection: close", "", ""];
     return (await sendRaw(port, Buffer.from(lines.join("\r\n")))).status;
@@ -91,11 +93,10 @@ it("a host named twice is nobody's, whichever of the two is ours", async () => {
 it("one address that opens every connection it can leaves room for others, and its own idle ones make room for its next", async () => {
   const open = await openPageListener(
     { port: 0, lan_port: 0, certificate: () => Promise.reject(new Error()) },
-    CONTROL,
-    {},
+    { control: CONTROL },
   );
   onTestFinished(() => open.close());
-  const port = Number(new URL(open.services.door.state().url ?? "").port);
+  const port = Number(new URL(open.services.page.state().url ?? "").port);
   const crowd = await crowdOf(port, { from: "127.0.0.9", count: 300 });
   onTestFinished(() => crowd.close());
   const ask = Buffer.from("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
@@ -107,11 +108,10 @@ it("one address that opens every connection it can leaves room for others, and i
 it("many addresses that take the whole between them leave room for one more", async () => {
   const open = await openPageListener(
     { port: 0, lan_port: 0, certificate: () => Promise.reject(new Error()) },
-    CONTROL,
-    {},
+    { control: CONTROL },
   );
   onTestFinished(() => open.close());
-  const port = Number(new URL(open.services.door.state().url ?? "").port);
+  const port = Number(new URL(open.services.page.state().url ?? "").port);
   const crowds: Crowd[] = [];
   for (let host = 10; host < 20; host += 1) {
     const crowd = await crowdOf(port, { from: `127.0.0.${host.toString()}`, count: 20 });
@@ -133,11 +133,10 @@ it("an open page on the box gets readings while its session holds, and the statu
   } as unknown as AgentControl;
   const open = await openPageListener(
     { port: 0, lan_port: 0, certificate: () => Promise.reject(new Error()) },
-    control,
-    {},
+    { control },
   );
   onTestFinished(() => open.close());
-  const { door } = open.services;
+  const { page: door } = open.services;
   const { url, pin } = await door.open({ for_ms: HALF_AN_HOUR_MS, lan: false });
   const entered = await ask(`${url ?? ""}/api/authenticate`, {
     method: "POST",

@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
-import type { LocalBooth } from "../../src/api/local-booth.ts";
-import { answerReport } from "../../src/api/reports.ts";
+import type { LocalBooth } from "../../src/api/report.ts";
 import type { StoreReader } from "../../src/store/port.ts";
 import type { Source } from "../../src/reports/source.ts";
 import { run, script, stay, T0 } from "../support/booth.ts";
-import { localBooth } from "../support/figures.ts";
+import { localBooth, answerReport, requestAt } from "../support/figures.ts";
 import { PARAMETERS } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
 
@@ -32,7 +31,10 @@ function ofOwnName(reader: StoreReader): StoreReader {
 
 function asked(source: Source, booth: LocalBooth, operation: string): Record<string, unknown> {
   const path = operation.startsWith("/") ? operation : `/api/booths/b-1/${operation}`;
-  const { body } = answerReport({ path, query: WINDOW, booths: [booth], now_ms: source.now_ms }, source.reader);
+  const { body } = answerReport(
+    requestAt({ path, query: WINDOW, booths: [booth], now_ms: source.now_ms }),
+    source.reader,
+  );
   return JSON.parse(typeof body === "string" ? body : "") as Record<string, unknown>;
 }
 

@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { createServer, get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished, expect, it } from "vitest";
-import { sendFailure } from "../../src/api/answer.ts";
-import { sendReport } from "../../src/api/report-route.ts";
+import { sendFailure, sendReport } from "../../src/api/answer.ts";
 import type { AgentControl } from "../../src/domain/agent-control.ts";
 import { until } from "../support/eventually.ts";
 
@@ -31,7 +30,9 @@ async function asked(): Promise<{ answer: IncomingMessage; seen: { readonly made
   const control = { status: () => ({ booths: [], at: 0 }) } as unknown as AgentControl;
   const parts = { control, ask: () => Promise.resolve({ status: 200, headers: {}, body }) };
   const server = createServer((_, response) => {
-    sendReport(response, new URL("http://agent/"), parts).catch((error: unknown) => sendFailure(response, error));
+    sendReport(response, { operation: "GET /", params: {}, query: {} }, parts).catch((error: unknown) =>
+      sendFailure(response, error),
+    );
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

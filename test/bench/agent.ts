@@ -7,7 +7,7 @@ import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
 import { type BenchOptions, type Family, type Figure, percentile } from "./figure.ts";
-import { cpuSeconds } from "../support/process-figures.ts";
+import { cpuSeconds } from "./process-figures.ts";
 import { withAgent } from "./running-agent.ts";
 
 /**

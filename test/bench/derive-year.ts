@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
-import { deriveFold } from "../../src/store/facts/derive-fold.ts";
+import { emptyState, type DeriveState } from "../../src/derivation/state.ts";
+import { deriveFold } from "../../src/store/facts/fold.ts";
 import { packFact, stateRow } from "../../src/store/log/rows.ts";
 import { prepareStatements } from "../../src/store/log/statements.ts";
 import type { Fact, LogRecord, Placed, Stored } from "../../src/domain/record.ts";
@@ -102,11 +103,11 @@ function* factsOfYear(stamp: Stamp): Generator<Fact> {
 }
 
 /** The fold's state after the booth's parameters came in force and it was seen once more at the end. */
-function stateAtEnd(parameters: Parameters, seq: number): unknown {
+function stateAtEnd(parameters: Parameters, seq: number): DeriveState {
   const base = { boot: "b", mono: 0, at: YEAR_END, tag: "", quality: "good" } as const;
   const records: Stored<LogRecord>[] = [
     { ...base, seq: seq - 1, kind: "t", value: { wall: YEAR_END, state: "synced", witness: "kernel" } },
     { ...base, seq, kind: "p", value: parameters },
   ];
-  return records.reduce<unknown>((state, record) => deriveFold.step(state, record).state, deriveFold.empty());
+  return records.reduce((state, record) => deriveFold.step(state, record).state, emptyState());
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { operationsIn, recorderIn } from "../support/power/recording.ts";
+import { operationsIn, recorderIn } from "../store/power/recording.ts";
 
 const CONTENDER = fileURLToPath(new URL("store-contender.ts", import.meta.url));
 /** The kernel writes a file's dirty parts in blocks of this size. */

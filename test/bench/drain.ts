@@ -5,19 +5,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
-import { createSignal } from "../../src/domain/signal.ts";
+import { createSignals } from "../../src/domain/signal.ts";
+import { newDelivery, type DeliveredBooth } from "../../src/delivery/context.ts";
+import { emptyRow } from "../../src/domain/provisioning.ts";
 import { runSender } from "../../src/delivery/sender.ts";
-import { createServiceTime } from "../../src/acquisition/service-time.ts";
+import { createServiceTime } from "../../src/acquisition/clock.ts";
 import { createMqttLink } from "../../src/delivery/mqtt/link.ts";
-import { cutBatches } from "../../src/delivery/rules/batches.ts";
+import { cutBatches } from "../../src/delivery/rules/lanes.ts";
 import type { Placed } from "../../src/domain/record.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { LinkAccount, LinkSession } from "../../src/delivery/port.ts";
-import type { StreamInfo } from "../../src/store/port.ts";
+import type { LogReach } from "../../src/domain/booth-state.ts";
 import { inlineStore } from "../support/inline.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
 import { batchOf } from "../../src/contract/telemetry.ts";
-import { prepareService } from "../support/service-kills.ts";
+import { prepareService } from "../simulators/service/service-kills.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { writerIn } from "../support/store.ts";
 import { slowLine } from "./slow-line.ts";
@@ -29,11 +31,13 @@ import type { BenchOptions, Family, Figure } from "./figure.ts";
  * process of its own. The CPU is this process's alone, the fold of nothing and the poll of nobody in it.
  */
 
-const CHILD = new URL("../support/service-child.ts", import.meta.url);
+const CHILD = new URL("../simulators/service/service-child.ts", import.meta.url);
 const READINGS = { quick: 60_000, full: 400_000 };
 /** What the booth of the store family changes in a day, roughly. */
 const READINGS_PER_DAY = 86_400 * 5.9;
 const GATEWAY = "gw-1";
+/** The log's at the service. */
+const NAME = "stream-1";
 const READ_LIMIT = 5_000;
 const LOOK_EVERY_RECORDS = 20_000;
 
@@ -67,6 +71,8 @@ function someRecords(writer: Writer, count: number): Placed[] {
   return records;
 }
 
+const notNow = (): Promise<void> => Promise.reject(new Error("the service holds other records"));
+
 interface Drained {
   readonly records: number;
   readonly cpu_s: number;
@@ -84,34 +90,40 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
   const account: LinkAccount = { ...names, ...where };
   const ending = new AbortController();
   const session = await link.connect(account, ending.signal);
-  let info: StreamInfo = writer.resend(STREAM, 1);
-  const last = info.newest_seq;
+  const log = { reach: writer.resend(STREAM, 1) as LogReach };
+  const last = log.reach.newest_seq;
   const idle = process.memoryUsage.rss();
   let [most, looked] = [idle, 0];
-  const acked = (now: StreamInfo): void => {
-    info = now;
-    if (now.acked_seq - looked >= LOOK_EVERY_RECORDS) {
-      looked = now.acked_seq;
+  const proven = (): void => {
+    const { acked_seq } = log.reach;
+    if (acked_seq - looked >= LOOK_EVERY_RECORDS) {
+      looked = acked_seq;
       most = Math.max(most, process.memoryUsage.rss());
     }
-    if (now.acked_seq >= last) ending.abort(new Error("drained"));
+  };
+  const cursorMoved = (acked_seq: number): void => {
+    log.reach = { ...log.reach, acked_seq };
+    if (acked_seq >= last) ending.abort(new Error("drained"));
   };
   const [before, begun] = [process.cpuUsage(), performance.now()];
   const bytes = sentBytes(session);
   await runSender(
     {
-      ...{ clock, session: bytes.session, generation: 1, stream: "stream-1", backlog_rate: null, acked },
-      store: inlineStore(writer),
-      news: createSignal(clock),
-      info: () => info,
-      ...{ silence: null, first_seq: 1 },
-      silent: () => undefined,
-      refused: () => Promise.reject(new Error("the service refused a record")),
-      conflict: () => Promise.reject(new Error("the service holds other records")),
-      isBelieved: () => true,
-      doubted: () => "end",
-      offered_seq: () => 0,
-      offered: () => undefined,
+      ...{ session: bytes.session, proven },
+      gateway: { clock, store: inlineStore(writer), log: silentLog, backlog_rate: null, rename: notNow },
+      booth: {
+        delivery: newDelivery({ newest_seq: 0 }, { count: 0, newest: null }),
+        state: {
+          ...{ booth: "booth-1", address: "", ...createSignals(clock), delivery: { in_session: true } },
+          link: { plc: { kind: "up", since: 0 }, answered: 0, shows_serial: null },
+          binding: {
+            row: { ...emptyRow(0), generation: 1, stream: { id: NAME, from_seq: 1, predecessor: null } },
+            drift: "",
+            lookAgain: () => undefined,
+          },
+          log: Object.assign(log, { cursorMoved }) as DeliveredBooth["state"]["log"],
+        },
+      },
     },
     ending.signal,
   ).catch((error: unknown) => {

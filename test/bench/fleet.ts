@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import modbus from "modbus-serial";
 
 import { modbusDriver } from "../../src/acquisition/modbus/driver.ts";
-import { modbusLine } from "../../src/acquisition/modbus/line.ts";
+import { modbusLine } from "../../src/acquisition/modbus/wire.ts";
 import { point, profileOf } from "../support/profiles.ts";
 import { type BenchOptions, type Family, type Figure, interleaved, percentile } from "./figure.ts";
 import { startDevice } from "./modbus-device.ts";

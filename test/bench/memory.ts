@@ -6,7 +6,7 @@ import { findProfile } from "../../src/config/profile.ts";
 import { startOpcuaServer } from "../../simulators/plc/opcua/server.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { boothFor } from "../../simulators/plc/start.ts";
-import { memoryOf, type Memory } from "../support/process-figures.ts";
+import { memoryOf, type Memory } from "./process-figures.ts";
 import { modbusPlc } from "./modbus-plc.ts";
 import type { BenchOptions, Family, Figure } from "./figure.ts";
 import { PASSWORD, withAgent } from "./running-agent.ts";

@@ -4,11 +4,9 @@ import modbus from "modbus-serial";
 
 import { LinkError } from "../../src/domain/link-error.ts";
 import { modbusDriver } from "../../src/acquisition/modbus/driver.ts";
-import { modbusLine } from "../../src/acquisition/modbus/line.ts";
-import { mbapFraming } from "../../src/acquisition/modbus/mbap-framing.ts";
+import { modbusLine, tcpWire } from "../../src/acquisition/modbus/wire.ts";
+import { mbapFraming } from "../../src/acquisition/modbus/framing.ts";
 import { modbusSession } from "../../src/acquisition/modbus/session.ts";
-import { wirePort } from "../../src/acquisition/modbus/wire-port.ts";
-import { tcpWire } from "../../src/acquisition/modbus/wire.ts";
 import { point, profileOf } from "../support/profiles.ts";
 import { comparedFigure, cpuMicros, type Family, type Figure, interleaved, notMeasured } from "./figure.ts";
 import { startLibmodbus } from "./libmodbus.ts";
@@ -25,10 +23,10 @@ interface Contender {
 }
 
 async function ours(port: number): Promise<Contender> {
-  const makePort = wirePort(tcpWire("127.0.0.1", port), mbapFraming());
-  const session = modbusSession({ makePort, unitId: 1, connect_ms: 5000, answer_ms: 5000 });
+  const line = { openWire: tcpWire("127.0.0.1", port), makeFraming: mbapFraming };
+  const session = modbusSession(line, { connect_ms: 5000, answer_ms: 5000 });
   await session.open();
-  return { read: () => session.read(BLOCK), close: () => session.end(new LinkError("closed", "done")) };
+  return { read: () => session.read(1, BLOCK), close: () => session.end(new LinkError("closed", "done")) };
 }
 
 /** The whole poll: plan, read, decode, samples; 125 tags. */

@@ -2,9 +2,8 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import modbus from "modbus-serial";
 import { LinkError } from "../../src/domain/link-error.ts";
-import { mbapFraming } from "../../src/acquisition/modbus/mbap-framing.ts";
+import { mbapFraming } from "../../src/acquisition/modbus/framing.ts";
 import { modbusSession } from "../../src/acquisition/modbus/session.ts";
-import { wirePort } from "../../src/acquisition/modbus/wire-port.ts";
 import { tcpWire } from "../../src/acquisition/modbus/wire.ts";
 import { interleaved, type BenchOptions, type Family, type Figure } from "./figure.ts";
 
@@ -48,10 +47,10 @@ async function refusedAfter(device: Closing, read: () => Promise<unknown>): Prom
 }
 
 async function ours(device: Closing): Promise<number> {
-  const makePort = wirePort(tcpWire("127.0.0.1", device.port), mbapFraming());
-  const session = modbusSession({ makePort, unitId: 1, connect_ms: 5_000, answer_ms: ANSWER_MS });
+  const line = { openWire: tcpWire("127.0.0.1", device.port), makeFraming: mbapFraming };
+  const session = modbusSession(line, { connect_ms: 5_000, answer_ms: ANSWER_MS });
   await session.open();
-  const after = await refusedAfter(device, () => session.read(BLOCK));
+  const after = await refusedAfter(device, () => session.read(1, BLOCK));
   session.end(new LinkError("closed", "done"));
   return after;
 }

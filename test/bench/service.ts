@@ -12,12 +12,12 @@ import { callerOfKey } from "../../simulators/service/keys.ts";
 import { provision } from "../../simulators/service/provisioning/provision.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
 import { startService } from "../../simulators/service/start.ts";
-import { batchOf, claimBody, EPOCH, type LogRecord } from "../support/service-log.ts";
+import { batchOf, claimBody, EPOCH, type LogRecord } from "../simulators/service/service-log.ts";
 import { type BenchOptions, type Family, type Figure, median, percentile } from "./figure.ts";
 
 /** The reference service: a fleet that delivers at once, and reports over three months of fifty booths. */
 
-const CHILD = new URL("../support/service-child.ts", import.meta.url);
+const CHILD = new URL("../simulators/service/service-child.ts", import.meta.url);
 const GATEWAYS = 100;
 const SIZE = 500;
 const BATCHES = { quick: 1, full: 10 };

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { cpuSeconds } from "../support/process-figures.ts";
+import { cpuSeconds } from "./process-figures.ts";
 import { interleaved, type BenchOptions, type Family, type Figure } from "./figure.ts";
 import { modbusPlc } from "./modbus-plc.ts";
 import { statusAt, withStartedAgent } from "./running-agent.ts";

@@ -1,7 +1,7 @@
 import { fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { recordsOf } from "../../src/domain/commit.ts";
+import { recordsOf } from "../../src/acquisition/rules/records.ts";
 import type { TakenPoll } from "../../src/domain/taken.ts";
 import { storePath } from "../../src/store/open.ts";
 import { packLog } from "../../src/store/log/rows.ts";

@@ -1,8 +1,8 @@
 import { mkdirSync, statSync } from "node:fs";
 import { crc32 } from "node:zlib";
-import { recordsOf } from "../../src/domain/commit.ts";
+import { recordsOf } from "../../src/acquisition/rules/records.ts";
 import type { LogRecord, Placed } from "../../src/domain/record.ts";
-import { deriveFold } from "../../src/store/facts/derive-fold.ts";
+import { emptyState } from "../../src/derivation/state.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
 import { packLog, stateRow, unpackLog, type LogRow } from "../../src/store/log/rows.ts";
 import { prepareStatements } from "../../src/store/log/statements.ts";
@@ -53,8 +53,8 @@ export function fillStore(folder: string, days: number, own = days): Filled {
       copies += 1;
     }
     sql.moveStream.run({ stream: STREAM, newest: seq, acked: seq, take: seq });
-    sql.saveState.run(stateRow(STREAM, seq, deriveFold.empty()));
-    sql.moveClosed.run({ stream: STREAM, closed: seq });
+    sql.saveState.run(stateRow(STREAM, seq, emptyState()));
+    sql.moveClosed.run({ stream: STREAM, upTo: seq });
   })();
   db.pragma("wal_checkpoint(TRUNCATE)");
   db.close();

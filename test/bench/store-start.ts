@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { history as historyIn } from "../../src/reports/values.ts";
 import { openReader } from "../../src/store/reader.ts";
-import { deriveFold } from "../../src/store/facts/derive-fold.ts";
 import { openStoreFile } from "../../src/store/open.ts";
 import { createWriter } from "../../src/store/thread/writer.ts";
 import { SIXTY_TAGS_T0 } from "./sixty-tags.ts";
@@ -23,12 +22,12 @@ function costOf(act: () => void): { readonly ms: number; readonly cpu_ms: number
 const clocks = { now: () => performance.now(), wall: () => SIXTY_TAGS_T0, uuid: () => "none" };
 let close = (): void => undefined;
 const start = costOf(() => {
-  const writer = createWriter({ db: openStoreFile(folder), fold: deriveFold, ...clocks });
+  const writer = createWriter({ db: openStoreFile(folder), ...clocks });
   writer.openStream("booth-1");
   close = () => writer.close();
 });
 const after = Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? 0);
-const reader = openReader(folder, deriveFold);
+const reader = openReader(folder);
 const [stream] = reader.streams();
 const window = { start: SIXTY_TAGS_T0 + (Number(days) - 1) * DAY_MS, end: SIXTY_TAGS_T0 + Number(days) * DAY_MS };
 let found = 0;

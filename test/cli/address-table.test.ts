@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { addressTable } from "../../src/cli/address-table.ts";
+import { addressTable } from "../../src/cli/check.ts";
 import { MANY_PROCESSES_MS } from "../support/processes.ts";
-import { plcSite } from "../support/plc-site.ts";
+import { plcSite } from "./plc-site.ts";
 import { point, profileOf } from "../support/profiles.ts";
 
 it.each([

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { AgentStatus, BoothStatus } from "../../src/domain/status.ts";
 import { eventually } from "../support/eventually.ts";
-import type { BacklogAnswer } from "../../src/cli/backlog-text.ts";
+import type { BacklogAnswer } from "../../src/cli/backlog.ts";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram, startProgram } from "../support/processes.ts";
 import { PROVISION_KEY, realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 

@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, it, onTestFinished } from "vitest";
 import { askAgent } from "../../src/tools/agent-client.ts";
-import type { CommandError, Io } from "../../src/cli/command.ts";
+import type { CommandError, Io } from "../../src/tools/command.ts";
 import { historyCommand } from "../../src/cli/history.ts";
 import { serveSocket } from "../../src/api/server.ts";
-import { answerReport } from "../../src/api/reports.ts";
 import { activeSite, MINUTE } from "../support/active-site.ts";
-import { openSource } from "../support/figures.ts";
+import { answerReport, openSource } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 async function failureOf(act: Promise<unknown>): Promise<CommandError> {
@@ -60,7 +59,8 @@ it("history of a tag that the booth hasn't got is an error that names it and the
   const dir = temporaryFolder();
   const reader = openSource(folder, site.clock.wall());
   onTestFinished(() => reader.close());
-  const listener = await serveSocket(join(dir, "agent.sock"), agent, {
+  const listener = await serveSocket(join(dir, "agent.sock"), {
+    control: agent,
     reports: (ask) => {
       const { status, headers, body } = answerReport(ask, reader.source.reader);
       const parts = (typeof body === "string" ? [body] : [...body]).map((part) => Buffer.from(part));

@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { backlogText, type BacklogAnswer } from "../../src/cli/backlog-text.ts";
-import { drainOf, type Look } from "../../src/cli/backlog-drain.ts";
-import { linkText } from "../../src/cli/link-text.ts";
-import { barText } from "../../src/cli/text.ts";
-import { styleOf } from "../../src/cli/style.ts";
+import { type BacklogAnswer, backlogText, drainOf, type Look } from "../../src/cli/backlog.ts";
+import { barText, linkText, styleOf } from "../../src/tools/texts.ts";
 import type { LinkStatus } from "../../src/domain/status.ts";
 
 const look = (second: number, newest_seq: number, acked_seq: number): Look => ({

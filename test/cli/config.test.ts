@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { GATEWAY, runProgram } from "../support/processes.ts";
-import { say } from "../support/say.ts";
+import { say } from "./say.ts";
 import { lock, temporaryFolder } from "../support/temporary.ts";
 
 const EXAMPLE = readFileSync(fileURLToPath(new URL("../../config/gateway.example.yaml", import.meta.url)), "utf8");

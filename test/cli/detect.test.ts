@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { MANY_PROCESSES_MS } from "../support/processes.ts";
-import { plcSite } from "../support/plc-site.ts";
+import { plcSite } from "./plc-site.ts";
 
 const START = Date.UTC(2026, 2, 3, 16);
 /** Hardly moves: what was shown is still so when it is looked for. */

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { Examination } from "../../src/tools/doctor/finding.ts";
-import { say } from "../support/say.ts";
+import { say } from "./say.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { testAuthority, type TlsFiles } from "../support/tls-files.ts";
 

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AddressInfo } from "node:net";
 import type { Examination } from "../../src/tools/doctor/finding.ts";
-import { reach } from "../../src/tools/doctor/reach.ts";
+import { reach } from "../../src/tools/doctor/network.ts";
 import { eventually } from "../support/eventually.ts";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";

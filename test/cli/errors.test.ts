@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
-import { say } from "../support/say.ts";
+import { say } from "./say.ts";
 import { lock, temporaryFolder } from "../support/temporary.ts";
 
 /** Each asks the agent, or reads the configuration, first of all. */

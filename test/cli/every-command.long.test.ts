@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { GROUPS, type CommandName } from "../../src/cli/table/all.ts";
-import type { CommandSpec } from "../../src/cli/command.ts";
+import type { CommandSpec } from "../../src/cli/spec.ts";
 import { eventually } from "../support/eventually.ts";
 import { PROVISION_KEY, realSite, SERIAL, type RealSite } from "../support/real-site.ts";
-import { say } from "../support/say.ts";
+import { say } from "./say.ts";
 
 /** Each command beside an agent at work: for people, as one JSON document, and failing with a sentence and the documented code. */
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { entryText, lastEntry } from "../../src/cli/filters-changed.ts";
+import { entryText, lastEntry } from "../../src/cli/filters.ts";
 import type { FilterEntry } from "../../src/domain/entry.ts";
 import type { BoothStatus } from "../../src/domain/status.ts";
-import { say } from "../support/say.ts";
+import { say } from "./say.ts";
 
 const AT = Date.UTC(2026, 2, 2, 15);
 const entry = (id: string, more: Partial<FilterEntry> = {}): FilterEntry => ({

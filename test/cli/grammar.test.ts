@@ -2,15 +2,13 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, describe, it } from "vitest";
-import { bashCompletion } from "../../src/cli/completion.ts";
-import type { CommandSpec } from "../../src/cli/command.ts";
-import { manualPage } from "../../src/cli/manual.ts";
-import { parseCommand } from "../../src/cli/parse.ts";
-import { commandsOf } from "../../src/cli/program.ts";
+import { bashCompletion, manualPage } from "../../src/cli/manual.ts";
+import type { CommandSpec } from "../../src/cli/spec.ts";
+import { commandsOf, parseCommand } from "../../src/cli/parse.ts";
 import { PROGRAM } from "../../src/runtime/commands.ts";
 import { EXPLAINABLE } from "../../src/reports/explain.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";
-import { say } from "../support/say.ts";
+import { say } from "./say.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const COMMANDS: readonly CommandSpec[] = commandsOf(PROGRAM);
@@ -34,7 +32,7 @@ describe("the command line's help", () => {
     );
   });
 
-  it.each(COMMANDS)("$name --help and help $name tell all of it", async ({ name, summary, options, operands }) => {
+  it.each(COMMANDS)("$name --help and help $name tell all of it", async ({ name, summary, options, operands = [] }) => {
     const { code, out, err } = await say([name, "--help"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(new RegExp(`^booth-gateway ${name}: [^\\n]+\\n\\nUsage: booth-gateway ${name} `));
@@ -70,7 +68,7 @@ describe("the command line's help", () => {
   });
 
   it("knows the figures that can be explained", () => {
-    const figures = COMMANDS.find(({ name }) => name === "explain")?.operands[0]?.choices;
+    const figures = COMMANDS.find(({ name }) => name === "explain")?.operands?.[0]?.choices;
     expect(Object.keys(figures ?? {})).toEqual(EXPLAINABLE);
   });
 });

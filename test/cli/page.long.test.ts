@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import type { PageState } from "../../src/api/port.ts";
-import { ask, runningAgent } from "../support/box-http.ts";
+import { ask, runningAgent } from "../api/box-http.ts";
 import { until } from "../support/eventually.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";
 import { realSite } from "../support/real-site.ts";

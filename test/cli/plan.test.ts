@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { GroupSummary } from "../../src/tools/rules/plan-summary.ts";
 import { MANY_PROCESSES_MS } from "../support/processes.ts";
-import { plcSite } from "../support/plc-site.ts";
+import { plcSite } from "./plc-site.ts";
 
 interface PlanJson {
   readonly booths: readonly {

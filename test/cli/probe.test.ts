@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
-import { plcSite } from "../support/plc-site.ts";
+import { plcSite } from "./plc-site.ts";
 
 const probe = (...argv: readonly string[]) => runProgram(GATEWAY, ["probe", ...argv]);
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseTrace } from "../../simulators/plc/replay/trace-file.ts";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram, SIMULATORS, startProgram } from "../support/processes.ts";
-import { plcSite } from "../support/plc-site.ts";
+import { plcSite } from "./plc-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 describe("booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_MS }, () => {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { forkTrouble } from "../../src/delivery/fork-trouble.ts";
+import { forkTrouble } from "../../src/delivery/service-words.ts";
 import { statusText } from "../../src/cli/status.ts";
 import type { AgentStatus, BoothStatus } from "../../src/domain/status.ts";
-import { order, settled } from "../support/orders.ts";
+import { order, settled } from "../e2e/orders.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import { run } from "../../simulators/service/db.ts";
 import { SERIAL } from "../support/virtual-service.ts";

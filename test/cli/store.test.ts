@@ -2,11 +2,10 @@ import { closeSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } f
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { lockFolder } from "../../src/store/lock.ts";
-import { storePath } from "../../src/store/open.ts";
+import { lockFolder, storePath } from "../../src/store/open.ts";
 import type { StoreCheck, StoreMade } from "../../src/store/port.ts";
 import { clockRecord, reading } from "../support/records.ts";
-import { say as sayAll, type Said } from "../support/say.ts";
+import { say as sayAll, type Said } from "./say.ts";
 import { writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MANY_PROCESSES_MS, startProgram, GATEWAY } from "../support/processes.ts";
-import { plcSite } from "../support/plc-site.ts";
+import { plcSite } from "./plc-site.ts";
 
 interface TagsJson {
   readonly booth: string;

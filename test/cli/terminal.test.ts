@@ -2,12 +2,12 @@ import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Io } from "../../src/cli/command.ts";
+import type { Io } from "../../src/tools/command.ts";
 import { dispatch } from "../../src/cli/dispatch.ts";
-import type { Program } from "../../src/cli/program.ts";
+import type { Program } from "../../src/cli/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
-import { plcSite } from "../support/plc-site.ts";
+import { plcSite } from "./plc-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const STATUS = {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { addressTable } from "../../src/cli/address-table.ts";
+import { addressTable } from "../../src/cli/check.ts";
 import { parseAddress } from "../../src/config/profile-address.ts";
 import { parseProfile } from "../../src/config/profile.ts";
 import type { ModbusTable } from "../../src/domain/profile.ts";

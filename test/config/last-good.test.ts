@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { loadLasting } from "../../src/config/last-good.ts";
+import { loadLasting } from "../../src/config/usable.ts";
 import { recordFault } from "../support/faults.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 

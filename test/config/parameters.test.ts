@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { completeModeSets, parametersOf, unknownGroups } from "../../src/config/parameters.ts";
-import { withService } from "../../src/acquisition/rules/service-parameters.ts";
+import { withService } from "../../src/acquisition/rules/parameters-in-force.ts";
 import type { ModeSets } from "../../src/domain/booth.ts";
 import type { BoothConfig } from "../../src/config/port.ts";
 import { PARAMETERS, withFilters } from "../support/parameters.ts";

@@ -6,7 +6,7 @@ import { ConfigError } from "../../src/config/config-error.ts";
 import { withSetting } from "../../src/config/edit.ts";
 import { parseProfile } from "../../src/config/profile.ts";
 import { inspectText } from "../../src/config/usable.ts";
-import { excessOf } from "../../src/config/yaml-bounds.ts";
+import { excessOf } from "../../src/config/yaml-source.ts";
 import { recordFault } from "../support/faults.ts";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
 import { temporaryFolder } from "../support/temporary.ts";

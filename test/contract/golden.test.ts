@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { heartbeatText, helloText } from "../../src/delivery/mqtt/messages.ts";
+import { heartbeatText, helloText } from "../../src/contract/telemetry.ts";
 import type { Placed, StreamRecord } from "../../src/domain/record.ts";
 import { hashOf } from "../../src/contract/hash.ts";
 import { batchOf } from "../../src/contract/telemetry.ts";
 import { laidOut } from "../support/golden.ts";
-import { boundBench, EPOCH } from "../support/service-log.ts";
-import { createServiceTime } from "../../src/acquisition/service-time.ts";
+import { boundBench, EPOCH } from "../simulators/service/service-log.ts";
+import { createServiceTime } from "../../src/acquisition/clock.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 
 /** One record of each kind that the first session of a booth doesn't show, each quality among them; by hand, since most are rare. */

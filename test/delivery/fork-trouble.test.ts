@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { forkTrouble } from "../../src/delivery/fork-trouble.ts";
-import { heldSeqs } from "../../src/delivery/rules/fork.ts";
+import { forkTrouble } from "../../src/delivery/service-words.ts";
+import { heldSeqs } from "../../src/delivery/rules/belief.ts";
 import { T0 } from "../support/records.ts";
 
 const DAY = 24 * 3_600_000;

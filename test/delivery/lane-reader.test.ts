@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { laneReaders } from "../../src/delivery/lane-reader.ts";
+import { laneReaders } from "../../src/delivery/sender.ts";
 import type { Placed } from "../../src/domain/record.ts";
 import type { Store, StreamInfo } from "../../src/store/port.ts";
-import { cutBatches } from "../../src/delivery/rules/batches.ts";
+import { cutBatches } from "../../src/delivery/rules/lanes.ts";
 
 const STREAM = "stream-1";
 
@@ -23,13 +23,13 @@ function readerOf(
     return Promise.resolve(behind.slice(0, Math.min(limit, most())));
   };
   const info = { stream: STREAM, oldest_seq } as StreamInfo;
-  return laneReaders({ store: { read } as Store, info: () => info }).backlog;
+  return laneReaders({ read } as Store, () => info).backlog;
 }
 
 async function batchesOf(reader: ReturnType<typeof readerOf>, end: number): Promise<(readonly Placed[])[]> {
   const batches: (readonly Placed[])[] = [];
   for (let after = 0; after < end;) {
-    const { batch, from, to } = await reader.next(after, end);
+    const { batch, from, to } = await reader(after, end);
     expect(from).toBe(after + 1);
     batches.push(batch);
     after = to;
@@ -71,13 +71,13 @@ it.each([
 ])("of a stretch that a full store gave up nothing goes, where it has what comes after: %s", async (_, most) => {
   const behind = Array.from({ length: 100 }, (_, index) => reading(301 + index));
   const reader = readerOf(behind, () => Infinity, 301);
-  expect(await reader.next(50, 200, most)).toEqual({ batch: [], from: 51, to: 200 });
-  expect((await reader.next(200, 310, most)).batch[0]?.seq).toBe(301);
+  expect(await reader(50, 200, most)).toEqual({ batch: [], from: 51, to: 200 });
+  expect((await reader(200, 310, most)).batch[0]?.seq).toBe(301);
 });
 
 it("where all that can be sent was given up nothing goes; a record that should be there and isn't ends the session", async () => {
   const emptied = readerOf([], () => Infinity, 201);
-  expect(await emptied.next(50, 200)).toEqual({ batch: [], from: 51, to: 200 });
+  expect(await emptied(50, 200)).toEqual({ batch: [], from: 51, to: 200 });
   const holed = readerOf([], () => Infinity, 200);
-  await expect(holed.next(50, 200)).rejects.toThrow("no record from seq 51 on");
+  await expect(holed(50, 200)).rejects.toThrow("no record from seq 51 on");
 });

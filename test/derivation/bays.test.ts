@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tailOf } from "../../src/derivation/tail.ts";
+import { openEndOf } from "../../src/derivation/fold.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { put, run, script, stay, T0, valuesOf } from "../support/booth.ts";
 import { PLAIN, tag } from "../support/parameters.ts";
@@ -32,8 +32,10 @@ test("two bays: the booth is in the higher of their modes, cycles are each bay's
     [1, "complete"],
     [2, "complete_no_bake"],
   ]);
-  const tail = tailOf(state, T0 + booth.now).stages;
-  expect(tail.map(({ mode, start, end }) => [mode, start - T0, end - T0])).toEqual([["idle", 45 * MINUTE, booth.now]]);
+  const open_end = openEndOf(state, T0 + booth.now).stages;
+  expect(open_end.map(({ mode, start, end }) => [mode, start - T0, end - T0])).toEqual([
+    ["idle", 45 * MINUTE, booth.now],
+  ]);
 });
 
 test("a wall clock put forward is spanned by the open stage, and the time is uncertain", () => {

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { tailOf } from "../../src/derivation/tail.ts";
+import { openEndOf } from "../../src/derivation/fold.ts";
 import { commit, foldRecords, T0, valuesOf, type Folded } from "../support/booth.ts";
-import { clockedEntries, type ClockedLife } from "../support/clocked.ts";
+import { clockedEntries, type ClockedLife, areTrue, codeAt, modelStages } from "../support/clocked.ts";
 import { recordFault } from "../support/faults.ts";
-import { areTrue, codeAt, modelStages } from "../support/model-stages.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { casesOf, seedOf } from "../support/seed.ts";
 import { seededRandom } from "../support/seeded-random.ts";
@@ -39,7 +38,7 @@ interface Span {
 }
 
 function spansOf({ facts, state }: Folded): Span[] {
-  const all = [...valuesOf(facts, "m"), ...tailOf(state, T0 + LENGTH_MS).stages];
+  const all = [...valuesOf(facts, "m"), ...openEndOf(state, T0 + LENGTH_MS).stages];
   return all.map(({ mode, start, end, uncertain_ms }) => ({ mode, start: start - T0, end: end - T0, uncertain_ms }));
 }
 

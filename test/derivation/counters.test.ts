@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { countOf, type CountKind, type Pair } from "../../src/derivation/counters.ts";
+import { countOf, type Pair } from "../../src/derivation/timeline/readings.ts";
+import type { CountKind } from "../../src/derivation/timeline/events.ts";
 
 type Count = [kind: CountKind, delta: number];
 

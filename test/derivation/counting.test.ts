@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { countOf, type CountKind } from "../../src/derivation/counters.ts";
-import { maxRateOf } from "../../src/domain/counter-rates.ts";
-import type { CounterParameters, TagParameters, TagRole } from "../../src/domain/parameters.ts";
+import { countOf } from "../../src/derivation/timeline/readings.ts";
+import type { CountKind } from "../../src/derivation/timeline/events.ts";
+import { type CounterParameters, maxRateOf, type TagParameters, type TagRole } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, reboot, run, script, silence, stay, valuesOf } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cyclesDiffer, timeDiffers } from "../../src/derivation/day-checks.ts";
+import { cyclesDiffer, timeDiffers } from "../../src/derivation/checks/checks.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { minutesTag, withFilters } from "../support/parameters.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { energyDiffers } from "../../src/derivation/day-checks.ts";
-import { energyOf, workRate } from "../../src/derivation/machines.ts";
-import { tailOf } from "../../src/derivation/tail.ts";
+import { energyDiffers } from "../../src/derivation/checks/checks.ts";
+import { energyOf, workRate } from "../../src/derivation/parameters.ts";
+import { openEndOf } from "../../src/derivation/fold.ts";
 import type { Parameters, TagParameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { PLAIN, tag } from "../support/parameters.ts";
@@ -88,7 +88,7 @@ describe("time that counts", () => {
     forget(booth);
     stay(booth, 20 * MINUTE, { mode: 3, flame: 0 });
     const { state } = fold(booth.entries, SIZED, [3]);
-    expect(tailOf(state, T0 + booth.now).state.hours[String(T0)]?.work?.burner).toBe(worked * 1_000_000 * 100);
+    expect(openEndOf(state, T0 + booth.now).state.hours[String(T0)]?.work?.burner).toBe(worked * 1_000_000 * 100);
   });
 
   it("isn't that after a bad reading, nor that before the first mode", () => {
@@ -99,7 +99,7 @@ describe("time that counts", () => {
     stay(booth, MINUTE, { flame: 50 });
     poll(booth, { flame: 0 });
     const { state } = fold(booth.entries, SIZED, [5]);
-    const { work } = tailOf(state, T0 + booth.now).state.hours[String(T0)] ?? {};
+    const { work } = openEndOf(state, T0 + booth.now).state.hours[String(T0)] ?? {};
     expect(work?.burner).toBe((10 * MINUTE * 100 + MINUTE * 50) * 1_000_000);
   });
 });
@@ -113,7 +113,7 @@ it.each([1, 2, 3, 1000])("an hour begun after a silence has its work in commits 
   stay(booth, 1000, { mode: 3, flame: 100, fan: 0 });
   silence(booth, 14_999);
   poll(booth, { mode: 1, flame: 0 });
-  const { state } = tailOf(fold(booth.entries, SIZED, [size]).state, T0 + booth.now);
+  const { state } = openEndOf(fold(booth.entries, SIZED, [size]).state, T0 + booth.now);
   // The last poll of a stay comes 1 ms before its end, and a gap begins there.
   const works = [0, 1, 2].map((hour) => state.hours[String(T0 + hour * HOUR)]?.work?.burner);
   expect(works).toEqual([(12 * MINUTE - 1) * 50_000_000, undefined, 15_999 * 100_000_000]);

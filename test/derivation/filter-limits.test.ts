@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maxRateOf } from "../../src/domain/counter-rates.ts";
-import type { Parameters, TagRole } from "../../src/domain/parameters.ts";
+import { maxRateOf, type Parameters, type TagRole } from "../../src/domain/parameters.ts";
 import { put, run, script, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { PARAMETERS, minutesTag, tag, uncounted, withFilters } from "../support/parameters.ts";
 

@@ -4,10 +4,10 @@ import type { FactDraft } from "../../src/derivation/state.ts";
 import type { HourFact } from "../../src/domain/record.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
 import { commit, valuesOf } from "../support/booth.ts";
-import { rightFold, withFacts, type FoldAll } from "../support/folds.ts";
-import { law, testLaws } from "../support/law.ts";
+import { rightFold, withFacts, type FoldAll } from "./folds.ts";
+import { law, testLaws } from "./law.ts";
 import { seedOf } from "../support/seed.ts";
-import { chunkings, entriesOf, steppedWalks, WALK, type Happening } from "../support/streams.ts";
+import { chunkings, entriesOf, steppedWalks, WALK, type Happening } from "./streams.ts";
 
 const HOUR_MS = 3_600_000;
 /** Without a cycle counter: what an hour counts is derived. */

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { knownTime } from "../../src/derivation/clock.ts";
-import { held, isWitnessed, placesOf, verdictOf, type Hold } from "../../src/derivation/placing.ts";
+import { knownTime, held, isWitnessed, placesOf, verdictOf, type Hold } from "../../src/derivation/clock.ts";
 import type { ClockRecord, LogRecord, Stored } from "../../src/domain/record.ts";
 import { fold, script, stay, T0 } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";

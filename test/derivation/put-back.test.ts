@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { putBack } from "../../src/derivation/put-back.ts";
-import type { DeriveState } from "../../src/derivation/state.ts";
+import { putBack, type DeriveState } from "../../src/derivation/state.ts";
 import { commit, foldRecords, T0 } from "../support/booth.ts";
 import { clockedEntries, type ClockedLife } from "../support/clocked.ts";
 import { PLAIN } from "../support/parameters.ts";

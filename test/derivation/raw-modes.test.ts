@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { maxRateOf } from "../../src/domain/counter-rates.ts";
-import { modeOf, rawMode } from "../../src/derivation/modes.ts";
-import { tailOf } from "../../src/derivation/tail.ts";
-import type { Parameters } from "../../src/domain/parameters.ts";
+import { maxRateOf, type Parameters } from "../../src/domain/parameters.ts";
+import { modeOf, rawMode } from "../../src/derivation/parameters.ts";
+import { openEndOf } from "../../src/derivation/fold.ts";
 import { poll, put, run, script, stay, T0, valuesOf } from "../support/booth.ts";
 import { PLAIN, tag, withFilters } from "../support/parameters.ts";
 
@@ -151,6 +150,6 @@ it.each([
   stay(booth, 10 * MINUTE, { mode: 3 });
   booth.now += hours * HOUR;
   put(booth, { kind: "e", value: { event: "torn", detail: "two halves" } });
-  const last = tailOf(run(booth, PLAIN).state, T0 + 14 * HOUR).stages.at(-1);
+  const last = openEndOf(run(booth, PLAIN).state, T0 + 14 * HOUR).stages.at(-1);
   expect([last?.mode, (last?.end ?? NaN) - T0]).toEqual([mode, end]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { placesOf } from "../../src/derivation/placing.ts";
+import { placesOf } from "../../src/derivation/clock.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, run, script, silence, stageTexts, stay, T0, valuesOf } from "../support/booth.ts";
 import { minutesTag, PARAMETERS, PLAIN, tag, withFilters } from "../support/parameters.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tailOf } from "../../src/derivation/tail.ts";
+import { openEndOf } from "../../src/derivation/fold.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import {
   commit,
@@ -58,7 +58,7 @@ describe("bridge", () => {
   ])("an open stage counts %i ms after the last good reading as %i", (after, counted) => {
     const booth = script(PLAIN);
     stay(booth, MINUTE, { mode: 3 });
-    const open = tailOf(run(booth, PLAIN).state, T0 + MINUTE - 1 + after).stages.at(-1);
+    const open = openEndOf(run(booth, PLAIN).state, T0 + MINUTE - 1 + after).stages.at(-1);
     expect((open?.end ?? 0) - T0).toBe(MINUTE - 1 + counted);
   });
 });

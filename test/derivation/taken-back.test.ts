@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { takenBack, type Shown, type TakenBack } from "../../src/derivation/taken-back.ts";
+import { takenBack, type Shown } from "../../src/derivation/clock.ts";
+import type { TakenBack } from "../../src/derivation/timeline/state.ts";
 
 const T = 1_740_960_000_000;
 const HOUR = 3_600_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { usedMinutes } from "../../src/derivation/usage.ts";
+import { usedMinutes } from "../../src/derivation/filters/installation.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { usedMinutes } from "../../src/derivation/usage.ts";
-import type { FilterState } from "../../src/derivation/installation.ts";
+import { type FilterState, usedMinutes } from "../../src/derivation/filters/installation.ts";
 import { filterMaintenanceHistory } from "../../src/reports/filters.ts";
 import { forget, put, run, script, silence, stay, T0, type Script, type Values } from "../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { fullJitter } from "../../src/domain/backoff.ts";
+import { fullJitter } from "../../src/domain/retrying.ts";
 
 const BACKOFF = { base_ms: 1000, cap_ms: 300_000 };
 

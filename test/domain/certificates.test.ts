@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { certificateStatus } from "../../src/domain/certificates.ts";
+import { certificateStatus } from "../../src/domain/status.ts";
 
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2027, 0, 1);

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { endOf } from "../../src/derivation/clock.ts";
 import { emptyState } from "../../src/derivation/state.ts";
-import { uncommitted, type Committed } from "../../src/domain/leftover.ts";
-import type { TakenEntry } from "../../src/domain/taken.ts";
+import { type Committed, type TakenEntry, uncommitted } from "../../src/domain/taken.ts";
 
 const poll = (take: number, mono: number, boot = "b"): TakenEntry => {
   const place = { boot, mono, at: mono };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { modeBitsOf, modeBitTags, withModes } from "../../src/domain/mode-bits.ts";
-import type { Sample } from "../../src/domain/sample.ts";
+import type { Sample } from "../../src/domain/taken.ts";
 import { tag } from "../support/parameters.ts";
 
 const TAGS = {

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { connectivityOf } from "../../src/domain/reported.ts";
-import type { LinkStatus } from "../../src/domain/status.ts";
+import { connectivityOf, type LinkStatus } from "../../src/domain/status.ts";
 import type { BoothSummary } from "../../src/domain/summary.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
 import { run, script, stay, T0 } from "../support/booth.ts";

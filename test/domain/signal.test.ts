@@ -1,39 +1,61 @@
 import { expect, it } from "vitest";
-import { createSignal, type Signal } from "../../src/domain/signal.ts";
+import { createSignal, createSignals, type Signal } from "../../src/domain/signal.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 
-/** Who has heard the bell, by name. */
-function listening(bells: Readonly<Record<string, Signal>>): string[] {
+/** Who has heard its signal, by name. */
+function listening(named: Readonly<Record<string, Signal>>): string[] {
   const heard: string[] = [];
   const { signal } = new AbortController();
-  for (const [name, bell] of Object.entries(bells)) void bell.wait(signal).then(() => heard.push(name));
+  for (const [name, one] of Object.entries(named)) void one.wait(signal).then(() => heard.push(name));
   return heard;
 }
 
-it("a booth's ring wakes its own loops and those of all booths, the shared one everybody", async () => {
+it("a booth's signal wakes its own loops and those of all booths, the shared one everybody", async () => {
   const clock = virtualClock({ wall: 0 });
-  const shared = createSignal(clock);
-  const [one, other] = [shared.own(), shared.own()];
+  const signals = createSignals(clock);
+  const [shared, one, other] = [signals.news, signals.own().news, signals.own().news];
   const first = listening({ shared, one, other });
-  one.ring();
+  one.raise();
   await clock.run(0);
   expect(first).toEqual(["one", "shared"]);
-  other.ring();
+  other.raise();
   await clock.run(0);
   expect(first).toEqual(["one", "shared", "other"]);
   const second = listening({ shared, one, other });
-  shared.ring();
+  shared.raise();
   await clock.run(0);
   expect(second.toSorted()).toEqual(["one", "other", "shared"]);
 });
 
+it("progress wakes those alone who wait for it, of this booth and of all; news wake them too", async () => {
+  const clock = virtualClock({ wall: 0 });
+  const shared = createSignals(clock);
+  const [own, other] = [shared.own(), shared.own()];
+  const all = { shared_news: shared.news, shared_progress: shared.progress, news: own.news, progress: own.progress };
+  const heard = listening({ ...all, other_news: other.news, other_progress: other.progress });
+  own.progress.raise();
+  await clock.run(0);
+  expect(heard.toSorted()).toEqual(["progress", "shared_progress"]);
+  const again = listening({ shared_progress: shared.progress, progress: own.progress });
+  own.news.raise();
+  await clock.run(0);
+  expect(heard.slice(2).toSorted()).toEqual(["news", "shared_news"]);
+  expect(again.toSorted()).toEqual(["progress", "shared_progress"]);
+  shared.progress.raise();
+  await clock.run(0);
+  expect(heard.slice(4)).toEqual(["other_progress"]);
+  shared.news.raise();
+  await clock.run(0);
+  expect(heard.slice(5)).toEqual(["other_news"]);
+});
+
 it("whoever is woken sleeps no longer", async () => {
   const clock = virtualClock({ wall: 0 });
-  const bell = createSignal(clock).own();
-  const waiting = bell.wait(new AbortController().signal, 60_000);
+  const woken = createSignal(clock);
+  const waiting = woken.wait(new AbortController().signal, 60_000);
   await clock.run(0);
   expect(clock.sleeping()).toBe(1);
-  bell.ring();
+  woken.raise();
   await waiting;
   expect(clock.sleeping()).toBe(0);
 });

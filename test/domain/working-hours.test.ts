@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
-import { dayStart, instantOf, daysFromCivil, isKnownZone, weekdayOf } from "../../src/domain/time-zone.ts";
+import {
+  daysFromCivil,
+  dayStart,
+  instantOf,
+  isKnownZone,
+  lengthOf,
+  weekdayOf,
+  workingIntervals,
+} from "../../src/domain/time-zone.ts";
 import type { WorkingHours } from "../../src/domain/booth.ts";
-import { lengthOf, workingIntervals } from "../../src/domain/working-hours.ts";
 
 const DENVER = "America/Denver";
 const MINUTE = 60_000;

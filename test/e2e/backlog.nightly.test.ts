@@ -1,5 +1,5 @@
 import { it } from "vitest";
-import { rideOutage } from "../support/outage.ts";
+import { rideOutage } from "./outage.ts";
 
 it("after thirty days without the service the log drains in order, and what is new arrives within five seconds", () =>
   rideOutage({

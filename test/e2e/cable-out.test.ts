@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { durationByMode } from "../../src/reports/modes.ts";
+import { durationByMode } from "../../src/reports/usage.ts";
 import { timeLineOf } from "../../src/reports/source.ts";
 import { recordFault } from "../support/faults.ts";
 import { openSource } from "../support/figures.ts";

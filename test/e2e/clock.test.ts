@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { rows } from "../../simulators/service/db.ts";
-import { outcomeOf, record, storedIn } from "../support/clock-outcome.ts";
+import { outcomeOf, record, storedIn } from "./clock-outcome.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Command } from "../../simulators/service/commands.ts";
 import { row, rows, run } from "../../simulators/service/db.ts";
 import { activeSite, MINUTE, START } from "../support/active-site.ts";
-import { answersTo, gatewayOf, order, settled } from "../support/orders.ts";
+import { answersTo, gatewayOf, order, settled } from "./orders.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 

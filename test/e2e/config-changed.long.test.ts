@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { rows, run } from "../../simulators/service/db.ts";
 import { activeSite, MINUTE } from "../support/active-site.ts";
-import { order, settled } from "../support/orders.ts";
+import { order, settled } from "./orders.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 

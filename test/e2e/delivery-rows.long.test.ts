@@ -1,4 +1,4 @@
-import { deliveryRows, unansweredRow, type RowBrokers } from "../support/delivery-rows.ts";
+import { deliveryRows, unansweredRow, type RowBrokers } from "./delivery-rows.ts";
 
 const aedes: RowBrokers = {
   name: "aedes",

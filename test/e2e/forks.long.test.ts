@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { openIdentity } from "../../src/store/identity/identity.ts";
 import type { ProvisioningRow } from "../../src/domain/provisioning.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { compare, deliveryBed, type DeliveryBed } from "../support/delivery-bed.ts";
+import { compare, deliveryBed, type DeliveryBed } from "./delivery-bed.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const MINUTE = 60_000;

@@ -5,7 +5,7 @@ import { startService } from "../../simulators/service/start.ts";
 import { boothOf, START } from "../support/active-site.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordFault, type FaultEntry } from "../support/faults.ts";
-import { delivered, httpBed, RECORD, ROUTE, TOTAL_MS, untilActive, type HttpBed } from "../support/http-bed.ts";
+import { delivered, httpBed, RECORD, ROUTE, TOTAL_MS, untilActive, type HttpBed } from "./http-bed.ts";
 import { PROVISION_KEY, SERIAL } from "../support/virtual-service.ts";
 
 /**

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import { planGroup } from "../../src/acquisition/modbus/group-plan.ts";
+import { planGroup } from "../../src/acquisition/modbus/group-read.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
 import { drain, isSameAtService } from "../support/delivered.ts";
 import { recordFault } from "../support/faults.ts";
-import { killer, MOMENTS, type Moment } from "../support/kill-moments.ts";
+import { killer, MOMENTS, type Moment } from "./kill-moments.ts";
 import { MANY_PROCESSES_MS } from "../support/processes.ts";
 import { clickBooth } from "../support/profiles.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
-import { ownRecords } from "../support/own-records.ts";
-import { accountsOf, lostOf, tailEntries } from "../support/taken-witness.ts";
+import { ownRecords } from "../support/store.ts";
+import { accountsOf, lostOf, tailEntries } from "../system/taken-witness.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 
 const KILLS = 20;

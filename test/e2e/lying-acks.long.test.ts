@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { hashOf } from "../../src/contract/hash.ts";
-import { deliveryBed, type DeliveryBed, type Delivered } from "../support/delivery-bed.ts";
+import { deliveryBed, type DeliveryBed, type Delivered } from "./delivery-bed.ts";
 
 const MINUTE = 60_000;
 const NOTHING = hashOf([]);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { outcomeOf, record } from "../support/clock-outcome.ts";
-import { AHEAD, BOTH, lies, repents, SOUND, YEAR, type Lie } from "../support/lying-time.ts";
+import { outcomeOf, record } from "./clock-outcome.ts";
+import { AHEAD, BOTH, lies, repents, SOUND, YEAR, type Lie } from "./lying-time.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 

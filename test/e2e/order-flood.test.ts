@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { rows } from "../../simulators/service/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
-import { order, settled } from "../support/orders.ts";
+import { order, settled } from "./orders.ts";
 
 const FLOOD = 5_000;
 

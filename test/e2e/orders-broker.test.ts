@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { storeCommand, type Command } from "../../simulators/service/commands.ts";
 import { row, rows, run } from "../../simulators/service/db.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { deliveryBed, type DeliveryBed } from "../support/delivery-bed.ts";
+import { deliveryBed, type DeliveryBed } from "./delivery-bed.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 
 /** An agent that delivers over a real broker, and the passwords that it showed there. */

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { Command } from "../../simulators/service/commands.ts";
 import { rows, run } from "../../simulators/service/db.ts";
-import { DERIVATION_VERSION } from "../../src/domain/derivation-version.ts";
+import { DERIVATION_VERSION } from "../../src/domain/rebuild.ts";
 import { activeSite, MINUTE, START } from "../support/active-site.ts";
 import { laidOut, withoutChance } from "../support/golden.ts";
-import { gatewayOf, order, settled } from "../support/orders.ts";
+import { gatewayOf, order, settled } from "./orders.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 

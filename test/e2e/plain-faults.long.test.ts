@@ -3,7 +3,7 @@ import { rows } from "../../simulators/service/db.ts";
 import { boothOf, MINUTE, START } from "../support/active-site.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordFault, type FaultEntry } from "../support/faults.ts";
-import { httpBed, RECORD, ROUTE, TOTAL_MS, untilActive, type HttpBed } from "../support/http-bed.ts";
+import { httpBed, RECORD, ROUTE, TOTAL_MS, untilActive, type HttpBed } from "./http-bed.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 import { virtualSite } from "../support/virtual-site.ts";

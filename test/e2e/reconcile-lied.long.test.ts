@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { AHEAD, BOTH, lies, repents, YEAR } from "../support/lying-time.ts";
+import { AHEAD, BOTH, lies, repents, YEAR } from "./lying-time.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 
 /** Mon 2026-03-02 23:20 in Denver: the day is nearly over. */

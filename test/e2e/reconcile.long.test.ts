@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { routeReconcile } from "../../src/api/reconcile-route.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import type { Reconciliation } from "../../src/domain/reconciliation.ts";
 import { row, rows, run } from "../../simulators/service/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
+import { localCall } from "../support/local-call.ts";
 import type { VirtualSite, VirtualSiteOptions } from "../support/virtual-site.ts";
 
 /** Mon 2026-03-02 22:20 in Denver: one cycle, and the day is over. */
@@ -135,34 +135,25 @@ it("no service within reach: said, tried again, and done once there is one; a da
 it("a comparison is asked for by its id: that of one day is never answered with another's, whoever began it meanwhile", async () => {
   const { site, agent } = await pastMidnight();
   const control = site.control();
-  const post = (day: string): { readonly id: string; readonly day: string } => {
-    const { status, body } = routeReconcile(
-      { method: "POST", path: "/reconcile", way: "socket", body: JSON.stringify({ day }) },
-      new URLSearchParams(),
-      control,
-    );
+  const post = async (day: string): Promise<{ readonly id: string; readonly day: string }> => {
+    const { status, body } = await localCall("POST /reconcile", { control, body: { day } });
     expect(status).toBe(202);
     return body as { id: string; day: string };
   };
-  const get = (id: string): ReturnType<typeof routeReconcile> =>
-    routeReconcile(
-      { method: "GET", path: "/reconcile", way: "socket", body: "" },
-      new URLSearchParams({ id }),
-      control,
-    );
+  const get = (id: string): ReturnType<typeof localCall> => localCall("GET /reconcile", { control, query: { id } });
   const over = async (id: string): Promise<void> =>
     site.clock.runUntil(() => agent.reconciliation("booth-1", id)?.kind !== "running", 60 * MINUTE);
 
-  const first = post(DAY);
+  const first = await post(DAY);
   expect(() => agent.reconcile("booth-1", DAY)).toThrow("a comparison is under way");
   await over(first.id);
-  const second = post("2026-03-01");
+  const second = await post("2026-03-01");
   expect(second).toMatchObject({ kind: "running", day: "2026-03-01" });
-  expect(get(first.id).body).toMatchObject({ kind: "done", id: first.id, day: DAY });
+  expect((await get(first.id)).body).toMatchObject({ kind: "done", id: first.id, day: DAY });
   await over(second.id);
-  expect(get(second.id).body).toMatchObject({ kind: "done", id: second.id, day: "2026-03-01" });
-  expect(get(first.id).body).toMatchObject({ kind: "done", day: DAY });
-  expect(get("another").status).toBe(404);
+  expect((await get(second.id)).body).toMatchObject({ kind: "done", id: second.id, day: "2026-03-01" });
+  expect((await get(first.id)).body).toMatchObject({ kind: "done", day: DAY });
+  expect((await get("another")).status).toBe(404);
 
   // An older day that somebody asked for doesn't have the night's own comparison made once more, nor does a restart.
   await site.stop();

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { rows } from "../../simulators/service/db.ts";
 import { LAST_INSTANT } from "../../simulators/service/time.ts";
-import { outcomeOf, record } from "../support/clock-outcome.ts";
-import { AHEAD, BOTH, lies, repents, SOUND, YEAR } from "../support/lying-time.ts";
+import { outcomeOf, record } from "./clock-outcome.ts";
+import { AHEAD, BOTH, lies, repents, SOUND, YEAR } from "./lying-time.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
 

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { rows, run } from "../../simulators/service/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import { recordFault } from "../support/faults.ts";
-import { order, outcomeOf, settled } from "../support/orders.ts";
+import { order, outcomeOf, settled } from "./orders.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 
 /** Steps of virtual time at which the power is cut; the way to the service takes 20 ms. */

@@ -7,7 +7,7 @@ import { provisioningBody } from "../../src/contract/reports-fleet.ts";
 import { localBooth, openSource } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { openIdentity } from "../../src/store/identity/identity.ts";
-import { openSealer } from "../../src/runtime/seal.ts";
+import { openSealer } from "../../src/runtime/secrets.ts";
 import type { ProvisioningRow } from "../../src/domain/provisioning.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 

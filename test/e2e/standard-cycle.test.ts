@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { cycleCount } from "../../src/reports/cycles.ts";
-import { durationByMode } from "../../src/reports/modes.ts";
+import { durationByMode } from "../../src/reports/usage.ts";
 import { timeLineOf } from "../../src/reports/source.ts";
 import { gatewayFigures, openSource, serviceFigures } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";

@@ -7,7 +7,7 @@ import { until } from "../support/eventually.ts";
 import type { Program } from "../support/processes.ts";
 import { realSite, type RealSite } from "../support/real-site.ts";
 import { seededRandom } from "../support/seeded-random.ts";
-import { tcpGate, type TcpGate } from "../support/tcp-gate.ts";
+import { tcpGate, type TcpGate } from "../acquisition/tcp-gate.ts";
 
 /** What is asked of the agent, whatever it is in the middle of. */
 const ENDS_WITHIN_MS = 5_000;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { rows } from "../../simulators/service/db.ts";
-import { outcomeOf, record } from "../support/clock-outcome.ts";
-import { AHEAD, BOTH, lies, repents, SOUND, YEAR } from "../support/lying-time.ts";
+import { outcomeOf, record } from "./clock-outcome.ts";
+import { AHEAD, BOTH, lies, repents, SOUND, YEAR } from "./lying-time.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 

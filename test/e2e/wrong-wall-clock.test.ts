@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { localBooths, reportsNow } from "../../src/api/local-booth.ts";
+import { localBooths, reportsNow } from "../../src/api/report.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 

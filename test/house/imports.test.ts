@@ -15,6 +15,8 @@ const PLANTED = [
   ["src/derivation/planted-package", "zod"],
   ["src/store/planted", "src/reports/modes"],
   ["src/store/planted-settings", "src/config/config"],
+  ["src/store/planted-repair", "src/store/repair/pages"],
+  ["src/runtime/planted-repair", "src/store/repair/pages"],
   ["src/reports/planted", "src/store/thread/writer"],
   ["src/reports/planted-node", "node:fs"],
   ["src/acquisition/modbus/planted", "src/acquisition/opcua/driver"],
@@ -48,6 +50,7 @@ const ALLOWED = [
   // A circle is told once, at its first file.
   ["src/domain/circle-b", "src/domain/circle-a"],
   ["src/derivation/allowed", "src/domain/units"],
+  ["src/store/allowed", "src/store/repair/mend"],
   ["src/provisioning/allowed", "src/delivery/port"],
   ["src/acquisition/modbus/allowed", "src/acquisition/rules/plan"],
   ["src/contract/hash", "node:crypto"],

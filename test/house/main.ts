@@ -5,13 +5,14 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { countsOf } from "./counts.ts";
 import { readingPath } from "./path.ts";
+import { oldWordsIn } from "./words.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const RESULTS = new URL("../results/", import.meta.url);
 const HELP = `npm run house [-- --no-path] [--list]
 
 Counts how much there is to read: TypeScript files and lines of src, their median, files that one other alone imports, the
-longest; and the path of a reading: the files of src in which a function ran while a running site polled, committed, sent and
+longest; names with a word that has another meaning by now; and the path of a reading: the files of src in which a function ran while a running site polled, committed, sent and
 got its ack. Writes test/results/house.json.
 
   --no-path    the counts alone, without a site
@@ -35,9 +36,16 @@ async function main(): Promise<void> {
   process.stdout.write(
     `splinters        ${splinters.length.toString()}${splinters.map((one) => `\n  ${one}`).join("")}\n`,
   );
+  const words = oldWordsIn(ROOT);
+  process.stdout.write(
+    `old words        ${words.length.toString()}${words.map(({ name, path, now }) => `\n  ${name} in ${path}: ${now}`).join("")}\n`,
+  );
   const path = values["no-path"] ? null : await pathOf(values.list);
   mkdirSync(RESULTS, { recursive: true });
-  writeFileSync(new URL("house.json", RESULTS), `${JSON.stringify({ commit, ...counts, path }, null, 2)}\n`);
+  writeFileSync(
+    new URL("house.json", RESULTS),
+    `${JSON.stringify({ commit, ...counts, old_words: words, path }, null, 2)}\n`,
+  );
 }
 
 async function pathOf(list: boolean): Promise<{ readonly files: number; readonly threads: object }> {

@@ -9,7 +9,7 @@ import { cases, type Case } from "./stand-in.ts";
  * Runs in a copy of the tree that has all mutants in it: loads the tests of derivation once, then tries the mutants that it is
  * told of, one after another. MUTANT: active from the start, for what is evaluated as modules are loaded.
  */
-const TESTS = fileURLToPath(new URL("../core/derive", import.meta.url));
+const TESTS = fileURLToPath(new URL("../derivation", import.meta.url));
 /** A test that calls operators this much more often than without a fault never ends. */
 const ENDLESS = 20;
 const ENDLESS_AT_LEAST = 2_000_000;

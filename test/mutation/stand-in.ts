@@ -57,6 +57,8 @@ const MATCHERS: Readonly<Record<string, (value: never, ...given: never[]) => boo
   toMatchObject: matches,
   toHaveLength: (value: { length: number }, length: number) => value.length === length,
   toContain: (value: string | readonly unknown[], given: never) => value.includes(given),
+  toContainEqual: (value: readonly unknown[], given: unknown) =>
+    value.some((one) => isDeepStrictEqual(plain(one), plain(given))),
   toBeNull: (value: unknown) => value === null,
   toBeUndefined: (value: unknown) => value === undefined,
   toBeGreaterThan: (value: number, given: number) => value > given,

@@ -17,6 +17,7 @@ export function plantedTree(): { readonly copy: string; readonly planted: readon
     "config",
     "test/support",
     "test/derivation",
+    "test/golden",
     "test/mutation",
     "package.json",
   ]) {
@@ -25,7 +26,8 @@ export function plantedTree(): { readonly copy: string; readonly planted: readon
   symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
   mkdirSync(join(copy, "test/results"));
   const planted: Planted[] = [];
-  for (const name of readdirSync(join(ROOT, FOLDER)).sort()) {
+  const names = readdirSync(join(ROOT, FOLDER), { recursive: true, encoding: "utf8" });
+  for (const name of names.filter((one) => one.endsWith(".ts")).sort()) {
     const file = join(FOLDER, name);
     const from = (planted.at(-1)?.id ?? -1) + 1;
     const made = instrumented(file, readFileSync(join(ROOT, file), "utf8"), { from, runtime: join(copy, RUNTIME) });

@@ -3,10 +3,8 @@ import { toWall } from "../../simulators/service/zone.ts";
 import { emptyState } from "../../src/derivation/state.ts";
 import { dayOf, isKnownZone, weekdayOf, zoneOffsetMs } from "../../src/domain/time-zone.ts";
 import type { WorkingHours } from "../../src/domain/booth.ts";
-import { runtimeSeries } from "../../src/reports/runtime.ts";
+import { runtimeSeries, utilization, utilizationTimeline } from "../../src/reports/usage.ts";
 import type { Source } from "../../src/reports/source.ts";
-import { utilizationTimeline } from "../../src/reports/timeline.ts";
-import { utilization } from "../../src/reports/utilization.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
 

@@ -1,12 +1,12 @@
 import fc from "fast-check";
-import { tailOf } from "../../src/derivation/tail.ts";
+import { openEndOf } from "../../src/derivation/fold.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { energy, type Energy } from "../../src/reports/energy.ts";
 import type { Source } from "../../src/reports/source.ts";
 import type { Window } from "../../src/store/port.ts";
 import { commit, fold, forget, poll, script, silence, stay, T0, type Folded, type Script } from "../support/booth.ts";
-import { withSteps } from "../support/folds.ts";
-import { law, testLaws } from "../support/law.ts";
+import { withSteps } from "../derivation/folds.ts";
+import { law, testLaws } from "../derivation/law.ts";
 import { PLAIN, tag } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
 import { seedOf } from "../support/seed.ts";
@@ -105,7 +105,7 @@ type FoldAll = (booth: Script, size: number) => Folded;
 function isOfTheLog(folded: FoldAll, { life, size }: Asked): boolean {
   const booth = lived(life);
   const hours = (one: Folded): string => {
-    const { state, facts } = tailOf(one.state, T0 + booth.now);
+    const { state, facts } = openEndOf(one.state, T0 + booth.now);
     const written = [...one.facts, ...facts].filter(({ kind }) => kind === "d").map(({ value }) => value);
     // By hour: which one the state's map got first is no work. A load's reading may make an hour before the time that
     // leads to it is settled.
@@ -175,4 +175,4 @@ const LAWS = [
   }),
 ];
 
-testLaws(LAWS, seedOf("report/energy-laws"));
+testLaws(LAWS, seedOf("test/reports/energy-laws"));

@@ -1,10 +1,9 @@
 import { MessageChannel } from "node:worker_threads";
 import { expect, it } from "vitest";
-import { answerReport } from "../../src/api/reports.ts";
 import type { StoreReader } from "../../src/store/port.ts";
 import { serveReports, type ReportReply } from "../../src/store/thread/reports-port.ts";
 import { fold, script, stay, T0 } from "../support/booth.ts";
-import { localBooth } from "../support/figures.ts";
+import { answerReport, requestAt, localBooth } from "../support/figures.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
 
@@ -36,12 +35,12 @@ function countedReader(): {
   return { reader, read, readings };
 }
 
-const REQUEST = {
+const REQUEST = requestAt({
   path: "/api/booths/b-1/export_csv",
   query: { start: new Date(T0).toISOString() },
   booths: [localBooth({ stream: "s" } as never)],
   now_ms: T0 + HOURS * 3_600_000,
-};
+});
 
 it("a line of the export is made when it is asked for: never more than one reading is held", () => {
   const { reader, read, readings } = countedReader();
@@ -62,7 +61,10 @@ it("a line of the export is made when it is asked for: never more than one readi
 it("between threads one part is under way: the next isn't begun before somebody asks for it", async () => {
   const { reader, read, readings } = countedReader();
   const { port1, port2 } = new MessageChannel();
-  serveReports(port1, (request) => answerReport(request as typeof REQUEST, reader));
+  serveReports(port1, {
+    report: (request) => Promise.resolve(answerReport(request as typeof REQUEST, reader)),
+    value: () => Promise.reject(new Error("nobody asks for one")),
+  });
   const replies: ReportReply[] = [];
   let heard: () => void = () => undefined;
   port2.on("message", (reply: ReportReply) => {
@@ -83,7 +85,7 @@ it("between threads one part is under way: the next isn't begun before somebody 
   while (!part.done) {
     const before = read.records;
     // Another message to and fro: whatever the port did on its own would have been done by now.
-    await next({ id: 100 + parts, kind: "ask", request: { ...REQUEST, path: "/api/booths/b-1" } });
+    await next({ id: 100 + parts, kind: "ask", request: { ...REQUEST, operation: "GET /api/booths/{id}" } });
     expect(read.records).toBe(before);
     part = await next({ id: 1, kind: "more" });
     most = Math.max(most, read.records - before);

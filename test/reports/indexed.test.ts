@@ -1,14 +1,12 @@
 import { expect, it } from "vitest";
 import { filterMaintenanceHistory } from "../../src/reports/filters.ts";
-import { durationByMode } from "../../src/reports/modes.ts";
+import { durationByMode, utilizationTimeline } from "../../src/reports/usage.ts";
 import type { Source } from "../../src/reports/source.ts";
-import { utilizationTimeline } from "../../src/reports/timeline.ts";
-import { deriveFold } from "../../src/store/facts/derive-fold.ts";
 import { openStoreFile } from "../../src/store/open.ts";
 import { openReader, REPORT_SQL } from "../../src/store/reader.ts";
 import { openReportsThread } from "../../src/store/thread/reports-thread.ts";
 import { fillYear, STREAM, YEAR_END, YEAR_START } from "../bench/derive-year.ts";
-import { localBooth } from "../support/figures.ts";
+import { localBooth, requestAt } from "../support/figures.ts";
 import { withFilters } from "../support/parameters.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -47,7 +45,7 @@ it("everything that reports ask the store is a search by key or index, never a s
 it("a year by mode, a day by the minute and 90 days of filters come from facts: the log isn't read, nor any fact too many", () => {
   const folder = temporaryFolder();
   yearIn(folder);
-  const reader = openReader(folder, deriveFold);
+  const reader = openReader(folder);
   const read = { log: 0, stages: 0, facts: 0 };
   const counting: Source["reader"] = {
     ...reader,
@@ -97,7 +95,8 @@ it("while a year's reports are made the main thread goes on: its polls take thei
   });
   const booths = [localBooth({ stream: STREAM } as never)];
   const query = { start: new Date(YEAR_START).toISOString(), end: new Date(YEAR_END).toISOString() };
-  const ask = (figure: string) => thread.ask({ path: `/api/booths/b-1/${figure}`, query, booths, now_ms: YEAR_END });
+  const ask = (figure: string) =>
+    thread.ask(requestAt({ path: `/api/booths/b-1/${figure}`, query, booths, now_ms: YEAR_END }));
   let [turns, isOver] = [0, false];
   const loop = new Promise<void>((resolve) => {
     const turn = (): void => {

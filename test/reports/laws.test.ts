@@ -1,18 +1,24 @@
 import fc from "fast-check";
 import { cycleCount } from "../../src/reports/cycles.ts";
 import { episodesIn, overuse } from "../../src/reports/filters.ts";
-import { durationByMode, frequencyByMode, runtime } from "../../src/reports/modes.ts";
-import { runtimePeriods, runtimeSeries } from "../../src/reports/runtime.ts";
+import {
+  durationByMode,
+  frequencyByMode,
+  runtime,
+  runtimePeriods,
+  runtimeSeries,
+  utilization,
+  utilizationSummary,
+  utilizationTimeline,
+} from "../../src/reports/usage.ts";
 import { timeLineOf, type Source } from "../../src/reports/source.ts";
-import { utilizationSummary, utilizationTimeline } from "../../src/reports/timeline.ts";
-import { utilization } from "../../src/reports/utilization.ts";
 import type { Window } from "../../src/store/port.ts";
 import { foldRecords } from "../support/booth.ts";
-import { logOf } from "../support/folds.ts";
-import { law, testLaws } from "../support/law.ts";
+import { logOf } from "../derivation/folds.ts";
+import { law, testLaws } from "../derivation/law.ts";
 import { readerOf } from "../support/reader.ts";
 import { seedOf } from "../support/seed.ts";
-import { steppedWalks, WALK_T0, type Happening } from "../support/streams.ts";
+import { steppedWalks, WALK_T0, type Happening } from "../derivation/streams.ts";
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -233,4 +239,4 @@ const LAWS = [
   }),
 ];
 
-testLaws(LAWS, seedOf("test/report/laws"));
+testLaws(LAWS, seedOf("test/reports/laws"));

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { risesIn } from "../../src/reports/rises.ts";
+import { risesIn } from "../../src/reports/hours.ts";
 import { put, run, script, stay, T0 } from "../support/booth.ts";
 import { PARAMETERS } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";

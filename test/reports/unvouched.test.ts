@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
-import { answerReport } from "../../src/api/reports.ts";
 import { historyText } from "../../src/cli/history.ts";
-import { boxAnswer, localBooth, openSource } from "../support/figures.ts";
+import { answerReport, requestAt, boxAnswer, localBooth, openSource } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 
@@ -77,7 +76,7 @@ it.each([
 
     const path = "/api/booths/booth-1/export_csv";
     const csv = answerReport(
-      { path, query: { ...window, tags: "mode" }, booths: [localBooth(source)], now_ms: now },
+      requestAt({ path, query: { ...window, tags: "mode" }, booths: [localBooth(source)], now_ms: now }),
       source.reader,
     );
     const rows = Array.from(csv.body).join("").trimEnd().split("\n").slice(1);

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { isJournal, withPriority } from "../../src/runtime/journal.ts";
+import { isJournal, withPriority } from "../../src/runtime/logger.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 it.each([

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { missingNews } from "../../src/runtime/missing-news.ts";
-import { storageText } from "../../src/cli/storage-text.ts";
+import { missingNews } from "../../src/runtime/booth.ts";
+import { storageText } from "../../src/tools/texts.ts";
 import type { StorageStatus } from "../../src/domain/status.ts";
 
 const WELL: StorageStatus = {

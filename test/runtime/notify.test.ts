@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { systemdNotify } from "../../src/runtime/notify.ts";
+import { systemdNotify } from "../../src/runtime/service-manager.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 it("each notification is one write of systemd's own words", () => {

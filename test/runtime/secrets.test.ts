@@ -1,8 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openSealer } from "../../src/runtime/seal.ts";
-import { openSecrets } from "../../src/runtime/secrets.ts";
+import { openSealer, openSecrets } from "../../src/runtime/secrets.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const URL = "https://service.example";

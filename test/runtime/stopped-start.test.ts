@@ -1,12 +1,13 @@
 import { expect, it, onTestFinished } from "vitest";
-import { startAgent, type AgentParts } from "../../src/runtime/agent.ts";
+import { startAgent } from "../../src/runtime/agent.ts";
+import type { AgentSetup } from "../../src/runtime/gateway.ts";
 import { START } from "../support/active-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 
 /** What a process of a site would start its agent with; it doesn't, the test itself does. */
-async function partsOfSite(): Promise<AgentParts> {
-  const taken: AgentParts[] = [];
+async function partsOfSite(): Promise<AgentSetup> {
+  const taken: AgentSetup[] = [];
   const site = virtualSite({
     folder: temporaryFolder(),
     scenario: "busy-day",
@@ -41,7 +42,7 @@ it.each([0, 1, 2, 3])(
         },
       })),
     );
-    const openStream: AgentParts["store"]["openStream"] = (booth) => {
+    const openStream: AgentSetup["store"]["openStream"] = (booth) => {
       opened.push(booth);
       if (opened.length === before) stop.abort(reason);
       return parts.store.openStream(booth);

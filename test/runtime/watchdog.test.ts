@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { createPulse, LOOP_MS } from "../../src/domain/pulse.ts";
-import { newServiceState } from "../../src/runtime/booth-state.ts";
-import { watchdogLoop } from "../../src/runtime/watchdog-loop.ts";
+import { createPulse, LOOP_MS } from "../../src/domain/signal.ts";
+import { newServiceState } from "../../src/domain/link-status.ts";
+import { watchdogLoop } from "../../src/runtime/service-manager.ts";
 import type { Notify } from "../../src/domain/machine.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 
@@ -30,7 +30,7 @@ function watched() {
   const turned = pulse.loop("poll of booth-1");
   const service = newServiceState(0);
   const end = new AbortController();
-  const ended = watchdogLoop({ clock, log, notify, pulse, service, boards: [] }, end.signal).catch(() => undefined);
+  const ended = watchdogLoop({ clock, log, notify, pulse, service }, [], end.signal).catch(() => undefined);
   const stop = async (): Promise<void> => {
     end.abort();
     await ended;

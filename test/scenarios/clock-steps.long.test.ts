@@ -43,6 +43,7 @@ it(`18: ${STEPS.toString()} steps of the wall clock by a day, an hour, a second,
     hours: DAYS * 24,
     booth: { poll: { fast: { poll_interval_ms: 5_000 } } },
     during: putAbout,
+    drawn: true,
     // Steps within ten minutes of each other are one incident.
     incidents: (found) => found.map(() => "clock_skew "),
   });

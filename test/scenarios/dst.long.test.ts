@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { instantOf } from "../../simulators/plc/model/local-time.ts";
 import { nightShift } from "../../simulators/plc/scenarios/night-shift.ts";
 import type { WorkingHours } from "../../src/domain/booth.ts";
-import { utilization } from "../../src/reports/utilization.ts";
+import { utilization } from "../../src/reports/usage.ts";
 import { play } from "./play.ts";
 
 const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { energy } from "../../src/reports/energy.ts";
-import { validationIncidents } from "../../src/reports/incidents.ts";
+import { validationIncidents } from "../../src/reports/findings.ts";
 import { clickBooth } from "../support/profiles.ts";
 import { play } from "./play.ts";
 
@@ -23,7 +23,7 @@ it.each([
   { scenario: "cable-out", hours: 5, gas: [0.7, 0.8], kwh: [0.6, 0.7] },
 ])("$scenario: what no meter counts is estimated, and equal on both sides", async ({ gas, kwh, ...story }) => {
   const common = { number: 1, start: MORNING, profile: unmetered(), booth: SIZES, unlisted: true };
-  const played = await play({ ...common, ...story });
+  const played = await play({ ...common, ...story, name: `${story.scenario} without meters` });
   const { source, window, truth } = played;
   const found = energy(source, window);
   expect([found.gas_source, found.energy_source]).toEqual(["estimate", "estimate"]);
@@ -42,7 +42,14 @@ it("busy-day: a meter with a wrong factor is an incident, one with the right fac
   const profile = clickBooth();
   const tags = profile.tags.map((tag) => (tag.role === "gas" ? { ...tag, factor: 10 } : tag));
   const story = { scenario: "busy-day", start: MORNING - 20 * MINUTE_MS, hours: 17.5 };
-  const played = await play({ ...story, number: 4, profile: { ...profile, tags }, booth: SIZES, unlisted: true });
+  const played = await play({
+    ...story,
+    number: 4,
+    name: "gas meter's factor",
+    profile: { ...profile, tags },
+    booth: SIZES,
+    unlisted: true,
+  });
   const found = validationIncidents(played.source, played.window).map(({ check, tag_name }) => `${check} ${tag_name}`);
   expect(found).toEqual(["energy_mismatch gas"]);
   played.close();

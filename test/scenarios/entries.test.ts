@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
-import { routeFilters } from "../../src/api/filter-routes.ts";
-import type { LocalAnswer } from "../../src/api/routes.ts";
 import type { FilterEntry } from "../../src/domain/entry.ts";
 import { filterMaintenanceHistory, filterMaintenances } from "../../src/reports/filters.ts";
+import { localControl } from "../support/local-call.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 import { play } from "./play.ts";
 
@@ -10,10 +9,12 @@ import { play } from "./play.ts";
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
 const MINUTE = 60_000;
 
+type LocalAnswer = Awaited<ReturnType<Awaited<ReturnType<typeof localControl>>>>;
+
 async function ask(site: VirtualSite, path: string, body: object): Promise<LocalAnswer> {
-  const call = { method: "POST", path, body: JSON.stringify(body), way: "socket" } as const;
   const asked: { answer?: LocalAnswer } = {};
-  void routeFilters(call, site.control()).then((answer) => (asked.answer = answer));
+  const act = await localControl(`POST ${path}`);
+  void act({ control: site.control(), body }).then((answer) => (asked.answer = answer));
   await site.clock.runUntil(() => asked.answer !== undefined, MINUTE);
   return asked.answer ?? { status: 0, body: null };
 }
@@ -44,6 +45,7 @@ it("a technician's entries, one of them withdrawn: box and service agree, and wh
     scenario: "busy-day",
     start: BEFORE_WORK,
     hours: 11,
+    name: "technician's entries",
     unlisted: true,
     during,
   });

@@ -6,9 +6,10 @@ import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import type { Truth } from "../../simulators/plc/model/truth.ts";
 import type { Window } from "../../src/store/port.ts";
 import { filterMaintenanceHistory, overuse } from "../../src/reports/filters.ts";
-import { validationIncidents } from "../../src/reports/incidents.ts";
+import { validationIncidents } from "../../src/reports/findings.ts";
 import { timeLineOf, type Source } from "../../src/reports/source.ts";
 import type { Facility } from "../support/virtual-service.ts";
+import { expectKnown, hashOf, storedFacts, traceOf } from "../support/fact-trace.ts";
 import { openSource } from "../support/figures.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
@@ -33,7 +34,7 @@ export interface PlayOptions {
   /** Number in the domain's list of scenarios. */
   readonly number: number;
   readonly scenario: string | Scenario;
-  /** In the table, where the scenario's own name isn't enough. */
+  /** In the table, where the scenario's own name isn't enough; of an unlisted story: its facts have a line in test/golden. */
   readonly name?: string;
   readonly start: number;
   readonly hours: number;
@@ -52,6 +53,8 @@ export interface PlayOptions {
   readonly results?: readonly string[];
   /** Validation incidents that the story must lead to, as "check tag", by their first sight; default: none. */
   readonly incidents?: readonly string[] | ((found: readonly string[]) => readonly string[]);
+  /** It goes otherwise each time, so nobody knows its facts beforehand. */
+  readonly drawn?: boolean;
   /** Not a line of the table. */
   readonly unlisted?: boolean;
   /** The truth leaves open what is right: only gateway and service are compared. */
@@ -108,8 +111,15 @@ export async function play(options: PlayOptions): Promise<Played> {
       site.close();
     },
   };
+  if (options.drawn !== true && (options.unlisted !== true || options.name !== undefined)) {
+    expectKnown(nameOf(options), `${traceOf(storedFacts(folder))} ${hashOf(played.figures)}`);
+  }
   await judge(options, played);
   return played;
+}
+
+function nameOf({ name, scenario }: PlayOptions): string {
+  return name ?? (typeof scenario === "string" ? scenario : scenario.name);
 }
 
 async function judge(
@@ -131,10 +141,9 @@ async function judge(
   const differing = unequal(asked, boxAnswers(source, asked), answers);
   const differing_late = unequal(asked, await answersAfterRedelivery(site, window), answers);
   const found = validationIncidents(source, window).map(({ check, tag_name }) => `${check} ${tag_name}`);
-  const name = typeof options.scenario === "string" ? options.scenario : options.scenario.name;
   const score: Score = {
     number: options.number,
-    scenario: options.name ?? name,
+    scenario: nameOf(options),
     transitions: expected.length - 1,
     max_error_ms: worst(["seen", "lost"]),
     back_error_ms: worst(["back"]),

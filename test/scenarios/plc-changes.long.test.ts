@@ -3,7 +3,7 @@ import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import { busyDay } from "../../simulators/plc/scenarios/busy-day.ts";
 import { energy } from "../../src/reports/energy.ts";
 import { filterMaintenanceHistory } from "../../src/reports/filters.ts";
-import { revisionHistory } from "../../src/reports/revisions.ts";
+import { revisionHistory } from "../../src/reports/findings.ts";
 import { recordFault } from "../support/faults.ts";
 import { play, type Played } from "./play.ts";
 

@@ -1,12 +1,14 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Agent, AgentParts } from "../../src/runtime/agent.ts";
+import type { Agent } from "../../src/runtime/agent.ts";
+import type { AgentSetup } from "../../src/runtime/gateway.ts";
+import { endOf } from "../../src/derivation/clock.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import { StoreRefusal } from "../../src/store/thread/keeper.ts";
-import { deriveFold } from "../../src/store/facts/derive-fold.ts";
+import { deriveFold } from "../../src/store/facts/fold.ts";
 import { virtualSite, type Life, type VirtualSite, type VirtualSiteOptions } from "../support/virtual-site.ts";
-import type { ServiceWay } from "../support/service-way.ts";
+import type { ServiceWay } from "../support/virtual-link.ts";
 import type { Bug } from "./bugs.ts";
 import { failingFold, flipBit, imageOf, restore, torn, type DiskFault, type Image } from "./disk.ts";
 import { noteDurable, noteFound, type Ledger, type Take } from "./ledger.ts";
@@ -255,7 +257,7 @@ interface Seeing {
 }
 
 /** What goes into the ledger, seen where the agent can't touch it. */
-function withLedger(parts: AgentParts, { options, state, site, answered }: Seeing): AgentParts {
+function withLedger(parts: AgentSetup, { options, state, site, answered }: Seeing): AgentSetup {
   const { store, tail } = parts;
   const { ledger } = options;
   const left = new Set(tail.leftover().map(({ take }) => take));
@@ -267,7 +269,7 @@ function withLedger(parts: AgentParts, { options, state, site, answered }: Seein
         const info = await store.openStream(booth);
         const { is_cut, is_damaged } = state;
         const folded = await store.state(info.stream);
-        const end = folded === undefined ? null : parts.view.endOf(folded);
+        const end = endOf(folded);
         noteFound(ledger, { stream: info.stream, last_take: info.last_take, end, left }, { is_cut, is_damaged });
         Object.assign(state, { is_cut: false, is_damaged: false });
         return info;

@@ -1,16 +1,16 @@
-import type { AgentParts } from "../../src/runtime/agent.ts";
-import type { BoothSetup } from "../../src/runtime/booth.ts";
+import type { BoothSetup } from "../../src/acquisition/booth.ts";
+import type { AgentSetup } from "../../src/runtime/gateway.ts";
 import type { LogRecord, Stored } from "../../src/domain/record.ts";
 import type { Driver } from "../../src/acquisition/port.ts";
 import type { LinkSession } from "../../src/delivery/port.ts";
-import type { Sample } from "../../src/domain/sample.ts";
-import type { ServiceWay } from "../support/service-way.ts";
-import type { Fold } from "../../src/store/facts/fold-port.ts";
+import type { Sample } from "../../src/domain/taken.ts";
+import type { ServiceWay } from "../support/virtual-link.ts";
+import type { Fold } from "../../src/store/facts/fold.ts";
 
 /** A fault planted into what an agent is given: nothing in the agent itself knows of it. */
 export interface Bug {
   readonly name: string;
-  readonly parts?: (parts: AgentParts) => AgentParts;
+  readonly parts?: (parts: AgentSetup) => AgentSetup;
   readonly fold?: (fold: Fold) => Fold;
   /** How what comes on down/ack is heard. */
   readonly hear?: ServiceWay["hear"];
@@ -23,16 +23,16 @@ const never = new Promise<never>(() => undefined);
 const FOR_EVER_MS = 1_000_000_000;
 const LONG_MS = 120_000;
 
-function lostTail(parts: AgentParts): AgentParts {
+function lostTail(parts: AgentSetup): AgentSetup {
   return { ...parts, tail: { ...parts.tail, leftover: () => parts.tail.leftover().slice(0, -1) } };
 }
 
-function farCursor(parts: AgentParts): AgentParts {
+function farCursor(parts: AgentSetup): AgentSetup {
   return { ...parts, store: { ...parts.store, ack: (stream, upTo) => parts.store.ack(stream, upTo + 40) } };
 }
 
 /** After a failure each answer is that to the request before. */
-function lateAnswers(parts: AgentParts): AgentParts {
+function lateAnswers(parts: AgentSetup): AgentSetup {
   let late = false;
   const last = new Map<string, readonly Sample[]>();
   const lateDriver = (driver: Driver): Driver => ({
@@ -89,7 +89,7 @@ function missedChange(fold: Fold): Fold {
 }
 
 /** From the second session on nobody is told of a session's end. */
-function lostWakeUp(parts: AgentParts): AgentParts {
+function lostWakeUp(parts: AgentSetup): AgentSetup {
   let sessions = 0;
   const deaf = (session: LinkSession): LinkSession => {
     const state = { is_over: false };
@@ -116,7 +116,7 @@ function lostWakeUp(parts: AgentParts): AgentParts {
   };
 }
 
-function leak(parts: AgentParts): AgentParts {
+function leak(parts: AgentSetup): AgentSetup {
   const { link, clock } = parts;
   return {
     ...parts,
@@ -129,14 +129,14 @@ function leak(parts: AgentParts): AgentParts {
   };
 }
 
-function silentEviction(parts: AgentParts): AgentParts {
+function silentEviction(parts: AgentSetup): AgentSetup {
   const { store } = parts;
   const read: typeof store.read = async (stream, from, limit) =>
     (await store.read(stream, from, limit)).filter(({ kind }) => kind !== "g");
   return { ...parts, store: { ...store, read } };
 }
 
-function newClaims(parts: AgentParts): AgentParts {
+function newClaims(parts: AgentSetup): AgentSetup {
   const { api, random } = parts;
   return { ...parts, api: { ...api, claim: (key, claim) => api.claim(key, { ...claim, claim_id: random.uuid() }) } };
 }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Fold } from "../../src/store/facts/fold-port.ts";
+import type { Fold } from "../../src/store/facts/fold.ts";
 
 /** A data folder's files as they lie on the disk. */
 export type Image = ReadonlyMap<string, Buffer>;

@@ -1,5 +1,4 @@
-import type { LogEnd } from "../../src/domain/leftover.ts";
-import type { TakenEntry } from "../../src/domain/taken.ts";
+import type { LogEnd, TakenEntry } from "../../src/domain/taken.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Profile } from "../../src/domain/profile.ts";
 

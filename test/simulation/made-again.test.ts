@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { recordsOf } from "../../src/domain/commit.ts";
+import { recordsOf } from "../../src/acquisition/rules/records.ts";
 import { storePath } from "../../src/store/open.ts";
 import { script, stay } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";

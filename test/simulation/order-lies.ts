@@ -3,7 +3,6 @@ import { SERIAL } from "../support/virtual-service.ts";
 
 /** Orders on down/cmd that make no sense. One that does is the office's right, whoever regrets it. */
 export const ORDER_LIES = ["orders"] as const;
-export type OrderLie = (typeof ORDER_LIES)[number];
 
 const HOUR_MS = 3_600_000;
 const OTHER_SERIAL = "ZZZZ-999-999";

@@ -1,4 +1,4 @@
-import type { AgentParts } from "../../src/runtime/agent.ts";
+import type { AgentSetup } from "../../src/runtime/gateway.ts";
 import type { HttpClient } from "../../src/delivery/http/client.ts";
 import type { Driver, Tail } from "../../src/acquisition/port.ts";
 import type { LinkSession, ServiceLink } from "../../src/delivery/port.ts";
@@ -39,7 +39,7 @@ export async function through<T>({ life, watch }: Around, port: Port, call: () =
 }
 
 /** What an agent is given, each call of it seen. */
-export function watchedParts(parts: AgentParts, around: Around): AgentParts {
+export function watchedParts(parts: AgentSetup, around: Around): AgentSetup {
   const { identity } = parts;
   return {
     ...parts,
@@ -64,7 +64,7 @@ function watchedStore(store: Store, around: Around): Store {
     openStream: (booth) => through(around, "read", () => store.openStream(booth)),
     ingest: (stream, records, take) => through(around, "ingest", () => store.ingest(stream, records, take)),
     read: (stream, from, limit) => through(around, "read", () => store.read(stream, from, limit)),
-    terms: (stream, from, end) => through(around, "read", () => store.terms(stream, from, end)),
+    contextRecords: (stream, from, end) => through(around, "read", () => store.contextRecords(stream, from, end)),
     ack: (stream, upTo) => through(around, "ack", () => store.ack(stream, upTo)),
     setAside: (stream, refusals) => through(around, "ack", () => store.setAside(stream, refusals)),
     refused: (stream) => through(around, "read", () => store.refused(stream)),

@@ -1,7 +1,7 @@
 import type { HttpAnswer, HttpClient } from "../../src/delivery/http/client.ts";
-import { ServiceLinkError } from "../../src/domain/service-link-error.ts";
+import { ServiceLinkError } from "../../src/domain/link-error.ts";
 import type { Dice } from "../scenarios/random.ts";
-import type { ServiceWay } from "../support/service-way.ts";
+import type { ServiceWay } from "../support/virtual-link.ts";
 import { truthfully } from "../support/virtual-service.ts";
 import { HTTP_LIES, lyingAnswer } from "./http-lies.ts";
 import { ACK_LIES, lyingAcks } from "./lies.ts";

@@ -3,7 +3,7 @@ import type { HttpClient } from "../../src/delivery/http/client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import type { BatchOutcome, ServiceLink } from "../../src/delivery/port.ts";
 import type { Clock } from "../../src/domain/machine.ts";
-import type { ClaimWire } from "../../src/contract/provisioning.ts";
+import type { claimBody } from "../../src/contract/provisioning.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 import type { DiskFault } from "./disk.ts";
 import { afterOffer, NEW_SESSION } from "./laws/lanes.ts";
@@ -205,7 +205,7 @@ export function claimWatched(http: HttpClient, ledger: Ledger, claims: Map<strin
     send(request) {
       const id = request.headers?.["Idempotency-Key"];
       if (id !== undefined) {
-        const { serial_number, gateway, expected_generation } = request.body as ClaimWire;
+        const { serial_number, gateway, expected_generation } = request.body as ReturnType<typeof claimBody>;
         const claim = JSON.stringify([serial_number, gateway.id, expected_generation]);
         const before = claims.get(claim) ?? id;
         if (before !== id) ledger.broken.push(`a claim keeps its id: ${id} after ${before}`);

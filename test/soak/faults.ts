@@ -53,16 +53,12 @@ export function soakFaults(site: RealSite, { plc, http, mqtt }: Lines): readonly
   ];
 }
 
-export interface Strikes {
-  /** How often each fault began. */
-  readonly counts: ReadonlyMap<string, number>;
-}
-
 export interface StrikeOptions {
   readonly faults: readonly SoakFault[];
   readonly random: Random;
   /** Waits so many ms; rejects when the faults are to end. */
   readonly wait: (ms: number) => Promise<void>;
+  /** How often each fault began. */
   readonly counts: Map<string, number>;
   /** After each end, since a service that came back is another one. */
   readonly mended: () => void;

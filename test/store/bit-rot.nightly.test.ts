@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { rot } from "../support/bit-rot.ts";
+import { rot } from "./bit-rot.ts";
 import { recordFault } from "../support/faults.ts";
-import { rotIdentity } from "../support/identity-rot.ts";
+import { rotIdentity } from "./identity-rot.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
 const FLIPS = 2_000;

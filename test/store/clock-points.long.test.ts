@@ -1,13 +1,11 @@
 import { expect, it } from "vitest";
-import { recordsOf } from "../../src/domain/commit.ts";
-import { bridgeMs } from "../../src/derivation/coverage.ts";
-import { tailOf } from "../../src/derivation/tail.ts";
-import type { DeriveState } from "../../src/derivation/state.ts";
+import { recordsOf } from "../../src/acquisition/rules/records.ts";
+import { bridgeMs } from "../../src/derivation/parameters.ts";
+import { openEndOf } from "../../src/derivation/fold.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
 import { T0 } from "../support/booth.ts";
-import { clockedEntries, type ClockedLife } from "../support/clocked.ts";
+import { clockedEntries, type ClockedLife, areTrue, codeAt, modelStages } from "../support/clocked.ts";
 import { recordFault } from "../support/faults.ts";
-import { areTrue, codeAt, modelStages } from "../support/model-stages.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { casesOf, seedOf } from "../support/seed.ts";
 import { writerIn } from "../support/store.ts";
@@ -57,7 +55,7 @@ interface Span {
 
 function spansOf(writer: Writer, stream: string, until: number): Span[] {
   const facts = writer.read(stream, 1, 100_000).flatMap((record) => (record.kind === "m" ? [record.value] : []));
-  return [...facts, ...tailOf(writer.state(stream) as DeriveState, T0 + until).stages];
+  return [...facts, ...openEndOf(writer.state(stream), T0 + until).stages];
 }
 
 function isTrue(spans: readonly Span[], from: number, to: number): boolean {

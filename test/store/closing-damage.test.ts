@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { recordsOf } from "../../src/domain/commit.ts";
-import { bridgeMs } from "../../src/derivation/coverage.ts";
+import { recordsOf } from "../../src/acquisition/rules/records.ts";
+import { bridgeMs } from "../../src/derivation/parameters.ts";
 import { storePath } from "../../src/store/open.ts";
 import { poll, script, type Script } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";
@@ -62,7 +62,7 @@ it("rows with damaged ones between them aren't put together: what is missing wou
   expect(
     kept.filter((row) => row.first_seq <= (lost?.first_seq ?? 0) && (lost?.last_seq ?? 0) <= row.last_seq),
   ).toEqual([]);
-  expect(() => writer.rebuilder.start(stream, false)).toThrow(
+  expect(() => writer.rebuild(stream, false)).toThrow(
     `records ${String(lost?.first_seq)} to ${String(lost?.last_seq)} were damaged in the store`,
   );
   writer.close();

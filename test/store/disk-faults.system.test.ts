@@ -4,7 +4,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { storePath } from "../../src/store/open.ts";
-import { countNumbers, runFailing, smallDisk, storeOn } from "../support/disk-bed.ts";
+import { countNumbers, runFailing, smallDisk, storeOn } from "./disk-bed.ts";
 import { recordFault } from "../support/faults.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary.ts";

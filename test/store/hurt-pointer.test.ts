@@ -5,7 +5,7 @@ import type { LogRecord, Placed } from "../../src/domain/record.ts";
 import { keepStore } from "../../src/store/thread/keeper.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
-import { countingFold } from "../support/busy-log.ts";
+import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { memoryFolder } from "../support/temporary.ts";

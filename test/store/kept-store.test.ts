@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { inspectStore } from "../../src/store/repair/inspect.ts";
+import { checkStore } from "../../src/store/files.ts";
 import { storePath } from "../../src/store/open.ts";
-import { fortyDaysOf, keepFortyDays, writeFortyDays } from "../support/forty-days.ts";
+import { fortyDaysOf, keepFortyDays, writeFortyDays } from "./forty-days.ts";
 import { changedBy, rebuild } from "../support/rebuild.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
@@ -30,7 +30,7 @@ it("a store of forty days that a release wrote gives the same figures, filters, 
   expect(opened.info(stream?.stream ?? "")).toEqual(stream);
   opened.close();
   expect(fortyDaysOf(folder)).toEqual(told());
-  expect(inspectStore(folder, () => undefined)).toMatchObject({ sound: true, problems: [] });
+  expect(checkStore(folder, () => undefined)).toMatchObject({ sound: true, problems: [] });
 });
 
 it("its backlog is delivered from the cursor on, each record once, and the booth's log goes on behind it", () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { recordFault } from "../support/faults.ts";
-import { killStore } from "../support/store-kills.ts";
+import { killStore } from "./store-kills.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { recordFault } from "../support/faults.ts";
-import { killStores } from "../support/store-kills.ts";
+import { killStores } from "./store-kills.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 

@@ -1,11 +1,15 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
+import { forgetModes } from "../../src/derivation/fold.ts";
+import type { DeriveState } from "../../src/derivation/state.ts";
 import { keepStore, type KeptStore } from "../../src/store/thread/keeper.ts";
-import { inspectStore } from "../../src/store/repair/inspect.ts";
+import { checkStore } from "../../src/store/files.ts";
 import { storePath } from "../../src/store/open.ts";
-import { lastStart } from "../../src/store/facts/rebuild-start.ts";
+import { lastStart } from "../../src/store/facts/snapshots.ts";
 import { prepareStatements } from "../../src/store/log/statements.ts";
-import { countingFold } from "../support/busy-log.ts";
+import { run, script, stay } from "../support/booth.ts";
+import { countingFold } from "./busy-log.ts";
+import { PLAIN } from "../support/parameters.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -74,22 +78,22 @@ it("a damaged state that was kept goes at the next look, and the next commit kee
   const { store } = storeIn(folder);
   store.openStream("booth-1");
   store.ingest("s-1", [clockRecord(0), reading(1_000, "number", 1)], 1);
-  const bases = (): readonly unknown[] => {
+  const snapshots = (): readonly unknown[] => {
     const db = new Database(storePath(folder), { readonly: true });
     const kept = db.prepare("SELECT seq FROM base WHERE stream_id = 's-1'").pluck().all();
     db.close();
     return kept;
   };
-  expect(bases()).toEqual([2]);
+  expect(snapshots()).toEqual([2]);
   spoil(folder, "UPDATE base SET packed = substr(packed, 2)");
-  expect(inspectStore(folder, () => undefined)).toMatchObject({ sound: false, streams: [{ damaged_states: 1 }] });
+  expect(checkStore(folder, () => undefined)).toMatchObject({ sound: false, streams: [{ damaged_states: 1 }] });
   store.ingest("s-1", [reading(2_000, "number", 2)], 2);
-  expect(bases()).toEqual([2]);
+  expect(snapshots()).toEqual([2]);
   while (store.check());
-  expect(bases()).toEqual([]);
+  expect(snapshots()).toEqual([]);
   store.ingest("s-1", [reading(DAY_MS / 24, "number", 3)], 3);
-  expect(bases()).toEqual([4]);
-  expect(inspectStore(folder, () => undefined)).toMatchObject({ sound: true, streams: [{ damaged_states: 0 }] });
+  expect(snapshots()).toEqual([4]);
+  expect(checkStore(folder, () => undefined)).toMatchObject({ sound: true, streams: [{ damaged_states: 0 }] });
   store.close();
 });
 
@@ -97,17 +101,12 @@ it("where records behind the kept state are gone it is told so", () => {
   const folder = temporaryFolder();
   storeIn(folder).store.close();
   const db = new Database(storePath(folder));
-  const told: unknown[] = [];
-  const forget = (state: unknown): unknown => {
-    told.push(state);
-    return state;
-  };
-  const state = { count: 7, now: 0, boot: "boot-1" };
-  const bases = { last: () => ({ seq: 5, at: 0, state }) };
-  const tools = { sql: prepareStatements(db), fold: { ...countingFold(1), forget }, bases };
-  expect(lastStart(tools, "s-1", 6)).toEqual({ seq: 5, state });
-  expect(told).toEqual([]);
-  expect(lastStart(tools, "s-1", 7)).toEqual({ seq: 5, state });
-  expect(told).toEqual([state]);
+  const booth = script(PLAIN);
+  stay(booth, 60_000, { mode: 3 });
+  const state = (): DeriveState => structuredClone(run(booth, PLAIN).state);
+  const store = { sql: prepareStatements(db), snapshots: { last: () => ({ seq: 5, at: 0, state: state() }) } };
+  expect(forgetModes(state())).not.toEqual(state());
+  expect(lastStart(store, "s-1", 6)).toEqual({ seq: 5, state: state() });
+  expect(lastStart(store, "s-1", 7)).toEqual({ seq: 5, state: forgetModes(state()) });
   db.close();
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { DeriveState } from "../../src/derivation/state.ts";
 import type { LogRecord } from "../../src/domain/record.ts";
-import { deriveFold } from "../../src/store/facts/derive-fold.ts";
+import { deriveFold } from "../../src/store/facts/fold.ts";
 import { openStoreFile } from "../../src/store/open.ts";
 import { createWriter, type Writer } from "../../src/store/thread/writer.ts";
 import { clockRecord, reading, T0 } from "../support/records.ts";
@@ -116,7 +115,7 @@ describe("a wrong time of which nothing from before is left", () => {
     vouch(one, end * HOUR);
     mended(one);
     hours(one, end, end + 1);
-    const { clock } = one.writer.state(one.stream) as DeriveState;
+    const { clock } = one.writer.state(one.stream);
     expect(clock).toMatchObject({ offset: T0, now: T0 + (end + 1) * HOUR - 60_000 });
     expect(errors(one).filter((by) => by !== 0)).toEqual([]);
     expect(errors(one).length).toBeGreaterThan(2 * 24 * PER_HOUR);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FolderInUse, lockFolder } from "../../src/store/lock.ts";
+import { FolderInUse, lockFolder } from "../../src/store/open.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 it("a data folder belongs to one agent at a time", () => {

@@ -3,12 +3,12 @@ import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { DEFAULT_BUDGET } from "../../src/domain/storage.ts";
 import { storePath } from "../../src/store/open.ts";
-import { openFolder, type OpenedFolder } from "../../src/store/thread/opened.ts";
+import { openFolder, type OpenedFolder } from "../../src/store/thread/folder.ts";
 import { recordFault } from "../support/faults.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
-const COMMITS = 200;
+const COMMITS = 300;
 const EACH = 20;
 /** The header and every small table: streams, origins, places of boots. */
 const LOST_BYTES = 8_192;

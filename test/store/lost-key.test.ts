@@ -2,12 +2,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { recordsOf } from "../../src/domain/commit.ts";
-import { bridgeMs } from "../../src/derivation/coverage.ts";
-import { deriveFold } from "../../src/store/facts/derive-fold.ts";
+import { recordsOf } from "../../src/acquisition/rules/records.ts";
+import { bridgeMs } from "../../src/derivation/parameters.ts";
+import { deriveFold } from "../../src/store/facts/fold.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
-import { createQuarantine } from "../../src/store/repair/quarantine.ts";
-import { addRowSum } from "../../src/store/schema.ts";
+import { find } from "../../src/store/repair/find.ts";
+import { mend } from "../../src/store/repair/mend.ts";
+import { createQuarantine } from "../../src/store/retention/quarantine.ts";
+import { addRowSum } from "../../src/store/log/rows.ts";
 import { prepareReadStatements } from "../../src/store/log/statements.ts";
 import { infoOf } from "../../src/store/log/streams.ts";
 import { createWriter } from "../../src/store/thread/writer.ts";
@@ -47,20 +49,14 @@ function lookedThrough(file: string, oldest_seq: number): { readonly seen: boole
     const [row] = prepareReadStatements(db).allStreams.all();
     if (row?.stream_id !== STREAM) return { seen: true, hidden: 0 };
     const info = { ...infoOf(row), oldest_seq };
-    const quarantine = createQuarantine(db);
-    quarantine.checkFrom(info, oldest_seq, () => false);
-    let at: number | null = 1;
-    while (at !== null) {
-      const next: number | null = quarantine.oldFacts(info, at);
-      at = next !== null && next <= at ? at + 1 : next;
-    }
+    for (const found of find(db, () => [info])) if (found.kind === "records") mend(db, found);
     const hiddenIn = (table: string, key: string): number => {
       const byKey = db.prepare(`SELECT 1 FROM ${table} WHERE stream_id = ? AND ${key} = ?`);
       const seqs = db.prepare<[], number>(`SELECT ${key} FROM ${table} NOT INDEXED`).pluck().all();
       return seqs.filter((seq) => byKey.get(STREAM, seq) === undefined).length;
     };
     const hidden = hiddenIn("fact", "seq") + (oldest_seq === 1 ? hiddenIn("log", "first_seq") : 0);
-    return { seen: quarantine.count(STREAM) > 0, hidden };
+    return { seen: createQuarantine(db).count(STREAM) > 0, hidden };
   } catch {
     return { seen: true, hidden: 0 };
   } finally {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Fact, LogRecord } from "../../src/domain/record.ts";
-import { deriveFold } from "../../src/store/facts/derive-fold.ts";
-import type { Fold } from "../../src/store/facts/fold-port.ts";
+import { deriveFold } from "../../src/store/facts/fold.ts";
+import type { Fold } from "../../src/store/facts/fold.ts";
 import { openReader } from "../../src/store/reader.ts";
 import { PARAMETERS, withFilters } from "../support/parameters.ts";
 import { clockRecord, coverage, reading, T0 } from "../support/records.ts";
@@ -47,7 +47,7 @@ describe("a fact whose instants no column takes", () => {
     writer.ingest(stream, [...before, entry], 1);
     expect(writer.ingest(stream, later, 2).newest_seq).toBeGreaterThanOrEqual(before.length + 1 + later.length);
     writer.close();
-    const reader = openReader(folder, deriveFold);
+    const reader = openReader(folder);
     const at = T0 + 3 * MINUTE - 0.5;
     for (const window of [
       { start: at, end: at + 1 },

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { recordFault } from "../support/faults.ts";
-import { cutPower } from "../support/power/cuts.ts";
+import { cutPower } from "./power/cuts.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 

@@ -1,7 +1,7 @@
 // Needs a Debian package: gcc (with libc6-dev).
 import { describe, expect, it } from "vitest";
 import { recordFault } from "../support/faults.ts";
-import { cutPower, type Cuts } from "../support/power/cuts.ts";
+import { cutPower, type Cuts } from "./power/cuts.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 

@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Fold } from "../../src/store/facts/fold-port.ts";
+import type { Fold } from "../../src/store/facts/fold.ts";
 import { keepStore, type KeptStore } from "../../src/store/thread/keeper.ts";
-import { freshPath } from "../../src/store/repair/replace.ts";
-import { countingFold } from "../support/busy-log.ts";
+import { freshPath } from "../../src/store/replace.ts";
+import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 

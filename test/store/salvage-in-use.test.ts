@@ -2,8 +2,8 @@ import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { keepStore, type KeptStore } from "../../src/store/thread/keeper.ts";
 import { storePath } from "../../src/store/open.ts";
-import { damagedFiles } from "../../src/store/repair/replace.ts";
-import { countingFold } from "../support/busy-log.ts";
+import { damagedFiles } from "../../src/store/replace.ts";
+import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 

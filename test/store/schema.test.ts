@@ -4,9 +4,9 @@ import { gunzipSync } from "node:zlib";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { storePath } from "../../src/store/open.ts";
-import { inspectStore } from "../../src/store/repair/inspect.ts";
+import { checkStore } from "../../src/store/files.ts";
 import { SCHEMA_VERSION } from "../../src/store/schema.ts";
-import { storeOn } from "../support/disk-bed.ts";
+import { storeOn } from "./disk-bed.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { writerIn } from "../support/store.ts";
 import { memoryFolder, temporaryFolder } from "../support/temporary.ts";
@@ -41,7 +41,7 @@ it.each([
     const bytes = readFileSync(storePath(folder));
     expect(() => storeOn(folder, 0)).toThrow(sentence);
     expect(readFileSync(storePath(folder)).equals(bytes)).toBe(true);
-    expect(inspectStore(folder, () => undefined)).toMatchObject({
+    expect(checkStore(folder, () => undefined)).toMatchObject({
       sound: false,
       problems: [expect.stringMatching(sentence)],
       streams: [],

@@ -85,7 +85,7 @@ it("the terms of a stretch are its parameter and clock records, wherever they st
   const terms = everything(writer, stream).filter(({ kind }) => kind === "t" || kind === "p");
   const found: number[] = [];
   for (let from = 1; from <= newest_seq;) {
-    const { records, looked_to } = writer.terms(stream, from, newest_seq);
+    const { records, looked_to } = writer.contextRecords(stream, from, newest_seq);
     found.push(...records.map(({ seq }) => seq));
     expect(looked_to).toBeGreaterThanOrEqual(from);
     from = looked_to + 1;

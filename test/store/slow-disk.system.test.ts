@@ -6,8 +6,8 @@ import { expect, it } from "vitest";
 import { recordFault } from "../support/faults.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-const SHIM = fileURLToPath(new URL("../support/slow-sync.c", import.meta.url));
-const CHILD = fileURLToPath(new URL("../support/slow-child.ts", import.meta.url));
+const SHIM = fileURLToPath(new URL("./slow-sync.c", import.meta.url));
+const CHILD = fileURLToPath(new URL("./slow-child.ts", import.meta.url));
 
 it("while every fsync takes two seconds the thread that polls goes on turning", () => {
   const folder = temporaryFolder();

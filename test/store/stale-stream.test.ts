@@ -2,7 +2,7 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { storePath } from "../../src/store/open.ts";
-import { recover } from "../../src/store/repair/recover.ts";
+import { salvage } from "../../src/store/repair/salvage.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { writerIn } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
@@ -34,7 +34,7 @@ it.each([
   "of a stream's row that a salvage finds %s the count of what was taken in is kept or unknown",
   (_how, isHurt, take) => {
     const folder = killedStore(isHurt);
-    recover(folder, { wall: () => 0 }, "for the test");
+    salvage({ dataDir: folder, wall: () => 0, reason: "for the test" });
     const writer = writerIn(folder);
     // Known to be less than it was, it would have the tail's entries taken in a second time.
     expect(writer.openStream("booth-1")).toMatchObject({ newest_seq: 3, last_take: take });

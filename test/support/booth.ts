@@ -1,5 +1,5 @@
-import { recordsOf } from "../../src/domain/commit.ts";
-import { bridgeMs } from "../../src/derivation/coverage.ts";
+import { recordsOf } from "../../src/acquisition/rules/records.ts";
+import { bridgeMs } from "../../src/derivation/parameters.ts";
 import { step } from "../../src/derivation/fold.ts";
 import { emptyState, type DeriveState, type FactDraft } from "../../src/derivation/state.ts";
 import type { Quality, TagValue } from "../../src/domain/booth.ts";

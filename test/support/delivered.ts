@@ -3,7 +3,7 @@ import { storedRange } from "../../simulators/service/ingest/store.ts";
 import { findStream } from "../../simulators/service/ingest/streams.ts";
 import { hashOf } from "../../src/contract/hash.ts";
 import { eventually } from "./eventually.ts";
-import { ownRecords } from "./own-records.ts";
+import { ownRecords } from "./store.ts";
 import type { RealSite } from "./real-site.ts";
 
 const ROUNDS = 5;

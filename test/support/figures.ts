@@ -1,17 +1,15 @@
-import type { Mode } from "../../src/domain/booth.ts";
-import { wireNameOf } from "../../src/domain/wire-names.ts";
-import type { Window } from "../../src/store/port.ts";
-import { durationByMode, frequencyByMode } from "../../src/reports/modes.ts";
+import { type Mode, wireNameOf } from "../../src/domain/booth.ts";
+import type { Window, StoreReader } from "../../src/store/port.ts";
+import { durationByMode, frequencyByMode, utilization } from "../../src/reports/usage.ts";
 import { cycleCount } from "../../src/reports/cycles.ts";
 import type { Source } from "../../src/reports/source.ts";
-import { utilization } from "../../src/reports/utilization.ts";
-import { deriveFold } from "../../src/store/facts/derive-fold.ts";
 import { minutesOf } from "../../src/contract/time.ts";
 import { openReader } from "../../src/store/reader.ts";
-import { answerReport } from "../../src/api/reports.ts";
-import type { LocalBooth } from "../../src/api/local-booth.ts";
+import type { LocalBooth } from "../../src/api/report.ts";
 import type { Query } from "../../src/contract/reports-query.ts";
 import { SERIAL, type VirtualService } from "./virtual-service.ts";
+import { nameOf, matchOf, OPERATIONS } from "../../src/api/operations.ts";
+import { reportAnswer, type Report, type ReportAnswer, type ReportRequest } from "../../src/api/report.ts";
 
 /** The figures that both sides give for a window, in the service's units and names. */
 export interface Figures {
@@ -24,7 +22,7 @@ export interface Figures {
 
 /** A gateway's store as reports see it. */
 export function openSource(folder: string, now_ms: number): { readonly source: Source; readonly close: () => void } {
-  const reader = openReader(folder, deriveFold);
+  const reader = openReader(folder);
   const [info] = reader.streams();
   if (info === undefined) throw new Error("the store holds no stream");
   return { source: { reader, stream: info.stream, now_ms }, close: () => reader.close() };
@@ -102,8 +100,37 @@ export function pathOf(operation: string): string {
 /** What the box answers for an operation. Throws where it isn't 200. */
 export function boxAnswer(source: Source, operation: string, query: Query = {}): Record<string, unknown> {
   const path = pathOf(operation);
-  const answer = answerReport({ path, query, booths: [localBooth(source)], now_ms: source.now_ms }, source.reader);
+  const request = requestAt({ path, query, booths: [localBooth(source)], now_ms: source.now_ms });
+  const answer = answerReport(request, source.reader);
   const text = typeof answer.body === "string" ? answer.body : [...answer.body].join("");
   if (answer.status !== 200) throw new Error(`${path}: ${answer.status.toString()} ${text}`);
   return JSON.parse(text) as Record<string, unknown>;
+}
+
+/** A GET as it is asked for over HTTP. */
+export interface PathRequest extends Pick<ReportRequest, "query" | "booths" | "now_ms"> {
+  /** Without the query, e.g. /api/booths/b-1/runtime */
+  readonly path: string;
+}
+
+/** All of them, by name: the reports' thread loads each when it is asked for. */
+const REPORTS = new Map<string, Report>();
+for (const operation of OPERATIONS) {
+  const { runs } = operation;
+  if (runs.kind === "booth report") REPORTS.set(nameOf(operation), { kind: runs.kind, tell: await runs.load() });
+  if (runs.kind === "box report") REPORTS.set(nameOf(operation), { kind: runs.kind, tell: await runs.load() });
+}
+
+/** What the box's server asks its reports' thread for. Throws where the path names no report. */
+export function requestAt({ path, ...more }: PathRequest): ReportRequest {
+  const match = matchOf("GET", path);
+  if (match.kind !== "here") throw new Error(`${path} names nothing here`);
+  return { operation: nameOf(match.operation), params: match.params, ...more };
+}
+
+/** The report made at once, in this thread. */
+export function answerReport(request: ReportRequest, reader: StoreReader): ReportAnswer {
+  const report = REPORTS.get(request.operation);
+  if (report === undefined) throw new Error(`${request.operation} is no report`);
+  return reportAnswer(report, request, reader);
 }

@@ -1,32 +1,24 @@
 import type { IdentityFile } from "../../src/store/identity/identity.ts";
-import type { Identity, Store } from "../../src/store/port.ts";
+import type { Identity, IdentityCalls, Store, StoreCalls } from "../../src/store/port.ts";
+import { IDENTITY_CALLS, remoteBy, STORE_CALLS } from "../../src/store/thread/calls.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
+
+const atOnce = <T>(act: () => T): Promise<T> => new Promise((done) => done(act()));
 
 /** The same store without a thread, for a simulation under virtual time: every call is carried out at once. */
 export function inlineStore(writer: Writer): Store {
-  return atOnce<Writer>({
-    ...writer,
-    ingest(stream, records, lastTake) {
-      const done = writer.ingest(stream, records, lastTake);
-      while (writer.mend());
-      return done;
-    },
-  });
+  return {
+    ...remoteBy<StoreCalls>(STORE_CALLS, ({ on }) => atOnce(() => on(writer))),
+    ingest: (stream, records, lastTake) =>
+      atOnce(() => {
+        const done = writer.ingest(stream, records, lastTake);
+        while (writer.mend());
+        return done;
+      }),
+    close: () => atOnce(() => writer.close()),
+  };
 }
 
 export function inlineIdentity(file: IdentityFile): Identity {
-  return atOnce(file);
-}
-
-type Call = (...args: never[]) => unknown;
-type AtOnce<T> = {
-  readonly [Name in keyof T as T[Name] extends Call ? Name : never]: T[Name] extends (...args: infer A) => infer R
-    ? (...args: A) => Promise<R>
-    : never;
-};
-
-function atOnce<T extends object>(on: T): AtOnce<T> {
-  const calls = Object.entries(on).filter((entry): entry is [string, Call] => typeof entry[1] === "function");
-  const later = calls.map(([name, call]) => [name, (...args: never[]) => new Promise((done) => done(call(...args)))]);
-  return Object.fromEntries(later) as AtOnce<T>;
+  return remoteBy<IdentityCalls>(IDENTITY_CALLS, ({ on }) => atOnce(() => on(file)));
 }

@@ -8,9 +8,9 @@ export type Rebuilt = Extract<RebuildProgress, { kind: "done" }>;
 
 /** Carries a rebuild out to its end. Throws where it fails. */
 export function rebuild(writer: Writer, stream: StreamId, current = false): Rebuilt {
-  writer.rebuilder.start(stream, current);
-  while (writer.rebuilder.slice());
-  const end = writer.rebuilder.progress(stream);
+  writer.rebuild(stream, current);
+  while (writer.rebuildSlice());
+  const end = writer.rebuildProgress(stream);
   if (end?.kind !== "done") throw new Error(`the rebuild ended ${JSON.stringify(end)}`);
   return end;
 }

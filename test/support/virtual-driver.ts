@@ -7,7 +7,7 @@ import type { BoothState } from "../../simulators/plc/model/types.ts";
 import type { Driver } from "../../src/acquisition/port.ts";
 import { LinkError } from "../../src/domain/link-error.ts";
 import type { Profile, ProfileTag } from "../../src/domain/profile.ts";
-import type { Sample } from "../../src/domain/sample.ts";
+import type { Sample } from "../../src/domain/taken.ts";
 
 export type VirtualFault = "refused" | "timeout" | "reset";
 

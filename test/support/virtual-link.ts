@@ -1,9 +1,7 @@
-import { createServiceTime } from "../../src/acquisition/service-time.ts";
-import { exchange, heardAck, type Acking } from "../../src/delivery/mqtt/acks.ts";
-import type { AckedBatch } from "../../src/delivery/mqtt/ack-outcome.ts";
-import { commandSide, type CommandSide } from "../../src/delivery/mqtt/link.ts";
-import { readWriteLock } from "../../src/delivery/mqtt/read-write-lock.ts";
-import { ServiceLinkError } from "../../src/domain/service-link-error.ts";
+import { createServiceTime } from "../../src/acquisition/clock.ts";
+import { type AckedBatch, type Acking, exchange, heardAck, readWriteLock } from "../../src/delivery/mqtt/acks.ts";
+import { commandSide } from "../../src/delivery/mqtt/link.ts";
+import { ServiceLinkError } from "../../src/domain/link-error.ts";
 import type { BatchOutcome, LinkSession, ServiceLink } from "../../src/delivery/port.ts";
 import type { Clock } from "../../src/domain/machine.ts";
 import { batchOf } from "../../src/contract/telemetry.ts";
@@ -11,18 +9,19 @@ import type { Db } from "../../simulators/service/db.ts";
 import { ingestBatch, type Ack } from "../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { takeMessage } from "../../simulators/service/mqtt/uplink.ts";
-import type { ServiceWay } from "./service-way.ts";
+import type { HttpRequest } from "../../src/delivery/http/client.ts";
+import type { ServiceTime, Way } from "../../src/domain/service-time.ts";
 
 /** As the gateway's own link. */
 const ACK_DEADLINE_MS = 15_000;
 
-export interface LinkParts {
+interface LinkParts {
   readonly db: Db;
   readonly clock: Clock;
   readonly way: ServiceWay;
   readonly came: unknown[];
   /** By gateway: who listens to commands. */
-  readonly sessions: Map<string, CommandSide>;
+  readonly sessions: Map<string, ReturnType<typeof commandSide>>;
   readonly order: (gateway: string, command: unknown) => void;
 }
 
@@ -156,4 +155,27 @@ async function answer(
     return;
   }
   for (const payload of said) line.heard(payload);
+}
+
+/** Faults of the way to the service; may be changed at any time. */
+export interface ServiceWay {
+  /** Nothing gets through, in either direction. */
+  down: boolean;
+  /** The service stores, and its answer is lost, this many times. */
+  lose_acks: number;
+  /** How many were lost so far. */
+  lost_acks: number;
+  latency_ms: number;
+  /** Sees each HTTP request come in and its answer go out; what it returns is waited for. */
+  passing: ((what: "request" | "answer", request: HttpRequest) => Promise<void>) | null;
+  /** Whoever listens to what its acks say of the time. */
+  listener: ServiceTime | null;
+  /** What its answers say of the time, given the true one. */
+  says: (time: number, way: Way) => number;
+  /** What comes on down/ack for a batch, as text; `take`: the service takes it and says so. */
+  answers: (batch: unknown, take: () => Ack) => readonly string[];
+  /** Seqs that the service itself has refused for good. */
+  readonly refused: Set<number>;
+  /** How a gateway hears what comes there; given its own way to. */
+  hear: (own: typeof heardAck) => typeof heardAck;
 }

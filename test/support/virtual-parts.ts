@@ -5,6 +5,9 @@ import type { Clock, Logger } from "../../src/domain/machine.ts";
 import type { Tail } from "../../src/acquisition/port.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
+import { figuresMaker, figuresOf, type OwnFigures } from "../../src/api/report-thread.ts";
+import { deriveFold } from "../../src/store/facts/fold.ts";
+import { openReader } from "../../src/store/reader.ts";
 
 export function nowAndThen(interval_ms: number): (state: unknown, now: number) => BoothSummary {
   let last: { readonly at: number; readonly summary: BoothSummary } | null = null;
@@ -46,4 +49,18 @@ export function memoryTail(leftover: readonly TakenEntry[], save: (left: readonl
 export function collectingLogger(lines: string[]): Logger {
   const take = (_fields: unknown, text: string): void => void lines.push(text);
   return { debug: () => undefined, info: take, warn: take, error: take };
+}
+
+/** What the box itself makes of a booth's day, at once on the store's files. */
+export async function ownFigures(
+  folder: string,
+  ...[booth, day, status]: readonly [...Parameters<typeof figuresOf>]
+): Promise<OwnFigures> {
+  const make = await figuresMaker(figuresOf(booth, day, status));
+  const reader = openReader(folder, deriveFold);
+  try {
+    return make(reader);
+  } finally {
+    reader.close();
+  }
 }

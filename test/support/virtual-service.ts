@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import type { CommandSide } from "../../src/delivery/mqtt/link.ts";
+import type { commandSide } from "../../src/delivery/mqtt/link.ts";
 import type { WorkingHours } from "../../src/domain/booth.ts";
 import type { HttpAnswer, HttpClient, HttpRequest } from "../../src/delivery/http/client.ts";
 import type { Clock } from "../../src/domain/machine.ts";
@@ -11,8 +11,7 @@ import type { Ack } from "../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { OPERATIONS } from "../../simulators/service/resources/table.ts";
 import { DEFAULT_HOURS, seedSite } from "../../simulators/service/seed.ts";
-import type { ServiceWay } from "./service-way.ts";
-import { virtualLinkTo } from "./virtual-link.ts";
+import { type ServiceWay, virtualLinkTo } from "./virtual-link.ts";
 
 /** The reference service without sockets: its real provisioning, ingest and figures on SQLite in memory. */
 export interface VirtualService {
@@ -91,7 +90,7 @@ function serviceOn(db: Db, clock: Clock, facility: Facility): VirtualService {
   const forBoxes: Service = { ...service, runtime_max_age_ms: RUNTIME_AGE_MS };
   const way = goodWay();
   const came: unknown[] = [];
-  const sessions = new Map<string, CommandSide>();
+  const sessions = new Map<string, ReturnType<typeof commandSide>>();
   const order = (gateway: string, command: unknown): void => {
     if (!way.down) sessions.get(gateway)?.came(Buffer.from(JSON.stringify(command)));
   };

@@ -1,24 +1,23 @@
-import { startAgent, type Agent, type AgentParts } from "../../src/runtime/agent.ts";
+import { startAgent, type Agent } from "../../src/runtime/agent.ts";
+import type { AgentSetup } from "../../src/runtime/gateway.ts";
 import type { HttpClient } from "../../src/delivery/http/client.ts";
 import { createServiceApi } from "../../src/delivery/http/service-api.ts";
 import { findProfile } from "../../src/config/profile.ts";
-import { createServiceTime } from "../../src/acquisition/service-time.ts";
+import { createServiceTime } from "../../src/acquisition/clock.ts";
 import { parametersOf } from "../../src/config/parameters.ts";
 import type { BoothConfig } from "../../src/config/port.ts";
 import type { Profile } from "../../src/domain/profile.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
-import { openSealer } from "../../src/runtime/seal.ts";
-import { recordHash } from "../../src/contract/hash.ts";
-import { wireNameOf } from "../../src/domain/wire-names.ts";
-import { systemdNotify } from "../../src/runtime/notify.ts";
+import { openSealer } from "../../src/runtime/secrets.ts";
+import { systemdNotify } from "../../src/runtime/service-manager.ts";
 import type { AgentControl } from "../../src/domain/agent-control.ts";
 import type { Clock, Notify } from "../../src/domain/machine.ts";
 import type { Driver, PlcPasswords } from "../../src/acquisition/port.ts";
 import type { ServiceLink } from "../../src/delivery/port.ts";
 import type { ServiceTime } from "../../src/domain/service-time.ts";
 import type { StoreBudget } from "../../src/domain/storage.ts";
-import { deriveFold } from "../../src/store/facts/derive-fold.ts";
-import type { Fold } from "../../src/store/facts/fold-port.ts";
+import { deriveFold } from "../../src/store/facts/fold.ts";
+import type { Fold } from "../../src/store/facts/fold.ts";
 import { openIdentity } from "../../src/store/identity/identity.ts";
 import { inlineIdentity, inlineStore } from "./inline.ts";
 import { keepStore, StoreRefusal, type KeptStore } from "../../src/store/thread/keeper.ts";
@@ -27,11 +26,9 @@ import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink, type VirtualLink } from "./virtual-driver.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
-import { ownReport } from "./own-report.ts";
 import { seededRandom } from "./seeded-random.ts";
-import { STATE_VIEW } from "../../src/runtime/state-view.ts";
 import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
-import { collectingLogger, memoryTail, mortalClock, nowAndThen } from "./virtual-parts.ts";
+import { ownFigures, collectingLogger, memoryTail, mortalClock, nowAndThen } from "./virtual-parts.ts";
 import { PROVISION_KEY, SERIAL, virtualService, type Facility, type VirtualService } from "./virtual-service.ts";
 
 export interface VirtualSiteOptions {
@@ -79,7 +76,7 @@ export interface VirtualSiteOptions {
   /** Default: the store's own. */
   readonly budget?: StoreBudget;
   /** What each process is given, before it starts. `life.dead` once it was killed. */
-  readonly given?: (parts: AgentParts, life: Life) => AgentParts;
+  readonly given?: (parts: AgentSetup, life: Life) => AgentSetup;
   /** What the store folds with; default: the derivation. */
   readonly fold?: Fold;
 }
@@ -183,7 +180,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       return virtualDriver({ booth, profile, clock: { ...own, wall: () => clock.truth() }, link: plc });
     };
     const sealer = openSealer(options.folder);
-    const parts: AgentParts = {
+    const parts: AgentSetup = {
       clock: own,
       random,
       log: collectingLogger(lines),
@@ -199,10 +196,8 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       broker_url: options.broker_url ?? null,
       backlog_rate: options.backlog_rate ?? null,
       config_refused: options.config_refused ?? null,
-      view: { ...STATE_VIEW, summaryOf: nowAndThen(options.summary_interval_ms ?? 0) },
-      wireName: wireNameOf,
-      makeHash: recordHash,
-      ownReport: (path, query, status) => ownReport(options.folder, { path, query, status }),
+      summaryOf: nowAndThen(options.summary_interval_ms ?? 0),
+      figures: (booth, day, status) => ownFigures(options.folder, booth, day, status),
       secrets: { firstKey: options.first_key ?? (() => PROVISION_KEY), wipeFirstKey: () => null },
       sealer,
       api: createServiceApi({

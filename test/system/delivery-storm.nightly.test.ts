@@ -1,5 +1,5 @@
 import { it } from "vitest";
-import { rideStorm } from "../support/storm-run.ts";
+import { rideStorm } from "./storm-run.ts";
 
 it("100,000 records through kills, lost and doubled acks, cut bodies, two hours offline and an older store arrive once", () =>
   rideStorm("delivery storm of 100,000", {

@@ -1,6 +1,6 @@
 // Needs a Debian package: mosquitto.
 import { it } from "vitest";
-import { rideStorm } from "../support/storm-run.ts";
+import { rideStorm } from "./storm-run.ts";
 
 it("agent, broker and service killed at random, acks lost and doubled, bodies cut, an older store put back: each record arrives once", () =>
   rideStorm("delivery storm", {

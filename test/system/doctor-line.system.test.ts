@@ -1,4 +1,4 @@
-// Needs the Debian packages that support/system.ts names.
+// Needs the Debian packages that peer-bed.ts names.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { goodManners } from "../../simulators/plc/manners.ts";
 import { startRtuSerial } from "../../simulators/plc/rtu-server.ts";
 import type { Examination, Finding } from "../../src/tools/doctor/finding.ts";
-import { needPackages, systemBed } from "../support/system.ts";
-import { say } from "../support/say.ts";
+import { needPackages, systemBed } from "./peer-bed.ts";
+import { say } from "../cli/say.ts";
 
 const bed = systemBed();
 beforeAll(needPackages);

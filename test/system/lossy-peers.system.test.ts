@@ -1,11 +1,10 @@
-// Needs the Debian packages that support/system.ts names.
+// Needs the Debian packages that peer-bed.ts names.
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { pattern } from "../support/fake-modbus.ts";
+import { pattern } from "../acquisition/modbus/fake-modbus.ts";
 import { recordFault } from "../support/faults.ts";
-import { needPackages, systemBed, type Peer } from "../support/system.ts";
-import { readFor, SPARSE } from "../support/lossy-bed.ts";
-import { compileLibmodbus, PYMODBUS_SERVER } from "../support/modbus-peers.ts";
+import { needPackages, systemBed, type Peer, compileLibmodbus, PYMODBUS_SERVER } from "./peer-bed.ts";
+import { readFor, SPARSE } from "../acquisition/modbus/lossy-bed.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";
 
 /** Servers that others wrote, with faults of their own switched on: 60 tags in twelve pieces, read each second. */

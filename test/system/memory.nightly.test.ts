@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { recordFault } from "../support/faults.ts";
-import { memoryGroup } from "../support/memory-group.ts";
-import { makePackage } from "../support/packaged-site.ts";
+import { memoryGroup } from "./memory-group.ts";
+import { makePackage } from "./packaged-site.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 
 const MB = 1024 * 1024;

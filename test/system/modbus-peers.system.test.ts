@@ -1,4 +1,4 @@
-// Needs the Debian packages that support/system.ts names.
+// Needs the Debian packages that peer-bed.ts names.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
@@ -13,11 +13,10 @@ import {
 } from "../../src/domain/profile.ts";
 import type { ModbusAddress } from "../../src/config/port.ts";
 import { modbusDriver } from "../../src/acquisition/modbus/driver.ts";
-import { modbusLine } from "../../src/acquisition/modbus/line.ts";
+import { modbusLine } from "../../src/acquisition/modbus/wire.ts";
 import { until } from "../support/eventually.ts";
-import { needPackages, systemBed } from "../support/system.ts";
-import { never } from "../support/modbus-bed.ts";
-import { compileLibmodbus, PYMODBUS_SERVER } from "../support/modbus-peers.ts";
+import { needPackages, systemBed, compileLibmodbus, PYMODBUS_SERVER } from "./peer-bed.ts";
+import { never } from "../acquisition/driver-calls.ts";
 import { point, profileOf } from "../support/profiles.ts";
 
 /** The same values from servers that others wrote and encoded as from our own decoder: every type, every order. */

@@ -1,12 +1,12 @@
 // Needs Debian packages: mosquitto, openssl.
 import { describe, expect, it } from "vitest";
-import type { ServiceLinkFault } from "../../src/domain/service-link-error.ts";
+import type { ServiceLinkFault } from "../../src/domain/link-error.ts";
 import type { LinkAccount } from "../../src/delivery/port.ts";
 import { clientCertificateIn } from "../../src/delivery/tls.ts";
-import { outageRow } from "../support/broker-outages.ts";
-import { deliveryBed, type DeliveryBed, type DeliveryBedOptions } from "../support/delivery-bed.ts";
-import { deliveryRows, held, type RowBroker } from "../support/delivery-rows.ts";
-import { freePort, mosquitto, type Listener, type Mosquitto } from "../support/mosquitto.ts";
+import { outageRow } from "./broker-outages.ts";
+import { deliveryBed, type DeliveryBed, type DeliveryBedOptions } from "../e2e/delivery-bed.ts";
+import { deliveryRows, held, type RowBroker } from "../e2e/delivery-rows.ts";
+import { freePort, mosquitto, type Listener, type Mosquitto } from "./mosquitto.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { testAuthority, type TestAuthority } from "../support/tls-files.ts";
 

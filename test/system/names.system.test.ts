@@ -11,16 +11,51 @@ import { seedSite } from "../../simulators/service/seed.ts";
 import { startService } from "../../simulators/service/start.ts";
 import { askAgent } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
-import { BED_START, compare } from "../support/delivery-bed.ts";
-import { held } from "../support/delivery-rows.ts";
+import { BED_START, compare } from "../e2e/delivery-bed.ts";
+import { held } from "../e2e/delivery-rows.ts";
 import { eventually } from "../support/eventually.ts";
-import { freePort, mosquitto, type Mosquitto } from "../support/mosquitto.ts";
-import { ownNames } from "../support/own-names.ts";
+import { freePort, mosquitto, type Mosquitto } from "./mosquitto.ts";
 import { GATEWAY, startProgram } from "../support/processes.ts";
 import { clickBooth } from "../support/profiles.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { testAuthority } from "../support/tls-files.ts";
 import { PROVISION_KEY, SERIAL } from "../support/virtual-service.ts";
+
+/** What the C library's resolver of one process knows. */
+interface OwnNames {
+  /** Starts a program among these names; needs root. */
+  readonly within: readonly string[];
+  /** The name is of that address from now on. */
+  point(name: string, address: string): void;
+  /** Nobody knows any name but the machine's own. */
+  forget(): void;
+  /** Names are asked for at a name server that isn't there. */
+  cutOff(): void;
+}
+
+const MACHINE = "127.0.0.1 localhost\n";
+/** An address of this machine at which nobody serves names. */
+const NOBODY = "nameserver 127.0.0.153\noptions timeout:1 attempts:1\n";
+const BIND =
+  'for name in hosts nsswitch.conf resolv.conf; do mount --bind "$0/$name" "/etc/$name" || exit 1; done; exec "$@"';
+
+/** Files that lie over those of /etc in a mount namespace of the program's own; written in place, so that it sees each change. */
+function ownNames(folder: string): OwnNames {
+  const etc = join(folder, "etc");
+  mkdirSync(etc);
+  const say = (hosts: string, asks: "files" | "files dns"): void => {
+    writeFileSync(join(etc, "hosts"), `${MACHINE}${hosts}`);
+    writeFileSync(join(etc, "nsswitch.conf"), `hosts: ${asks}\n`);
+  };
+  writeFileSync(join(etc, "resolv.conf"), NOBODY);
+  say("", "files");
+  return {
+    within: ["unshare", "--mount", "--propagation", "private", "sh", "-c", BIND, etc],
+    point: (name, address) => say(`${address} ${name}\n`, "files"),
+    forget: () => say("", "files"),
+    cutOff: () => say("", "files dns"),
+  };
+}
 
 const SPEED = 60;
 const WITHIN_MS = 60_000;

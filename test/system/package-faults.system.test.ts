@@ -6,14 +6,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { BoothStatus } from "../../src/domain/status.ts";
 import { SCHEMA_VERSION } from "../../src/store/schema.ts";
-import { bootContainer, type Container } from "../support/container.ts";
+import { bootContainer, type Container } from "./container.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordFault } from "../support/faults.ts";
-import { memoryGroup } from "../support/memory-group.ts";
-import * as disks from "../support/packaged-disks.ts";
-import * as faults from "../support/packaged-faults.ts";
-import * as site from "../support/packaged-site.ts";
-import * as stores from "../support/packaged-store.ts";
+import { memoryGroup } from "./memory-group.ts";
+import * as faults from "./packaged-faults.ts";
+import * as site from "./packaged-site.ts";
+import * as stores from "./packaged-store.ts";
 
 /**
  * Faults of the box, brought about in a Debian with systemd as its first process, under the packaged agent as its unit starts it.
@@ -102,16 +101,16 @@ it("a broken, half-written or unreadable configuration is refused with file and 
 
 it("a disk that is slow, full, or read-only: it goes on polling, says so, and keeps all", async () => {
   const slow = "/run/slow-sync";
-  const library = faults.putLibrary(box, { c: "test/support/slow-sync.c" });
+  const library = faults.putLibrary(box, { c: "test/store/slow-sync.c" });
   const asBefore = faults.dropIn(box, `Environment=LD_PRELOAD=${library} SLOW_SYNC_WHILE=${slow}`);
   stop();
   const putBack = faults.smallState(box, SMALL_MB);
   start();
   await site.untilBooth(box, "all is delivered", faults.isWell);
   const before = restarts();
-  expect(await disks.slowDisk(faulty(), slow)).toEqual(faults.NOTHING);
-  expect(await disks.fullDisk(faulty())).toEqual(faults.NOTHING);
-  expect(await disks.readOnlyDisk(faulty())).toEqual(faults.NOTHING);
+  expect(await faults.slowDisk(faulty(), slow)).toEqual(faults.NOTHING);
+  expect(await faults.fullDisk(faulty())).toEqual(faults.NOTHING);
+  expect(await faults.readOnlyDisk(faulty())).toEqual(faults.NOTHING);
   expect(restarts()).toBe(before);
   stop();
   putBack();

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import Database from "better-sqlite3";
-import { EXIT } from "../../src/cli/command.ts";
-import { bootContainer, type Container } from "../support/container.ts";
+import { EXIT } from "../../src/tools/command.ts";
+import { bootContainer, type Container } from "./container.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordFault } from "../support/faults.ts";
-import * as faults from "../support/packaged-faults.ts";
-import * as look from "../support/packaged-look.ts";
-import * as site from "../support/packaged-site.ts";
+import * as faults from "./packaged-faults.ts";
+import * as look from "./packaged-look.ts";
+import * as site from "./packaged-site.ts";
 
 /**
  * The package as a gateway gets it, in a Debian with systemd as its first process and no network. The tests go on from each

@@ -2,13 +2,13 @@
 import { readdirSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { BoothStatus } from "../../src/domain/status.ts";
-import { smallDisk } from "../support/disk-bed.ts";
+import { smallDisk } from "../store/disk-bed.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordFault } from "../support/faults.ts";
-import { ownRecords } from "../support/own-records.ts";
+import { ownRecords } from "../support/store.ts";
 import type { Program } from "../support/processes.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
-import { accountsOf } from "../support/taken-witness.ts";
+import { accountsOf } from "./taken-witness.ts";
 
 const WITHIN_MS = 60_000;
 /** Polls that must have been taken while nothing can be stored. */

@@ -1,4 +1,4 @@
-// Needs the Debian packages that support/system.ts names.
+// Needs the Debian packages that peer-bed.ts names.
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -9,12 +9,13 @@ import type { Faults } from "../../simulators/network/faults.ts";
 import { serialProxy } from "../../simulators/network/serial-proxy.ts";
 import { LinkError } from "../../src/domain/link-error.ts";
 import type { ModbusAddress } from "../../src/config/port.ts";
-import { serialWire } from "../../src/acquisition/modbus/serial-wire.ts";
-import { modbusLinks } from "../../src/acquisition/modbus/links.ts";
+import { serialWire } from "../../src/acquisition/modbus/wire.ts";
+import { modbusLinks } from "../../src/acquisition/modbus/driver.ts";
 import type { Driver } from "../../src/acquisition/port.ts";
 import { recordFault } from "../support/faults.ts";
-import { needPackages, systemBed } from "../support/system.ts";
-import { failure, never, registers } from "../support/modbus-bed.ts";
+import { needPackages, systemBed } from "./peer-bed.ts";
+import { failure, never } from "../acquisition/driver-calls.ts";
+import { registers } from "../acquisition/modbus/modbus-bed.ts";
 import { profileOf } from "../support/profiles.ts";
 
 /** Two units on a serial line (pty pairs), read as a booth's link does: a new driver after each failure. */

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { askAgent } from "../../src/tools/agent-client.ts";
 import type { Examination } from "../../src/tools/doctor/finding.ts";
 import { dirname, join } from "node:path";
-import { PLAIN_SERIAL, strictPlainSite, type PlainSite } from "../support/strict-plain.ts";
+import { PLAIN_SERIAL, strictPlainSite, type PlainSite } from "./strict-plain.ts";
 
 /** A real agent against a service that was written from the interface document alone, in another language. */
 

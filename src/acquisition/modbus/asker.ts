@@ -1,15 +1,54 @@
 import { LinkError, type LinkErrorKind } from "../../domain/link-error.ts";
-import type { Block } from "../rules/plan.ts";
 import { isBitTable } from "../../domain/profile.ts";
 import type { Milliseconds } from "../../domain/units.ts";
-import { deadlineOf, heard, MOST_SILENT, type Answering } from "./answering.ts";
-import { deviceError } from "./group-outcome.ts";
-import { blockRead } from "./late-answers.ts";
-import type { ModbusLine } from "./line.ts";
-import type { Renewing } from "./renewing.ts";
-import type { BlockAnswer } from "./session.ts";
+import type { Block } from "../rules/plan.ts";
+import { blockRead, LATE_ANSWERS } from "./rtu.ts";
+import type { ModbusLine } from "./wire.ts";
+import type { BlockAnswer, Renewing } from "./session.ts";
 
-export interface AskerOptions {
+/** So many requests in a row without a right answer, and the device is away. One that loses a fifth of them does so once an hour. */
+const MOST_SILENT = 6;
+/** A PLC answers once per scan, 50 ms at most; a deadline nearer than two of them would take a busy one for a lost reply. */
+const LEAST_ANSWER_MS: Milliseconds = 100;
+/** An answer takes at most so many times what the slowest one took. More costs where replies are lost: each is waited for so long. */
+const ROOM = 2;
+/** A slow answer weighs half as much after 52 others: one in fifty is waited for. */
+const FORGETTING = 0.987;
+
+export type Answering = ReturnType<typeof unknownDevice>;
+
+/**
+ * How a device has been answering, over its connections. Counts are since the agent's start. Nobody vouches for one that hasn't
+ * answered yet: its first failure counts in full.
+ */
+export function unknownDevice() {
+  return {
+    /** Its slowest answer, by and by forgotten; null: none is known. */
+    slowest_ms: null as Milliseconds | null,
+    /** Requests in a row that weren't answered, or not rightly. */
+    silent: MOST_SILENT,
+    asked: 0,
+    missed: 0,
+    /** What it gave values for, of several registers; null: nothing is known. */
+    readable: null as Block | null,
+  };
+}
+
+function heard(device: Answering, took_ms: Milliseconds): void {
+  device.silent = 0;
+  device.slowest_ms = Math.max(took_ms, (device.slowest_ms ?? 0) * FORGETTING);
+}
+
+/**
+ * How long the next answer is waited for, as the device's answers have taught. The last request before the device is given
+ * up has the configured time in full: it may only have become slower.
+ */
+function deadlineOf(device: Answering, configured_ms: Milliseconds): Milliseconds {
+  if (device.slowest_ms === null || device.silent >= MOST_SILENT - 1) return configured_ms;
+  return Math.min(configured_ms, Math.max(LEAST_ANSWER_MS, ROOM * device.slowest_ms));
+}
+
+interface AskedDevice {
   readonly line: ModbusLine;
   readonly connection: Renewing;
   readonly unitId: number;
@@ -20,22 +59,12 @@ export interface AskerOptions {
   readonly device: Answering;
 }
 
-/** The same request, sent again over another connection, brought no right answer either. */
-export interface Unanswered {
-  readonly kind: "unanswered";
-  readonly error: LinkError;
-}
+/** Asks for one block. A text: why there is no answer. */
+export type AskBlock = (block: Block) => Promise<BlockAnswer | UnansweredReason>;
 
-/** Asks a device over a connection, and over a fresh one where an answer didn't come or wasn't right. One at a time. */
-export interface Asker {
-  /** A poll begins: throws where the connection has ended since, for its owner to make another. */
-  begin(): void;
-  /** Sends one request, and again where the answer was lost. Rejects with a LinkError where the device is away, or says that it can't answer now. */
-  ask(block: Block): Promise<BlockAnswer | Unanswered>;
-}
+/** Of what was asked for: nothing came, or something that isn't an answer to that. */
+export type UnansweredReason = "no_answer" | "wrong_answer";
 
-/** After its deadline an answer is taken for possible for so many deadlines more. */
-export const LATE_ANSWERS = 2;
 /** How often the same is asked. Over RTU once more, since what is given up costs a marker too. */
 const TRIES = { numbered: 2, unnumbered: 3 };
 /** So many markers are tried in a row, each of another size. */
@@ -48,19 +77,25 @@ const LOST: ReadonlySet<LinkErrorKind> = new Set(["timeout", "malformed"]);
 /** The connection is. */
 const BROKEN: ReadonlySet<LinkErrorKind> = new Set(["closed", "reset", "refused"]);
 
-export function isLost(error: unknown): error is LinkError {
+function isLost(error: unknown): error is LinkError {
   return error instanceof LinkError && (LOST.has(error.kind) || BROKEN.has(error.kind));
 }
 
 /**
+ * Begins polls of a device over a connection, and over a fresh one where an answer didn't come or wasn't right. One at a time; each
+ * throws where the connection has ended since, for its owner to make another. Each block is asked for, and again where the answer was
+ * lost. A device that goes away in the midst leaves what it has answered; what wasn't asked for by then has the same reason. Before
+ * it has answered anything that rejects with a LinkError, as does what it says of not answering now.
+ *
  * An answer that was given up must never be taken for another's. Over TCP the connection that it would come on is gone.
  * Over RTU frames carry no number: a first answer that comes late is still the right one for the same request sent again.
  * Before a block of the same size a marker is read, a part of a block so long that its answer can be no other: behind that
  * nothing comes late any more. Where no block has such a part, what was given up is waited for.
  */
-export function asker(options: AskerOptions): Asker {
-  const { line, connection, device, unitId } = options;
-  const send = sender(options);
+export function asker(asked: AskedDevice): () => AskBlock {
+  const { line, connection, device, unitId } = asked;
+  const send = sender(asked);
+  const tries = line.numbered ? TRIES.numbered : TRIES.unnumbered;
   let answeredInPoll = false;
   /** It was the device that ended the connection in this poll, after it had answered there. */
   let left_with: LinkError | null = null;
@@ -109,33 +144,58 @@ export function asker(options: AskerOptions): Asker {
     }
     return -Infinity;
   };
-  const tried = async (block: Block, left: number): Promise<BlockAnswer | Unanswered> => {
+  const tried = async (block: Block, left: number): Promise<BlockAnswer | LinkError> => {
     const from = await plainFrom(block);
     const answer = left_with ?? (await attempt(block, from));
-    if (!(answer instanceof LinkError)) {
-      // The widest has most parts; one register alone has none.
-      if (answer.kind !== "exception" && block.count >= (device.readable?.count ?? 2)) device.readable = block;
-      return answer;
-    }
-    return left > 1 && left_with === null ? tried(block, left - 1) : { kind: "unanswered", error: answer };
+    if (answer instanceof LinkError) return left > 1 && left_with === null ? tried(block, left - 1) : answer;
+    // The widest has most parts; one register alone has none.
+    if (answer.kind !== "exception" && block.count >= (device.readable?.count ?? 2)) device.readable = block;
+    return answer;
   };
 
-  return {
-    begin: () => {
-      answeredInPoll = false;
-      left_with = null;
-      const ended = connection.session().ended();
-      if (ended === null) return;
-      // A connection that was given up in the last poll is made anew by its owner, who looks who answers there.
-      const isKnown = connection.ended() === null && device.silent < MOST_SILENT && LOST.has(ended.kind);
-      throw isKnown ? new LinkError("closed", `made anew after: ${ended.message}`, ended) : ended;
-    },
-    ask: (block) => tried(block, line.numbered ? TRIES.numbered : TRIES.unnumbered),
+  return () => {
+    answeredInPoll = false;
+    left_with = null;
+    const ended = connection.session().ended();
+    if (ended === null) return untilGone(connection, (block) => tried(block, tries));
+    // A connection that was given up in the last poll is made anew by its owner, who looks who answers there.
+    const isKnown = connection.ended() === null && device.silent < MOST_SILENT && LOST.has(ended.kind);
+    throw isKnown ? new LinkError("closed", `made anew after: ${ended.message}`, ended) : ended;
   };
 }
 
+/** Until the device is gone for good in this poll, after it had answered. */
+function untilGone(connection: Renewing, ask: (block: Block) => Promise<BlockAnswer | LinkError>): AskBlock {
+  let answered = false;
+  let gone: UnansweredReason | null = null;
+  return async (block) => {
+    if (gone !== null) return gone;
+    try {
+      const answer = await ask(block);
+      if (answer instanceof LinkError) return reasonOf(answer);
+      answered = true;
+      return answer;
+    } catch (error) {
+      if (!answered || connection.ended() !== null || !isLost(error)) throw error;
+      return (gone = reasonOf(error));
+    }
+  };
+}
+
+function reasonOf({ kind }: LinkError): UnansweredReason {
+  return kind === "malformed" ? "wrong_answer" : "no_answer";
+}
+
+/** Exceptions that concern the device as a whole or the way to it; null for those that concern what was asked for. */
+function deviceError(code: number): LinkError | null {
+  if (code === 6) return new LinkError("busy", "the device is busy (exception 6)");
+  if (code === 10) return new LinkError("path", "the gateway in between has no path to the device (exception 10)");
+  if (code === 11) return new LinkError("path", "the device behind the gateway doesn't answer (exception 11)");
+  return null;
+}
+
 /** Sends one request after the rest that line and device want. */
-function sender({ line, connection, unitId, answer_ms, min_gap_ms, device }: AskerOptions) {
+function sender({ line, connection, unitId, answer_ms, min_gap_ms, device }: AskedDevice) {
   let lastAnswer = -Infinity;
   const rest = async (then: number): Promise<void> => {
     const ms = Math.ceil(then - performance.now());
@@ -146,7 +206,7 @@ function sender({ line, connection, unitId, answer_ms, min_gap_ms, device }: Ask
     const asked_at = performance.now();
     device.asked += 1;
     try {
-      const answer = await connection.session().read(block, deadlineOf(device, answer_ms));
+      const answer = await connection.session().read(unitId, block, deadlineOf(device, answer_ms));
       line.touched_at = lastAnswer = performance.now();
       heard(device, lastAnswer - asked_at);
       return answer;

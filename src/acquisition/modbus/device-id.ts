@@ -1,3 +1,5 @@
+import type { DeviceObject } from "../port.ts";
+
 /**
  * Answers to Read Device Identification, pure (Modbus Application Protocol V1.1b3, 6.21): function 43, MEI type 14, read
  * code, conformity, more follows, next object, number of objects, then id, length and text of each.
@@ -10,14 +12,6 @@ export const DEVICE_ID_CODES = { basic: 1, regular: 2, extended: 3 } as const;
 const HEADER_BYTES = 7;
 const MAX_PDU_BYTES = 253;
 const MORE = 0xff;
-
-export interface IdentificationPart {
-  readonly objects: readonly { readonly id: number; readonly text: string }[];
-  /** 1 basic, 2 regular, 3 extended. */
-  readonly conformity: number;
-  /** Where the next request goes on; null: that was all. */
-  readonly next: number | null;
-}
 
 /**
  * How long the identification that begins with its function code at `from` is; null: not all there yet; a text: what is
@@ -44,9 +38,12 @@ export function identificationLength(
   return there < end ? null : end;
 }
 
-/** @param pdu from the function code on, found sound by `identificationLength` */
-export function parseIdentification(pdu: Buffer): IdentificationPart {
-  const objects: { id: number; text: string }[] = [];
+/**
+ * @param pdu from the function code on, found sound by `identificationLength`
+ * @returns conformity: 1 basic, 2 regular, 3 extended; next: where the next request goes on, null: that was all
+ */
+function parseIdentification(pdu: Buffer) {
+  const objects: DeviceObject[] = [];
   let at = HEADER_BYTES;
   for (let object = 0; object < pdu.readUInt8(6); object++) {
     const length = pdu.readUInt8(at + 1);
@@ -56,4 +53,35 @@ export function parseIdentification(pdu: Buffer): IdentificationPart {
   }
   const next = pdu.readUInt8(4) === MORE ? pdu.readUInt8(5) : null;
   return { objects, conformity: pdu.readUInt8(3) & 0x7f, next };
+}
+
+/** Three basic and four regular objects are what the standard names; a device that wants more requests goes in circles. */
+const MAX_REQUESTS = 8;
+/** The first object beyond the basic ones. */
+const FIRST_REGULAR = 3;
+
+/**
+ * A device's basic and regular identification, in order of id; null: it doesn't tell.
+ * @param ask sends a PDU, gives the answer's PDU
+ */
+export async function identify(ask: (pdu: readonly number[]) => Promise<Buffer>) {
+  const found = new Map<number, string>();
+  let requests = 0;
+  const collect = async (code: number, first: number): Promise<number | null> => {
+    let conformity: number | null = null;
+    for (let next: number | null = first; next !== null && requests < MAX_REQUESTS; requests++) {
+      const answer = await ask([DEVICE_ID_FUNCTION, DEVICE_ID_MEI, code, next]);
+      if (answer[0] !== DEVICE_ID_FUNCTION) return conformity;
+      const part = parseIdentification(answer);
+      for (const { id, text } of part.objects) found.set(id, text);
+      conformity = part.conformity;
+      // Only forward: a device that names an object again would be asked for ever.
+      next = part.next !== null && part.next > next ? part.next : null;
+    }
+    return conformity;
+  };
+  const conformity = await collect(DEVICE_ID_CODES.basic, 0);
+  if (conformity === null) return null;
+  if (conformity >= DEVICE_ID_CODES.regular) await collect(DEVICE_ID_CODES.regular, FIRST_REGULAR);
+  return [...found].map(([id, text]) => ({ id, text })).toSorted((a, b) => a.id - b.id);
 }

@@ -1,14 +1,19 @@
 import { LinkError } from "../../domain/link-error.ts";
-import { type Piece, uniteHoles } from "../rules/plan-split.ts";
-import type { ModbusProfile } from "../../domain/profile.ts";
-import type { Sample } from "../../domain/sample.ts";
-import type { Milliseconds } from "../../domain/units.ts";
-import { NO_WITNESS, type DoubtedCounter } from "../rules/doubted-counter.ts";
+import { type Piece, uniteHoles, type Block } from "../rules/plan.ts";
+import { type ModbusProfile, type ModbusTag, pointWidth } from "../../domain/profile.ts";
+import type { Sample } from "../../domain/taken.ts";
+import type { Milliseconds, TagName } from "../../domain/units.ts";
+import { type Believed, NOTHING_BELIEVED, agreed, believe, suspects, zerosToHold } from "../rules/change-filter.ts";
+import { endOnAbort } from "../end-on-abort.ts";
 import type { Driver } from "../port.ts";
-import { type Answering, unknownDevice } from "./answering.ts";
-import { asker, type Asker, isLost } from "./asker.ts";
-import { type GroupPlan, planGroup } from "./group-plan.ts";
+import { type Answering, type AskBlock, asker, unknownDevice } from "./asker.ts";
 import {
+  type GroupPlan,
+  noOutcome,
+  type PieceOutcome,
+  planGroup,
+  readPiece,
+  samplesOf,
   expireHoles,
   firmwareIn,
   HOLE_TTL_MS,
@@ -17,56 +22,52 @@ import {
   learnHoles,
   NO_HOLES,
   underFirmware,
-} from "./hole-memory.ts";
-import { noOutcome, type PieceOutcome, type PieceReader, readPiece, type UnansweredReason } from "./read-piece.ts";
-import type { ModbusLine } from "./line.ts";
-import { renewing, type Renewing } from "./renewing.ts";
-import { secondLook } from "./second-look.ts";
-import { modbusSession, type Session } from "./session.ts";
-import { wirePort } from "./wire-port.ts";
-
-export interface ModbusTimeouts {
-  /** Until the connection stands; 2500. */
-  readonly connect_ms?: Milliseconds;
-  /** From one request to the end of its answer, at most: less, as the device's answers teach; absent: the line's. */
-  readonly answer_ms?: Milliseconds;
-}
+  type HoleKeeper,
+  type Instant,
+  keptHoles,
+  restoredHoles,
+} from "./group-read.ts";
+import { type ModbusLine, modbusLine } from "./wire.ts";
+import { modbusSession, renewing } from "./session.ts";
+import type { Orders } from "../rules/decode.ts";
+import { modbusAddressText } from "../../domain/plc-address.ts";
+import type { ModbusConfig } from "../../config/port.ts";
+import type { PlcAsk } from "../../domain/agent-control.ts";
+import { LATE_ANSWERS } from "./rtu.ts";
+import { askOverLine } from "./tool-line.ts";
 
 export interface ModbusDriverOptions {
   /** May be shared with other drivers, of which one at a time is at work. */
   readonly line: ModbusLine;
   /** Absent: the profile's. */
-  readonly unitId?: number;
+  readonly unitId?: number | undefined;
   readonly profile: ModbusProfile;
-  readonly timeouts?: ModbusTimeouts;
+  readonly timeouts?: {
+    /** Until the connection stands; 2500. */
+    readonly connect_ms?: Milliseconds;
+    /** From one request to the end of its answer, at most: less, as the device's answers teach; absent: the line's. */
+    readonly answer_ms?: Milliseconds | undefined;
+  };
   /** What earlier connections learned of the device; what this one learns goes there too. */
   readonly memory?: DeviceMemory;
   /** How long a learned hole is believed; 24 h. */
   readonly hole_ttl_ms?: Milliseconds;
   /** The clock that counters' rates and the age of holes are measured by; absent: real time. */
   readonly mono?: () => Milliseconds;
-  /** What a round trip costs, in registers; absent: the line's. TCP's makes blocks as wide as the device allows. */
-  readonly roundTripRegisters?: number;
 }
-
-/**
- * Reads a Modbus device over one connection, and within a poll over a fresh one where an answer was lost, until `close` or
- * the first LinkError. Real time, unlike the rest of the agent: deadlines belong to the socket.
- */
-export type ModbusDriver = Driver;
 
 /** What is learned of a device over its connections. */
 export interface DeviceMemory {
   /** Ranges the device has refused, beside those of the profile. */
   holes: HoleMemory;
-  witness: DoubtedCounter;
+  believed: Believed;
   readonly answering: Answering;
   /** Told when the holes are others than before. */
   readonly holesChanged?: () => void;
 }
 
 export function emptyMemory(): DeviceMemory {
-  return { holes: NO_HOLES, witness: NO_WITNESS, answering: unknownDevice() };
+  return { holes: NO_HOLES, believed: NOTHING_BELIEVED, answering: unknownDevice() };
 }
 
 /** Two tries of TCP (at 0 and 1 s); a third would come after 3 s, when a new attempt is as good and jittered. */
@@ -76,18 +77,19 @@ const REFUSED_RETRY_READS = 20;
 /** Enough to find several holes in one read; a device that refuses everything costs no more than this. */
 const MAX_SPLITS_PER_READ = 40;
 
-export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
+/**
+ * Reads a Modbus device over one connection, and within a poll over a fresh one where an answer was lost, until `close` or
+ * the first LinkError. Real time, unlike the rest of the agent: deadlines belong to the socket.
+ */
+export function modbusDriver(options: ModbusDriverOptions): Driver {
   const { profile, line, timeouts = {}, memory = emptyMemory(), mono = () => performance.now() } = options;
   const { quirks } = profile;
   const unitId = options.unitId ?? quirks.unit_id;
   const answer_ms = timeouts.answer_ms ?? line.answer_ms;
   const connect_ms = timeouts.connect_ms ?? DEFAULT_CONNECT_MS;
-  const connection = renewing(
-    () => modbusSession({ makePort: wirePort(line.openWire, line.makeFraming()), unitId, connect_ms, answer_ms }),
-    quirks.connect_delay_ms,
-  );
+  const connection = renewing(() => modbusSession(line, { connect_ms, answer_ms }), quirks.connect_delay_ms);
   const { min_gap_ms } = quirks;
-  const device = asker({ line, connection, unitId, answer_ms, min_gap_ms, device: memory.answering });
+  const begin = asker({ line, connection, unitId, answer_ms, min_gap_ms, device: memory.answering });
   const reads = new Map<string, number>();
   const plans = new Map<string, GroupPlan>();
   /** Groups of which the device refused every point in the last read: splitting their blocks again would only cost. */
@@ -98,9 +100,9 @@ export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
     const known = plans.get(group);
     if (known !== undefined) return known;
     const learned = holesNow(memory.holes);
-    const round_trip_registers = options.roundTripRegisters ?? line.round_trip_registers;
-    const cost = { ...quirks, holes: uniteHoles(quirks.holes, learned), round_trip_registers };
-    const plan = planGroup(profile, group, { options: cost, learned });
+    const holes = uniteHoles(quirks.holes, learned);
+    const options = { ...quirks, holes, round_trip_registers: line.round_trip_registers };
+    const plan = planGroup(profile, group, { options, learned });
     plans.set(group, plan);
     return plan;
   };
@@ -120,7 +122,7 @@ export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
     const pieces = thorough ? [...plan.pieces, ...plan.refused] : plan.pieces;
     const maxSplits = thorough || !barren.has(group) ? MAX_SPLITS_PER_READ : 0;
     const outcome = noOutcome();
-    const ask = patiently(device, connection);
+    const ask = begin();
     try {
       await readPieces({ plan, pieces, maxSplits }, ask, outcome);
     } finally {
@@ -129,15 +131,15 @@ export function modbusDriver(options: ModbusDriverOptions): ModbusDriver {
     }
     if (outcome.answered.length === 0) barren.add(group);
     else barren.delete(group);
-    const looked = await secondLook({ plan, outcome, orders: quirks, witness: memory.witness }, { ask, mono });
-    memory.witness = looked.witness;
+    const looked = await secondLook({ plan, outcome, orders: quirks, believed: memory.believed }, ask, mono);
+    memory.believed = looked.believed;
     remember(underFirmware(memory.holes, firmwareIn(plan.tags, looked.samples)));
     return looked.samples;
   };
 
   return {
-    open: (signal) => endOnAbort(connection, signal, () => connection.open()),
-    read: (group, signal) => alone(() => endOnAbort(connection, signal, () => readGroup(group))),
+    open: (signal) => endOnAbort(connection.end, signal, () => connection.open()),
+    read: (group, signal) => alone(() => endOnAbort(connection.end, signal, () => readGroup(group))),
     renewals: () => connection.renewals(),
     requests: () => ({ asked: memory.answering.asked, missed: memory.answering.missed }),
     close: () => {
@@ -161,35 +163,9 @@ function oneAtATime(): <T>(act: () => Promise<T>) => Promise<T> {
   };
 }
 
-/**
- * Asks for one poll. A device that goes away in its midst leaves what it has answered; what wasn't asked for by then has
- * the same reason.
- */
-function patiently(device: Asker, connection: Renewing): PieceReader["ask"] {
-  let answered = false;
-  let gone: UnansweredReason | null = null;
-  device.begin();
-  return async (block) => {
-    if (gone !== null) return gone;
-    try {
-      const answer = await device.ask(block);
-      if (answer.kind === "unanswered") return reasonOf(answer.error);
-      answered = true;
-      return answer;
-    } catch (error) {
-      if (!answered || connection.ended() !== null || !isLost(error)) throw error;
-      return (gone = reasonOf(error));
-    }
-  };
-}
-
-function reasonOf({ kind }: LinkError): UnansweredReason {
-  return kind === "malformed" ? "wrong_answer" : "no_answer";
-}
-
 async function readPieces(
   read: { readonly plan: GroupPlan; readonly pieces: readonly Piece[]; readonly maxSplits: number },
-  ask: PieceReader["ask"],
+  ask: AskBlock,
   outcome: PieceOutcome,
 ): Promise<void> {
   let splits = 0;
@@ -201,21 +177,115 @@ async function readPieces(
   } while (outcome.answered.length + outcome.refused.length === 0);
 }
 
-/** An abort ends the connection, since the answer that is still to come could be taken for the next one's. */
-export async function endOnAbort<T>(
-  session: Pick<Session, "end">,
-  signal: AbortSignal,
-  act: () => Promise<T>,
-): Promise<T> {
-  const abort = (): void => {
-    const late = signal.reason instanceof DOMException && signal.reason.name === "TimeoutError";
-    session.end(new LinkError(late ? "timeout" : "closed", "given up by the gateway", signal.reason));
-  };
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await act();
-  } finally {
-    signal.removeEventListener("abort", abort);
+interface PolledGroup {
+  readonly plan: GroupPlan;
+  readonly outcome: PieceOutcome;
+  readonly orders: Orders;
+  readonly believed: Believed;
+}
+
+/** One register can't be torn. */
+const isWide = (tag: ModbusTag): boolean => tag.point.type !== "string" && pointWidth(tag.point) > 1;
+
+/**
+ * What a poll gave, after what looked odd in it was looked at again: blocks that are suddenly all zero are held, the blocks of
+ * counters that fell or ran are read a second time.
+ * @param mono the clock that rates are measured by
+ */
+async function secondLook(poll: PolledGroup, ask: AskBlock, mono: () => Milliseconds) {
+  const { plan, outcome, orders } = poll;
+  const first_mono = mono();
+  const read = samplesOf(plan, outcome, orders);
+  const { believed, samples } = withoutSuddenZeros(poll, read);
+  const wide = plan.tags.filter(isWide);
+  const odd = suspects(believed, { mono: first_mono, samples }, wide);
+  if (odd.size === 0) return { samples, believed: believe(believed, { mono: first_mono, samples }, wide) };
+  const again = await readAgain(poll, odd, ask);
+  const second = { mono: mono(), first_mono, samples: again };
+  const settled = agreed(samples, second, wide);
+  return { samples: settled, believed: believe(believed, { mono: second.mono, samples: settled }, wide) };
+}
+
+function withoutSuddenZeros({ plan, outcome, believed }: PolledGroup, samples: readonly Sample[]) {
+  const blocks = outcome.answered.flatMap(({ piece, data }) =>
+    data.kind === "words" ? [{ key: keyOf(piece.block), words: data.words }] : [],
+  );
+  const looked = zerosToHold(believed, blocks, isRestarted(plan, samples));
+  if (looked.held.size === 0) return { samples, believed: looked.believed };
+  const held = new Set(
+    outcome.answered.flatMap(({ piece }) => (looked.held.has(keyOf(piece.block)) ? piece.indices : [])),
+  );
+  const kept = samples.map((sample, index): Sample =>
+    held.has(index) ? { tag: sample.tag, value: null, quality: "bad", reason: "all_zero" } : sample,
+  );
+  return { samples: kept, believed: looked.believed };
+}
+
+/** The PLC itself says that it has just started. */
+function isRestarted(plan: GroupPlan, samples: readonly Sample[]): boolean {
+  return plan.tags.some((tag, index) => tag.role === "first_scan" && samples[index]?.value === true);
+}
+
+function keyOf(block: Block): string {
+  return `${block.table} ${block.address} ${block.count}`;
+}
+
+/** The blocks with these tags once more; of what they bring, these tags alone. */
+async function readAgain({ plan, outcome, orders }: PolledGroup, odd: ReadonlySet<TagName>, ask: AskBlock) {
+  const answered: PieceOutcome["answered"][number][] = [];
+  for (const { piece } of outcome.answered) {
+    if (!piece.indices.some((index) => odd.has(plan.tags[index]?.name ?? ""))) continue;
+    const data = await ask(piece.block);
+    if (typeof data !== "string" && data.kind !== "exception") answered.push({ piece, data });
   }
+  return samplesOf(plan, { ...noOutcome(), answered }, orders).filter(({ tag }) => odd.has(tag));
+}
+
+/** What a device that is away may cost those behind the same Modbus TCP gateway. */
+const SHARED_ANSWER_MS = 800;
+
+/**
+ * Gives the booths of one agent their ways; every physical link is made once.
+ * @param now the agent's clock, by which counters' rates and the age of holes are measured
+ */
+export function modbusLinks(now: () => Instant) {
+  const lines = new Map<string, { readonly line: ModbusLine; users: number }>();
+  return (config: ModbusConfig, profile: ModbusProfile, keeper?: HoleKeeper) => {
+    const link = modbusAddressText(config);
+    const shared = lines.get(link) ?? { line: modbusLine(config), users: 0 };
+    shared.users++;
+    lines.set(link, shared);
+    const { line } = shared;
+    // Asked for when every booth is known.
+    const answer_ms = (): Milliseconds =>
+      config.answer_timeout_ms ?? (shared.users > 1 ? Math.min(SHARED_ANSWER_MS, line.answer_ms) : line.answer_ms);
+    const unit = config.unit_id ?? profile.quirks.unit_id;
+    const device = [link, unit, profile.name, profile.version].join(" ");
+    const memory = keeper === undefined ? emptyMemory() : memoryKept(keeper, device, now);
+    return {
+      link,
+      probe_ms: answer_ms,
+      settle_ms: () => (line.numbered ? 0 : LATE_ANSWERS * answer_ms()),
+      shared: { unit, ask: (ask: PlcAsk, within_ms: Milliseconds) => askOverLine(line, ask, within_ms) },
+      /** What the last driver learned of the device, the next one knows. */
+      makeDriver: () =>
+        modbusDriver({
+          line,
+          profile,
+          memory,
+          mono: () => now().mono,
+          timeouts: { answer_ms: answer_ms() },
+          unitId: config.unit_id,
+        }),
+    };
+  };
+}
+
+function memoryKept(keeper: HoleKeeper, device: string, now: () => Instant): DeviceMemory {
+  const memory: DeviceMemory = {
+    ...emptyMemory(),
+    holes: restoredHoles(keeper.kept, device, now()),
+    holesChanged: () => keeper.keep(keptHoles(memory.holes, device, now())),
+  };
+  return memory;
 }

@@ -1,6 +1,19 @@
-import { crc16 } from "./crc16.ts";
+import { LinkError } from "../../domain/link-error.ts";
 import { identificationLength } from "./device-id.ts";
-import type { Expected, Verdict } from "./mbap.ts";
+import {
+  crc16,
+  CRC_BYTES,
+  EXCEPTION_BIT,
+  type Expected,
+  expectedAnswer,
+  type Framing,
+  malformed,
+  PARTIAL,
+  type Verdict,
+} from "./framing.ts";
+import type { Block } from "../rules/plan.ts";
+import { isBitTable, type ModbusTable } from "../../domain/profile.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 
 /**
  * Modbus RTU framing, pure (Modbus over Serial Line V1.02, 2.5.1). Converters and USB adapters don't keep the silences
@@ -8,13 +21,9 @@ import type { Expected, Verdict } from "./mbap.ts";
  */
 
 /** Largest RTU frame: unit, 253 bytes of PDU, CRC. */
-export const MAX_RTU_BYTES = 256;
-const CRC_BYTES = 2;
-const EXCEPTION_BIT = 0x80;
+const MAX_RTU_BYTES = 256;
 /** Unit, function, exception code, CRC. */
 const EXCEPTION_BYTES = 5;
-
-const PARTIAL: Verdict = { kind: "partial" };
 
 /**
  * Judges what has come in so far, `bytes[0, size)`, as early as possible.
@@ -34,8 +43,7 @@ export function judgeRtu(bytes: Buffer, size: number, asked: { expected: Expecte
   if (isException && third === 0) return malformed("exception 0");
   const end = isException ? EXCEPTION_BYTES : goodEnd(bytes, size, expected);
   if (typeof end === "string") return malformed(end);
-  if (end === null) return PARTIAL;
-  if (size < end) return PARTIAL;
+  if (end === null || size < end) return PARTIAL;
   if (size > end) return malformed(`${size - end} bytes too many`);
   if (!hasGoodCrc(bytes, end)) return malformed("its CRC is wrong");
   if (end === asked.request.length && asked.request.equals(bytes.subarray(0, end))) {
@@ -59,7 +67,7 @@ function goodEnd(bytes: Buffer, size: number, expected: Expected): number | stri
  * How long the frame at the start of the bytes is if it is a whole and sound answer to some read; 0: it isn't; -1: it may
  * become one.
  */
-export function soundFrame(bytes: Buffer, size: number): number {
+function soundFrame(bytes: Buffer, size: number): number {
   if (size < 3) return -1;
   const isException = ((bytes[1] ?? 0) & EXCEPTION_BIT) !== 0;
   const end = isException ? EXCEPTION_BYTES : 3 + (bytes[2] ?? 0) + CRC_BYTES;
@@ -72,6 +80,172 @@ function hasGoodCrc(bytes: Buffer, end: number): boolean {
   return bytes.readUInt16LE(end - CRC_BYTES) === crc16(bytes, 0, end - CRC_BYTES);
 }
 
-function malformed(reason: string): Verdict {
-  return { kind: "malformed", reason };
+/**
+ * Modbus RTU: collects the one answer that is awaited; anything else is a LinkError "malformed", but for whole frames that
+ * may answer what was given up: they are dropped.
+ */
+export function rtuFraming(late: LateAnswers): Framing {
+  const frame = Buffer.alloc(2 * MAX_RTU_BYTES);
+  let size = 0;
+  let asked: { expected: Expected; request: Buffer; read: AskedRead } | null = null;
+
+  /** Drops whole late frames from the front; true: what is there may be the beginning of one. */
+  const dropLate = (): boolean => {
+    while (size > 0 && late.mayBegin(frame, size, asked?.read ?? null)) {
+      const length = soundFrame(frame, size);
+      if (length === -1) return true;
+      if (length === 0) return false;
+      frame.copy(frame, 0, length, size);
+      size -= length;
+    }
+    return false;
+  };
+  return {
+    get awaiting() {
+      return asked !== null;
+    },
+    request(request) {
+      const expected = expectedAnswer(request, 0);
+      if (expected === null) return null;
+      const bytes = Buffer.from(request);
+      bytes.writeUInt16LE(crc16(bytes, 0, bytes.length - CRC_BYTES), bytes.length - CRC_BYTES);
+      const read = askedRead(expected.unit, bytes.subarray(1, -CRC_BYTES));
+      asked = { expected, request: bytes, read };
+      size = 0;
+      return bytes;
+    },
+    take(bytes, count) {
+      if (size + count > frame.length) return new LinkError("malformed", "more bytes than any answer has");
+      bytes.copy(frame, size, 0, count);
+      size += count;
+      if (dropLate()) return null;
+      if (asked === null) {
+        return size === 0 ? null : new LinkError("malformed", `${size} bytes that nobody asked for`);
+      }
+      const verdict = judgeRtu(frame, size, asked);
+      if (verdict.kind === "partial") return null;
+      if (verdict.kind === "answer") late.answered(asked.read, frame[1] === asked.expected.code);
+      asked = null;
+      size = 0;
+      if (verdict.kind === "malformed") return new LinkError("malformed", verdict.reason);
+      return frame.subarray(0, verdict.end);
+    },
+  };
+}
+
+/** A read, as far as its answer tells it from another: address and count aren't in it. */
+export interface AskedRead {
+  readonly unit: number;
+  readonly code: number;
+  readonly address: number;
+  readonly count: number;
+}
+
+interface Late extends AskedRead {
+  readonly asked_at: number;
+  readonly until: number;
+  /** The same was asked again, and gave values: an exception that comes isn't its. */
+  readonly isReadable: boolean;
+}
+
+const CODES: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
+const LAST_OF_BITS = 2;
+const LAST_READ = 4;
+/** Unit, function, byte count. */
+const HEADER_BYTES = 3;
+/** Where the same was asked again, which of its answers came isn't known: the next takes at most as long, and a little. */
+const BEHIND = 1.1;
+/** After its deadline an answer is taken for possible for so many deadlines more. */
+export const LATE_ANSWERS = 2;
+/** So many sizes are tried for a marker: more aren't given up in a row. */
+const MARKERS = 4;
+
+export function askedRead(unit: number, pdu: ArrayLike<number>): AskedRead {
+  const word = (at: number): number => ((pdu[at] ?? 0) << 8) | (pdu[at + 1] ?? 0);
+  return { unit, code: pdu[0] ?? 0, address: word(1), count: word(3) };
+}
+
+export function blockRead(unit: number, { table, address, count }: Block): AskedRead {
+  return { unit, code: CODES[table], address, count };
+}
+
+/**
+ * Answers that were given up and may still come. Frames of RTU carry no number: what was asked alone tells them apart. A unit
+ * answers in the order in which it was asked, so an answer that can be of one read alone is the end of all that was asked before.
+ */
+export function lateAnswers() {
+  const units = new Map<number, readonly Late[]>();
+  const of = (unit: number): readonly Late[] => {
+    const now = performance.now();
+    return (units.get(unit) ?? []).filter(({ until }) => now < until);
+  };
+  return {
+    /** The answer to what was asked then may still come for so long. */
+    gaveUp: (read: AskedRead, { asked_at, for_ms }: { asked_at: number; for_ms: Milliseconds }): void => {
+      units.set(read.unit, [
+        ...of(read.unit),
+        { ...read, asked_at, until: performance.now() + for_ms, isReadable: false },
+      ]);
+    },
+    /** A right answer has come; whether it was values, not an exception. */
+    answered: (read: AskedRead, isValues: boolean): void => {
+      const same = of(read.unit).filter((late) => isSame(late, read));
+      const now = performance.now();
+      const longest = BEHIND * same.length * (now - Math.min(...same.map(({ asked_at }) => asked_at)));
+      units.set(
+        read.unit,
+        same.map((late) => ({ ...late, until: Math.min(late.until, now + longest), isReadable: isValues })),
+      );
+    },
+    /** Whether whatever answers the read, an exception too, can't be of another. */
+    isPlain: (read: AskedRead) =>
+      of(read.unit).every(
+        (late) =>
+          isSame(late, read) || late.code !== read.code || (late.isReadable && dataBytes(late) !== dataBytes(read)),
+      ),
+    /** Part of a block whose values can't be taken for another's; null: none is. */
+    markerIn: (unit: number, block: Block): Block | null => {
+      const step = isBitTable(block.table) ? 8 : 1;
+      const counts = Array.from({ length: MARKERS }, (_, i) => 1 + i * step).filter((count) => count <= block.count);
+      const isNew = (read: AskedRead): boolean =>
+        of(unit).every((late) => late.code !== read.code || dataBytes(late) !== dataBytes(read));
+      const count = counts.find((one) => isNew(blockRead(unit, { ...block, count: one })));
+      return count === undefined ? null : { ...block, count };
+    },
+    /** Whether bytes that begin like that are, or may become, the answer to another read than the one that is awaited. */
+    mayBegin: (bytes: Buffer, size: number, awaited: AskedRead | null): boolean => {
+      const others = of(bytes[0] ?? 0).filter((late) => awaited === null || !isSame(late, awaited));
+      return others.length > 0 && (size < HEADER_BYTES || others.some((late) => fits(late, bytes)));
+    },
+    /** When the last of the unit has come or never will, in performance.now(). */
+    until: (unit: number) => Math.max(-Infinity, ...of(unit).map(({ until }) => until)),
+  };
+}
+
+export type LateAnswers = ReturnType<typeof lateAnswers>;
+
+/** Over a line whose frames carry a number, on a connection that doesn't see what was meant for the last one. */
+export const NEVER_LATE: LateAnswers = {
+  gaveUp: () => undefined,
+  answered: () => undefined,
+  isPlain: () => true,
+  markerIn: () => null,
+  mayBegin: () => false,
+  until: () => -Infinity,
+};
+
+function isSame(one: AskedRead, other: AskedRead): boolean {
+  return (
+    one.unit === other.unit && one.code === other.code && one.address === other.address && one.count === other.count
+  );
+}
+
+/** An exception says of what function it is, and no more. */
+function fits(late: Late, frame: Buffer): boolean {
+  if (frame[1] === (late.code | EXCEPTION_BIT)) return !late.isReadable;
+  return frame[1] === late.code && (late.code > LAST_READ || frame[2] === dataBytes(late));
+}
+
+function dataBytes({ code, count }: AskedRead): number {
+  return code <= LAST_OF_BITS ? Math.ceil(count / 8) : 2 * count;
 }

@@ -1,6 +1,10 @@
 import { connect } from "node:net";
-
+import type { SerialPort } from "serialport";
+import type { SerialSettings, ModbusAddress } from "../../config/port.ts";
 import { LinkError, type LinkErrorKind } from "../../domain/link-error.ts";
+import type { Milliseconds } from "../../domain/units.ts";
+import { type Framing, mbapFraming } from "./framing.ts";
+import { lateAnswers, NEVER_LATE, type LateAnswers, rtuFraming } from "./rtu.ts";
 
 /** A byte pipe to a device. */
 export interface Wire {
@@ -75,6 +79,192 @@ export function tcpWire(host: string, port: number): OpenWire {
       destroy: () => {
         over = true;
         socket.destroy();
+      },
+    };
+  };
+}
+
+/** By the texts of serialport, which keeps no error codes: no such port, no right to it, another program has it. */
+const REFUSALS: readonly (readonly [RegExp, string])[] = [
+  [/no such file/i, "there is no such serial port"],
+  [/permission denied|EACCES/i, "no right to open the serial port (group dialout)"],
+  [/cannot lock|busy|EBUSY/i, "another program has the serial port"],
+];
+
+/** Ports of ours that are being closed: the system keeps its lock until that is done. */
+const closing = new Map<string, Promise<void>>();
+
+function close(port: SerialPort): void {
+  const { path } = port;
+  const done = new Promise<void>((resolve) => {
+    port.close(() => {
+      resolve();
+      if (closing.get(path) === done) closing.delete(path);
+    });
+  });
+  closing.set(path, done);
+}
+
+/** A serial line. The native part is loaded only where a booth uses it. Bytes that came before it was opened are dropped. */
+export function serialWire({ path, baud_rate, data_bits, parity, stop_bits }: SerialSettings): OpenWire {
+  return (events) => {
+    let port: SerialPort | null = null;
+    let over = false;
+    const destroy = (): void => {
+      over = true;
+      if (port?.isOpen === true) close(port);
+    };
+    const down = (kind: LinkErrorKind, text: string, cause?: unknown): void => {
+      if (over) return;
+      destroy();
+      events.down(new LinkError(kind, `${path}: ${text}`, cause));
+    };
+    const open = async (): Promise<void> => {
+      const library = await import("serialport").catch((cause: unknown) => {
+        down("config", "serial ports can't be used on this machine: the package serialport doesn't load", cause);
+        return null;
+      });
+      await closing.get(path);
+      if (library === null || over) return;
+      const settings = { path, baudRate: baud_rate, dataBits: data_bits, parity, stopBits: stop_bits };
+      const made = new library.SerialPort({ ...settings, autoOpen: false });
+      port = made;
+      made.on("data", (bytes: Buffer) => {
+        if (!over) events.data(bytes, bytes.length);
+      });
+      made.on("error", (cause) => down("reset", cause.message, cause));
+      made.on("close", () => down("closed", "the serial port is gone"));
+      made.open((cause) => {
+        if (cause !== null) {
+          const known = REFUSALS.find(([pattern]) => pattern.test(cause.message));
+          down("refused", known?.[1] ?? cause.message, cause);
+        } else if (over) {
+          close(made);
+        } else {
+          made.flush(() => (over ? undefined : events.connected()));
+        }
+      });
+    };
+    void open();
+    return { write: (bytes) => void port?.write(bytes), destroy };
+  };
+}
+
+/** One physical way to one or more devices: what their drivers share. At most one of them may be at work at a time. */
+export interface ModbusLine {
+  readonly openWire: OpenWire;
+  readonly makeFraming: () => Framing;
+  /** What a byte takes on it; 0: nothing to speak of. */
+  readonly byte_ms: Milliseconds;
+  /** Silence before each request, so that devices see where it begins. */
+  readonly silence_ms: Milliseconds;
+  /** Default deadline of an answer. */
+  readonly answer_ms: Milliseconds;
+  /** What a round trip costs, in the time of one register. */
+  readonly round_trip_registers: number;
+  /** performance.now() of the last answer or failure on the line. */
+  touched_at: number;
+  /** Answers that were given up. */
+  readonly late: LateAnswers;
+  /** Frames carry a number, and a new connection doesn't see what was meant for the old one: nothing can come late. */
+  readonly numbered: boolean;
+}
+
+/** A PLC answers once per scan (1 to 50 ms) however much is asked for; a register costs microseconds. */
+const TCP_ROUND_TRIP_REGISTERS = 500;
+const TCP_ANSWER_MS = 2000;
+/** Serial devices answer within 100 ms; this is what a dead one costs those that live on its line. */
+const RTU_ANSWER_MS = 500;
+/** Longest plausible turn-round of a serial device, beside the time of the bytes. */
+const RTU_TURN_ROUND_MS = 10;
+/** Bytes of a request, of an answer without its data, and of two silences. */
+const RTU_ROUND_TRIP_BYTES = 8 + 5 + 7;
+/** Start bit, eight data bits, parity or second stop bit, stop bit. */
+const BITS_PER_BYTE = 11;
+/** Above 19,200 baud the silence stays at 1.75 ms (Modbus over Serial Line V1.02, 2.5.1.1). */
+const LEAST_SILENCE_MS = 2;
+/** Where nobody says how fast the line behind a converter is. */
+const ASSUMED_BAUD_RATE = 9600;
+
+/** @param options openWire: instead of the real connection */
+export function modbusLine(address: ModbusAddress, options: { readonly openWire?: OpenWire } = {}): ModbusLine {
+  const real = (): OpenWire => ("serial" in address ? serialWire(address.serial) : tcpWire(address.host, address.port));
+  const shared = { openWire: sharedWire(options.openWire ?? real()), touched_at: -Infinity };
+  if (!("serial" in address) && address.framing !== "rtu") {
+    const numbers = { last: 0 };
+    return {
+      ...shared,
+      makeFraming: () => mbapFraming(numbers),
+      byte_ms: 0,
+      silence_ms: 0,
+      answer_ms: TCP_ANSWER_MS,
+      round_trip_registers: TCP_ROUND_TRIP_REGISTERS,
+      late: NEVER_LATE,
+      numbered: true,
+    };
+  }
+  const baud = "serial" in address ? address.serial.baud_rate : ASSUMED_BAUD_RATE;
+  const byte_ms = (1000 * BITS_PER_BYTE) / baud;
+  const late = lateAnswers();
+  return {
+    ...shared,
+    makeFraming: () => rtuFraming(late),
+    byte_ms,
+    silence_ms: Math.max(LEAST_SILENCE_MS, Math.ceil(3.5 * byte_ms)),
+    answer_ms: RTU_ANSWER_MS,
+    round_trip_registers: Math.ceil((RTU_ROUND_TRIP_BYTES * byte_ms + RTU_TURN_ROUND_MS) / (2 * byte_ms)),
+    late,
+    numbered: false,
+  };
+}
+
+/**
+ * One physical connection for several drivers of which one at a time is at work: many gateways and PLCs allow no second
+ * one, and a serial line is one by nature. It is made when the first driver opens and ended when the last one closes.
+ * Whoever leaves a request unanswered ends it for all, so that a late answer finds nobody; the others learn it as
+ * `closed` and open anew.
+ */
+function sharedWire(openWire: OpenWire): OpenWire {
+  const users = new Set<WireEvents>();
+  let wire: Wire | null = null;
+  let connected = false;
+  let active: WireEvents | null = null;
+
+  const end = (error: LinkError): void => {
+    const gone = [...users];
+    users.clear();
+    wire?.destroy(true);
+    wire = null;
+    active = null;
+    connected = false;
+    for (const user of gone) user.down(error);
+  };
+  const events: WireEvents = {
+    connected: () => {
+      connected = true;
+      for (const user of [...users]) user.connected();
+    },
+    data: (bytes, size) => {
+      if (active === null) end(new LinkError("malformed", `${size} bytes that nobody asked for`));
+      else active.data(bytes, size);
+    },
+    down: end,
+  };
+  return (user) => {
+    users.add(user);
+    if (wire === null) wire = openWire(events);
+    else if (connected) queueMicrotask(() => (users.has(user) ? user.connected() : undefined));
+    return {
+      write: (bytes) => {
+        if (!users.has(user)) return;
+        active = user;
+        wire?.write(bytes);
+      },
+      destroy: (unanswered) => {
+        if (!users.delete(user)) return;
+        if (active === user) active = null;
+        if (unanswered || users.size === 0)
+          end(new LinkError("closed", "the connection that booths share was made anew"));
       },
     };
   };

@@ -1,8 +1,7 @@
 import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaPolicy } from "../../config/port.ts";
 import type { Milliseconds } from "../../domain/units.ts";
-import type { KeyProvider, Opcua, Request, Response, SecureChannel } from "./library.ts";
-import { statusError } from "./status.ts";
+import type { KeyProvider, Opcua, Request, Response, SecureChannel, Transport } from "./library.ts";
 import { uacpTransport } from "./transport.ts";
 
 export interface ChannelOptions {
@@ -16,7 +15,7 @@ export interface ChannelOptions {
   /** From a request to the last byte of its answer. */
   readonly answer_ms: Milliseconds;
   /** How long the channel's keys are used, at most; 3,600,000. The library renews them at three quarters of it. */
-  readonly keys_ms?: Milliseconds;
+  readonly keys_ms: Milliseconds | undefined;
 }
 
 /** How an answer is waited for. */
@@ -26,7 +25,7 @@ export interface Asking {
   /** Absent: `answer_ms`. */
   readonly within_ms?: Milliseconds;
   /** At the deadline it rejects with an Overdue, and the channel stays open: answers carry numbers, a late one is nobody's. */
-  readonly patient?: boolean;
+  readonly survives?: boolean;
   /** A refusal in the server's own words rejects with a RefusedService, and the channel stays open. */
   readonly tolerant?: boolean;
 }
@@ -41,44 +40,35 @@ export class Overdue extends Error {
   override readonly name = "Overdue";
 }
 
-/**
- * One secure channel: opened once, ended once, one request at a time, and one publish beside it. Every promise settles: with an answer, or with a
- * LinkError at the deadline, at the peer's close, at the first wrong byte, or when `end` is called.
- */
-export interface Channel {
-  open(): Promise<void>;
-  /** The answer of the class; unless `tolerant`, a service fault of the server ends the channel. */
-  ask<R>(request: Request, answer: abstract new (...args: never[]) => R, asking?: Asking): Promise<R>;
-  /** Ends the connection; what is pending rejects with `error`, and so does everything after. The first reason stays. */
-  end(error: LinkError): void;
-}
-
 const KEYS_MS = 3_600_000;
 /** A server that leaves more requests unanswered than that isn't slow with one variable. */
 const MOST_FORGOTTEN = 20;
 /** Longer than our own deadlines: the library's must never come first, since it leaves the connection open. */
 const LIBRARY_TIMEOUT_MS = 3_600_000;
 
-type Perform = (request: Request, done: (error: Error | null, response?: Response) => void) => void;
+export type Answer<R> = abstract new (...args: never[]) => R;
 
-type Args = Parameters<SecureChannel["performMessageTransaction"]>;
+type Perform = (request: Request, done: (error: Error | null, response?: Response) => void) => void;
 
 type Slot = NonNullable<Asking["slot"]>;
 
-interface Turn {
+interface Waiting extends Pick<Asking, "survives"> {
   readonly slot: Slot;
   readonly ms: Milliseconds;
   readonly what: string;
-  readonly patient?: boolean;
 }
 
-interface Pending {
-  readonly resolve: (response: Response | null) => void;
-  readonly reject: (error: LinkError | RefusedService | Overdue) => void;
+interface Pending extends PromiseWithResolvers<Response | null> {
   readonly timer: NodeJS.Timeout;
 }
 
-export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
+export type Channel = ReturnType<typeof secureChannel>;
+
+/**
+ * One secure channel: opened once, ended once, one request at a time, and one publish beside it. Every promise settles: with an answer, or with a
+ * LinkError at the deadline, at the peer's close, at the first wrong byte, or when `end` is called.
+ */
+export function secureChannel(opcua: Opcua, options: ChannelOptions) {
   const pending = new Map<Slot, Pending>();
   /** Requests that were given up and may still be answered. */
   let forgotten = 0;
@@ -96,33 +86,34 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
     for (const slot of [...pending.keys()]) take(slot)?.reject(error);
     channel.dispose();
   };
-  const wire = uacpTransport({ onEnd: end, isAsked: () => pending.size + forgotten > 0 });
+  const wire = uacpTransport(end, () => pending.size + forgotten > 0);
   const channel = channelOver(opcua, options, () => wire.transport);
   // The library names the least of all requests as its parameter's type.
-  const perform: Perform = (request, done) =>
-    channel.performMessageTransaction(...([request, done] as unknown as Args));
-  const begin = ({ slot, ms, what, patient = false }: Turn, act: () => void): Promise<Response | null> =>
-    new Promise((resolve, reject) => {
-      if (ended !== null || pending.has(slot)) {
-        reject(ended ?? new LinkError("config", "a request is already under way"));
-        return;
-      }
-      const late = (): void => {
-        const text = `no ${what} within ${ms} ms`;
-        if (!patient || ++forgotten > MOST_FORGOTTEN) end(new LinkError("timeout", text));
-        else take(slot)?.reject(new Overdue(text));
-      };
-      pending.set(slot, { resolve, reject, timer: setTimeout(late, ms) });
-      try {
-        act();
-      } catch (cause) {
-        end(new LinkError("config", "the request can't be sent", cause));
-      }
-    });
+  const perform: Perform = (...asked) =>
+    channel.performMessageTransaction(...(asked as unknown as Parameters<typeof channel.performMessageTransaction>));
+  const begin = ({ slot, ms, what, survives = false }: Waiting, act: () => void): Promise<Response | null> => {
+    if (ended !== null || pending.has(slot)) {
+      return Promise.reject(ended ?? new LinkError("config", "a request is already under way"));
+    }
+    const answer = Promise.withResolvers<Response | null>();
+    const late = (): void => {
+      const text = `no ${what} within ${ms} ms`;
+      if (!survives || ++forgotten > MOST_FORGOTTEN) end(new LinkError("timeout", text));
+      else take(slot)?.reject(new Overdue(text));
+    };
+    pending.set(slot, { ...answer, timer: setTimeout(late, ms) });
+    try {
+      act();
+    } catch (cause) {
+      end(new LinkError("config", "the request can't be sent", cause));
+    }
+    return answer.promise;
+  };
 
   return {
+    /** Ends the connection; what is pending rejects with `error`, and so does everything after. The first reason stays. */
     end,
-    open: async () => {
+    open: async (): Promise<void> => {
       await begin({ slot: "request", ms: options.connect_ms, what: "connection" }, () =>
         channel.create(options.endpoint, (error) => {
           if (!error) take("request")?.resolve(null);
@@ -130,10 +121,11 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
         }),
       );
     },
-    ask: async (request, answer, asking = {}) => {
-      const { slot = "request", within_ms = options.answer_ms, tolerant = false, patient = false } = asking;
+    /** The answer of the class; unless `tolerant`, a service fault of the server ends the channel. */
+    ask: async <R>(request: Request, answer: Answer<R>, asking: Asking = {}): Promise<R> => {
+      const { slot = "request", within_ms = options.answer_ms, tolerant = false, survives = false } = asking;
       const what = slot === "publish" ? "word of the subscription" : "answer";
-      const response = await begin({ slot, ms: within_ms, what, patient }, () => {
+      const response = await begin({ slot, ms: within_ms, what, survives }, () => {
         const own = pending.get(slot);
         perform(request, (error, came) => {
           const refusal = error === null ? refusalOf(came) : serviceFault(opcua, error);
@@ -151,7 +143,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions): Channel {
   };
 }
 
-function channelOver(opcua: Opcua, options: ChannelOptions, create: () => UacpShape): SecureChannel {
+function channelOver(opcua: Opcua, options: ChannelOptions, create: () => Transport): SecureChannel {
   const { policy, certificate, keys, keys_ms = KEYS_MS } = options;
   return new opcua.ClientSecureChannelLayer({
     connectionStrategy: { maxRetry: 0, initialDelay: 1000, maxDelay: 1000, randomisationFactor: 0 },
@@ -167,8 +159,6 @@ function channelOver(opcua: Opcua, options: ChannelOptions, create: () => UacpSh
     ...(keys === undefined ? {} : { parent: keys }),
   });
 }
-
-type UacpShape = ReturnType<typeof uacpTransport>["transport"];
 
 /** A service may be refused in its own answer, too. */
 function refusalOf(response: Response | undefined): LinkError | null {
@@ -190,3 +180,50 @@ function faultOf(error: Error | null): LinkError {
   if (error instanceof LinkError) return error;
   return new LinkError("malformed", "the secure channel can't be kept up", error ?? undefined);
 }
+
+const LOGIN_REFUSED = "the server refuses the login";
+
+/** Another password may be taken. */
+export function isLoginRefused(error: unknown): boolean {
+  return error instanceof LinkError && error.message.startsWith(LOGIN_REFUSED);
+}
+
+/** What the refusal of a whole service means for the link, by the standard's name of its status code. */
+function statusError(name: string): LinkError {
+  if (BUSY.has(name)) return new LinkError("busy", `the server has no room for another session (${name})`);
+  if (LOGIN.has(name)) return new LinkError("config", `${LOGIN_REFUSED} (${name}): check user and password`);
+  if (TRUST.test(name)) {
+    const advice = "trust the gateway's certificate in the server";
+    return new LinkError("config", `the server refuses the gateway's certificate (${name}): ${advice}`);
+  }
+  if (OVER.has(name)) return new LinkError("closed", `the server has ended the session (${name})`);
+  return new LinkError("malformed", `the server refuses the request (${name})`);
+}
+
+const BUSY: ReadonlySet<string> = new Set([
+  "BadTooManySessions",
+  "BadTcpServerTooBusy",
+  "BadTcpNotEnoughResources",
+  "BadOutOfMemory",
+  "BadResourceUnavailable",
+  "BadServerHalted",
+  "BadShutdown",
+]);
+const LOGIN: ReadonlySet<string> = new Set([
+  "BadIdentityTokenRejected",
+  "BadIdentityTokenInvalid",
+  "BadUserAccessDenied",
+  "BadUserSignatureInvalid",
+]);
+const TRUST = /^Bad(Certificate|SecurityChecksFailed|ApplicationSignature)/;
+const OVER: ReadonlySet<string> = new Set([
+  "BadSessionIdInvalid",
+  "BadSessionClosed",
+  "BadSessionNotActivated",
+  "BadNoSubscription",
+  "BadSubscriptionIdInvalid",
+  "BadTimeout",
+  "BadSecureChannelIdInvalid",
+  "BadSecureChannelClosed",
+  "BadSecureChannelTokenUnknown",
+]);

@@ -1,12 +1,12 @@
 import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaAddress, OpcuaPolicy } from "../../config/port.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
-import { fingerprintOf, parseCertificate, rsaBits, shownFingerprint } from "./certificate.ts";
+import { fingerprintOf, parseCertificate, readCertificateFile, rsaBits, shownFingerprint } from "./certificate.ts";
 import type { Channel, ChannelOptions } from "./channel.ts";
-import { readCertificateFile } from "./files.ts";
 import type { Opcua } from "./library.ts";
 import type { OpcuaPki } from "./pki.ts";
 import { openSession, type Session } from "./session.ts";
+import { hostIn } from "./transport.ts";
 import type { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 
@@ -28,27 +28,22 @@ export interface Connecting {
  */
 export async function connectSession(connecting: Connecting): Promise<Session> {
   const { opcua, address, pki, now, idle_ms, password, newChannel } = connecting;
-  if (address.security_policy === "None") {
+  const { endpoint, security_policy: policy } = address;
+  if (policy === "None") {
     if (!address.allow_insecure) throw new LinkError("config", "security_policy None needs allow_insecure: true");
-    const channel = newChannel({ policy: "None" });
+    const channel = newChannel({ policy });
     await channel.open();
     return openSession(opcua, channel, { address, own: null, serverCertificate: null, idle_ms, password });
   }
-  const offers = await discover(opcua, address.endpoint, newChannel({ policy: "None" }));
-  const server = judgeServer(offers, {
-    policy: address.security_policy,
-    pinned: pinnedBy(address),
-    host: hostOf(address),
-    now,
-  });
-  if (server instanceof LinkError) throw server;
-  pki.noteServer(address.endpoint, fingerprintOf(server.der), server.expires);
+  const offers = await discover(opcua, endpoint, newChannel({ policy: "None" }));
+  const server = judgeServer(offers, address, now);
+  pki.noteServer(endpoint, fingerprintOf(server.raw), server.validToDate.getTime());
   const own = await pki.own(opcua);
-  const channel = newChannel({ policy: address.security_policy, certificate: server.der, keys: own.keys });
+  const channel = newChannel({ policy, certificate: server.raw, keys: own.keys });
   await channel.open().catch((error: unknown) => {
     throw refusedByServer(error, own.fingerprint);
   });
-  return openSession(opcua, channel, { address, own, serverCertificate: server.der, idle_ms, password });
+  return openSession(opcua, channel, { address, own, serverCertificate: server.raw, idle_ms, password });
 }
 
 async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promise<readonly Offer[]> {
@@ -64,7 +59,30 @@ async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promi
   });
 }
 
-/** What a technician trusts; null: nothing yet. */
+/** Servers that don't trust a client often just hang up: whoever reads the reason needs to know what to look for. */
+function refusedByServer(error: unknown, fingerprint: string): unknown {
+  if (!(error instanceof LinkError) || !["closed", "reset", "config"].includes(error.kind)) return error;
+  const trust = `it may not trust the gateway's certificate yet, SHA-256 ${fingerprint}: trust it in the PLC`;
+  return new LinkError("config", `no secure channel: ${error.message}; ${trust}`, error);
+}
+
+/** One endpoint that a server offers, as far as trust depends on it. */
+interface Offer {
+  /** The policy's name; SignAndEncrypt or None alone, others are left out. */
+  readonly policy: string;
+  readonly certificate: Buffer | null;
+}
+
+/** The certificate that a technician trusts. */
+interface Pin {
+  readonly fingerprint: string;
+  /** Where it was given as a file. */
+  readonly file?: string;
+  /** The file's certificate where it is an authority's: servers that it has signed directly are trusted too. */
+  readonly authority?: X509Certificate;
+}
+
+/** null: nothing yet. */
 function pinnedBy(address: OpcuaAddress): Pin | null {
   const { server_certificate_fingerprint, server_certificate_file: file } = address;
   if (file !== undefined) {
@@ -75,95 +93,52 @@ function pinnedBy(address: OpcuaAddress): Pin | null {
   return server_certificate_fingerprint === undefined ? null : { fingerprint: server_certificate_fingerprint };
 }
 
-/** As certificates spell it: an IPv6 address without its brackets. */
-function hostOf({ endpoint }: OpcuaAddress): string {
-  return new URL(endpoint).hostname.replace(/^\[|\]$/g, "");
-}
-
-/** Servers that don't trust a client often just hang up: whoever reads the reason needs to know what to look for. */
-function refusedByServer(error: unknown, fingerprint: string): unknown {
-  if (!(error instanceof LinkError) || !["closed", "reset", "config"].includes(error.kind)) return error;
-  const trust = `it may not trust the gateway's certificate yet, SHA-256 ${fingerprint}: trust it in the PLC`;
-  return new LinkError("config", `no secure channel: ${error.message}; ${trust}`, error);
-}
-
-/** One endpoint that a server offers, as far as trust depends on it. */
-export interface Offer {
-  /** The policy's name; SignAndEncrypt or None alone, others are left out. */
-  readonly policy: string;
-  readonly certificate: Buffer | null;
-}
-
-export interface Trusted {
-  readonly der: Buffer;
-  readonly expires: EpochMs;
-}
-
-/** The certificate that a technician trusts. */
-export interface Pin {
-  readonly fingerprint: string;
-  /** Where it was given as a file. */
-  readonly file?: string;
-  /** The file's certificate where it is an authority's: servers that it has signed directly are trusted too. */
-  readonly authority?: X509Certificate;
-}
-
 const MIN_RSA_BITS = 2048;
 
 /**
- * Whether the server is the one that a technician has pinned. It is asked before anything secret is sent; whoever
- * passes the pinned certificate off as his own can't read the channel. Not yet valid is no reason to refuse: the pin
- * says more than the date, and this box may think that it is 1970. Pure.
+ * The server's certificate, if it is the one that a technician has pinned; else throws a LinkError. It is asked before anything
+ * secret is sent; whoever passes the pinned certificate off as his own can't read the channel. Not yet valid is no reason to
+ * refuse: the pin says more than the date, and this box may think that it is 1970.
  */
-export function judgeServer(
-  offers: readonly Offer[],
-  wanted: { readonly policy: OpcuaPolicy; readonly pinned: Pin | null; readonly host: string; readonly now: EpochMs },
-): Trusted | LinkError {
-  const offer = offers.find(({ policy }) => policy === wanted.policy);
-  if (offer === undefined) return notOffered(offers, wanted.policy);
+function judgeServer(offers: readonly Offer[], address: OpcuaAddress, now: EpochMs): X509Certificate {
+  const pinned = pinnedBy(address);
+  const offer = offers.find(({ policy }) => policy === address.security_policy);
+  if (offer === undefined) throw notOffered(offers, address.security_policy);
   const certificate = readCertificate(offer.certificate);
-  if (certificate === null) return new LinkError("config", "the server shows no certificate that can be read");
+  if (certificate === null) throw new LinkError("config", "the server shows no certificate that can be read");
   const actual = fingerprintOf(certificate.raw);
-  if (wanted.pinned === null) return unknown(actual, certificate);
-  if (wanted.pinned.fingerprint !== actual) {
-    const { authority } = wanted.pinned;
-    const refusal = authority === undefined ? changed(actual, wanted.pinned) : unsigned(certificate, authority, wanted);
-    if (refusal !== null) return refusal;
+  if (pinned === null) throw unknown(actual, certificate);
+  if (pinned.fingerprint !== actual) {
+    if (pinned.authority === undefined) throw changed(actual, pinned);
+    checkSigned(certificate, pinned.authority, { address, now });
   }
-  const expires = certificate.validToDate.getTime();
-  if (expires <= wanted.now) {
+  if (certificate.validToDate.getTime() <= now) {
     const since = certificate.validToDate.toISOString().slice(0, 10);
-    return new LinkError(
-      "config",
-      `the server's certificate expired on ${since}: make a new one in the PLC and pin it`,
-    );
+    throw new LinkError("config", `the server's certificate expired on ${since}: make a new one in the PLC and pin it`);
   }
-  if (rsaBits(certificate) < MIN_RSA_BITS) {
-    return new LinkError(
-      "config",
-      `the server's key has ${rsaBits(certificate)} bits, at least ${MIN_RSA_BITS} are safe`,
-    );
-  }
-  return { der: certificate.raw, expires };
+  const bits = rsaBits(certificate);
+  if (bits >= MIN_RSA_BITS) return certificate;
+  throw new LinkError("config", `the server's key has ${bits} bits, at least ${MIN_RSA_BITS} are safe`);
 }
 
-/** An authority signs many devices, so the name counts as well; null: nothing speaks against it. */
-function unsigned(
+/** An authority signs many devices, so the name counts as well. */
+function checkSigned(
   certificate: X509Certificate,
   authority: X509Certificate,
-  { host, now }: { readonly host: string; readonly now: EpochMs },
-): LinkError | null {
+  { address, now }: { readonly address: OpcuaAddress; readonly now: EpochMs },
+): void {
   const { subject, validToDate } = authority;
   const name = subject.replace(/\s+/g, " ").slice(0, 100);
   if (!certificate.checkIssued(authority) || !certificate.verify(authority.publicKey)) {
-    return new LinkError("config", `the server's certificate is neither the one in the file nor signed by ${name}`);
+    throw new LinkError("config", `the server's certificate is neither the one in the file nor signed by ${name}`);
   }
   if (validToDate.getTime() <= now) {
-    return new LinkError("config", `the authority ${name} expired on ${validToDate.toISOString().slice(0, 10)}`);
+    throw new LinkError("config", `the authority ${name} expired on ${validToDate.toISOString().slice(0, 10)}`);
   }
-  if (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) return null;
+  const host = hostIn(address.endpoint);
+  if (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) return;
   const names = (certificate.subjectAltName ?? "no name").slice(0, 200);
-  return new LinkError("config", `the server's certificate is signed by ${name}, but for ${names}, not for ${host}`);
+  throw new LinkError("config", `the server's certificate is signed by ${name}, but for ${names}, not for ${host}`);
 }
 
 function readCertificate(bytes: Buffer | null): X509Certificate | null {

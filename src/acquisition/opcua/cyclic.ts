@@ -2,15 +2,15 @@ import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaProfile, OpcuaTag } from "../../domain/profile.ts";
 import { Overdue, type Asking } from "./channel.ts";
 import type { Opcua } from "./library.ts";
-import { NAMESPACE_ARRAY, namespacesIn, type NodeId, type Place, type Resolved } from "./nodes.ts";
 import type { Session } from "./session.ts";
-import type { Sample } from "../../domain/sample.ts";
+import type { Sample } from "../../domain/taken.ts";
 import { type RawValue, sampleOf } from "./value.ts";
 
 /** Reads the tags of a poll group in one session. */
 export type GroupReader = (group: string) => Promise<readonly Sample[]>;
 
-export interface ReaderParts {
+/** A server as one session shows it, from its beginning to its end. */
+export interface OpenServer {
   readonly opcua: Opcua;
   readonly session: Session;
   readonly profile: OpcuaProfile;
@@ -20,8 +20,6 @@ export interface ReaderParts {
 }
 
 export type DataValue = NonNullable<InstanceType<Opcua["ReadResponse"]>["results"]>[number];
-
-export const VALUE = 13;
 
 /** A variable that takes longer than a read may last is tried again by itself, beside the polls, so long after. */
 const RETRY_MS = 60_000;
@@ -35,26 +33,26 @@ const LEAST_ALONE_MS = 1000;
  * Each poll is a read. The list of namespaces is read along with the values: if it has changed since the nodes were
  * resolved, the same ids may mean other variables, and the session is given up.
  */
-export function cyclicReader(parts: ReaderParts): GroupReader {
-  const read = retryingReader(parts);
+export function cyclicReader(server: OpenServer): GroupReader {
+  const read = retryingReader(server);
   return async (group) => {
-    const found = placesOf(parts, group);
+    const found = placesOf(server, group);
     const values = (await read(nodesOf(found))).values();
     return found.map(({ tag, place }) => {
       if ("reason" in place) return absent(tag, place.reason);
       const raw = values.next().value;
-      return raw === null ? absent(tag, "no_answer") : sampleOf(tag, raw ?? MISSING, parts);
+      return raw === null ? absent(tag, "no_answer") : sampleOf(tag, raw ?? MISSING, server);
     });
   };
 }
 
-type ReadParts = Pick<ReaderParts, "opcua" | "session" | "resolved">;
+type Readable = Pick<OpenServer, "opcua" | "session" | "resolved">;
 
 /**
  * Reads nodes in one go. Where that takes too long each is read alone, and those that take too long even then are left out from
  * then on: null. The others aren't kept waiting for them again.
  */
-export function retryingReader(parts: ReadParts): (nodes: readonly NodeId[]) => Promise<readonly (RawValue | null)[]> {
+export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => Promise<readonly (RawValue | null)[]> {
   /** By node: when it may be tried again. */
   const slow = new Map<string, number>();
   let slowest_ms = 0;
@@ -62,7 +60,7 @@ export function retryingReader(parts: ReadParts): (nodes: readonly NodeId[]) => 
   const timely = async (nodes: readonly NodeId[], asking: Asking): Promise<readonly RawValue[] | null> => {
     const began = performance.now();
     try {
-      const values = await readAll(parts, nodes, { ...asking, patient: true });
+      const values = await readAll(server, nodes, { ...asking, survives: true });
       slowest_ms = Math.max(slowest_ms, performance.now() - began);
       return values;
     } catch (error) {
@@ -106,7 +104,7 @@ export interface PlacedTag {
 }
 
 /** A group's tags, in the profile's order; without a group all. Throws a LinkError where there is none. */
-export function placesOf({ profile, resolved }: ReaderParts, group?: string): readonly PlacedTag[] {
+export function placesOf({ profile, resolved }: OpenServer, group?: string): readonly PlacedTag[] {
   const all = profile.tags.map((tag, index) => ({ tag, place: resolved.places[index] ?? { reason: "BadNoMatch" } }));
   const found = all.filter(({ tag }) => group === undefined || tag.group === group);
   if (found.length === 0) throw new LinkError("config", `the profile has no tag in group "${group ?? ""}"`);
@@ -124,11 +122,7 @@ export function absent({ name }: OpcuaTag, reason: string): Sample {
 export const MISSING: RawValue = { type: 0, isScalar: true, value: null, status: "Good", code: 0, source_at: null };
 
 /** The values of these nodes, one for each, in as many reads as the server's limit wants. */
-export async function readAll(
-  { opcua, session, resolved }: ReadParts,
-  nodes: readonly NodeId[],
-  asking: Asking = {},
-): Promise<readonly RawValue[]> {
+export async function readAll({ opcua, session, resolved }: Readable, nodes: readonly NodeId[], asking: Asking = {}) {
   const values: RawValue[] = [];
   // One place of each read is for the list of namespaces.
   const size = Math.max(1, resolved.max_nodes - 1);
@@ -162,16 +156,125 @@ export function checkNamespaces(known: readonly string[], came: unknown): void {
 }
 
 /** The library's value as plain data. */
-export function rawOf(
-  parts: Pick<Opcua, "VariantArrayType">,
-  { value, statusCode, sourceTimestamp }: DataValue,
-): RawValue {
+export function rawOf(opcua: Pick<Opcua, "VariantArrayType">, { value, statusCode, sourceTimestamp }: DataValue) {
   return {
     type: value.dataType,
-    isScalar: value.arrayType === parts.VariantArrayType.Scalar,
+    isScalar: value.arrayType === opcua.VariantArrayType.Scalar,
     value: value.value as unknown,
     status: statusCode.name,
     code: statusCode.value,
     source_at: sourceTimestamp?.getTime() ?? null,
   };
+}
+
+type NodeId = ReturnType<Opcua["coerceNodeId"]>;
+
+/** Where a tag stands in this session, or why nowhere. */
+type Place = { readonly node: NodeId } | { readonly reason: string };
+
+export const NAMESPACE_ARRAY = "i=2255";
+const MAX_NODES_PER_READ = "i=11705";
+const OBJECTS = "i=85";
+const HIERARCHICAL = "i=33";
+/** The attribute of a node that holds its value. */
+export const VALUE = 13;
+const MAX_PATHS_PER_REQUEST = 50;
+const STANDARD_NAMESPACE = "http://opcfoundation.org/UA/";
+
+type Resolved = Awaited<ReturnType<typeof resolveTags>>;
+
+/** Resolves every tag anew: indexes of namespaces and ids of nodes are only good for one session. */
+export async function resolveTags(
+  opcua: Opcua,
+  session: Session,
+  { tags, quirks }: Pick<OpcuaProfile, "tags" | "quirks">,
+) {
+  const { ReadRequest, ReadResponse } = opcua;
+  const nodesToRead = [NAMESPACE_ARRAY, MAX_NODES_PER_READ].map((nodeId) => ({ nodeId, attributeId: VALUE }));
+  const { results } = await session.ask(new ReadRequest({ nodesToRead }), ReadResponse);
+  const namespaces = namespacesIn(results?.[0]?.value.value as unknown);
+  if (namespaces === null) throw new LinkError("malformed", "the server doesn't tell its namespaces");
+  const limit = results?.[1]?.value.value as unknown;
+  const max_nodes = Math.min(quirks.max_nodes_per_read, typeof limit === "number" && limit > 0 ? limit : Infinity);
+  const places = await lookUp(opcua, session, { tags, namespaces });
+  if (!places.some((place) => "node" in place)) throw nothingFound(tags, namespaces);
+  // URIs by index, a place for each tag of the profile, in its order, and how many variables one read may have.
+  return { namespaces, places, max_nodes };
+}
+
+/** null: no list of texts. */
+function namespacesIn(value: unknown): readonly string[] | null {
+  return Array.isArray(value) && value.every((one): one is string => typeof one === "string") ? value : null;
+}
+
+async function lookUp(
+  opcua: Opcua,
+  session: Session,
+  { tags, namespaces }: { readonly tags: readonly OpcuaTag[]; readonly namespaces: readonly string[] },
+): Promise<readonly Place[]> {
+  const indexOf = (uri: string): number => (uri === STANDARD_NAMESPACE ? 0 : namespaces.indexOf(uri));
+  const places: Place[] = tags.map(({ point }) => placeById(opcua, point.node, indexOf));
+  const byPath = tags.flatMap(({ point }, index) => {
+    const names = "path" in point.node ? point.node.path : [];
+    return names.length > 0 && names.every(({ namespace }) => indexOf(namespace) >= 0) ? [{ index, names }] : [];
+  });
+  for (let at = 0; at < byPath.length; at += MAX_PATHS_PER_REQUEST) {
+    const some = byPath.slice(at, at + MAX_PATHS_PER_REQUEST);
+    const found = await translate(
+      opcua,
+      session,
+      some.map(({ names }) => names.map(({ namespace, name }) => ({ namespaceIndex: indexOf(namespace), name }))),
+    );
+    for (const [i, { index }] of some.entries()) places[index] = found[i] ?? { reason: "BadNoMatch" };
+  }
+  return places;
+}
+
+function placeById(opcua: Opcua, node: OpcuaTag["point"]["node"], indexOf: (uri: string) => number): Place {
+  if (namespacesOf(node).some((uri) => indexOf(uri) < 0)) return { reason: "no_namespace" };
+  if ("path" in node) return { reason: "BadNoMatch" };
+  return { node: opcua.coerceNodeId(`ns=${indexOf(node.namespace)};${node.id}`) };
+}
+
+async function translate(
+  opcua: Opcua,
+  session: Session,
+  paths: readonly (readonly { readonly namespaceIndex: number; readonly name: string }[])[],
+): Promise<readonly Place[]> {
+  const request = new opcua.TranslateBrowsePathsToNodeIdsRequest({
+    browsePaths: paths.map((names) => ({
+      startingNode: opcua.coerceNodeId(OBJECTS),
+      relativePath: {
+        elements: names.map((targetName) => ({
+          referenceTypeId: opcua.coerceNodeId(HIERARCHICAL),
+          isInverse: false,
+          includeSubtypes: true,
+          targetName,
+        })),
+      },
+    })),
+  });
+  const { results } = await session.ask(request, opcua.TranslateBrowsePathsToNodeIdsResponse);
+  return paths.map((_, index): Place => {
+    const result = results?.[index];
+    const target = result?.targets?.[0];
+    if (target === undefined) return { reason: result?.statusCode.name ?? "BadNoMatch" };
+    return { node: opcua.coerceNodeId(target.targetId) };
+  });
+}
+
+function nothingFound(tags: readonly OpcuaTag[], namespaces: readonly string[]): LinkError {
+  const wanted = new Set(tags.flatMap(({ point: { node } }) => namespacesOf(node)));
+  const missing = [...wanted].filter((uri) => !namespaces.includes(uri));
+  const has = namespaces.slice(1, 10).join(", ");
+  return missing.length === 0
+    ? new LinkError("config", "the server has none of the profile's variables: is the PLC's program loaded?")
+    : new LinkError(
+        "config",
+        `the server has no namespace ${missing.join(", ")}; it has ${has}: is the program loaded?`,
+      );
+}
+
+function namespacesOf(node: OpcuaTag["point"]["node"]): readonly string[] {
+  return "path" in node ? node.path.map(({ namespace }) => namespace) : [node.namespace];
 }

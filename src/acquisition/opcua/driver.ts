@@ -1,29 +1,19 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { LinkError } from "../../domain/link-error.ts";
-import type { OpcuaAddress } from "../../config/port.ts";
-import type { OpcuaProfile } from "../../domain/profile.ts";
+import type { BoothConfig, OpcuaAddress } from "../../config/port.ts";
+import { groupsInForce, type OpcuaProfile, type Profile } from "../../domain/profile.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import { quickestOf } from "../rules/schedule.ts";
+import { endOnAbort } from "../end-on-abort.ts";
 import type { Driver, PlcPasswords } from "../port.ts";
 import type { Logger } from "../../domain/machine.ts";
 import { type Channel, secureChannel } from "./channel.ts";
-import { connectSession } from "./connect.ts";
-import { cyclicReader, type GroupReader } from "./cyclic.ts";
-import { type Opcua, opcuaLibrary } from "./library.ts";
-import { withPasswords } from "./login.ts";
-import { resolveTags } from "./nodes.ts";
+import { type Connecting, connectSession } from "./connect.ts";
+import { cyclicReader, type GroupReader, type OpenServer, resolveTags } from "./cyclic.ts";
+import { opcuaLibrary } from "./library.ts";
 import type { OpcuaPki } from "./pki.ts";
-import type { Session } from "./session.ts";
-import { subscribe, type SubscribeParts } from "./subscribe.ts";
-
-export interface OpcuaTimeouts {
-  /** Until a secure channel stands, each time; 5000. */
-  readonly connect_ms?: Milliseconds;
-  /** From one request to the end of its answer; 5000. */
-  readonly answer_ms?: Milliseconds;
-  /** How long close() waits for the server to forget the session; 500. */
-  readonly farewell_ms?: Milliseconds;
-  /** How long the channel's keys are used, at most; an hour. */
-  readonly keys_ms?: Milliseconds;
-}
+import { type Session, withPasswords } from "./session.ts";
+import { subscribe } from "./subscribe.ts";
 
 export interface OpcuaDriverOptions {
   readonly address: OpcuaAddress;
@@ -32,16 +22,22 @@ export interface OpcuaDriverOptions {
   readonly pki: OpcuaPki;
   /** For the expiry of certificates alone. */
   readonly wall: () => EpochMs;
-  readonly timeouts?: OpcuaTimeouts;
+  readonly timeouts?: {
+    /** Until a secure channel stands, each time; 5000. */
+    readonly connect_ms?: Milliseconds;
+    /** From one request to the end of its answer; 5000. */
+    readonly answer_ms?: Milliseconds;
+    /** How long close() waits for the server to forget the session; 500. */
+    readonly farewell_ms?: Milliseconds;
+    /** How long the channel's keys are used, at most; an hour. */
+    readonly keys_ms?: Milliseconds;
+  };
   /** Of a user whose password no file holds: each is tried, in their order. */
-  readonly passwords?: PlcPasswords;
+  readonly passwords?: PlcPasswords | undefined;
   /** Told where a subscription was wanted and polls ask instead. */
   readonly log?: Logger;
 }
 
-const DEFAULT_CONNECT_MS = 5000;
-const DEFAULT_ANSWER_MS = 5000;
-const DEFAULT_FAREWELL_MS = 500;
 /**
  * A session outlives three missed polls. Not more: a server has room for a few, and each connection that breaks leaves
  * one behind until this is over.
@@ -54,9 +50,9 @@ const IDLE_POLLS = 3;
  * library is loaded by `open`. Real time, unlike the rest of the agent: deadlines belong to the socket.
  */
 export function opcuaDriver(options: OpcuaDriverOptions): Driver {
-  const { address, profile, timeouts = {} } = options;
-  const connect_ms = timeouts.connect_ms ?? DEFAULT_CONNECT_MS;
-  const answer_ms = timeouts.answer_ms ?? DEFAULT_ANSWER_MS;
+  const { address, profile } = options;
+  const { connect_ms = 5000, answer_ms = 5000, farewell_ms = 500, keys_ms } = options.timeouts ?? {};
+  const { endpoint } = address;
   let channel: Channel | null = null;
   let session: Session | null = null;
   let reader: GroupReader | null = null;
@@ -69,34 +65,29 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
   const goOn = (): void => {
     if (ended !== null) throw ended;
   };
-  const newChannel = (opcua: Opcua, more: Pick<Parameters<typeof secureChannel>[1], "policy">): Channel => {
-    goOn();
-    const { keys_ms } = timeouts;
-    const rest = { ...(keys_ms === undefined ? {} : { keys_ms }), connect_ms, answer_ms };
-    channel = secureChannel(opcua, { ...more, ...rest, endpoint: address.endpoint });
-    return channel;
-  };
   const open = async (): Promise<void> => {
     const opcua = await opcuaLibrary();
     goOn();
-    const idle_ms = idleOf(profile);
-    const connecting = { opcua, address, pki: options.pki, idle_ms, now: options.wall() };
+    const idle_ms = Math.max(MIN_IDLE_MS, IDLE_POLLS * quickestOf(profile.groups));
+    const newChannel: Connecting["newChannel"] = (secured) => {
+      goOn();
+      return (channel = secureChannel(opcua, { ...secured, endpoint, connect_ms, answer_ms, keys_ms }));
+    };
+    const connecting = { opcua, address, pki: options.pki, idle_ms, now: options.wall(), newChannel };
     session = await withPasswords(address, options.passwords, (password) =>
-      connectSession({ ...connecting, password, newChannel: (more) => newChannel(opcua, more) }),
+      connectSession({ ...connecting, password }),
     );
-    const wanted = { tags: profile.tags, max_nodes_per_read: profile.quirks.max_nodes_per_read };
-    const resolved = await resolveTags(opcua, session, wanted);
+    const resolved = await resolveTags(opcua, session, profile);
     const insecure = address.security_policy === "None";
-    const parts = { opcua, session, profile, resolved, insecure };
-    reader = address.mode === "subscribe" ? await subscribed({ ...parts, idle_ms, onFail: end }) : cyclicReader(parts);
+    const server = { opcua, session, profile, resolved, insecure };
+    reader = address.mode === "subscribe" ? await subscribed(server, idle_ms) : cyclicReader(server);
   };
-  const subscribed = async (parts: SubscribeParts): Promise<GroupReader> => {
-    const outcome = await subscribe(parts);
+  const subscribed = async (server: OpenServer, idle_ms: Milliseconds): Promise<GroupReader> => {
+    const outcome = await subscribe(server, idle_ms, end);
     if ("read" in outcome) return outcome.read;
-    const { endpoint } = address;
     const text = `no subscription at ${endpoint}: ${outcome.refused}; each poll asks instead`;
     options.log?.warn({ event: "opcua_subscription_refused", endpoint, reason: outcome.refused }, text);
-    return cyclicReader(parts);
+    return cyclicReader(server);
   };
   const read: GroupReader = async (group) => {
     goOn();
@@ -104,61 +95,53 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
     return reader(group);
   };
 
+  /** Every failure ends the connection, as an abort does, and the first reason is the one that counts. */
+  const guarded = <T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> =>
+    endOnAbort(end, signal, act).catch((error: unknown) => {
+      end(error instanceof LinkError ? error : new LinkError("malformed", "an answer that can't be understood", error));
+      throw ended ?? error;
+    });
+
   return {
-    open: (signal) => guarded({ end, signal, ended: () => ended }, open),
+    open: (signal) => guarded(signal, open),
     read: async (group, signal) => {
       // A second caller's mistake must not cost the first one its connection.
       if (reading) throw new LinkError("config", "a read is already under way");
       reading = true;
       try {
-        return await guarded({ end, signal, ended: () => ended }, () => read(group));
+        return await guarded(signal, () => read(group));
       } finally {
         reading = false;
       }
     },
     close: async () => {
       // In the middle of something there is nobody to say farewell to: the connection is cut.
-      if (ended === null && session !== null && !reading) await farewell(session, timeouts.farewell_ms);
+      if (ended === null && session !== null && !reading) await farewell(session, farewell_ms);
       end(new LinkError("closed", "closed by the gateway"));
     },
   };
 }
 
-function idleOf({ groups }: OpcuaProfile): Milliseconds {
-  const shortest = Math.min(...Object.values(groups).map(({ poll_interval_ms }) => poll_interval_ms));
-  return Math.max(MIN_IDLE_MS, IDLE_POLLS * shortest);
-}
-
-interface Guard {
-  readonly end: (error: LinkError) => void;
-  readonly signal: AbortSignal;
-  readonly ended: () => LinkError | null;
-}
-
-/** An abort ends the connection; so does every failure, and the first reason is the one that counts. */
-async function guarded<T>({ end, signal, ended }: Guard, act: () => Promise<T>): Promise<T> {
-  const abort = (): void => {
-    const late = signal.reason instanceof DOMException && signal.reason.name === "TimeoutError";
-    end(new LinkError(late ? "timeout" : "closed", "given up by the gateway", signal.reason));
-  };
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await act();
-  } catch (error) {
-    end(error instanceof LinkError ? error : new LinkError("malformed", "an answer that can't be understood", error));
-    throw ended() ?? error;
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
-
-async function farewell(session: Session, farewell_ms: Milliseconds = DEFAULT_FAREWELL_MS): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, farewell_ms);
-  });
+async function farewell(session: Session, farewell_ms: Milliseconds): Promise<void> {
+  const over = new AbortController();
+  const patience = delay(farewell_ms, undefined, { signal: over.signal });
   // A server that is gone needs no farewell; the connection is cut in any case.
-  await Promise.race([session.close().catch(() => undefined), patience]);
-  clearTimeout(timer);
+  await Promise.race([session.close(), patience]).catch(() => undefined);
+  over.abort();
+}
+
+/** A booth's driver where it shares its link with no other: OPC UA, or one that says why there can't be any. */
+export function ownLinkDriver(
+  link: Omit<OpcuaDriverOptions, "address" | "profile"> & { readonly booth: BoothConfig; readonly profile: Profile },
+): Driver {
+  const { booth, profile, ...options } = link;
+  if (booth.opcua !== undefined && profile.protocol === "opcua") {
+    // The session's life and the sampling follow the intervals in force, not the profile's own.
+    const paced = { ...profile, groups: groupsInForce(profile, booth) };
+    return opcuaDriver({ ...options, address: booth.opcua, profile: paced });
+  }
+  const given = booth.modbus === undefined ? "opcua" : "modbus";
+  const reason = `the profile ${profile.name} is for ${profile.protocol}, the booth's link is ${given}`;
+  const refuse = (): Promise<never> => Promise.reject(new LinkError("config", reason));
+  return { open: refuse, read: refuse, close: () => Promise.resolve() };
 }

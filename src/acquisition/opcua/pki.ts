@@ -3,39 +3,12 @@ import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, ren
 import { hostname } from "node:os";
 import { join } from "node:path";
 
-import type { KnownCertificate } from "../../domain/certificates.ts";
+import type { KnownCertificate } from "../../domain/status.ts";
 import { LinkError } from "../../domain/link-error.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import type { Logger } from "../../domain/machine.ts";
 import { fingerprintOf, parseCertificate, shownFingerprint } from "./certificate.ts";
 import type { KeyProvider, Opcua } from "./library.ts";
-
-/** The gateway's own certificate and key. */
-export interface OwnIdentity {
-  readonly keys: KeyProvider;
-  readonly uri: string;
-  /** SHA-256, in pairs: what a technician trusts in the PLC. */
-  readonly fingerprint: string;
-}
-
-/** The folder of the gateway's OPC UA identity. One for all links, so that the key is made once. */
-export interface OpcuaPki {
-  /** Loads it, makes it where there is none, renews it before it expires. Rejects with a LinkError. */
-  own(opcua: Opcua): Promise<OwnIdentity>;
-  /** When the certificate ends that is in use or would be; null: none has been made yet. Doesn't load the library. */
-  ownExpiry(): EpochMs | null;
-  /** The own one, where there is one, and those of the servers that were connected to. Doesn't load the library. */
-  certificates(): readonly KnownCertificate[];
-  /** Remembers when a server's certificate ends, and says once per certificate that it is about to. */
-  noteServer(endpoint: string, fingerprint: string, expires: EpochMs): void;
-}
-
-export interface PkiOptions {
-  /** Made where it is absent, mode 0700; inside the gateway's state folder. */
-  readonly dir: string;
-  readonly wall: () => EpochMs;
-  readonly log?: Logger;
-}
 
 const DAY_MS: Milliseconds = 86_400_000;
 const KEY_BITS = 2048;
@@ -46,7 +19,13 @@ const RENEW_BEFORE_MS = 30 * DAY_MS;
 /** A box without a clock thinks that it is 1970; a certificate made then would be over before it is used. */
 const EARLIEST: EpochMs = Date.UTC(2026, 0, 1);
 
-export function opcuaPki(options: PkiOptions): OpcuaPki {
+export type OpcuaPki = ReturnType<typeof opcuaPki>;
+
+/**
+ * The folder of the gateway's OPC UA identity. One for all links, so that the key is made once.
+ * @param options dir: made where it is absent, mode 0700; inside the gateway's state folder
+ */
+export function opcuaPki(options: { readonly dir: string; readonly wall: () => EpochMs; readonly log?: Logger }) {
   const said = new Set<string>();
   /** As many as are configured: when the certificate of each ends. */
   const servers = new Map<string, EpochMs>();
@@ -56,7 +35,7 @@ export function opcuaPki(options: PkiOptions): OpcuaPki {
     options.log?.warn(fields, text);
   };
   const now = (): EpochMs => Math.max(options.wall(), EARLIEST);
-  let turn: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
   const load = async (opcua: Opcua): Promise<OwnIdentity> => {
     const found = readOwn(options.dir);
     const left = found === null ? 0 : found.certificate.validToDate.getTime() - now();
@@ -80,21 +59,25 @@ export function opcuaPki(options: PkiOptions): OpcuaPki {
     return own;
   };
   return {
-    own: (opcua) => {
-      const next = turn.then(() => load(opcua));
-      turn = next.catch(() => undefined); // whoever asked gets the error; the next one tries anew
+    /** Loads it, makes it where there is none, renews it before it expires. Rejects with a LinkError. */
+    own: (opcua: Opcua): Promise<OwnIdentity> => {
+      const next = last.then(() => load(opcua));
+      last = next.catch(() => undefined); // whoever asked gets the error; the next one tries anew
       return next.catch((cause: unknown) => {
         throw new LinkError("config", `the gateway's OPC UA certificate can't be kept in ${options.dir}`, cause);
       });
     },
-    ownExpiry: () => readOwn(options.dir)?.certificate.validToDate.getTime() ?? null,
-    certificates: () => {
+    /** When the certificate ends that is in use or would be; null: none has been made yet. Doesn't load the library. */
+    ownExpiry: (): EpochMs | null => readOwn(options.dir)?.certificate.validToDate.getTime() ?? null,
+    /** The own one, where there is one, and those of the servers that were connected to. Doesn't load the library. */
+    certificates: (): readonly KnownCertificate[] => {
       const own = readOwn(options.dir);
       const ours = own === null ? [] : [{ server: null, expires: own.certificate.validToDate.getTime() }];
       const theirs = [...servers].map(([server, expires]) => ({ server, expires }));
       return [...ours, ...theirs].map((known) => ({ link: "opcua", ...known }));
     },
-    noteServer: (endpoint, fingerprint, expires) => {
+    /** Remembers when a server's certificate ends, and says once per certificate that it is about to. */
+    noteServer: (endpoint: string, fingerprint: string, expires: EpochMs): void => {
       servers.set(endpoint, expires);
       if (expires - now() > RENEW_BEFORE_MS) return;
       const until = new Date(expires).toISOString().slice(0, 10);
@@ -162,9 +145,12 @@ function uriOf(certificate: X509Certificate): string | null {
   return /URI:([^,\s]+)/.exec(certificate.subjectAltName ?? "")?.[1] ?? null;
 }
 
-function identityOf(opcua: Opcua, { certificate, keyPem }: Own): OwnIdentity {
+/** The gateway's own certificate and key; fingerprint: SHA-256, in pairs, what a technician trusts in the PLC. */
+export type OwnIdentity = ReturnType<typeof identityOf>;
+
+function identityOf(opcua: Opcua, { certificate, keyPem }: Own) {
   const key = opcua.crypto_utils.makePrivateKeyFromPem(keyPem);
-  const keys = {
+  const keys: KeyProvider = {
     applicationName: "booth-gateway",
     clientName: "booth-gateway",
     getCertificate: () => certificate.raw,

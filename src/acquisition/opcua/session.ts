@@ -1,20 +1,13 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, createPublicKey, randomBytes } from "node:crypto";
 
 import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaAddress } from "../../config/port.ts";
 import type { Milliseconds } from "../../domain/units.ts";
-import type { Asking, Channel } from "./channel.ts";
-import { parseCertificate } from "./certificate.ts";
+import type { PlcPasswords } from "../port.ts";
+import { type Answer, type Asking, type Channel, isLoginRefused } from "./channel.ts";
+import { parseCertificate, readCertificateFile, readKeyOf, readSecret } from "./certificate.ts";
 import type { Opcua, Request } from "./library.ts";
-import { loginOf } from "./login.ts";
 import type { OwnIdentity } from "./pki.ts";
-
-/** Requests of one session, as the channel takes them; everything that rejects has ended it, but for a tolerated refusal. */
-export interface Session {
-  ask<R>(request: Request, answer: abstract new (...args: never[]) => R, asking?: Asking): Promise<R>;
-  /** Lets the server forget the session at once instead of at its time-out. */
-  close(): Promise<void>;
-}
 
 export interface SessionOptions {
   readonly address: OpcuaAddress;
@@ -24,27 +17,29 @@ export interface SessionOptions {
   readonly serverCertificate: Buffer | null;
   /** How long the server keeps a session that asks nothing. */
   readonly idle_ms: Milliseconds;
-  /** As `Connecting` has it. */
+  /** Of the user; null: a file holds it, or nobody logs in by name. */
   readonly password: string | null;
 }
+
+/** Requests of one session, as the channel takes them; everything that rejects has ended it, but for a tolerated refusal. */
+export type Session = Awaited<ReturnType<typeof openSession>>;
 
 type CreateSessionAnswer = InstanceType<Opcua["CreateSessionResponse"]>;
 
 const NONCE_BYTES = 32;
 
 /** Creates and activates a session. Before the login goes out the server has proved that it owns the pinned certificate. */
-export async function openSession(opcua: Opcua, channel: Channel, options: SessionOptions): Promise<Session> {
-  const { address, serverCertificate } = options;
+export async function openSession(opcua: Opcua, channel: Channel, options: SessionOptions) {
+  const { address } = options;
   const nonce = randomBytes(NONCE_BYTES);
   const created = await channel.ask(createRequest(opcua, options, nonce), opcua.CreateSessionResponse);
   try {
     checkServer(opcua, created, { ...options, nonce });
-    const login = await loginOf(opcua, address, {
+    const login = await loginOf(opcua, {
+      ...options,
       policies: userPolicies(opcua, created, address),
       channelPolicy: opcua.SecurityPolicy[address.security_policy],
-      serverCertificate,
       serverNonce: created.serverNonce,
-      password: options.password,
     });
     const request = new opcua.ActivateSessionRequest({
       ...(await signatureOf(opcua, options, created.serverNonce)),
@@ -59,13 +54,14 @@ export async function openSession(opcua: Opcua, channel: Channel, options: Sessi
     channel.end(ours);
     throw ours;
   }
-  const ask: Session["ask"] = (request, answer, asking) => {
+  const ask = <R>(request: Request, answer: Answer<R>, asking?: Asking): Promise<R> => {
     request.requestHeader.authenticationToken = created.authenticationToken;
     return channel.ask(request, answer, asking);
   };
   return {
     ask,
-    close: async () => {
+    /** Lets the server forget the session at once instead of at its time-out. */
+    close: async (): Promise<void> => {
       await ask(new opcua.CloseSessionRequest({ deleteSubscriptions: true }), opcua.CloseSessionResponse);
     },
   };
@@ -123,4 +119,113 @@ function userPolicies(opcua: Opcua, { serverEndpoints }: CreateSessionAnswer, { 
   const uri: string = opcua.SecurityPolicy[security_policy];
   const own = (serverEndpoints ?? []).filter((one) => one.securityMode === mode && one.securityPolicyUri === uri);
   return own.flatMap(({ userIdentityTokens }) => userIdentityTokens ?? []);
+}
+
+type UserPolicy = InstanceType<Opcua["UserTokenPolicy"]>;
+type Policy = Opcua["SecurityPolicy"][keyof Opcua["SecurityPolicy"]];
+
+/** What the session was told by the server, over the secure channel. */
+interface LoginContext extends SessionOptions {
+  readonly policies: readonly UserPolicy[];
+  readonly channelPolicy: Policy;
+  readonly serverNonce: Buffer;
+}
+
+type Login = Pick<
+  NonNullable<ConstructorParameters<Opcua["ActivateSessionRequest"]>[0]>,
+  "userIdentityToken" | "userTokenSignature"
+>;
+
+/** Makes the token that the configuration asks for. Throws a LinkError that says what to mend; never holds a secret in it. */
+async function loginOf(opcua: Opcua, context: LoginContext): Promise<Login> {
+  const { user, user_certificate_file } = context.address;
+  if (user !== undefined) return byName(opcua, user, context);
+  if (user_certificate_file !== undefined) return byCertificate(opcua, user_certificate_file, context);
+  const policy = policyOf(opcua, context, opcua.UserTokenType.Anonymous);
+  if (policy === null)
+    throw new LinkError("config", "the server wants a login: set opcua.user and opcua.password_file");
+  return { userIdentityToken: new opcua.AnonymousIdentityToken({ policyId: policy.id }) };
+}
+
+/**
+ * Connects with each password in turn until the server takes one; with null where a file holds it, or none is asked for. The
+ * order is the caller's. Throws what the last try threw.
+ */
+export async function withPasswords<T>(
+  { user, password_file }: OpcuaAddress,
+  known: PlcPasswords | undefined,
+  connect: (password: string | null) => Promise<T>,
+): Promise<T> {
+  if (user === undefined || password_file !== undefined) return connect(null);
+  const [first, ...others] = known?.() ?? [];
+  if (first === undefined) {
+    const advice = "enter the booth's serial number, or set opcua.password_file";
+    throw new LinkError("config", `the service's record holds no password of this PLC yet: ${advice}`);
+  }
+  let trying = connect(first);
+  for (const password of others) {
+    trying = trying.catch((error: unknown) => {
+      if (!isLoginRefused(error)) throw error;
+      return connect(password);
+    });
+  }
+  return trying;
+}
+
+function byName(opcua: Opcua, userName: string, context: LoginContext): Login {
+  const { serverCertificate, channelPolicy, serverNonce } = context;
+  if (serverCertificate === null || channelPolicy === opcua.SecurityPolicy.None) {
+    throw new LinkError("config", "with security_policy None no password may be sent");
+  }
+  const policy = policyOf(opcua, context, opcua.UserTokenType.UserName);
+  if (policy === null) throw new LinkError("config", "the server offers no login by user and password");
+  const password = Buffer.from(context.password ?? readSecret(context.address.password_file ?? ""), "utf8");
+  const factory = opcua.getCryptoFactory(policy.security);
+  // Without a policy of its own the token is protected by the channel, which is encrypted.
+  const encrypted = factory === null ? null : factory.asymmetricEncryptionAlgorithm;
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(password.length + serverNonce.length);
+  const block = Buffer.concat([length, password, serverNonce]);
+  const key = createPublicKey(parseCertificate(serverCertificate).publicKey.export({ type: "spki", format: "pem" }));
+  return {
+    userIdentityToken: new opcua.UserNameIdentityToken({
+      policyId: policy.id,
+      userName,
+      encryptionAlgorithm: encrypted,
+      password: factory === null ? password : factory.asymmetricEncrypt(block, key),
+    }),
+  };
+}
+
+async function byCertificate(opcua: Opcua, file: string, context: LoginContext): Promise<Login> {
+  const policy = policyOf(opcua, context, opcua.UserTokenType.Certificate);
+  if (policy === null) throw new LinkError("config", "the server offers no login by certificate");
+  const certificate = readCertificateFile(file);
+  const keyPem = readKeyOf(certificate, { file, key_file: context.address.user_key_file ?? "" });
+  const key = opcua.crypto_utils.makePrivateKeyFromPem(keyPem);
+  const { serverCertificate, serverNonce, channelPolicy } = context;
+  const security = policy.security === opcua.SecurityPolicy.None ? channelPolicy : policy.security;
+  const signature = await opcua.computeSignatureAsync(serverCertificate, serverNonce, key, security);
+  if (signature === undefined) {
+    throw new LinkError("config", "a login by certificate needs a security_policy other than None");
+  }
+  return {
+    userIdentityToken: new opcua.X509IdentityToken({ policyId: policy.id, certificateData: certificate.raw }),
+    userTokenSignature: signature,
+  };
+}
+
+/** The strongest policy offered for a kind of login; `security` None: no encryption of its own. Old algorithms don't count. */
+function policyOf(opcua: Opcua, { policies, channelPolicy }: LoginContext, type: UserPolicy["tokenType"]) {
+  const { SecurityPolicy } = opcua;
+  const { Basic256Sha256, Aes128_Sha256_RsaOaep, Aes256_Sha256_RsaPss, None } = SecurityPolicy;
+  const known: readonly Policy[] = [Aes256_Sha256_RsaPss, Basic256Sha256, Aes128_Sha256_RsaOaep, None];
+  const usable = policies
+    .filter(({ tokenType }) => tokenType === type)
+    .map(({ policyId, securityPolicyUri }) => ({
+      id: policyId ?? null,
+      security: known.find((uri: string) => uri === securityPolicyUri) ?? (securityPolicyUri ? null : channelPolicy),
+    }))
+    .flatMap(({ id, security }) => (security === null ? [] : [{ id, security }]));
+  return usable.toSorted((a, b) => known.indexOf(a.security) - known.indexOf(b.security))[0] ?? null;
 }

@@ -1,78 +1,56 @@
-import type { LinkError } from "../../domain/link-error.ts";
+import { LinkError } from "../../domain/link-error.ts";
+import type { OpcuaProfile } from "../../domain/profile.ts";
 import type { Milliseconds } from "../../domain/units.ts";
-import {
-  absent,
-  type GroupReader,
-  MISSING,
-  nodesOf,
-  retryingReader,
-  type PlacedTag,
-  placesOf,
-  type ReaderParts,
-  VALUE,
-} from "./cyclic.ts";
-import { NAMESPACE_ARRAY, type NodeId } from "./nodes.ts";
-import { NAMESPACES_HANDLE, type Notifications, notificationsOf } from "./notifications.ts";
-import { followNews, refusable } from "./news.ts";
-import { samplingOf, shortfallOf, slowSampling, type SubscriptionGrant, wishFor } from "./subscription-plan.ts";
-import { sampleOf } from "./value.ts";
-
-export interface SubscribeParts extends ReaderParts {
-  readonly idle_ms: Milliseconds;
-  /** Told why the link has failed, outside of any read. */
-  readonly onFail: (error: LinkError) => void;
-}
+import { quickestOf } from "../rules/schedule.ts";
+import { RefusedService } from "./channel.ts";
+import { absent, checkNamespaces, type GroupReader, MISSING, nodesOf, type OpenServer } from "./cyclic.ts";
+import { NAMESPACE_ARRAY, type PlacedTag, placesOf, rawOf, retryingReader, VALUE } from "./cyclic.ts";
+import type { Opcua } from "./library.ts";
+import { type RawValue, sampleOf } from "./value.ts";
 
 /** Or why polls must ask. */
-export type Subscribed = { readonly read: GroupReader } | { readonly refused: string };
-
-interface Item {
-  readonly handle: number;
-  readonly node: NodeId;
-  readonly sampling_ms: Milliseconds;
-  readonly poll_interval_ms: Milliseconds;
-}
-
-interface Subscription {
-  readonly id: number;
-  readonly grant: SubscriptionGrant;
-}
+type Subscribed = { readonly read: GroupReader } | { readonly refused: string };
 
 /**
  * Lets the server tell what changes, and answers polls from that. A variable that the server doesn't have is bad; where
  * it refuses subscriptions, or grants fewer items or slower ones than polls would need, nothing is left of it.
+ * @param onFail told why the link has failed, outside of any read
  */
-export async function subscribe(parts: SubscribeParts): Promise<Subscribed> {
-  const subscription = await create(parts);
+export async function subscribe(
+  server: OpenServer,
+  idle_ms: Milliseconds,
+  onFail: (error: LinkError) => void,
+): Promise<Subscribed> {
+  const subscription = await create(server, idle_ms);
   if (typeof subscription === "string") return { refused: subscription };
-  const found = placesOf(parts);
+  const found = placesOf(server);
   const { id, grant } = subscription;
-  const notifications = notificationsOf(parts.opcua, { subscription: id, namespaces: parts.resolved.namespaces });
+  const notifications = notificationsOf(server.opcua, { subscription: id, namespaces: server.resolved.namespaces });
   // What is there from the start is read, so that no poll has to wait for a first notification.
-  const values = (await retryingReader(parts)(nodesOf(found))).values();
+  const values = (await retryingReader(server)(nodesOf(found))).values();
   for (const [index, { place }] of found.entries()) {
     const raw = "node" in place ? values.next().value : undefined;
     if (raw !== undefined && raw !== null) notifications.put(index + 1, raw);
   }
-  const short = shortfallOf(grant, parts.profile.groups) ?? (await addItems(parts, { found, id, notifications }));
-  if (short !== null) return giveUp(parts, id, short);
-  const { session, opcua, onFail } = parts;
-  const news = await followNews({ session, opcua, id, grant, notifications, onFail });
-  if (typeof news === "string") return giveUp(parts, id, news);
+  const short = shortfallOf(grant, server.profile.groups) ?? (await addItems(server, { found, id, notifications }));
+  if (short !== null) return giveUp(server, id, short);
+  const { session, opcua } = server;
+  const news = await followNews({ session, opcua, id, grant, notifications }, onFail);
+  if (typeof news === "string") return giveUp(server, id, news);
   return {
     read: async (group) => {
-      const tags = new Set(placesOf(parts, group).map(({ tag }) => tag.name));
+      const tags = new Set(placesOf(server, group).map(({ tag }) => tag.name));
       await news.fresh();
       return found.flatMap(({ tag, place }, index) => {
         if (!tags.has(tag.name)) return [];
         if ("reason" in place) return [absent(tag, place.reason)];
-        return [sampleOf(tag, notifications.newest(index + 1) ?? MISSING, parts)];
+        return [sampleOf(tag, notifications.newest(index + 1) ?? MISSING, server)];
       });
     },
   };
 }
 
-async function create({ opcua, session, profile, idle_ms }: SubscribeParts): Promise<Subscription | string> {
+async function create({ opcua, session, profile }: OpenServer, idle_ms: Milliseconds) {
   const wish = wishFor(profile.groups, idle_ms);
   const request = new opcua.CreateSubscriptionRequest({
     requestedPublishingInterval: wish.publishing_ms,
@@ -88,16 +66,13 @@ async function create({ opcua, session, profile, idle_ms }: SubscribeParts): Pro
   return { id, grant: { publishing_ms: revisedPublishingInterval, keep_alive_count: revisedMaxKeepAliveCount } };
 }
 
-interface Items {
-  readonly found: readonly PlacedTag[];
-  readonly id: number;
-  readonly notifications: Notifications;
-}
-
 /** null: all are watched, but for those that the server doesn't have, which are bad. */
-async function addItems(parts: SubscribeParts, { found, id, notifications }: Items): Promise<string | null> {
-  const { opcua, session, resolved } = parts;
-  const items = itemsOf(parts, found);
+async function addItems(
+  server: OpenServer,
+  { found, id, notifications }: { found: readonly PlacedTag[]; id: number; notifications: Notifications },
+): Promise<string | null> {
+  const { opcua, session, resolved } = server;
+  const items = itemsOf(server, found);
   for (let at = 0; at < items.length; at += resolved.max_nodes) {
     const some = items.slice(at, at + resolved.max_nodes);
     const request = new opcua.CreateMonitoredItemsRequest({
@@ -131,11 +106,10 @@ async function addItems(parts: SubscribeParts, { found, id, notifications }: Ite
 const NOT_THERE: ReadonlySet<string> = new Set(["BadNodeIdUnknown", "BadNodeIdInvalid", "BadAttributeIdInvalid"]);
 const BAD = 2;
 
-function itemsOf({ opcua, profile: { groups } }: SubscribeParts, found: readonly PlacedTag[]): readonly Item[] {
-  const intervals = Object.values(groups).map(({ poll_interval_ms }) => poll_interval_ms);
-  const watched = found.flatMap(({ tag: { group }, place }, index): readonly Item[] => {
+function itemsOf({ opcua, profile: { groups } }: OpenServer, found: readonly PlacedTag[]) {
+  const watched = found.flatMap(({ tag: { group }, place }, index) => {
     if ("reason" in place) return [];
-    const poll_interval_ms = groups[group]?.poll_interval_ms ?? Math.min(...intervals);
+    const poll_interval_ms = groups[group]?.poll_interval_ms ?? quickestOf(groups);
     return [{ handle: index + 1, node: place.node, sampling_ms: samplingOf(groups, group), poll_interval_ms }];
   });
   const node = opcua.coerceNodeId(NAMESPACE_ARRAY);
@@ -146,8 +120,190 @@ function itemsOf({ opcua, profile: { groups } }: SubscribeParts, found: readonly
 
 const NAMESPACES_MS = 1000;
 
-async function giveUp({ opcua, session }: SubscribeParts, id: number, refused: string): Promise<Subscribed> {
+async function giveUp({ opcua, session }: OpenServer, id: number, refused: string): Promise<Subscribed> {
   const request = new opcua.DeleteSubscriptionsRequest({ subscriptionIds: [id] });
   await refusable(session.ask(request, opcua.DeleteSubscriptionsResponse, { tolerant: true }));
   return { refused };
+}
+
+type PublishAnswer = InstanceType<Opcua["PublishResponse"]>;
+
+/** The list of namespaces is watched beside the profile's variables. */
+const NAMESPACES_HANDLE = 0;
+const LAST_SEQUENCE = 0xffff_ffff;
+
+/** Newest value of each variable of a subscription, by the client's handle. */
+export function notificationsOf(
+  opcua: Opcua,
+  { subscription, namespaces }: { readonly subscription: number; readonly namespaces: readonly string[] },
+) {
+  const held = new Map<number, RawValue>();
+  let expected: number | null = null;
+  const inOrder = (sequence: number, isData: boolean): void => {
+    // A keep-alive tells the number to come; some servers tell the last one again.
+    if (expected !== null && (isData ? sequence !== expected : sequence > expected)) {
+      throw new LinkError("malformed", `a notification is lost: number ${sequence} came instead of ${expected}`);
+    }
+    if (isData) expected = sequence === LAST_SEQUENCE ? 1 : sequence + 1;
+  };
+  const put = (handle: number, raw: RawValue): void => {
+    if (handle === NAMESPACES_HANDLE) checkNamespaces(namespaces, raw.value);
+    else held.set(handle, raw);
+  };
+  return {
+    put,
+    /** What a publish brought; the sequence number to acknowledge, or null. Throws a LinkError where something is missing. */
+    take: ({ subscriptionId, notificationMessage }: PublishAnswer): number | null => {
+      const { sequenceNumber, notificationData } = notificationMessage;
+      if (subscriptionId !== subscription) throw new LinkError("malformed", "news of a subscription that isn't ours");
+      const data = notificationData ?? [];
+      inOrder(sequenceNumber, data.length > 0);
+      for (const one of data) {
+        if (one instanceof opcua.StatusChangeNotification) {
+          throw new LinkError("closed", `the server has ended the subscription (${one.status.name})`);
+        }
+        if (!(one instanceof opcua.DataChangeNotification)) {
+          throw new LinkError("malformed", "a notification that can't be understood");
+        }
+        for (const { clientHandle, value } of one.monitoredItems ?? []) put(clientHandle, rawOf(opcua, value));
+      }
+      return data.length > 0 ? sequenceNumber : null;
+    },
+    /** The device's own time is told once: for a value that rests it would only get older. undefined: never heard of. */
+    newest: (handle: number): RawValue | undefined => {
+      const raw = held.get(handle);
+      if (raw !== undefined) held.set(handle, { ...raw, source_at: null });
+      return raw;
+    },
+  };
+}
+
+type Notifications = ReturnType<typeof notificationsOf>;
+
+/** A subscription, and the session that it belongs to. */
+interface Followed extends Pick<OpenServer, "opcua" | "session"> {
+  readonly id: number;
+  readonly grant: SubscriptionGrant;
+  readonly notifications: Notifications;
+}
+
+/**
+ * Keeps one publish request with the server until the session ends. Its deadline is the watchdog: a server that says
+ * nothing for three keep-alive intervals has failed, whatever its connection looks like. Resolves with the reason where
+ * the server refuses the first one.
+ */
+export async function followNews(followed: Followed, onFail: (error: LinkError) => void) {
+  const { grant, notifications } = followed;
+  const waiters = new Set<PromiseWithResolvers<undefined>>();
+  const fresh_ms = keepAliveOf(grant) + grant.publishing_ms;
+  let failed: LinkError | null = null;
+  let heard = 0;
+  let taken: number | null = null;
+  const hear = (answer: PublishAnswer): void => {
+    taken = notifications.take(answer);
+    heard = performance.now();
+    for (const { resolve } of waiters) resolve(undefined);
+    waiters.clear();
+  };
+  const fail = (error: unknown): void => {
+    failed = error instanceof LinkError ? error : new LinkError("malformed", "news that can't be understood", error);
+    onFail(failed);
+    for (const { reject } of waiters) reject(failed);
+    waiters.clear();
+  };
+  const follow = async (): Promise<never> => {
+    for (;;) hear(await publish(followed, { taken, tolerant: false }));
+  };
+  const first = await refusable(publish(followed, { taken, tolerant: true }));
+  if (typeof first === "string") return first;
+  hear(first);
+  follow().catch(fail);
+  return {
+    /**
+     * Resolves when the server's last word is so new that what is held is what is; rejects with a LinkError once the link
+     * has failed.
+     */
+    fresh: async (): Promise<void> => {
+      if (failed !== null) throw failed;
+      if (performance.now() - heard <= fresh_ms) return;
+      const waiter = Promise.withResolvers<undefined>();
+      waiters.add(waiter);
+      await waiter.promise;
+    },
+  };
+}
+
+function publish(
+  { opcua, session, id, grant }: Followed,
+  { taken, tolerant }: { readonly taken: number | null; readonly tolerant: boolean },
+): Promise<PublishAnswer> {
+  const acknowledged = taken === null ? [] : [{ subscriptionId: id, sequenceNumber: taken }];
+  const request = new opcua.PublishRequest({ subscriptionAcknowledgements: acknowledged });
+  return session.ask(request, opcua.PublishResponse, { slot: "publish", within_ms: watchdogOf(grant), tolerant });
+}
+
+/** A refusal in the server's own words as text; the end of the link rejects as ever. */
+async function refusable<T>(answer: Promise<T>): Promise<T | string> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof RefusedService) return error.message;
+    throw error;
+  }
+}
+
+type Groups = OpcuaProfile["groups"];
+
+interface SubscriptionGrant {
+  readonly publishing_ms: Milliseconds;
+  /** Publishing intervals without a change until the server says that it is still there. */
+  readonly keep_alive_count: number;
+}
+
+/** The gateway must notice a dead link about as fast as a read's deadline would. */
+const KEEP_ALIVE_MS = 1500;
+const MIN_PUBLISHING_MS = 50;
+const MAX_PUBLISHING_MS = 1000;
+/** The link has failed when nothing has come for so many keep-alive intervals. */
+const MISSED_KEEP_ALIVES = 3;
+/** Values may be so old before a dead link is noticed; with a server that wants longer, reading is better. */
+const MAX_WATCHDOG_MS = 30_000;
+
+/** lifetime_count: publishing intervals without a request of ours until the server forgets the subscription. */
+export function wishFor(groups: Groups, idle_ms: Milliseconds) {
+  const publishing_ms = Math.min(MAX_PUBLISHING_MS, Math.max(MIN_PUBLISHING_MS, quickestOf(groups) / 2));
+  const keep_alive_count = Math.max(1, Math.floor(KEEP_ALIVE_MS / publishing_ms));
+  const lifetime_count = Math.max(MISSED_KEEP_ALIVES * keep_alive_count, Math.ceil(idle_ms / publishing_ms));
+  return { publishing_ms, keep_alive_count, lifetime_count };
+}
+
+/** Half the poll interval, so that a poll's value is hardly older than one that it had asked for. */
+function samplingOf(groups: Groups, group: string): Milliseconds {
+  return (groups[group]?.poll_interval_ms ?? quickestOf(groups)) / 2;
+}
+
+/** Why polls had better ask; null: what is granted will do. */
+export function shortfallOf(grant: SubscriptionGrant, groups: Groups): string | null {
+  if (!(grant.publishing_ms > 0) || grant.keep_alive_count < 1) return "it grants no publishing interval";
+  const shortest = quickestOf(groups);
+  if (grant.publishing_ms > shortest) {
+    return `it publishes every ${grant.publishing_ms} ms, polls come every ${shortest} ms`;
+  }
+  const watchdog_ms = watchdogOf(grant);
+  return watchdog_ms > MAX_WATCHDOG_MS ? `a dead link would be noticed after ${watchdog_ms} ms only` : null;
+}
+
+/** How the server would sample a group's variable; null: often enough. 0: whenever the value changes. */
+export function slowSampling(sampling_ms: Milliseconds, poll_interval_ms: Milliseconds): string | null {
+  if (sampling_ms <= poll_interval_ms) return null;
+  return `it samples every ${sampling_ms} ms, polls come every ${poll_interval_ms} ms`;
+}
+
+function keepAliveOf({ publishing_ms, keep_alive_count }: SubscriptionGrant): Milliseconds {
+  return publishing_ms * keep_alive_count;
+}
+
+/** Without a word for so long the link has failed. */
+export function watchdogOf(grant: SubscriptionGrant): Milliseconds {
+  return MISSED_KEEP_ALIVES * keepAliveOf(grant);
 }

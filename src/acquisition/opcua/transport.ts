@@ -3,49 +3,32 @@ import { connect, type Socket } from "node:net";
 
 import { LinkError } from "../../domain/link-error.ts";
 import { quietly, type Transport } from "./library.ts";
-import { helloFrame, LIMITS, parseAck, parseError, takeFrames, typeOf } from "./uacp.ts";
-
-/**
- * The TCP connection under a secure channel. It stands in for the library's own because that one takes its limits from
- * the server's answer, lets an answer nobody asked for end the process, and can't be ended while it connects.
- */
-export interface UacpTransport {
-  /** What the library sees. */
-  readonly transport: Transport;
-  /** Ends the connection at once; `onEnd` is told the first reason only. */
-  end(error: LinkError): void;
-}
-
-export interface UacpOptions {
-  readonly onEnd: (error: LinkError) => void;
-  /** Whether a request waits for its answer; an answer at any other time ends the connection. */
-  readonly isAsked: () => boolean;
-}
+import type { Milliseconds } from "../../domain/units.ts";
 
 type Done = (error?: Error | null) => void;
 type Handler = Parameters<EventEmitter["on"]>[1];
 
-interface Wire {
-  socket: Socket | null;
-  rest: Buffer;
+const newWire = () => ({
+  socket: null as Socket | null,
+  rest: Buffer.alloc(0) as Buffer,
   /** Largest chunk that the server takes; null: it hasn't answered the hello. */
-  chunk_bytes: number | null;
-  connected: Done | null;
+  chunk_bytes: null as number | null,
+  connected: null as Done | null,
   /** Frames since we last sent something: an answer has no more than so many chunks. */
-  frames: number;
-  ended: LinkError | null;
-}
+  frames: 0,
+  ended: null as LinkError | null,
+});
+type Wire = ReturnType<typeof newWire>;
 
-export function uacpTransport({ onEnd, isAsked }: UacpOptions): UacpTransport {
+/**
+ * The TCP connection under a secure channel, and what the library sees of it. It stands in for the library's own because that one
+ * takes its limits from the server's answer, lets an answer nobody asked for end the process, and can't be ended while it connects.
+ * @param onEnd told the first reason alone
+ * @param isAsked whether a request waits for its answer; an answer at any other time ends the connection
+ */
+export function uacpTransport(onEnd: (error: LinkError) => void, isAsked: () => boolean) {
   const events = new EventEmitter();
-  const wire: Wire = {
-    socket: null,
-    rest: Buffer.alloc(0),
-    chunk_bytes: null,
-    connected: null,
-    frames: 0,
-    ended: null,
-  };
+  const wire = newWire();
   const end = (error: LinkError): void => {
     if (wire.ended !== null) return;
     wire.ended = error;
@@ -84,8 +67,8 @@ export function uacpTransport({ onEnd, isAsked }: UacpOptions): UacpTransport {
       return;
     }
     wire.connected = done;
-    const { hostname, port } = new URL(endpoint);
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || DEFAULT_PORT) });
+    const { port } = new URL(endpoint);
+    const socket = connect({ host: hostIn(endpoint), port: Number(port || DEFAULT_PORT) });
     wire.socket = socket;
     socket.setNoDelay(true);
     socket.on("connect", () => socket.write(helloFrame(endpoint)));
@@ -93,7 +76,7 @@ export function uacpTransport({ onEnd, isAsked }: UacpOptions): UacpTransport {
     socket.on("error", (error: NodeJS.ErrnoException) => end(socketError(error, wire.chunk_bytes !== null)));
     socket.on("close", () => end(new LinkError("closed", "the server closed the connection")));
   };
-  return { end, transport: transportOver(wire, { events, dial, end }) };
+  return { end, transport: transportOver({ wire, events, dial }, end) };
 }
 
 const DEFAULT_PORT = 4840;
@@ -117,15 +100,12 @@ function socketError(error: NodeJS.ErrnoException, stood: boolean): LinkError {
   return new LinkError(stood ? "reset" : "refused", message === "" ? code : message, error);
 }
 
-interface Acts {
-  readonly events: EventEmitter;
-  readonly dial: (endpoint: string, done: Done) => void;
-  readonly end: (error: LinkError) => void;
-}
-
 /** The shape that the library wants, over our own connection. */
-function transportOver(wire: Wire, { events, dial, end }: Acts): Transport {
-  const closed = (): LinkError => new LinkError("closed", "closed by the gateway");
+function transportOver(
+  { wire, events, dial }: { wire: Wire; events: EventEmitter; dial: (endpoint: string, done: Done) => void },
+  end: (error: LinkError) => void,
+): Transport {
+  const close = (): void => end(new LinkError("closed", "closed by the gateway"));
   const sizes = {
     receiveBufferSize: LIMITS.chunk_bytes,
     sendBufferSize: LIMITS.chunk_bytes,
@@ -152,17 +132,17 @@ function transportOver(wire: Wire, { events, dial, end }: Acts): Transport {
       dial(endpoint, done);
     },
     disconnect(done: Done) {
-      end(closed());
+      close();
       done();
     },
-    dispose: () => end(closed()),
+    dispose: close,
     write: (chunk: Buffer, done?: Done) => {
       wire.frames = 0;
       wire.socket?.write(chunk);
       done?.();
     },
     prematureTerminate: (error: Error) => end(new LinkError("malformed", error.message, error)),
-    forceConnectionBreak: () => end(closed()),
+    forceConnectionBreak: close,
     isValid: () => wire.chunk_bytes !== null && wire.ended === null,
     isDisconnecting: () => wire.ended !== null,
     getTransportSettings: () => ({ maxMessageSize: LIMITS.message_bytes, maxChunkCount: LIMITS.chunks }),
@@ -172,4 +152,124 @@ function transportOver(wire: Wire, { events, dial, end }: Acts): Transport {
   };
   // Its chained `on` isn't used by the library, and `parameters` is read for these very fields.
   return transport as unknown as Transport;
+}
+
+/**
+ * Framing of OPC UA TCP (OPC 10000-6, 7.1): hello, acknowledge, error, and the bounds of every chunk. Pure but for `greetsOpcua`.
+ */
+
+/** What we announce and hold a server to: a booth's tags in one answer take a few kilobytes. */
+export const LIMITS = {
+  chunk_bytes: 65_536,
+  message_bytes: 1_048_576,
+  chunks: 32,
+} as const;
+
+/** The least that the standard lets a peer take. */
+const MIN_BUFFER_BYTES = 8192;
+const HEADER_BYTES = 8;
+const ACK_BYTES = 28;
+/** Texts of a server are shown to people; more than this helps nobody. */
+const MAX_REASON_CHARS = 200;
+
+export function helloFrame(endpoint: string): Buffer {
+  const url = Buffer.from(endpoint, "utf8");
+  const frame = Buffer.alloc(HEADER_BYTES + 24 + url.length);
+  frame.write("HELF", 0, "latin1");
+  frame.writeUInt32LE(frame.length, 4);
+  const fields = [0, LIMITS.chunk_bytes, LIMITS.chunk_bytes, LIMITS.message_bytes, LIMITS.chunks, url.length];
+  for (const [i, field] of fields.entries()) frame.writeUInt32LE(field, HEADER_BYTES + 4 * i);
+  url.copy(frame, HEADER_BYTES + 24);
+  return frame;
+}
+
+/** The answer to a hello: the largest chunk that the server takes. For what it sends, our own limits hold. */
+export function parseAck(frame: Buffer): number | LinkError {
+  if (typeOf(frame) === "ERR") return parseError(frame);
+  if (typeOf(frame) !== "ACK" || frame.length !== ACK_BYTES) {
+    return new LinkError("malformed", "the answer to the hello is none of OPC UA");
+  }
+  const receive = frame.readUInt32LE(12);
+  if (receive < MIN_BUFFER_BYTES) return new LinkError("malformed", `the server takes chunks of ${receive} bytes only`);
+  return Math.min(receive, LIMITS.chunk_bytes);
+}
+
+/** What a server says before it hangs up. Trust and sessions are told apart by the status code. */
+export function parseError(frame: Buffer): LinkError {
+  if (frame.length < 16) return new LinkError("malformed", "an error message of the server is cut off");
+  const code = frame.readUInt32LE(8);
+  const length = Math.max(0, frame.readInt32LE(12));
+  const said = frame.toString("utf8", 16, Math.min(frame.length, 16 + length)).slice(0, MAX_REASON_CHARS);
+  const text = said.replace(/[\p{Cc}\p{Cf}]/gu, " ").trim();
+  return new LinkError("closed", `the server hung up: ${statusText(code)}${text === "" ? "" : `, "${text}"`}`);
+}
+
+function statusText(code: number): string {
+  const known: Readonly<Record<number, string>> = {
+    0x80130000: "BadSecurityChecksFailed",
+    0x807d0000: "BadTcpServerTooBusy",
+    0x80800000: "BadTcpMessageTooLarge",
+    0x80830000: "BadTcpEndpointUrlInvalid",
+    0x80ac0000: "BadSecureChannelClosed",
+  };
+  return known[code] ?? `status 0x${code.toString(16)}`;
+}
+
+/** As certificates and sockets spell it: an IPv6 address without its brackets. */
+export function hostIn(endpoint: string): string {
+  return new URL(endpoint).hostname.replace(/^\[|\]$/g, "");
+}
+
+/** HEL, ACK, ERR, OPN, MSG or CLO. */
+export function typeOf(frame: Buffer): string {
+  return frame.toString("latin1", 0, 3);
+}
+
+/**
+ * Whole frames out of what has come. A frame over the limit is refused by its header alone, before its bytes come; after a
+ * fault (bytes that belong to no frame) the connection is not to be trusted any more.
+ */
+export function takeFrames(bytes: Buffer) {
+  const frames: Buffer[] = [];
+  let at = 0;
+  while (bytes.length - at >= HEADER_BYTES) {
+    const header = bytes.toString("latin1", at, at + 4);
+    const length = bytes.readUInt32LE(at + 4);
+    const fault = headerFault(header, length);
+    if (fault !== null) return { frames, rest: Buffer.alloc(0), fault: new LinkError("malformed", fault) };
+    if (bytes.length - at < length) break;
+    frames.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  return { frames, rest: bytes.subarray(at), fault: null };
+}
+
+function headerFault(header: string, length: number): string | null {
+  if (!/^((ACK|ERR|OPN|CLO)F|MSG[FCA])$/.test(header)) return "the peer doesn't speak OPC UA";
+  if (length > LIMITS.chunk_bytes) return `a chunk of ${length} bytes, more than the ${LIMITS.chunk_bytes} agreed on`;
+  return length < HEADER_BYTES ? `a chunk of ${length} bytes is none` : null;
+}
+
+/** Whether an OPC UA server answers there: it takes a hello, or says in its own words why not. Never rejects. */
+export function greetsOpcua({ host, port }: { host: string; port: number }, within_ms: Milliseconds) {
+  return new Promise<boolean>((resolve) => {
+    const socket = connect({ host, port, noDelay: true });
+    let received = Buffer.alloc(0);
+    const done = (answer: boolean): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(answer);
+    };
+    const timer = setTimeout(() => done(false), within_ms);
+    socket.on("connect", () => socket.write(helloFrame(`opc.tcp://${host}:${port}`)));
+    socket.on("error", () => done(false));
+    socket.on("close", () => done(false));
+    socket.on("data", (bytes) => {
+      received = Buffer.concat([received, bytes]);
+      const { frames, fault } = takeFrames(received);
+      const [first] = frames;
+      if (first !== undefined) done(typeOf(first) === "ACK" || typeOf(first) === "ERR");
+      else if (fault !== null) done(false);
+    });
+  });
 }

@@ -1,6 +1,6 @@
-import { cleanText, type Decoded, decodeNumber } from "../rules/decode.ts";
+import { bad, cleanText, type Decoded, decodeNumber } from "../rules/decode.ts";
 import type { OpcuaPoint } from "../../domain/profile.ts";
-import type { Sample } from "../../domain/sample.ts";
+import type { Sample } from "../../domain/taken.ts";
 import type { TagName } from "../../domain/units.ts";
 
 /** What a server said of one variable, in plain data: numbers of the standard's built-in types (OPC 10000-6, 5.1.2). */
@@ -26,12 +26,6 @@ const INT64 = 8;
 const UINT64 = 9;
 /** A tag is shown in a table's cell; a longer text is something else. */
 const MAX_TEXT_CHARS = 500;
-
-const bad = (reason: Extract<Decoded, { quality: "bad" }>["reason"]): Decoded => ({
-  value: null,
-  quality: "bad",
-  reason,
-});
 
 /** One tag's sample. `insecure`: nobody vouches for the way that it came. Pure. */
 export function sampleOf(

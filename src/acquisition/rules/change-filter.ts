@@ -1,7 +1,6 @@
 import type { FilterType, Quality, TagValue } from "../../domain/booth.ts";
-import { unitsPerHour } from "../../domain/counter-rates.ts";
-import type { Parameters, TagParameters } from "../../domain/parameters.ts";
-import type { Sample } from "../../domain/sample.ts";
+import { type Parameters, type TagParameters, unitsPerHour, maxRateOf } from "../../domain/parameters.ts";
+import type { Sample } from "../../domain/taken.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
 
 interface Logged {
@@ -17,7 +16,7 @@ export type FilterState = ReadonlyMap<TagName, Logged>;
 export const EMPTY_FILTER: FilterState = new Map();
 
 /** When a tag's sample goes to the log. Of an uptime any fall does, of a counter one by a step: only a restart or a reset makes them fall. */
-export type LogRule = Pick<TagParameters, "deadband" | "deadband_percent" | "heartbeat_ms" | "role" | "counter"> & {
+type LogRule = Pick<TagParameters, "deadband" | "deadband_percent" | "heartbeat_ms" | "role" | "counter"> & {
   /** A number that rises to this is logged at once: what begins with it begins at that reading, not a deadband later. */
   readonly mark?: number;
 };
@@ -34,10 +33,7 @@ const ROUNDING = 1e-9;
  * The rules of all tags; a filter's own minutes have its limit for a mark, as overuse begins there. `offsets`: minutes by
  * which a filter's usage exceeds what its counter shows, as after a change that the PLC knows nothing of.
  */
-export function logRules(
-  { tags, filters }: Pick<Parameters, "tags" | "filters">,
-  offsets: CounterOffsets = {},
-): Readonly<Record<TagName, LogRule>> {
+export function logRules({ tags, filters }: Pick<Parameters, "tags" | "filters">, offsets: CounterOffsets = {}) {
   const rules: Record<TagName, LogRule> = { ...tags };
   for (const [name, tag] of Object.entries(tags)) {
     const { role, filter, factor, unit } = tag;
@@ -49,7 +45,7 @@ export function logRules(
   return rules;
 }
 
-export interface PolledSamples {
+interface PolledSamples {
   readonly mono: Milliseconds;
   readonly samples: readonly Sample[];
 }
@@ -59,11 +55,7 @@ export interface PolledSamples {
  * deadband from the one LAST LOGGED (so slow drift can't hide); one that reaches its mark; a counter or an uptime that fell; a heartbeat that is due. Never a non-finite number: it
  * comes out as null, bad, "nan". The state is a new map only where something was let through.
  */
-export function filterChanges(
-  state: FilterState,
-  poll: PolledSamples,
-  tags: Readonly<Record<TagName, LogRule>>,
-): { readonly state: FilterState; readonly changes: readonly Sample[] } {
+export function filterChanges(state: FilterState, poll: PolledSamples, tags: Readonly<Record<TagName, LogRule>>) {
   const changes = poll.samples.map(withoutNonFinite).filter((sample) => {
     const last = state.get(sample.tag);
     const parameters = Object.hasOwn(tags, sample.tag) ? (tags[sample.tag] ?? DEFAULTS) : DEFAULTS;
@@ -102,4 +94,153 @@ function isAt(value: number, mark: number): boolean {
 function withoutNonFinite(sample: Sample): Sample {
   if (typeof sample.value !== "number" || Number.isFinite(sample.value)) return sample;
   return { tag: sample.tag, value: null, quality: "bad", reason: "nan" };
+}
+
+/** When each tag that shows something odd was last told of, in this boot. */
+type OddState = ReadonlyMap<TagName, Milliseconds>;
+
+export const NOTHING_ODD: OddState = new Map();
+
+/** What only acquisition sees, by the reason of the bad sample: the check that it is evidence for, and why. */
+const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>> = {
+  sentinel: ["sentinel", "the device shows the raw value that means: no value"],
+  nan: ["sentinel", "the device shows a float that is no number"],
+  inf: ["sentinel", "the device shows an infinite float"],
+  not_bcd: ["sentinel", "the register holds digits that are none"],
+  below_min: ["between", "the value lies below what the tag can be"],
+  above_max: ["between", "the value lies above what the tag can be"],
+  all_zero: ["all_zero", "every register of the block turned 0 at once: held for two polls"],
+  torn: ["torn", "the counter fell or ran, and a second read at once didn't agree with the first"],
+};
+
+/** An incident is resolved when nothing was heard of it for 10 min; while it lasts it is told of twice in that time. */
+const TELL_AGAIN_MS = 300_000;
+
+/** The events of one poll, once when something begins and then every 5 min while it lasts. */
+export function oddEvents(state: OddState, poll: PolledSamples) {
+  const next = new Map(state);
+  const events = poll.samples.flatMap(({ tag, reason }) => {
+    const check = reason === undefined || !Object.hasOwn(CHECKS, reason) ? undefined : CHECKS[reason];
+    const told = state.get(tag);
+    if (check === undefined) {
+      next.delete(tag);
+      return [];
+    }
+    if (told !== undefined && poll.mono - told < TELL_AGAIN_MS) return [];
+    next.set(tag, poll.mono);
+    return [{ event: check[0], detail: check[1], tag }];
+  });
+  return { state: events.length === 0 && next.size === state.size ? state : next, events };
+}
+
+/**
+ * What acquisition looks at twice before it believes it: counters of several registers that fell or ran (a PLC may
+ * change the one half between the reading of the two), and blocks that are suddenly all zero (some servers zero their
+ * registers when they lose their own link).
+ */
+
+interface Seen {
+  readonly value: number;
+  readonly mono: Milliseconds;
+}
+
+/** What was believed so far; outlives a connection. */
+export interface Believed {
+  readonly counts: ReadonlyMap<TagName, Seen>;
+  /** By block: whether it held anything else, and for how many polls its zeros have been held. */
+  readonly blocks: ReadonlyMap<string, { readonly lively: boolean; readonly held: number }>;
+}
+
+export const NOTHING_BELIEVED: Believed = { counts: new Map(), blocks: new Map() };
+
+/** Slack on the fastest plausible growth, as in derivation. */
+const RATE_SLACK = 1.5;
+const HOUR_MS = 3_600_000;
+/** All-zero frames are held for so many polls. */
+const HELD_POLLS = 2;
+/** A shorter block may be all zero in a booth that is off. */
+const LEAST_REGISTERS = 8;
+/** Burner size isn't known to a driver: a gas counter without a max_rate_per_h is watched for falls only. */
+const NO_PARAMETERS = {} as Parameters;
+
+const NOTHING: ReadonlySet<TagName> = new Set();
+
+type CountTag = TagParameters & { readonly name: TagName };
+
+/** Of one poll's samples those counters, of the given tags, that fell or exceeded their rate since they were last believed. */
+export function suspects(believed: Believed, poll: PolledSamples, tags: readonly CountTag[]): ReadonlySet<TagName> {
+  const byName = new Map(tags.filter(({ counter }) => counter !== undefined).map((tag) => [tag.name, tag]));
+  if (byName.size === 0) return NOTHING;
+  const odd = poll.samples.filter(({ tag, value }) => {
+    const counted = byName.get(tag);
+    const before = believed.counts.get(tag);
+    if (counted === undefined || before === undefined || typeof value !== "number") return false;
+    return !follows(counted, before, { value, mono: poll.mono });
+  });
+  return new Set(odd.map(({ tag }) => tag));
+}
+
+/** Whether a counter can have got from one value to the other. */
+function follows(tag: CountTag, before: Seen, now: Seen): boolean {
+  const step = tag.counter?.step ?? 0;
+  const rate = maxRateOf(tag, NO_PARAMETERS);
+  const hours = Math.max(0, now.mono - before.mono) / HOUR_MS;
+  const room = rate === undefined ? Infinity : step + rate * hours * RATE_SLACK;
+  const delta = now.value - before.value;
+  return delta >= 0 && delta <= room + step * 1e-6;
+}
+
+/**
+ * A suspect counter is taken only if the second read of the same poll agrees with the first (it may have counted on).
+ * @param second what the second read gave for each suspect
+ */
+export function agreed(
+  first: readonly Sample[],
+  second: PolledSamples & { readonly first_mono: Milliseconds },
+  tags: readonly CountTag[],
+): readonly Sample[] {
+  const again = new Map(second.samples.map((sample) => [sample.tag, sample]));
+  return first.map((sample) => {
+    const repeated = again.get(sample.tag);
+    const tag = tags.find(({ name }) => name === sample.tag);
+    if (repeated === undefined || tag === undefined) return sample;
+    const [a, b] = [sample.value, repeated.value];
+    const agrees =
+      typeof a === "number" &&
+      typeof b === "number" &&
+      follows(tag, { value: a, mono: second.first_mono }, { value: b, mono: second.mono });
+    return agrees ? repeated : { tag: sample.tag, value: null, quality: "bad", reason: "torn" };
+  });
+}
+
+/** Remembers the counters that were believed. */
+export function believe(believed: Believed, poll: PolledSamples, tags: readonly CountTag[]): Believed {
+  const names = new Set(tags.filter(({ counter }) => counter !== undefined).map(({ name }) => name));
+  if (names.size === 0) return believed;
+  const counts = new Map(believed.counts);
+  for (const { tag, value } of poll.samples) {
+    if (names.has(tag) && typeof value === "number") counts.set(tag, { value, mono: poll.mono });
+  }
+  return { ...believed, counts };
+}
+
+/**
+ * Which blocks of a poll are all zero after they weren't, and to be held; `key` names a block from poll to poll, `restarted`:
+ * zeros are to be expected.
+ */
+export function zerosToHold(
+  believed: Believed,
+  blocks: readonly { readonly key: string; readonly words: readonly number[] }[],
+  restarted: boolean,
+) {
+  const known = new Map(believed.blocks);
+  const held = new Set<string>();
+  for (const { key, words } of blocks) {
+    const before = known.get(key) ?? { lively: false, held: 0 };
+    const isZero = words.length >= LEAST_REGISTERS && words.every((word) => word === 0);
+    const isHeld = isZero && before.lively && !restarted && before.held < HELD_POLLS;
+    if (isHeld) held.add(key);
+    known.set(key, isHeld ? { lively: true, held: before.held + 1 } : { lively: !isZero, held: 0 });
+  }
+  return { believed: { ...believed, blocks: known }, held };
 }

@@ -1,3 +1,4 @@
+import type { Quality, TagValue } from "../../domain/booth.ts";
 import {
   type FirstOf,
   isBitTable,
@@ -6,11 +7,83 @@ import {
   pointWidth,
   type ValueRules,
 } from "../../domain/profile.ts";
-import { scaleBigint, scaleFloat32, scaleFloat64, scaleInteger } from "./scaling.ts";
-import type { Quality, TagValue } from "../../domain/booth.ts";
+
+/** Powers of ten up to the point where doubles still hold every integer product that we make. */
+const MAX_DECIMALS = 12;
+
+/** Digits after the decimal point in the shortest way to write `x`: 0.1 -> 1, 25 -> 0, 1e-7 -> 7. */
+function decimalsOf(x: number): number {
+  const [mantissa = "", exponent = "0"] = String(x).split("e");
+  const fraction = mantissa.split(".")[1] ?? "";
+  return Math.max(0, fraction.length - Number(exponent));
+}
+
+/**
+ * raw x scale + offset for an integer raw value, without the noise of binary fractions (123 x 0.1 = 12.3).
+ * Works in integers of the last decimal where they fit, and in 15 significant digits else (a scale of 1/3).
+ */
+export function scaleInteger(raw: number, scale: number, offset: number): number {
+  if (scale === 1 && offset === 0) return raw;
+  const decimals = Math.max(decimalsOf(scale), decimalsOf(offset));
+  const power = 10 ** decimals;
+  const exact = raw * Math.round(scale * power) + Math.round(offset * power);
+  const scaled =
+    decimals <= MAX_DECIMALS && Number.isSafeInteger(exact)
+      ? exact / power
+      : Number((raw * scale + offset).toPrecision(15));
+  return scaled + 0; // no negative zero: it wouldn't survive JSON
+}
+
+/**
+ * The shortest decimal that stands for the same 32-bit float (71.1, not 71.0999984741211), so that what is stored,
+ * shown and sent carries no digits that the device never had.
+ */
+export function shortestFloat32(value: number): number {
+  for (const digits of [6, 7, 8]) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return short + 0;
+  }
+  return Number(value.toPrecision(9)) + 0;
+}
+
+/** value x scale + offset for a 32-bit float; more than 9 digits would be noise. */
+function scaleFloat32(value: number, scale: number, offset: number): number {
+  if (scale === 1 && offset === 0) return shortestFloat32(value);
+  return Number((shortestFloat32(value) * scale + offset).toPrecision(9)) + 0;
+}
+
+/** value x scale + offset for a 64-bit float; digits beyond the fifteenth would be noise. */
+function scaleFloat64(value: number, scale: number, offset: number): number {
+  if (scale === 1 && offset === 0) return value + 0;
+  return Number((value * scale + offset).toPrecision(15)) + 0;
+}
+
+/**
+ * raw x scale + offset for a 64-bit integer, exact: a number where one holds it without loss, else its decimal text.
+ * A scale or offset that no short decimal holds (1/3) leaves nothing exact: then 15 significant digits.
+ */
+function scaleBigint(raw: bigint, scale: number, offset: number): number | string {
+  const decimals = Math.max(decimalsOf(scale), decimalsOf(offset));
+  const power = 10 ** decimals;
+  const [factor, shift] = [Math.round(scale * power), Math.round(offset * power)];
+  if (decimals > MAX_DECIMALS || !Number.isSafeInteger(factor) || !Number.isSafeInteger(shift)) {
+    return Number((Number(raw) * scale + offset).toPrecision(15)) + 0;
+  }
+  const exact = raw * BigInt(factor) + BigInt(shift);
+  if (BigInt.asIntN(54, exact) === exact && Number.isSafeInteger(Number(exact))) return Number(exact) / power + 0;
+  return decimalText(exact, decimals);
+}
+
+function decimalText(exact: bigint, decimals: number): string {
+  const sign = exact < 0n ? "-" : "";
+  const digits = (exact < 0n ? -exact : exact).toString().padStart(decimals + 1, "0");
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "");
+  return fraction === "" ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
+}
 
 /** Why a value that the device did send is no value. The driver adds `hole` and `exception_<code>` for what it didn't. */
-export type DecodeReason =
+type DecodeReason =
   "sentinel" | "nan" | "inf" | "below_min" | "above_max" | "not_text" | "not_bcd" | "missing" | "wrong_type";
 
 /** A value, or null with quality bad and the reason; nothing in between. */
@@ -23,12 +96,15 @@ export type BlockData =
   | { readonly kind: "words"; readonly words: readonly number[] }
   | { readonly kind: "bits"; readonly bits: readonly boolean[] };
 
-export interface Orders extends WordOrders {
+/** Order of words in a value, of bytes in a register, and of characters in one. */
+export interface Orders {
+  readonly word_order: FirstOf;
+  readonly byte_order?: FirstOf;
   readonly string_order: FirstOf;
 }
 
 const good = (value: Exclude<TagValue, null>): Decoded => ({ value, quality: "good" });
-const bad = (reason: DecodeReason): Decoded => ({ value: null, quality: "bad", reason });
+export const bad = (reason: DecodeReason): Decoded => ({ value: null, quality: "bad", reason });
 
 /** The value of a point that starts at `index` of the block. Pure; data that is too short decodes as `missing`. */
 export function decodePoint(point: ModbusPoint, orders: Orders, at: { data: BlockData; index: number }): Decoded {
@@ -52,7 +128,7 @@ function decodeWords(point: ModbusPoint, orders: Orders, words: readonly number[
 }
 
 /** How a raw number was carried; a whole number of 64 bits comes as a bigint. */
-export type NumberKind = "integer" | "float32" | "float64";
+type NumberKind = "integer" | "float32" | "float64";
 
 const SCALES = { integer: scaleInteger, float32: scaleFloat32, float64: scaleFloat64 } as const;
 
@@ -102,48 +178,36 @@ function decodeText(words: readonly number[], order: FirstOf): Decoded {
   return cleanText(String.fromCharCode(...text));
 }
 
-/** Order of words in a value and of bytes in a register. */
-export interface WordOrders {
-  readonly word_order: FirstOf;
-  readonly byte_order?: FirstOf;
-}
-
 const scratch = new DataView(new ArrayBuffer(8));
 
 const swapped = (word: number): number => ((word & 0xff) << 8) | (word >> 8);
 
 /** The words of a value, most significant first, each with its high byte first. */
-export function inOrder(point: ModbusPoint, orders: WordOrders, words: readonly number[]): readonly number[] {
+function inOrder(point: ModbusPoint, orders: Orders, words: readonly number[]): readonly number[] {
   const lowByteFirst = (point.byte_order ?? orders.byte_order) === "low_first";
   const straight = lowByteFirst ? words.map(swapped) : words;
   const isReversed = straight.length > 1 && (point.word_order ?? orders.word_order) === "low_first";
   return isReversed ? straight.toReversed() : straight;
 }
 
+const READ: Readonly<Partial<Record<ModbusType, (bytes: DataView) => number | bigint>>> = {
+  int16: (bytes) => bytes.getInt16(0),
+  uint32: (bytes) => bytes.getUint32(0),
+  int32: (bytes) => bytes.getInt32(0),
+  uint64: (bytes) => bytes.getBigUint64(0),
+  int64: (bytes) => bytes.getBigInt64(0),
+  float32: (bytes) => bytes.getFloat32(0),
+  float64: (bytes) => bytes.getFloat64(0),
+};
+
 /**
  * What the registers hold: a bigint for the 64-bit integers, a number for all else, null for digits that are none (BCD).
  * @param words as many as the type takes, as `inOrder` gives them
  */
-export function rawNumber(type: ModbusType, words: readonly number[]): number | bigint | null {
+function rawNumber(type: ModbusType, words: readonly number[]): number | bigint | null {
   if (type === "bcd16" || type === "bcd32") return digitsOf(words);
-  switch (type) {
-    case "int16":
-      return bytesOf(words).getInt16(0);
-    case "uint32":
-      return bytesOf(words).getUint32(0);
-    case "int32":
-      return bytesOf(words).getInt32(0);
-    case "uint64":
-      return bytesOf(words).getBigUint64(0);
-    case "int64":
-      return bytesOf(words).getBigInt64(0);
-    case "float32":
-      return bytesOf(words).getFloat32(0);
-    case "float64":
-      return bytesOf(words).getFloat64(0);
-    default:
-      return words[0] ?? 0;
-  }
+  const read = READ[type];
+  return read === undefined ? (words[0] ?? 0) : read(bytesOf(words));
 }
 
 function bytesOf(words: readonly number[]): DataView {

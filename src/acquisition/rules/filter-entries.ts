@@ -1,38 +1,32 @@
-import type { FilterType } from "../../domain/booth.ts";
-import type { EntryAnswer, FilterChange, FilterEntry } from "../../domain/entry.ts";
+import type { LogState } from "../../domain/booth-state.ts";
+import type { EntryAnswer, FilterChange } from "../../domain/entry.ts";
 import type { Parameters } from "../../domain/parameters.ts";
 import type { Milliseconds, Seq } from "../../domain/units.ts";
 
 /** The booth's use is remembered this long, so that it can go to the filter that went in then. */
 export const MAX_AGO_MS: Milliseconds = 36 * 3_600_000;
 
-/** What is known of a booth's entries. */
-export interface KnownEntries {
-  readonly entries: readonly FilterEntry[];
-  readonly seqOf: (id: string) => Seq | undefined;
-}
+type Entries = Pick<LogState, "entries" | "seqOfEntry">;
 
 /** What to do about an asked change: answer, or write it first. */
 export function decideChange(
   change: FilterChange,
-  { entries }: KnownEntries,
+  log: Entries,
   parameters: Parameters | null,
 ): EntryAnswer | { readonly kind: "write" } {
-  const known = entries.find(({ id }) => id === change.id);
+  const known = log.entries().find(({ id }) => id === change.id);
   if (known !== undefined) return { kind: "done", entry: known };
-  if (parameters?.filters[change.filter] === undefined) return refused(`the booth has no ${nameOf(change.filter)}`);
+  if (parameters?.filters[change.filter] === undefined)
+    return refused(`the booth has no ${change.filter.replace("_", " ")}`);
   if (change.ago_ms < 0) return refused("a change that is still to come can't be entered");
   if (change.ago_ms > MAX_AGO_MS) return refused("a change over 36 h ago can't be entered any more");
   return { kind: "write" };
 }
 
 /** What to do about a withdrawal: answer, or write that the record `seq` is withdrawn. */
-export function decideUndo(
-  id: string,
-  { entries, seqOf }: KnownEntries,
-): EntryAnswer | { readonly kind: "write"; readonly seq: Seq } {
-  const entry = entries.find((one) => one.id === id);
-  const seq = seqOf(id);
+export function decideUndo(id: string, log: Entries): EntryAnswer | { readonly kind: "write"; readonly seq: Seq } {
+  const entry = log.entries().find((one) => one.id === id);
+  const seq = log.seqOfEntry(id);
   if (entry === undefined || seq === undefined) return refused("no such entry is known");
   if (entry.outcome === "undone") return { kind: "done", entry };
   if (entry.outcome !== "entered") return refused("the entry changed nothing, so there is nothing to undo");
@@ -41,20 +35,12 @@ export function decideUndo(
 }
 
 /** What the answer is once the record has been folded; null: it hasn't yet. */
-export function answered(
-  id: string,
-  { entries }: KnownEntries,
-  { undone }: { readonly undone: boolean },
-): EntryAnswer | null {
-  const entry = entries.find((one) => one.id === id);
+export function answered(id: string, log: Entries, { undone }: { readonly undone: boolean }): EntryAnswer | null {
+  const entry = log.entries().find((one) => one.id === id);
   if (entry === undefined || (undone && entry.outcome !== "undone")) return null;
   return { kind: "done", entry };
 }
 
 function refused(reason: string): EntryAnswer {
   return { kind: "refused", reason };
-}
-
-function nameOf(filter: FilterType): string {
-  return filter.replace("_", " ");
 }

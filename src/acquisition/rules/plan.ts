@@ -21,11 +21,7 @@ export interface PlanOptions {
   readonly round_trip_registers: number;
 }
 
-export interface Plan {
-  readonly blocks: readonly Block[];
-  /** For each point, in the order given: the block that reads it, and where in the block it starts. */
-  readonly places: readonly { readonly block: number; readonly offset: number }[];
-}
+export type Plan = ReturnType<typeof planReads>;
 
 interface Span {
   readonly point: number;
@@ -41,11 +37,19 @@ const BITS_PER_REGISTER = 16;
  * A point that no block can hold (wider than the limit, or in a hole) gets a block of its own, and stands between no
  * others: whether to ask the device for it is the caller's matter.
  */
-export function planReads(points: readonly ModbusPoint[], options: PlanOptions): Plan {
+export function planReads(points: readonly ModbusPoint[], options: PlanOptions) {
   const blocks: Block[] = [];
+  /** For each point, in the order given: the block that reads it, and where in the block it starts. */
   const places: { block: number; offset: number }[] = points.map(() => ({ block: -1, offset: 0 }));
-  for (const table of tablesOf(points)) {
-    for (const spans of cutsOf(spansOf(points, table), table, options)) {
+  const all = points.map((at, point) => ({
+    table: at.table,
+    point,
+    start: at.address,
+    end: at.address + pointWidth(at),
+  }));
+  for (const [table, own] of Map.groupBy(all, (span) => span.table)) {
+    own.sort((a, b) => a.start - b.start || a.end - b.end || a.point - b.point);
+    for (const spans of cutsOf(own, table, options)) {
       const address = spans[0]?.start ?? 0;
       const count = endOf(spans) - address;
       for (const span of spans) places[span.point] = { block: blocks.length, offset: span.start - address };
@@ -68,18 +72,6 @@ export function touchesHole(block: Block, holes: Holes): boolean {
 
 function blockCost(table: ModbusTable, count: number, roundTripRegisters: number): number {
   return roundTripRegisters + (isBitTable(table) ? count / BITS_PER_REGISTER : count);
-}
-
-function tablesOf(points: readonly ModbusPoint[]): readonly ModbusTable[] {
-  return [...new Set(points.map((point) => point.table))];
-}
-
-function spansOf(points: readonly ModbusPoint[], table: ModbusTable): readonly Span[] {
-  return points
-    .map((point, index) => ({ point, index }))
-    .filter(({ point }) => point.table === table)
-    .map(({ point, index }) => ({ point: index, start: point.address, end: point.address + pointWidth(point) }))
-    .sort((a, b) => a.start - b.start || a.end - b.end || a.point - b.point);
 }
 
 function endOf(spans: readonly Span[]): number {
@@ -117,4 +109,80 @@ function partition(spans: readonly Span[], table: ModbusTable, options: PlanOpti
     cuts.push(spans.slice(best[upTo]?.from ?? 0, upTo));
   }
   return cuts.reverse();
+}
+
+/** [first, last]; last = first - 1 is a border between two addresses. */
+export type HoleRange = readonly [number, number];
+
+/** Points (by index, sorted by address) of one table and the block that reads them. */
+export interface Piece {
+  readonly indices: readonly number[];
+  readonly block: Block;
+}
+
+export function pieceOf(points: readonly ModbusPoint[], indices: readonly number[]): Piece {
+  const chosen = indices.flatMap((index) => points[index] ?? []);
+  const address = Math.min(...chosen.map((point) => point.address));
+  const end = Math.max(...chosen.map((point) => point.address + pointWidth(point)));
+  return { indices, block: { table: chosen[0]?.table ?? "holding", address, count: end - address } };
+}
+
+/** Cut where no point straddles, as near the middle as possible; null where there is no such place. */
+export function halves(points: readonly ModbusPoint[], piece: Piece): readonly [Piece, Piece] | null {
+  const groups = overlapGroups(points, piece.indices);
+  if (groups.length < 2) return null;
+  const middle = Math.ceil(groups.length / 2);
+  return [pieceOf(points, groups.slice(0, middle).flat()), pieceOf(points, groups.slice(middle).flat())];
+}
+
+/** Points that share addresses (bits of one register) stand or fall together; groups come in order of address. */
+export function overlapGroups(points: readonly ModbusPoint[], indices: readonly number[]) {
+  const sorted = indices.toSorted((a, b) => (points[a]?.address ?? 0) - (points[b]?.address ?? 0));
+  const groups: number[][] = [];
+  let end = -1;
+  for (const index of sorted) {
+    const point = points[index];
+    if (point === undefined) continue;
+    if (point.address >= end) groups.push([index]);
+    else groups.at(-1)?.push(index);
+    end = Math.max(end, point.address + pointWidth(point));
+  }
+  return groups;
+}
+
+/** What lies between two blocks that answer alone but not together: a hole, or a border where they touch. */
+export function gapBetween(left: Block, right: Block): HoleRange {
+  return [left.address + left.count, right.address - 1];
+}
+
+export function rangeOf(block: Block): HoleRange {
+  return [block.address, block.address + block.count - 1];
+}
+
+export function addHole(holes: Holes, table: ModbusTable, range: HoleRange): Holes {
+  const known = holes[table] ?? [];
+  if (known.some(([first, last]) => first === range[0] && last === range[1])) return holes;
+  return { ...holes, [table]: [...known, range].toSorted((a, b) => a[0] - b[0] || a[1] - b[1]) };
+}
+
+/** Without those that a block touched which was answered after all. */
+export function forgetHoles(holes: Holes, block: Block): Holes {
+  const known = holes[block.table] ?? [];
+  const end = block.address + block.count;
+  const kept = known.filter(([first, last]) => !(block.address <= last && end > first));
+  return kept.length === known.length ? holes : { ...holes, [block.table]: kept };
+}
+
+/** Without that one. */
+export function forgetRange(holes: Holes, table: ModbusTable, range: HoleRange): Holes {
+  const kept = (holes[table] ?? []).filter(([first, last]) => first !== range[0] || last !== range[1]);
+  return { ...holes, [table]: kept };
+}
+
+/** Declared and learned ones together. */
+export function uniteHoles(a: Holes, b: Holes): Holes {
+  return Object.entries(b).reduce<Holes>(
+    (all, [table, ranges]) => ranges.reduce<Holes>((sum, range) => addHole(sum, table as ModbusTable, range), all),
+    a,
+  );
 }

@@ -13,9 +13,12 @@ const SPREAD_MS: Milliseconds = 1_000;
  * never due at the same instant, where the last of many would wait for all others. `groups`: of every booth.
  */
 export function linkBegins(links: number, groups: readonly Groups[]): readonly Milliseconds[] {
-  const intervals = groups.flatMap((each) => Object.values(each)).map(({ poll_interval_ms }) => poll_interval_ms);
-  const spread = Math.min(SPREAD_MS, ...intervals);
+  const spread = Math.min(SPREAD_MS, ...groups.map(quickestOf));
   return Array.from({ length: links }, (_, link) => Math.floor((spread * link) / links));
+}
+
+export function quickestOf(groups: Groups): Milliseconds {
+  return Math.min(...Object.values(groups).map(({ poll_interval_ms }) => poll_interval_ms));
 }
 
 /** Every group at once. */
@@ -24,10 +27,7 @@ export function scheduleFrom(groups: Groups, mono: Milliseconds): Schedule {
 }
 
 /** The group that is due first, and when; undefined where there are no groups. At equal times the quicker group goes first. */
-export function nextDue(
-  schedule: Schedule,
-  groups: Groups,
-): { readonly group: string; readonly due: Milliseconds } | undefined {
+export function nextDue(schedule: Schedule, groups: Groups) {
   const order = Object.entries(schedule).sort(
     ([a, dueA], [b, dueB]) => dueA - dueB || (groups[a]?.poll_interval_ms ?? 0) - (groups[b]?.poll_interval_ms ?? 0),
   );
@@ -36,7 +36,7 @@ export function nextDue(
 }
 
 /**
- * The group was polled: its next turn keeps the rhythm. One that fell due meanwhile is taken at once, late by less than an
+ * The group was polled: its next due time keeps the rhythm. One that fell due meanwhile is taken at once, late by less than an
  * interval; others that have passed are left out, never made up for.
  */
 export function afterPoll(schedule: Schedule, groups: Groups, polled: { group: string; mono: Milliseconds }): Schedule {
@@ -46,14 +46,13 @@ export function afterPoll(schedule: Schedule, groups: Groups, polled: { group: s
   return { ...schedule, [polled.group]: due + missed * interval };
 }
 
-/** The group goes with the quickest one's next turn, where its own would come later. */
+/** The group is due with the quickest one's next poll, where its own would come later. */
 export function soonAgain(schedule: Schedule, groups: Groups, polled: { group: string; mono: Milliseconds }): Schedule {
-  const quickest = Math.min(...Object.values(groups).map(({ poll_interval_ms }) => poll_interval_ms));
-  const soon = Math.min(schedule[polled.group] ?? polled.mono, polled.mono + quickest);
+  const soon = Math.min(schedule[polled.group] ?? polled.mono, polled.mono + quickestOf(groups));
   return { ...schedule, [polled.group]: soon };
 }
 
-/** One booth on a link, as far as taking turns is concerned. */
+/** One booth on a link, as far as it matters who is polled next. */
 export interface BoothDues {
   readonly schedule: Schedule;
   readonly groups: Groups;
@@ -61,7 +60,7 @@ export interface BoothDues {
   readonly retry_at: Milliseconds | null;
 }
 
-/** Whose turn it is on a link, and when. `group` null: find out whether its device is back. */
+/** Who is next on a link, and when. `group` null: find out whether its device is back. */
 export interface DuePoll {
   readonly booth: number;
   readonly at: Milliseconds;
@@ -72,14 +71,10 @@ export interface DuePoll {
 const LONGEST_PUT_OFF_MS = 10_000;
 
 /**
- * The next turn on a link that booths share. Polls go by their due times. A device that doesn't answer is tried where
+ * What is due next on a link that booths share. Polls go by their due times. A device that doesn't answer is tried where
  * waiting for it in vain (`probe_ms`) ends before the next poll is due, so that it takes nothing from those that live.
  */
-export function nextPoll(
-  booths: readonly BoothDues[],
-  mono: Milliseconds,
-  probe_ms: Milliseconds,
-): DuePoll | undefined {
+export function nextPoll(booths: readonly BoothDues[], mono: Milliseconds, probe_ms: Milliseconds) {
   const poll = first(
     booths.flatMap(({ schedule, groups, retry_at }, booth) => {
       const due = retry_at === null ? nextDue(schedule, groups) : undefined;
@@ -94,8 +89,8 @@ export function nextPoll(
   return fits || mono >= probe.at + LONGEST_PUT_OFF_MS ? probe : poll;
 }
 
-function first(turns: readonly DuePoll[]): DuePoll | undefined {
-  return turns.toSorted((a, b) => a.at - b.at)[0];
+function first(polls: readonly DuePoll[]): DuePoll | undefined {
+  return polls.toSorted((a, b) => a.at - b.at)[0];
 }
 
 /** A device that is well answers in a tenth of it. */

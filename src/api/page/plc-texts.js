@@ -27,7 +27,7 @@ export const t = textsOf({
   "plc.connections": "Connections at once",
   "plc.orMore": "{count} or more, beside those in use",
   "plc.beside": "{count}, beside those in use",
-  "plc.borrowed": "not counted: the box's own was used",
+  "plc.shared": "not counted: the box's own was used",
   "plc.roundTrip": "Round trip",
   "plc.opcua": "OPC UA",
   "plc.answers": "answers",

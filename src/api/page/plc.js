@@ -126,7 +126,7 @@ function probeResult({ answer: { host, port, modbus, opcua }, text }) {
         [
           t("plc.connections"),
           modbus.connections === null
-            ? t("plc.borrowed")
+            ? t("plc.shared")
             : t(more ? "plc.orMore" : "plc.beside", { count: modbus.connections }),
         ],
         [t("plc.roundTrip"), modbus.round_trip_ms === null ? t("plc.none") : `${number(modbus.round_trip_ms, 2)} ms`],

@@ -1,5 +1,5 @@
-import type { CommandSpec } from "../command.ts";
-import { AGENT, BOOTH, BY, CONFIG, WATCH, YES } from "./shared.ts";
+import type { CommandSpec } from "../spec.ts";
+import { AGENT, BOOTH, BY, CONFIG, WATCH, YES } from "../spec.ts";
 
 const LEAVING_NOTES = [
   "What was recorded is delivered first; without a network it waits for that, and may be left alone.",
@@ -11,7 +11,6 @@ export const AGENT_TABLE = [
   {
     name: "run",
     summary: "run the agent in the foreground; the service manager does this",
-    operands: [],
     options: CONFIG,
     notes: [
       "Log lines go to standard output, one JSON object per change. SIGINT, SIGTERM or SIGHUP stops it: what was read is committed first, or, where that takes longer than 4 s, at the next start.",
@@ -22,7 +21,6 @@ export const AGENT_TABLE = [
   {
     name: "status",
     summary: "what the agent is doing: links, booths, log, provisioning",
-    operands: [],
     options: { ...AGENT, ...WATCH },
     notes: [
       "Every link and booth has a state, since when, the reason, what to do about it, and when it is tried again.",
@@ -32,7 +30,6 @@ export const AGENT_TABLE = [
   {
     name: "backlog",
     summary: "what waits for the service: how much, since when, how fast it goes, when it is done",
-    operands: [],
     options: { ...AGENT, ...WATCH },
     notes: [
       "The rate is measured over a second, with --watch over the last half minute; records that come meanwhile are taken into account.",
@@ -68,7 +65,6 @@ export const AGENT_TABLE = [
   {
     name: "release",
     summary: "give a booth up: another gateway, or another serial number, may have it then",
-    operands: [],
     options: {
       ...AGENT,
       ...BOOTH,
@@ -85,7 +81,6 @@ export const AGENT_TABLE = [
   {
     name: "decommission",
     summary: "take a booth out of service for good",
-    operands: [],
     options: { ...AGENT, ...BOOTH, ...YES },
     notes: [
       "It is for root alone.",
@@ -99,7 +94,6 @@ export const AGENT_TABLE = [
   {
     name: "page",
     summary: "a PIN for the technician's page; with --for, the page on the network for phones and laptops",
-    operands: [],
     options: {
       ...AGENT,
       for: { value: "TIME", text: "open it on the network, over HTTPS, for so long: 30m, 2h, up to 12h" },

@@ -1,12 +1,11 @@
-import type { CommandSpec } from "../command.ts";
-import { AGENT, JSON_OPTION } from "./shared.ts";
+import type { CommandSpec } from "../spec.ts";
+import { AGENT, JSON_OPTION } from "../spec.ts";
 
 /** Configuration, store, and the program itself. */
 export const CARE_TABLE = [
   {
     name: "check",
     summary: "read configuration and profiles and say what is wrong with them",
-    operands: [],
     options: {
       ...AGENT,
       addresses: { value: "", text: "show what each Modbus tag's address was taken for, in every notation" },
@@ -43,7 +42,6 @@ export const CARE_TABLE = [
   {
     name: "doctor",
     summary: "run every check there is, and end with what to do, in order",
-    operands: [],
     options: AGENT,
     notes: [
       "Configuration, profiles, rights of files, disk, store, systemd unit, agent, clock, PLCs, service, broker, certificates, versions. It changes nothing.",
@@ -55,7 +53,6 @@ export const CARE_TABLE = [
   {
     name: "support-bundle",
     summary: "put what whoever helps from afar needs into one file, without a secret",
-    operands: [],
     options: {
       ...AGENT,
       out: { value: "FILE", text: "the bundle (default booth-gateway-support-TIME.tar.gz here); never overwrites" },
@@ -99,7 +96,6 @@ export const CARE_TABLE = [
     summary: "write the JSON Schemas of configuration and profiles, for editors",
     operands: [{ name: "FOLDER", text: "where to" }],
     options: JSON_OPTION,
-    notes: [],
     examples: ["schemas config/schemas"],
   },
   {
@@ -107,13 +103,11 @@ export const CARE_TABLE = [
     summary: "print what makes a shell complete commands, options and files",
     operands: [{ name: "SHELL", text: "which one", choices: { bash: "since version 4" } }],
     options: {},
-    notes: [],
     examples: ["completion bash > /etc/bash_completion.d/booth-gateway"],
   },
   {
     name: "manual",
     summary: "print the manual page",
-    operands: [],
     options: {},
     notes: ["In roff: man -l shows it."],
     examples: ["manual > booth-gateway.8"],

@@ -1,18 +1,18 @@
-import { NEAR, USUAL } from "../../tools/rules/detect-bounds.ts";
-import { MODBUS_PORT } from "../../domain/places.ts";
-import type { CommandSpec } from "../command.ts";
-import { AGENT, BOOTH, CONFIG, JSON_OPTION, WATCH } from "./shared.ts";
+import {
+  ASSUMED_ROUND_TRIP_MS,
+  NEAR,
+  OPCUA_PORT,
+  RECORD_FOR,
+  USUAL,
+  USUAL_TYPES,
+  USUAL_UNITS,
+} from "../../tools/rules/usual.ts";
+import { MODBUS_PORT } from "../../domain/plc-address.ts";
+import type { CommandSpec } from "../spec.ts";
+import { AGENT, BOOTH, CONFIG, JSON_OPTION, WATCH } from "../spec.ts";
 
-/** A PLC on the same switch, answering in its next scan. */
-export const ASSUMED_ROUND_TRIP_MS = 5;
-export const OPCUA_PORT = 4840;
-/** What PLCs are set to, and what small gateways number their devices with. */
-export const USUAL_UNITS: readonly number[] = [1, 0, 255, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-/** Tried for an address of which nobody says the type. */
-export const USUAL_TYPES = ["float32", "uint32", "int32", "uint16", "int16"] as const;
-export const RECORD_FOR = "60s";
 /** Of every tool at the PLC. */
-const BORROWS =
+const SHARES =
   "It only reads: over the running agent's connection where that one reads the same PLC, between its polls, else over one of its own.";
 
 /** Tools at the PLC; they only read, and need no agent. */
@@ -49,7 +49,7 @@ export const PLC_TABLE = [
       expect: { value: "VALUE", text: "what the machine's own display shows now, in the tag's unit" },
     },
     notes: [
-      BORROWS,
+      SHARES,
       "ADDRESS is written as in a profile: 400001, 40001, 4x0001, holding:0, input:0x10.",
       `With --expect the nearest value is marked, up to ${NEAR * 100} % off. Without it: registers not all zero, a value within the tag's min and max (else ${USUAL.least} to ${USUAL.most}); floats before integers, wide ones before narrow ones.`,
     ],
@@ -59,7 +59,6 @@ export const PLC_TABLE = [
   {
     name: "plan",
     summary: "the requests of each poll group, and how long a poll takes",
-    operands: [],
     options: {
       ...AGENT,
       ...BOOTH,
@@ -79,10 +78,9 @@ export const PLC_TABLE = [
   {
     name: "tags",
     summary: "read the booth's PLC and show every tag: raw registers, value, quality",
-    operands: [],
     options: { ...AGENT, ...BOOTH, ...WATCH },
     notes: [
-      BORROWS,
+      SHARES,
       "With --watch each group is read at its poll interval, and a broken link is told below the table and tried again.",
     ],
     examples: ["tags --config gateway.yaml --booth booth-1", "tags --watch"],
@@ -90,7 +88,6 @@ export const PLC_TABLE = [
   {
     name: "record",
     summary: "record a session with the booth's PLC, byte for byte, to play it again elsewhere",
-    operands: [],
     options: {
       ...CONFIG,
       ...JSON_OPTION,
@@ -99,7 +96,7 @@ export const PLC_TABLE = [
       out: { value: "FILE", text: "the trace; a file that exists is not overwritten" },
     },
     notes: [
-      BORROWS,
+      SHARES,
       "The trace holds requests, answers, silences and what the device says it is; no address, no key, no password.",
       "Ctrl-C ends it early; what was recorded until then is whole. Modbus only.",
       "booth-sim replay FILE plays it.",

@@ -1,5 +1,5 @@
-import type { CommandSpec } from "../command.ts";
-import { AGENT, BOOTH, BY, REPORT, REPORT_NOTES } from "./shared.ts";
+import type { CommandSpec } from "../spec.ts";
+import { AGENT, BOOTH, BY, REPORT, REPORT_NOTES } from "../spec.ts";
 
 /** Those of reports/explain, which would load half of all reports for the sake of a name. */
 const FIGURES = {
@@ -27,7 +27,6 @@ export const REPORTS_TABLE = [
   {
     name: "durations",
     summary: "time by mode and how often each began, over a window",
-    operands: [],
     options: REPORT,
     notes: [...REPORT_NOTES, "Minutes by mode add up to the window; what nobody saw is No Data."],
     examples: ["durations", "durations --from 2026-03-01 --to 2026-03-08"],
@@ -81,7 +80,6 @@ export const REPORTS_TABLE = [
   {
     name: "reconcile",
     summary: "compare a day with the service, and send again what it lacks",
-    operands: [],
     options: {
       ...AGENT,
       ...BOOTH,
@@ -97,7 +95,6 @@ export const REPORTS_TABLE = [
   {
     name: "rebuild",
     summary: "derive all facts anew from the oldest kept record on, and say what changed",
-    operands: [],
     options: {
       ...AGENT,
       ...BOOTH,

@@ -1,10 +1,11 @@
 import type { ServiceAnswer } from "../../domain/service.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import { jsonOf } from "../../contract/fields.ts";
 import { errorShape } from "../../contract/provisioning.ts";
 import type { HttpAnswer } from "./client.ts";
 
 /** Statuses that mean "later"; everything else in 4xx will never be taken as it is. */
-const KEEP = new Set([408, 425, 429, 500, 502, 503, 504]);
+export const KEEP = new Set([408, 425, 429, 500, 502, 503, 504]);
 /** The service may hold us off for an hour at most. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
@@ -22,22 +23,21 @@ export function dateOf(header: string | string[] | undefined): EpochMs | null {
   return Number.isFinite(time) ? time + 500 : null;
 }
 
+/** null: the body isn't what was asked for. */
+export type Parse<T> = (body: unknown) => T | null;
+
 /**
  * What an answer means for whoever asked. Decided by status, never by the error's text; a body that isn't the
  * JSON expected (a captive portal's page, a cut answer) counts as "later".
  */
-export function answerOf<T>(answer: HttpAnswer, parse: (body: unknown) => T | null, now: EpochMs): ServiceAnswer<T> {
+export function answerOf<T>(answer: HttpAnswer, parse: Parse<T>, now: EpochMs): ServiceAnswer<T> {
   const { status } = answer;
   const reason = reasonOf(answer);
   if (status >= 200 && status < 300) {
     const value = parse(jsonOf(answer.text));
-    return value === null
-      ? {
-          kind: "keep",
-          reason: `the answer (${status.toString()}) isn't the service's: is something in between?`,
-          after_ms: null,
-        }
-      : { kind: "ok", value };
+    if (value !== null) return { kind: "ok", value };
+    const strange = `the answer (${status.toString()}) isn't the service's: is something in between?`;
+    return { kind: "keep", reason: strange, after_ms: null };
   }
   if (status === 401 || status === 403) return { kind: "denied", reason };
   if (status === 404) return { kind: "not_found" };
@@ -51,13 +51,4 @@ export function answerOf<T>(answer: HttpAnswer, parse: (body: unknown) => T | nu
 function reasonOf(answer: HttpAnswer): string {
   const text = errorShape.parse(jsonOf(answer.text)).error.slice(0, 200);
   return text === "" ? `the service answered ${answer.status.toString()}` : `${text} (${answer.status.toString()})`;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // Not JSON is an expected outcome here: the caller's parse says no to undefined.
-    return undefined;
-  }
 }

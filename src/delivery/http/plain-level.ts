@@ -1,56 +1,76 @@
-import type { BoothCard, BoothChoices, ServiceAnswer, ServiceRecord } from "../../domain/service.ts";
-import { boothListShape, type FoundBooth } from "../../contract/booths.ts";
-import type { PlainClaimWire, UpdateWire } from "../../contract/provisioning.ts";
-import { facilityOf, type Ask } from "./facility.ts";
+import { boothListShape, facilityShape, type FoundBooth } from "../../contract/booths.ts";
+import { readAs } from "../../contract/fields.ts";
+import type { BoothCard, ServiceAnswer, ServiceRecord } from "../../domain/service.ts";
+import type { Parse } from "./answer.ts";
 
 /** Longest list that a person is asked to choose from: a service that leaves `search` aside answers with all it has. */
 const MAX_CHOICES = 10;
 
+/** Asks one path of the service. */
+export type Ask = <T>(path: string, parse: Parse<T>) => Promise<ServiceAnswer<T>>;
+
 type Answer = ServiceAnswer<ServiceRecord>;
 
-/** What the binding needs of a service that knows nothing of gateways. */
+/** What the binding of the one serial number needs of a service that knows nothing of gateways. */
 export interface PlainService {
   readonly get: Ask;
-  /** Asks for, or changes, the provisioning record of the one serial number. */
-  readonly record: (
-    request:
-      | { readonly method: "GET" }
-      | { readonly method: "POST"; readonly body: PlainClaimWire }
-      | { readonly method: "PUT"; readonly body: UpdateWire },
-  ) => Promise<Answer>;
+  readonly serial: string;
+  /** Asks for, or changes, its provisioning record. */
+  readonly record: (method: "GET" | "POST" | "PUT", body?: unknown) => Promise<Answer>;
+}
+
+/**
+ * A booth's record without a time zone gets zone and hours of its facility. Where that can't be read the record stays as it is:
+ * what was known keeps counting, and it is asked again with the next reading.
+ */
+export async function withFacility(get: Ask, answer: Answer): Promise<Answer> {
+  if (answer.kind !== "ok" || answer.value.generation === null || answer.value.tz !== null) return answer;
+  const facility = await facilityOf(get, answer.value.facility_id);
+  if (facility?.kind !== "ok" || facility.value.tz === null) return answer;
+  const { tz, working_hours } = facility.value;
+  return { kind: "ok", value: { ...answer.value, tz, working_hours, place_from: "facility" } };
+}
+
+/** null: there is none to ask for. */
+async function facilityOf(get: Ask, id: string | null) {
+  return id === null ? null : get(`/api/facilities/${encodeURIComponent(id)}`, readAs(facilityShape));
 }
 
 /**
  * The booth by its serial number: among the account's booths, its days and hours by its facility. `known`: the provisioning
  * record of that number; null: there is none. not_found: neither a record nor a booth that it may be.
  */
-export async function findPlain(ask: Ask, serial: string, known: ServiceRecord | null): Promise<Answer> {
-  const list = await ask(`/api/booths?search=${encodeURIComponent(serial)}`, (body) => {
-    const parsed = boothListShape.safeParse(body);
-    return parsed.success ? parsed.data : null;
-  });
+export async function findPlain({ get, serial }: PlainService, known: ServiceRecord | null): Promise<Answer> {
+  const list = await get(`/api/booths?search=${encodeURIComponent(serial)}`, readAs(boothListShape));
   if (list.kind !== "ok") return list;
+  const serialOf = ({ serial_number }: FoundBooth): string => serial_number?.trim().toUpperCase() ?? "";
   const exact = list.value.filter((booth) => serialOf(booth) === serial);
   const found = exact.length > 0 ? exact : list.value.filter((booth) => serialOf(booth) === "");
   if (found.length === 0 && known === null) return { kind: "not_found" };
   const cards: BoothCard[] = [];
   for (const booth of found.slice(0, MAX_CHOICES)) {
-    const card = await cardOf(ask, booth);
+    const card = await cardOf(get, booth);
     if (card.kind !== "ok") return card;
     cards.push(card.value);
   }
   const isSure = exact.length === 1 || found.length === 0;
-  const choices = isSure ? undefined : { show_serial: exact.length > 0, cards };
-  return { kind: "ok", value: recordOf(serial, { known, card: cards.length === 1 ? cards[0] : undefined, choices }) };
-}
-
-function serialOf({ serial_number }: FoundBooth): string {
-  return serial_number?.trim().toUpperCase() ?? "";
+  const [only = NO_CARD] = cards.length === 1 ? cards : [];
+  const value = {
+    ...only,
+    serial_number: serial,
+    completion_status: known?.completion_status ?? "IN PROGRESS",
+    hw_configuration: known?.hw_configuration ?? null,
+    generation: null,
+    gateway: known?.gateway ?? null,
+    ...{ mqtt: null, config: null },
+    choices: isSure ? undefined : { show_serial: exact.length > 0, cards },
+  };
+  return { kind: "ok", value };
 }
 
 /** A facility that can't be had leaves zone and hours open; a service that is away is asked again. */
-async function cardOf(ask: Ask, booth: FoundBooth): Promise<ServiceAnswer<BoothCard>> {
-  const facility = await facilityOf(ask, booth.facility_id);
+async function cardOf(get: Ask, booth: FoundBooth): Promise<ServiceAnswer<BoothCard>> {
+  const facility = await facilityOf(get, booth.facility_id);
   if (facility?.kind === "keep") return facility;
   const place = facility?.kind === "ok" ? facility.value : null;
   const { id: booth_id, account_id, account_name, created_at, facility_id, brand_name, model_number } = booth;
@@ -61,60 +81,34 @@ async function cardOf(ask: Ask, booth: FoundBooth): Promise<ServiceAnswer<BoothC
       facility_name: place?.name ?? null,
       tz: place?.tz ?? null,
       working_hours: place?.working_hours ?? [],
-      ...(booth.shown === undefined ? {} : { shown: booth.shown }),
+      shown: booth.shown,
     },
   };
 }
 
 const NO_CARD: BoothCard = {
-  booth_id: null,
-  account_name: null,
-  facility_id: null,
-  facility_name: null,
-  tz: null,
-  working_hours: [],
-  brand_name: null,
-  model_number: null,
+  ...{ booth_id: null, account_name: null, facility_id: null, facility_name: null },
+  ...{ tz: null, working_hours: [], brand_name: null, model_number: null },
 };
-
-interface Found {
-  readonly known: ServiceRecord | null;
-  readonly card: BoothCard | undefined;
-  readonly choices: BoothChoices | undefined;
-}
-
-function recordOf(serial: string, { known, card, choices }: Found): ServiceRecord {
-  return {
-    ...(card ?? NO_CARD),
-    serial_number: serial,
-    completion_status: known?.completion_status ?? "IN PROGRESS",
-    hw_configuration: known?.hw_configuration ?? null,
-    generation: null,
-    gateway: known?.gateway ?? null,
-    mqtt: null,
-    config: null,
-    ...(choices === undefined ? {} : { choices }),
-  };
-}
 
 /**
  * A record that is there is taken as it is, whoever made it: the service may refuse to have it made twice. Refused as a
  * repetition, the record decides; one that names a gateway is that one's.
  */
-export async function claimPlain({ record }: PlainService, serial: string): Promise<Answer> {
-  const before = await record({ method: "GET" });
+export async function claimPlain({ record, serial }: PlainService): Promise<Answer> {
+  const before = await record("GET");
   if (before.kind !== "not_found") return before;
-  const made = await record({ method: "POST", body: { serial_number: serial } });
+  const made = await record("POST", { serial_number: serial });
   if (made.kind !== "conflict") return made;
-  const after = await record({ method: "GET" });
+  const after = await record("GET");
   const isFree = after.kind === "ok" && after.value.gateway === null;
   return isFree || after.kind === "keep" ? after : made;
 }
 
 /** Refused, the record decides as well: it may say already what it was to say. */
 export async function completePlain({ record }: PlainService): Promise<Answer> {
-  const told = await record({ method: "PUT", body: { completion_status: "COMPLETE" } });
+  const told = await record("PUT", { completion_status: "COMPLETE" });
   if (told.kind !== "conflict" && told.kind !== "reject") return told;
-  const now = await record({ method: "GET" });
+  const now = await record("GET");
   return now.kind === "ok" && now.value.completion_status === "COMPLETE" ? now : told;
 }

@@ -1,32 +1,30 @@
-import { createHash } from "node:crypto";
 import pRetry from "p-retry";
-import { type BindingChange, PLAIN_GENERATION } from "../../domain/provisioning.ts";
-import type { Reported, SealedSecret, ServiceAnswer, ServiceRecord } from "../../domain/service.ts";
-import type { Clock, Random, Sealer } from "../../domain/machine.ts";
-import type { ServiceApi } from "../port.ts";
-import type { ServiceTime } from "../../domain/service-time.ts";
-import { afterAnswer, afterFailure, CLOSED, heldOff, type Breaker } from "../rules/breaker.ts";
-import { fullJitter } from "../../domain/backoff.ts";
+import { boothFieldsShape, type BoothFieldValues } from "../../contract/booths.ts";
 import { deviceFieldsShape, lastStreamIn, shownIn } from "../../contract/booths.ts";
-import {
-  provisioningShape,
-  unreadIn,
-  type ClaimWire,
-  type ReportedWire,
-  type UpdateWire,
-} from "../../contract/provisioning.ts";
-import { answerTime, isoTime } from "../../contract/time.ts";
-import { answerOf, dateOf } from "./answer.ts";
-import { withFacility } from "./facility.ts";
-import { claimPlain, completePlain, findPlain, type PlainService } from "./plain-level.ts";
-import { HttpClosed, type HttpAnswer, type HttpClient, type HttpRequest } from "./client.ts";
+import { readAs } from "../../contract/fields.ts";
+import { claimBody, provisioningShape, unreadIn, updateBody } from "../../contract/provisioning.ts";
+import { fullJitter } from "../../domain/retrying.ts";
+import type { Clock, Random, Sealer } from "../../domain/machine.ts";
+import { PLAIN_GENERATION } from "../../domain/provisioning.ts";
+import type { ServiceTime } from "../../domain/service-time.ts";
+import type { SealedSecret, ServiceAnswer, ServiceRecord } from "../../domain/service.ts";
+import type { ServiceApi } from "../port.ts";
+import { afterAnswer, afterFailure, type Breaker, CLOSED, heldOff } from "../rules/breaker.ts";
+import { answerOf, dateOf, KEEP, type Parse } from "./answer.ts";
+import { type HttpClient, HttpClosed, type HttpRequest } from "./client.ts";
+import { type Ask, claimPlain, completePlain, findPlain, type PlainService, withFacility } from "./plain-level.ts";
 
 const PATH = "/api/booths_provisioning";
 /** Short trouble is ridden out here; longer trouble is the provisioning loop's, which waits with what it knows. */
 const QUICK_RETRIES = 2;
 const QUICK = { base_ms: 500, cap_ms: 2_000 };
+/** Tries of a write whose record changes meanwhile. */
+const MATCH_TRIES = 3;
+/** A record's validators are as many as there are booths. */
+const MAX_TAGS = 64;
 
-export interface ServiceApiParts {
+/** What a service is asked by, and as whom. */
+interface HttpService {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly random: Random;
@@ -36,125 +34,76 @@ export interface ServiceApiParts {
   readonly hardwareId: string;
 }
 
-/** The provisioning endpoints over HTTP. */
-export function createServiceApi(parts: ServiceApiParts): ServiceApi {
-  const parseRecord = recordParser(parts.sealer);
-  const tags = new Map<string, string>();
-  const line: Line = { ...parts, breaker: CLOSED, trouble: "", tags };
-  const ask = async (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> => {
-    const answer = await askFor(line, request, parseRecord);
-    const isPlain = answer.kind === "ok" && answer.value.generation === null;
-    const { key } = request;
-    return isPlain ? answer : withFacility((path, parse) => askFor(line, { method: "GET", path, key }, parse), answer);
-  };
-  const get = <T>(key: string, path: string, parse: Parse<T>): Promise<ServiceAnswer<T>> =>
-    askFor(line, { method: "GET", path, key }, parse);
+/** The way to the one host, with what is known of it. */
+interface Line extends HttpService {
+  breaker: Breaker;
+  /** Why the last request failed: what people are told while the host is left alone. */
+  trouble: string;
+  /** Validators of records as last read, by path; only what was read may be overwritten. */
+  readonly tags: Map<string, string>;
+}
+
+const recordPath = (serial: string): string => `${PATH}/${encodeURIComponent(serial)}`;
+const boothPath = (booth_id: string): string => `/api/booths/${encodeURIComponent(booth_id)}`;
+
+/** The service's interface over HTTP, as far as bindings need it. */
+export function createServiceApi(service: HttpService): ServiceApi {
+  const parseRecord = recordParser(service.sealer);
+  const line: Line = { ...service, breaker: CLOSED, trouble: "", tags: new Map() };
+  const getWith =
+    (key: string): Ask =>
+    (path, parse) =>
+      askFor(line, { method: "GET", path, key }, parse);
+  const ask = async (request: HttpRequest): Promise<ServiceAnswer<ServiceRecord>> =>
+    withFacility(getWith(request.key), await askFor(line, request, parseRecord));
   const plainOf = (key: string, serial: string): PlainService => ({
-    get: (path, parse) => get(key, path, parse),
-    record: (request) =>
-      ask({ ...request, path: request.method === "POST" ? PATH : `${PATH}/${encodeURIComponent(serial)}`, key }),
+    get: getWith(key),
+    serial,
+    record: (method, body) => ask({ method, path: method === "POST" ? PATH : recordPath(serial), key, body }),
   });
   return {
     async lookUp(key, serial) {
       const plain = plainOf(key, serial);
-      const answer = await plain.record({ method: "GET" });
-      const isFull = answer.kind === "ok" && answer.value.generation !== null;
-      if (isFull || (answer.kind !== "ok" && answer.kind !== "not_found")) return answer;
-      return findPlain(plain.get, serial, answer.kind === "ok" ? answer.value : null);
+      const answer = await plain.record("GET");
+      if (answer.kind === "not_found") return findPlain(plain, null);
+      return answer.kind === "ok" && answer.value.generation === null ? findPlain(plain, answer.value) : answer;
     },
-    ...reads(get),
-    claim: (key, claim) => {
+    report: (key, path) => getWith(key)(path, (body) => (typeof body === "object" ? body : null)),
+    shown: (key, booth_id) =>
+      getWith(key)(boothPath(booth_id), (body) => {
+        const fields = deviceFieldsShape.safeParse(body).data;
+        return fields === undefined ? null : { ...fields, booth: shownIn(body, booth_id) };
+      }),
+    lastStream(key, booth_id) {
+      const path = `/api/booths/latest_updates?filter=${encodeURIComponent(`booth_id:eq:${booth_id}`)}`;
+      return getWith(key)(path, (body) => ({ acked: lastStreamIn(body, booth_id) }));
+    },
+    claim(key, claim) {
       // What was read of the record is of the binding before.
-      tags.delete(`${PATH}/${encodeURIComponent(claim.serial)}`);
-      if (claim.is_plain) return claimPlain(plainOf(key, claim.serial), claim.serial);
-      const body: ClaimWire = {
-        serial_number: claim.serial,
-        gateway: {
-          id: claim.gateway_id,
-          hardware_id: parts.hardwareId,
-          agent_version: parts.agentVersion,
-          credential_sha256: sha256(claim.credential),
-        },
-        stream_id: claim.stream,
-        intent: claim.intent,
-        expected_generation: claim.expected_generation,
-        confirm: { by: claim.confirmed.by, note: claim.confirmed.note },
-      };
-      return ask({ method: "POST", path: PATH, key, body, headers: { "Idempotency-Key": claim.claim_id } });
+      line.tags.delete(recordPath(claim.serial));
+      if (claim.is_plain) return claimPlain(plainOf(key, claim.serial));
+      const headers = { "Idempotency-Key": claim.claim_id };
+      return ask({ method: "POST", path: PATH, key, body: claimBody(claim, service), headers });
     },
-    update: async (key, serial, change) => {
+    async update(key, serial, change) {
       if (change.generation === PLAIN_GENERATION) return completePlain(plainOf(key, serial));
-      const body: UpdateWire = {
-        gateway_id: change.gateway_id,
-        generation: change.generation,
-        ...(change.complete ? { completion_status: "COMPLETE" } : {}),
-        ...(change.credential === undefined ? {} : { credential_sha256: sha256(change.credential) }),
-        ...(change.leaving === undefined ? {} : { status: change.leaving.to, reason: change.leaving.reason }),
-        ...(change.reported === undefined ? {} : { reported: reportedOf(change.reported) }),
-      };
-      const path = `${PATH}/${encodeURIComponent(serial)}`;
+      const [path, body] = [recordPath(serial), updateBody(change)];
       for (let tries = 1; ; tries += 1) {
-        const tag = tags.get(path);
+        const tag = line.tags.get(path);
         const headers = tag === undefined ? {} : { "If-Match": tag };
         const answer = await ask({ method: "PUT", path, key, body, headers });
         if (answer.kind !== "conflict" || tag === undefined || tries === MATCH_TRIES) return answer;
         // Something of the record changed since it was read: that is ours to overwrite as long as the binding is ours.
         const now = await ask({ method: "GET", path, key });
-        if (now.kind !== "ok" || !isBindingOf(now.value, change)) return answer;
+        const { gateway, generation } = now.kind === "ok" ? now.value : { gateway: null, generation: null };
+        if (gateway?.id !== change.gateway_id || generation !== change.generation) return answer;
       }
     },
   };
 }
 
-function isBindingOf({ generation, gateway }: ServiceRecord, change: BindingChange): boolean {
-  return gateway?.id === change.gateway_id && generation === change.generation;
-}
-
-function sha256(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
-}
-
-/** What is read of a booth and changes nothing. */
-function reads(
-  get: <T>(key: string, path: string, parse: Parse<T>) => Promise<ServiceAnswer<T>>,
-): Pick<ServiceApi, "report" | "shown" | "lastStream"> {
-  return {
-    report: (key, path) => get(key, path, (body) => (typeof body === "object" && body !== null ? body : null)),
-    shown: (key, booth_id) => {
-      const path = `/api/booths/${encodeURIComponent(booth_id)}`;
-      return get(key, path, (body) => {
-        const fields = deviceFieldsShape.safeParse(body).data;
-        return fields === undefined ? null : { ...fields, booth: shownIn(body, booth_id) };
-      });
-    },
-    lastStream: (key, booth_id) => {
-      const path = `/api/booths/latest_updates?filter=${encodeURIComponent(`booth_id:eq:${booth_id}`)}`;
-      return get(key, path, (body) => ({ acked: lastStreamIn(body, booth_id) }));
-    },
-  };
-}
-
-/** What was never read stays out: a null would wipe what the service knows. A null date says "not since we look". */
-function reportedOf(reported: Reported): ReportedWire {
-  const { firmware_version, plc_program, plc_program_revision, last_active_mode } = reported;
-  const { connectivity_status, plc, seq } = reported;
-  const timeOf = (instant: number | null): string | null => (instant === null ? null : answerTime(instant));
-  return {
-    connectivity_status,
-    plc,
-    seq,
-    ...(firmware_version === null
-      ? {}
-      : { firmware_version, last_firmware_update: timeOf(reported.last_firmware_update) }),
-    ...(plc_program === null ? {} : { plc_program, last_program_update: timeOf(reported.last_program_update) }),
-    ...(plc_program_revision === null ? {} : { plc_program_revision }),
-    ...(last_active_mode === null ? {} : { last_active_mode }),
-    sent_at: isoTime(reported.sent_at),
-  };
-}
-
 /** The PLC's passwords are sealed before anybody else sees the record. */
-function recordParser(sealer: Sealer): (body: unknown) => ServiceRecord | null {
+function recordParser(sealer: Sealer): Parse<ServiceRecord> {
   const seal = (plain: string | null): SealedSecret | null => (plain === null ? null : sealer.seal(plain));
   return (body) => {
     const parsed = provisioningShape.safeParse(body);
@@ -167,50 +116,18 @@ function recordParser(sealer: Sealer): (body: unknown) => ServiceRecord | null {
   };
 }
 
-/** The way to the one host, with what is known of it. */
-interface Line extends ServiceApiParts {
-  breaker: Breaker;
-  /** Why the last request failed: what people are told while the host is left alone. */
-  trouble: string;
-  /** Validators of records as last read, by path; only what was read may be overwritten. */
-  readonly tags: Map<string, string>;
-}
-
-/** Tries of a write whose record changes meanwhile. */
-const MATCH_TRIES = 3;
-/** A record's validators are as many as there are booths. */
-const MAX_TAGS = 64;
-
-function noteAnswer(line: Line, { method, path }: HttpRequest, { status, headers }: HttpAnswer): void {
-  line.breaker = isDown(status)
-    ? afterFailure(line.breaker, line.clock.mono(), () => line.random.next())
-    : afterAnswer(line.breaker);
-  const tag = headers["etag"];
-  if (status < 300 && method !== "POST" && typeof tag === "string") {
-    if (line.tags.size < MAX_TAGS || line.tags.has(path)) line.tags.set(path, tag);
-  }
-}
-
-function isDown(status: number): boolean {
-  return status === 500 || status === 502 || status === 503 || status === 504;
-}
-
-type Later = Extract<ServiceAnswer<never>, { kind: "keep" }>;
-
 /** Tells p-retry to try once more, and what to answer when it has tried often enough. */
 class TryAgain extends Error {
-  readonly answer: Later;
-  constructor(answer: Later) {
+  readonly answer: ServiceAnswer<never>;
+  constructor(answer: Extract<ServiceAnswer<never>, { kind: "keep" }>) {
     super(answer.reason);
     this.answer = answer;
   }
 }
 
-type Parse<T> = (body: unknown) => T | null;
-
-async function askFor<T>(parts: Line, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
+async function askFor<T>(line: Line, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
   const once = async (): Promise<ServiceAnswer<T>> => {
-    const answer = await sendOnce(parts, request, parse);
+    const answer = await sendOnce(line, request, parse);
     if (answer.kind === "keep" && answer.after_ms === null) throw new TryAgain(answer);
     return answer;
   };
@@ -221,7 +138,7 @@ async function askFor<T>(parts: Line, request: HttpRequest, parse: Parse<T>): Pr
       minTimeout: 0,
       factor: 1,
       onFailedAttempt: ({ attemptNumber }) =>
-        parts.clock.sleep(fullJitter(attemptNumber - 1, QUICK, () => parts.random.next())),
+        line.clock.sleep(fullJitter(attemptNumber - 1, QUICK, () => line.random.next())),
     });
   } catch (error) {
     if (error instanceof TryAgain) return error.answer;
@@ -229,29 +146,33 @@ async function askFor<T>(parts: Line, request: HttpRequest, parse: Parse<T>): Pr
   }
 }
 
-async function sendOnce<T>(parts: Line, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
-  const wait = heldOff(parts.breaker, parts.clock.mono());
-  if (wait > 0) return { kind: "keep", reason: parts.trouble, after_ms: wait };
+async function sendOnce<T>(line: Line, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
+  const { clock, random, tags } = line;
+  const wait = heldOff(line.breaker, clock.mono());
+  if (wait > 0) return { kind: "keep", reason: line.trouble, after_ms: wait };
+  const failed = (): Breaker => afterFailure(line.breaker, clock.mono(), () => random.next());
   try {
-    const sent = parts.clock.mono();
-    const answer = await parts.http.send(request);
-    noteAnswer(parts, request, answer);
-    const time = isOwn(answer.status) ? dateOf(answer.headers["date"]) : null;
-    if (time !== null) parts.service_time.heard({ way: "http", time, sent, received: parts.clock.mono() });
-    const outcome = answerOf(answer, parse, parts.clock.wall());
-    if (outcome.kind === "keep") parts.trouble = outcome.reason;
+    const sent = clock.mono();
+    const answer = await line.http.send(request);
+    const { status, headers } = answer;
+    line.breaker = status >= 500 && KEEP.has(status) ? failed() : afterAnswer(line.breaker);
+    const tag = headers["etag"];
+    if (status < 300 && request.method !== "POST" && typeof tag === "string") {
+      if (tags.size < MAX_TAGS || tags.has(request.path)) tags.set(request.path, tag);
+    }
+    // Whoever stands before the service answers with an error or a redirect: its time is nobody's.
+    const isOwn = (status >= 200 && status < 300) || status === 404;
+    const time = isOwn ? dateOf(headers["date"]) : null;
+    if (time !== null) line.service_time.heard({ way: "http", time, sent, received: clock.mono() });
+    const outcome = answerOf(answer, parse, clock.wall());
+    if (outcome.kind === "keep") line.trouble = outcome.reason;
     return outcome;
   } catch (error) {
     if (error instanceof HttpClosed) return { kind: "keep", reason: error.message, after_ms: 0 };
-    parts.breaker = afterFailure(parts.breaker, parts.clock.mono(), () => parts.random.next());
-    parts.trouble = `the service can't be reached: ${describe(error)}`;
-    return { kind: "keep", reason: parts.trouble, after_ms: null };
+    line.breaker = failed();
+    line.trouble = `the service can't be reached: ${describe(error)}`;
+    return { kind: "keep", reason: line.trouble, after_ms: null };
   }
-}
-
-/** An answer of the service itself: whoever stands before it answers with an error or a redirect. */
-function isOwn(status: number): boolean {
-  return (status >= 200 && status < 300) || status === 404;
 }
 
 function describe(error: unknown): string {
@@ -259,4 +180,31 @@ function describe(error: unknown): string {
   if (["TimeoutError", "AbortError"].includes(error.name)) return "no answer in time";
   // Node tries several addresses and then reports all failures under one empty message.
   return error.message === "" && "code" in error ? String(error.code) : error.message;
+}
+
+/**
+ * Size and brand of a booth at the service, one try each: a person waits for it, and tries again if they like. Never rejects
+ * for what the service or the network does. `key`: what the service knows this gateway by; null: nothing yet.
+ */
+export function createBoothFields({
+  http,
+  clock,
+  key,
+}: Pick<HttpService, "http" | "clock"> & { readonly key: () => Promise<string | null> }) {
+  const ask = async (request: Omit<HttpRequest, "key">): Promise<ServiceAnswer<BoothFieldValues>> => {
+    const own = await key();
+    if (own === null) return { kind: "denied", reason: "this gateway has no key for the service yet" };
+    try {
+      return answerOf(await http.send({ ...request, key: own }), readAs(boothFieldsShape), clock.wall());
+    } catch (error) {
+      const reason = error instanceof Error && error.message !== "" ? error.message : String(error);
+      return { kind: "keep", reason: `the service can't be reached: ${reason}`, after_ms: null };
+    }
+  };
+  return {
+    read: (booth_id: string) => ask({ method: "GET", path: boothPath(booth_id) }),
+    /** Sends these fields alone. */
+    write: (booth_id: string, fields: Readonly<Record<string, string>>) =>
+      ask({ method: "PUT", path: boothPath(booth_id), body: fields }),
+  };
 }

@@ -1,4 +1,5 @@
-import { sessionTokenIn } from "../../contract/provisioning.ts";
+import { jsonOf } from "../../contract/fields.ts";
+import { sessionTokenShape } from "../../contract/provisioning.ts";
 import type { HttpAnswer, HttpClient } from "./client.ts";
 
 const PATH = "/api/authenticate";
@@ -22,10 +23,8 @@ export function withSessionTokens(http: HttpClient): HttpClient {
     const [oldest] = sessions.keys();
     if (oldest !== undefined && sessions.size >= MAX_SESSIONS) sessions.delete(oldest);
     sessions.set(key, fresh);
-    fresh.then(
-      (signed) => ("answer" in signed ? forget(key, fresh) : undefined),
-      () => forget(key, fresh),
-    );
+    const drop = (): void => forget(key, fresh);
+    fresh.then((signed) => ("answer" in signed ? drop() : undefined), drop);
     return fresh;
   };
   const forget = (key: string, session: Promise<SignedIn>): void => {
@@ -54,17 +53,8 @@ async function signIn(http: HttpClient, key: string): Promise<SignedIn> {
   const answer = await http.send({ method: "POST", path: PATH, key, body: { api_key: key } });
   const { status } = answer;
   if (status === 401 || status === 403 || status === 429 || status >= 500) return { answer };
-  const token = status < 300 ? sessionTokenIn(jsonOf(answer.text)) : null;
-  if (token === null)
+  const given = status < 300 ? sessionTokenShape.safeParse(jsonOf(answer.text)).data : undefined;
+  if (given === undefined)
     throw new Error(`no session token is given (${PATH}: ${status.toString()}); see service.authorization`);
-  return { token };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // No token then, which is said.
-    return null;
-  }
+  return { token: given.session_token };
 }

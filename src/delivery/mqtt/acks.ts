@@ -1,8 +1,11 @@
-import type { Placed } from "../../domain/record.ts";
-import type { Clock } from "../../domain/machine.ts";
-import type { ServiceTime } from "../../domain/service-time.ts";
+import type { MqttClient } from "mqtt";
+import { jsonOf } from "../../contract/fields.ts";
+import { hashOf } from "../../contract/hash.ts";
 import { ackShape, type AckWire } from "../../contract/telemetry.ts";
-import { isProven, outcomeOf, type AckedBatch } from "./ack-outcome.ts";
+import type { Placed } from "../../domain/record.ts";
+import type { BatchOutcome } from "../port.ts";
+import type { MqttSetup } from "./connect.ts";
+import { ServiceLinkError } from "../../domain/link-error.ts";
 
 /** A batch under way. */
 export interface Waiting {
@@ -13,11 +16,57 @@ export interface Waiting {
   readonly settle: (outcome: AckedBatch) => void;
 }
 
-export interface Exchange {
+type SentBatch = Pick<Waiting, "stream" | "records">;
+
+/** What an ack says of a batch. `unclear`: something was refused, and it may or may not be this one. */
+export type AckedBatch = BatchOutcome | { readonly kind: "unclear"; readonly reason: string };
+
+/** What is wrong with a batch itself: sent again as it is it would be refused again. */
+const CONTENT_REFUSED = /^(malformed|too_large)/;
+
+/**
+ * What the ack means for this batch; null: nothing. `alone`: no other batch is under way, so that an ack which names none
+ * can be meant for this one only. Pure.
+ */
+export function outcomeOf(ack: AckWire, batch: SentBatch, alone: boolean): AckedBatch | null {
+  if (ack.error !== "") return refusalOf(ack, batch, alone);
+  const { records } = batch;
+  const isNamed = ack.st === batch.stream && ack.s0 === firstSeq(batch) && ack.n === records.length;
+  if (!isNamed) return null;
+  const isWithin = ack.conflict !== null && records.some(({ seq }) => seq === ack.conflict);
+  const conflict = isWithin ? ack.conflict : null;
+  // A list longer than the batch makes no sense, and counts as absent.
+  const list = ack.reject.length > records.length ? [] : ack.reject;
+  const rejected = new Map(list.map((entry) => [entry.seq, entry]));
+  // From a conflict on nothing of the batch was stored.
+  const looked = conflict === null ? records : records.filter(({ seq }) => seq < conflict);
+  const stored = looked.filter(({ seq }) => !rejected.has(seq));
+  if (ack.hash !== hashOf(stored))
+    return { kind: "keep", reason: "the service's ack has another hash than what was sent" };
+  const proof = {
+    rejected: looked.flatMap(({ seq }) => rejected.get(seq) ?? []),
+    is_proven: stored.length > 0,
+    held_seq: ack.newest_seq ?? ack.acked_seq ?? 0,
+  };
+  return conflict === null ? { kind: "acked", ...proof } : { kind: "conflict", ...proof, seq: conflict };
+}
+
+function refusalOf(ack: AckWire, batch: SentBatch, alone: boolean): AckedBatch | null {
+  const isOfStream = ack.st === batch.stream;
+  if (!isOfStream && ack.st !== "") return null;
+  const reason = `the service took nothing: ${ack.error}`;
+  if (!CONTENT_REFUSED.test(ack.error)) return { kind: "keep", reason };
+  const namesNone = !isOfStream || ack.s0 === 0;
+  if (namesNone) return alone ? { kind: "refused", reason: ack.error } : { kind: "unclear", reason };
+  return ack.s0 === firstSeq(batch) ? { kind: "refused", reason: ack.error } : null;
+}
+
+function firstSeq({ records }: SentBatch): number {
+  return records[0]?.seq ?? 0;
+}
+
+interface Exchange extends Omit<Waiting, "settle"> {
   readonly waiting: Set<Waiting>;
-  readonly stream: string;
-  readonly records: readonly Placed[];
-  readonly sent: number;
   /** The service acks after its own commit; without an ack by then the batch is sent again in a new session. Returns what calls it off. */
   readonly atDeadline: (late: () => void) => () => void;
   /** Resolves with the broker's own refusal of the batch, or null. */
@@ -25,15 +74,13 @@ export interface Exchange {
 }
 
 /** Publishes and waits for the ack that names this very batch. */
-export function exchange({ waiting, stream, records, sent, atDeadline, publish }: Exchange): Promise<AckedBatch> {
+export function exchange({ waiting, atDeadline, publish, ...batch }: Exchange): Promise<AckedBatch> {
   return new Promise((resolve) => {
     let confirmed = false;
     const late = (): void => entry.settle({ kind: "keep", reason: "no ack in time", is_silent: confirmed });
     const cancel = atDeadline(late);
     const entry: Waiting = {
-      stream,
-      records,
-      sent,
+      ...batch,
       settle(outcome) {
         cancel();
         waiting.delete(entry);
@@ -52,14 +99,9 @@ export function exchange({ waiting, stream, records, sent, atDeadline, publish }
   });
 }
 
+/** null: something under our ack topic that is none acks nothing; the batch's deadline answers it. */
 export function parseAck(payload: Buffer): AckWire | null {
-  try {
-    const parsed = ackShape.safeParse(JSON.parse(payload.toString("utf8")));
-    return parsed.success ? parsed.data : null;
-  } catch {
-    // Something that isn't JSON under our ack topic acks nothing; the batch's deadline answers it.
-    return null;
-  }
+  return ackShape.safeParse(jsonOf(payload.toString("utf8"))).data ?? null;
 }
 
 /** Batches that wait for their acks, and how many the service lets be under way. */
@@ -80,7 +122,7 @@ export function windowAfter(before: number, said: number | null): number {
  * heard where the hash proves that it looked at the batch.
  */
 export function heardAck(
-  parts: { readonly clock: Clock; readonly service_time: ServiceTime },
+  { clock, service_time }: Pick<MqttSetup, "clock" | "service_time">,
   acking: Acking,
   payload: Buffer,
 ): void {
@@ -90,11 +132,101 @@ export function heardAck(
   for (const entry of [...acking.waiting]) {
     const outcome = outcomeOf(ack, entry, alone);
     if (outcome === null) continue;
-    if (isProven(outcome)) {
+    if ((outcome.kind === "acked" || outcome.kind === "conflict") && outcome.is_proven) {
       acking.window = windowAfter(acking.window, ack.window);
       if (ack.server_time !== null)
-        parts.service_time.heard({ way: "ack", time: ack.server_time, sent: entry.sent, received: parts.clock.mono() });
+        service_time.heard({ way: "ack", time: ack.server_time, sent: entry.sent, received: clock.mono() });
     }
     entry.settle(outcome);
   }
+}
+
+/** A publish that the broker doesn't confirm: the session is dead, whatever TCP says. */
+const PUBLISH_DEADLINE_MS = 15_000;
+
+/**
+ * What is to be told of a session's end. A promise of the end that each publish were raced against would keep something of
+ * all of them for as long as the session lasts.
+ */
+export type Endings = Set<(reason: ServiceLinkError) => void>;
+
+/**
+ * QoS 1. Resolves with the broker's PUBACK; rejects with what it says instead, after the deadline, or with the session's end,
+ * after which mqtt.js never settles anything.
+ */
+export function publishOnce(
+  client: MqttClient,
+  { topic, payload, retain }: { readonly topic: string; readonly payload: string | Buffer; readonly retain: boolean },
+  endings: Endings,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const finish = (settle: () => void): void => {
+      clearTimeout(timer);
+      endings.delete(end);
+      settle();
+    };
+    const late = (): void => finish(() => reject(new Error("the broker doesn't confirm")));
+    const timer = setTimeout(late, PUBLISH_DEADLINE_MS);
+    const end = (reason: ServiceLinkError): void => finish(() => reject(reason));
+    endings.add(end);
+    client.publish(topic, payload, { qos: 1, retain }, (error) =>
+      finish(error ? () => reject(publishRefusal(error, topic)) : resolve),
+    );
+  });
+}
+
+/** Reason code of a PUBACK where the broker doesn't allow the topic (MQTT 5, 3.4.2.1). */
+const NOT_AUTHORIZED = 135;
+
+function publishRefusal(error: Error, topic: string): Error {
+  if (!("code" in error) || error.code !== NOT_AUTHORIZED) return error;
+  return new ServiceLinkError("not_allowed", `the broker doesn't let us publish on ${topic}`, error);
+}
+
+/** Reason codes of a PUBACK that are about the message itself: packet too large, payload format invalid (MQTT 5, 3.4.2.1). */
+const CONTENT_CODES: ReadonlySet<unknown> = new Set([149, 153]);
+
+/** What a publish that failed means for the batch. */
+export function brokerRefusal(error: unknown): Extract<BatchOutcome, { kind: "refused" | "keep" }> {
+  const reason = error instanceof Error ? error.message : String(error);
+  const isContent = error instanceof Error && "code" in error && CONTENT_CODES.has(error.code);
+  return { kind: isContent ? "refused" : "keep", reason };
+}
+
+/** Lets so many act at once, the others in the order in which they came. */
+export function slots(most: number): <T>(act: () => Promise<T>) => Promise<T> {
+  const queue: (() => void)[] = [];
+  let free = most;
+  return async (act) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => queue.push(resolve));
+    try {
+      return await act();
+    } finally {
+      const next = queue.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+}
+
+/** For those who act together with others, and those who need everybody else to have finished. */
+export function readWriteLock() {
+  const under_way = new Set<Promise<unknown>>();
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    async together<T>(act: () => Promise<T>): Promise<T> {
+      await last;
+      const acting = act();
+      const done = Promise.allSettled([acting]);
+      under_way.add(done);
+      void done.then(() => under_way.delete(done));
+      return acting;
+    },
+    alone<T>(act: () => Promise<T>): Promise<T> {
+      const acting = last.then(() => Promise.all(under_way)).then(act);
+      last = acting.catch(() => undefined);
+      return acting;
+    },
+  };
 }

@@ -1,14 +1,13 @@
+import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from "mqtt";
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import mqtt, { type IConnackPacket, type IClientOptions, type MqttClient } from "mqtt";
-import { faultOfCode, isWayBlocked, ServiceLinkError } from "../../domain/service-link-error.ts";
+import type { Clock, Logger } from "../../domain/machine.ts";
+import type { ServiceTime } from "../../domain/service-time.ts";
+import { faultOfCode, isWayBlocked, ServiceLinkError } from "../../domain/link-error.ts";
 import type { MqttVersion } from "../../domain/status.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
-import type { Clock } from "../../domain/machine.ts";
 import type { LinkAccount } from "../port.ts";
-import { keepPoolSmall } from "./buffer-pool.ts";
-import { packetSizes } from "./packet-sizes.ts";
-import { withPublicRoots, type ClientCertificate } from "../tls.ts";
+import { type ClientCertificate, withPublicRoots } from "../tls.ts";
 
 /** From the first packet to the broker's answer, for the connection and then for the subscription. */
 export const CONNECT_TIMEOUT_MS: Milliseconds = 10_000;
@@ -21,18 +20,27 @@ const ASK_5_AGAIN_MS: Milliseconds = 6 * 3_600_000;
 /** Without a word from the broker: as many as the protocol has identifiers for. */
 const ALL_IN_FLIGHT = 65_535;
 
-export interface MqttDialParts {
+/** What sessions with the broker are made with. */
+export interface MqttSetup {
   readonly clock: Clock;
+  readonly log: Logger;
+  readonly service_time: ServiceTime;
+  readonly agentVersion: string;
   readonly ca?: string;
   /** Asked at each connect. */
   readonly client_certificate?: () => ClientCertificate | undefined;
+  /** Default 10 s. */
   readonly connect_timeout_ms?: Milliseconds;
+  /** From a batch's sending to the service's ack. Default 15 s. */
+  readonly ack_deadline_ms?: Milliseconds;
 }
 
-export interface Dial {
+interface Dial {
   readonly account: LinkAccount;
   readonly will: NonNullable<IClientOptions["will"]>;
   readonly signal: AbortSignal;
+  /** What the box shows of itself, where it has a certificate. */
+  readonly shown: () => ClientCertificate | undefined;
 }
 
 export interface Dialled {
@@ -51,15 +59,18 @@ export interface Dialled {
  * Connects to the service's broker: over the way that worked last, else over the others in turn, each with MQTT 5, or with 3.1.1
  * where the broker refuses 5, or closes at it without an answer. What worked is remembered.
  */
-export function createDialler(parts: MqttDialParts): (dial: Dial) => Promise<Dialled> {
+export function createDialler(setup: MqttSetup): (dial: Dial) => Promise<Dialled> {
   keepPoolSmall();
   const known: Known = { url: null, older: null };
   return async (dial) => {
     const failures: ServiceLinkError[] = [];
     for (const url of waysOf(dial.account, known.url)) {
       try {
-        refuseOpen(url);
-        const dialled = await dialUrl({ parts, dial, known }, url);
+        const { protocol, hostname } = new URL(url);
+        // The broker's address comes from the service: without TLS the credential goes to this machine alone.
+        const open = `the service names ${protocol}//${hostname} as its broker: without TLS nothing is sent there`;
+        if (!isSecure(url) && !LOOPBACK.test(hostname)) throw new ServiceLinkError("tls", open);
+        const dialled = await dialUrl(setup, { ...dial, url }, known);
         known.url = url;
         return dialled;
       } catch (error) {
@@ -79,9 +90,6 @@ interface Known {
   older: { readonly url: string; readonly until: Milliseconds; readonly why: string } | null;
 }
 
-/** MQTT 5, or 3.1.1 for brokers that know no other. */
-type ProtocolVersion = 4 | 5;
-
 function waysOf({ url, ws_url }: LinkAccount, known: string | null): string[] {
   const ways = ws_url === null || ws_url === url ? [url] : [url, ws_url];
   return ways.sort((a, b) => Number(b === known) - Number(a === known));
@@ -91,59 +99,42 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 const isSecure = (url: string): boolean => ["mqtts:", "wss:"].includes(new URL(url).protocol);
 
-/** The broker's address comes from the service: without TLS the credential goes to this machine alone. */
-function refuseOpen(url: string): void {
-  const { protocol, hostname } = new URL(url);
-  if (isSecure(url) || LOOPBACK.test(hostname)) return;
-  throw new ServiceLinkError(
-    "tls",
-    `the service names ${protocol}//${hostname} as its broker: without TLS nothing is sent there`,
-  );
-}
-
-interface Dialling {
-  readonly parts: MqttDialParts;
-  readonly dial: Dial;
-  readonly known: Known;
-}
-
-async function dialUrl({ parts, dial, known }: Dialling, url: string): Promise<Dialled> {
+async function dialUrl(setup: MqttSetup, dial: Dial & { readonly url: string }, known: Known): Promise<Dialled> {
+  const { url } = dial;
   const { older } = known;
   // Whatever keeps 3.1.1 from being taken now, 5 is asked for first the next time.
   known.older = null;
-  if (older?.url === url && parts.clock.mono() < older.until) {
-    const dialled = await dialOnce(parts, dial, { url, version: 4 });
+  if (older?.url === url && setup.clock.mono() < older.until) {
+    const dialled = await dialOnce(setup, dial, 4);
     known.older = older;
     return { ...dialled, mqtt: { version: "3.1.1", why: older.why } };
   }
   try {
-    return await dialOnce(parts, dial, { url, version: 5 });
+    return await dialOnce(setup, dial, 5);
   } catch (error) {
     const why = refusalOf5(error);
     if (why === null) throw error;
-    const dialled = await dialOnce(parts, dial, { url, version: 4 });
-    known.older = { url, until: parts.clock.mono() + ASK_5_AGAIN_MS, why };
+    const dialled = await dialOnce(setup, dial, 4);
+    known.older = { url, until: setup.clock.mono() + ASK_5_AGAIN_MS, why };
     return { ...dialled, mqtt: { version: "3.1.1", why } };
   }
 }
-
-/** How brokers of 3.1.1 and of 5 say that they don't speak the version asked for. */
-const VERSION_REFUSED: ReadonlySet<unknown> = new Set([1, 132]);
 
 /** Why it is taken for one; "": the broker says so itself; null: it isn't. Some brokers of 3.1.1 close at 5 without a word, as one does that is ending. */
 function refusalOf5(error: unknown): string | null {
   if (error instanceof ServiceLinkError && error.fault === "unanswered")
     return "since the broker closes the connection at MQTT 5; 5 is asked for again within hours";
-  const isRefused = error instanceof Error && "code" in error && VERSION_REFUSED.has(error.code);
+  // How brokers of 3.1.1 and of 5 say that they don't speak the version asked for.
+  const isRefused = error instanceof Error && "code" in error && (error.code === 1 || error.code === 132);
   return isRefused ? "" : null;
 }
 
 async function dialOnce(
-  parts: MqttDialParts,
-  { account, will, signal }: Dial,
-  { url, version }: { readonly url: string; readonly version: ProtocolVersion },
+  setup: MqttSetup,
+  { account, will, signal, shown, url }: Dial & { readonly url: string },
+  version: 4 | 5,
 ): Promise<Dialled> {
-  const { ca } = parts;
+  const { ca } = setup;
   signal.throwIfAborted();
   const client = mqtt.connect(url, {
     clientId: account.client_id,
@@ -152,7 +143,7 @@ async function dialOnce(
     protocolVersion: version,
     clean: true,
     keepalive: KEEPALIVE_S,
-    connectTimeout: parts.connect_timeout_ms ?? CONNECT_TIMEOUT_MS,
+    connectTimeout: setup.connect_timeout_ms ?? CONNECT_TIMEOUT_MS,
     reconnectPeriod: 0,
     queueQoSZero: false,
     resubscribe: false,
@@ -163,7 +154,7 @@ async function dialOnce(
     ...(version === 5 ? { properties: { maximumPacketSize: MAX_PACKET_BYTES } } : {}),
     ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
     // With one the library would speak TLS whatever the URL says.
-    ...(isSecure(url) ? parts.client_certificate?.() : {}),
+    ...(isSecure(url) ? shown() : {}),
     will,
   });
   // A batch's last piece must not wait a round trip until those before it are confirmed.
@@ -206,16 +197,14 @@ function connackOf(client: MqttClient): Promise<IConnackPacket> {
     new ServiceLinkError("unanswered", "the broker took the connection and closed it without an answer", cause);
   return new Promise((resolve, reject) => {
     client.once("connect", resolve);
-    client.once("error", (error) => reject(taken && isReset(error) ? unanswered(error) : error));
+    client.once("error", (error) => {
+      const isReset = ["ECONNRESET", "EPIPE"].includes(String(codeOf(error)));
+      reject(taken && isReset ? unanswered(error) : error);
+    });
     client.once("close", () =>
       reject(taken ? unanswered() : new ServiceLinkError("unreachable", "the broker can't be reached")),
     );
   });
-}
-
-function isReset(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === "ECONNRESET" || code === "EPIPE";
 }
 
 function certificateOf({ stream }: MqttClient): EpochMs | null {
@@ -233,16 +222,61 @@ export function typedError(error: unknown): ServiceLinkError {
   return new ServiceLinkError(fault ?? "closed", text, error);
 }
 
-/** An error may stand inside another: several addresses tried, or a WebSocket in between. */
+/** An error may stand inside another: several addresses tried, or a WebSocket in between, which keeps what happened in an event. */
 function codeOf(error: unknown): string | number | undefined {
   if (!(error instanceof Error)) return undefined;
   if ("code" in error && (typeof error.code === "string" || typeof error.code === "number")) return error.code;
-  const inner: unknown = error instanceof AggregateError ? error.errors[0] : (innerOf(error) ?? error.cause);
+  const { event, cause } = error as { readonly event?: { readonly error?: unknown } | null; readonly cause?: unknown };
+  const inner: unknown = error instanceof AggregateError ? error.errors[0] : (event?.error ?? cause);
   return inner === error ? undefined : codeOf(inner);
 }
 
-/** The WebSocket stream keeps what happened in an event. */
-function innerOf(error: Error): unknown {
-  const event: unknown = "event" in error ? error.event : undefined;
-  return typeof event === "object" && event !== null && "error" in event ? event.error : undefined;
+/** Small buffers of Node share one piece of memory of this size; that is freed when none of them is in use any more. */
+const POOL_BYTES = 1_024;
+
+/**
+ * The MQTT library keeps the four bytes of each packet length that it ever wrote, of 16,384 lengths at most, and with each of
+ * them the whole piece that they were cut from: at Node's own size of 64 KiB a gigabyte in the end, and 4 MB for the
+ * first 70 lengths. For the whole process.
+ */
+export function keepPoolSmall(): void {
+  Buffer.poolSize = POOL_BYTES;
+}
+
+/** Bytes of a fixed header's length field at most (MQTT 2.1.4). */
+const LENGTH_BYTES = 4;
+
+/**
+ * Watches a stream of MQTT packets for one longer than `limit`, before anything is kept of it: the library collects a packet
+ * whole, whatever length it announces. Answers true from the first such packet, or length that is none, on.
+ */
+export function packetSizes(limit: number): (chunk: Uint8Array) => boolean {
+  let skip = 0;
+  let length: { value: number; bytes: number } | null = null;
+  let broken = false;
+  const header = (byte: number): void => {
+    if (length === null) {
+      length = { value: 0, bytes: 0 };
+      return;
+    }
+    length.value += (byte & 0x7f) * 128 ** length.bytes;
+    length.bytes += 1;
+    if (byte >= 0x80) {
+      broken ||= length.bytes === LENGTH_BYTES;
+      return;
+    }
+    broken ||= length.value > limit;
+    skip = length.value;
+    length = null;
+  };
+  return (chunk) => {
+    for (let at = 0; at < chunk.length && !broken; at += 1) {
+      const step = Math.min(skip, chunk.length - at);
+      skip -= step;
+      at += step;
+      const byte = chunk[at];
+      if (byte !== undefined) header(byte);
+    }
+    return broken;
+  };
 }

@@ -1,22 +1,27 @@
-import { randomUUID } from "node:crypto";
+import { randomUUID, X509Certificate } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { ServiceLinkError } from "../../domain/service-link-error.ts";
+import { ServiceLinkError } from "../../domain/link-error.ts";
 import type { Milliseconds } from "../../domain/units.ts";
-import { certificateStatus, type KnownCertificate } from "../../domain/certificates.ts";
+import { certificateStatus, type KnownCertificate } from "../../domain/status.ts";
 import type { BatchOutcome, LinkAccount, LinkSession, ServiceLink } from "../port.ts";
-import type { Clock, Logger } from "../../domain/machine.ts";
-import { batchOf, TOPICS } from "../../contract/telemetry.ts";
-import type { AckedBatch } from "./ack-outcome.ts";
-import { exchange, heardAck, type Acking, type Waiting } from "./acks.ts";
-import { heartbeatText, helloText, type SayingParts } from "./messages.ts";
-import { CONNECT_TIMEOUT_MS, createDialler, typedError, type Dialled, type MqttDialParts } from "./connect.ts";
-import { brokerRefusal, publishOnce, type Endings } from "./publish.ts";
-import { endOfCertificate, type ClientCertificate } from "../tls.ts";
-import { slots, readWriteLock } from "./read-write-lock.ts";
+import { batchOf, heartbeatText, helloText, TOPICS } from "../../contract/telemetry.ts";
+import {
+  type AckedBatch,
+  exchange,
+  heardAck,
+  type Waiting,
+  brokerRefusal,
+  type Endings,
+  publishOnce,
+  readWriteLock,
+  slots,
+} from "./acks.ts";
+import { CONNECT_TIMEOUT_MS, createDialler, typedError, type Dialled, type MqttSetup } from "./connect.ts";
+import type { ClientCertificate } from "../tls.ts";
 import { parseCommand, upMessageOf } from "../../contract/commands.ts";
-import type { HeardCommand } from "../../domain/command.ts";
+import type { HeardCommand, UpMessage } from "../../domain/command.ts";
 
 /** Time for the last words of a session. */
 const CLOSE_WITHIN_MS = 1_000;
@@ -25,12 +30,6 @@ const ACK_DEADLINE_MS: Milliseconds = 15_000;
 const AROUND_PAYLOAD_BYTES = 512;
 const gzipAsync = promisify(gzip);
 
-export interface MqttLinkParts extends MqttDialParts, SayingParts {
-  readonly log: Logger;
-  /** From a batch's sending to the service's ack. Default 15 s. */
-  readonly ack_deadline_ms?: Milliseconds;
-}
-
 export interface MqttLink extends ServiceLink {
   /** Ours, where we have one, and the broker's of the session before. */
   certificates(): readonly KnownCertificate[];
@@ -38,34 +37,35 @@ export interface MqttLink extends ServiceLink {
 
 /**
  * Telemetry over MQTT. mqtt.js is used as a bare client: its reconnection, its queue and its store are off, since the log in
- * SQLite is the queue and the sync loop owns the retry. PUBACK proves nothing; only down/ack does. Throws where the client
+ * SQLite is the queue and the session loop owns the retry. PUBACK proves nothing; only down/ack does. Throws where the client
  * certificate that is configured can't be read.
  */
-export function createMqttLink(parts: MqttLinkParts): MqttLink {
+export function createMqttLink(setup: MqttSetup): MqttLink {
   const known: { own: KnownCertificate | null; server: KnownCertificate | null } = { own: null, server: null };
   const shown = (): ClientCertificate | undefined => {
-    const certificate = parts.client_certificate?.();
-    if (certificate !== undefined)
-      known.own = { link: "service", server: null, expires: endOfCertificate(certificate.cert) };
+    const certificate = setup.client_certificate?.();
+    if (certificate === undefined) return undefined;
+    const expires = new X509Certificate(certificate.cert).validToDate.getTime();
+    known.own = { link: "service", server: null, expires };
     return certificate;
   };
   shown();
-  const dial = createDialler({ ...parts, client_certificate: shown });
+  const dial = createDialler(setup);
   const certificates = (): readonly KnownCertificate[] =>
     [known.own, known.server].filter((certificate) => certificate !== null);
-  const sayWhatEnds = certificateNews(parts, certificates);
+  const sayWhatEnds = certificateNews(setup, certificates);
   return {
     certificates,
     async connect(account, signal) {
       const session = randomUUID();
-      const since = parts.clock.wall();
+      const since = setup.clock.wall();
       const will = {
         topic: `${account.topic_prefix}/${TOPICS.state}`,
-        payload: Buffer.from(heartbeatText(parts, { session, since, online: false, booths: [] })),
+        payload: Buffer.from(heartbeatText(setup, { session, since, online: false, booths: [] })),
         qos: 1,
         retain: true,
       } as const;
-      const dialled = await dial({ account, will, signal });
+      const dialled = await dial({ account, will, signal, shown });
       const { url, certificate_ends } = dialled;
       if (certificate_ends !== null) known.server = { link: "service", server: url, expires: certificate_ends };
       // Who stops doesn't wait for a broker that takes its time over the subscription.
@@ -73,7 +73,7 @@ export function createMqttLink(parts: MqttLinkParts): MqttLink {
       signal.addEventListener("abort", stop, { once: true });
       if (signal.aborted) stop();
       try {
-        return await sessionOf({ ...parts, sayWhatEnds }, { ...dialled, account, session });
+        return await sessionOf(setup, { ...dialled, account, session, sayWhatEnds });
       } finally {
         signal.removeEventListener("abort", stop);
       }
@@ -84,23 +84,14 @@ export function createMqttLink(parts: MqttLinkParts): MqttLink {
 interface Open extends Dialled {
   readonly account: LinkAccount;
   readonly session: string;
+  /** Warns of certificates that end soon. */
+  readonly sayWhatEnds: () => void;
 }
 
-interface Living extends Acking {
-  readonly closed: Promise<ServiceLinkError>;
-  readonly endings: Endings;
-  over: ServiceLinkError | null;
-  /** Gets what comes on down/cmd. */
-  command: (payload: Buffer) => void;
-}
-
-async function sessionOf(
-  parts: MqttLinkParts & { readonly sayWhatEnds: () => void },
-  open: Open,
-): Promise<LinkSession> {
+async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
   const { client, account, session, url } = open;
-  const since = parts.clock.wall();
-  const living = watchSession(parts, open);
+  const since = setup.clock.wall();
+  const living = watchSession(setup, open);
   const slot = slots(open.receive_maximum);
   const publish = (topic: string, payload: string | Buffer, retain = false): Promise<void> =>
     slot(() => {
@@ -108,12 +99,12 @@ async function sessionOf(
       return publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain }, living.endings);
     });
   // Without a deadline a broker that never answers would keep the session open for ever, by its pings alone.
-  const late = delay(parts.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, undefined, { ref: false }).then(() =>
+  const late = delay(setup.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, undefined, { ref: false }).then(() =>
     Promise.reject(new ServiceLinkError("unreachable", "the broker doesn't answer the subscription")),
   );
   const ended = living.closed.then((reason) => Promise.reject(reason));
   const commands = commandSide(publish);
-  living.command = (payload) => commands.came(payload);
+  living.command = commands.came;
   const subscribed = client.subscribeAsync(`${account.topic_prefix}/down/#`, { qos: 1 });
   await Promise.race([subscribed, late, ended]).catch((error: unknown) => {
     client.end(true);
@@ -123,17 +114,16 @@ async function sessionOf(
     url,
     mqtt: open.mqtt,
     closed: living.closed,
-    commands: (take) => commands.commands(take),
-    say: (message) => commands.say(message),
+    ...commands,
     window: () => living.window,
     hello: (booths) => publish(TOPICS.hello, helloText(session, booths)),
     heartbeat(booths) {
-      parts.sayWhatEnds();
-      return publish(TOPICS.state, heartbeatText(parts, { session, since, online: true, booths }), true);
+      open.sayWhatEnds();
+      return publish(TOPICS.state, heartbeatText(setup, { session, since, online: true, booths }), true);
     },
-    send: batchSender(parts, { open, living, publish }),
+    send: batchSender(setup, open, { living, publish }),
     async close() {
-      const last = heartbeatText(parts, { session, since, online: false, booths: [] });
+      const last = heartbeatText(setup, { session, since, online: false, booths: [] });
       // A broker that hangs must not hold a stop: the will says the same.
       const farewell = publish(TOPICS.state, last, true).then(() => client.endAsync(living.over !== null));
       await Promise.race([farewell.catch(() => undefined), delay(CLOSE_WITHIN_MS, undefined, { ref: false })]);
@@ -150,15 +140,19 @@ function notAllowed(error: unknown): ServiceLinkError {
     : typed;
 }
 
-function watchSession(parts: MqttLinkParts, { client, account }: Open): Living {
-  const waiting = new Set<Waiting>();
-  let resolveClosed: (reason: ServiceLinkError) => void = () => undefined;
-  const closed = new Promise<ServiceLinkError>((resolve) => (resolveClosed = resolve));
+/** What a session is while it stands. */
+function watchSession(setup: MqttSetup, { client, account }: Open) {
+  const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<ServiceLinkError>();
   const endings: Endings = new Set();
-  const living: Living = { waiting, closed, endings, window: 1, over: null, command: () => undefined };
+  const living = {
+    ...{ closed, endings, window: 1, waiting: new Set<Waiting>() },
+    over: null as ServiceLinkError | null,
+    /** Gets what comes on down/cmd. */
+    command: null as ((payload: Buffer) => void) | null,
+  };
   const end = (reason: ServiceLinkError): void => {
     living.over ??= reason;
-    for (const entry of [...waiting]) entry.settle({ kind: "keep", reason: reason.message });
+    for (const entry of [...living.waiting]) entry.settle({ kind: "keep", reason: reason.message });
     for (const tell of [...endings]) tell(living.over);
     resolveClosed(living.over);
   };
@@ -169,9 +163,8 @@ function watchSession(parts: MqttLinkParts, { client, account }: Open): Living {
     client.end(true);
   });
   client.on("message", (topic, payload) => {
-    if (topic === `${account.topic_prefix}/${TOPICS.command}`) living.command(payload);
-    if (topic !== `${account.topic_prefix}/${TOPICS.ack}`) return;
-    heardAck(parts, living, payload);
+    if (topic === `${account.topic_prefix}/${TOPICS.command}`) living.command?.(payload);
+    if (topic === `${account.topic_prefix}/${TOPICS.ack}`) heardAck(setup, living, payload);
   });
   return living;
 }
@@ -185,62 +178,52 @@ function endedByBroker(reasonCode: number): ServiceLinkError {
     : new ServiceLinkError("closed", `the broker ended the session (reason ${reasonCode.toString()})`);
 }
 
-interface Sending {
-  readonly open: Open;
-  readonly living: Living;
-  readonly publish: (topic: string, payload: string | Buffer) => Promise<void>;
-}
-
 /**
  * Batches go together, as many as the caller likes. Where something was refused without saying which, each that may be
  * meant goes again with nothing else under way.
  */
-function batchSender(parts: MqttLinkParts, { open, living, publish }: Sending): LinkSession["send"] {
-  const { account, maximum_packet_size } = open;
-  const turn = readWriteLock();
+function batchSender(
+  setup: MqttSetup,
+  { account, maximum_packet_size }: Open,
+  {
+    living,
+    publish,
+  }: { living: ReturnType<typeof watchSession>; publish: (topic: string, body: Buffer) => Promise<void> },
+): LinkSession["send"] {
+  const lock = readWriteLock();
   return async (stream, generation, records) => {
-    const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, parts.clock.wall());
+    const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, setup.clock.wall());
     const body = await gzipAsync(JSON.stringify(wire));
-    if (body.length + AROUND_PAYLOAD_BYTES > maximum_packet_size)
-      return {
-        kind: "refused",
-        reason: `longer than the ${maximum_packet_size.toString()} bytes that the broker takes`,
-      };
-    const offer = (): Promise<AckedBatch | null> => publish(TOPICS.batch, body).then(() => null, brokerRefusal);
+    const reason = `longer than the ${maximum_packet_size.toString()} bytes that the broker takes`;
+    if (body.length + AROUND_PAYLOAD_BYTES > maximum_packet_size) return { kind: "refused", reason };
+    const offer = () => publish(TOPICS.batch, body).then(() => null, brokerRefusal);
     const once = (): Promise<AckedBatch> => {
       if (living.over !== null) return Promise.resolve({ kind: "keep", reason: living.over.message });
-      if (account.confirmed_by === "broker") return handedOver(offer());
+      // The broker's word is all there is.
+      if (account.confirmed_by === "broker") return offer().then((refusal) => refusal ?? HANDED_OVER);
       return exchange({
         waiting: living.waiting,
         stream,
         records,
-        sent: parts.clock.mono(),
+        sent: setup.clock.mono(),
         // The broker's answers come by real time, whatever the clock is that records go by.
         atDeadline: (late) => {
-          const timer = setTimeout(late, parts.ack_deadline_ms ?? ACK_DEADLINE_MS);
+          const timer = setTimeout(late, setup.ack_deadline_ms ?? ACK_DEADLINE_MS);
           return () => clearTimeout(timer);
         },
         publish: offer,
       });
     };
-    const first = await turn.together(once);
-    const outcome = first.kind === "unclear" ? await turn.alone(once) : first;
+    const first = await lock.together(once);
+    const outcome = first.kind === "unclear" ? await lock.alone(once) : first;
     return outcome.kind === "unclear" ? { kind: "keep", reason: outcome.reason } : outcome;
   };
 }
 
-/** The broker's word is all there is. */
-async function handedOver(offered: Promise<AckedBatch | null>): Promise<BatchOutcome> {
-  const refusal = await offered;
-  if (refusal === null) return { kind: "acked", rejected: [], is_proven: false, held_seq: 0 };
-  return refusal.kind === "unclear" ? { kind: "keep", reason: refusal.reason } : refusal;
-}
+const HANDED_OVER: BatchOutcome = { kind: "acked", rejected: [], is_proven: false, held_seq: 0 };
 
 /** Says once of each certificate that it ends within a month, or has ended. To be asked now and then. */
-export function certificateNews(
-  { clock, log }: { readonly clock: Clock; readonly log: Logger },
-  certificates: () => readonly KnownCertificate[],
-): () => void {
+function certificateNews({ clock, log }: MqttSetup, certificates: () => readonly KnownCertificate[]): () => void {
   const said = new Set<string>();
   return () => {
     for (const known of certificates()) {
@@ -260,26 +243,22 @@ export function certificateNews(
 const MAX_EARLY = 64;
 
 /** The part of a session that commands and their answers go through. */
-export interface CommandSide extends Pick<LinkSession, "commands" | "say"> {
-  /** A payload came on down/cmd. */
-  came(payload: Buffer): void;
-}
-
-export function commandSide(publish: (topic: string, payload: string) => Promise<void>): CommandSide {
+export function commandSide(publish: (topic: string, payload: string) => Promise<void>) {
   const early: HeardCommand[] = [];
   let listener: ((heard: HeardCommand) => void) | null = null;
   return {
-    came(payload) {
+    /** A payload came on down/cmd. */
+    came: (payload: Buffer): void => {
       const heard = parseCommand(payload.toString("utf8"));
       if (heard === null) return;
       if (listener !== null) listener(heard);
       else if (early.length < MAX_EARLY) early.push(heard);
     },
-    commands(take) {
+    commands: (take: (heard: HeardCommand) => void): void => {
       listener = take;
       for (const heard of early.splice(0)) take(heard);
     },
-    say(message) {
+    say: (message: UpMessage): Promise<void> => {
       const { topic, body } = upMessageOf(message);
       return publish(topic, JSON.stringify(body));
     },

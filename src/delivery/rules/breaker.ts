@@ -1,4 +1,4 @@
-import { fullJitter } from "../../domain/backoff.ts";
+import { fullJitter } from "../../domain/retrying.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 
 /** Failures in a row after which asking on is of no use to anybody. */

@@ -1,4 +1,5 @@
 import type { Milliseconds, Seq } from "../../domain/units.ts";
+import type { Placed } from "../../domain/record.ts";
 
 /** Fewer waiting records than this are soon gone: they stay in one lane, in seq order. */
 const LEAST_BACKLOG = 2_000;
@@ -12,7 +13,7 @@ interface Stretch {
 }
 
 /**
- * In which order a log is sent. Three lanes, each in seq order: the terms (parameters and clocks) of what waited while the
+ * In which order a log is sent. Three lanes, each in seq order: the context records (parameters and clocks) of what waited while the
  * service was away, without which nothing after them can be read; what is recorded now; and all that waited. Without a backlog
  * everything goes in the live lane.
  */
@@ -20,8 +21,8 @@ export interface Lanes {
   /** Sent last in the live lane. */
   readonly live_seq: Seq;
   /** null: none, or gone. */
-  readonly terms: Stretch | null;
-  /** null: none, or gone. The terms in it go once more. */
+  readonly context: Stretch | null;
+  /** null: none, or gone. The context records in it go once more. */
   readonly backlog: Stretch | null;
   /** Backlog batches that may go before the next live one. */
   readonly credit: number;
@@ -29,10 +30,10 @@ export interface Lanes {
   readonly backlog_at: Milliseconds;
 }
 
-export type LaneName = "terms" | "live" | "backlog";
+export type LaneName = "context" | "live" | "backlog";
 
 export function oneLane(sent: Seq): Lanes {
-  return { live_seq: sent, terms: null, backlog: null, credit: 0, backlog_at: 0 };
+  return { live_seq: sent, context: null, backlog: null, credit: 0, backlog_at: 0 };
 }
 
 /** From here on what is new goes before what waits, where much waits; `sendable_seq`: newest record that may be sent. */
@@ -40,7 +41,7 @@ export function withBacklog(lanes: Lanes, sendable_seq: Seq): Lanes {
   const isMuch = lanes.backlog === null && sendable_seq - lanes.live_seq >= LEAST_BACKLOG;
   if (!isMuch) return lanes;
   const waiting = { seq: lanes.live_seq, end: sendable_seq };
-  return { ...lanes, live_seq: sendable_seq, terms: waiting, backlog: waiting };
+  return { ...lanes, live_seq: sendable_seq, context: waiting, backlog: waiting };
 }
 
 /** Whose turn it is; null: nobody's before something is recorded, or before `backlog_at`. */
@@ -48,7 +49,7 @@ export function nextLane(
   lanes: Lanes,
   at: { readonly sendable_seq: Seq; readonly mono: Milliseconds },
 ): LaneName | null {
-  if (lanes.terms !== null) return "terms";
+  if (lanes.context !== null) return "context";
   const isLive = lanes.live_seq < at.sendable_seq;
   const isBacklog = lanes.backlog !== null && at.mono >= lanes.backlog_at;
   if (isLive && (!isBacklog || lanes.credit === 0)) return "live";
@@ -66,9 +67,9 @@ export function withSent(
   lane: LaneName,
   sent: { readonly to: Seq; readonly records: number; readonly mono: Milliseconds; readonly rate: number | null },
 ): Lanes {
-  const { terms, backlog } = lanes;
+  const { context, backlog } = lanes;
   if (lane === "live") return { ...lanes, live_seq: sent.to, credit: PER_LIVE };
-  if (lane === "terms") return { ...lanes, terms: behind(terms, sent.to) };
+  if (lane === "context") return { ...lanes, context: behind(context, sent.to) };
   if (backlog === null) return lanes;
   const wait = sent.rate === null ? 0 : (sent.records / sent.rate) * 1000;
   return {
@@ -81,4 +82,42 @@ export function withSent(
 
 function behind(stretch: Stretch | null, seq: Seq): Stretch | null {
   return stretch === null || seq >= stretch.end ? null : { ...stretch, seq };
+}
+
+/**
+ * What a batch aims at before gzip, by a rough reckoning: some 2,400 readings, 8 KB when zipped. With four under way that fills a
+ * line of 1 Mbit/s and 100 ms; beyond it, zipping gains little. A batch may be 128 KiB long.
+ */
+const TARGET_BYTES = 48 * 1024;
+/** Kind, tag index and time of one record in its columns. */
+const RECORD_BYTES = 16;
+
+/**
+ * Cuts records, in seq order, into batches: each unbroken in seq, of one boot and one clock offset (so that times follow
+ * from the first), within the size limits. A record larger than the target is a batch alone. A hole in seq starts a new batch.
+ */
+export function cutBatches(records: readonly Placed[]): readonly (readonly Placed[])[] {
+  const batches: Placed[][] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const size = RECORD_BYTES + lengthOf(record.value);
+    const batch = batches.at(-1);
+    const last = batch?.at(-1);
+    if (batch !== undefined && last !== undefined && belongs(last, record) && bytes + size <= TARGET_BYTES) {
+      batch.push(record);
+      bytes += size;
+    } else {
+      batches.push([record]);
+      bytes = size;
+    }
+  }
+  return batches;
+}
+
+function lengthOf(value: unknown): number {
+  return typeof value === "number" ? String(value).length : JSON.stringify(value).length;
+}
+
+function belongs(last: Placed, next: Placed): boolean {
+  return next.seq === last.seq + 1 && next.boot === last.boot && next.time - next.mono === last.time - last.mono;
 }

@@ -1,16 +1,27 @@
-import { cursorAt, withAcked, type Cursor } from "./cursor.ts";
-import { nextLane, oneLane, stretchOf, withBacklog, withSent, type LaneName, type Lanes } from "./lanes.ts";
-import {
-  afterSilence,
-  isSetAside,
-  limitBehind,
-  NEVER_ANSWERED,
-  silenceText,
-  withAnotherReOffer,
-  type Silence,
-} from "./silence.ts";
-import type { BatchOutcome, Rejection } from "../port.ts";
 import type { Milliseconds, Seq } from "../../domain/units.ts";
+import type { BatchOutcome, Rejection } from "../port.ts";
+import { type LaneName, type Lanes, nextLane, oneLane, stretchOf, withBacklog, withSent } from "./lanes.ts";
+
+/** Ranges that the service has acked beyond the cursor, because an earlier batch's ack is still to come. */
+interface Cursor {
+  readonly acked_seq: Seq;
+  readonly ahead: readonly (readonly [from: Seq, to: Seq])[];
+}
+
+export function cursorAt(acked_seq: Seq): Cursor {
+  return { acked_seq, ahead: [] };
+}
+
+/** Takes an acked range in; the cursor moves over everything unbroken. A range at or below the cursor changes nothing. */
+export function withAcked(cursor: Cursor, from: Seq, to: Seq): Cursor {
+  let acked_seq = cursor.acked_seq;
+  const ahead: (readonly [Seq, Seq])[] = [];
+  for (const range of [...cursor.ahead, [from, to] as const].sort((a, b) => a[0] - b[0])) {
+    if (range[0] <= acked_seq + 1) acked_seq = Math.max(acked_seq, range[1]);
+    else ahead.push(range);
+  }
+  return { acked_seq, ahead };
+}
 
 /**
  * With an old copy of the store put back, the service holds records of a future that this store never had, and what follows
@@ -18,7 +29,22 @@ import type { Milliseconds, Seq } from "../../domain/units.ts";
  * service is seen to hold nothing else: its newest record is among what was sent, or, offered once more as a `probe`, is the same
  * as here.
  */
-export type Ahead = { readonly kind: "unknown" | "yes" | "no" } | { readonly kind: "probe"; readonly seq: Seq };
+type Ahead = { readonly kind: "unknown" | "yes" | "no" } | { readonly kind: "probe"; readonly seq: Seq };
+
+/**
+ * Records that sessions end over: they were sent, and no outcome came. One of them may be what the service or the broker
+ * chokes on, so they go in smaller and smaller batches, at last one alone; the rest of the log comes through that way.
+ */
+export interface Silence {
+  readonly from: Seq;
+  readonly to: Seq;
+  /** Most of them in one batch, next time. */
+  readonly limit: number;
+  /** How often one went unanswered alone though the broker had it, right after the service had answered another. */
+  readonly alone: number;
+  /** A record that the service is believed to have, to be offered once more; 0: none is known. */
+  readonly re_offer_seq: Seq;
+}
 
 /** A session's sending of one stream: how far the service has come, and what is to go next. Pure data. */
 export interface Sending {
@@ -31,39 +57,36 @@ export interface Sending {
   /** What the session before ended over, or this one does. */
   readonly silence: Silence | null;
   /** The service answered a record that it has, offered once more: it isn't all that it leaves unanswered. */
-  readonly witness: "unasked" | "answered" | "missing";
+  readonly re_offered: "not yet" | "answered" | "missing";
   /** Newest record that the service is known to have answered for; 0: none. */
   readonly answered_seq: Seq;
   /** Nothing more can be said of a batch; those behind it are no news. */
   readonly is_over: boolean;
 }
 
-/** What a session inherits. */
-export interface Inherited {
-  readonly silence: Silence | null;
-  /** Oldest record that goes under the stream's present name: those before it are another stream's at the service. */
-  readonly first_seq: Seq;
-}
-
+/** `first_seq`: oldest record that goes under the stream's present name: those before it are another stream's at the service. */
 export function sendingFrom(
   acked_seq: Seq,
-  { silence, first_seq }: Inherited = { silence: null, first_seq: 1 },
+  { silence, first_seq }: { readonly silence: Silence | null; readonly first_seq: Seq } = {
+    silence: null,
+    first_seq: 1,
+  },
 ): Sending {
-  const answered_seq = silence?.witness ?? acked_seq;
+  const answered_seq = silence?.re_offer_seq ?? acked_seq;
   return {
     cursor: cursorAt(acked_seq),
     lanes: oneLane(acked_seq),
     ahead: { kind: "unknown" },
     is_split: false,
     silence,
-    witness: "unasked",
+    re_offered: "not yet",
     answered_seq: answered_seq >= first_seq ? answered_seq : 0,
     is_over: false,
   };
 }
 
 /** What is known at the time of a decision. */
-export interface SendingNow {
+interface SendingNow {
   readonly sendable_seq: Seq;
   readonly mono: Milliseconds;
   /** Batches that the service lets be under way, and those that are. */
@@ -72,14 +95,14 @@ export interface SendingNow {
 }
 
 /**
- * What to do next. `news`: wait until something is recorded, or for `ms` where that isn't null. `witness`: offer a record that
- * is acked. `limit`: most records; null: as many as fit.
+ * What to do next. `news`: wait until something is recorded, or for `ms` where that isn't null. `re-offer`: offer a record
+ * once more that is acked. `limit`: most records; null: as many as fit.
  */
-export type SendingAction =
+type SendingAction =
   | { readonly kind: "acks" }
   | { readonly kind: "news"; readonly ms: Milliseconds | null }
   | { readonly kind: "probe"; readonly seq: Seq }
-  | { readonly kind: "witness"; readonly seq: Seq }
+  | { readonly kind: "re-offer"; readonly seq: Seq }
   | { readonly kind: "send"; readonly lane: LaneName; readonly limit: number | null };
 
 export function nextAction(sending: Sending, now: SendingNow): SendingAction {
@@ -96,16 +119,18 @@ export function nextAction(sending: Sending, now: SendingNow): SendingAction {
 function sendIn(sending: Sending, lane: LaneName, { sendable_seq }: SendingNow): SendingAction {
   const stretch = stretchOf(sending.lanes, lane, sendable_seq);
   const limit = stretch === null ? null : limitBehind(sending.silence, stretch.seq);
-  const { witness, answered_seq } = sending;
-  if (limit === 1 && witness === "unasked" && answered_seq > 0) return { kind: "witness", seq: answered_seq };
+  const { re_offered, answered_seq } = sending;
+  if (limit === 1 && re_offered === "not yet" && answered_seq > 0) return { kind: "re-offer", seq: answered_seq };
   return { kind: "send", lane, limit };
 }
 
 /** An acked record was offered once more. `missing`: it isn't here any more. */
 export function afterReOffer(sending: Sending, outcome: BatchOutcome["kind"] | "missing"): Sending {
   const { silence } = sending;
-  if (outcome === "keep") return { ...sending, silence: silence === null ? null : withAnotherReOffer(silence) };
-  return { ...sending, witness: outcome === "missing" ? "missing" : "answered" };
+  if (outcome !== "keep") return { ...sending, re_offered: outcome === "missing" ? "missing" : "answered" };
+  if (silence === null) return sending;
+  // The record itself goes unanswered, as one that was set aside does: the one before it is asked next time.
+  return { ...sending, silence: { ...silence, re_offer_seq: Math.max(1, silence.re_offer_seq - 1) } };
 }
 
 /** Once the service is seen not to be ahead, what waits is told from what is new. */
@@ -150,7 +175,7 @@ export type SendingVerdict =
   | NamedConflict
   | { readonly kind: "end"; readonly reason: string };
 
-interface NamedConflict {
+export interface NamedConflict {
   readonly kind: "fork" | "vouch" | "doubt";
   readonly seq: Seq;
   /** The newest of the stream that the service holds, by its own word. */
@@ -160,19 +185,26 @@ interface NamedConflict {
   readonly rejected: readonly Rejection[];
 }
 
-export function verdictOf(
-  sending: Sending,
-  range: SentRange,
-  outcome: BatchOutcome,
-): { readonly sending: Sending; readonly verdict: SendingVerdict } {
+/** What an outcome makes of the sending, and what is to be done about it. */
+interface Judged {
+  readonly sending: Sending;
+  readonly verdict: SendingVerdict;
+}
+
+export function verdictOf(sending: Sending, range: SentRange, outcome: BatchOutcome): Judged {
   switch (outcome.kind) {
-    case "acked":
-      return taken(
-        { ...sending, ahead: aheadAfter(sending, range, outcome.held_seq), ...answered(range, outcome) },
-        range,
-      );
-    case "refused":
-      return { sending, verdict: refused(range, outcome.reason) };
+    case "acked": {
+      const { is_proven, rejected, held_seq } = outcome;
+      // What was refused is no record to ask for again.
+      const isAnswered = is_proven && rejected.every(({ seq }) => seq !== range.to);
+      const answered_seq = isAnswered ? range.to : sending.answered_seq;
+      return taken({ ...sending, ahead: aheadAfter(sending, range, held_seq), answered_seq }, range);
+    }
+    case "refused": {
+      if (range.records > 1) return { sending, verdict: { kind: "halve" } };
+      const isLast = range.refusals + 1 >= REFUSALS;
+      return { sending, verdict: isLast ? { kind: "set_aside", reason: outcome.reason } : { kind: "again" } };
+    }
     case "conflict":
       return { sending, verdict: conflict(sending, range, outcome) };
     case "keep":
@@ -180,32 +212,46 @@ export function verdictOf(
   }
 }
 
+/** A record that goes unanswered so often, alone, by a service that answers others, will never be taken. */
+const ALONE = 3;
+
+const NEVER_ANSWERED = `never answered, ${ALONE.toString()} times alone, while the service answered others`;
+
 function unanswered(
   sending: Sending,
   range: SentRange,
   { reason, is_silent = false }: Extract<BatchOutcome, { kind: "keep" }>,
-): { readonly sending: Sending; readonly verdict: SendingVerdict } {
+): Judged {
   if (sending.is_over) return { sending, verdict: { kind: "end", reason } };
-  const is_proven = is_silent && sending.witness === "answered";
-  const silence = afterSilence(sending.silence, { ...range, is_proven, witness: sending.answered_seq });
-  if (isSetAside(silence))
+  const is_proven = is_silent && sending.re_offered === "answered";
+  const silence = afterSilence(sending.silence, { ...range, is_proven, re_offer_seq: sending.answered_seq });
+  // Nothing but the record itself is left to blame.
+  if (silence.alone >= ALONE)
     return { sending: { ...sending, silence: null }, verdict: { kind: "set_aside", reason: NEVER_ANSWERED } };
-  const verdict = { kind: "end", reason: silenceText(silence, reason) } as const;
-  return { sending: { ...sending, silence, is_over: true }, verdict };
+  const which = silence.limit === 1 && silence.alone > 0 ? `, and seq ${silence.from.toString()} went alone` : "";
+  return { sending: { ...sending, silence, is_over: true }, verdict: { kind: "end", reason: `${reason}${which}` } };
 }
 
-function refused({ records, refusals }: SentRange, reason: string): SendingVerdict {
-  if (records > 1) return { kind: "halve" };
-  return refusals + 1 < REFUSALS ? { kind: "again" } : { kind: "set_aside", reason };
+/** `is_proven`: the broker confirmed it, and the service answered another record of the stream in the same session. */
+function afterSilence(
+  before: Silence | null,
+  unanswered: Pick<Silence, "from" | "to" | "re_offer_seq"> & { readonly records: number; readonly is_proven: boolean },
+): Silence {
+  const { from, to, records, is_proven, re_offer_seq } = unanswered;
+  if (records > 1) return { from, to, limit: Math.ceil(records / 2), alone: 0, re_offer_seq };
+  const known = before?.from === from && before.to === to ? before.alone : 0;
+  return { from, to, limit: 1, alone: known + (is_proven ? 1 : 0), re_offer_seq };
+}
+
+/** Most records in the batch that begins behind `after`; null: as many as fit. */
+function limitBehind(silence: Silence | null, after: Seq): number | null {
+  return silence !== null && after < silence.to && after >= silence.from - 1 ? silence.limit : null;
 }
 
 /** The range is with the service, or will never be: the cursor may move over it. */
-export function taken(
-  sending: Sending,
-  { from, to }: Pick<SentRange, "from" | "to">,
-): { readonly sending: Sending; readonly verdict: Extract<SendingVerdict, { kind: "acked" }> } {
+export function taken(sending: Sending, { from, to }: Pick<SentRange, "from" | "to">) {
   const cursor = withAcked(sending.cursor, from, to);
-  return { sending: { ...sending, cursor }, verdict: { kind: "acked", up_to: cursor.acked_seq } };
+  return { sending: { ...sending, cursor }, verdict: { kind: "acked", up_to: cursor.acked_seq } } as const;
 }
 
 function aheadAfter({ ahead }: Sending, { to, sendable_seq }: SentRange, held_seq: Seq): Ahead {
@@ -233,12 +279,4 @@ function conflict(
   const isProven = is_proven || range.vouched === seq;
   const kind = seq <= range.offered_seq ? "doubt" : isProven ? "fork" : "vouch";
   return { kind, seq, held_seq, reason, rejected };
-}
-
-/** What was refused is no record to ask for again. */
-function answered(
-  { to }: SentRange,
-  { rejected, is_proven }: { readonly rejected: readonly Rejection[]; readonly is_proven: boolean },
-): Pick<Sending, "answered_seq"> | undefined {
-  return is_proven && rejected.every(({ seq }) => seq !== to) ? { answered_seq: to } : undefined;
 }

@@ -1,5 +1,5 @@
-import type { Backoff } from "../../domain/backoff.ts";
-import type { ServiceLinkFault } from "../../domain/service-link-error.ts";
+import type { Backoff } from "../../domain/retrying.ts";
+import type { ServiceLinkFault } from "../../domain/link-error.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 
 const USUAL: Backoff = { base_ms: 1_000, cap_ms: 60_000 };

@@ -1,10 +1,11 @@
-import { fullJitter } from "../../domain/backoff.ts";
+import { CommandFailure } from "../../domain/command.ts";
+import { jittered, retrying } from "../../domain/retrying.ts";
 import { configProblems } from "../rules/trial.ts";
 import type { ServiceRecord } from "../../domain/service.ts";
 import type { Milliseconds } from "../../domain/units.ts";
-import { keyFor } from "../first-key.ts";
-import { applyEvent, type ProvisionParts } from "../loop.ts";
-import { CommandFailure, type CommandCall } from "./accepting.ts";
+import { lookUp } from "../keys.ts";
+import type { BoundBooth, CommandCall, Outcome } from "../context.ts";
+import { applyEvent } from "../loop.ts";
 
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
 /** What a configuration has that came without an order. */
@@ -12,37 +13,36 @@ const TRIAL_MS = 300_000;
 /** How often a trial looks for its proofs. */
 const LOOK_EVERY_MS = 2_000;
 
-type Outcome = Readonly<Record<string, unknown>>;
-
 /** Tries what the service's record offers, whoever saw it there; runs until aborted. */
-export async function configLoop(parts: ProvisionParts, signal: AbortSignal): Promise<never> {
-  const { board } = parts;
+export async function configLoop(booth: BoundBooth, signal: AbortSignal): Promise<never> {
+  const { state, binding } = booth;
+  const { clock, log } = booth.gateway;
   for (;;) {
-    const revision = board.offered_revision;
+    const revision = binding.offered_revision;
     if (revision === null) {
-      await parts.news.wait(signal);
+      await state.news.wait(signal);
       continue;
     }
-    const order = { type: "config_changed" as const, serial: board.row.serial ?? "", revision, within_ms: TRIAL_MS };
-    const call = { id: "", order, expires_at: parts.clock.wall() + TRIAL_MS, resumed: false };
-    await changeConfig(parts, call, signal).catch((error: unknown) => {
+    const order = { type: "config_changed" as const, serial: binding.row.serial ?? "", revision, within_ms: TRIAL_MS };
+    const call = { id: "", order, expires_at: clock.wall() + TRIAL_MS, resumed: false };
+    await changeConfig(booth, call, signal).catch((error: unknown) => {
       if (!(error instanceof CommandFailure)) throw error;
-      const text = `${board.booth}: the service's configuration ${revision.toString()} isn't taken: ${error.message}`;
-      parts.log.warn({ event: "config_refused", booth: board.booth, revision }, text);
+      const text = `${state.booth}: the service's configuration ${revision.toString()} isn't taken: ${error.message}`;
+      log.warn({ event: "config_refused", booth: state.booth, revision }, text);
     });
-    if (board.offered_revision === revision) board.offered_revision = null;
+    if (binding.offered_revision === revision) binding.offered_revision = null;
   }
 }
 
 /** One trial of a booth at a time. */
 export function changeConfig(
-  parts: ProvisionParts,
+  booth: BoundBooth,
   call: CommandCall<"config_changed">,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const turn = parts.board.trial_turn.then(() => tryConfig(parts, call, signal));
-  parts.board.trial_turn = turn.catch(() => undefined);
-  return turn;
+  const trial = booth.binding.trial_over.then(() => tryConfig(booth, call, signal));
+  booth.binding.trial_over = trial.catch(() => undefined);
+  return trial;
 }
 
 /**
@@ -50,69 +50,70 @@ export function changeConfig(
  * with the service succeed under it in time; else what was in force before is so again, by itself.
  */
 async function tryConfig(
-  parts: ProvisionParts,
+  booth: BoundBooth,
   { order, resumed, expires_at }: CommandCall<"config_changed">,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { board } = parts;
+  const { binding } = booth;
   const { revision } = order;
-  if (resumed && board.row.refused_revision === revision)
+  if (resumed && binding.row.refused_revision === revision)
     throw new CommandFailure("it was rolled back before a restart");
-  if (board.row.trial === null) {
-    const known = board.row.record?.config?.revision ?? 0;
-    if (known === revision && board.row.refused_revision === null) return { revision, unchanged: true };
-    const record = await changedRecord(parts, { revision, expires_at }, signal);
+  if (binding.row.trial === null) {
+    const known = binding.row.record?.config?.revision ?? 0;
+    if (known === revision && binding.row.refused_revision === null) return { revision, unchanged: true };
+    const record = await changedRecord(booth, { revision, expires_at }, signal);
     const problems = configProblems(record, record.unread ?? []);
     if (problems.length > 0) {
-      await applyEvent(parts, { kind: "config_refused", revision });
+      await applyEvent(booth, { kind: "config_refused", revision });
       throw new CommandFailure(`nothing was changed: ${problems.slice(0, 5).join("; ")}`);
     }
-    await applyEvent(parts, { kind: "config_tried", record, revision });
+    await applyEvent(booth, { kind: "config_tried", record, revision });
   }
-  const missing = await proved(parts, order.within_ms, signal);
+  const missing = await proved(booth, order.within_ms, signal);
   if (missing === "") {
-    await applyEvent(parts, { kind: "config_proved" });
+    await applyEvent(booth, { kind: "config_proved" });
     return { revision };
   }
-  await applyEvent(parts, { kind: "config_refused", revision });
-  const text = `rolled back: ${missing} within ${Math.round(order.within_ms / 1000).toString()} s of the change`;
-  throw new CommandFailure(text);
+  await applyEvent(booth, { kind: "config_refused", revision });
+  const within = Math.round(order.within_ms / 1000).toString();
+  throw new CommandFailure(`rolled back: ${missing} within ${within} s of the change`);
 }
 
 async function changedRecord(
-  parts: ProvisionParts,
+  booth: BoundBooth,
   { revision, expires_at }: { readonly revision: number; readonly expires_at: number },
   signal: AbortSignal,
 ): Promise<ServiceRecord> {
-  for (let attempt = 0; ; attempt += 1) {
-    const answer = await parts.api.lookUp(await keyFor(parts), parts.board.row.serial ?? "");
-    signal.throwIfAborted();
-    if (answer.kind === "ok") {
-      const found = answer.value.config?.revision ?? 0;
-      if (found >= revision) return answer.value;
-      throw new CommandFailure(`the record's configuration is still revision ${found.toString()}`);
-    }
-    if (answer.kind !== "keep") throw new CommandFailure(`the record can't be read: ${answer.kind}`);
-    if (parts.clock.wall() >= expires_at) throw new CommandFailure("the record couldn't be read in time");
-    await parts.clock.sleep(
-      Math.max(
-        answer.after_ms ?? 0,
-        fullJitter(attempt, RETRY, () => parts.random.next()),
-      ),
-      signal,
-    );
-  }
+  const { clock, random } = booth.gateway;
+  const answer = await retrying(
+    { clock, wait: jittered(RETRY, random), signal },
+    async () => {
+      const came = await lookUp(booth);
+      signal.throwIfAborted();
+      return came;
+    },
+    (came) => {
+      if (came.kind !== "keep") return null;
+      if (clock.wall() >= expires_at) throw new CommandFailure("the record couldn't be read in time");
+      return { at_least_ms: came.after_ms };
+    },
+  );
+  if (answer.kind !== "ok") throw new CommandFailure(`the record can't be read: ${answer.kind}`);
+  const found = answer.value.config?.revision ?? 0;
+  if (found >= revision) return answer.value;
+  throw new CommandFailure(`the record's configuration is still revision ${found.toString()}`);
 }
 
 /** What the trial missed; "": nothing. */
-async function proved(parts: ProvisionParts, within_ms: Milliseconds, signal: AbortSignal): Promise<string> {
-  const { board, clock, api } = parts;
-  const [began, polls] = [clock.mono(), board.answered];
+async function proved(booth: BoundBooth, within_ms: Milliseconds, signal: AbortSignal): Promise<string> {
+  const { clock } = booth.gateway;
+  const { link } = booth.state;
+  const [began, polls] = [clock.mono(), link.answered];
   let reached = false;
   for (;;) {
-    if (!reached) reached = (await api.lookUp(await keyFor(parts), board.row.serial ?? "")).kind === "ok";
+    if (!reached) reached = (await lookUp(booth)).kind === "ok";
     signal.throwIfAborted();
-    const isRead = board.answered > polls;
+    const isRead = link.answered > polls;
     if (reached && isRead) return "";
     if (clock.mono() - began >= within_ms) {
       return [isRead ? "" : "no answer of the PLC", reached ? "" : "no answer of the service"]

@@ -5,7 +5,7 @@ import type { EpochMs } from "../../domain/units.ts";
 const MAX_ROWS = 100;
 
 /** A command that was heard, kept so that it takes effect once, whatever is cut off in between. */
-export interface LedgerRow {
+interface LedgerRow {
   readonly answer: CommandResult;
   /** null: it was never one that could be carried out. */
   readonly order: CommandOrder | null;
@@ -15,21 +15,16 @@ export interface LedgerRow {
 /** Oldest first. */
 export type Ledger = readonly LedgerRow[];
 
-/** What hearing a command leads to. `answer` is to be sent either way; `run`: it is new and to be carried out. */
-export interface Heard {
-  readonly ledger: Ledger;
-  readonly answer: CommandResult;
-  readonly run: CommandOrder | null;
-}
-
-/** Judges a command by its id, its form and its time; the same id again changes nothing and gets the same answer. */
-export function hear(ledger: Ledger, heard: HeardCommand, now: EpochMs): Heard {
+/**
+ * Judges a command by its id, its form and its time; the same id again changes nothing and gets the same
+ * answer. `answer` is to be sent either way; `run`: it is new and to be carried out.
+ */
+export function hear(ledger: Ledger, heard: HeardCommand, now: EpochMs) {
   const id = heard.kind === "command" ? heard.command.id : heard.id;
   const known = ledger.find(({ answer }) => answer.cmd_id === id);
   if (known !== undefined) return { ledger, answer: known.answer, run: null };
-  if (heard.kind === "malformed") {
+  if (heard.kind === "malformed")
     return added(ledger, { answer: failed(id, heard.reason), order: null, expires_at: 0 }, null);
-  }
   const { order, expires_at } = heard.command;
   if (expires_at <= now) return added(ledger, { answer: expired(id), order: null, expires_at }, null);
   const answer: CommandResult = { cmd_id: id, state: "accepted", result: null, error: "" };
@@ -61,7 +56,7 @@ export function expired(cmd_id: string): CommandResult {
 }
 
 /** The oldest goes that is no longer under way. */
-function added(ledger: Ledger, row: LedgerRow, run: CommandOrder | null): Heard {
+function added(ledger: Ledger, row: LedgerRow, run: CommandOrder | null) {
   const longer = [...ledger, row];
   const oldest = longer.length > MAX_ROWS ? longer.findIndex(({ answer }) => answer.state !== "accepted") : -1;
   return { ledger: longer.filter((_, index) => index !== oldest), answer: row.answer, run };

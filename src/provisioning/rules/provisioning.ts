@@ -8,20 +8,10 @@ import {
   type ProvisioningState,
   type StreamLabel,
 } from "../../domain/provisioning.ts";
-import {
-  claimed,
-  configured,
-  left,
-  lookedUp,
-  move,
-  toBeConfirmed,
-  toClaiming,
-  type Surroundings,
-} from "../../domain/provisioning-answers.ts";
-import { chosen, chosenAgain, onlyChoice } from "../../domain/booth-choice.ts";
-import { configTrial, sifted } from "./trial.ts";
+import { claimed, configured, left, lookedUp, move, toBeConfirmed, toClaiming, type Surroundings } from "./answers.ts";
+import { chosen, chosenAgain, onlyChoice, type ServiceAnswer, type ServiceRecord } from "../../domain/service.ts";
+import { configTrial, sifted, type TrialEvent } from "./trial.ts";
 import { renamed, type NewName } from "../../domain/stream-label.ts";
-import type { ServiceAnswer, ServiceRecord } from "../../domain/service.ts";
 import type { Seq, Serial } from "../../domain/units.ts";
 
 /** verifying must have seen everything within this, else back to claimed. */
@@ -29,14 +19,11 @@ export const VERIFY_WITHIN_MS = 900_000;
 
 export type ProvisioningEvent =
   | { readonly kind: "serial_entered"; readonly serial: Serial; readonly confirmed: Confirmation | null }
-  | { readonly kind: "looking_up" }
+  | { readonly kind: "looking_up" | "configuring" | "verified" }
   | { readonly kind: "looked_up"; readonly answer: ServiceAnswer<ServiceRecord>; readonly claim_id: string }
   | { readonly kind: "confirmed"; readonly confirmation: Confirmation; readonly claim_id: string }
   | { readonly kind: "predecessor_known"; readonly predecessor: StreamLabel["predecessor"] }
-  | { readonly kind: "claimed"; readonly answer: ServiceAnswer<ServiceRecord> }
-  | { readonly kind: "configuring" }
-  | { readonly kind: "configured"; readonly answer: ServiceAnswer<ServiceRecord> }
-  | { readonly kind: "verified" }
+  | { readonly kind: "claimed" | "configured"; readonly answer: ServiceAnswer<ServiceRecord> }
   | { readonly kind: "not_verified"; readonly reason: string }
   /** The service's record came along with another answer. `newest_seq`: of the log, at that moment. */
   | { readonly kind: "record_seen"; readonly record: ServiceRecord; readonly newest_seq: Seq }
@@ -47,11 +34,7 @@ export type ProvisioningEvent =
   /** The service's answer to giving it up. */
   | { readonly kind: "left"; readonly answer: ServiceAnswer<ServiceRecord>; readonly name: NewName }
   | { readonly kind: "renamed"; readonly name: NewName }
-  /** The service's changed configuration comes in force on trial. */
-  | { readonly kind: "config_tried"; readonly record: ServiceRecord; readonly revision: number }
-  | { readonly kind: "config_proved" }
-  /** It didn't prove itself, or was never fit to: what was in force before is so again, or stays. */
-  | { readonly kind: "config_refused"; readonly revision: number };
+  | TrialEvent;
 
 /** What to do next for a row; `wait` is over only by an event from outside. */
 export type ProvisioningStep = "look_up" | "claim" | "configure" | "verify" | "leave" | "wait";
@@ -109,20 +92,25 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
       return row.state === "verifying"
         ? move(row, around, { state: "claimed", reason: event.reason, advice: "it is tried again by itself" })
         : row;
-    case "record_seen":
-      return isBound(row) ? keyTaken(recordSeen(row, event, around)) : namedAgain(row, event.record, around);
-    case "key_refused":
-      return row.state === "active" ? keyRefused(row, event.reason) : row;
+    case "record_seen": {
+      const seen = isBound(row) ? recordSeen(row, event, around) : namedAgain(row, event.record, around);
+      // Who gets the record has a key that opens.
+      return isBound(row) && seen.advice === REVOKED ? { ...seen, reason: "", advice: "" } : seen;
+    }
+    case "key_refused": {
+      // Nothing else changes: what is bound stays so, and goes on once a key opens again.
+      const reason = `the service refuses the key: ${event.reason}`;
+      return row.state === "active" && row.reason !== reason ? { ...row, reason, advice: REVOKED } : row;
+    }
     case "leave":
-      return leave(row, event.leaving, around);
-    case "left":
-      return left(row, event.answer, {
-        empty: {
-          ...emptyRow(around.now),
-          stream: { id: event.name.id, from_seq: event.name.from_seq, predecessor: null },
-        },
-        around,
-      });
+      if (isBound(row)) return { ...row, leaving: event.leaving, attempt: 0, wait_ms: 0 };
+      // A booth that isn't bound has nothing to flush and nobody to tell.
+      return { ...emptyRow(around.now), state: event.leaving.to, stream: row.stream };
+    case "left": {
+      const { id, from_seq } = event.name;
+      const empty = { ...emptyRow(around.now), stream: { id, from_seq, predecessor: null } };
+      return left(row, event.answer, { empty, around });
+    }
     case "renamed":
       return { ...row, stream: renamed(row.stream, event.name) };
     case "config_tried":
@@ -151,16 +139,6 @@ function serialEntered(
   return { ...emptyRow(around.now), stream: row.stream, state: "serial_entered", serial, confirmed, advice: "" };
 }
 
-/** Nothing else changes: what is bound stays so, and goes on once a key opens again. */
-function keyRefused(row: ProvisioningRow, why: string): ProvisioningRow {
-  const reason = `the service refuses the key: ${why}`;
-  return row.reason === reason ? row : { ...row, reason, advice: REVOKED };
-}
-
-function keyTaken(row: ProvisioningRow): ProvisioningRow {
-  return row.advice === REVOKED ? { ...row, reason: "", advice: "" } : row;
-}
-
 /** Somebody compared the card, or says that this gateway takes the place of the one that holds the booth. */
 function confirmed(
   row: ProvisioningRow,
@@ -180,17 +158,10 @@ function confirmed(
 
 function recordSeen(
   row: ProvisioningRow,
-  { record, newest_seq }: Extract<ProvisioningEvent, { kind: "record_seen" }>,
+  { record: said, newest_seq }: Extract<ProvisioningEvent, { kind: "record_seen" }>,
   around: Surroundings,
 ): ProvisioningRow {
-  return boundAs(row, { record: sifted(row, record), newest_seq }, around);
-}
-
-function boundAs(
-  row: ProvisioningRow,
-  { record, newest_seq }: { readonly record: ServiceRecord; readonly newest_seq: Seq },
-  around: Surroundings,
-): ProvisioningRow {
+  const record = sifted(row, said);
   const holder = record.gateway?.id ?? null;
   // A service that knows generations has lost this one's: what it says then is left aside.
   if (record.generation === null && !isPlain(row)) return row;
@@ -231,12 +202,6 @@ function namedAgain(row: ProvisioningRow, record: ServiceRecord, around: Surroun
   if (ended === undefined || record.gateway?.id !== around.gateway_id) return row;
   if (record.status !== "provisioned" || record.generation !== ended.generation) return row;
   return move(row, around, { state: "active", ...ended, record, last_seq: null, ended: undefined });
-}
-
-/** A booth that isn't bound has nothing to flush and nobody to tell. */
-function leave(row: ProvisioningRow, leaving: Leaving, around: Surroundings): ProvisioningRow {
-  if (isBound(row)) return { ...row, leaving, attempt: 0, wait_ms: 0 };
-  return { ...emptyRow(around.now), state: leaving.to, stream: row.stream };
 }
 
 /** Saying something else than what we hold; when we were last seen is no news, and a password sealed anew neither. */

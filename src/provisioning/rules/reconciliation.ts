@@ -1,6 +1,9 @@
-import { dayOf, instantOf, type DayNumber } from "../../domain/time-zone.ts";
+import { isoTime } from "../../contract/time.ts";
+import type { DigestHour } from "../../domain/command.ts";
 import type { FigureDifference } from "../../domain/reconciliation.ts";
-import type { EpochMs } from "../../domain/units.ts";
+import { KIND, type Placed } from "../../domain/record.ts";
+import { type DayNumber, dayOf, instantOf } from "../../domain/time-zone.ts";
+import type { EpochMs, Milliseconds, Seq } from "../../domain/units.ts";
 
 /** The operations whose answers both sides give, compared field by field. */
 export const COMPARED = [
@@ -11,6 +14,9 @@ export const COMPARED = [
   "filter_maintenance_history",
 ] as const;
 
+/** The answers of one side, by operation. */
+export type DayFigures = Readonly<Record<(typeof COMPARED)[number], unknown>>;
+
 /** Left aside: ids and the window itself, and what depends on days outside the window. */
 const NOT_COMPARED = new Set([
   ...["booth_id", "start", "end", "page", "limit", "pages", "total"],
@@ -20,25 +26,22 @@ const NOT_COMPARED = new Set([
 const NAMES = ["mode", "filter_type", "maintenance_date"] as const;
 /** Binary noise of minutes made of milliseconds; a millisecond is 1.7e-5 minutes. */
 const NOISE = 1e-6;
+const HOUR_MS: Milliseconds = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 type Leaf = number | string;
 
-/** The plain values of an answer, each under a name that is the same on both sides. */
-export function figuresIn(operation: string, body: unknown): ReadonlyMap<string, Leaf> {
-  const found = new Map<string, Leaf>();
-  collect(operation, body, found);
-  return found;
-}
-
-function collect(name: string, value: unknown, found: Map<string, Leaf>): void {
+/** The plain values of an answer to an operation, each under a name that is the same on both sides. */
+export function figuresIn(name: string, value: unknown, found = new Map<string, Leaf>()): ReadonlyMap<string, Leaf> {
   if (typeof value === "number" || typeof value === "string") found.set(name, value);
   else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) collect(`${name}.${nameOf(item) ?? index.toString()}`, item, found);
+    for (const [index, item] of value.entries()) figuresIn(`${name}.${nameOf(item) ?? index.toString()}`, item, found);
   } else if (typeof value === "object" && value !== null) {
     for (const [field, inner] of Object.entries(value)) {
-      if (!NOT_COMPARED.has(field)) collect(`${name}.${field}`, inner, found);
+      if (!NOT_COMPARED.has(field)) figuresIn(`${name}.${field}`, inner, found);
     }
   }
+  return found;
 }
 
 function nameOf(item: unknown): string | null {
@@ -56,12 +59,8 @@ export function differencesOf(
   const names = [...new Set([...gateway.keys(), ...service.keys()])].sort();
   return names.flatMap((figure) => {
     const [ours, theirs] = [gateway.get(figure) ?? null, service.get(figure) ?? null];
-    return isSame(ours, theirs) || isNameOfNothing(figure) ? [] : [{ figure, gateway: ours, service: theirs }];
+    return isSame(ours, theirs) || figure.endsWith(".mode") ? [] : [{ figure, gateway: ours, service: theirs }];
   });
-}
-
-function isNameOfNothing(figure: string): boolean {
-  return figure.endsWith(".mode");
 }
 
 function isSame(ours: Leaf | null, theirs: Leaf | null): boolean {
@@ -78,9 +77,7 @@ export interface LocalDay {
 }
 
 export function localDay(tz: string, day: DayNumber): LocalDay {
-  const text = civilFromDays(day)
-    .map((part, index) => part.toString().padStart(index === 0 ? 4 : 2, "0"))
-    .join("-");
+  const text = isoTime(day * DAY_MS).slice(0, "YYYY-MM-DD".length);
   return { day: text, start: instantOf(tz, day, 0), end: instantOf(tz, day + 1, 0) };
 }
 
@@ -89,18 +86,32 @@ export function dayBefore(tz: string, at: EpochMs): LocalDay {
   return localDay(tz, dayOf(tz, at) - 1);
 }
 
-/** Year, month, day (Hinnant, "chrono-compatible low-level date algorithms"). */
-function civilFromDays(day: DayNumber): number[] {
-  const shifted = day + 719_468;
-  const era = Math.floor(shifted / 146_097);
-  const day_of_era = shifted - era * 146_097;
-  const year_of_era = Math.floor(
-    (day_of_era - Math.floor(day_of_era / 1_460) + Math.floor(day_of_era / 36_524) - Math.floor(day_of_era / 146_096)) /
-      365,
+/**
+ * Cuts records, in seq order, into runs of one hour each, unbroken in seq. Records stand by seq, not by time: one that was placed before its
+ * forerunner belongs to that one's hour. A hole in seq begins a run of its own.
+ * @param before hour of the record before the first one; null: none is known
+ */
+export function hourRuns(records: readonly Placed[], before: EpochMs | null) {
+  const runs: { hour: EpochMs; records: Placed[] }[] = [];
+  let hour = before ?? Number.NEGATIVE_INFINITY;
+  let last: Seq | null = null;
+  for (const record of records) {
+    hour = Math.max(hour, Math.floor(record.time / HOUR_MS) * HOUR_MS);
+    const run = runs.at(-1);
+    if (run?.hour === hour && last === record.seq - 1) run.records.push(record);
+    else runs.push({ hour, records: [record] });
+    last = record.seq;
+  }
+  return runs;
+}
+
+/** What the gateway's fold says of finished hours, by hour; a later record of an hour replaces the one before. */
+export function hourFigures(records: readonly Placed[]): ReadonlyMap<EpochMs, NonNullable<DigestHour["figures"]>> {
+  return new Map(
+    records.flatMap((record) => {
+      if (record.kind !== KIND.hour) return [];
+      const { hour, ms_by_mode, cycles, gas_therm, energy_kwh } = record.value;
+      return [[hour, { ms_by_mode, cycles, gas_therm, energy_kwh }] as const];
+    }),
   );
-  const day_of_year = day_of_era - (365 * year_of_era + Math.floor(year_of_era / 4) - Math.floor(year_of_era / 100));
-  const month_index = Math.floor((5 * day_of_year + 2) / 153);
-  const month = month_index < 10 ? month_index + 3 : month_index - 9;
-  const date = day_of_year - Math.floor((153 * month_index + 2) / 5) + 1;
-  return [year_of_era + era * 400 + (month <= 2 ? 1 : 0), month, date];
 }

@@ -5,34 +5,27 @@ import type { ServiceRecord } from "../../domain/service.ts";
 
 /** More than a filter or a meter ever lasts: a larger limit is a slip of the pen. */
 const MOST = { minutes: 5_256_000, cycles: 1_000_000, days: 3_650, pressure_pa: 10_000 } as const;
-const LIMITS = ["minutes", "cycles", "days", "pressure_pa"] as const;
 const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/;
 
-type TrialEvent =
+export type TrialEvent =
+  /** The service's changed configuration comes in force on trial. */
   | { readonly kind: "config_tried"; readonly record: ServiceRecord; readonly revision: number }
   | { readonly kind: "config_proved" }
+  /** It didn't prove itself, or was never fit to: what was in force before is so again, or stays. */
   | { readonly kind: "config_refused"; readonly revision: number };
 
 /** The trial's part of the state machine: begun, proved, or gone back on. */
 export function configTrial(row: ProvisioningRow, event: TrialEvent): ProvisioningRow {
   switch (event.kind) {
-    case "config_tried":
+    case "config_tried": {
       if (row.record === null) return row;
-      return {
-        ...row,
-        record: event.record,
-        trial: { revision: event.revision, before: row.trial?.before ?? row.record },
-        refused_revision: null,
-      };
+      const trial = { revision: event.revision, before: row.trial?.before ?? row.record };
+      return { ...row, record: event.record, trial, refused_revision: null };
+    }
     case "config_proved":
       return row.trial === null ? row : { ...row, trial: null };
     case "config_refused":
-      return {
-        ...row,
-        record: row.trial === null ? row.record : row.trial.before,
-        trial: null,
-        refused_revision: event.revision,
-      };
+      return { ...row, record: row.trial?.before ?? row.record, trial: null, refused_revision: event.revision };
   }
 }
 
@@ -104,8 +97,8 @@ export function configProblems(record: ServiceRecord, unread: readonly string[])
   }
   for (const type of FILTER_TYPES) {
     const limits = record.config?.filters[type]?.limits ?? {};
-    for (const limit of LIMITS) {
-      const [value, most] = [limits[limit] ?? 0, MOST[limit]];
+    for (const [limit, most] of Object.entries(MOST)) {
+      const value = limits[limit as keyof typeof MOST] ?? 0;
       if (value > most) problems.push(`${type}: ${value.toString()} ${limit} are more than ${most.toString()}`);
     }
   }

@@ -1,15 +1,18 @@
-import type { Database } from "better-sqlite3";
-import type { Fact, LogRecord, Placed, Stored } from "../../domain/record.ts";
+import { aheadOf, clockText, rightOffset, shownBy, takeBack } from "../../derivation/clock.ts";
+import { adoptParameters } from "../../derivation/fold.ts";
+import { putBack } from "../../derivation/state.ts";
 import type { RebuildProgress } from "../../domain/rebuild.ts";
+import { KIND, type Fact, type LogRecord, type Placed, type Stored } from "../../domain/record.ts";
 import type { EpochMs, Seq, StreamId } from "../../domain/units.ts";
-import type { Snapshots } from "./snapshots.ts";
-import { takenBackFrom, type ClockWords } from "../log/clock-words.ts";
-import { compareFacts, type Comparison } from "./rebuild-compare.ts";
-import { addFacts } from "./add-facts.ts";
+import type { OpenStore } from "../log/streams.ts";
+import { takenBackFrom } from "../log/clock-words.ts";
+import { addFacts } from "../log/ingest.ts";
 import { changedFact, packLog, runsOf, stateRow, unpackFact, unpackLog } from "../log/rows.ts";
-import { startOf } from "./rebuild-start.ts";
-import { snapshotNow, refoldSlice, sameState, type Refolding, type RefoldTools } from "./refold.ts";
 import type { Statements } from "../log/statements.ts";
+import { isSameState } from "./fold.ts";
+import { compareFacts, type Comparison } from "./compare.ts";
+import { type Refolding, refoldingFrom, refoldSlice, snapshotNow } from "./refold.ts";
+import { startOf } from "./snapshots.ts";
 
 /** An estimate from less than this says nothing. */
 const ESTIMATE_AFTER_MS = 200;
@@ -17,12 +20,6 @@ const ESTIMATE_AFTER_MS = 200;
 const MOST_MOVED = 20_000;
 /** A stream whose time is ahead is folded again so many times, should it fail. */
 const MOST_TRIES = 3;
-
-export interface RebuildTools extends RefoldTools {
-  readonly db: Database;
-  readonly bases: Snapshots;
-  readonly words: ClockWords;
-}
 
 interface Job extends Refolding {
   readonly current: boolean;
@@ -36,42 +33,27 @@ interface Job extends Refolding {
  * come out the same keep their seq; a changed claim is a new record that names the old one; one that no longer holds is
  * withdrawn by an x record: what was delivered is never altered.
  */
-export interface Rebuilder {
-  /** Starts one; where one of the stream is under way it goes on. Throws where the stream can't be rebuilt, saying why. */
-  start(stream: StreamId, current: boolean): RebuildProgress;
-  /** null: none since the store was opened. */
-  progress(stream: StreamId): RebuildProgress | null;
-  /** A bounded piece of work; false: nothing is under way. */
-  slice(): boolean;
-  /**
-   * Starts one of each of these streams whose time was found to have been wrong, and does a bounded piece of work;
-   * false: nothing is under way.
-   */
-  mend(streams: Iterable<StreamId>): boolean;
-}
-
-export function createRebuilder(tools: RebuildTools): Rebuilder {
+export function createRebuilder(store: OpenStore) {
   const jobs = new Map<StreamId, Job>();
   const over = new Map<StreamId, RebuildProgress>();
   const progress = (stream: StreamId): RebuildProgress | null => {
     const job = jobs.get(stream);
-    return job === undefined ? (over.get(stream) ?? null) : runningOf(tools, job);
+    return job === undefined ? (over.get(stream) ?? null) : runningOf(store, job);
   };
   const begin = (stream: StreamId, way: Way): RebuildProgress => {
-    if (!jobs.has(stream)) jobs.set(stream, newJob(tools, stream, way));
+    if (!jobs.has(stream)) jobs.set(stream, newJob(store, stream, way));
     over.delete(stream);
     return progress(stream) ?? { kind: "failed", current: way.current, reason: "it didn't start" };
   };
-  const start = (stream: StreamId, current: boolean): RebuildProgress => begin(stream, { current, moves: false });
   const slice = (): boolean => {
     const [job] = jobs.values();
     if (job === undefined) return false;
     try {
-      if (!refoldSlice(tools, job)) {
-        moveSome(tools, job);
+      if (!refoldSlice(store, job)) {
+        moveSome(store, job);
         return true;
       }
-      over.set(job.stream, swap(tools, job));
+      over.set(job.stream, swap(store, job));
     } catch (error) {
       // Nothing was changed: the swap is one transaction, and before it only memory was used.
       over.set(job.stream, { kind: "failed", current: job.current, reason: reasonOf(error) });
@@ -81,16 +63,22 @@ export function createRebuilder(tools: RebuildTools): Rebuilder {
   };
   const tries = new Map<string, number>();
   return {
-    start,
+    /** Starts one; where one of the stream is under way it goes on. Throws where the stream can't be rebuilt, saying why. */
+    start: (stream: StreamId, current: boolean) => begin(stream, { current, moves: false }),
+    /** null: none since the store was opened. */
     progress,
+    /** A bounded piece of work; false: nothing is under way. */
     slice,
-    mend(streams) {
+    /**
+     * Starts one of each of these streams whose time was found to have been wrong, and does a bounded piece of work;
+     * false: nothing is under way.
+     */
+    mend(streams: Iterable<StreamId>): boolean {
       for (const stream of streams) {
-        const { info, fold, hold } = tools.live(stream);
+        const { info, state, hold } = store.live(stream);
         if (hold.length > 0 || jobs.has(stream)) continue;
-        const clock = tools.fold.clockOf(fold);
-        const hasChanged = tools.words.hasChanged(stream, { clock, oldest: info.oldest_seq, newest: info.newest_seq });
-        const ahead = tools.fold.aheadOf(fold);
+        const hasChanged = store.words.hasChanged(info, clockText(state));
+        const ahead = aheadOf(state);
         const tried = tries.get(`${stream} ${ahead ?? ""}`) ?? 0;
         if (!hasChanged && (ahead === null || tried >= MOST_TRIES)) continue;
         if (ahead !== null) tries.set(`${stream} ${ahead}`, tried + 1);
@@ -116,59 +104,52 @@ interface Way {
   readonly moves: boolean;
 }
 
-function newJob(tools: RebuildTools, stream: StreamId, { current, moves }: Way): Job {
-  const { info, fold, hold } = tools.live(stream);
+function newJob(store: OpenStore, stream: StreamId, { current, moves }: Way): Job {
+  const { info, state: present, hold } = store.live(stream);
   if (info.newest_seq === 0) throw new Error("the log is empty: there is nothing to rebuild from");
-  const damaged = tools.sql.quarantined.get(stream);
-  const isAhead = tools.fold.aheadOf(fold) !== null;
+  const [damaged] = store.quarantine.firstOfLog(stream);
+  const isAhead = aheadOf(present) !== null;
   // Where time stands still until the log is folded again, even what is lost with damaged records is the lesser evil.
   if (damaged !== undefined && !isAhead) {
     // Folding what is left would withdraw facts that the missing records proved.
     throw new Error(
-      `records ${damaged.from_seq.toString()} to ${damaged.to_seq.toString()} were damaged in the store: ` +
+      `records ${damaged[0].toString()} to ${damaged[1].toString()} were damaged in the store: ` +
         `the facts made from them stand, and the log without them can't be rebuilt`,
     );
   }
   if (hold.length > 0)
     throw new Error("readings wait for the clock to be synchronised: rebuild when they have their place");
-  const today = current ? tools.fold.parametersIn(fold) : null;
+  const today = current ? present.parameters : null;
   if (current && today === null) throw new Error("no parameters are in force yet: leave --current out");
-  const places = tools.sql.bootPlaces.all(stream).length;
-  const base = startOf(tools, stream, info.oldest_seq);
-  const { seq } = base;
-  const stretches = takenBackFrom(tools.sql, stream, { seq, shown: tools.fold.shownBy(base.state) });
+  const places = store.sql.bootPlaces.all(stream).length;
+  const { seq, state: kept } = startOf(store, stream, info.oldest_seq);
+  const stretches = takenBackFrom(store.sql, stream, { seq, shown: shownBy(kept) });
   // Where nothing older is left it was itself kept by a wrong time.
-  const right = tools.fold.putBack(base.state, stretches);
-  const by = tools.fold.timeOf(base.state) - tools.fold.timeOf(right);
-  const early = by > 0 ? { next: info.oldest_seq, to: seq, limit: tools.fold.timeOf(right), by } : null;
-  const begin = tools.fold.takeBack(right, stretches);
+  const right = putBack(kept, rightOffset(kept, stretches));
+  const limit = right.clock.now;
+  const by = kept.clock.now - limit;
+  const begin = takeBack(right, stretches);
   // Parameters are records too: those in force at a kept state came before it.
   const { state, facts: adopted } =
-    today === null || seq === 0 ? { state: begin, facts: [] } : tools.fold.adopt(begin, today);
-  const facts = adopted.map((fact) => ({ fact, time: tools.fold.timeOf(state) }));
-  const awaited = current ? [] : [...tools.bases.after(stream, seq)];
-  const begun = {
-    started: tools.now(),
-    records: 0,
-    last: null,
-    facts,
-    bases: [],
-    early,
-    ahead: [],
-    awaited,
+    today === null || seq === 0 ? { state: begin, facts: [] } : adoptParameters(begin, today);
+  return {
+    ...refoldingFrom(stream, { seq, state }),
+    ...{ today, current, places, started: store.now() },
+    facts: adopted.map((fact) => ({ fact, time: state.clock.now })),
+    early: by > 0 ? { next: info.oldest_seq, to: seq, limit, by } : null,
+    awaited: current ? [] : [...store.snapshots.after(stream, seq)],
     moved: isAhead || moves ? new Map<Seq, EpochMs>() : null,
   };
-  return { stream, today, current, places, from_seq: seq + 1, seq, state, ...begun };
 }
 
 /** Weeks of wrong times are too many for one transaction. A stop in between leaves rows that the next start moves again. */
-function moveSome({ db, sql }: RebuildTools, { stream, moved }: Job): void {
+function moveSome({ db, sql }: OpenStore, { stream, moved }: Job): void {
   if (moved === null || moved.size < MOST_MOVED) return;
   db.transaction(() => moveRows(sql, stream, moved))();
   moved.clear();
 }
 
-function runningOf({ now, live }: RebuildTools, job: Job): RebuildProgress {
+function runningOf({ now, live }: OpenStore, job: Job): RebuildProgress {
   const elapsed_ms = now() - job.started;
   const { newest_seq } = live(job.stream).info;
   const share = job.seq / newest_seq;
@@ -177,67 +158,61 @@ function runningOf({ now, live }: RebuildTools, job: Job): RebuildProgress {
 }
 
 /** The one transaction that puts the results in place. */
-function swap(tools: RebuildTools, job: Job): RebuildProgress {
-  const { db, sql, fold } = tools;
-  const target = tools.live(job.stream);
+function swap(store: OpenStore, job: Job): RebuildProgress {
+  const { db, sql, fold } = store;
+  const target = store.live(job.stream);
   if (target.hold.length > 0 || sql.bootPlaces.all(job.stream).length !== job.places) {
     throw new Error("the clock was synchronised meanwhile, or waits for it: start it again");
   }
-  for (const { seq } of job.awaited.splice(0)) job.bases.push(snapshotNow(fold, job, seq));
-  job.state = fold.takeBack(job.state, []);
+  for (const { seq } of job.awaited.splice(0)) job.snapshots.push(snapshotNow(job, seq));
+  job.state = takeBack(job.state, []);
   const rows = sql.standingFacts.all({ stream: job.stream, from: job.from_seq });
   const from_versions = [...new Set(rows.map(({ version }) => version))].sort((a, b) => a - b);
   const comparison = compareFacts(rows.map(unpackFact), job.facts);
   const isMoved = job.moved !== null && job.moved.size > 0;
   const isSame = !isMoved && comparison.append.length === 0 && comparison.replaced.length === 0;
-  if (!isSame || from_versions.some((version) => version !== fold.version) || !sameState(job.state, target.fold)) {
+  if (!isSame || from_versions.some((version) => version !== fold.version) || !isSameState(job.state, target.state)) {
     let newest: number = target.info.newest_seq;
     db.transaction(() => {
       if (job.moved !== null) moveRows(sql, job.stream, job.moved);
-      newest = write(tools, job, { comparison, newest });
-      setVersion(tools, job.stream);
-      sql.countRebuild.run({ stream: job.stream });
+      newest = write(store, job, comparison);
+      setVersion(store, job.stream);
+      sql.countRebuild.run(job.stream);
       const { acked_seq, last_take } = target.info;
       sql.moveStream.run({ stream: job.stream, newest, acked: acked_seq, take: last_take });
       sql.saveState.run(stateRow(job.stream, newest, job.state));
-      if (!job.current) tools.bases.replaceAfter(job.stream, job.from_seq - 1, job.bases);
+      if (!job.current) store.snapshots.replaceAfter(job.stream, job.from_seq - 1, job.snapshots);
     })();
     target.info = { ...target.info, newest_seq: newest, sendable_seq: newest };
-    target.fold = job.state;
+    target.state = job.state;
     target.saved = job.last === null ? null : { seq: newest, mono: job.last.mono, boot: job.last.boot };
   }
   const { current, records, from_seq } = job;
   const { changes, examples } = comparison;
-  const elapsed_ms = tools.now() - job.started;
+  const elapsed_ms = store.now() - job.started;
   const versions = { from_versions, to_version: fold.version };
   return { kind: "done", current, records, from_seq, changes, examples, ...versions, elapsed_ms };
 }
 
 /** Appends what is new, withdraws what no longer holds. Returns the newest seq. */
-function write(
-  { sql, fold }: RebuildTools,
-  job: Job,
-  { comparison, newest }: { comparison: Comparison; newest: number },
-): number {
+function write({ sql, fold, live }: OpenStore, job: Job, comparison: Comparison): number {
   const { stream, last } = job;
-  let seq = newest;
+  let seq: number = live(stream).info.newest_seq;
   const withdrawals: Placed<LogRecord>[] = [];
   for (const { seq: withdrawn } of comparison.withdraw) {
     if (last === null) break;
     const { boot, mono, at } = last;
-    const record = { kind: "x", boot, mono, at, tag: "", value: { seq: withdrawn }, quality: "good" } as const;
+    const record = { kind: KIND.void, boot, mono, at, tag: "", value: { seq: withdrawn }, quality: "good" } as const;
     const stored: Stored<LogRecord> = { ...record, seq: ++seq };
     job.state = fold.step(job.state, stored).state;
-    withdrawals.push({ ...stored, time: fold.timeOf(job.state) });
+    withdrawals.push({ ...stored, time: job.state.clock.now });
   }
-  const fresh: Placed<Fact>[] = [];
   if (withdrawals.length > 0) sql.addLogRow.run(packLog(stream, withdrawals, true));
-  for (const { fact, time, supersedes } of comparison.append) {
+  const fresh = comparison.append.map(({ fact, time, supersedes }) => {
     const value = supersedes === null ? fact.value : { ...fact.value, supersedes };
     // The value is that of the fact's own kind, with the one field more that these kinds have.
-    const placed = { ...fact, value, seq: ++seq, time } as Placed<Fact>;
-    fresh.push(placed);
-  }
+    return { ...fact, value, seq: ++seq, time } as Placed<Fact>;
+  });
   addFacts(sql, stream, { facts: fresh, version: fold.version });
   for (const replaced of comparison.replaced) {
     const row = sql.factsFrom.get({ stream, from: replaced, to: replaced, rows: 1 });
@@ -247,7 +222,7 @@ function write(
 }
 
 /** The facts that stand are those that this version makes. */
-function setVersion({ sql, fold: { version } }: RebuildTools, stream: StreamId): void {
+function setVersion({ sql, fold: { version } }: OpenStore, stream: StreamId): void {
   for (const row of sql.standingFacts.all({ stream, from: 0 })) {
     if (row.version !== version) sql.changeFact.run(changedFact(row, { version }));
   }
@@ -257,14 +232,11 @@ function setVersion({ sql, fold: { version } }: RebuildTools, stream: StreamId):
 const ROWS = 200;
 
 /**
- * Inside a transaction: gives log records another corrected time, and the facts that came with them that of the record before. What they say stays, so what the service has of them is still the same.
- * The rows are read as they are now: chunks may have been closed since the times were found.
+ * Inside a transaction: gives log records another corrected time, and the facts that came with them that of the record before. What
+ * they say stays, so what the service has of them is still the same. The rows are read as they are now: chunks may have been closed
+ * since the times were found.
  */
-export function moveRows(
-  sql: Pick<Statements, "logRowsFrom" | "dropLogRow" | "addLogRow" | "factsFrom" | "changeFact">,
-  stream: StreamId,
-  times: ReadonlyMap<Seq, EpochMs>,
-): void {
+function moveRows(sql: Statements, stream: StreamId, times: ReadonlyMap<Seq, EpochMs>): void {
   let [from, end] = [Infinity, 0];
   for (const seq of times.keys()) [from, end] = [Math.min(from, seq), Math.max(end, seq)];
   moveFacts(sql, stream, times);
@@ -284,11 +256,7 @@ export function moveRows(
 }
 
 /** Facts of a commit follow its records. Sent with a wrong time they would be refused for ever. */
-function moveFacts(
-  sql: Pick<Statements, "logRowsFrom" | "factsFrom" | "changeFact">,
-  stream: StreamId,
-  times: ReadonlyMap<Seq, EpochMs>,
-): void {
+function moveFacts(sql: Statements, stream: StreamId, times: ReadonlyMap<Seq, EpochMs>): void {
   const seqs = [...times.keys()].sort((a, b) => a - b);
   for (const [index, seq] of seqs.entries()) {
     const next = seqs[index + 1] ?? nextInLog(sql, stream, seq);
@@ -301,7 +269,7 @@ function moveFacts(
 }
 
 /** Facts behind the next log record are of a later commit. */
-function nextInLog(sql: Pick<Statements, "logRowsFrom">, stream: StreamId, seq: Seq): Seq {
+function nextInLog(sql: Statements, stream: StreamId, seq: Seq): Seq {
   const [row] = sql.logRowsFrom.all({ stream, from: seq + 1, rows: 1 });
   return row === undefined ? Number.MAX_SAFE_INTEGER : Math.max(row.first_seq, seq + 1);
 }

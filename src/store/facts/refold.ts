@@ -1,12 +1,13 @@
 import type { Parameters } from "../../domain/parameters.ts";
-import type { LogRecord, Placed } from "../../domain/record.ts";
+import { KIND, type LogRecord, type Placed } from "../../domain/record.ts";
 import type { EpochMs, Milliseconds, Seq, StreamId } from "../../domain/units.ts";
-import type { Snapshot } from "./snapshots.ts";
-import type { Fold, FoldState } from "./fold-port.ts";
-import type { Refolded } from "./rebuild-compare.ts";
+import type { Snapshot, Start } from "./snapshots.ts";
+import type { DeriveState } from "../../derivation/state.ts";
+import type { OpenStore } from "../log/streams.ts";
+import { copyOf, type Fold } from "./fold.ts";
+import type { Refolded } from "./compare.ts";
 import { unpackLog } from "../log/rows.ts";
 import type { Statements } from "../log/statements.ts";
-import type { LiveStream } from "../log/streams.ts";
 
 /** One slice holds commits up for at most about this long. */
 const SLICE_MS = 15;
@@ -14,24 +15,16 @@ const SLICE_MS = 15;
 const SLICE_ROWS = 4;
 const SLICE_RECORDS = 200;
 
-export interface RefoldTools {
-  readonly sql: Statements;
-  readonly fold: Fold;
-  /** Monotonic, ms. */
-  readonly now: () => number;
-  readonly live: (stream: StreamId) => LiveStream;
-}
-
 /** A kept log that is folded again, slice by slice, beside the running ingest. */
 export interface Refolding {
   readonly stream: StreamId;
   /** Takes the place of all logged parameters; null: those in force then hold. */
   readonly today: Parameters | null;
   readonly from_seq: number;
-  /** Kept states on the way, to be made anew; those of old definitions would spoil the next rebuild. */
+  /** Snapshots on the way, to be made anew; those of old definitions would spoil the next rebuild. */
   readonly awaited: Pick<Snapshot, "seq" | "at">[];
-  readonly bases: Snapshot[];
-  state: FoldState;
+  readonly snapshots: Snapshot[];
+  state: DeriveState;
   /** Seq of the last log record folded. */
   seq: number;
   records: number;
@@ -46,15 +39,23 @@ export interface Refolding {
 }
 
 /** What is kept from before a state can't be folded: what stands behind the right time there is put back as the state was. */
-export interface Early {
+interface Early {
   next: Seq;
   readonly to: Seq;
   readonly limit: EpochMs;
   readonly by: Milliseconds;
 }
 
+/** One that begins there, and looks for nothing but the facts that come out. */
+export function refoldingFrom(stream: StreamId, { seq, state }: Start): Refolding {
+  return {
+    ...{ stream, from_seq: seq + 1, seq, state, records: 0, last: null, facts: [], ahead: [] },
+    ...{ today: null, awaited: [], snapshots: [], moved: null, early: null },
+  };
+}
+
 /** Folds for a slice of time; true: the newest log record has been folded. */
-export function refoldSlice({ sql, fold, now, live }: RefoldTools, job: Refolding): boolean {
+export function refoldSlice({ sql, fold, now, live }: OpenStore, job: Refolding): boolean {
   const until = now() + SLICE_MS;
   while (job.early !== null) {
     moveEarly(sql, job, job.early);
@@ -65,7 +66,10 @@ export function refoldSlice({ sql, fold, now, live }: RefoldTools, job: Refoldin
       const rows = sql.logRowsFrom.all({ stream: job.stream, from: job.seq + 1, rows: SLICE_ROWS });
       job.ahead = rows.flatMap((row) => unpackLog(row)).filter(({ seq }) => seq > job.seq);
       if (job.ahead.length === 0) return true;
-      mustFollow(live(job.stream).info.oldest_seq, job);
+      // Rows that went by age or budget while it was under way, before they were folded.
+      const { oldest_seq } = live(job.stream).info;
+      if (oldest_seq > job.from_seq && oldest_seq > job.seq + 1)
+        throw new Error("the oldest records left the log before they were folded: start it again");
     }
     for (const record of job.ahead.splice(0, SLICE_RECORDS)) foldOne(fold, job, record);
     if (job.seq >= live(job.stream).info.newest_seq) return true;
@@ -83,22 +87,15 @@ function moveEarly(sql: Statements, job: Refolding, early: Early): void {
   if (early.next > early.to) job.early = null;
 }
 
-/** Rows that went by age or budget while it was under way, before they were folded. */
-function mustFollow(oldest_seq: number, { seq, from_seq }: Refolding): void {
-  if (oldest_seq > from_seq && oldest_seq > seq + 1) {
-    throw new Error("the oldest records left the log before they were folded: start it again");
-  }
-}
-
 function foldOne(fold: Fold, job: Refolding, placed: Placed<LogRecord>): void {
   while ((job.awaited[0]?.seq ?? Infinity) < placed.seq) {
-    const base = job.awaited.shift();
-    if (base !== undefined) job.bases.push(snapshotNow(fold, job, base.seq));
+    const due = job.awaited.shift();
+    if (due !== undefined) job.snapshots.push(snapshotNow(job, due.seq));
   }
-  const record = placed.kind === "p" && job.today !== null ? { ...placed, value: job.today } : placed;
+  const record = placed.kind === KIND.parameters && job.today !== null ? { ...placed, value: job.today } : placed;
   const out = fold.step(job.state, record);
   job.state = out.state;
-  const time = fold.timeOf(job.state);
+  const time = job.state.clock.now;
   if (job.moved !== null && time !== placed.time) job.moved.set(placed.seq, time);
   for (const fact of out.facts) job.facts.push({ fact, time });
   job.seq = placed.seq;
@@ -107,10 +104,6 @@ function foldOne(fold: Fold, job: Refolding, placed: Placed<LogRecord>): void {
 }
 
 /** The state that it has come to, to be kept. */
-export function snapshotNow(fold: Fold, { state }: Refolding, seq: Seq): Snapshot {
-  return { seq, at: fold.timeOf(state), state: fold.copy(state) };
-}
-
-export function sameState(a: FoldState, b: FoldState): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+export function snapshotNow({ state }: Refolding, seq: Seq): Snapshot {
+  return { seq, at: state.clock.now, state: copyOf(state) };
 }

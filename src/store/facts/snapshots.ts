@@ -1,7 +1,11 @@
 import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
-import type { Database, Statement } from "better-sqlite3";
+import type { Database } from "better-sqlite3";
+import { knownTime, placeBoots } from "../../derivation/clock.ts";
+import { forgetModes } from "../../derivation/fold.ts";
+import { emptyState, type DeriveState } from "../../derivation/state.ts";
 import type { EpochMs, Milliseconds, Seq, StreamId } from "../../domain/units.ts";
-import type { FoldState } from "./fold-port.ts";
+import type { ReadStatements } from "../log/statements.ts";
+import { savedState } from "./fold.ts";
 
 /** A kept state is some kilobytes: one a day, as long as the log after it is kept, costs less than a hundredth of a budget. */
 const EVERY_MS: Milliseconds = 86_400_000;
@@ -11,27 +15,10 @@ export interface Snapshot {
   readonly seq: Seq;
   /** Corrected time of that record. */
   readonly at: EpochMs;
-  readonly state: FoldState;
+  readonly state: DeriveState;
 }
 
-/** Where in a stream a rebuild can begin, once its first records are gone. */
-export interface Snapshots {
-  /**
-   * Inside a commit's transaction: keeps the state where the last one kept is a day old, or the log right behind it is gone, as in a full store:
-   * what is kept of a log can always be folded from some state. Those from before `oldest` go.
-   */
-  keep(stream: StreamId, base: Snapshot, oldest: Seq): void;
-  /** The first after which nothing is missing; undefined: there is none, or it is damaged or of another version. */
-  first(stream: StreamId, oldest: Seq, accepts: (state: FoldState) => boolean): Snapshot | undefined;
-  /** The last one that isn't damaged or of another version; undefined: there is none. */
-  last(stream: StreamId, accepts: (state: FoldState) => boolean): Snapshot | undefined;
-  /** Seqs of those that are damaged. */
-  damaged(stream: StreamId): readonly Seq[];
-  /** Of those after a seq, in order, where they stand. */
-  after(stream: StreamId, seq: Seq): readonly Pick<Snapshot, "seq" | "at">[];
-  /** Inside a transaction: puts these in the place of all after `seq`. */
-  replaceAfter(stream: StreamId, seq: Seq, bases: readonly Snapshot[]): void;
-}
+export type Snapshots = ReturnType<typeof createSnapshots>;
 
 interface SnapshotRow {
   readonly stream: string;
@@ -41,66 +28,48 @@ interface SnapshotRow {
   readonly packed: Buffer;
 }
 
-interface SnapshotStatements {
-  readonly newest: Statement<[string], { seq: number; at: number }>;
-  readonly from: Statement<[{ stream: string; seq: number }], SnapshotRow>;
-  readonly add: Statement<[SnapshotRow]>;
-  readonly dropBefore: Statement<[{ stream: string; seq: number }]>;
-  readonly dropAfter: Statement<[{ stream: string; seq: number }]>;
-}
-
-export function createSnapshots(db: Database): Snapshots {
-  const sql = prepare(db);
-  return {
-    keep(stream, base, oldest) {
-      const newest = sql.newest.get(stream);
-      if (newest !== undefined && base.at - newest.at < EVERY_MS && newest.seq >= oldest - 1) return;
-      sql.dropBefore.run({ stream, seq: oldest - 1 });
-      sql.add.run(packSnapshot(stream, base));
-    },
-    first(stream, oldest, accepts) {
-      const bases = sql.from.all({ stream, seq: oldest - 1 }).flatMap((row) => unpackSnapshot(row) ?? []);
-      return bases.find(({ state }) => accepts(state));
-    },
-    ...keptSnapshots(db),
-    after: (stream, seq) => sql.from.all({ stream, seq: seq + 1 }).map(({ seq: own, at }) => ({ seq: own, at })),
-    replaceAfter(stream, seq, bases) {
-      sql.dropAfter.run({ stream, seq });
-      for (const base of bases) sql.add.run(packSnapshot(stream, base));
-    },
-  };
-}
-
-/** For those who only read. */
-export function keptSnapshots(db: Database): Pick<Snapshots, "last" | "damaged"> {
-  const all: Statement<[string], SnapshotRow> = db.prepare(
-    `SELECT ${SNAPSHOT_COLUMNS} FROM base WHERE stream_id = ? ORDER BY seq`,
+/** Where in a stream a rebuild can begin, once its first records are gone. */
+export function createSnapshots(db: Database) {
+  const newest = db.prepare<[string], { seq: number; at: number }>(
+    `SELECT seq, at FROM base WHERE stream_id = ? ORDER BY seq DESC LIMIT 1`,
   );
+  const from = db.prepare<[{ stream: string; seq: number }], SnapshotRow>(
+    `SELECT stream_id AS stream, seq, at, sum, packed FROM base WHERE stream_id = @stream AND seq >= @seq ORDER BY seq`,
+  );
+  const add = db.prepare<[SnapshotRow]>(
+    `INSERT OR REPLACE INTO base (stream_id, seq, at, sum, packed) VALUES (@stream, @seq, @at, @sum, @packed)`,
+  );
+  const dropBefore = db.prepare<[string, number]>(`DELETE FROM base WHERE stream_id = ? AND seq < ?`);
+  const dropAfter = db.prepare<[string, number]>(`DELETE FROM base WHERE stream_id = ? AND seq > ?`);
+  const drop = db.prepare<[string, number]>(`DELETE FROM base WHERE stream_id = ? AND seq = ?`);
   return {
-    last: (stream, accepts) =>
-      all
-        .all(stream)
-        .flatMap((row) => unpackSnapshot(row) ?? [])
-        .findLast(({ state }) => accepts(state)),
-    damaged: (stream) =>
-      all
-        .all(stream)
-        .filter((row) => !isWhole(row))
-        .map(({ seq }) => seq),
-  };
-}
-
-const SNAPSHOT_COLUMNS = "stream_id AS stream, seq, at, sum, packed";
-
-function prepare(db: Database): SnapshotStatements {
-  return {
-    newest: db.prepare(`SELECT seq, at FROM base WHERE stream_id = ? ORDER BY seq DESC LIMIT 1`),
-    from: db.prepare(`SELECT ${SNAPSHOT_COLUMNS} FROM base WHERE stream_id = @stream AND seq >= @seq ORDER BY seq`),
-    add: db.prepare(
-      `INSERT OR REPLACE INTO base (stream_id, seq, at, sum, packed) VALUES (@stream, @seq, @at, @sum, @packed)`,
-    ),
-    dropBefore: db.prepare(`DELETE FROM base WHERE stream_id = @stream AND seq < @seq`),
-    dropAfter: db.prepare(`DELETE FROM base WHERE stream_id = @stream AND seq > @seq`),
+    /**
+     * Inside a commit's transaction: keeps the state where the last one kept is a day old, or the log right behind it is gone, as in a full
+     * store: what is kept of a log can always be folded from some state. Those from before `oldest` go.
+     */
+    keep(stream: StreamId, snapshot: Snapshot, oldest: Seq) {
+      const last = newest.get(stream);
+      if (last !== undefined && snapshot.at - last.at < EVERY_MS && last.seq >= oldest - 1) return;
+      dropBefore.run(stream, oldest - 1);
+      add.run(packSnapshot(stream, snapshot));
+    },
+    /** The first after which nothing is missing; undefined: there is none, or it is damaged or of another version. */
+    first: (stream: StreamId, oldest: Seq) => unpacked(from.all({ stream, seq: oldest - 1 })).at(0),
+    /** The last one that isn't damaged or of another version; undefined: there is none. */
+    last: (stream: StreamId) => unpacked(from.all({ stream, seq: 0 })).at(-1),
+    /** Seqs of those that are damaged. */
+    damaged: (stream: StreamId): readonly Seq[] =>
+      from.all({ stream, seq: 0 }).flatMap((row) => (isWhole(row) ? [] : row.seq)),
+    /** How many it dropped: one, unless the file doesn't show it any more. */
+    drop: (stream: StreamId, seq: Seq) => drop.run(stream, seq).changes,
+    /** Of those after a seq, in order, where they stand. */
+    after: (stream: StreamId, seq: Seq): readonly Pick<Snapshot, "seq" | "at">[] =>
+      from.all({ stream, seq: seq + 1 }).map(({ seq: own, at }) => ({ seq: own, at })),
+    /** Inside a transaction: puts these in the place of all after `seq`. */
+    replaceAfter(stream: StreamId, seq: Seq, snapshots: readonly Snapshot[]) {
+      dropAfter.run(stream, seq);
+      for (const snapshot of snapshots) add.run(packSnapshot(stream, snapshot));
+    },
   };
 }
 
@@ -113,12 +82,61 @@ function isWhole(row: SnapshotRow): boolean {
   return sumOf(row) === row.sum;
 }
 
-function unpackSnapshot(row: SnapshotRow): Snapshot | undefined {
-  if (!isWhole(row)) return undefined;
-  const { seq, at, packed } = row;
-  return { seq, at, state: JSON.parse(inflateRawSync(packed).toString()) as FoldState };
+/** Those that are whole and of this version. */
+function unpacked(rows: readonly SnapshotRow[]): Snapshot[] {
+  return rows.flatMap((row) => {
+    const state = isWhole(row) ? savedState(inflateRawSync(row.packed).toString()) : undefined;
+    return state === undefined ? [] : { seq: row.seq, at: row.at, state };
+  });
 }
 
 function sumOf({ stream, seq, at, packed }: Omit<SnapshotRow, "sum">): number {
   return crc32(packed, crc32(JSON.stringify([stream, seq, at])));
+}
+
+/** A state, and the seq of the record after which it stands. */
+export type Start = Pick<Snapshot, "seq" | "state">;
+
+type BootStatements = Pick<ReadStatements, "bootPlaces" | "bootsAfter">;
+
+/**
+ * Where folding the kept log again begins: before the first record, or, once that is gone, with the first snapshot after
+ * which nothing is missing. Throws where there is none.
+ */
+export function startOf(
+  { sql, snapshots }: { readonly sql: BootStatements; readonly snapshots: Pick<Snapshots, "first"> },
+  stream: StreamId,
+  oldest: Seq,
+): Start {
+  if (oldest <= 1) return startWith(sql, stream, undefined);
+  const first = snapshots.first(stream, oldest);
+  if (first === undefined) {
+    throw new Error(`the log begins at ${oldest.toString()} and no state is kept from there: it can't be rebuilt`);
+  }
+  return startWith(sql, stream, first);
+}
+
+/** Where the latest state can be made anew from: what was kept last, though records after it may be gone, or the log's begin. */
+export function lastStart(
+  { sql, snapshots }: { readonly sql: BootStatements; readonly snapshots: Pick<Snapshots, "last"> },
+  stream: StreamId,
+  oldest: Seq,
+): Start {
+  const last = snapshots.last(stream);
+  const { seq, state } = startWith(sql, stream, last);
+  // Who begins with nothing has nothing to forget.
+  return { seq, state: last !== undefined && seq + 1 < oldest ? forgetModes(state) : state };
+}
+
+/** It knows the places in time of the boots to come. */
+function startWith(sql: BootStatements, stream: StreamId, snapshot: Snapshot | undefined): Start {
+  const placed = sql.bootPlaces.all(stream).map(({ boot, offset_ms: offset, uncertain }) => {
+    return { boot, offset, uncertain: uncertain === 1 };
+  });
+  if (snapshot === undefined) return { seq: 0, state: placeBoots(emptyState(), placed) };
+  const { seq, state } = snapshot;
+  const { boot: present } = knownTime(state);
+  const toCome = new Set(sql.bootsAfter.all({ stream, seq }).map(({ boot }) => boot));
+  const places = placed.filter(({ boot }) => boot !== present && toCome.has(boot));
+  return { seq, state: placeBoots(state, places) };
 }

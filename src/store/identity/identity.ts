@@ -1,11 +1,12 @@
+import Sqlite, { type Database } from "better-sqlite3";
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import Sqlite, { type Database } from "better-sqlite3";
-import { faultOf } from "../../domain/store-fault.ts";
-import type { BoothId } from "../../domain/units.ts";
+import { faultOf } from "../../domain/storage.ts";
+import type { BoothId, EpochMs, StreamId } from "../../domain/units.ts";
 import { openWriter } from "../open.ts";
-import type { Origin } from "../log/origins.ts";
-import { rowSum } from "../schema.ts";
+import type { IdentityCalls } from "../port.ts";
+import { schemaText, schemaTextMadeBy } from "../schema.ts";
+import { rowSum } from "../log/rows.ts";
 
 /** What an identity holds, in this order under its seal. */
 const TABLES = ["gateway", "provisioning", "learned", "kept", "origin"] as const;
@@ -30,18 +31,10 @@ function breaking(table: string, change: string): string {
 }
 
 /** Goes up by one with each change of the tables that this version couldn't read. */
-export const IDENTITY_VERSION = 0;
-
-/**
- * Whether a newer agent wrote the file, by its version and its tables: a version number alone, under tables of ours, is no
- * newer agent's work.
- */
-export function isNewerIdentity(db: Sqlite.Database): boolean {
-  return Number(db.pragma("user_version", { simple: true })) > IDENTITY_VERSION && schemaText(db) !== ownSchema();
-}
+const IDENTITY_VERSION = 0;
 
 /** Makes what isn't there yet. Throws where the tables aren't as they were made, or the rows don't fit their seal. */
-export function openIdentitySchema(db: Sqlite.Database): void {
+function prepareTables(db: Database): void {
   db.exec(SCHEMA);
   if (schemaText(db) !== ownSchema()) throw new Error("the identity is damaged: its tables aren't as they were made");
   const found = db.prepare<[], { sum: number }>("SELECT sum FROM seal").get();
@@ -50,40 +43,20 @@ export function openIdentitySchema(db: Sqlite.Database): void {
 }
 
 /** Inside the transaction of a change. */
-export function seal(db: Sqlite.Database): void {
+function seal(db: Database): void {
   db.prepare("INSERT OR REPLACE INTO seal (one, sum) VALUES (1, ?)").run(sumOf(db));
 }
 
-function sumOf(db: Sqlite.Database): number {
+function sumOf(db: Database): number {
   return rowSum(TABLES.map((table) => db.prepare(`SELECT * FROM ${table} ORDER BY 1`).raw().all()));
 }
 
 function ownSchema(): string {
-  const made = new Sqlite(":memory:");
-  made.exec(SCHEMA);
-  const text = schemaText(made);
-  made.close();
-  return text;
+  return schemaTextMadeBy((db) => db.exec(SCHEMA));
 }
 
-function schemaText(db: Sqlite.Database): string {
-  return JSON.stringify(db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").all());
-}
-
-/** The identity store's synchronous half. */
-export interface IdentityFile {
-  gateway(): { readonly gateway_id: string; readonly credential: string | null };
-  setCredential(credential: string | null): void;
-  provisioning(booth: BoothId): unknown;
-  setProvisioning(booth: BoothId, row: unknown): void;
-  /** Of no worth beside the rest: not in the copy until something else is written. */
-  learned(booth: BoothId): unknown;
-  setLearned(booth: BoothId, what: unknown): void;
-  /** Small things under names of their own; undefined: nothing yet. Durable and copied. */
-  kept(name: string): unknown;
-  keep(name: string, what: unknown): void;
-  /** The credential changes, and what is kept with it: both or neither. */
-  promote(credential: string, name: string, what: unknown): void;
+/** The identity on its file. */
+export interface IdentityFile extends IdentityCalls {
   /** Keeps in mind which booth a stream of the log is of; nothing where it is known. */
   noteOrigin(origin: Origin): void;
   close(): void;
@@ -109,77 +82,65 @@ export function openIdentity(dataDir: string, uuid: () => string): IdentityFile 
   const addGateway = db.prepare<[string]>(`INSERT INTO gateway (one, gateway_id, credential) VALUES (1, ?, NULL)`);
   if (gateway.get() === undefined) sealed(() => addGateway.run(uuid()));
   const putCredential = db.prepare<[string | null]>(`UPDATE gateway SET credential = ?`);
-  const rows = bodies(db, "provisioning", "booth_id");
+  const provisioning = bodies(db, "provisioning", "booth_id");
   const learned = bodies(db, "learned", "booth_id");
   const kept = bodies(db, "kept", "name");
   const knownOrigin = db.prepare<[string]>(`SELECT 1 FROM origin WHERE stream_id = ?`);
   const addOrigin = db.prepare<[Origin]>(
     `INSERT INTO origin (stream_id, booth_id, created_at) VALUES (@stream, @booth, @created_at)`,
   );
-  const saveCopy = (): void => replaceCopy(db, path, copy);
-  saveCopy();
+  const copied = (write: () => unknown): void => {
+    sealed(write);
+    replaceCopy(db, path, copy);
+  };
+  replaceCopy(db, path, copy);
   return {
     gateway() {
       const row = gateway.get();
       if (row === undefined) throw new Error("the gateway's row is gone from identity.db");
       return row;
     },
-    setCredential(credential) {
-      sealed(() => putCredential.run(credential));
-      saveCopy();
-    },
-    provisioning: rows.get,
-    setProvisioning(booth, row) {
-      sealed(() => rows.put(booth, row));
-      saveCopy();
-    },
+    setCredential: (credential) => copied(() => putCredential.run(credential)),
+    provisioning: provisioning.get,
+    setProvisioning: (booth, row) => copied(() => provisioning.put(booth, row)),
     learned: learned.get,
-    setLearned(booth, what) {
-      sealed(() => learned.put(booth, what));
-    },
+    setLearned: (booth, what) => sealed(() => learned.put(booth, what)),
     kept: kept.get,
-    keep(name, what) {
-      sealed(() => kept.put(name, what));
-      saveCopy();
-    },
-    promote(credential, name, what) {
-      sealed(() => {
+    keep: (name, what) => copied(() => kept.put(name, what)),
+    promote: (credential, name, what) =>
+      copied(() => {
         putCredential.run(credential);
         kept.put(name, what);
-      });
-      saveCopy();
-    },
+      }),
     noteOrigin(origin) {
-      if (knownOrigin.get(origin.stream) !== undefined) return;
-      sealed(() => addOrigin.run(origin));
-      saveCopy();
+      if (knownOrigin.get(origin.stream) === undefined) copied(() => addOrigin.run(origin));
     },
     close: () => db.close(),
   };
 }
 
 /** A table of JSON by name. */
-function bodies(
-  db: Database,
-  table: string,
-  key: string,
-): { readonly get: (name: string) => unknown; readonly put: (name: string, body: unknown) => void } {
+function bodies(db: Database, table: string, key: string) {
   const get = db.prepare<[string], { body: string }>(`SELECT body FROM ${table} WHERE ${key} = ?`);
   const put = db.prepare<[string, string]>(
     `INSERT INTO ${table} (${key}, body) VALUES (?, ?) ON CONFLICT (${key}) DO UPDATE SET body = excluded.body`,
   );
   return {
-    get: (name) => {
+    get: (name: string): unknown => {
       const row = get.get(name);
       return row === undefined ? undefined : (JSON.parse(row.body) as unknown);
     },
-    put: (name, body) => void put.run(name, JSON.stringify(body)),
+    put: (name: string, body: unknown): void => void put.run(name, JSON.stringify(body)),
   };
 }
 
 function openWhole(path: string, copy: string): Database {
   if (!existsSync(path) && existsSync(copy)) copyFileSync(copy, path);
-  mustBeNoNewer(path);
+  if (existsSync(path) && isNewer(path)) {
+    throw new Error(
+      `a newer agent wrote ${path}: install that version again, or this one over a copy of the data from before; nothing was changed`,
+    );
+  }
   try {
     return openChecked(path);
   } catch (error) {
@@ -191,19 +152,15 @@ function openWhole(path: string, copy: string): Database {
   }
 }
 
-/** Throws in a sentence; whatever else is wrong with the file shows when it is opened. */
-function mustBeNoNewer(path: string): void {
-  if (!existsSync(path) || !isNewer(path)) return;
-  throw new Error(
-    `a newer agent wrote ${path}: install that version again, or this one over a copy of the data from before; nothing was changed`,
-  );
-}
-
+/**
+ * Whether a newer agent wrote the file, by its version and its tables: a version number alone, under tables of ours, is no
+ * newer agent's work. Whatever else is wrong with the file shows when it is opened.
+ */
 function isNewer(path: string): boolean {
   let db: Database | undefined;
   try {
     db = new Sqlite(path, { readonly: true });
-    return isNewerIdentity(db);
+    return Number(db.pragma("user_version", { simple: true })) > IDENTITY_VERSION && schemaText(db) !== ownSchema();
   } catch {
     return false;
   } finally {
@@ -222,7 +179,7 @@ function openChecked(path: string): Database {
   try {
     const verdict = db.pragma("quick_check(1)", { simple: true });
     if (verdict !== "ok") throw new Error(`${path} is damaged: ${String(verdict)}`);
-    openIdentitySchema(db);
+    prepareTables(db);
     return db;
   } catch (error) {
     db.close();
@@ -236,4 +193,33 @@ function replaceCopy(db: Database, path: string, copy: string): void {
   const fresh = `${copy}.new`;
   writeFileSync(fresh, readFileSync(path), { mode: 0o600, flush: true });
   renameSync(fresh, copy);
+}
+
+/** Which booth a stream of the log is of. */
+export interface Origin {
+  readonly stream: StreamId;
+  readonly booth: BoothId;
+  readonly created_at: EpochMs;
+}
+
+/** What a folder's identity knows of the log's streams; [] where it is gone, or of an agent that didn't note them. */
+export function originsIn(dataDir: string): readonly Origin[] {
+  const files = ["identity.db", "identity.copy.db"].map((name) => originsOf(join(dataDir, name)));
+  return files.find((origins) => origins.length > 0) ?? [];
+}
+
+function originsOf(file: string): readonly Origin[] {
+  if (!existsSync(file)) return [];
+  try {
+    const db = new Sqlite(file, { readonly: true, fileMustExist: true });
+    try {
+      return db.prepare<[], Origin>("SELECT stream_id AS stream, booth_id AS booth, created_at FROM origin").all();
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    // Damaged, or without that table: the other file may have it, and without any a stream's booth stays unknown.
+    if (error instanceof Sqlite.SqliteError) return [];
+    throw error;
+  }
 }

@@ -1,6 +1,8 @@
-import { isWitnessed } from "../../derivation/placing.ts";
-import { takenBack, type Shown, type TakenBack } from "../../derivation/taken-back.ts";
+import { KIND } from "../../domain/record.ts";
+import { isWitnessed, takenBack, type Shown } from "../../derivation/clock.ts";
+import type { TakenBack } from "../../derivation/timeline/state.ts";
 import type { Seq, StreamId } from "../../domain/units.ts";
+import type { StreamInfo } from "../port.ts";
 import { ifWhole, unpackLog } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 
@@ -16,28 +18,18 @@ interface Words {
   shown: Shown[] | null;
 }
 
-/** Where a stream stands, and by which boot and offset its fold goes. */
-export interface ClockAt {
-  readonly clock: string;
-  readonly oldest: Seq;
-  readonly newest: Seq;
-}
+export type ClockWords = ReturnType<typeof clockWords>;
 
 /** Tells when a word about the time changes which earlier ones are taken back. */
-export interface ClockWords {
-  /** The stream as it was loaded: what its log takes back by then its facts know. */
-  opened(stream: StreamId, clock: string, newest: Seq): void;
-  /** Whether what was committed since takes back another stretch than before. Costs nothing while the offset stays. */
-  hasChanged(stream: StreamId, at: ClockAt): boolean;
-}
-
-export function clockWords(sql: Statements): ClockWords {
+export function clockWords(sql: Statements) {
   const known = new Map<StreamId, Words>();
   return {
-    opened(stream, clock, newest) {
+    /** The stream as it was loaded: what its log takes back by then its facts know. */
+    opened(stream: StreamId, clock: string, newest: Seq): void {
       if (!known.has(stream)) known.set(stream, { clock, upto: newest, shown: null });
     },
-    hasChanged(stream, { clock, oldest, newest }) {
+    /** Whether what was committed since takes back another stretch than before. Costs nothing while the offset stays. */
+    hasChanged({ stream, oldest_seq: oldest, newest_seq: newest }: StreamInfo, clock: string): boolean {
       const words = known.get(stream);
       if (words === undefined || words.clock === clock) return false;
       const before = words.shown ?? shownIn(sql, stream, { from: oldest, to: words.upto });
@@ -68,9 +60,9 @@ function shownIn(sql: Statements, stream: StreamId, range: { readonly from: Seq;
     const last = rows.at(-1);
     if (last === undefined || last.last_seq < from) return shown;
     for (const row of rows) {
-      for (const record of ifWhole((one) => unpackLog(one, (kind) => kind === "t"), row) ?? []) {
+      for (const record of ifWhole((one) => unpackLog(one, (kind) => kind === KIND.clock), row) ?? []) {
         const isIn = record.seq >= range.from && record.seq <= range.to;
-        if (isIn && record.kind === "t" && isWitnessed(record)) {
+        if (isIn && record.kind === KIND.clock && isWitnessed(record)) {
           shown.push({ boot: record.boot, mono: record.mono, wall: record.value.wall });
         }
       }

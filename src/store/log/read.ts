@@ -1,10 +1,11 @@
-import type { LogRecord, Placed } from "../../domain/record.ts";
+import { KIND, type LogRecord, type Placed } from "../../domain/record.ts";
 import type { Seq } from "../../domain/units.ts";
-import type { StreamInfo } from "../port.ts";
-import { StoreDamaged } from "../repair/damage.ts";
-import type { Quarantine } from "../repair/quarantine.ts";
-import { ifWhole, unpackFact, unpackLog, type LogRow } from "./rows.ts";
-import type { Statements } from "./statements.ts";
+import { StoreDamaged } from "../open.ts";
+import type { ContextRecords, StreamInfo } from "../port.ts";
+import { CHUNK_VERSION, hasContext } from "./chunk.ts";
+import { kindsIn } from "./format-1.ts";
+import { ifWhole, type LogRow, unpackFact, unpackLog } from "./rows.ts";
+import type { ReadStatements, Statements } from "./statements.ts";
 
 /** Log rows looked at for one read, and how many are fetched at a time: a chunk alone holds more than most answers. */
 const READ_ROWS = 64;
@@ -12,15 +13,15 @@ const PAGE_ROWS = 4;
 
 type Ask = { readonly from: Seq; readonly limit: number };
 
-/** What waits for a sync is not given out: it has no time yet. */
+/** `mendAt` is told where damage shows. What waits for a sync is not given out: it has no time yet. */
 export function recordReader(
   sql: Statements,
-  quarantine: Quarantine,
+  mendAt: (info: StreamInfo, seq: Seq) => void,
 ): (info: StreamInfo, ask: Ask) => readonly Placed[] {
   const unpack = rememberingLast();
   const gather = (info: StreamInfo, ask: Ask, reach: Reach): readonly Placed[] => {
     const { rows, isEnd } = rowsFor(sql, { info, reach }, ask);
-    const isDamaged = (): void => void quarantine.step(info, Math.max(ask.from, info.oldest_seq));
+    const isDamaged = (): void => mendAt(info, Math.max(ask.from, info.oldest_seq));
     const log = wholeOf(rows, unpack, isDamaged)
       .flatMap((records) => firstOf(records, ask))
       .filter(({ seq }) => seq <= info.sendable_seq);
@@ -90,17 +91,11 @@ function rowsFor(
 
 /** A chunk is asked for several times in turn, for one batch after the other. */
 function rememberingLast(): (row: LogRow) => Placed<LogRecord>[] {
-  let last: {
-    readonly stream: string;
-    readonly seq: number;
-    readonly crc: number;
-    readonly records: Placed<LogRecord>[];
-  } | null = null;
+  let last: { readonly of: string; readonly records: Placed<LogRecord>[] } | null = null;
   return (row) => {
-    if (last?.seq === row.first_seq && last.crc === row.crc && last.stream === row.stream_id) return last.records;
-    const records = unpackLog(row);
-    last = { stream: row.stream_id, seq: row.first_seq, crc: row.crc, records };
-    return records;
+    const of = `${row.stream_id} ${row.first_seq} ${row.crc}`;
+    if (last?.of !== of) last = { of, records: unpackLog(row) };
+    return last.records;
   };
 }
 
@@ -109,4 +104,50 @@ function wholeOf<R, V>(rows: readonly R[], unpack: (row: R) => V, isDamaged: () 
   const whole = rows.map((row) => ifWhole(unpack, row)).filter((value) => value !== undefined);
   if (whole.length < rows.length) isDamaged();
   return whole;
+}
+
+/** Log rows looked at for one answer: their heads alone, so it takes some milliseconds. */
+const MOST_ROWS = 256;
+/** Fetched at a time. */
+const ROWS_AT_ONCE = 32;
+
+/** Finds parameter and clock records without unpacking what lies between them. */
+export function contextRecordsIn(
+  sql: Pick<ReadStatements, "logRowsFrom">,
+  { stream, sendable_seq }: StreamInfo,
+  ask: { readonly from: Seq; readonly end: Seq },
+): ContextRecords {
+  const end = Math.min(ask.end, sendable_seq);
+  let next = ask.from;
+  for (let looked = 0; looked < MOST_ROWS && next <= end;) {
+    const page = sql.logRowsFrom.all({ stream, from: next, rows: ROWS_AT_ONCE });
+    const rows = page.filter(({ last_seq }) => last_seq >= next);
+    for (const row of rows) {
+      const found = mayHold(row) ? firstContextRecords(row, { from: next, end }) : [];
+      const last = found.at(-1);
+      if (last !== undefined) return { records: found, looked_to: last.seq };
+      next = row.last_seq + 1;
+    }
+    if (page.length < ROWS_AT_ONCE) return { records: [], looked_to: end };
+    looked += ROWS_AT_ONCE;
+  }
+  return { records: [], looked_to: Math.min(next - 1, end) };
+}
+
+function mayHold({ packed }: LogRow): boolean {
+  if (packed[0] === CHUNK_VERSION) return hasContext(packed);
+  const kinds = kindsIn(packed);
+  return kinds === null || kinds.some((kind) => kind === KIND.clock || kind === KIND.parameters);
+}
+
+/** A damaged row holds none: the log's own reading finds and declares it. */
+function firstContextRecords(
+  row: LogRow,
+  { from, end }: { readonly from: Seq; readonly end: Seq },
+): Placed<LogRecord>[] {
+  const records = (ifWhole(unpackLog, row) ?? []).filter(
+    ({ kind, seq }) => (kind === KIND.clock || kind === KIND.parameters) && seq >= from && seq <= end,
+  );
+  const broken = records.findIndex(({ seq }, index) => index > 0 && seq !== (records[index - 1]?.seq ?? 0) + 1);
+  return broken < 0 ? records : records.slice(0, broken);
 }

@@ -1,8 +1,13 @@
+import type { Database } from "better-sqlite3";
 import { crc32 } from "node:zlib";
-import type { Fact, LogRecord, Placed } from "../../domain/record.ts";
+import { KIND, type Fact, type LogRecord, type Placed } from "../../domain/record.ts";
+import type { DeriveState } from "../../derivation/state.ts";
 import type { EpochMs } from "../../domain/units.ts";
+import { savedState } from "../facts/fold.ts";
 import type { Span } from "./missing.ts";
-import { packedSeqs, packRecords, sourceOf, unpackRecords, type Wanted } from "./pack.ts";
+import { CHUNK_VERSION, chunkSeqs, unpackChunk, type Wanted } from "./chunk.ts";
+import { packChunk, sourceOf } from "./pack.ts";
+import { packedSeqs, unpackRecords } from "./format-1.ts";
 
 /** One row of table log: records of one commit, or of a closed chunk of many, with one boot and one clock offset. */
 export interface LogRow {
@@ -64,7 +69,7 @@ export function packLog(stream: string, records: readonly Placed<LogRecord>[], p
   );
   // Packed, it would come back as another instant.
   if (!isWhole) throw new RangeError("an instant in the log is a whole number of ms: a clock or a driver gave another");
-  const packed = packRecords(start, records);
+  const packed = packChunk(start, records);
   return { ...row, packed, crc: crcOfLog({ ...row, packed }) };
 }
 
@@ -96,15 +101,15 @@ function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): num
 }
 
 /** Unpacks a row; throws DamagedRow when its checksum is wrong. `isWanted`: of its records those alone; absent: all. */
-export function unpackLog(row: LogRow, isWanted?: Wanted): Placed<LogRecord>[] {
+export function unpackLog(row: LogRow, isWanted: Wanted = () => true): Placed<LogRecord>[] {
   mustFit(row);
-  return unpackRecords(row, row.packed, isWanted);
+  return (row.packed[0] === CHUNK_VERSION ? unpackChunk : unpackRecords)(row, row.packed, isWanted);
 }
 
 /** The seqs that a row holds, as runs, without unpacking its records; throws DamagedRow when its checksum is wrong. */
-export function seqsOfLog(row: LogRow): Span[] {
+export function seqsOfLog(row: LogRow): readonly Span[] {
   mustFit(row);
-  return packedSeqs(row, row.packed);
+  return row.packed[0] === CHUNK_VERSION ? chunkSeqs(row.first_seq, row.packed) : packedSeqs(row, row.packed);
 }
 
 function mustFit(row: LogRow): void {
@@ -117,25 +122,22 @@ function mustFit(row: LogRow): void {
  */
 export function spanOf(fact: Fact & { readonly time: EpochMs }): readonly [EpochMs, EpochMs] {
   const [start, end] = toldOf(fact);
-  return [wholeOr(fact.time, Math.floor(start)), wholeOr(fact.time, Math.ceil(end))];
-}
-
-function wholeOr(time: EpochMs, instant: EpochMs): EpochMs {
-  return Number.isSafeInteger(instant) ? instant : time;
+  const wholeOf = (instant: EpochMs): EpochMs => (Number.isSafeInteger(instant) ? instant : fact.time);
+  return [wholeOf(Math.floor(start)), wholeOf(Math.ceil(end))];
 }
 
 function toldOf(fact: Fact): readonly [EpochMs, EpochMs] {
   switch (fact.kind) {
-    case "m":
-    case "c":
+    case KIND.stage:
+    case KIND.cycle:
       return [fact.value.start, fact.value.end];
-    case "d":
+    case KIND.hour:
       return [fact.value.hour, fact.value.hour + 3_600_000];
-    case "v":
+    case KIND.revision:
       return [fact.value.first_seen_at, fact.value.first_seen_at];
-    case "f":
+    case KIND.filter:
       return [fact.value.installed_at, fact.value.installed_at];
-    case "i":
+    case KIND.incident:
       return [fact.value.first_seen_at, fact.value.resolved_at ?? Number.MAX_SAFE_INTEGER];
   }
 }
@@ -148,19 +150,9 @@ export function packFact(
 ): FactRow {
   const [start_ms, end_ms] = spanOf(fact);
   const body = JSON.stringify([fact.boot, fact.mono, fact.at, fact.tag, fact.value, fact.quality]);
-  const row = {
-    stream_id: stream,
-    seq: fact.seq,
-    kind: fact.kind,
-    start_ms,
-    end_ms,
-    time: fact.time,
-    body,
-    version: by.version,
-    replaced: 0,
-    prev: by.prev,
-    whole: 2,
-  };
+  const { seq, kind, time } = fact;
+  const { version, prev } = by;
+  const row = { stream_id: stream, seq, kind, start_ms, end_ms, time, body, version, replaced: 0, prev, whole: 2 };
   return { ...row, crc: crcOfFact(row) };
 }
 
@@ -173,15 +165,19 @@ export function unpackFact(row: FactRow): Placed<Fact> {
 }
 
 /** The fold's state after the record with that seq. */
-export function stateRow(stream: string, seq: number, state: unknown): StateRow {
+export function stateRow(stream: string, seq: number, state: DeriveState): StateRow {
   const row = { stream_id: stream, seq, body: JSON.stringify(state), whole: 1 };
   return { ...row, crc: crcOfState(row) };
 }
 
-/** The state that a row holds; undefined: it doesn't fit its checksum. */
-export function unpackState(row: StateRow): { readonly state: unknown; readonly seq: number } | undefined {
-  if (crcOfState(row) !== row.crc) return undefined;
-  return { state: JSON.parse(row.body) as unknown, seq: row.seq };
+export function isWholeState(row: StateRow): boolean {
+  return crcOfState(row) === row.crc;
+}
+
+/** The state that a row holds; undefined: it doesn't fit its checksum, or is of another version. */
+export function unpackState(row: StateRow): { readonly state: DeriveState; readonly seq: number } | undefined {
+  const state = isWholeState(row) ? savedState(row.body) : undefined;
+  return state && { state, seq: row.seq };
 }
 
 /** What a row holds; undefined: it is damaged. */
@@ -207,4 +203,13 @@ export function runsOf(records: readonly Placed<LogRecord>[]): Placed<LogRecord>
     }
   }
   return runs;
+}
+
+/** Makes the checksum over a row's cells known to SQL, as row_sum(cell, ...). */
+export function addRowSum(db: Database): void {
+  db.function("row_sum", { deterministic: true, varargs: true }, (...cells: unknown[]) => rowSum(cells));
+}
+
+export function rowSum(cells: readonly unknown[]): number {
+  return crc32(JSON.stringify(cells));
 }

@@ -1,7 +1,6 @@
-import type { Database, Statement } from "better-sqlite3";
-import { prepareClosing, type ClosingStatements } from "./closing-statements.ts";
-import type { FactRow, LogRow, StateRow } from "./rows.ts";
-import { addRowSum } from "../schema.ts";
+import type { Database } from "better-sqlite3";
+import type { EventRecord } from "../../domain/record.ts";
+import { type FactRow, type LogRow, type StateRow, addRowSum } from "./rows.ts";
 
 export interface StreamRow {
   readonly stream_id: string;
@@ -14,39 +13,13 @@ export interface StreamRow {
   readonly renew_from: number;
 }
 
-/** Every statement of the writer, prepared once, named as a sentence. */
-export interface Statements extends ClosingStatements {
-  readonly streamOfBooth: Statement<[string], StreamRow>;
-  readonly streamById: Statement<[string], StreamRow>;
-  readonly addStream: Statement<[{ stream: string; booth: string; at: number }]>;
-  readonly addOrigin: Statement<[{ stream: string; booth: string; at: number }]>;
-  readonly moveStream: Statement<[{ stream: string; newest: number; acked: number; take: number }]>;
-  readonly addLogRow: Statement<[LogRow]>;
-  readonly dropLogRow: Statement<[{ stream: string; seq: number }]>;
-  readonly firstWaitingRows: Statement<[{ stream: string; rows: number }], LogRow>;
-  readonly addBootPlace: Statement<[{ stream: string; boot: string; offset: number; uncertain: number }]>;
-  readonly bootPlaces: Statement<[string], { boot: string; offset_ms: number; uncertain: number }>;
-  /** Boots with records after a seq. */
-  readonly bootsAfter: Statement<[{ stream: string; seq: number }], { boot: string }>;
-  readonly addFact: Statement<[FactRow]>;
-  readonly saveState: Statement<[StateRow]>;
-  readonly savedState: Statement<[string], StateRow>;
-  /** Finds a row where the stream's own doesn't fit its checksum. */
-  readonly damagedStream: Statement<[string]>;
-  /** A range that was damaged and taken out, and may have held log records: what lies inside a whole row was facts. */
-  readonly quarantined: Statement<[string], { from_seq: number; to_seq: number }>;
-  readonly savedSeq: Statement<[string], { saved_seq: number }>;
-  readonly logRowsFrom: Statement<[{ stream: string; from: number; rows: number }], LogRow>;
-  readonly factsFrom: Statement<[{ stream: string; from: number; to: number; rows: number }], FactRow>;
-  readonly standingFacts: Statement<[{ stream: string; from: number }], FactRow>;
-  /** Version, mark and time, with the checksum that goes with them. */
-  readonly changeFact: Statement<[FactRow]>;
-  readonly newestFact: Statement<[string], { seq: number }>;
-  readonly factBefore: Statement<[{ stream: string; seq: number }], { seq: number | null }>;
-  /** Events that the stream's next commit logs. */
-  readonly dueEvents: Statement<[string], { event: string; detail: string }>;
-  readonly dropDue: Statement<[string]>;
-  readonly countRebuild: Statement<[{ stream: string }]>;
+/** A log row as eviction looks at it. */
+export interface OldRow {
+  readonly first_seq: number;
+  readonly last_seq: number;
+  readonly t0: number;
+  /** It has the mark of a gap record; a text of old that looks like one may, too. */
+  readonly has_gap: number;
 }
 
 const STREAM_COLUMNS = `stream_id, booth_id, oldest_seq, newest_seq, acked_seq, last_take, ifnull(
@@ -54,94 +27,174 @@ const STREAM_COLUMNS = `stream_id, booth_id, oldest_seq, newest_seq, acked_seq, 
   ifnull((SELECT from_seq FROM fork WHERE fork.stream_id = stream.stream_id), 0) AS renew_from`;
 
 /** Log rows that hold seq `from` or later; the row that spans `from` included. */
-const LOG_ROWS_FROM = `
+export const LOG_ROWS_FROM = `
   SELECT * FROM log WHERE stream_id = @stream AND first_seq >= ifnull(
     (SELECT max(first_seq) FROM log WHERE stream_id = @stream AND first_seq <= @from), 0)
   ORDER BY first_seq LIMIT @rows`;
 
-/** Those that only read, as far as readers share them. */
-export type ReadStatements = Pick<
-  Statements,
-  "streamById" | "savedState" | "logRowsFrom" | "bootPlaces" | "bootsAfter"
-> & {
-  readonly allStreams: Statement<[], StreamRow>;
-};
+interface Rows {
+  readonly stream: string;
+  readonly rows: number;
+}
 
-export function prepareReadStatements(db: Database): ReadStatements {
+interface At {
+  readonly stream: string;
+  readonly seq: number;
+}
+
+interface UpTo {
+  readonly stream: string;
+  readonly upTo: number;
+}
+
+interface Named {
+  readonly stream: string;
+  readonly booth: string;
+  readonly at: number;
+}
+
+/** Those that only read, as far as readers share them, prepared once, named as sentences. */
+export type ReadStatements = ReturnType<typeof prepareReadStatements>;
+
+export function prepareReadStatements(db: Database) {
   return {
-    allStreams: db.prepare(`SELECT ${STREAM_COLUMNS} FROM stream ORDER BY created_at`),
-    streamById: db.prepare(`SELECT ${STREAM_COLUMNS} FROM stream WHERE stream_id = ?`),
-    savedState: db.prepare(`SELECT stream_id, seq, crc, body, whole FROM state WHERE stream_id = ?`),
-    logRowsFrom: db.prepare(LOG_ROWS_FROM),
-    bootPlaces: db.prepare(`SELECT boot, offset_ms, uncertain FROM boot WHERE stream_id = ?`),
-    bootsAfter: db.prepare(`SELECT DISTINCT boot FROM log WHERE stream_id = @stream AND last_seq > @seq`),
+    allStreams: db.prepare<[], StreamRow>(`SELECT ${STREAM_COLUMNS} FROM stream ORDER BY created_at`),
+    streamById: db.prepare<[string], StreamRow>(`SELECT ${STREAM_COLUMNS} FROM stream WHERE stream_id = ?`),
+    savedState: db.prepare<[string], StateRow>(`SELECT * FROM state WHERE stream_id = ?`),
+    logRowsFrom: db.prepare<[Rows & { from: number }], LogRow>(LOG_ROWS_FROM),
+    firstWaitingRows: db.prepare<[Rows], LogRow>(
+      `SELECT * FROM log WHERE stream_id = @stream AND placed = 0 ORDER BY first_seq LIMIT @rows`,
+    ),
+    factsFrom: db.prepare<[Rows & { from: number; to: number }], FactRow>(
+      `SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq LIMIT @rows`,
+    ),
+    factBefore: db.prepare<[At], { seq: number }>(
+      `SELECT ifnull(max(seq), 0) AS seq FROM fact WHERE stream_id = @stream AND seq < @seq`,
+    ),
+    bootPlaces: db.prepare<[string], { boot: string; offset_ms: number; uncertain: number }>(
+      `SELECT boot, offset_ms, uncertain FROM boot WHERE stream_id = ?`,
+    ),
+    /** Boots with records after a seq. */
+    bootsAfter: db.prepare<[At], { boot: string }>(
+      `SELECT DISTINCT boot FROM log WHERE stream_id = @stream AND last_seq > @seq`,
+    ),
   };
 }
 
-export function prepareStatements(db: Database): Statements & Pick<ReadStatements, "allStreams"> {
+/** Every statement of the writer on streams, log, facts and states. */
+export type Statements = ReturnType<typeof prepareStatements>;
+
+export function prepareStatements(db: Database) {
   addRowSum(db);
+  return { ...prepareReadStatements(db), ...prepareStreams(db), ...prepareLog(db), ...prepareFacts(db) };
+}
+
+function prepareStreams(db: Database) {
   return {
-    ...prepareReadStatements(db),
-    ...prepareClosing(db),
-    streamOfBooth: db.prepare(
+    streamOfBooth: db.prepare<[string], StreamRow>(
       `SELECT ${STREAM_COLUMNS} FROM stream WHERE booth_id = ? ORDER BY created_at DESC LIMIT 1`,
     ),
-    addStream: db.prepare(
+    addStream: db.prepare<[Named]>(
       `INSERT INTO stream (stream_id, booth_id, created_at, oldest_seq, newest_seq, acked_seq, last_take, sum)
        VALUES (@stream, @booth, @at, 1, 0, 0, 0, row_sum(@stream, @booth, 0, 0, 0, 1, 0))`,
     ),
-    addOrigin: db.prepare(
+    addOrigin: db.prepare<[Named]>(
       `INSERT INTO origin (stream_id, booth_id, created_at, sum) VALUES (@stream, @booth, @at, row_sum(@stream, @booth, @at))`,
     ),
-    moveStream: db.prepare(
+    moveStream: db.prepare<[{ stream: string; newest: number; acked: number; take: number }]>(
       `UPDATE stream SET newest_seq = @newest, acked_seq = @acked, last_take = @take,
        sum = row_sum(stream_id, booth_id, @newest, @acked, @take, oldest_seq, facts_upto) WHERE stream_id = @stream`,
     ),
-    addLogRow: db.prepare(
-      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole, packed)
-       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, '', @placed, @whole, @packed)`,
+    moveOldest: db.prepare<[{ stream: string; oldest: number }]>(
+      `UPDATE stream SET oldest_seq = @oldest,
+       sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, @oldest, facts_upto) WHERE stream_id = @stream`,
     ),
-    dropLogRow: db.prepare(`DELETE FROM log WHERE stream_id = @stream AND first_seq = @seq`),
-    firstWaitingRows: db.prepare(
-      `SELECT * FROM log WHERE stream_id = @stream AND placed = 0 ORDER BY first_seq LIMIT @rows`,
+    moveFacts: db.prepare<[UpTo]>(
+      `UPDATE stream SET facts_upto = @upTo,
+       sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, @upTo) WHERE stream_id = @stream`,
     ),
-    addBootPlace: db.prepare(
+    closedSeq: db.prepare<[string], { closed_seq: number }>(`SELECT closed_seq FROM stream WHERE stream_id = ?`),
+    moveClosed: db.prepare<[UpTo]>(`UPDATE stream SET closed_seq = @upTo WHERE stream_id = @stream`),
+    countRebuild: db.prepare<[string]>(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = ?`),
+    /** Finds a row where the stream's own doesn't fit its checksum. */
+    damagedStream: db.prepare<[string]>(
+      `SELECT 1 FROM stream WHERE stream_id = ?
+       AND sum <> row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)`,
+    ),
+    addBootPlace: db.prepare<[{ stream: string; boot: string; offset: number; uncertain: number }]>(
       `INSERT INTO boot (stream_id, boot, offset_ms, uncertain, sum)
        VALUES (@stream, @boot, @offset, @uncertain, row_sum(@stream, @boot, @offset, @uncertain))
        ON CONFLICT (stream_id, boot) DO UPDATE
        SET offset_ms = excluded.offset_ms, uncertain = excluded.uncertain, sum = excluded.sum`,
     ),
-    damagedStream: db.prepare(
-      `SELECT 1 FROM stream WHERE stream_id = ?
-       AND sum <> row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)`,
-    ),
-    quarantined: db.prepare(`SELECT from_seq, to_seq FROM quarantine AS lost WHERE stream_id = ? AND NOT EXISTS (
-         SELECT 1 FROM log WHERE log.stream_id = lost.stream_id AND first_seq < from_seq AND last_seq > to_seq)
-       ORDER BY from_seq LIMIT 1`),
-    savedSeq: db.prepare(`SELECT seq AS saved_seq FROM state WHERE stream_id = ?`),
-    addFact: db.prepare(
-      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, version, replaced, prev, whole)
-       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body, @version, @replaced, @prev, @whole)`,
-    ),
-    saveState: db.prepare(
+    saveState: db.prepare<[StateRow]>(
       `INSERT INTO state (stream_id, seq, crc, body, whole) VALUES (@stream_id, @seq, @crc, @body, @whole)
        ON CONFLICT (stream_id) DO UPDATE
        SET seq = excluded.seq, crc = excluded.crc, body = excluded.body, whole = excluded.whole`,
     ),
-    standingFacts: db.prepare(
+    /** Streams with the seq that may go without a word: acked, and part of a saved state. */
+    freeUpTo: db.prepare<[], { stream_id: string; up_to: number }>(
+      `SELECT stream.stream_id, min(acked_seq, state.seq) AS up_to FROM stream JOIN state USING (stream_id)`,
+    ),
+    /** Events that the stream's next commit logs. */
+    dueEvents: db.prepare<[string], EventRecord["value"]>(`SELECT event, detail FROM due WHERE stream_id = ?`),
+    dropDue: db.prepare<[string]>(`DELETE FROM due WHERE stream_id = ?`),
+  };
+}
+
+function prepareLog(db: Database) {
+  const oldest = (placed: 0 | 1) =>
+    db.prepare<[Rows], OldRow>(
+      `SELECT first_seq, last_seq, t0, substr(packed, 1, 2) IN (x'0301', x'0303') OR substr(packed, 1, 1) = x'02' AS has_gap FROM log
+       WHERE stream_id = @stream AND placed = ${placed} ORDER BY first_seq LIMIT @rows`,
+    );
+  return {
+    addLogRow: db.prepare<[LogRow]>(
+      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole, packed)
+       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, '', @placed, @whole, @packed)`,
+    ),
+    dropLogRow: db.prepare<[At]>(`DELETE FROM log WHERE stream_id = @stream AND first_seq = @seq`),
+    dropLogRows: db.prepare<[{ stream: string; from: number; to: number }]>(
+      `DELETE FROM log WHERE stream_id = @stream AND first_seq BETWEEN @from AND @to`,
+    ),
+    /** Rows behind the last one that was put together with others in a chunk. */
+    openRows: db.prepare<[Rows & { after: number }], LogRow>(
+      `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after ORDER BY first_seq LIMIT @rows`,
+    ),
+    oldestRows: oldest(1),
+    /** Those of boots that wait for a sync. */
+    oldestWaiting: oldest(0),
+    logRow: db.prepare<[At], LogRow>(`SELECT * FROM log WHERE stream_id = @stream AND first_seq = @seq`),
+    firstRow: db.prepare<[string], { first_seq: number; t0: number }>(
+      `SELECT first_seq, t0 FROM log WHERE stream_id = ? ORDER BY first_seq LIMIT 1`,
+    ),
+    lastRow: db.prepare<[string], { t0: number }>(
+      `SELECT t0 FROM log WHERE stream_id = ? ORDER BY first_seq DESC LIMIT 1`,
+    ),
+  };
+}
+
+function prepareFacts(db: Database) {
+  return {
+    addFact: db.prepare<[FactRow]>(
+      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, version, replaced, prev, whole)
+       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body, @version, @replaced, @prev, @whole)`,
+    ),
+    standingFacts: db.prepare<[{ stream: string; from: number }], FactRow>(
       `SELECT * FROM fact WHERE stream_id = @stream AND seq >= @from AND replaced = 0 ORDER BY seq`,
     ),
-    changeFact: db.prepare(
+    /** Version, mark and time, with the checksum that goes with them. */
+    changeFact: db.prepare<[FactRow]>(
       `UPDATE fact SET version = @version, replaced = @replaced, time = @time, whole = @whole, crc = @crc
        WHERE stream_id = @stream_id AND seq = @seq`,
     ),
-    factBefore: db.prepare(`SELECT max(seq) AS seq FROM fact WHERE stream_id = @stream AND seq < @seq`),
-    newestFact: db.prepare(`SELECT ifnull(max(seq), 0) AS seq FROM fact WHERE stream_id = ?`),
-    dueEvents: db.prepare(`SELECT event, detail FROM due WHERE stream_id = ?`),
-    dropDue: db.prepare(`DELETE FROM due WHERE stream_id = ?`),
-    countRebuild: db.prepare(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = @stream`),
-    factsFrom: db.prepare(
-      `SELECT * FROM fact WHERE stream_id = @stream AND seq BETWEEN @from AND @to ORDER BY seq LIMIT @rows`,
+    oldestFacts: db.prepare<[Rows & { upTo: number }], { seq: number; end_ms: number }>(
+      `SELECT seq, end_ms FROM fact WHERE stream_id = @stream AND seq <= @upTo ORDER BY seq LIMIT @rows`,
+    ),
+    dropFacts: db.prepare<[UpTo]>(`DELETE FROM fact WHERE stream_id = @stream AND seq <= @upTo`),
+    /** Pages that hold facts, found by reading them all. */
+    factPages: db.prepare<[], { pages: number }>(
+      `SELECT ifnull(sum(pageno), 0) AS pages FROM dbstat WHERE name IN ('fact', 'fact_by_time') AND aggregate = 1`,
     ),
   };
 }

@@ -1,29 +1,27 @@
-import { held, type Hold } from "../../derivation/placing.ts";
-import type { Fact, LogRecord, Stored } from "../../domain/record.ts";
-import type { Seq } from "../../domain/units.ts";
+import type { Database } from "better-sqlite3";
+import { held, type Hold } from "../../derivation/clock.ts";
+import type { DeriveState } from "../../derivation/state.ts";
+import type { Fact } from "../../domain/record.ts";
+import type { EpochMs, Seq, StreamId } from "../../domain/units.ts";
+import { copyOf, type Fold } from "../facts/fold.ts";
+import { lastStart, type Snapshots, type Start } from "../facts/snapshots.ts";
 import type { StreamInfo } from "../port.ts";
-import type { Fold, FoldState } from "../facts/fold-port.ts";
+import type { FileBudget } from "../retention/budget.ts";
+import type { DeadLetters } from "../retention/dead-letters.ts";
+import type { Quarantine } from "../retention/quarantine.ts";
+import type { ClockWords } from "./clock-words.ts";
 import { ifWhole, unpackLog, unpackState } from "./rows.ts";
-import type { Snapshots } from "../facts/snapshots.ts";
-import { lastStart, type Start, type StartTools } from "../facts/rebuild-start.ts";
 import type { ReadStatements, Statements, StreamRow } from "./statements.ts";
-
-/** What the fold makes of a stream. */
-interface Folded {
-  /** After the last record that has its place in time. */
-  readonly fold: FoldState;
-  /** Boots behind it that wait for a sync; empty: none. */
-  readonly hold: Hold;
-  /** What is shown while some wait: all records folded, by clocks that nobody vouches for. null: none waits. */
-  readonly shown: FoldState;
-}
 
 /** What the writer keeps in memory of a stream: its row, its fold, and when the fold's state was last saved. */
 export interface LiveStream {
   info: StreamInfo;
-  fold: FoldState;
+  /** After the last record that has its place in time. */
+  state: DeriveState;
+  /** Boots behind it that wait for a sync; empty: none. */
   hold: Hold;
-  shown: FoldState;
+  /** What is shown while some wait: all records folded, by clocks that nobody vouches for. null: none waits. */
+  shown: DeriveState | null;
   /** Seq after which the saved state stands, and the mono of the record there; null before the first saving. */
   saved: { seq: number; mono: number; boot: string } | null;
   /** Log rows up to this seq have been put together in chunks. */
@@ -45,43 +43,42 @@ const FOLD_ROWS = 200;
 
 type FoldStatements = Pick<ReadStatements, "savedState" | "logRowsFrom" | "bootPlaces" | "bootsAfter">;
 
-/** What a stream's state is made with. */
-export interface FoldTools extends StartTools {
+/** A store's file as those need it who fold what it holds. */
+export interface FoldedStore {
   readonly sql: FoldStatements;
-  readonly bases: Pick<Snapshots, "last">;
+  readonly fold: Fold;
+  readonly snapshots: Pick<Snapshots, "last">;
 }
 
-interface LoadTools extends FoldTools {
-  readonly sql: FoldStatements & Pick<Statements, "closedSeq">;
-}
-
-export function loadStream(tools: LoadTools, row: StreamRow): LiveStream {
-  const { fold: state, hold, shown } = foldOf(tools, row);
-  const closed = tools.sql.closedSeq.get(row.stream_id)?.closed_seq ?? 0;
-  return { info: infoOf(row), fold: state, hold, shown, saved: null, closed };
+export function loadStream(
+  store: FoldedStore & { readonly sql: Pick<Statements, "closedSeq"> },
+  row: StreamRow,
+): LiveStream {
+  const closed = store.sql.closedSeq.get(row.stream_id)?.closed_seq ?? 0;
+  return { info: infoOf(row), ...foldOf(store, row), saved: null, closed };
 }
 
 /** Hears of the provisional facts that one record makes which waits for a sync, with the state after it. */
-type Hearer = (facts: readonly Fact[], state: FoldState) => void;
+export type Hearer = (facts: readonly Fact[], state: DeriveState) => void;
 
 /** The state after the stream's newest record, as it is shown. */
-export function foldAll(tools: FoldTools, row: StreamRow, hear: Hearer): FoldState {
-  const { fold: placed, shown } = foldOf(tools, row, hear);
-  return shown ?? placed;
+export function foldAll(store: FoldedStore, row: StreamRow, hear: Hearer): DeriveState {
+  const { state, shown } = foldOf(store, row, hear);
+  return shown ?? state;
 }
 
 /** The same, from a state that it once gave while records waited: those that came since wait too. Takes the state over. */
 export function foldOn(
-  { sql, fold }: FoldTools,
-  from: { readonly row: StreamRow; readonly state: FoldState; readonly seq: Seq },
+  { sql, fold }: FoldedStore,
+  from: { readonly row: StreamRow; readonly state: DeriveState; readonly seq: Seq },
   hear: Hearer,
-): FoldState {
+): DeriveState {
   let { state } = from;
   for (const { record } of logAfter(sql, from.row, from.seq)) state = heard(fold.step(state, record), hear);
   return state;
 }
 
-function heard({ state, facts }: ReturnType<Fold["step"]>, hear: Hearer): FoldState {
+function heard({ state, facts }: ReturnType<Fold["step"]>, hear: Hearer): DeriveState {
   hear(facts, state);
   return state;
 }
@@ -90,37 +87,29 @@ function heard({ state, facts }: ReturnType<Fold["step"]>, hear: Hearer): FoldSt
  * The fold after the stream's newest record: the saved state, then everything after it folded again. The facts that
  * placed records make are dropped: the commit that first made them wrote them. Those of records that wait are provisional.
  */
-function foldOf(tools: FoldTools, row: StreamRow, hear: Hearer = () => undefined): Folded {
-  const { sql, fold } = tools;
-  const saved = savedState(tools, row);
+function foldOf(store: FoldedStore, row: StreamRow, hear: Hearer = () => undefined) {
+  const { sql, fold } = store;
+  const saved = savedStart(store, row);
   let state = saved.state;
   let hold: Hold = [];
-  let shown: FoldState = null;
+  let shown: DeriveState | null = null;
   for (const { record, placed } of logAfter(sql, row, saved.seq)) {
     if (placed) state = fold.step(state, record).state;
     else {
-      shown = heard(fold.step(shown ?? fold.copy(state), record), hear);
+      shown = heard(fold.step(shown ?? copyOf(state), record), hear);
       hold = held(hold, record);
     }
   }
-  return { fold: state, hold, shown };
+  return { state, hold, shown };
 }
 
 /** A damaged one, or one of another version, is made anew: what else would know what stood in records that are gone. */
-function savedState(tools: FoldTools, row: StreamRow): Start {
-  const saved = tools.sql.savedState.get(row.stream_id);
-  const known = saved === undefined ? undefined : unpackState(saved);
-  return known !== undefined && tools.fold.accepts(known.state)
-    ? known
-    : lastStart(tools, row.stream_id, row.oldest_seq);
+function savedStart(store: FoldedStore, row: StreamRow): Start {
+  const saved = store.sql.savedState.get(row.stream_id);
+  return (saved && unpackState(saved)) ?? lastStart(store, row.stream_id, row.oldest_seq);
 }
 
-interface LogEntry {
-  readonly record: Stored<LogRecord>;
-  readonly placed: boolean;
-}
-
-function* logAfter(sql: FoldStatements, row: StreamRow, seq: number): Generator<LogEntry> {
+function* logAfter(sql: FoldStatements, row: StreamRow, seq: number) {
   let from = seq + 1;
   while (from <= row.newest_seq) {
     const rows = sql.logRowsFrom.all({ stream: row.stream_id, from, rows: FOLD_ROWS });
@@ -132,4 +121,22 @@ function* logAfter(sql: FoldStatements, row: StreamRow, seq: number): Generator<
     }
     from = last.last_seq + 1;
   }
+}
+
+/** A store's file, open for writing, with its tables and what is kept of them in memory. The writer makes it once. */
+export interface OpenStore {
+  readonly db: Database;
+  readonly sql: Statements;
+  readonly fold: Fold;
+  readonly file: FileBudget;
+  readonly snapshots: Snapshots;
+  readonly quarantine: Quarantine;
+  readonly dead_letters: DeadLetters;
+  readonly words: ClockWords;
+  /** Monotonic, ms. */
+  readonly now: () => number;
+  /** Dates what is made. */
+  readonly wall: () => EpochMs;
+  /** A stream as it stands in memory; checked and loaded where it isn't there yet. */
+  readonly live: (stream: StreamId) => LiveStream;
 }

@@ -1,43 +1,77 @@
 import { rmSync } from "node:fs";
-import type { Database } from "better-sqlite3";
-import { rowsOfPage } from "./cells.ts";
-import { openWriter } from "../open.ts";
-import type { Origin } from "../log/origins.ts";
-import { openPages, PAGE_SIZES, saidPageSize, type Pages } from "./pages.ts";
-import { settleStreams, type SalvagedStream } from "./salvage-streams.ts";
-import { foundIn, type Found, type FoundStream } from "./salvage-rows.ts";
+import type { Database, Statement } from "better-sqlite3";
+import { openPages, PAGE_SIZES, type Pages, rowsOfPage, saidPageSize } from "./pages.ts";
+import { isExport, rowsOfExport } from "../export.ts";
+import { originsIn } from "../identity/identity.ts";
+import type { LogRow } from "../log/rows.ts";
+import { openWriter, storePath } from "../open.ts";
+import type { StoreMade, StoreProgress } from "../port.ts";
+import { finishReplacing, freshPath, readyFresh } from "../replace.ts";
+import { columnsOf, foundIn, type Found, type FoundStream, type Table } from "./proven.ts";
+import { type Known, settleStreams } from "./settle.ts";
 import { prepareSchema } from "../schema.ts";
 
-export interface SalvageTools {
+/** A file that is hurt as a whole, or brought from elsewhere. Nobody has the folder's store open. */
+interface HurtFile {
+  readonly dataDir: string;
+  /** Absent: nothing is wrong with it, it is brought from elsewhere. */
+  readonly reason?: string;
+  /** Where the rows are: a store's file, or an export. Absent: the folder's own store. */
+  readonly source?: string;
+  /** Dates what is made. */
   readonly wall: () => number;
-  /** Called with the pages done and the pages there are. */
-  readonly progress?: (done: number, of: number) => void;
-  /** What is known elsewhere of the streams in the file. */
-  readonly origins?: readonly Origin[];
+  readonly progress?: StoreProgress;
 }
 
-/** What was found in a damaged file, and written into a new one. */
-export interface Salvaged {
-  readonly pages: number;
-  readonly log_rows: number;
-  readonly facts: number;
-  readonly streams: readonly SalvagedStream[];
+/** What was found in a file, and written into a new one. */
+type Salvaged = Pick<Recovery, "pages" | "log_rows" | "facts" | "streams">;
+
+/** A salvage that was carried out. */
+export interface Recovery extends StoreMade {
+  /** Of the file that was read; absent: it was an export. */
+  readonly pages?: number;
+  readonly reason?: string;
 }
 
 /** Pages between two words of progress. */
 const PROGRESS_PAGES = 256;
 
 /**
- * Reads every page of a damaged store file and of its write-ahead log by itself, whatever leads to it, and puts each row that
- * its own checksum proves into a new file at `target`, which is replaced. What is missing is noted for a gap record, and each
+ * Reads every page of a damaged store file and of its write-ahead log by itself, whatever leads to it, or an export, and puts each row that
+ * its own checksum proves into a new file, which takes the store's place. What is missing is noted for a gap record, and each
  * stream goes on under a new name, since nobody knows what the service was given under the lost seqs.
  */
-export function salvage(damaged: string, target: string, tools: SalvageTools): Salvaged {
-  const pages = openPages(damaged, pageSizeOf(damaged));
+export function salvage({ dataDir, reason, source, wall, progress = () => undefined }: HurtFile): Recovery {
+  const origins = source === undefined ? originsIn(dataDir) : [];
+  const salvaged = copied(source ?? storePath(dataDir), progress, (found) =>
+    storeOf(found, freshPath(dataDir), { wall, origins }),
+  );
+  if (source !== undefined && salvaged.streams.length === 0) {
+    throw new Error(`nothing in ${source} is a store's: it is no export and no backup`);
+  }
+  readyFresh(dataDir);
+  const why = reason === undefined ? {} : { reason };
+  return { ...salvaged, ...why, aside: finishReplacing(dataDir, true) };
+}
+
+function copied(source: string, progress: StoreProgress, make: (found: Iterable<Found>) => Salvaged): Salvaged {
+  if (isExport(source)) return make(provenOf(source, progress));
+  const pages = openPages(source, pageSizeOf(source));
   try {
-    return { pages: pages.images, ...storeOf(rowsIn(pages, tools), target, tools) };
+    return { pages: pages.images, ...make(rowsIn(pages, progress)) };
   } finally {
     pages.close();
+  }
+}
+
+/** An export says of itself that it is whole: each of its rows must be. */
+function* provenOf(file: string, progress: StoreProgress): Generator<Found> {
+  let row = 0;
+  for (const cells of rowsOfExport(file, progress)) {
+    const found = foundIn(cells);
+    row += 1;
+    if (found === undefined) throw new Error(`row ${row.toString()} of ${file} is damaged: take another copy`);
+    yield found;
   }
 }
 
@@ -51,7 +85,7 @@ function pageSizeOf(path: string): number {
   const counts = PAGE_SIZES.map((page_bytes) => {
     const pages = openPages(path, page_bytes);
     try {
-      return { page_bytes, rows: [...rowsIn({ ...pages, images: Math.min(pages.images, SAMPLE_PAGES) }, {})].length };
+      return { page_bytes, rows: [...rowsIn({ ...pages, images: Math.min(pages.images, SAMPLE_PAGES) })].length };
     } finally {
       pages.close();
     }
@@ -59,35 +93,31 @@ function pageSizeOf(path: string): number {
   return counts.reduce((best, one) => (one.rows > best.rows ? one : best)).page_bytes;
 }
 
-/** Makes a store of proven rows, wherever they come from, at `target`, which is replaced. Streams are settled as by a salvage. */
-export function storeOf(
-  found: Iterable<Found>,
-  target: string,
-  tools: Pick<SalvageTools, "wall" | "origins">,
-): Omit<Salvaged, "pages"> {
+/** Makes a store of proven rows, wherever they come from, at `target`, which is replaced. */
+function storeOf(found: Iterable<Found>, target: string, known: Known): Salvaged {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(target + suffix, { force: true });
   const db = openWriter(target);
   try {
     prepareSchema(db);
-    const streamsFound: Gathered = new Map();
-    const put = prepare(db);
+    const newest = new Map<string, FoundStream>();
+    const put = prepareInserts(db);
     db.transaction(() => {
-      for (const row of found) gather(put, streamsFound, row);
+      for (const row of found) gather(put, newest, row);
       dropNested(db);
     })();
-    const streams = settleStreams(db, streamsFound, tools);
+    const streams = settleStreams(db, newest, known);
     db.pragma("wal_checkpoint(TRUNCATE)");
-    return { ...(put.counts.get() ?? { log_rows: 0, facts: 0 }), streams };
+    const counts = db.prepare<[], { log_rows: number; facts: number }>(
+      `SELECT (SELECT count(*) FROM log) AS log_rows, (SELECT count(*) FROM fact) AS facts`,
+    );
+    return { ...(counts.get() ?? { log_rows: 0, facts: 0 }), streams };
   } finally {
     db.close();
   }
 }
 
-/** The newest row found of each stream. */
-type Gathered = Map<string, FoundStream>;
-
 /** The file's pages first, then those of its log in order: where several images hold a row, one of the earliest comes first. */
-function* rowsIn(pages: Pages, { progress }: Pick<SalvageTools, "progress">): Generator<Found> {
+function* rowsIn(pages: Pages, progress?: StoreProgress): Generator<Found> {
   for (let index = 0; index < pages.images; index += 1) {
     const image = pages.image(index);
     // Page 1 begins with the file's header, in the log as well.
@@ -103,28 +133,14 @@ function* rowsIn(pages: Pages, { progress }: Pick<SalvageTools, "progress">): Ge
   }
 }
 
-function gather(put: ReturnType<typeof prepare>, found: Gathered, one: Found): void {
-  switch (one.table) {
-    case "stream": {
-      const known = found.get(one.row.stream_id);
-      if (known === undefined || isLater(one.row, known)) found.set(one.row.stream_id, one.row);
-      return;
-    }
-    case "log":
-      put.log.run(one.row);
-      return;
-    case "fact":
-      put.fact.run(one.row);
-      return;
-    case "state":
-      put.state.run(one.row);
-      return;
-    case "boot":
-    case "origin":
-    case "fork":
-    case "dead_letter":
-      put[one.table].run(...one.cells);
+/** `newest`: of each stream's own rows. */
+function gather(put: Inserts, newest: Map<string, FoundStream>, { table, row }: Found): void {
+  if (table !== "stream") {
+    put[table].run(row);
+    return;
   }
+  const known = newest.get(row.stream_id);
+  if (known === undefined || isLater(row, known)) newest.set(row.stream_id, row);
 }
 
 function isLater(row: FoundStream, known: FoundStream): boolean {
@@ -134,53 +150,35 @@ function isLater(row: FoundStream, known: FoundStream): boolean {
 }
 
 /** Of several images of a row the one that came later is kept: placed after waiting, chunks after rows, replaced after standing. */
-function prepare(db: Database) {
-  return {
-    log: db.prepare<[object]>(
-      `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole, packed)
-       VALUES (@stream_id, @first_seq, @last_seq, @boot, @mono0, @t0, @crc, '', @placed, @whole, @packed)
-       ON CONFLICT (stream_id, first_seq) DO UPDATE SET last_seq = excluded.last_seq, boot = excluded.boot,
-       mono0 = excluded.mono0, t0 = excluded.t0, crc = excluded.crc, placed = excluded.placed,
-       whole = excluded.whole, packed = excluded.packed
-       WHERE excluded.placed > placed OR (excluded.placed = placed AND excluded.last_seq > last_seq)`,
-    ),
-    fact: db.prepare<[object]>(
-      `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, version, replaced, whole, prev)
-       VALUES (@stream_id, @seq, @kind, @start_ms, @end_ms, @time, @crc, @body, @version, @replaced, @whole, @prev)
-       ON CONFLICT (stream_id, seq) DO UPDATE SET version = excluded.version, replaced = excluded.replaced,
-       whole = excluded.whole, crc = excluded.crc WHERE excluded.replaced > replaced`,
-    ),
-    state: db.prepare<[object]>(
-      `INSERT INTO state (stream_id, seq, crc, body, whole) VALUES (@stream_id, @seq, @crc, @body, @whole)
-       ON CONFLICT (stream_id) DO UPDATE SET seq = excluded.seq, crc = excluded.crc, body = excluded.body,
-       whole = excluded.whole WHERE excluded.seq > seq`,
-    ),
-    boot: db.prepare(`INSERT OR IGNORE INTO boot (stream_id, boot, offset_ms, uncertain, sum) VALUES (?, ?, ?, ?, ?)`),
-    origin: db.prepare(`INSERT OR IGNORE INTO origin (stream_id, booth_id, created_at, sum) VALUES (?, ?, ?, ?)`),
-    fork: db.prepare(
-      `INSERT INTO fork (stream_id, from_seq, sum) VALUES (?, ?, ?)
-       ON CONFLICT (stream_id) DO UPDATE SET from_seq = excluded.from_seq, sum = excluded.sum
-       WHERE excluded.from_seq > from_seq`,
-    ),
-    dead_letter: db.prepare(
-      `INSERT INTO dead_letter (stream_id, seq, at, reason, record, declared, sum) VALUES (?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (stream_id, seq) DO UPDATE SET declared = excluded.declared, sum = excluded.sum
-       WHERE excluded.declared > declared`,
-    ),
-    counts: db.prepare<[], { log_rows: number; facts: number }>(
-      `SELECT (SELECT count(*) FROM log) AS log_rows, (SELECT count(*) FROM fact) AS facts`,
-    ),
-  };
+const COMES_LATER = {
+  log: "excluded.placed > placed OR (excluded.placed = placed AND excluded.last_seq > last_seq)",
+  fact: "excluded.replaced > replaced",
+  state: "excluded.seq > seq",
+  fork: "excluded.from_seq > from_seq",
+  dead_letter: "excluded.declared > declared",
+  // These are written once.
+  boot: "FALSE",
+  origin: "FALSE",
+} as const;
+
+type Inserts = Readonly<Record<keyof typeof COMES_LATER, Statement<[object]>>>;
+
+function prepareInserts(db: Database): Inserts {
+  const statements = Object.entries(COMES_LATER).map(([table, comesLater]) => {
+    const names = columnsOf(table as Table);
+    // A log row's body is empty; its checksum doesn't say so.
+    const values = names.map((name) => (table === "log" && name === "body" ? "''" : `@${name}`));
+    const later = names.map((name) => `${name} = excluded.${name}`);
+    const insert = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${values.join(", ")})`;
+    return [table, db.prepare(`${insert} ON CONFLICT DO UPDATE SET ${later.join(", ")} WHERE ${comesLater}`)] as const;
+  });
+  return Object.fromEntries(statements) as Inserts;
 }
 
-interface Row {
-  readonly stream_id: string;
-  readonly first_seq: number;
-  readonly last_seq: number;
-}
+type Row = Pick<LogRow, "stream_id" | "first_seq" | "last_seq">;
 
 /** Drops log rows whose records a chunk holds as well: pages that nobody uses any more still show them. */
-export function dropNested(db: Database): void {
+function dropNested(db: Database): void {
   const drop = db.prepare<[Row]>(`DELETE FROM log WHERE stream_id = @stream_id AND first_seq = @first_seq`);
   const rows = db
     .prepare<[], Row>(`SELECT stream_id, first_seq, last_seq FROM log ORDER BY stream_id, first_seq`)

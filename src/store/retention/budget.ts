@@ -1,7 +1,13 @@
-import type { Database, Statement } from "better-sqlite3";
-import type { StoreBudget } from "../../domain/storage.ts";
+import { KIND } from "../../domain/record.ts";
+import type { Database } from "better-sqlite3";
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
+import type { StoreBudget } from "../../domain/storage.ts";
+import type { EpochMs, Milliseconds, Seq, StreamId } from "../../domain/units.ts";
+import { ifWhole, type LogRow, unpackLog } from "../log/rows.ts";
+import type { OldRow, Statements } from "../log/statements.ts";
+import type { StreamInfo } from "../port.ts";
+import type { GivenUp } from "./quarantine.ts";
 
 /** The write-ahead log is folded back after this many pages at most; a small budget takes a 16th of its own. */
 const WAL_PAGES = 1_000;
@@ -9,49 +15,40 @@ const WAL_PAGES = 1_000;
 const HIGH_MARK = 15 / 16;
 const LOW_MARK = 14 / 16;
 
-/** In pages. */
-export interface Limits {
-  /** Room is made when more are in use. */
-  readonly high: number;
-  readonly low: number;
-  /** SQLite refuses to grow beyond. */
-  readonly most: number;
-  readonly page_bytes: number;
-}
-
-/** The byte budget of one store file: that of a booth times the booths it holds. */
-export interface FileBudget {
-  readonly budget: StoreBudget;
-  limits(): Limits;
-  usedPages(): number;
-  /** After a booth has been added. */
-  refresh(): void;
-}
+export type FileBudget = ReturnType<typeof fileBudget>;
 
 /**
- * Sets the file's bounds. A WAL is let grow to three times its checkpoint, since one large commit, or a reader that holds the
+ * The byte budget of one store file: that of a booth times the booths it holds. Sets the file's bounds. A WAL is let grow to three times its checkpoint, since one large commit, or a reader that holds the
  * checkpoint up, comes on top. A file that is already larger than the budget doesn't shrink: what is freed in it is used again.
  */
-export function fileBudget(db: Database, budget: StoreBudget): FileBudget {
-  const booths: Statement<[], { booths: number }> = db.prepare("SELECT count(DISTINCT booth_id) AS booths FROM stream");
-  const used: Statement<[], { used: number }> = db.prepare(
+export function fileBudget(db: Database, budget: StoreBudget) {
+  const booths = db.prepare<[], { booths: number }>("SELECT count(DISTINCT booth_id) AS booths FROM stream");
+  const used = db.prepare<[], { used: number }>(
     "SELECT page_count - freelist_count AS used FROM pragma_page_count, pragma_freelist_count",
   );
   const page_bytes = Number(db.pragma("page_size", { simple: true }));
-  const set = (): Limits => {
+  const set = () => {
     const pages = Math.floor((budget.max_bytes * Math.max(1, booths.get()?.booths ?? 1)) / page_bytes);
     const wal = Math.min(WAL_PAGES, Math.max(8, pages >> 4));
     const most = pages - 3 * wal;
     db.pragma(`wal_autocheckpoint = ${wal.toString()}`);
     db.pragma(`max_page_count = ${most.toString()}`);
-    return { most, high: Math.floor(most * HIGH_MARK), low: Math.floor(most * LOW_MARK), page_bytes };
+    return {
+      /** In pages: SQLite refuses to grow beyond. */
+      most,
+      /** Room is made when more are in use. */
+      high: Math.floor(most * HIGH_MARK),
+      low: Math.floor(most * LOW_MARK),
+      page_bytes,
+    };
   };
   let limits = set();
   return {
     budget,
     limits: () => limits,
     usedPages: () => used.get()?.used ?? 0,
-    refresh: () => {
+    /** After a booth has been added. */
+    refresh: (): void => {
       limits = set();
     },
   };
@@ -71,7 +68,7 @@ export function untilItFits<T>(db: Database, file: FileBudget, commit: (reserve_
       return commit(Math.floor(reserve * most));
     } catch (error) {
       const isLast = index === RESERVES.length - 1;
-      if (isLast || !isFull(error) || freeBytes(db.name) < most * page_bytes) throw error;
+      if (isLast || !isFull(error) || freeBytes(dirname(db.name)) < most * page_bytes) throw error;
     }
   }
   throw new Error("a commit without a try");
@@ -82,7 +79,156 @@ export function isFull(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "SQLITE_FULL";
 }
 
-function freeBytes(path: string): number {
-  const { bavail, bsize } = statfsSync(dirname(path));
+export function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
+}
+
+/** Rows dropped between two looks at the file's size; a chunk has some kilobytes. */
+const ROWS_AT_A_TIME = 8;
+/** One commit drops at most this many lots: it bounds how long it takes. */
+const LOTS_PER_COMMIT = 250;
+/** Rows go by age in lots of several hours: one by one they would double the blocks that each commit writes. */
+const AGE_LOT_MS = 6 * 3_600_000;
+/** Facts are what the years are told from. */
+const FACT_AGE_MS = 400 * 86_400_000;
+/** More than this share of the file's pages isn't kept free of readings nobody else has: acked facts go before those do. */
+const FACT_SHARE = 1 / 2;
+/** Rough size of a record in its row, for the room that a commit needs. */
+const RECORD_BYTES = 120;
+
+const BUDGET_IS_FULL = "the store's budget is full";
+
+export interface Room {
+  readonly givenUp: readonly GivenUp[];
+  /** Oldest kept seq of each stream that lost some. */
+  readonly oldest: ReadonlyMap<StreamId, Seq>;
+}
+
+/** Room that is being made. */
+interface Making {
+  readonly sql: Statements;
+  readonly info: StreamInfo;
+  readonly oldest: Map<StreamId, Seq>;
+  readonly isFull: () => boolean;
+  lots: number;
+  from: Seq | null;
+}
+
+/**
+ * Inside a commit's transaction, before it appends: drops what has outlived its age, and, where the file is full, makes room
+ * for `records` more. In this order: acked log rows of the stream, those of others, its acked facts as long as facts fill half of the
+ * file, its unacked log rows, its acked facts, its rows that wait for a sync, its other facts. Always the oldest first and whole rows. The caller saves the
+ * state in the same transaction, since start-up can't fold dropped rows again, and appends a gap record for each range given up.
+ * `reserve_pages`: beside what the records need by the usual guess, which was too little before.
+ */
+export function makeRoom(
+  { sql, file }: { readonly sql: Statements; readonly file: FileBudget },
+  info: StreamInfo,
+  ask: { readonly now: EpochMs; readonly records: number; readonly reserve_pages: number },
+): Room {
+  const oldest = new Map<StreamId, Seq>();
+  dropAged({ sql, info, oldest }, ask.now, file.budget.max_age_ms);
+  const { high, low, page_bytes } = file.limits();
+  const needed = Math.ceil((ask.records * RECORD_BYTES) / page_bytes) + ask.reserve_pages;
+  if (file.usedPages() + needed <= high) return { givenUp: [], oldest };
+  const isFull = (): boolean => file.usedPages() + needed > low;
+  const lots = ask.reserve_pages > 0 ? Number.POSITIVE_INFINITY : LOTS_PER_COMMIT;
+  const making: Making = { sql, info, oldest, isFull, lots, from: null };
+  const { stream, acked_seq } = info;
+  dropRowsWhileFull(making, { stream, upTo: acked_seq });
+  for (const { stream_id, up_to } of sql.freeUpTo.all()) {
+    if (stream_id !== info.stream) dropRowsWhileFull(making, { stream: stream_id, upTo: up_to });
+  }
+  const before = (): Seq => (sql.firstRow.get(info.stream)?.first_seq ?? info.newest_seq + 1) - 1;
+  // Pages are counted by reading them, hence once, and seldom: only where nothing acked is left in the log.
+  const factPages = isFull() ? (sql.factPages.get()?.pages ?? 0) : 0;
+  const spare = factPages - Math.floor(file.limits().most * FACT_SHARE);
+  const least = file.usedPages() - spare;
+  if (spare > 0) dropFactsWhileFull(making, Math.min(info.acked_seq, before()), () => file.usedPages() > least);
+  dropRowsWhileFull(making, { stream, upTo: Number.MAX_SAFE_INTEGER });
+  dropFactsWhileFull(making, Math.min(info.acked_seq, before()));
+  dropRowsWhileFull(making, { stream, upTo: Number.MAX_SAFE_INTEGER }, sql.oldestWaiting);
+  dropFactsWhileFull(making, before());
+  if (making.from === null) return { givenUp: [], oldest };
+  return { givenUp: [{ from: making.from, to: before(), reason: BUDGET_IS_FULL }], oldest };
+}
+
+/** What was given up before the log's begin and isn't acked; the facts among it are there yet. */
+export function givenUpBefore({ acked_seq, oldest_seq }: StreamInfo): readonly GivenUp[] {
+  if (acked_seq + 1 >= oldest_seq) return [];
+  return [{ from: acked_seq + 1, to: oldest_seq - 1, reason: BUDGET_IS_FULL }];
+}
+
+function dropAged(making: Pick<Making, "sql" | "info" | "oldest">, now: EpochMs, max_age_ms: Milliseconds): void {
+  const { sql, info } = making;
+  const first = sql.firstRow.get(info.stream);
+  const limit = now - max_age_ms;
+  if (first === undefined || first.t0 >= limit - AGE_LOT_MS) return;
+  const rows = sql.oldestRows.all({ stream: info.stream, rows: ROWS_AT_A_TIME * LOTS_PER_COMMIT });
+  const kept = rows.findIndex(({ last_seq, t0 }) => last_seq > info.acked_seq || t0 >= limit);
+  const last = kept < 0 ? rows.at(-1) : rows[kept - 1];
+  if (last === undefined) return;
+  drop(making, info.stream, last);
+  const facts = sql.oldestFacts.all({ stream: info.stream, upTo: info.acked_seq, rows: ROWS_AT_A_TIME });
+  const old = facts.findIndex(({ end_ms }) => end_ms >= now - FACT_AGE_MS);
+  const fact = old < 0 ? facts.at(-1) : facts[old - 1];
+  if (fact !== undefined) dropFacts(sql, info.stream, fact.seq);
+}
+
+/** Whole rows that end at `upTo` at most, of the placed ones where it isn't said otherwise. */
+function dropRowsWhileFull(
+  making: Making,
+  { stream, upTo }: { readonly stream: StreamId; readonly upTo: Seq },
+  oldest = making.sql.oldestRows,
+): void {
+  while (making.lots > 0 && making.isFull()) {
+    const rows = oldest.all({ stream, rows: ROWS_AT_A_TIME });
+    const beyond = rows.findIndex(({ last_seq }) => last_seq > upTo);
+    const going = beyond < 0 ? rows : rows.slice(0, beyond);
+    const last = going.at(-1);
+    if (last === undefined) return;
+    if (stream === making.info.stream) noteGivenUp(making, going);
+    drop(making, stream, last);
+    making.lots -= 1;
+  }
+}
+
+/** A gap record that goes itself hands its range on: the new one then begins where the old one did. */
+function noteGivenUp(making: Making, rows: readonly OldRow[]): void {
+  const { sql, info } = making;
+  for (const { first_seq, last_seq, has_gap } of rows) {
+    if (last_seq <= info.acked_seq) continue;
+    const before = has_gap === 1 ? gapsIn(sql.logRow.get({ stream: info.stream, seq: first_seq })) : [];
+    const from = Math.min(Math.max(first_seq, info.acked_seq + 1), ...before);
+    making.from = Math.min(making.from ?? from, from);
+  }
+}
+
+/** A damaged row has no range to hand on; what it held is given up with it. */
+function gapsIn(row: LogRow | undefined): number[] {
+  const records = row === undefined ? [] : (ifWhole(unpackLog, row) ?? []);
+  return records.flatMap((record) => (record.kind === KIND.gap ? [record.value.from] : []));
+}
+
+function drop({ sql, oldest }: Pick<Making, "sql" | "oldest">, stream: StreamId, last: OldRow): void {
+  sql.dropLogRows.run({ stream, from: 0, to: last.first_seq });
+  const seq = sql.firstRow.get(stream)?.first_seq ?? last.last_seq + 1;
+  sql.moveOldest.run({ stream, oldest: seq });
+  oldest.set(stream, seq);
+}
+
+function dropFacts(sql: Statements, stream: StreamId, upTo: Seq): void {
+  sql.dropFacts.run({ stream, upTo });
+  sql.moveFacts.run({ stream, upTo });
+}
+
+function dropFactsWhileFull(making: Making, upTo: Seq, goOn: () => boolean = () => true): void {
+  const { sql, info } = making;
+  while (making.lots > 0 && making.isFull() && goOn()) {
+    const last = sql.oldestFacts.all({ stream: info.stream, upTo, rows: ROWS_AT_A_TIME }).at(-1);
+    if (last === undefined) return;
+    dropFacts(sql, info.stream, last.seq);
+    making.lots -= 1;
+  }
 }

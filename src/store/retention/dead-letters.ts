@@ -4,7 +4,7 @@ import type { Placed } from "../../domain/record.ts";
 import type { RefusedRecords } from "../../domain/status.ts";
 import type { EpochMs, Seq, StreamId } from "../../domain/units.ts";
 import type { Refusal } from "../port.ts";
-import type { GivenUp } from "./evict.ts";
+import type { GivenUp } from "./quarantine.ts";
 import { runsOfSeqs } from "../log/missing.ts";
 
 /** Kept for each stream, so that they can be offered again; where more are refused something is wrong that a look at the newest shows. */
@@ -12,25 +12,10 @@ const MOST_KEPT = 10_000;
 /** A reason is somebody else's text. */
 const REASON_CHARACTERS = 200;
 
-/** Records that the service will never take. Every call stands for itself or inside the caller's transaction. */
-export interface DeadLetters {
-  /** `recordAt` answers the stream's first record from that seq on. A record set aside before stays as it was. */
-  add(
-    stream: StreamId,
-    refusals: readonly Refusal[],
-    about: { readonly at: EpochMs; readonly recordAt: (seq: Seq) => Placed | undefined },
-  ): void;
-  all(stream: StreamId): RefusedRecords;
-  /** Ranges of those that were set aside since then; one set aside in the future was by a clock that was wrong, and counts too. */
-  since(stream: StreamId, since: EpochMs): readonly SeqRange[];
-  /** The service has them now. */
-  drop(stream: StreamId, seqs: readonly Seq[]): void;
-  /** Those that a gap record is still to tell of. */
-  undeclared(stream: StreamId): readonly GivenUp[];
-  declare(stream: StreamId): void;
-}
+export type DeadLetters = ReturnType<typeof createDeadLetters>;
 
-export function createDeadLetters(db: Database): DeadLetters {
+/** Records that the service will never take. Every call stands for itself or inside the caller's transaction. */
+export function createDeadLetters(db: Database) {
   const add = db.prepare<[Record<string, string | number>]>(
     `INSERT OR IGNORE INTO dead_letter (stream_id, seq, at, reason, record, declared, sum)
      VALUES (@stream, @seq, @at, @reason, @record, @declared, row_sum(@stream, @seq, @at, @reason, @record, @declared))`,
@@ -57,7 +42,8 @@ export function createDeadLetters(db: Database): DeadLetters {
      WHERE stream_id = ? AND declared = 0`,
   );
   return {
-    add(stream, refusals, { at, recordAt }) {
+    /** `recordAt` answers the stream's first record from that seq on. A record set aside before stays as it was. */
+    add(stream: StreamId, refusals: readonly Refusal[], { at, recordAt }: About) {
       for (const { seq, reason, declare: isUntold } of refusals) {
         const record = recordAt(seq);
         const body = JSON.stringify(record?.seq === seq ? record : null);
@@ -66,16 +52,27 @@ export function createDeadLetters(db: Database): DeadLetters {
       }
       thin.run({ stream, most: MOST_KEPT });
     },
-    all: (stream) => ({ count: count.get(stream)?.count ?? 0, newest: newest.get(stream) ?? null }),
-    since: (stream, from) =>
+    all: (stream: StreamId): RefusedRecords => ({
+      count: count.get(stream)?.count ?? 0,
+      newest: newest.get(stream) ?? null,
+    }),
+    /** Ranges of those that were set aside since then; one set aside in the future was by a clock that was wrong, and counts too. */
+    since: (stream: StreamId, from: EpochMs): readonly SeqRange[] =>
       runsOfSeqs(aside.all(stream, from).map(({ seq }) => seq)).map(([first, last]) => ({ from: first, to: last })),
-    drop(stream, seqs) {
+    /** The service has them now. */
+    drop(stream: StreamId, seqs: readonly Seq[]) {
       for (const seq of seqs) drop.run(stream, seq);
     },
-    undeclared: (stream) =>
+    /** Those that a gap record is still to tell of. */
+    undeclared: (stream: StreamId): readonly GivenUp[] =>
       waiting
         .all(stream)
         .map(({ seq, reason }) => ({ from: seq, to: seq, reason: `refused by the service: ${reason}` })),
-    declare: (stream) => void declare.run(stream),
+    declare: (stream: StreamId) => void declare.run(stream),
   };
+}
+
+interface About {
+  readonly at: EpochMs;
+  readonly recordAt: (seq: Seq) => Placed | undefined;
 }

@@ -1,17 +1,20 @@
-import { rmSync, statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
-import { faultOf, faultText, type StoreFault } from "../../domain/store-fault.ts";
+import { randomFillSync } from "node:crypto";
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
 import type { StorageHealth } from "../../domain/status.ts";
-import { BALLAST_BYTES, openBallast, type Ballast } from "../retention/ballast.ts";
-import { storePath } from "../open.ts";
-import { openOrSalvage, recover, type Recovery } from "../repair/recover.ts";
-import { damagedFiles, finishReplacing, freshPath, readyFresh } from "../repair/replace.ts";
-import { createWriter, type Writer, type WriterTools } from "./writer.ts";
+import { faultOf, faultText, type StoreFault } from "../../domain/storage.ts";
+import { openSound, StoreDamaged, storePath } from "../open.ts";
+import { type Recovery, salvage } from "../repair/salvage.ts";
+import { freeBytes } from "../retention/budget.ts";
+import { damagedFiles, finishReplacing, freshPath, readyFresh } from "../replace.ts";
+import { callsBy, WRITER_CALLS } from "./calls.ts";
+import { createWriter, type Writer, type WriterOptions } from "./writer.ts";
 
-/** How often it is looked whether the ballast can be made again. */
+/** How often it is looked whether the ballast can be made again, and which damaged files still lie there. */
 const BALLAST_EVERY_MS = 60_000;
 
-export interface KeeperTools extends Omit<WriterTools, "db" | "health"> {
+interface KeeperOptions extends Omit<WriterOptions, "db" | "health"> {
   readonly dataDir: string;
   /** Absent: BALLAST_BYTES; 0: none. */
   readonly ballast_bytes?: number;
@@ -34,178 +37,223 @@ export class StoreRefusal extends Error {
   }
 }
 
-interface Kept {
-  db: Database;
-  writer: Writer;
-  /** Which file on the disk is open. */
-  file: FileIds;
-  /** What must be done before the next call: the file opened anew, and then written anew. */
-  reopen: boolean;
-  renew: boolean;
-  ballastAt: number;
-}
-
 /**
  * The writer of a data folder's store, on a file that is looked after: a damaged one is salvaged into a new one, one whose fsync
  * failed or that somebody removed is written anew from what is known, and a full disk gets the ballast. A call that fails has
- * changed nothing and may be made again. Throws at the opening as openOrSalvage does.
+ * changed nothing and may be made again. Throws at the opening as openSound does, but for damage.
  */
-export function keepStore(tools: KeeperTools): KeptStore {
-  const { dataDir } = tools;
-  const ballast = openBallast(dataDir, tools.ballast_bytes ?? BALLAST_BYTES);
-  const health = (): StorageHealth => ({
-    low: !ballast.isThere(),
-    damaged_files: damagedFiles(dataDir).map((path) => path.slice(dataDir.length + 1)),
-  });
-  const opened = openOrSalvage(dataDir, tools);
-  if (opened.recovery !== null) tools.salvaged?.(opened.recovery);
-  const kept: Kept = {
-    ...serve(opened.db, tools, health),
-    reopen: false,
-    renew: false,
-    ballastAt: Number.NEGATIVE_INFINITY,
-  };
-  const parts: Parts = { tools, kept, ballast, health };
-  const call = <T>(act: (writer: Writer) => T): T => guarded(parts, () => act(kept.writer));
+export function keepStore(options: KeeperOptions): KeptStore {
+  const keeper = new Keeper(options);
   return {
-    openStream: (booth) => call((writer) => writer.openStream(booth)),
-    ingest: (stream, records, take) => call((writer) => writer.ingest(stream, records, take)),
-    read: (stream, from, limit) => call((writer) => writer.read(stream, from, limit)),
-    terms: (stream, from, end) => call((writer) => writer.terms(stream, from, end)),
-    ack: (stream, upTo) => call((writer) => writer.ack(stream, upTo)),
-    setAside: (stream, refusals) => call((writer) => writer.setAside(stream, refusals)),
-    refused: (stream) => call((writer) => writer.refused(stream)),
-    asideSince: (stream, since) => call((writer) => writer.asideSince(stream, since)),
-    takenAfterAll: (stream, seqs) => call((writer) => writer.takenAfterAll(stream, seqs)),
-    resend: (stream, from) => call((writer) => writer.resend(stream, from)),
-    info: (stream) => call((writer) => writer.info(stream)),
-    state: (stream) => call((writer) => writer.state(stream)),
-    check: () => call((writer) => writer.check()),
-    mend: () => call((writer) => writer.mend()),
-    rebuilder: {
-      start: (stream, current) => call((writer) => writer.rebuilder.start(stream, current)),
-      progress: (stream) => kept.writer.rebuilder.progress(stream),
-      slice: () => call((writer) => writer.rebuilder.slice()),
-    },
+    ...callsBy<Omit<Writer, "close">>(WRITER_CALLS, ({ on }) => keeper.call(on)),
+    rebuildProgress: (stream) => keeper.writer.rebuildProgress(stream),
     // Where opening anew has failed there is nothing left to save to.
     close: () => {
-      if (kept.db.open) kept.writer.close();
+      if (keeper.db.open) keeper.writer.close();
     },
-    abandon: () => void kept.db.close(),
+    abandon: () => void keeper.db.close(),
   };
 }
 
-interface Parts {
-  readonly tools: KeeperTools;
-  readonly kept: Kept;
-  readonly ballast: Ballast;
-  readonly health: () => StorageHealth;
-}
+class Keeper {
+  readonly #options: KeeperOptions;
+  readonly #ballast: ReturnType<typeof openBallast>;
+  db: Database;
+  writer: Writer;
+  /** Which file on the disk is open. */
+  #file: ReturnType<typeof fileIds>;
+  /** What must be done before the next call: the file opened anew, and then written anew. */
+  #mustReopen = false;
+  #mustRenew = false;
+  #ballastAt = Number.NEGATIVE_INFINITY;
+  #damaged: readonly string[] = [];
 
-function serve(db: Database, tools: KeeperTools, health: () => StorageHealth): Pick<Kept, "db" | "writer" | "file"> {
-  return { db, writer: createWriter({ ...tools, db, health }), file: fileIds(tools.dataDir) };
-}
-
-function guarded<T>(parts: Parts, act: () => T): T {
-  try {
-    prepareCall(parts);
-    return act();
-  } catch (error) {
-    const { fault, code, detail } = readError(error);
-    if (!mend(parts, fault, detail))
-      throw fault === "other" ? error : new StoreRefusal(faultText(fault, detail), code, error);
-    return act();
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+    this.#ballast = openBallast(options.dataDir, options.ballast_bytes ?? BALLAST_BYTES);
+    this.db = openMended(options);
+    this.writer = this.#serve();
+    this.#file = fileIds(options.dataDir);
   }
-}
 
-/** What an earlier failure left to be done comes first: a call on a file that can't be relied on would be worth nothing. */
-function prepareCall(parts: Parts): void {
-  const { kept, tools, ballast } = parts;
-  if (kept.reopen) reopen(parts);
-  if (kept.renew || isGone(kept, tools.dataDir)) renew(parts);
-  const now = tools.now();
-  if (now - kept.ballastAt < BALLAST_EVERY_MS) return;
-  kept.ballastAt = now;
-  ballast.restore();
-}
-
-/** True: the call may be made again at once. */
-function mend(parts: Parts, fault: StoreFault, detail: string): boolean {
-  const { kept, tools, ballast } = parts;
-  switch (fault) {
-    case "damaged": {
-      // Whatever fails from here on, the next call tries again.
-      kept.reopen = true;
-      kept.db.close();
-      // Not within the call: where nobody is told, its arguments aren't looked at either.
-      const recovery = recover(tools.dataDir, tools, detail);
-      tools.salvaged?.(recovery);
-      reopen(parts);
-      return true;
+  call<T>(act: (writer: Omit<Writer, "close">) => T): T {
+    try {
+      this.#prepare();
+      return act(this.writer);
+    } catch (error) {
+      const { fault, code, detail } = readError(error);
+      if (!this.#mend(fault, detail))
+        throw fault === "other" ? error : new StoreRefusal(faultText(fault, detail), code, error);
+      return act(this.writer);
     }
-    case "fsync":
-      kept.renew = true;
-      return false;
-    case "full":
-      return ballast.release();
-    case "refused":
-      kept.reopen ||= !isGone(kept, tools.dataDir);
-      return false;
-    case "other":
-      return false;
   }
-}
 
-function reopen({ kept, tools, health }: Parts): void {
-  kept.db.close();
-  const { db, recovery } = openOrSalvage(tools.dataDir, tools);
-  if (recovery !== null) tools.salvaged?.(recovery);
-  try {
-    Object.assign(kept, serve(db, tools, health));
-  } catch (error) {
-    db.close();
-    throw error;
+  #serve(): Writer {
+    this.#damaged = this.#damagedFiles();
+    const health = (): StorageHealth => ({
+      low: !this.#ballast.isThere(),
+      damaged_files: this.#damaged,
+    });
+    return createWriter({ ...this.#options, db: this.db, health });
   }
-  kept.reopen = false;
+
+  /** What an earlier failure left to be done comes first: a call on a file that can't be relied on would be worth nothing. */
+  #prepare(): void {
+    if (this.#mustReopen) this.#reopen();
+    if (this.#mustRenew || this.#isGone()) this.#renew();
+    const now = this.#options.now();
+    if (now - this.#ballastAt < BALLAST_EVERY_MS) return;
+    this.#ballastAt = now;
+    this.#ballast.restore();
+    this.#damaged = this.#damagedFiles();
+  }
+
+  #damagedFiles(): readonly string[] {
+    const { dataDir } = this.#options;
+    return damagedFiles(dataDir).map((path) => path.slice(dataDir.length + 1));
+  }
+
+  /** True: the call may be made again at once. */
+  #mend(fault: StoreFault, detail: string): boolean {
+    switch (fault) {
+      case "damaged":
+        // Whatever fails from here on, the next call tries again.
+        this.#mustReopen = true;
+        this.db.close();
+        salvageFor(this.#options, detail);
+        this.#reopen();
+        return true;
+      case "fsync":
+        this.#mustRenew = true;
+        return false;
+      case "full":
+        return this.#ballast.release();
+      case "refused":
+        this.#mustReopen ||= !this.#isGone();
+        return false;
+      case "other":
+        return false;
+    }
+  }
+
+  #reopen(): void {
+    this.db.close();
+    const db = openMended(this.#options);
+    const before = this.db;
+    try {
+      this.db = db;
+      this.writer = this.#serve();
+    } catch (error) {
+      this.db = before;
+      db.close();
+      throw error;
+    }
+    this.#file = fileIds(this.#options.dataDir);
+    this.#mustReopen = false;
+  }
+
+  /**
+   * Writes all that the open file says into a new one, which takes its place once the disk has confirmed it. The open file is let go
+   * of only then: where its name is gone it is all there is.
+   */
+  #renew(): void {
+    const { dataDir } = this.#options;
+    const fresh = freshPath(dataDir);
+    rmSync(fresh, { force: true });
+    this.db.prepare("VACUUM INTO ?").run(fresh);
+    readyFresh(dataDir);
+    const isForeign = this.#isGone();
+    this.#mustReopen = true;
+    this.db.close();
+    finishReplacing(dataDir, isForeign);
+    this.#mustRenew = false;
+    this.#reopen();
+  }
+
+  /** Somebody removed or replaced a file that is in use: what is written to it would be gone at the next start. */
+  #isGone(): boolean {
+    const now = fileIds(this.#options.dataDir);
+    return now.db !== this.#file.db || (this.#file.wal !== null && now.wal !== this.#file.wal);
+  }
 }
 
 /**
- * Writes all that the open file says into a new one, which takes its place once the disk has confirmed it. The open file is let go
- * of only then: where its name is gone it is all there is.
+ * Opens the store of a data folder; where it is damaged beyond single rows it is set aside and salvaged into a new one. Throws where
+ * the disk refuses, and where an agent of another schema wrote the file: it is then left alone.
  */
-function renew(parts: Parts): void {
-  const { kept, tools } = parts;
-  const fresh = freshPath(tools.dataDir);
-  rmSync(fresh, { force: true });
-  kept.db.prepare("VACUUM INTO ?").run(fresh);
-  readyFresh(tools.dataDir);
-  const isForeign = isGone(kept, tools.dataDir);
-  kept.reopen = true;
-  kept.db.close();
-  finishReplacing(tools.dataDir, isForeign);
-  kept.renew = false;
-  reopen(parts);
+export function openMended(options: Pick<KeeperOptions, "dataDir" | "wall" | "salvaged">): Database {
+  finishReplacing(options.dataDir, true);
+  try {
+    return openSound(options.dataDir);
+  } catch (error) {
+    if (!(error instanceof StoreDamaged)) throw error;
+    salvageFor(options, error.message);
+    return openSound(options.dataDir);
+  }
+}
+
+function salvageFor({ dataDir, wall, salvaged }: Parameters<typeof openMended>[0], reason: string): void {
+  const recovery = salvage({ dataDir, wall, reason });
+  salvaged?.(recovery);
 }
 
 /** Inodes of the database and of its write-ahead log; null: none. */
-interface FileIds {
-  readonly db: number | null;
-  readonly wal: number | null;
-}
-
-function fileIds(dataDir: string): FileIds {
+function fileIds(dataDir: string) {
   const path = storePath(dataDir);
   const id = (name: string): number | null => statSync(name, { throwIfNoEntry: false })?.ino ?? null;
   return { db: id(path), wal: id(`${path}-wal`) };
 }
 
-/** Somebody removed or replaced a file that is in use: what is written to it would be gone at the next start. */
-function isGone({ file }: Kept, dataDir: string): boolean {
-  const now = fileIds(dataDir);
-  return now.db !== file.db || (file.wal !== null && now.wal !== file.wal);
-}
-
-function readError(error: unknown): { readonly fault: StoreFault; readonly code: string; readonly detail: string } {
+function readError(error: unknown) {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return { fault: faultOf(code), code, detail: error instanceof Error ? error.message : String(error) };
+}
+
+/** Days of a booth's readings, at what a commit needs. */
+const BALLAST_BYTES = 4_000_000;
+/** So much must be free beside it before it is made again: otherwise it would fill the disk itself. */
+const FREE_FACTOR = 4;
+const CHUNK_BYTES = 500_000;
+
+/** A file that only takes space, for the day when others have filled the disk: removing it lets commits go on. 0 bytes: none is kept. */
+function openBallast(dataDir: string, bytes: number) {
+  const path = join(dataDir, "ballast");
+  const isThere = (): boolean => sizeOf(path) >= bytes;
+  return {
+    isThere,
+    /** False: there was none, or the disk isn't full. */
+    release(): boolean {
+      if (bytes === 0 || sizeOf(path) === 0 || freeBytes(dataDir) > bytes) return false;
+      rmSync(path, { force: true });
+      return true;
+    },
+    /** Makes it where there is space enough. Never throws: without it everything goes on. */
+    restore(): void {
+      try {
+        if (!isThere() && freeBytes(dataDir) > FREE_FACTOR * bytes) make(path, bytes);
+      } catch (error) {
+        // No space, no right: what it was for has come. It is tried again later, and status says that it isn't there.
+        rmSync(`${path}.new`, { force: true });
+        if (!(error instanceof Error && "code" in error)) throw error;
+      }
+    },
+  };
+}
+
+/** Random bytes: a file system that compresses would keep zeros for nothing. */
+function make(path: string, bytes: number): void {
+  const file = openSync(`${path}.new`, "w", 0o600);
+  try {
+    for (let left = bytes; left > 0; left -= CHUNK_BYTES) {
+      writeSync(file, randomFillSync(Buffer.alloc(Math.min(left, CHUNK_BYTES))));
+    }
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(`${path}.new`, path);
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

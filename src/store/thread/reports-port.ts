@@ -1,8 +1,9 @@
 import type { MessagePort } from "node:worker_threads";
+import type { ReportParts } from "../port.ts";
 
-/** What the main thread sends: a question, a wish for the next part of its answer, or that nobody reads it any more. */
+/** What the main thread sends: a question, one whose answer is plain data, a wish for the next part of its answer, or that nobody reads it any more. */
 export type ReportCall =
-  | { readonly id: number; readonly kind: "ask"; readonly request: unknown }
+  | { readonly id: number; readonly kind: "ask" | "value"; readonly request: unknown }
   | { readonly id: number; readonly kind: "more" | "drop" };
 
 /** One part of an answer, the first with its head. */
@@ -10,7 +11,7 @@ export type ReportReply =
   | {
       readonly id: number;
       readonly kind: "part";
-      readonly head?: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
+      readonly head?: Head;
       /**
        * UTF-8, in memory that both threads share and that the next part of the same answer is written to. Memory handed over
        * instead would be collected on the main thread: at 15 MB a second a collection of 10 to 40 ms each second.
@@ -18,13 +19,14 @@ export type ReportReply =
       readonly bytes: Uint8Array;
       readonly done: boolean;
     }
+  | { readonly id: number; readonly kind: "value"; readonly value: unknown }
   | { readonly id: number; readonly kind: "failed"; readonly message: string };
 
-type ReportPart = Extract<ReportReply, { kind: "part" }>;
+export type ReportPart = Extract<ReportReply, { kind: "part" }>;
 
-export interface MadeAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+type Head = Pick<ReportParts, "status" | "headers">;
+
+interface MadeAnswer extends Head {
   readonly body: string | Iterable<string>;
 }
 
@@ -44,8 +46,15 @@ function written(body: Body, text: string): Uint8Array {
   return body.memory.subarray(0, length);
 }
 
-/** Serves the thread's port: `answer` makes a report, synchronously; a long body is made part by part as it is asked for. */
-export function serveReports(port: MessagePort, answer: (request: unknown) => MadeAnswer): void {
+/** What makes the answers, each of what is durable at one moment. */
+interface Makers {
+  readonly report: (request: unknown) => Promise<MadeAnswer>;
+  /** Plain data. */
+  readonly value: (request: unknown) => Promise<unknown>;
+}
+
+/** Serves the thread's port; a report's long body is made part by part as it is asked for. */
+export function serveReports(port: MessagePort, make: Makers): void {
   const bodies = new Map<number, Body>();
   const reply = (message: ReportReply): void => port.postMessage(message);
   const part = (id: number, body: Body): Pick<ReportPart, "bytes" | "done"> => {
@@ -61,11 +70,12 @@ export function serveReports(port: MessagePort, answer: (request: unknown) => Ma
     bodies.set(id, body);
     return { bytes: written(body, text), done: false };
   };
-  port.on("message", (call: ReportCall) => {
+  const serve = async (call: ReportCall): Promise<void> => {
     const { id } = call;
     try {
-      if (call.kind === "ask") {
-        const { status, headers, body } = answer(call.request);
+      if (call.kind === "value") reply({ id, kind: "value", value: await make.value(call.request) });
+      else if (call.kind === "ask") {
+        const { status, headers, body } = await make.report(call.request);
         const texts = typeof body === "string" ? [body] : body;
         const first = part(id, { texts: texts[Symbol.iterator](), memory: Buffer.alloc(0) });
         reply({ id, kind: "part", head: { status, headers }, ...first });
@@ -81,5 +91,6 @@ export function serveReports(port: MessagePort, answer: (request: unknown) => Ma
       bodies.delete(id);
       reply({ id, kind: "failed", message: error instanceof Error ? error.message : String(error) });
     }
-  });
+  };
+  port.on("message", (call: ReportCall) => void serve(call));
 }

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { ReportParts } from "../port.ts";
-import type { ReportCall, ReportReply } from "./reports-port.ts";
+import type { ReportCall, ReportPart, ReportReply } from "./reports-port.ts";
 
 /** Reports under way or waiting at once; people and one page ask, not a crowd. */
 const MAX_OPEN = 16;
@@ -9,47 +9,40 @@ const IDLE_MS = 60_000;
 /** A report that needs more ends its thread, never the agent. */
 const MAX_HEAP_MB = 192;
 
-const NO_WAIT = (): Promise<void> => Promise.resolve();
-
 /** No report at the moment: too many are being made, or the thread has died. */
 export class ReportsBusy extends Error {}
 
+/** What the entry's makers take and give. */
+export interface ReportsAsked {
+  readonly report: unknown;
+  readonly wish: unknown;
+  readonly value: unknown;
+}
+
 /** Reports made on a thread of their own, started when one is asked for. */
-export interface ReportsThread {
-  /** `request` as the entry's answering function takes it. Rejects with the thread's error, or with ReportsBusy. */
-  ask(request: unknown): Promise<ReportParts>;
+export interface ReportsThread<Asked extends ReportsAsked = ReportsAsked> {
+  /** Rejects with the thread's error, or with ReportsBusy. */
+  ask(request: Asked["report"]): Promise<ReportParts>;
+  /** Plain data. Rejects as `ask` does. */
+  value(wish: Asked["wish"]): Promise<Asked["value"]>;
   close(): Promise<void>;
 }
 
-interface Waiting {
-  readonly resolve: (reply: ReportReply) => void;
-  readonly reject: (error: Error) => void;
-}
-
-/**
- * `entry`: the thread's file, which serves its port with `serveReports`. `gap` is waited for before each further part of a long
- * report is made, so that it never runs beside a poll that is due.
- */
-export function openReportsThread(entry: URL, workerData: unknown, gap = NO_WAIT): ReportsThread {
-  const waiting = new Map<number, Waiting>();
-  const open = new Set<number>();
+/** The thread itself, begun anew by the first call after it has ended; whoever waits then is told. */
+function oneThread(entry: URL, workerData: unknown, onLost: () => void) {
+  const waiting = new Map<number, PromiseWithResolvers<ReportReply>>();
   let worker: Worker | null = null;
-  let idle: NodeJS.Timeout | undefined;
-  let last = 0;
   const lost = (own: Worker, error: Error): void => {
     if (worker !== own) return;
     worker = null;
-    open.clear();
+    onLost();
     for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
   };
   const started = (): Worker => {
     if (worker !== null) return worker;
-    const fresh = new Worker(entry, {
-      workerData,
-      name: "reports",
-      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
-    });
+    const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
+    const fresh = new Worker(entry, { workerData, name: "reports", resourceLimits });
     worker = fresh;
     fresh.on("message", (reply: ReportReply) => {
       const call = waiting.get(reply.id);
@@ -60,63 +53,102 @@ export function openReportsThread(entry: URL, workerData: unknown, gap = NO_WAIT
     fresh.on("exit", () => lost(fresh, new ReportsBusy("the reports thread has ended; ask again")));
     return fresh;
   };
-  const call = (message: ReportCall): Promise<ReportReply> =>
-    new Promise((resolve, reject) => {
-      waiting.set(message.id, { resolve, reject });
+  return {
+    call(message: ReportCall): Promise<ReportReply> {
+      const reply = Promise.withResolvers<ReportReply>();
+      waiting.set(message.id, reply);
       started().postMessage(message);
-    });
+      return reply.promise;
+    },
+    /** Nobody waits for an answer; nothing where it has ended. */
+    tell: (message: ReportCall): void => worker?.postMessage(message),
+    async end(): Promise<void> {
+      const old = worker;
+      if (old === null) return;
+      lost(old, new ReportsBusy("the reports thread has ended; ask again"));
+      await old.terminate();
+    },
+  };
+}
+
+/**
+ * `entry`: the thread's file, which serves its port with `serveReports`. `gap` is waited for before each further part of a long
+ * report is made, so that it never runs beside a poll that is due.
+ */
+export function openReportsThread<Asked extends ReportsAsked>(
+  entry: URL,
+  workerData: unknown,
+  gap = (): Promise<void> => Promise.resolve(),
+): ReportsThread<Asked> {
+  const open = new Set<number>();
+  const thread = oneThread(entry, workerData, () => open.clear());
+  let idle: NodeJS.Timeout | undefined;
+  let last = 0;
+  const begin = (): number => {
+    if (open.size >= MAX_OPEN) throw new ReportsBusy("too many reports are being made; ask again");
+    clearTimeout(idle);
+    open.add(++last);
+    return last;
+  };
   const finish = (id: number): void => {
     open.delete(id);
     if (open.size > 0) return;
     clearTimeout(idle);
-    idle = setTimeout(() => void end(), IDLE_MS).unref();
-  };
-  const end = async (): Promise<void> => {
-    const old = worker;
-    if (old === null) return;
-    lost(old, new ReportsBusy("the reports thread has ended; ask again"));
-    await old.terminate();
+    idle = setTimeout(() => void thread.end(), IDLE_MS).unref();
   };
   return {
     async ask(request) {
-      if (open.size >= MAX_OPEN) throw new ReportsBusy("too many reports are being made; ask again");
-      const id = ++last;
-      clearTimeout(idle);
-      open.add(id);
+      const id = begin();
       try {
-        const first = await call({ id, kind: "ask", request });
-        if (first.kind === "failed") throw new Error(first.message);
+        const first = partIn(await thread.call({ id, kind: "ask", request }));
         const { status, headers } = first.head ?? { status: 500, headers: {} };
-        const body = partsOf(first, { id, gap, call, drop: () => worker?.postMessage({ id, kind: "drop" }), finish });
-        return { status, headers, body };
+        const more = async (): Promise<ReportReply> => {
+          await gap();
+          return thread.call({ id, kind: "more" });
+        };
+        const drop = (): void => thread.tell({ id, kind: "drop" });
+        return { status, headers, body: partsOf(first, { more, drop, finish: () => finish(id) }) };
       } catch (error) {
         finish(id);
         throw error;
       }
     },
+    async value(wish) {
+      const id = begin();
+      try {
+        const reply = await thread.call({ id, kind: "value", request: wish });
+        if (reply.kind !== "value") throw new Error(reply.kind === "failed" ? reply.message : "no value came");
+        return reply.value;
+      } finally {
+        finish(id);
+      }
+    },
     async close() {
       clearTimeout(idle);
-      await end();
+      await thread.end();
     },
   };
 }
 
+function partIn(reply: ReportReply): ReportPart {
+  if (reply.kind !== "part") throw new Error(reply.kind === "failed" ? reply.message : "no report came");
+  return reply;
+}
+
 interface Rest {
-  readonly id: number;
-  readonly gap: () => Promise<void>;
-  readonly call: (message: ReportCall) => Promise<ReportReply>;
+  readonly more: () => Promise<ReportReply>;
   readonly drop: () => void;
-  readonly finish: (id: number) => void;
+  readonly finish: () => void;
 }
 
 /**
  * The parts, each asked for when the one before is taken; a reader that leaves early stops the making. Not a generator: one
  * that is left before its first part would never come to its `finally`.
  */
-function partsOf(first: Extract<ReportReply, { kind: "part" }>, rest: Rest): AsyncIterable<Uint8Array> {
+function partsOf(first: ReportPart, rest: Rest): AsyncIterable<Uint8Array> {
   let [ready, isDone, isOver]: [Uint8Array | null, boolean, boolean] = [first.bytes, first.done, false];
   const over = (): void => {
-    if (!isOver) rest.finish(rest.id);
+    if (!isOver) rest.finish();
     isOver = true;
   };
   if (isDone) over();
@@ -127,12 +159,10 @@ function partsOf(first: Extract<ReportReply, { kind: "part" }>, rest: Rest): Asy
       return { done: false, value };
     }
     if (isDone) return { done: true, value: undefined };
-    await rest.gap();
-    const reply = await rest.call({ id: rest.id, kind: "more" });
-    isDone = reply.kind === "failed" || reply.done;
+    const reply = await rest.more();
+    isDone = reply.kind !== "part" || reply.done;
     if (isDone) over();
-    if (reply.kind === "failed") throw new Error(reply.message);
-    return { done: false, value: reply.bytes };
+    return { done: false, value: partIn(reply).bytes };
   };
   const leave = (): Promise<IteratorResult<Uint8Array, undefined>> => {
     if (!isDone) rest.drop();

@@ -1,6 +1,8 @@
 import { Worker } from "node:worker_threads";
-import type { Identity, Rebuilds, Store } from "../port.ts";
-import type { Answer, Call, WorkerInput } from "./worker.ts";
+import type { Identity, IdentityCalls, Rebuilds, Store, StoreCalls } from "../port.ts";
+import { IDENTITY_CALLS, remoteBy, STORE_CALLS } from "./calls.ts";
+import type { FolderInput } from "./folder.ts";
+import type { Answer, Call } from "./worker.ts";
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;
@@ -23,7 +25,7 @@ const MAX_WAITING = 256;
  * The store in a thread of its own, so that a slow fsync never delays a poll.
  * When the thread dies, every waiting and later call rejects with a StoreError.
  */
-export function openStoreThread(input: WorkerInput): {
+export function openStoreThread(input: FolderInput): {
   readonly store: Store;
   readonly identity: Identity;
   readonly rebuilds: Rebuilds;
@@ -45,7 +47,7 @@ export function openStoreThread(input: WorkerInput): {
   });
   worker.on("error", (error) => die(new StoreError(error instanceof Error ? error.message : String(error), "")));
   worker.on("exit", () => die(new StoreError("the store is closed", "CLOSED")));
-  const call = <T>(method: string, ...args: readonly unknown[]): Promise<T> =>
+  const call = <T>(method: string, args: readonly unknown[]): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       if (dead !== null || waiting.size >= MAX_WAITING) {
         reject(dead ?? new StoreError("too many calls of the store are waiting", "BUSY"));
@@ -58,34 +60,13 @@ export function openStoreThread(input: WorkerInput): {
     });
   return {
     store: {
-      openStream: (booth) => call("openStream", booth),
-      ingest: (stream, records, lastTake) => call("ingest", stream, records, lastTake),
-      read: (stream, from, limit) => call("read", stream, from, limit),
-      terms: (stream, from, end) => call("terms", stream, from, end),
-      ack: (stream, upTo) => call("ack", stream, upTo),
-      setAside: (stream, refusals) => call("setAside", stream, refusals),
-      refused: (stream) => call("refused", stream),
-      asideSince: (stream, since) => call("asideSince", stream, since),
-      takenAfterAll: (stream, seqs) => call("takenAfterAll", stream, seqs),
-      resend: (stream, from) => call("resend", stream, from),
-      info: (stream) => call("info", stream),
-      state: (stream) => call("state", stream),
-      close: () => call("close"),
+      ...remoteBy<StoreCalls>(STORE_CALLS, ({ name, args }) => call(name, args)),
+      close: () => call("close", []),
     },
     rebuilds: {
-      start: (stream, current) => call("rebuild", stream, current),
-      progress: (stream) => call("rebuildProgress", stream),
+      start: (stream, current) => call("rebuild", [stream, current]),
+      progress: (stream) => call("rebuildProgress", [stream]),
     },
-    identity: {
-      gateway: () => call("gateway"),
-      setCredential: (credential) => call("setCredential", credential),
-      provisioning: (booth) => call("provisioning", booth),
-      setProvisioning: (booth, row) => call("setProvisioning", booth, row),
-      learned: (booth) => call("learned", booth),
-      setLearned: (booth, what) => call("setLearned", booth, what),
-      kept: (name) => call("kept", name),
-      keep: (name, what) => call("keep", name, what),
-      promote: (credential, name, what) => call("promote", credential, name, what),
-    },
+    identity: remoteBy<IdentityCalls>(IDENTITY_CALLS, ({ name, args }) => call(name, args)),
   };
 }

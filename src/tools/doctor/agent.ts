@@ -1,7 +1,5 @@
 import type { AgentStatus, BoothStatus, LinkStatus } from "../../domain/status.ts";
-import { linkText, sayings } from "../../cli/link-text.ts";
-import { storageText } from "../../cli/storage-text.ts";
-import { lasting } from "../../cli/text.ts";
+import { lasting, linkText, sayings, storageText } from "../texts.ts";
 import { bad, ok, warn, type Finding } from "./finding.ts";
 
 /** What the running agent says of itself and its booths, and what follows from it. Pure. */
@@ -28,10 +26,10 @@ export function noAgentFinding(why: string): Finding {
 }
 
 function clockFinding({ clock }: AgentStatus): Finding {
-  const off =
-    clock.offset_ms === null ? "" : `, the box's own clock is ${Math.abs(Math.round(clock.offset_ms))} ms off`;
-  if (clock.synced) return ok("clock", `synchronised${off}`);
-  if (clock.offset_ms !== null) {
+  const { synced, offset_ms } = clock;
+  const off = offset_ms === null ? "" : `, the box's own clock is ${Math.abs(Math.round(offset_ms))} ms off`;
+  if (synced) return ok("clock", `synchronised${off}`);
+  if (offset_ms !== null) {
     const what = "the service's answers contradict the time, or it stands still until it is put right";
     return bad("clock", what, "compare the service's clock, and the time server's, with the right time");
   }
@@ -43,6 +41,7 @@ function clockFinding({ clock }: AgentStatus): Finding {
 function boothFindings(booth: BoothStatus, now: number): Finding[] {
   const { log, provisioning, plc } = booth;
   const bound = provisioning.state.replaceAll("_", " ");
+  const todo = provisioning.advice === "" ? '"booth-gateway status" shows how it goes on' : provisioning.advice;
   return [
     linkFinding(`PLC of ${booth.booth}`, plc, now),
     ...(log.trouble === "" ? [] : [bad(`store of ${booth.booth}`, log.trouble, "see disk and store above")]),
@@ -52,11 +51,7 @@ function boothFindings(booth: BoothStatus, now: number): Finding[] {
     ...(log.forked === null ? [] : [warn(`log of ${booth.booth}`, log.forked.reason, log.forked.advice)]),
     provisioning.state === "active"
       ? ok(`binding of ${booth.booth}`, `active as ${booth.serial ?? "?"}`)
-      : warn(
-          `binding of ${booth.booth}`,
-          sayings(bound, provisioning.reason),
-          provisioning.advice === "" ? '"booth-gateway status" shows how it goes on' : provisioning.advice,
-        ),
+      : warn(`binding of ${booth.booth}`, sayings(bound, provisioning.reason), todo),
   ];
 }
 
@@ -71,7 +66,7 @@ function deliveryFindings({ booth, provisioning }: BoothStatus): Finding[] {
 function refusedFindings({ booth, log }: BoothStatus): Finding[] {
   const { count, newest } = log.refused;
   if (newest === null) return [];
-  const said = `${count.toString()} kept aside; the newest, ${newest.seq.toString()}: ${newest.reason}`;
+  const said = `${count} kept aside; the newest, ${newest.seq}: ${newest.reason}`;
   return [warn(`refused records of ${booth}`, said, "tell whoever runs the service: it will never take these records")];
 }
 
@@ -80,11 +75,8 @@ function storageFinding(booth: string, storage: NonNullable<BoothStatus["log"]["
   const said = storageText(storage);
   if (storage.health.low) return bad(what, said, "free space on the disk: others fill it");
   if (storage.hours_to_full !== null && storage.hours_to_full < 24) {
-    return warn(
-      what,
-      said,
-      "bring the service back within a day, or raise store.max_bytes: the oldest readings go first",
-    );
+    const todo = "bring the service back within a day, or raise store.max_bytes: the oldest readings go first";
+    return warn(what, said, todo);
   }
   if (storage.quarantined > 0)
     return warn(what, said, "they are declared as a gap; look after the disk, and keep the damaged file for the maker");

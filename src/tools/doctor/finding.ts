@@ -1,5 +1,7 @@
+import { linesText, PLAIN, type Style } from "../texts.ts";
+
 /** What a check found. skipped: it couldn't be made, or there is nothing of that kind here. */
-export type FindingState = "ok" | "warn" | "bad" | "skipped";
+type FindingState = "ok" | "warn" | "bad" | "skipped";
 
 export interface Finding {
   /** What was looked at, e.g. "PLC of booth-1". */
@@ -29,18 +31,24 @@ export function examinationOf(findings: readonly Finding[]): Examination {
   };
 }
 
-export function ok(what: string, said: string): Finding {
-  return { what, state: "ok", said };
-}
+export const ok = (what: string, said: string): Finding => ({ what, state: "ok", said });
+export const skipped = (what: string, said: string): Finding => ({ what, state: "skipped", said });
+export const warn = (what: string, said: string, todo: string): Finding => ({ what, state: "warn", said, todo });
+export const bad = (what: string, said: string, todo: string): Finding => ({ what, state: "bad", said, todo });
 
-export function skipped(what: string, said: string): Finding {
-  return { what, state: "skipped", said };
-}
-
-export function warn(what: string, said: string, todo: string): Finding {
-  return { what, state: "warn", said, todo };
-}
-
-export function bad(what: string, said: string, todo: string): Finding {
-  return { what, state: "bad", said, todo };
+/** One line a check, then what to do. */
+export function examinationText({ findings, todo }: Examination, style: Style = PLAIN): string {
+  const width = Math.max(...findings.map(({ what }) => what.length)) + 2;
+  const marks: Readonly<Record<FindingState, string>> = {
+    ok: style.good("ok    "),
+    warn: style.warn("look  "),
+    bad: style.bad("BAD   "),
+    skipped: "-     ",
+  };
+  return linesText([
+    ...findings.map(({ what, state, said }) => `${marks[state]}${what.padEnd(width)}${said}`),
+    "",
+    todo.length === 0 ? "Nothing is to be done." : "What to do, in this order:",
+    ...todo.map((text, i) => `${String(i + 1).padStart(3)}. ${text}`),
+  ]);
 }

@@ -1,10 +1,10 @@
-import { NEAR, USUAL } from "./detect-bounds.ts";
+import { NEAR, USUAL } from "./usual.ts";
 import { decodePoint } from "../../acquisition/rules/decode.ts";
-import { type FirstOf, LAST_ADDRESS, type ModbusPoint, type ModbusType, pointWidth } from "../../domain/profile.ts";
+import { LAST_ADDRESS, type ModbusPoint, type ModbusType, pointWidth } from "../../domain/profile.ts";
 
 /** How registers whose address, type or order is in doubt may be read, and which way of reading fits best. Pure. */
 
-/** Numbers that stand in registers: what detection can tell apart. */
+/** Numbers that stand in registers: what detection can tell apart, the best evidence first. */
 export const DETECTABLE = [
   "float32",
   "float64",
@@ -28,19 +28,14 @@ export interface Place {
   readonly reading: string;
 }
 
-export interface OrderPair {
-  readonly letters: "ABCD" | "CDAB" | "BADC" | "DCBA";
-  readonly word_order: FirstOf;
-  readonly byte_order: FirstOf;
-}
-
 /** All orders of words and bytes, the usual ones first. */
-export const ORDERS: readonly OrderPair[] = [
+export const ORDERS = [
   { letters: "ABCD", word_order: "high_first", byte_order: "high_first" },
   { letters: "CDAB", word_order: "low_first", byte_order: "high_first" },
   { letters: "BADC", word_order: "high_first", byte_order: "low_first" },
   { letters: "DCBA", word_order: "low_first", byte_order: "low_first" },
-];
+] as const;
+export type OrderPair = (typeof ORDERS)[number];
 
 /** One way to read the registers. */
 export interface Candidate {
@@ -55,9 +50,9 @@ export interface Candidate {
 /** What is known of the value that is looked for. */
 export interface Clues {
   /** What the machine's own display shows. */
-  readonly expect?: number;
-  readonly min?: number;
-  readonly max?: number;
+  readonly expect?: number | undefined;
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
 }
 
 export interface Ranked {
@@ -79,7 +74,7 @@ const BAND = 0.005;
  * @param stated 0-based, as the notation is commonly read
  */
 export function placesOf(stated: { readonly table: "holding" | "input"; readonly address: number }): readonly Place[] {
-  const other: Place["table"] = stated.table === "holding" ? "input" : "holding";
+  const other = stated.table === "holding" ? "input" : "holding";
   const shifts = [
     { by: 0, reading: "as stated" },
     { by: -1, reading: "counted from 1 there" },
@@ -165,15 +160,11 @@ function misfitOf({ value, words, type }: Candidate, { min, max, expect, off }: 
   // What isn't a float, read as one, mostly gives next to nothing, which any limits round 0 would let pass.
   const isTiny = type.startsWith("float") && size < USUAL.least;
   if (isTiny || words.every((word) => word === 0)) return Infinity;
-  if (min !== undefined || max !== undefined) {
-    return value >= (min ?? -Infinity) && value <= (max ?? Infinity) ? evidence(type) : Infinity;
-  }
-  return size >= USUAL.least && size <= USUAL.most ? evidence(type) : Infinity;
-}
-
-/** DETECTABLE stands in that order. */
-function evidence(type: DetectableType): number {
-  return DETECTABLE.indexOf(type);
+  const isPlausible =
+    min === undefined && max === undefined
+      ? size >= USUAL.least && size <= USUAL.most
+      : value >= (min ?? -Infinity) && value <= (max ?? Infinity);
+  return isPlausible ? DETECTABLE.indexOf(type) : Infinity;
 }
 
 function pointFor(type: DetectableType, { scale, offset }: { scale: number; offset: number }): ModbusPoint {

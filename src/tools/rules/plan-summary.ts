@@ -15,22 +15,8 @@ export interface LinkCost {
   readonly byte_ms: Milliseconds;
 }
 
-export interface PlannedRequest extends Block {
-  /** Addresses in it that some tag needs; the rest is read because one request is cheaper than two. */
-  readonly used: number;
-  readonly expected_ms: Milliseconds;
-}
-
 /** What one poll of a group asks the device for, as far as the profile tells; the driver learns further holes. */
-export interface GroupSummary {
-  readonly group: string;
-  readonly poll_interval_ms: Milliseconds;
-  readonly tags: number;
-  readonly requests: readonly PlannedRequest[];
-  readonly read: number;
-  readonly used: number;
-  readonly expected_ms: Milliseconds;
-}
+export type GroupSummary = ReturnType<typeof summariseGroup>;
 
 /** Start bit, eight data bits, parity or second stop bit, stop bit. */
 const BITS_PER_BYTE = 11;
@@ -46,24 +32,25 @@ export function byteTime(address: ModbusAddress): Milliseconds {
 }
 
 /** The requests of one poll of the group. Pure. */
-export function summariseGroup(profile: ModbusProfile, group: string, link: LinkCost): GroupSummary {
+export function summariseGroup(profile: ModbusProfile, group: string, link: LinkCost) {
   const { quirks } = profile;
   const points = tagsOfGroup(profile, group).map((tag) => tag.point);
   const options: PlanOptions = { ...quirks, round_trip_registers: link.round_trip_registers };
   const { blocks, places } = planReads(points, options);
   const requests = blocks.map((block, index) => {
     const inIt = points.filter((_point, position) => places[position]?.block === index);
+    // What no tag needs is read because one request is cheaper than two.
     return { ...block, used: addressesOf(inIt), expected_ms: requestTime(block, link, quirks.min_gap_ms) };
   });
-  const sum = (of: (request: PlannedRequest) => number): number => requests.reduce((total, one) => total + of(one), 0);
+  const sum = (key: "count" | "used" | "expected_ms"): number => requests.reduce((total, one) => total + one[key], 0);
   return {
     group,
     poll_interval_ms: profile.groups[group]?.poll_interval_ms ?? 0,
     tags: points.length,
     requests,
-    read: sum(({ count }) => count),
-    used: sum(({ used }) => used),
-    expected_ms: sum(({ expected_ms }) => expected_ms),
+    read: sum("count"),
+    used: sum("used"),
+    expected_ms: sum("expected_ms"),
   };
 }
 

@@ -1,3 +1,3 @@
-import { describeModbus } from "../../support/modbus-conformance.ts";
+import { describeModbus } from "./modbus-conformance.ts";
 
 describeModbus("tcp");

@@ -1,9 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { crc16 } from "../../../src/acquisition/modbus/crc16.ts";
-import { identificationLength } from "../../../src/acquisition/modbus/device-id.ts";
-import { identify } from "../../../src/acquisition/modbus/identify.ts";
-import { expectedAnswer, judge } from "../../../src/acquisition/modbus/mbap.ts";
+import { crc16, expectedAnswer, judge } from "../../../src/acquisition/modbus/framing.ts";
+import { identificationLength, identify } from "../../../src/acquisition/modbus/device-id.ts";
 import { judgeRtu } from "../../../src/acquisition/modbus/rtu.ts";
 
 interface Made {

@@ -2,10 +2,11 @@ import { describe, expect, test } from "vitest";
 
 import type { ModbusPoint } from "../../../src/domain/profile.ts";
 import { emptyMemory } from "../../../src/acquisition/modbus/driver.ts";
-import { holesNow } from "../../../src/acquisition/modbus/hole-memory.ts";
+import { holesNow } from "../../../src/acquisition/modbus/group-read.ts";
 import type { LinkError } from "../../../src/domain/link-error.ts";
-import { exception, pattern, usualAnswer } from "../../support/fake-modbus.ts";
-import { ANSWER_MS, failure, modbusBed, never, registers, values } from "../../support/modbus-bed.ts";
+import { exception, pattern, usualAnswer } from "./fake-modbus.ts";
+import { ANSWER_MS, failure, never, values } from "../driver-calls.ts";
+import { modbusBed, registers } from "./modbus-bed.ts";
 import { point } from "../../support/profiles.ts";
 
 const bed = modbusBed();

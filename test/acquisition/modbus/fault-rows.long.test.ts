@@ -3,7 +3,7 @@ import { describe, expect, test, type TestContext } from "vitest";
 import type { Manners } from "../../../simulators/plc/manners.ts";
 import type { Faults } from "../../../simulators/network/faults.ts";
 import { until } from "../../support/eventually.ts";
-import { faultBed, type FaultBed, type FaultBedOptions } from "../../support/fault-bed.ts";
+import { faultBed, type FaultBed, type FaultBedOptions } from "./fault-bed.ts";
 import { recordFault } from "../../support/faults.ts";
 import { clickBooth } from "../../support/profiles.ts";
 

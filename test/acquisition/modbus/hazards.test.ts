@@ -4,9 +4,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { LinkError } from "../../../src/domain/link-error.ts";
 import { modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
-import { modbusLine } from "../../../src/acquisition/modbus/line.ts";
-import { type FakeScript, frame, pattern } from "../../support/fake-modbus.ts";
-import { ANSWER_MS, failure, modbusBed, never, registers, SHORT_MS, values } from "../../support/modbus-bed.ts";
+import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
+import { type FakeScript, frame, pattern } from "./fake-modbus.ts";
+import { ANSWER_MS, failure, never, SHORT_MS, values } from "../driver-calls.ts";
+import { modbusBed, registers } from "./modbus-bed.ts";
 import { profileOf } from "../../support/profiles.ts";
 
 const bed = modbusBed();

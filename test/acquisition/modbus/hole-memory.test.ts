@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 
 import { type DeviceMemory, emptyMemory } from "../../../src/acquisition/modbus/driver.ts";
-import { HOLE_TTL_MS, holesNow } from "../../../src/acquisition/modbus/hole-memory.ts";
-import { pattern } from "../../support/fake-modbus.ts";
-import { modbusBed, never, registers, values } from "../../support/modbus-bed.ts";
+import { HOLE_TTL_MS, holesNow } from "../../../src/acquisition/modbus/group-read.ts";
+import { pattern } from "./fake-modbus.ts";
+import { never, values } from "../driver-calls.ts";
+import { modbusBed, registers } from "./modbus-bed.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
 const bed = modbusBed();

@@ -1,13 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { holesNow, HOLE_TTL_MS, NO_HOLES } from "../../../src/acquisition/modbus/hole-memory.ts";
-import { holeKeepers } from "../../../src/acquisition/modbus/hole-keeper.ts";
-import { keptHoles, restoredHoles } from "../../../src/acquisition/modbus/kept-holes.ts";
-import { modbusLinks } from "../../../src/acquisition/modbus/links.ts";
+import {
+  HOLE_TTL_MS,
+  holeKeepers,
+  holesNow,
+  keptHoles,
+  NO_HOLES,
+  restoredHoles,
+} from "../../../src/acquisition/modbus/group-read.ts";
+import { modbusLinks } from "../../../src/acquisition/modbus/driver.ts";
 import type { ModbusProfile } from "../../../src/domain/profile.ts";
 import { inlineIdentity } from "../../support/inline.ts";
 import { openIdentity } from "../../../src/store/identity/identity.ts";
-import { pattern } from "../../support/fake-modbus.ts";
-import { modbusBed, never, registers, values } from "../../support/modbus-bed.ts";
+import { pattern } from "./fake-modbus.ts";
+import { never, values } from "../driver-calls.ts";
+import { modbusBed, registers } from "./modbus-bed.ts";
 import { profileOf } from "../../support/profiles.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 

@@ -8,9 +8,9 @@ import { startModbusServer } from "../../../simulators/plc/modbus-server.ts";
 import { startRtuTcp } from "../../../simulators/plc/rtu-server.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ModbusPoint } from "../../../src/domain/profile.ts";
-import { pattern } from "../../support/fake-modbus.ts";
+import { pattern } from "./fake-modbus.ts";
 import { recordFault } from "../../support/faults.ts";
-import { FOUR_BLOCKS, isHole, readFor, SPARSE } from "../../support/lossy-bed.ts";
+import { FOUR_BLOCKS, isHole, readFor, SPARSE } from "./lossy-bed.ts";
 
 /** The link's state may change once in it. */
 const INTERVALS = 60;

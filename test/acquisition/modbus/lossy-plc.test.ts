@@ -2,15 +2,17 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { tcpProxy } from "../../../simulators/network/tcp-proxy.ts";
 import type { ModbusPoint } from "../../../src/domain/profile.ts";
-import { type DeviceMemory, emptyMemory, type ModbusDriver } from "../../../src/acquisition/modbus/driver.ts";
-import { modbusLine } from "../../../src/acquisition/modbus/line.ts";
-import { holesNow } from "../../../src/acquisition/modbus/hole-memory.ts";
+import type { Driver } from "../../../src/acquisition/port.ts";
+import { type DeviceMemory, emptyMemory } from "../../../src/acquisition/modbus/driver.ts";
+import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
+import { holesNow } from "../../../src/acquisition/modbus/group-read.ts";
 import { LinkError } from "../../../src/domain/link-error.ts";
-import type { Sample } from "../../../src/domain/sample.ts";
-import { type FakeModbus, type FakeScript, frame, pattern, usualAnswer } from "../../support/fake-modbus.ts";
+import type { Sample } from "../../../src/domain/taken.ts";
+import { type FakeModbus, type FakeScript, frame, pattern, usualAnswer } from "./fake-modbus.ts";
 import { until } from "../../support/eventually.ts";
-import { FOUR_BLOCKS, isHole, SPARSE } from "../../support/lossy-bed.ts";
-import { ANSWER_MS, failure, modbusBed, never, registers, values } from "../../support/modbus-bed.ts";
+import { FOUR_BLOCKS, isHole, SPARSE } from "./lossy-bed.ts";
+import { ANSWER_MS, failure, never, values } from "../driver-calls.ts";
+import { modbusBed, registers } from "./modbus-bed.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
 /** A PLC that is merely bad: deterministic losses, by the count of requests or by seeded dice. */
@@ -60,7 +62,7 @@ async function polled(
   const { driverFor } = bed();
   const polls: (readonly Sample[])[] = [];
   let failed = 0;
-  let driver: ModbusDriver | null = null;
+  let driver: Driver | null = null;
   while (polls.length + failed < count) {
     driver ??= await driverFor(points, { memory });
     const samples = await driver.read("g", never).catch((error: unknown) => error as LinkError);

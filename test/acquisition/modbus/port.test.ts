@@ -3,13 +3,12 @@ import modbus from "modbus-serial";
 import { describe, expect, test } from "vitest";
 
 import { LinkError } from "../../../src/domain/link-error.ts";
-import { crc16 } from "../../../src/acquisition/modbus/crc16.ts";
-import { mbapFraming } from "../../../src/acquisition/modbus/mbap-framing.ts";
-import { wirePort } from "../../../src/acquisition/modbus/wire-port.ts";
-import { modbusSession } from "../../../src/acquisition/modbus/session.ts";
-import { memoryWire } from "../../support/memory-wire.ts";
-import { failure } from "../../support/modbus-bed.ts";
-import { BLOCK, mutatedAnswers, readSpoilt } from "../../support/mutated-modbus.ts";
+import { crc16, mbapFraming } from "../../../src/acquisition/modbus/framing.ts";
+import { LIBRARY_TRANSACTION, wirePort, modbusSession } from "../../../src/acquisition/modbus/session.ts";
+import { memoryWire } from "./memory-wire.ts";
+import { failure } from "../driver-calls.ts";
+import { pattern } from "./fake-modbus.ts";
+import { BLOCK, goodAnswer, mutatedAnswers, readSpoilt } from "./mutated-modbus.ts";
 
 describe("the port", () => {
   test("20,000 mutated answers: no crash, no value whose frame wasn't whole, every read settles", async () => {
@@ -28,7 +27,7 @@ describe("the port", () => {
 
   test("nothing but reads can be sent through it", () => {
     const wire = memoryWire();
-    const port = wirePort(wire.openWire, mbapFraming())(() => undefined);
+    const port = wirePort({ openWire: wire.openWire, makeFraming: mbapFraming }, () => undefined);
     const client = new modbus.default(port);
     return new Promise<void>((resolve, reject) => {
       client.open((error?: Error) => {
@@ -51,17 +50,64 @@ describe("the port", () => {
     });
   });
 
+  test("modbus-serial sets and reads of a port what ours has, and keeps one finished request", async () => {
+    const wire = memoryWire();
+    const port = wirePort({ openWire: wire.openWire, makeFraming: mbapFraming }, () => undefined);
+    const touched = { read: new Set<string>(), set: new Map<string, unknown>() };
+    const seen = new Proxy(port, {
+      get(target, name) {
+        touched.read.add(String(name));
+        return Reflect.get(target, name) as unknown;
+      },
+      set(target, name, value) {
+        touched.set.set(String(name), value);
+        return Reflect.set(target, name, value);
+      },
+    });
+    const client = new modbus.default(seen);
+    await new Promise<void>((resolve, reject) => {
+      client.open((error?: Error) => (error === undefined ? resolve() : reject(error)));
+    });
+    wire.onRequest = (request) => wire.receive(goodAnswer(request));
+    for (let read = 0; read < 3; read++) {
+      const values = await new Promise((resolve) => {
+        client.writeFC3(1, 100, 2, (_error, result) => resolve(result.data));
+      });
+      expect(values).toEqual([pattern(3, 100), pattern(3, 101)]);
+    }
+    expect(Object.fromEntries(touched.set)).toEqual(LIBRARY_TRANSACTION);
+    expect([...touched.read].filter((name) => !(name in port))).toEqual([]);
+    expect(port).toMatchObject(LIBRARY_TRANSACTION);
+    expect(Object.keys((client as unknown as { _transactions: object })._transactions)).toEqual(["1"]);
+  });
+
+  test("what a tool asks and what a driver reads take turns on one connection", async () => {
+    const wire = memoryWire();
+    const line = { openWire: wire.openWire, makeFraming: mbapFraming };
+    const session = modbusSession(line, { connect_ms: 60_000, answer_ms: 60_000 });
+    await session.open();
+    wire.onRequest = (request) => wire.receive(goodAnswer(request));
+    for (let round = 0; round < 3; round++) {
+      expect(await session.read(1, BLOCK)).toMatchObject({ kind: "words" });
+      const asked = session.ask(7, [3, 0, 100, 0, 1]);
+      expect((await failure(session.read(1, BLOCK))).kind).toBe("config");
+      expect(await asked).toEqual(Buffer.from([3, 2, pattern(3, 100) >> 8, pattern(3, 100) & 0xff]));
+    }
+    expect((await failure(session.ask(1, [6, 0, 0, 0, 1]))).kind).toBe("config");
+    expect((await failure(session.read(1, BLOCK))).kind).toBe("config");
+    expect(wire.sent.length).toBe(6);
+    expect(wire.destroyed()).toBe(true);
+  });
+
   test("a connection that ends wakes the pending read at once and is destroyed", async () => {
     const wire = memoryWire();
-    const session = modbusSession({
-      makePort: wirePort(wire.openWire, mbapFraming()),
-      unitId: 1,
-      connect_ms: 60_000,
-      answer_ms: 60_000,
-    });
+    const session = modbusSession(
+      { openWire: wire.openWire, makeFraming: mbapFraming },
+      { connect_ms: 60_000, answer_ms: 60_000 },
+    );
     await session.open();
     wire.onRequest = () => wire.down(new LinkError("reset", "ECONNRESET"));
-    expect((await failure(session.read(BLOCK))).kind).toBe("reset");
+    expect((await failure(session.read(1, BLOCK))).kind).toBe("reset");
     expect(wire.destroyed()).toBe(true);
   });
 

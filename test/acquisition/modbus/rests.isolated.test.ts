@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
-import { modbusLine } from "../../../src/acquisition/modbus/line.ts";
-import { pattern } from "../../support/fake-modbus.ts";
-import { memoryWire } from "../../support/memory-wire.ts";
-import { failure, never } from "../../support/modbus-bed.ts";
-import { goodAnswer } from "../../support/mutated-modbus.ts";
+import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
+import { pattern } from "./fake-modbus.ts";
+import { memoryWire } from "./memory-wire.ts";
+import { failure, never } from "../driver-calls.ts";
+import { goodAnswer } from "./mutated-modbus.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
 test("a device that wants a rest gets it, after connecting and between requests", async () => {

@@ -3,9 +3,8 @@ import { describe, expect, test } from "vitest";
 
 import { crcOf, rtuFrame } from "../../../simulators/plc/rtu-frames.ts";
 import { LinkError } from "../../../src/domain/link-error.ts";
-import { crc16 } from "../../../src/acquisition/modbus/crc16.ts";
-import { lateAnswers, type AskedRead, type LateAnswers } from "../../../src/acquisition/modbus/late-answers.ts";
-import { rtuFraming } from "../../../src/acquisition/modbus/rtu-framing.ts";
+import { crc16 } from "../../../src/acquisition/modbus/framing.ts";
+import { lateAnswers, type AskedRead, type LateAnswers, rtuFraming } from "../../../src/acquisition/modbus/rtu.ts";
 
 const LATE_UNIT = 9;
 

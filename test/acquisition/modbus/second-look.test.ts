@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { emptyMemory } from "../../../src/acquisition/modbus/driver.ts";
-import { modbusBed, never, values } from "../../support/modbus-bed.ts";
+import { never, values } from "../driver-calls.ts";
+import { modbusBed } from "./modbus-bed.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
 const bed = modbusBed();

@@ -5,9 +5,10 @@ import { startModbusServer } from "../../../simulators/plc/modbus-server.ts";
 import { goodManners } from "../../../simulators/plc/manners.ts";
 import type { Device } from "../../../simulators/plc/modbus-frames.ts";
 import { startRtuTcp } from "../../../simulators/plc/rtu-server.ts";
-import { modbusLinks } from "../../../src/acquisition/modbus/links.ts";
+import { modbusLinks } from "../../../src/acquisition/modbus/driver.ts";
 import type { Driver } from "../../../src/acquisition/port.ts";
-import { failure, never, registers, values } from "../../support/modbus-bed.ts";
+import { failure, never, values } from "../driver-calls.ts";
+import { registers } from "./modbus-bed.ts";
 import { profileOf } from "../../support/profiles.ts";
 
 /** Several units behind one connection. */
@@ -53,7 +54,7 @@ async function served(framing: "tcp" | "rtu", units: ReadonlyMap<number, Device>
       return driver;
     };
   };
-  return { server, way, lend: wholeWay(1).lend.ask };
+  return { server, way, askOver: wholeWay(1).shared.ask };
 }
 
 /** Two holding registers from 0 on. */
@@ -86,11 +87,11 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
   });
 
   test("a tool's read goes over it too, between polls, and nothing but a read", async () => {
-    const { server, way, lend } = await served(framing, units);
+    const { server, way, askOver } = await served(framing, units);
     const driver = way(2)();
     await driver.open(never);
     for (let round = 0; round < 10; round++) {
-      expect([...(await lend({ unit: 3, pdu: READ }, 3_000))]).toEqual([
+      expect([...(await askOver({ unit: 3, pdu: READ }, 3_000))]).toEqual([
         3,
         4,
         300 >> 8,
@@ -101,17 +102,17 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
       expect(values(await driver.read("g", never))).toEqual(expected(2));
     }
     const write = Uint8Array.of(6, 0, 0, 0, 1);
-    expect((await failure(lend({ unit: 2, pdu: write }, 3_000))).kind).toBe("config");
+    expect((await failure(askOver({ unit: 2, pdu: write }, 3_000))).kind).toBe("config");
     expect(values(await driver.read("g", never))).toEqual(expected(2));
     expect(server.counts).toMatchObject({ connections: 1, writes: 0 });
   });
 
   test("a tool's read without an answer ends it, and polls open it anew", async () => {
-    const { server, way, lend } = await served(framing, units);
+    const { server, way, askOver } = await served(framing, units);
     const open = way(1);
     const driver = open();
     await driver.open(never);
-    expect((await failure(lend({ unit: 9, pdu: READ }, 100))).kind).toBe("timeout");
+    expect((await failure(askOver({ unit: 9, pdu: READ }, 100))).kind).toBe("timeout");
     expect((await failure(driver.read("g", never))).kind).toBe("closed");
     await driver.close();
     const again = open();
@@ -163,13 +164,13 @@ test("over RTU the answer that a unit gives too late isn't taken for one of its 
 
 test("over RTU the answer that came too late for a tool isn't taken for a poll's", async () => {
   const units = new Map([1, 2].map((id) => [id, unit(id)]));
-  const { way, lend } = await served("rtu", units);
+  const { way, askOver } = await served("rtu", units);
   const slow = units.get(1);
   if (slow === undefined) throw new Error("no unit 1");
   for (let round = 0; round < 5; round++) {
     slow.manners.delay_ms = 300;
-    expect((await failure(lend({ unit: 1, pdu: READ }, 100))).kind).toBe("timeout");
-    expect((await failure(lend({ unit: 1, pdu: READ }, 100))).kind).toBe("busy");
+    expect((await failure(askOver({ unit: 1, pdu: READ }, 100))).kind).toBe("timeout");
+    expect((await failure(askOver({ unit: 1, pdu: READ }, 100))).kind).toBe("busy");
     slow.manners.delay_ms = 0;
     for (const id of [2, 1]) {
       const driver = way(id)();

@@ -1,6 +1,6 @@
 import { virtualDriver } from "../../support/virtual-driver.ts";
-import { never, SHORT_MS } from "../../support/modbus-bed.ts";
-import { opcuaBed, START } from "../../support/opcua-bed.ts";
+import { never, SHORT_MS } from "../driver-calls.ts";
+import { opcuaBed, START } from "./opcua-bed.ts";
 import { describeDriver } from "../conformance.ts";
 
 const MINUTE_MS = 60_000;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { cyclicReader } from "../../../src/acquisition/opcua/cyclic.ts";
 import { opcuaLibrary, type Request } from "../../../src/acquisition/opcua/library.ts";
 import type { Session } from "../../../src/acquisition/opcua/session.ts";
-import { failure } from "../../support/modbus-bed.ts";
+import { failure } from "../driver-calls.ts";
 import { plcnextBooth } from "../../support/profiles.ts";
 
 const URIS = ["http://opcfoundation.org/UA/", "urn:a", "urn:b"];

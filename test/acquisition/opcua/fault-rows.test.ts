@@ -6,9 +6,9 @@ import type { Driver } from "../../../src/acquisition/port.ts";
 import type { OpcuaManners } from "../../../simulators/plc/opcua/server.ts";
 import { virtualDriver } from "../../support/virtual-driver.ts";
 import { recordFault } from "../../support/faults.ts";
-import { ledger, type Ledger } from "../../support/ledger.ts";
-import { failure, never } from "../../support/modbus-bed.ts";
-import { opcuaBed, PASSWORD } from "../../support/opcua-bed.ts";
+import { ledger, type Ledger } from "./ledger.ts";
+import { failure, never } from "../driver-calls.ts";
+import { opcuaBed, PASSWORD } from "./opcua-bed.ts";
 
 const bed = opcuaBed();
 

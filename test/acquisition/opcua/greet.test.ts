@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { greetsOpcua } from "../../../src/acquisition/opcua/greet.ts";
+import { greetsOpcua } from "../../../src/acquisition/opcua/transport.ts";
 
 const PATIENT_MS = 30_000;
 

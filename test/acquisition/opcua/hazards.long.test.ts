@@ -3,9 +3,9 @@ import type { AddressInfo, Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { Driver } from "../../../src/acquisition/port.ts";
-import { failure, never, values } from "../../support/modbus-bed.ts";
-import { NOW, opcuaBed } from "../../support/opcua-bed.ts";
-import { spoiltRuns } from "../../support/spoilt-opcua.ts";
+import { failure, never, values } from "../driver-calls.ts";
+import { NOW, opcuaBed } from "./opcua-bed.ts";
+import { spoiltRuns } from "./spoilt-opcua.ts";
 
 const bed = opcuaBed();
 

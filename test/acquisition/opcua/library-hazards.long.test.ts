@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 
 import type { OpcuaAddress } from "../../../src/config/port.ts";
-import { failure, never, SHORT_MS } from "../../support/modbus-bed.ts";
-import { opcuaBed } from "../../support/opcua-bed.ts";
+import { failure, never, SHORT_MS } from "../driver-calls.ts";
+import { opcuaBed } from "./opcua-bed.ts";
 
 /** What node-opcua-client does when it is left to itself, one test for each habit that was measured. */
 const bed = opcuaBed();

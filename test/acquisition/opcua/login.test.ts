@@ -8,8 +8,8 @@ import { OPCUA_POLICIES } from "../../../src/config/gateway-schema.ts";
 import type { OpcuaAddress } from "../../../src/config/port.ts";
 import { parseCertificate } from "../../../src/acquisition/opcua/certificate.ts";
 import { opcuaLibrary } from "../../../src/acquisition/opcua/library.ts";
-import { failure, never } from "../../support/modbus-bed.ts";
-import { NOW, opcuaBed, PASSWORD } from "../../support/opcua-bed.ts";
+import { failure, never } from "../driver-calls.ts";
+import { NOW, opcuaBed, PASSWORD } from "./opcua-bed.ts";
 
 const DAY_MS = 86_400_000;
 const bed = opcuaBed();

@@ -2,10 +2,9 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { LinkError } from "../../../src/domain/link-error.ts";
 import { opcuaLibrary, type Request, type Response } from "../../../src/acquisition/opcua/library.ts";
-import { followNews } from "../../../src/acquisition/opcua/news.ts";
-import { notificationsOf } from "../../../src/acquisition/opcua/notifications.ts";
+import { followNews, notificationsOf } from "../../../src/acquisition/opcua/subscribe.ts";
 import type { Session } from "../../../src/acquisition/opcua/session.ts";
-import { failure } from "../../support/modbus-bed.ts";
+import { failure } from "../driver-calls.ts";
 
 const GRANT = { publishing_ms: 500, keep_alive_count: 3 };
 
@@ -26,7 +25,7 @@ async function rig() {
   const notifications = notificationsOf(opcua, { subscription: 7, namespaces: [] });
   const failures: LinkError[] = [];
   const onFail = (error: LinkError): void => void failures.push(error);
-  const following = followNews({ opcua, session, id: 7, grant: GRANT, notifications, onFail });
+  const following = followNews({ opcua, session, id: 7, grant: GRANT, notifications }, onFail);
   const speak = async (sequenceNumber: number): Promise<void> => {
     const message = { subscriptionId: 7, notificationMessage: { sequenceNumber, notificationData: [] } };
     asked.at(-1)?.answer.resolve(new opcua.PublishResponse(message));

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
 
 import { opcuaLibrary } from "../../../src/acquisition/opcua/library.ts";
-import { notificationsOf } from "../../../src/acquisition/opcua/notifications.ts";
-import { shortfallOf, slowSampling, watchdogOf, wishFor } from "../../../src/acquisition/opcua/subscription-plan.ts";
+import {
+  notificationsOf,
+  shortfallOf,
+  slowSampling,
+  watchdogOf,
+  wishFor,
+} from "../../../src/acquisition/opcua/subscribe.ts";
 
 const URIS = ["http://opcfoundation.org/UA/", "urn:a"];
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 
-import { ANSWER_MS, never } from "../../support/modbus-bed.ts";
-import { opcuaBed } from "../../support/opcua-bed.ts";
+import { ANSWER_MS, never } from "../driver-calls.ts";
+import { opcuaBed } from "./opcua-bed.ts";
 
 const PATIENCE_MS = 60_000;
 const SPACING_MS = 20;

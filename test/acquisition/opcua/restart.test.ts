@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
 import type { Driver } from "../../../src/acquisition/port.ts";
-import type { Sample } from "../../../src/domain/sample.ts";
+import type { Sample } from "../../../src/domain/taken.ts";
 import { virtualDriver } from "../../support/virtual-driver.ts";
-import { failure, never, values } from "../../support/modbus-bed.ts";
-import { opcuaBed } from "../../support/opcua-bed.ts";
+import { failure, never, values } from "../driver-calls.ts";
+import { opcuaBed } from "./opcua-bed.ts";
 
 const bed = opcuaBed();
 

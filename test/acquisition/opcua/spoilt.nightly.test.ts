@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { never, values } from "../../support/modbus-bed.ts";
-import { opcuaBed } from "../../support/opcua-bed.ts";
-import { spoiltRuns } from "../../support/spoilt-opcua.ts";
+import { never, values } from "../driver-calls.ts";
+import { opcuaBed } from "./opcua-bed.ts";
+import { spoiltRuns } from "./spoilt-opcua.ts";
 
 const bed = opcuaBed();
 /** By night nobody waits. */

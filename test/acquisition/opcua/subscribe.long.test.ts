@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import type { OpcuaDriverOptions } from "../../../src/acquisition/opcua/driver.ts";
 import type { Driver } from "../../../src/acquisition/port.ts";
 import type { Logger } from "../../../src/domain/machine.ts";
-import type { Sample } from "../../../src/domain/sample.ts";
+import type { Sample } from "../../../src/domain/taken.ts";
 import { virtualDriver } from "../../support/virtual-driver.ts";
-import { failure, never, values } from "../../support/modbus-bed.ts";
-import { opcuaBed, START } from "../../support/opcua-bed.ts";
-import { spoiltRuns } from "../../support/spoilt-opcua.ts";
+import { failure, never, values } from "../driver-calls.ts";
+import { opcuaBed, START } from "./opcua-bed.ts";
+import { spoiltRuns } from "./spoilt-opcua.ts";
 
 const PATIENCE_MS = 20_000;
 const bed = opcuaBed();

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 
 import type { OpcuaAddress } from "../../../src/config/port.ts";
 import type { LinkError } from "../../../src/domain/link-error.ts";
-import { failure, never } from "../../support/modbus-bed.ts";
-import { opcuaBed, PASSWORD } from "../../support/opcua-bed.ts";
+import { failure, never } from "../driver-calls.ts";
+import { opcuaBed, PASSWORD } from "./opcua-bed.ts";
 
 const bed = opcuaBed();
 

@@ -8,7 +8,7 @@ import {
   logRules,
 } from "../../../src/acquisition/rules/change-filter.ts";
 import type { TagValue } from "../../../src/domain/booth.ts";
-import type { Sample } from "../../../src/domain/sample.ts";
+import type { Sample } from "../../../src/domain/taken.ts";
 import { minutesTag } from "../../support/parameters.ts";
 
 const TAGS = { t: { deadband: 1, heartbeat_ms: 1000 } };

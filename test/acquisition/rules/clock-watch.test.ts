@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
 import {
+  agreedOffset,
+  type ClockReading,
   clockText,
+  type ClockWatch,
+  type Heard,
   isDisputed,
+  isPlausible,
   startWatch,
   watchClock,
-  type ClockReading,
-  type ClockWatch,
+  withHeard,
 } from "../../../src/acquisition/rules/clock-watch.ts";
-import { agreedOffset, isPlausible, withHeard, type Heard } from "../../../src/acquisition/rules/heard.ts";
 import { type Way } from "../../../src/domain/service-time.ts";
 
 const WALL = 1_740_960_000_000;

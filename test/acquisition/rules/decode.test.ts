@@ -1,8 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { type Decoded, decodePoint, type Orders } from "../../../src/acquisition/rules/decode.ts";
-import { scaleInteger, shortestFloat32 } from "../../../src/acquisition/rules/scaling.ts";
+import {
+  type Decoded,
+  decodePoint,
+  type Orders,
+  scaleInteger,
+  shortestFloat32,
+} from "../../../src/acquisition/rules/decode.ts";
 import type { ModbusPoint } from "../../../src/domain/profile.ts";
 import { point } from "../../support/profiles.ts";
 

@@ -1,16 +1,17 @@
 import { describe, expect, test } from "vitest";
 
-import { NOTHING_ODD, oddEvents } from "../../../src/acquisition/rules/odd-samples.ts";
-import type { ProfileTag } from "../../../src/domain/profile.ts";
-import type { Sample } from "../../../src/domain/sample.ts";
 import {
+  NOTHING_ODD,
+  oddEvents,
   agreed,
   believe,
-  NO_WITNESS,
+  NOTHING_BELIEVED,
   suspects,
-  type DoubtedCounter,
+  type Believed,
   zerosToHold,
-} from "../../../src/acquisition/rules/doubted-counter.ts";
+} from "../../../src/acquisition/rules/change-filter.ts";
+import type { ProfileTag } from "../../../src/domain/profile.ts";
+import type { Sample } from "../../../src/domain/taken.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
 const made = profileOf([point({ type: "uint32" })]).tags;
@@ -19,7 +20,7 @@ const tags: readonly ProfileTag[] = made.map((tag) => ({
   counter: { step: 1, modulus: 2 ** 32, max_rate_per_h: 3600, retained: true },
 }));
 const good = (value: number): Sample => ({ tag: "t0", value, quality: "good" });
-const believed = (value: number): DoubtedCounter => believe(NO_WITNESS, { mono: 0, samples: [good(value)] }, tags);
+const believed = (value: number): Believed => believe(NOTHING_BELIEVED, { mono: 0, samples: [good(value)] }, tags);
 
 describe("a counter of two registers", () => {
   test.each([
@@ -41,7 +42,7 @@ describe("a counter of two registers", () => {
   });
 
   test("the first value ever, a bad one and a tag that counts nothing are no suspects", () => {
-    expect(suspects(NO_WITNESS, { mono: 0, samples: [good(7)] }, tags).size).toBe(0);
+    expect(suspects(NOTHING_BELIEVED, { mono: 0, samples: [good(7)] }, tags).size).toBe(0);
     const bad: Sample = { tag: "t0", value: null, quality: "bad", reason: "hole" };
     expect(suspects(believed(65_535), { mono: 1, samples: [bad] }, tags).size).toBe(0);
     expect(suspects(believed(65_535), { mono: 1, samples: [good(0)] }, made).size).toBe(0);
@@ -63,22 +64,22 @@ describe("a counter of two registers", () => {
   });
 
   test("a torn value isn't remembered: the next poll is measured by the last one believed", () => {
-    const witness = believe(
+    const after = believe(
       believed(65_535),
       { mono: 1000, samples: [{ tag: "t0", value: null, quality: "bad" }] },
       tags,
     );
-    expect(suspects(witness, { mono: 2000, samples: [good(65_536)] }, tags).size).toBe(0);
+    expect(suspects(after, { mono: 2000, samples: [good(65_536)] }, tags).size).toBe(0);
   });
 });
 
 describe("a block that is suddenly all zero", () => {
   const ZEROS = new Array<number>(8).fill(0);
   const polls = (frames: readonly (readonly number[])[], restarted = false): readonly boolean[] => {
-    let witness = NO_WITNESS;
+    let believed = NOTHING_BELIEVED;
     return frames.map((words) => {
-      const looked = zerosToHold(witness, [{ key: "b", words }], restarted);
-      witness = looked.witness;
+      const looked = zerosToHold(believed, [{ key: "b", words }], restarted);
+      believed = looked.believed;
       return looked.held.has("b");
     });
   };

@@ -14,7 +14,10 @@ const entry = (more: Partial<FilterEntry> = {}): FilterEntry => ({
   undo_until: 20,
   ...more,
 });
-const known = (...entries: FilterEntry[]) => ({ entries, seqOf: (id: string) => (id === "one" ? 7 : undefined) });
+const known = (...entries: FilterEntry[]) => ({
+  entries: () => entries,
+  seqOfEntry: (id: string) => (id === "one" ? 7 : undefined),
+});
 const change = { id: "one", filter: "pre_filter", ago_ms: 0, by: "" } as const;
 
 describe("a change that is asked for", () => {

@@ -9,7 +9,7 @@ import {
   pieceOf,
   rangeOf,
   uniteHoles,
-} from "../../../src/acquisition/rules/plan-split.ts";
+} from "../../../src/acquisition/rules/plan.ts";
 import { point } from "../../support/profiles.ts";
 
 const at = (address: number, type: "uint16" | "uint32" = "uint16") => point({ address, type });

@@ -4,15 +4,18 @@ import { describe, expect, test } from "vitest";
 import { type BlockData, decodePoint } from "../../../src/acquisition/rules/decode.ts";
 import {
   type Block,
+  gapBetween,
+  halves,
+  overlapGroups,
+  pieceOf,
   type Plan,
   planCost,
   type PlanOptions,
   planReads,
   touchesHole,
 } from "../../../src/acquisition/rules/plan.ts";
-import { gapBetween, halves, overlapGroups, pieceOf } from "../../../src/acquisition/rules/plan-split.ts";
 import { isBitTable, type ModbusPoint, type ModbusTable, pointWidth } from "../../../src/domain/profile.ts";
-import { pattern } from "../../support/fake-modbus.ts";
+import { pattern } from "../modbus/fake-modbus.ts";
 import { point, QUIRKS } from "../../support/profiles.ts";
 
 const OPTIONS: PlanOptions = { ...QUIRKS, round_trip_registers: 20 };

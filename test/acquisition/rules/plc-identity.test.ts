@@ -5,8 +5,8 @@ import {
   serialTagOf,
   UNKNOWN_PLC,
   type PlcIdentity,
-} from "../../../src/acquisition/rules/plc-identity.ts";
-import type { Sample } from "../../../src/domain/sample.ts";
+} from "../../../src/acquisition/rules/link-trouble.ts";
+import type { Sample } from "../../../src/domain/taken.ts";
 import { clickBooth } from "../../support/profiles.ts";
 
 const FIVE_MINUTES = 300_000;

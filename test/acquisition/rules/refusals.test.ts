@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { NO_REFUSALS, refusalTrouble, withPoll } from "../../../src/acquisition/rules/refusals.ts";
-import type { Sample } from "../../../src/domain/sample.ts";
+import { NO_REFUSALS, refusalTrouble, withPoll } from "../../../src/acquisition/rules/link-trouble.ts";
+import type { Sample } from "../../../src/domain/taken.ts";
 
 const good = (tag: string): Sample => ({ tag, value: 1, quality: "good" });
 const bad = (tag: string, reason: string): Sample => ({ tag, value: null, quality: "bad", reason });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { outcomeOf } from "../../../src/delivery/mqtt/ack-outcome.ts";
+import { outcomeOf } from "../../../src/delivery/mqtt/acks.ts";
 import type { Placed } from "../../../src/domain/record.ts";
 import { hashOf } from "../../../src/contract/hash.ts";
 import { ackShape, type AckWire } from "../../../src/contract/telemetry.ts";

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { heardAck, windowAfter, type Acking } from "../../../src/delivery/mqtt/acks.ts";
-import type { AckedBatch } from "../../../src/delivery/mqtt/ack-outcome.ts";
+import { type AckedBatch, type Acking, heardAck, windowAfter } from "../../../src/delivery/mqtt/acks.ts";
 import type { Placed } from "../../../src/domain/record.ts";
 import { hashOf } from "../../../src/contract/hash.ts";
 import { reading, T0 } from "../../support/records.ts";

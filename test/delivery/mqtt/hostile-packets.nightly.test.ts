@@ -1,4 +1,4 @@
 import { it } from "vitest";
-import { surviveHostilePackets } from "../../support/hostile-sessions.ts";
+import { surviveHostilePackets } from "./hostile-broker.ts";
 
 it("whatever a broker sends, 10,000 sessions end in order and ack nothing", () => surviveHostilePackets(10_000));

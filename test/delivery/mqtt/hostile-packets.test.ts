@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { accountAt, impatientLink } from "../../support/hostile-broker.ts";
-import { surviveHostilePackets } from "../../support/hostile-sessions.ts";
+import { accountAt, impatientLink, surviveHostilePackets } from "./hostile-broker.ts";
 
 it("whatever a broker sends, a session ends in order and acks nothing", () => surviveHostilePackets(100));
 

@@ -1,6 +1,6 @@
 import { silentLog } from "../../support/silent-log.ts";
 import { expect, it } from "vitest";
-import { createServiceTime } from "../../../src/acquisition/service-time.ts";
+import { createServiceTime } from "../../../src/acquisition/clock.ts";
 import { createMqttLink } from "../../../src/delivery/mqtt/link.ts";
 import { virtualClock } from "../../support/virtual-clock.ts";
 

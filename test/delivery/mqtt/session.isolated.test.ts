@@ -4,10 +4,10 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Aedes } from "aedes";
 import { expect, it, onTestFinished } from "vitest";
-import { createServiceTime } from "../../../src/acquisition/service-time.ts";
+import { createServiceTime } from "../../../src/acquisition/clock.ts";
 import { createMqttLink, type MqttLink } from "../../../src/delivery/mqtt/link.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
-import { accountAt } from "../../support/hostile-broker.ts";
+import { accountAt } from "./hostile-broker.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 function link(): MqttLink {

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { Aedes } from "aedes";
 import { expect, it, onTestFinished } from "vitest";
-import { createServiceTime } from "../../../src/acquisition/service-time.ts";
+import { createServiceTime } from "../../../src/acquisition/clock.ts";
 import { createMqttLink, type MqttLink } from "../../../src/delivery/mqtt/link.ts";
 import type { LinkSession } from "../../../src/delivery/port.ts";
 import { until } from "../../support/eventually.ts";
-import { accountAt } from "../../support/hostile-broker.ts";
+import { accountAt } from "./hostile-broker.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { virtualClock } from "../../support/virtual-clock.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { cursorAt, withAcked } from "../../../src/delivery/rules/cursor.ts";
+import { cursorAt, withAcked } from "../../../src/delivery/rules/sending.ts";
 
 it("the cursor ends where everything is acked, in whatever order the acks come and however often", () => {
   const lengths = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 30 });

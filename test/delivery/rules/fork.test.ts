@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { doubtAfter, isBelieved, nextForkAt } from "../../../src/delivery/rules/fork.ts";
+import { doubtAfter, isBelieved, nextForkAt } from "../../../src/delivery/rules/belief.ts";
 import { mendedLabel } from "../../../src/domain/stream-label.ts";
 import type { StreamLabel } from "../../../src/domain/provisioning.ts";
 import { T0 } from "../../support/records.ts";

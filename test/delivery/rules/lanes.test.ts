@@ -12,9 +12,9 @@ import {
 
 const FREE = { records: 100, mono: 0, rate: null };
 
-/** With the terms of what waits sent. */
+/** With the context records of what waits sent. */
 function afterTerms(lanes: Lanes): Lanes {
-  return withSent(lanes, "terms", { ...FREE, to: lanes.terms?.end ?? 0 });
+  return withSent(lanes, "context", { ...FREE, to: lanes.context?.end ?? 0 });
 }
 
 /** Sends batches of 100 until nothing is left; `grow` records come before each turn. */
@@ -54,10 +54,10 @@ describe("the lanes of a log", () => {
     expect(order.slice(-20).join("")).toBe("b".repeat(20));
   });
 
-  it("before all else go the terms of what waits", () => {
+  it("before all else go the context records of what waits", () => {
     const lanes = withBacklog(oneLane(0), 5_000);
     const order = run(lanes, 5_030, () => 0).map(({ lane }) => lane[0]);
-    expect(order.join("")).toBe(`${"t".repeat(50)}l${"b".repeat(50)}`);
+    expect(order.join("")).toBe(`${"c".repeat(50)}l${"b".repeat(50)}`);
   });
 
   it("each lane is in seq order, and together they send everything once", () => {

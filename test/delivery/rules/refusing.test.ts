@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { afterRefusal, REST_MS, type Refusing } from "../../../src/delivery/rules/refusing.ts";
+import { afterRefusal, REST_MS, type Refusing } from "../../../src/delivery/rules/belief.ts";
 
 const at = (mono: number, seq: number, records: number) => ({ seq, records, mono });
 

@@ -36,7 +36,7 @@ describe("what goes next", () => {
     const level: Sending = { ...sendingFrom(0), ahead: { kind: "no" } };
     const split = splitOnce(level, 5_000);
     expect(split.lanes.backlog).toEqual({ seq: 0, end: 5_000 });
-    const slow: Sending = { ...split, lanes: { ...split.lanes, terms: null, backlog_at: 700 } };
+    const slow: Sending = { ...split, lanes: { ...split.lanes, context: null, backlog_at: 700 } };
     expect(nextAction(slow, { ...NOW, sendable_seq: 5_000, mono: 200 })).toEqual({ kind: "news", ms: 500 });
   });
 
@@ -142,17 +142,17 @@ describe("what an outcome means", () => {
 });
 
 describe("a record that the service holds, offered once more", () => {
-  const silence = { from: 11, to: 15, limit: 1, alone: 2, witness: 9 };
+  const silence = { from: 11, to: 15, limit: 1, alone: 2, re_offer_seq: 9 };
   const silent: Sending = { ...sendingFrom(10), silence };
 
   it("answered, it proves that the service answers; missing here, it proves nothing", () => {
-    expect(afterReOffer(silent, "acked").witness).toBe("answered");
-    expect(afterReOffer(silent, "conflict").witness).toBe("answered");
-    expect(afterReOffer(silent, "missing").witness).toBe("missing");
+    expect(afterReOffer(silent, "acked").re_offered).toBe("answered");
+    expect(afterReOffer(silent, "conflict").re_offered).toBe("answered");
+    expect(afterReOffer(silent, "missing").re_offered).toBe("missing");
   });
 
   it("unanswered itself, the one before it is asked next time, and nothing changes where none was silent", () => {
-    expect(afterReOffer(silent, "keep").silence).toEqual({ ...silence, witness: 8 });
+    expect(afterReOffer(silent, "keep").silence).toEqual({ ...silence, re_offer_seq: 8 });
     expect(afterReOffer(sendingFrom(10), "keep")).toEqual(sendingFrom(10));
   });
 });

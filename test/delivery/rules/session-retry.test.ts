@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fullJitter } from "../../../src/domain/backoff.ts";
+import { fullJitter } from "../../../src/domain/retrying.ts";
 import { retryAfter } from "../../../src/delivery/rules/session-retry.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 

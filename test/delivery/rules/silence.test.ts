@@ -8,8 +8,8 @@ import {
   taken,
   verdictOf,
   type Sending,
+  type Silence,
 } from "../../../src/delivery/rules/sending.ts";
-import type { Silence } from "../../../src/delivery/rules/silence.ts";
 
 /** What the service makes of a batch. */
 type Answer = "acked" | "silent" | "lost";
@@ -37,7 +37,7 @@ function oneSession(life: Life, answer: (from: number, to: number) => Answer): v
   let sending: Sending = sendingFrom(life.acked_seq, { silence: life.silence, first_seq: 1 });
   for (;;) {
     const turn = nextAction(sending, { sendable_seq: life.newest, mono: 0, window: 1, under_way: 0 });
-    if (turn.kind === "witness") {
+    if (turn.kind === "re-offer") {
       const isAnswered = answer(turn.seq, turn.seq) === "acked";
       sending = afterReOffer(sending, isAnswered ? "acked" : "keep");
       life.silence = sending.silence;
@@ -127,11 +127,11 @@ describe("records that the service never answers", () => {
     expect(done.acked.size).toBe(100);
   });
 
-  it("have no witness that went under another name: at the service it is another stream's", () => {
-    const silence: Silence = { from: 101, to: 101, limit: 1, alone: 0, witness: 100 };
+  it("offer no record once more that went under another name: at the service it is another stream's", () => {
+    const silence: Silence = { from: 101, to: 101, limit: 1, alone: 0, re_offer_seq: 100 };
     const now = { sendable_seq: 110, mono: 0, window: 1, under_way: 0 };
     const turnFrom = (first_seq: number) => nextAction(sendingFrom(100, { silence, first_seq }), now);
-    expect(turnFrom(100)).toEqual({ kind: "witness", seq: 100 });
+    expect(turnFrom(100)).toEqual({ kind: "re-offer", seq: 100 });
     expect(turnFrom(101)).toEqual({ kind: "send", lane: "live", limit: 1 });
   });
 

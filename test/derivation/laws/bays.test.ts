@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import type { Parameters } from "../../../src/domain/parameters.ts";
 import type { StageFact } from "../../../src/domain/record.ts";
-import { tailOf } from "../../../src/derivation/tail.ts";
+import { openEndOf } from "../../../src/derivation/fold.ts";
 import { fold, poll, script, silence, stay, T0, valuesOf, type Folded, type Script } from "../../support/booth.ts";
-import { law, testLaws } from "../../support/law.ts";
+import { law, testLaws } from "../law.ts";
 import { PLAIN, tag } from "../../support/parameters.ts";
 import { seedOf } from "../../support/seed.ts";
 
@@ -72,7 +72,7 @@ const right: FoldBays = (booth) => fold(booth.entries, TWO, [9]);
 /** Cycles are each bay's own: the booth has none by itself, and none is in both. */
 function cyclesAreBays({ facts, state }: Folded, alone: readonly Folded[]): boolean {
   const texts = (folded: Folded, bay: number, as: number): string[] =>
-    [...folded.facts, ...tailOf(folded.state, state.clock.now).facts]
+    [...folded.facts, ...openEndOf(folded.state, state.clock.now).facts]
       .filter((fact) => fact.kind === "c")
       .filter(({ value }) => value.bay === bay)
       .map(({ value }) => JSON.stringify({ ...value, bay: as }));

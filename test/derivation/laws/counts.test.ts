@@ -1,11 +1,11 @@
 import type { CycleFact, StageFact } from "../../../src/domain/record.ts";
 import type { DeriveState } from "../../../src/derivation/state.ts";
-import { tailOf } from "../../../src/derivation/tail.ts";
+import { openEndOf } from "../../../src/derivation/fold.ts";
 import { valuesOf } from "../../support/booth.ts";
-import { logOf, rightFold, withFacts, withState, withSteps, type FoldAll } from "../../support/folds.ts";
-import { law, testLaws } from "../../support/law.ts";
+import { logOf, rightFold, withFacts, withState, withSteps, type FoldAll } from "../folds.ts";
+import { law, testLaws } from "../law.ts";
 import { seedOf } from "../../support/seed.ts";
-import { walks, type Happening } from "../../support/streams.ts";
+import { walks, type Happening } from "../streams.ts";
 
 /** Totals never fall, and no figure of a filter's record is below nothing. */
 function neverNegative(fold: FoldAll, life: readonly Happening[]): boolean {
@@ -34,7 +34,7 @@ function neverNegative(fold: FoldAll, life: readonly Happening[]): boolean {
 function losesNoCount(fold: FoldAll, life: readonly Happening[]): boolean {
   const kept = life.map((one) => (one.kind === "gap" ? { ...one, power: false } : one));
   const folded = fold(logOf(kept));
-  const { state } = tailOf(folded.state, folded.state.clock.now);
+  const { state } = openEndOf(folded.state, folded.state.clock.now);
   const [code, cycles] = kept.reduce(
     ([before, sum], one) =>
       one.kind === "mode" ? [one.code, sum + (before === 6 && one.code === 8 ? 1 : 0)] : [before, sum],

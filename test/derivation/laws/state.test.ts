@@ -1,20 +1,11 @@
 import fc from "fast-check";
 import type { DeriveState, FactDraft } from "../../../src/derivation/state.ts";
-import { tailOf } from "../../../src/derivation/tail.ts";
+import { openEndOf } from "../../../src/derivation/fold.ts";
 import { valuesOf } from "../../support/booth.ts";
-import {
-  copyOf,
-  isSame,
-  logOf,
-  rightFold,
-  withFacts,
-  withRecords,
-  withState,
-  type FoldAll,
-} from "../../support/folds.ts";
-import { law, testLaws } from "../../support/law.ts";
+import { copyOf, isSame, logOf, rightFold, withFacts, withRecords, withState, type FoldAll } from "../folds.ts";
+import { law, testLaws } from "../law.ts";
 import { seedOf } from "../../support/seed.ts";
-import { chunkings, entriesOf, steppedWalks, WALK_T0, walks, type Happening } from "../../support/streams.ts";
+import { chunkings, entriesOf, steppedWalks, WALK_T0, walks, type Happening } from "../streams.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -52,14 +43,14 @@ interface Committed {
 /** What is told of a life by its end, whatever came with which commit. */
 function toldOf(fold: FoldAll, life: readonly Happening[], sizes: readonly number[]): string[] {
   const { facts, state } = fold(logOf(life, sizes));
-  const tail = tailOf(state, WALK_T0 + 100 * DAY);
+  const open_end = openEndOf(state, WALK_T0 + 100 * DAY);
   // When the last hours are written depends on when the next record comes.
   const polls = entriesOf(life).map((entry) => (entry.kind === "poll" ? entry.at : 0));
   const late = Math.max(...polls) - 14 * HOUR;
-  const others = [...facts, ...tail.facts]
+  const others = [...facts, ...open_end.facts]
     .filter((fact) => "cf".includes(fact.kind) || (fact.kind === "d" && fact.value.hour < late))
     .map(({ kind, value, quality }) => ({ kind, value, quality }));
-  const stages = [...valuesOf(facts, "m"), ...tail.stages].map(
+  const stages = [...valuesOf(facts, "m"), ...open_end.stages].map(
     ({ mode, raw, start, end, is_new_start, uncertain_ms }) => ({ mode, raw, start, end, is_new_start, uncertain_ms }),
   );
   return [...others, ...stages].map((fact) => JSON.stringify(fact)).sort();

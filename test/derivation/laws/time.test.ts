@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { DeriveState } from "../../../src/derivation/state.ts";
-import { tailOf } from "../../../src/derivation/tail.ts";
+import { openEndOf } from "../../../src/derivation/fold.ts";
 import type { LogRecord, Stored } from "../../../src/domain/record.ts";
 import { valuesOf } from "../../support/booth.ts";
-import { logOf, rightFold, withFacts, withRecords, withSteps, type FoldAll } from "../../support/folds.ts";
-import { law, testLaws } from "../../support/law.ts";
+import { logOf, rightFold, withFacts, withRecords, withSteps, type FoldAll } from "../folds.ts";
+import { law, testLaws } from "../law.ts";
 import { seedOf } from "../../support/seed.ts";
-import { entriesOf, steppedWalks, WALK_T0, type Happening } from "../../support/streams.ts";
+import { entriesOf, steppedWalks, WALK_T0, type Happening } from "../streams.ts";
 
 const HOUR = 3_600_000;
 
@@ -15,7 +15,7 @@ const HOUR = 3_600_000;
 function tiles(fold: FoldAll, life: readonly Happening[]): boolean {
   const { state, facts } = fold(logOf(life));
   const { now } = state.clock;
-  const stages = [...valuesOf(facts, "m"), ...tailOf(state, now).stages];
+  const stages = [...valuesOf(facts, "m"), ...openEndOf(state, now).stages];
   const touch = stages.every(({ start, end }, index) => {
     const next = stages[index + 1];
     return end >= start && (next === undefined || next.start === end);

@@ -1,7 +1,7 @@
-import { jsonOf } from "../../../src/api/json-body.ts";
+import { jsonOf } from "../../../src/api/answer.ts";
 import { answerOf } from "../../../src/delivery/http/answer.ts";
-import * as local from "../../../src/contract/local.ts";
-import { provisioningShape, unreadIn, type ProvisioningWire } from "../../../src/contract/provisioning.ts";
+import { BODIES } from "../../../src/contract/local.ts";
+import { provisioningShape, unreadIn } from "../../../src/contract/provisioning.ts";
 import type { Judge, Target } from "../target.ts";
 
 const AT = Date.UTC(2026, 2, 2, 15);
@@ -9,7 +9,7 @@ const AT = Date.UTC(2026, 2, 2, 15);
 /** What the service, or something in between, answers with 200: a record that can be used, or "later". */
 const judgeAnswers: Judge = (input) => {
   const answer = { status: 200, headers: {}, text: input.toString("utf8") };
-  const parse = (body: unknown): ProvisioningWire | null => {
+  const parse = (body: unknown) => {
     unreadIn(body);
     return provisioningShape.safeParse(body).data ?? null;
   };
@@ -27,7 +27,7 @@ const judgeAnswers: Judge = (input) => {
 const judgeBodies: Judge = (input) => {
   const body = jsonOf(input.toString("utf8"));
   if (!isPlain(body)) return { wrong: "it brought a prototype with it" };
-  const fits = Object.values(local).filter((shape) => shape.safeParse(body).success);
+  const fits = Object.values(BODIES).filter(({ shape }) => shape.safeParse(body).success);
   return fits.length > 0 ? "taken" : "refused";
 };
 

@@ -1,7 +1,6 @@
-import { mbapFraming } from "../../../src/acquisition/modbus/mbap-framing.ts";
-import { lateAnswers } from "../../../src/acquisition/modbus/late-answers.ts";
-import { rtuFraming } from "../../../src/acquisition/modbus/rtu-framing.ts";
-import { answerTo, COUNT, endOf } from "../../support/mutated-frames.ts";
+import { mbapFraming } from "../../../src/acquisition/modbus/framing.ts";
+import { lateAnswers, rtuFraming } from "../../../src/acquisition/modbus/rtu.ts";
+import { answerTo, COUNT, endOf } from "../../acquisition/modbus/mutated-frames.ts";
 import type { Judge, Target, Verdict } from "../target.ts";
 
 /** The answer to one read of all types of register, whole and in two pieces; values are computed beside the code under test. */

@@ -1,6 +1,5 @@
-import { parseAck } from "../../../src/delivery/mqtt/acks.ts";
-import { outcomeOf } from "../../../src/delivery/mqtt/ack-outcome.ts";
-import { packetSizes } from "../../../src/delivery/mqtt/packet-sizes.ts";
+import { outcomeOf, parseAck } from "../../../src/delivery/mqtt/acks.ts";
+import { packetSizes } from "../../../src/delivery/mqtt/connect.ts";
 import { hashOf } from "../../../src/contract/hash.ts";
 import { parseCommand } from "../../../src/contract/commands.ts";
 import type { ServiceCommand } from "../../../src/domain/command.ts";

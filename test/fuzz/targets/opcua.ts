@@ -2,10 +2,10 @@ import { BinaryStream } from "node-opcua";
 import { findProfile } from "../../../src/config/profile.ts";
 import { LinkError } from "../../../src/domain/link-error.ts";
 import type { OpcuaProfile } from "../../../src/domain/profile.ts";
-import type { Sample } from "../../../src/domain/sample.ts";
+import type { Sample } from "../../../src/domain/taken.ts";
 import { rawOf } from "../../../src/acquisition/opcua/cyclic.ts";
 import { opcuaLibrary, quietly, type Opcua } from "../../../src/acquisition/opcua/library.ts";
-import { LIMITS, parseAck, parseError, takeFrames, typeOf } from "../../../src/acquisition/opcua/uacp.ts";
+import { LIMITS, parseAck, parseError, takeFrames, typeOf } from "../../../src/acquisition/opcua/transport.ts";
 import { sampleOf } from "../../../src/acquisition/opcua/value.ts";
 import type { Judge, Target } from "../target.ts";
 

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { openTail } from "../../../src/acquisition/tail.ts";
-import { emptyRot, judgeCopy, wholeStore, type StoreImage } from "../../support/bit-rot.ts";
+import { openTail } from "../../../src/acquisition/intake.ts";
+import { emptyRot, judgeCopy, wholeStore, type StoreImage } from "../../store/bit-rot.ts";
 import type { Judge, Target, Verdict } from "../target.ts";
 
 const MEMORY = "/dev/shm";

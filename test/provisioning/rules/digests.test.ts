@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hourFigures, hourRuns } from "../../../src/provisioning/rules/digests.ts";
+import { hourFigures, hourRuns } from "../../../src/provisioning/rules/reconciliation.ts";
 import type { Placed } from "../../../src/domain/record.ts";
 
 const HOUR = 3_600_000;

@@ -3,7 +3,7 @@ import { isBound, speaksFor, WRONG_SERIAL } from "../../../src/domain/provisioni
 import { stepOf } from "../../../src/provisioning/rules/provisioning.ts";
 import { boothFromSeq, labelOf } from "../../../src/domain/stream-label.ts";
 import type { ServiceRecord } from "../../../src/domain/service.ts";
-import { after, away, by, entered, looking, lookedUp, ok, record } from "../../support/provisioning-events.ts";
+import { after, away, by, entered, looking, lookedUp, ok, record } from "./provisioning-events.ts";
 
 describe("a bound booth", () => {
   const bound = after([

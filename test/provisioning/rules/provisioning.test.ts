@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { emptyRow, isBound, type ProvisioningRow } from "../../../src/domain/provisioning.ts";
 import { stepOf, type ProvisioningEvent } from "../../../src/provisioning/rules/provisioning.ts";
 import type { ServiceAnswer, ServiceRecord } from "../../../src/domain/service.ts";
-import { after, away, by, entered, looking, lookedUp, ok, record } from "../../support/provisioning-events.ts";
+import { after, away, by, entered, looking, lookedUp, ok, record } from "./provisioning-events.ts";
 
 describe("provisioning", () => {
   it("goes the main path to active", () => {

@@ -1,4 +1,4 @@
-import { wireNameOf } from "../../../src/domain/wire-names.ts";
+import { wireNameOf } from "../../../src/domain/booth.ts";
 import type { Truth } from "../../../simulators/plc/model/truth.ts";
 import type { Span } from "../outcome.ts";
 import type { OracleStage } from "./oracle.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Mode } from "../../../src/domain/booth.ts";
-import { wireNameOf } from "../../../src/domain/wire-names.ts";
+import { type Mode, wireNameOf } from "../../../src/domain/booth.ts";
 import { closeCalls } from "./close-calls.ts";
 import { cycleFaults } from "./events.ts";
 import { modeFaults } from "./modes.ts";

@@ -1,5 +1,4 @@
-import type { Mode } from "../../../src/domain/booth.ts";
-import { wireNameOf } from "../../../src/domain/wire-names.ts";
+import { type Mode, wireNameOf } from "../../../src/domain/booth.ts";
 import type { Span } from "../outcome.ts";
 
 /** Answered polls of a group that one record tells of. */

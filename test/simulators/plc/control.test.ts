@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { changesIn, startControl } from "../../../simulators/plc/control.ts";
 import { modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
-import { modbusLine } from "../../../src/acquisition/modbus/line.ts";
-import { failure, never } from "../../support/modbus-bed.ts";
-import { plcSite } from "../../support/plc-site.ts";
+import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
+import { failure, never } from "../../acquisition/driver-calls.ts";
+import { plcSite } from "../../cli/plc-site.ts";
 
 describe("a running PLC's manners", () => {
   it("are switched over HTTP and hold from the next request on", async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { outbox } from "../../../simulators/service/mail.ts";
-import { type Running, startBench } from "../../support/service-http.ts";
+import { type Running, startBench } from "./service-http.ts";
 
 const tokenOf = (text = ""): string => /token=(\S+)/.exec(text)?.[1] ?? "";
 

@@ -6,13 +6,13 @@ import { describe, expect, it } from "vitest";
 import { drifted } from "../../../simulators/service/admin/drift.ts";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
 import { openDb } from "../../../simulators/service/db.ts";
-import { claim, type Running, startBench } from "../../support/service-http.ts";
-import { batchOf, script } from "../../support/service-log.ts";
-import { prepareService } from "../../support/service-kills.ts";
+import { claim, type Running, startBench } from "./service-http.ts";
+import { batchOf, script } from "./service-log.ts";
+import { prepareService } from "./service-kills.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
-const CHILD = new URL("../../support/service-child.ts", import.meta.url);
+const CHILD = new URL("./service-child.ts", import.meta.url);
 
 async function plan(adminUrl: string, fault: unknown): Promise<number> {
   const body = JSON.stringify(fault);

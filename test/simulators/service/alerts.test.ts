@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { claim, type Running, startBench } from "../../support/service-http.ts";
-import { batchOf, EPOCH, HOUR, MINUTE, PARAMETERS, script, type Script } from "../../support/service-log.ts";
+import { claim, type Running, startBench } from "./service-http.ts";
+import { batchOf, EPOCH, HOUR, MINUTE, PARAMETERS, script, type Script } from "./service-log.ts";
 
 type Body = Record<string, unknown>;
 const plain = { bay: 0, unit: "", factor: 1, group: "fast", deadband: 0, heartbeat_ms: 900_000 };

@@ -9,7 +9,7 @@ import { rangeHash } from "../../../simulators/service/ingest/canonical.ts";
 import { storedRange } from "../../../simulators/service/ingest/store.ts";
 import { findStream } from "../../../simulators/service/ingest/streams.ts";
 import { seedOf } from "../../support/seed.ts";
-import { batchOf, type Bench, boundBench, EPOCH, HOUR } from "../../support/service-log.ts";
+import { batchOf, type Bench, boundBench, EPOCH, HOUR } from "./service-log.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
 const DAYS = 3;

@@ -1,10 +1,10 @@
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { CONTRACT } from "../../../simulators/service/http/contract-table.ts";
-import { badInput, faultOf } from "../../support/bad-input.ts";
+import { badInput, faultOf } from "./bad-input.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { seedOf } from "../../support/seed.ts";
-import { startBench } from "../../support/service-http.ts";
+import { startBench } from "./service-http.ts";
 
 const REQUESTS = 5_000;
 /** More than a body may have. */

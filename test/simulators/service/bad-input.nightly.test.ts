@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { badInput } from "../../support/bad-input.ts";
+import { badInput } from "./bad-input.ts";
 import { seedOf } from "../../support/seed.ts";
 
 const REQUESTS = 100_000;

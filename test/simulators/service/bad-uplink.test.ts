@@ -10,16 +10,7 @@ import { takeUplink } from "../../../simulators/service/mqtt/uplink.ts";
 import type { Random } from "../../../src/domain/machine.ts";
 import { badJson, badValue, pick } from "../../support/bad-values.ts";
 import { seedOf } from "../../support/seed.ts";
-import {
-  batchOf,
-  type Bench,
-  boundBench,
-  COUNTING,
-  EPOCH,
-  HOUR,
-  type LogRecord,
-  script,
-} from "../../support/service-log.ts";
+import { batchOf, type Bench, boundBench, COUNTING, EPOCH, HOUR, type LogRecord, script } from "./service-log.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
 const ROUNDS = 40;

@@ -3,7 +3,7 @@ import { DEMO_ADMIN_KEY, seedDemo } from "../../../simulators/service/demo/seed-
 import { demoSerial } from "../../../simulators/service/demo/stories.ts";
 import { row } from "../../../simulators/service/db.ts";
 import { recordFault } from "../../support/faults.ts";
-import { startBench } from "../../support/service-http.ts";
+import { startBench } from "./service-http.ts";
 import { memoryFolder } from "../../support/temporary.ts";
 
 const BOOTHS = 15;

@@ -10,7 +10,7 @@ import { clockFileText, clockFromNow } from "../../../simulators/clock.ts";
 import { serviceCommand } from "../../../simulators/service/cli.ts";
 import { openDb } from "../../../simulators/service/db.ts";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
-import { claimBody } from "../../support/service-log.ts";
+import { claimBody } from "./service-log.ts";
 
 const CLI = new URL("../../../simulators/service/cli.ts", import.meta.url).href;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CONTRACT, type ContractRow } from "../../../simulators/service/http/contract-table.ts";
-import { contractSite, type ContractSite } from "../../support/contract-site.ts";
-import type { Reply } from "../../support/service-http.ts";
+import { contractSite, type ContractSite } from "./contract-site.ts";
+import type { Reply } from "./service-http.ts";
 
 const ROWS = CONTRACT.map((row) => [`${row.method} ${row.path}`, row] as const);
 

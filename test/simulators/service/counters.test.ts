@@ -3,7 +3,7 @@ import { booked } from "../../../simulators/service/figures/counters.ts";
 import { cycleCount } from "../../../simulators/service/figures/summary.ts";
 import { workingSpans } from "../../../simulators/service/working-hours.ts";
 import { fromWall } from "../../../simulators/service/zone.ts";
-import { COUNTING, EPOCH, figuresOf, HOUR, MINUTE, script } from "../../support/service-log.ts";
+import { COUNTING, EPOCH, figuresOf, HOUR, MINUTE, script } from "./service-log.ts";
 
 const window = { start: EPOCH, end: EPOCH + 100 * HOUR };
 

@@ -1,14 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  COUNTING,
-  EPOCH,
-  figuresOf,
-  HOUR,
-  MINUTE,
-  PARAMETERS,
-  script,
-  type Script,
-} from "../../support/service-log.ts";
+import { COUNTING, EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script, type Script } from "./service-log.ts";
 
 const spray = (minutes = 12): Script =>
   script()

@@ -2,8 +2,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { run } from "../../../simulators/service/db.ts";
 import { evaluateRound } from "../../../simulators/service/events/evaluator.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { claim, startBench } from "../../support/service-http.ts";
-import { batchOf, HOUR, MINUTE, PARAMETERS, script } from "../../support/service-log.ts";
+import { claim, startBench } from "./service-http.ts";
+import { batchOf, HOUR, MINUTE, PARAMETERS, script } from "./service-log.ts";
 
 it("goes on with the other booths where one's facility is spoilt, and names that booth", async () => {
   const bench = await startBench();

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sendDueMails, makeNotifications } from "../../../simulators/service/events/notify.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { outbox } from "../../../simulators/service/mail.ts";
-import { claim, type Running, startBench } from "../../support/service-http.ts";
-import { batchOf, HOUR, MINUTE, PARAMETERS, script, type Script } from "../../support/service-log.ts";
+import { claim, type Running, startBench } from "./service-http.ts";
+import { batchOf, HOUR, MINUTE, PARAMETERS, script, type Script } from "./service-log.ts";
 
 const DAY = 24 * HOUR;
 /** Midnight in Chicago after the Monday on which the log begins. */

@@ -5,8 +5,8 @@ import mqtt from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type RunningService, startService } from "../../../simulators/service/start.ts";
 import { eventually } from "../../support/eventually.ts";
-import { prepareService } from "../../support/service-kills.ts";
-import { batchOf, EPOCH, script } from "../../support/service-log.ts";
+import { prepareService } from "./service-kills.ts";
+import { batchOf, EPOCH, script } from "./service-log.ts";
 import { memoryFolder } from "../../support/temporary.ts";
 
 const RECORDS = script().stage("spray", 60_000).records();

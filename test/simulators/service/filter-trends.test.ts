@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { claim, type Running, startBench } from "../../support/service-http.ts";
-import { batchOf, EPOCH, HOUR, MINUTE, PARAMETERS, script } from "../../support/service-log.ts";
+import { claim, type Running, startBench } from "./service-http.ts";
+import { batchOf, EPOCH, HOUR, MINUTE, PARAMETERS, script } from "./service-log.ts";
 
 const LIMITED = { ...PARAMETERS, filters: { exhaust_filter: { limits: { minutes: 60 } } } };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { boothOveruse } from "../../../simulators/service/figures/filters.ts";
 import type { Parameters } from "../../../src/domain/parameters.ts";
-import { EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script, type Script } from "../../support/service-log.ts";
+import { EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script, type Script } from "./service-log.ts";
 
 const with_ = (filters: Parameters["filters"], more: Partial<Parameters> = {}): Parameters => ({
   ...PARAMETERS,

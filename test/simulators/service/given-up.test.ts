@@ -1,15 +1,6 @@
 import { expect, it } from "vitest";
 import { boothFigures } from "../../../simulators/service/figures/booth.ts";
-import {
-  batchOf,
-  boundBench,
-  CODES,
-  EPOCH,
-  MINUTE,
-  script,
-  type LogRecord,
-  type Script,
-} from "../../support/service-log.ts";
+import { batchOf, boundBench, CODES, EPOCH, MINUTE, script, type LogRecord, type Script } from "./service-log.ts";
 
 const AWAY_MS = 12_000;
 

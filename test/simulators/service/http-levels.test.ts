@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { claim, startBench } from "../../support/service-http.ts";
+import { claim, startBench } from "./service-http.ts";
 
 describe("a hundred gateways at once", () => {
   it("claim one serial, and one gets it", async () => {

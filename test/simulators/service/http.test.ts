@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { seedSite } from "../../../simulators/service/seed.ts";
-import { batchOf, claimBody, EPOCH, HOUR, MINUTE, script } from "../../support/service-log.ts";
-import { claim, type Running, startBench } from "../../support/service-http.ts";
+import { batchOf, claimBody, EPOCH, HOUR, MINUTE, script } from "./service-log.ts";
+import { claim, type Running, startBench } from "./service-http.ts";
 
 const PATHS = [
   "/api/booths",

@@ -6,16 +6,7 @@ import { takeHello } from "../../../simulators/service/ingest/hello.ts";
 import { unpack, MAX_UNZIPPED_BYTES } from "../../../simulators/service/ingest/unpack.ts";
 import { takeUplink } from "../../../simulators/service/mqtt/uplink.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
-import {
-  batchOf,
-  bench,
-  boundBench,
-  claimBody,
-  EPOCH,
-  HOUR,
-  type LogRecord,
-  MINUTE,
-} from "../../support/service-log.ts";
+import { batchOf, bench, boundBench, claimBody, EPOCH, HOUR, type LogRecord, MINUTE } from "./service-log.ts";
 
 const readings = (count: number, first = 0): LogRecord[] =>
   Array.from({ length: count }, (_, i) => ({

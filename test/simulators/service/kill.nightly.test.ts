@@ -1,5 +1,5 @@
 import { it } from "vitest";
-import { holdServiceToItsAcks } from "../../support/service-acks.ts";
+import { holdServiceToItsAcks } from "./service-acks.ts";
 
 const KILLS = 100;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { timeIn } from "../../../simulators/service/figures/mode-sets.ts";
 import { runtimeMs, utilization } from "../../../simulators/service/figures/summary.ts";
-import { EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script } from "../../support/service-log.ts";
+import { EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script } from "./service-log.ts";
 
 const { mode_sets } = PARAMETERS;
 

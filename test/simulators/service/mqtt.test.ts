@@ -1,9 +1,9 @@
 import { gzipSync } from "node:zlib";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { batchOf, script } from "../../support/service-log.ts";
+import { batchOf, script } from "./service-log.ts";
 import { eventually } from "../../support/eventually.ts";
-import { claim, type Running, startBench } from "../../support/service-http.ts";
+import { claim, type Running, startBench } from "./service-http.ts";
 
 const UP = "bg/v1/gw-1/up";
 

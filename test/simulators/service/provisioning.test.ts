@@ -8,7 +8,7 @@ import { boothBySerial } from "../../../simulators/service/provisioning/rows.ts"
 import { updateProvisioning } from "../../../simulators/service/provisioning/update.ts";
 import type { Update } from "../../../simulators/service/provisioning/shapes.ts";
 import { seedSite } from "../../../simulators/service/seed.ts";
-import { bench, type Bench, boundBench, claimBody, EPOCH, HOUR, MINUTE } from "../../support/service-log.ts";
+import { bench, type Bench, boundBench, claimBody, EPOCH, HOUR, MINUTE } from "./service-log.ts";
 
 interface Ask {
   readonly key?: string;

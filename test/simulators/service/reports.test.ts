@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { contractSite, type ContractSite } from "../../support/contract-site.ts";
+import { contractSite, type ContractSite } from "./contract-site.ts";
 
 /** Monday 06:00 UTC is midnight in Chicago; two cycles, each begun at 08:00 or so. */
 const WINDOW = "start=2026-03-02T06:00:00Z&end=2026-03-04T06:00:00Z";

@@ -2,16 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { msByMode, startsByMode } from "../../../simulators/service/figures/window.ts";
 import { utilization } from "../../../simulators/service/figures/summary.ts";
-import {
-  COUNTING,
-  EPOCH,
-  figuresOf,
-  HOUR,
-  MINUTE,
-  PARAMETERS,
-  script,
-  type Script,
-} from "../../support/service-log.ts";
+import { COUNTING, EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script, type Script } from "./service-log.ts";
 
 const minutesOf = (log: Script, after = 0): Record<string, number> => {
   const { stages, now } = figuresOf(log, after);

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hashOf } from "../../../simulators/service/keys.ts";
 import { rows } from "../../../simulators/service/db.ts";
 import { outbox } from "../../../simulators/service/mail.ts";
-import { type Reply, type Running, startBench } from "../../support/service-http.ts";
-import { HOUR } from "../../support/service-log.ts";
+import { type Reply, type Running, startBench } from "./service-http.ts";
+import { HOUR } from "./service-log.ts";
 
 const PASSWORD = "long enough to be one";
 const WEEK = 7 * 24 * HOUR;

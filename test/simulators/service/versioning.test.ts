@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CONTRACT } from "../../../simulators/service/http/contract-table.ts";
 import { openApi } from "../../../simulators/service/resources/openapi.ts";
 import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
-import { contractSite, type ContractSite, FACILITY } from "../../support/contract-site.ts";
+import { contractSite, type ContractSite, FACILITY } from "./contract-site.ts";
 
 interface Parameter {
   readonly name: string;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { workingTime } from "../../../simulators/service/working-hours.ts";
-import { FACILITY } from "../../support/contract-site.ts";
-import { claim, type Running, startBench } from "../../support/service-http.ts";
-import { batchOf, HOUR, MINUTE, script } from "../../support/service-log.ts";
+import { FACILITY } from "./contract-site.ts";
+import { claim, type Running, startBench } from "./service-http.ts";
+import { batchOf, HOUR, MINUTE, script } from "./service-log.ts";
 
 const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
 const daily = (start: string, stop: string, days: readonly (typeof DAYS)[number][] = DAYS) =>

@@ -1,11 +1,11 @@
 import { cpSync } from "node:fs";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { recordsOf } from "../../../src/domain/commit.ts";
-import { bridgeMs } from "../../../src/derivation/coverage.ts";
+import { recordsOf } from "../../../src/acquisition/rules/records.ts";
+import { bridgeMs } from "../../../src/derivation/parameters.ts";
 import type { TakenEntry } from "../../../src/domain/taken.ts";
 import { storePath } from "../../../src/store/open.ts";
-import { addRowSum } from "../../../src/store/schema.ts";
+import { addRowSum } from "../../../src/store/log/rows.ts";
 import type { Writer } from "../../../src/store/thread/writer.ts";
 import { poll, script, stay } from "../../support/booth.ts";
 import { PLAIN } from "../../support/parameters.ts";
@@ -153,7 +153,7 @@ it("lost log records are known to be lost though the rows around them were put t
   const again = writerIn(folder);
   const stream = takeIn(again, booth.entries);
   while (again.check());
-  expect(() => again.rebuilder.start(stream, false)).toThrow(/were damaged in the store/);
+  expect(() => again.rebuild(stream, false)).toThrow(/were damaged in the store/);
   const db = new Database(storePath(folder), { readonly: true });
   const packed = db.prepare("SELECT count(*) FROM log WHERE last_seq - first_seq > 1000").pluck().get();
   db.close();

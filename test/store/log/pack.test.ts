@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { recordsOf } from "../../../src/domain/commit.ts";
+import { recordsOf } from "../../../src/acquisition/rules/records.ts";
 import type { LogRecord, Placed } from "../../../src/domain/record.ts";
 import { runsOfSeqs } from "../../../src/store/log/missing.ts";
 import { packLog, seqsOfLog, unpackLog } from "../../../src/store/log/rows.ts";

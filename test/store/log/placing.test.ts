@@ -1,11 +1,9 @@
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { knownTime } from "../../../src/derivation/clock.ts";
-import type { DeriveState } from "../../../src/derivation/state.ts";
 import type { Fact, Placed } from "../../../src/domain/record.ts";
-import { recordsOf } from "../../../src/domain/commit.ts";
-import { bridgeMs } from "../../../src/derivation/coverage.ts";
-import { deriveFold } from "../../../src/store/facts/derive-fold.ts";
+import { recordsOf } from "../../../src/acquisition/rules/records.ts";
+import { bridgeMs } from "../../../src/derivation/parameters.ts";
 import { storePath } from "../../../src/store/open.ts";
 import { openReader } from "../../../src/store/reader.ts";
 import type { Writer } from "../../../src/store/thread/writer.ts";
@@ -83,10 +81,10 @@ describe("a boot without a sync", () => {
     expect(info.newest_seq).toBeGreaterThan(10);
     expect(info.sendable_seq).toBe(0);
     expect(all(one)).toEqual([]);
-    const shown = one.writer.state(one.stream) as DeriveState;
+    const shown = one.writer.state(one.stream);
     expect(shown.bays[0]?.open?.mode).toBe("idle");
     expect(shown.clock.synced).toBe(false);
-    const reader = openReader(one.folder, deriveFold);
+    const reader = openReader(one.folder);
     const log = [...reader.log(one.stream, { start: 0, end: Infinity })];
     expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
     expect(log).toHaveLength(info.newest_seq);
@@ -154,7 +152,7 @@ describe("a boot without a sync", () => {
     const one = bed();
     live(one, {});
     live(one, { ...UNSYNCED, boot: "b", length_ms: 4 * MINUTE });
-    expect(knownTime(one.writer.state(one.stream) as DeriveState).now).toBe(T0 + 14 * MINUTE);
+    expect(knownTime(one.writer.state(one.stream)).now).toBe(T0 + 14 * MINUTE);
   });
 
   it("waits over restarts of the agent, and is folded the same way afterwards", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { recordFault } from "../../support/faults.ts";
-import { bed, BUDGET, bytesOf, FACT_EVERY, hour, keptIn } from "../../support/budget-bed.ts";
+import { bed, BUDGET, bytesOf, FACT_EVERY, hour, keptIn } from "../budget-bed.ts";
 
 const MAX_BYTES = 2_350_000;
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { storeFiles } from "../../../src/store/repair/files.ts";
+import { storeFiles } from "../../../src/store/files.ts";
 import { storePath } from "../../../src/store/open.ts";
-import { storeOn } from "../../support/disk-bed.ts";
+import { storeOn } from "../disk-bed.ts";
 import { clockRecord, reading } from "../../support/records.ts";
 import { memoryFolder } from "../../support/temporary.ts";
 

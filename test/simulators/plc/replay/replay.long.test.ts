@@ -6,11 +6,11 @@ import { parseTrace } from "../../../../simulators/plc/replay/trace-file.ts";
 import { recordSession } from "../../../../src/tools/record-session.ts";
 import type { TraceLine } from "../../../../src/domain/trace.ts";
 import { modbusDriver } from "../../../../src/acquisition/modbus/driver.ts";
-import { modbusLine } from "../../../../src/acquisition/modbus/line.ts";
-import { tappedLine } from "../../../../src/acquisition/modbus/tapped.ts";
+import { modbusLine } from "../../../../src/acquisition/modbus/wire.ts";
+import { tappedLine } from "../../../../src/acquisition/modbus/tool-line.ts";
 import { clickBooth } from "../../../support/profiles.ts";
 import type { Clock } from "../../../../src/domain/machine.ts";
-import { derivedFrom, jumpingClock, RHYTHM } from "../../../support/recorded-booth.ts";
+import { derivedFrom, jumpingClock, RHYTHM } from "../recorded-booth.ts";
 
 /** Mon 2026-03-02 08:00 in Denver: the story begins. */
 const START = Date.UTC(2026, 2, 2, 15);

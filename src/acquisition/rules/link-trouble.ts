@@ -1,0 +1,169 @@
+import type { RequestCounts } from "../../domain/agent-control.ts";
+import type { Sample } from "../../domain/taken.ts";
+import type { Trouble } from "../../domain/status.ts";
+import type { Milliseconds, TagName, Serial } from "../../domain/units.ts";
+import { normaliseSerial } from "../../domain/booth.ts";
+import type { ProvisioningRow } from "../../domain/provisioning.ts";
+import type { Profile } from "../../domain/profile.ts";
+import type { EventRecord } from "../../domain/record.ts";
+
+/** By poll group: the tags that the device refused in its last poll, and how. */
+type Refusals = ReadonlyMap<string, ReadonlyMap<TagName, string>>;
+
+export const NO_REFUSALS: Refusals = new Map();
+
+/** What a device gives instead of a value where it knows no such address or variable, or doesn't let us read it. */
+const REFUSED = /^(exception_\d+|hole|BadNodeId\w*|BadNotReadable|BadUserAccessDenied|BadAttributeIdInvalid)$/;
+/** Named in a sentence; the rest is counted. */
+const MOST_NAMED = 5;
+
+/** Nobody asked it, or nobody heard what it said. */
+const UNHEARD: ReadonlySet<string | undefined> = new Set(["no_answer", "wrong_answer"]);
+
+/** With what the group's last poll says; the same object where that is nothing new. A tag of which nothing was heard stays as it was. */
+export function withPoll(before: Refusals, group: string, samples: readonly Sample[]): Refusals {
+  const known = before.get(group);
+  const heard = samples.map((sample) => {
+    const reason = UNHEARD.has(sample.reason) ? known?.get(sample.tag) : undefined;
+    return reason === undefined ? sample : { ...sample, reason };
+  });
+  const refused = heard.filter(({ quality, reason }) => quality === "bad" && REFUSED.test(reason ?? ""));
+  const same = refused.length === (known?.size ?? 0) && refused.every(({ tag, reason }) => known?.get(tag) === reason);
+  if (same) return before;
+  return new Map([...before, [group, new Map(refused.map(({ tag, reason = "" }) => [tag, reason]))]]);
+}
+
+/** Why a link that stands is not as good as it could be; null: every tag is answered. */
+export function refusalTrouble(refusals: Refusals): Trouble | null {
+  const tags = [...refusals.values()].flatMap((group) => [...group.keys()]);
+  if (tags.length === 0) return null;
+  const named = tags.slice(0, MOST_NAMED).join(", ");
+  const more = tags.length > MOST_NAMED ? ` and ${tags.length - MOST_NAMED} more` : "";
+  return {
+    reason: `the device refuses ${tags.length === 1 ? "the tag" : `${tags.length} tags:`} ${named}${more}`,
+    advice: 'compare their addresses in the profile with the PLC\'s manual; "booth-gateway detect TAG" helps',
+  };
+}
+
+/** Whether a device loses so many requests that people should know, though its values come. */
+export interface Losses {
+  /** Of the stretch that is looked at: where it began. */
+  readonly from: { readonly mono: Milliseconds; readonly counts: RequestCounts };
+  /** What people are told; the same words until it is over. null: too few are lost. */
+  readonly trouble: Trouble | null;
+}
+
+/** A stretch has at least so many requests and so much time: what is told changes once in it. */
+const STRETCH_REQUESTS = 100;
+const STRETCH_MS: Milliseconds = 60_000;
+/** One lost reply is nothing, nor is a switch that starts anew. */
+const LEAST_MISSED = 5;
+const WORTH_TELLING = 0.02;
+/** A stretch with fewer is over with it. */
+const WELL = 0.01;
+
+export function noLosses(counts: RequestCounts, mono: Milliseconds): Losses {
+  return { from: { mono, counts }, trouble: null };
+}
+
+/** With the counts as they are after another poll. */
+export function withRequests(before: Losses, counts: RequestCounts, mono: Milliseconds): Losses {
+  const { from } = before;
+  const asked = counts.asked - from.counts.asked;
+  const missed = counts.missed - from.counts.missed;
+  const share = asked === 0 ? 0 : missed / asked;
+  const isWorth = before.trouble === null && missed >= LEAST_MISSED && share >= WORTH_TELLING;
+  if (isWorth) return { from: { mono, counts }, trouble: lossTrouble(missed, asked) };
+  if (asked < STRETCH_REQUESTS || mono - from.mono < STRETCH_MS) return before;
+  return { from: { mono, counts }, trouble: share < WELL ? null : before.trouble };
+}
+
+function lossTrouble(missed: number, asked: number): Trouble {
+  return {
+    reason: `${missed} of the last ${asked} requests brought no right answer; most are made up for by asking again`,
+    advice:
+      "check cable, shield, plugs, and the switch or converter in between; another master may ask the PLC too often",
+  };
+}
+
+/** Which PLC has been answering, as far as it says so itself. */
+export interface PlcIdentity {
+  /** The serial number it last showed, as people compare it; null: none could be read yet. */
+  readonly shown: Serial | null;
+  /** When it was last told of that this is not the booth's; null: it is, or nobody knows. */
+  readonly told: Milliseconds | null;
+}
+
+export const UNKNOWN_PLC: PlcIdentity = { shown: null, told: null };
+
+/** An incident is resolved when nothing was heard of it for 10 min; while it lasts it is told of twice in that time. */
+const TELL_AGAIN_MS = 300_000;
+
+/** The tag and the poll group that show the PLC's serial number; null: nothing in the profile does. */
+export function serialTagOf(profile: Profile): { readonly tag: TagName; readonly group: string } | null {
+  // A drive or a sensor has a number of its own, which is not the booth's.
+  if (profile.kind === "device") return null;
+  const found = (profile.tags as readonly Profile["tags"][number][]).find(({ role }) => role === "plc_serial");
+  return found === undefined ? null : { tag: found.name, group: found.group };
+}
+
+/**
+ * The number that this booth's PLC shows. Whoever confirmed the booth saw what the PLC calls itself, and that holds, a controller's
+ * own number or the booth's; where it said nothing, the booth's serial number. null: nobody has confirmed a booth yet.
+ */
+export function expectedSerial(row: Pick<ProvisioningRow, "serial" | "confirmed">, configured: Serial | null) {
+  if (row.serial === null) return configured;
+  return row.confirmed === null ? null : (row.confirmed.plc_serial ?? row.serial);
+}
+
+/**
+ * Whether a poll comes from the booth's own PLC. Another serial number than the booth's makes it foreign until the
+ * booth's own is read again. A serial number that can't be read, or is empty, proves nothing and changes nothing: a PLC
+ * that starts shows NULs for a moment, and one that never shows any would leave its booth without data.
+ * @returns foreign: what to tell people, null where the poll counts; event: the record to log now, null: none
+ */
+export function identityIn(
+  before: PlcIdentity,
+  {
+    mono,
+    samples,
+    tag,
+    expected,
+  }: {
+    readonly mono: Milliseconds;
+    readonly samples: readonly Sample[];
+    readonly tag: TagName;
+    /** The booth's; null: nobody has entered it yet. */
+    readonly expected: Serial | null;
+  },
+): { readonly state: PlcIdentity; readonly foreign: Trouble | null; readonly event: EventRecord["value"] | null } {
+  const shown = serialIn(samples, tag) ?? before.shown;
+  if (shown === null || expected === null || shown === compared(expected)) {
+    const same = shown === before.shown && before.told === null;
+    return { state: same ? before : { shown, told: null }, foreign: null, event: null };
+  }
+  const foreign = foreignTrouble(shown, expected);
+  const isTold = before.told !== null && shown === before.shown && mono - before.told < TELL_AGAIN_MS;
+  const event = isTold ? null : { event: "identity", detail: foreign.reason, tag };
+  return { state: isTold ? before : { shown, told: mono }, foreign, event };
+}
+
+function foreignTrouble(shown: Serial, expected: Serial): Trouble {
+  return {
+    reason: `the PLC shows serial number ${shown}, this booth is ${expected}: what it says is not counted for this booth`,
+    advice:
+      "check that cable and address lead to this booth's own PLC; if they do, confirm the booth again (booth-gateway provision), or correct the number in the PLC",
+  };
+}
+
+function serialIn(samples: readonly Sample[], tag: TagName): Serial | null {
+  const sample = samples.find((one) => one.tag === tag);
+  if (sample === undefined || sample.quality === "bad" || sample.value === null) return null;
+  const text = compared(String(sample.value).replaceAll("\0", ""));
+  return text === "" ? null : text;
+}
+
+/** As it is compared: what can't be a serial number is taken as it stands. */
+function compared(text: string): Serial {
+  return normaliseSerial(text) ?? text.trim().toUpperCase();
+}

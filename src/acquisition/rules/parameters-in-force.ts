@@ -1,0 +1,44 @@
+import type { BindingState } from "../../domain/booth-state.ts";
+import { FILTER_TYPES } from "../../domain/booth.ts";
+import type { Parameters } from "../../domain/parameters.ts";
+import type { ServiceRecord } from "../../domain/service.ts";
+
+/**
+ * The box's parameters with what the service decides: time zone, working hours, filter limits. The box's own file wins for
+ * everything else. A filter that the service names and the profile doesn't have is not fitted here, and stays absent.
+ */
+export function withService(parameters: Parameters, record: ServiceRecord | null): Parameters {
+  if (record === null) return parameters;
+  const given = record.config?.filters ?? {};
+  const filters = Object.fromEntries(
+    FILTER_TYPES.flatMap((type) => {
+      const own = parameters.filters[type];
+      const limits = given[type]?.limits;
+      return own === undefined
+        ? []
+        : [[type, limits === undefined ? own : { ...own, limits: { ...own.limits, ...limits } }]];
+    }),
+  );
+  return {
+    ...parameters,
+    tz: record.tz ?? parameters.tz,
+    working_hours: record.tz === null ? parameters.working_hours : record.working_hours,
+    filters,
+  };
+}
+
+/**
+ * The booth's parameters as they are in force: the box's own with what the service decides. Another object only when the service's
+ * record is another: each poll goes by them, and what is made of them is kept until then.
+ */
+export function inForce(own: Parameters, binding: Pick<BindingState, "row">): () => Parameters {
+  let record = binding.row.record;
+  let made = withService(own, record);
+  return () => {
+    if (binding.row.record !== record) {
+      record = binding.row.record;
+      made = withService(own, record);
+    }
+    return made;
+  };
+}

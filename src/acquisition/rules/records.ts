@@ -1,0 +1,100 @@
+import { type Kind, KIND, type LogRecord } from "../../domain/record.ts";
+import type { TakenEntry, TakenPoll } from "../../domain/taken.ts";
+import type { BootId, Milliseconds, TakeNumber } from "../../domain/units.ts";
+
+/** While a group gets no answer one record a minute shows that time passes; more would only wear the flash. */
+const SILENCE_SPACING_MS = 60_000;
+
+interface Placed {
+  readonly order: readonly [boot: number, mono: number, rank: number, take: number];
+  readonly record: LogRecord;
+}
+
+interface OpenCoverage {
+  readonly first: TakenPoll;
+  to: Milliseconds;
+  polls: number;
+  max_interval_ms: Milliseconds;
+}
+
+/**
+ * Log records of one stream's taken entries, in the order in which the fold wants them: boots in order of
+ * appearance; then by mono, a coverage record standing at its `from`; at equal mono t, p, h before everything else;
+ * then as taken. Answered polls of a group not further apart than its bridge share one coverage record. An unanswered
+ * poll gives a coverage record with polls 0, at most one a minute and group.
+ *
+ * Entries of one take number are one entry: a repeated one is left out.
+ * @param bridgeMs longest spacing of a group's polls that counts as unbroken, ms.
+ */
+export function recordsOf(entries: readonly TakenEntry[], bridgeMs: (group: string) => Milliseconds): LogRecord[] {
+  const placed: Placed[] = [];
+  const boots: BootId[] = [];
+  const coverage = new Map<string, OpenCoverage>();
+  const silence = new Map<string, Milliseconds>();
+  const seen = new Set<TakeNumber>();
+  const place = (record: LogRecord, take: TakeNumber): void => {
+    placed.push({ order: [boots.indexOf(record.boot), record.mono, rankOf(record), take], record });
+  };
+  const addAnswered = (poll: TakenPoll): void => {
+    const { boot, mono, at, group } = poll;
+    const open = coverage.get(group);
+    if (open === undefined || !extend(open, poll, bridgeMs(group))) {
+      if (open !== undefined) place(coverageOf(open), open.first.take);
+      coverage.set(group, { first: poll, to: mono, polls: 1, max_interval_ms: 0 });
+    }
+    silence.delete(group);
+    for (const [tag, value, quality, source_at] of poll.changes) {
+      const source = source_at === undefined ? {} : { source_at };
+      place({ kind: KIND.reading, boot, mono, at, tag, value, quality, ...source }, poll.take);
+    }
+  };
+  const addUnanswered = (poll: TakenPoll): void => {
+    const { group, mono } = poll;
+    const last = silence.get(group);
+    if (last !== undefined && mono >= last && mono - last < SILENCE_SPACING_MS) return;
+    silence.set(group, mono);
+    place(coverageOf({ first: poll, to: mono, polls: 0, max_interval_ms: 0 }), poll.take);
+  };
+  for (const entry of entries) {
+    if (seen.has(entry.take)) continue;
+    seen.add(entry.take);
+    // Boots stand in the order in which they were lived through, whichever record is placed first.
+    const { boot } = entry.kind === "poll" ? entry : entry.record;
+    if (!boots.includes(boot)) boots.push(boot);
+    if (entry.kind === "record") place(entry.record, entry.take);
+    else if (entry.answered) addAnswered(entry);
+    else addUnanswered(entry);
+  }
+  for (const open of coverage.values()) place(coverageOf(open), open.first.take);
+  return placed.sort(byOrder).map(({ record }) => record);
+}
+
+function extend(open: OpenCoverage, poll: TakenPoll, bridge: Milliseconds): boolean {
+  const spacing = poll.mono - open.to;
+  if (open.first.boot !== poll.boot || spacing > bridge) return false;
+  open.polls += 1;
+  open.max_interval_ms = Math.max(open.max_interval_ms, spacing);
+  open.to = Math.max(open.to, poll.mono);
+  return true;
+}
+
+function coverageOf({ first, to, polls, max_interval_ms }: OpenCoverage): LogRecord {
+  const { boot, mono, at, group } = first;
+  const value = { group, from: mono, to, polls, max_interval_ms };
+  return { kind: KIND.coverage, boot, mono, at, tag: group, value, quality: "good" };
+}
+
+const FIRST: readonly Kind[] = [KIND.clock, KIND.parameters, KIND.coverage];
+
+function rankOf(record: LogRecord): number {
+  const first = FIRST.indexOf(record.kind);
+  return first >= 0 ? first : 3;
+}
+
+function byOrder(a: Placed, b: Placed): number {
+  for (let i = 0; i < a.order.length; i += 1) {
+    const difference = (a.order[i] ?? 0) - (b.order[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

@@ -1,0 +1,164 @@
+import type { ServerResponse } from "node:http";
+import type { BoothFieldValues } from "../contract/booths.ts";
+import type { ServedOperation } from "../contract/operations.ts";
+import type { AgentControl } from "../domain/agent-control.ts";
+import type { ServiceAnswer } from "../domain/service.ts";
+import type { BoothStatus } from "../domain/status.ts";
+import type { Rebuilds } from "../store/port.ts";
+import type { LiveFeed } from "./live.ts";
+import type { PageState } from "./port.ts";
+import type { AskReport, BoothReport, BoxReport } from "./report.ts";
+
+/** How a request came in: by the agent's socket, by root's, from this machine, or from the network while the page is open there. */
+export type Way = "socket" | "admin" | "loopback" | "lan";
+
+/** Through a file of this machine, whose mode says who may. */
+export function isSocket(way: Way): way is "socket" | "admin" {
+  return way === "socket" || way === "admin";
+}
+
+/** One row of the table of operations. */
+export interface LocalOperation extends ServedOperation {
+  readonly runs: Runs;
+}
+
+/**
+ * A report is a pure function of reader and query, on the reports' thread, of one booth or of all; a control acts on the main thread.
+ * Each is loaded when it is first asked for, and nothing of the other rows with it.
+ */
+export type Runs<Body = never> =
+  | { readonly kind: "booth report"; readonly load: () => Promise<BoothReport> }
+  | { readonly kind: "box report"; readonly load: () => Promise<BoxReport> }
+  /** It takes the body of its own row alone. */
+  | { readonly kind: "control"; readonly load: () => Promise<Control<Body>> };
+
+export type Control<Body = never> = (call: Call<Body>, services: Services) => LocalAnswer | Promise<LocalAnswer>;
+
+/** A request that may be answered, by the row that it matches. */
+export interface Call<Body = never> {
+  readonly way: Way;
+  /** Who sends, as far as an address tells. */
+  readonly sender: string;
+  /** Of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  /** The first of each name. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly feed: LiveFeed;
+  /** By the socket, or a session that is open: asked anew by what goes on, since that ends. */
+  readonly sees_all: () => boolean;
+  /** What was sent. Throws a Refusal where it can't be read. */
+  body(): Body;
+}
+
+/** A body that is a text goes as it is, anything else as JSON; or what writes the response itself. */
+export type LocalAnswer =
+  | { readonly status: number; readonly body: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly writes: (response: ServerResponse) => void | Promise<void> };
+
+/** Headers of an answer that ends the connection: whoever isn't let in, or sends too much, begins anew. */
+export const CLOSING = { Connection: "close" } as const;
+
+/** A request that can't be carried out, with what to do about it. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, error: string, headers: Readonly<Record<string, string>> = {}) {
+    super(error);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** The booth named, or the only one there is. Throws a Refusal. */
+export function boothOf(control: AgentControl, named: string | undefined): BoothStatus {
+  const { booths } = control.status();
+  const [only, ...others] = booths;
+  const found = named === undefined && others.length === 0 ? only : booths.find(({ booth }) => booth === named);
+  if (found === undefined) throw new Refusal(400, "name the booth: this gateway serves several, or none of that name");
+  return found;
+}
+
+/** What the operation needs. Throws a Refusal where this agent has none. */
+export function needed<T>(service: T | undefined, lacks: string): T {
+  if (service === undefined) throw new Refusal(501, lacks);
+  return service;
+}
+
+export type Entry =
+  | { readonly kind: "open"; readonly token: string; readonly for_ms: number }
+  | { readonly kind: "wrong"; readonly left: number }
+  | { readonly kind: "locked"; readonly for_ms: number }
+  /** Not looked at: too many PINs come at once, from whomever. */
+  | { readonly kind: "busy" }
+  /** Nobody has asked for a PIN, or its time is over. */
+  | { readonly kind: "closed" };
+
+/** The PIN in force and the sessions opened with it. A PIN is never stored, and never logged. */
+export interface Sessions {
+  /** A new PIN in the place of the old one, for so long; sessions of the old one end, and every lock is lifted. */
+  open(for_ms: number, pin?: string): string;
+  /** No PIN, no session any more. */
+  close(): void;
+  /** How long the PIN still holds; null: there is none. */
+  left_ms(): number | null;
+  enter(pin: string, from: { readonly sender: string; readonly way: Way }): Entry;
+  holds(token: string | undefined): boolean;
+}
+
+/** One line of the agent's log, for people. */
+export interface LogLine {
+  readonly at: number;
+  readonly level: "info" | "warn" | "error";
+  readonly text: string;
+}
+
+/** Size and brand of a booth at the service. Never rejects for what the service does. */
+export interface BoothFieldsAtService {
+  read(booth_id: string): Promise<ServiceAnswer<BoothFieldValues>>;
+  write(booth_id: string, fields: Readonly<Record<string, string>>): Promise<ServiceAnswer<BoothFieldValues>>;
+}
+
+/** Opens and closes what people outside of the socket's group may use. */
+export interface PageListener {
+  state(): PageState;
+  /** A new PIN for `for_ms`; `lan`: and the page on the network for as long. Rejects where no port or certificate can be had. */
+  open(how: {
+    readonly for_ms: number;
+    readonly lan: boolean;
+    /** One set beforehand; absent: a new one. */
+    readonly pin?: string;
+  }): Promise<PageState & { readonly pin: string }>;
+  close(): void;
+}
+
+/** The tools at the PLC that only read. */
+export interface PlcToolbox {
+  /**
+   * Rejects with what a person can do about it, also where a tool is at work already. `operand` and `values` are those of the
+   * command of that name; `progress` gets a line for each step.
+   */
+  run(
+    wish: {
+      readonly tool: "probe" | "detect";
+      readonly operand: string;
+      readonly values: Readonly<Record<string, string | undefined>>;
+    },
+    io: { readonly signal: AbortSignal; progress(text: string): void },
+  ): Promise<{ readonly answer: object; readonly text: string }>;
+}
+
+/** What the local server answers from; what is absent answers 501. */
+export interface Services {
+  readonly control: AgentControl;
+  readonly reports?: AskReport;
+  readonly rebuilds?: Rebuilds;
+  readonly sessions?: Sessions;
+  readonly page?: PageListener;
+  /** Keeps a report for whoever helps. Returns its id. */
+  readonly storeHelp?: (report: string) => Promise<string>;
+  readonly fields?: BoothFieldsAtService;
+  readonly plc?: PlcToolbox;
+  /** Newest last. */
+  readonly log?: () => readonly LogLine[];
+}

@@ -1,0 +1,235 @@
+import type { BodyName, BodyOf } from "../contract/local.ts";
+import { SERVICE_OPERATIONS } from "../contract/operations.ts";
+import type { LocalOperation, Runs } from "./operation.ts";
+import type { BoothReport, BoxReport } from "./report.ts";
+
+type Load<T> = () => Promise<T>;
+
+interface Row<B extends BodyName> extends Partial<Pick<LocalOperation, "answer" | "already" | "deprecated">> {
+  /** Names, parted by blanks. */
+  readonly query?: string;
+  readonly body?: B;
+  readonly status?: number;
+  /** Absent: a session is needed. */
+  readonly way?: LocalOperation["way"];
+  readonly runs: Runs<B extends BodyName ? BodyOf<B> : never>;
+}
+
+function row<B extends BodyName = never>(
+  name: `${LocalOperation["method"]} /${string}`,
+  summary: string,
+  { query = "", status = 200, way = "session", ...more }: Row<B>,
+): LocalOperation {
+  const [method, path = ""] = name.split(" ");
+  const common = { method: method as LocalOperation["method"], path, summary, status, way };
+  return { ...common, query: query.split(" ").filter((one) => one !== ""), ...more };
+}
+
+/** Reports for whoever is on this machine: the function of that name, in the contract's shape of that name. */
+function reports<K extends "booth report" | "box report", N extends string>(
+  kind: K,
+  load: Load<Readonly<Record<N, K extends "booth report" ? BoothReport : BoxReport>>>,
+) {
+  return <A extends N>(answer: A) => {
+    const runs = { kind, load: async () => (await load())[answer] } as Extract<Runs, { readonly kind: K }>;
+    return { answer, way: "loopback", runs } as const;
+  };
+}
+
+function controls<M extends object>(load: Load<M>) {
+  return <N extends keyof M>(name: N) => ({ kind: "control", load: async () => (await load())[name] }) as const;
+}
+
+const lists = reports("box report", async () => (await import("./report-booths.ts")).BOOTH_LISTS);
+const records = reports("booth report", async () => (await import("./report-booths.ts")).BOOTH_RECORDS);
+const time = reports("booth report", async () => (await import("./report-time.ts")).TIME_FIGURES);
+const values = reports("booth report", async () => (await import("./report-records.ts")).VALUE_FIGURES);
+const facts = reports("booth report", async () => (await import("./report-records.ts")).FACT_FIGURES);
+const incidents = reports("box report", async () => (await import("./report-records.ts")).INCIDENT_LISTS);
+const looks = controls(() => import("./looks.ts"));
+const plc = controls(() => import("./plc.ts"));
+const provisioning = controls(() => import("./provisioning.ts"));
+const access = controls(() => import("./access.ts"));
+const upkeep = controls(() => import("./upkeep.ts"));
+
+const WINDOW = "start end";
+const LIST = "filter sort limit page";
+const SPAN = `${WINDOW} coverage`;
+const REPORT = `${WINDOW} limit page coverage`;
+const BOOTH = "/api/booths/{id}";
+const BINDING = "/api/booths_provisioning/{serial_number}";
+
+function figure(report: ReturnType<typeof time | typeof facts | typeof values>, summary: string, query: string) {
+  const { answer, ...more } = report;
+  return row(`GET ${BOOTH}/${answer}`, summary, { ...more, query, answer: answer === "export_csv" ? "csv" : answer });
+}
+
+/** Every operation that the box answers: routing, who may ask, the bodies that are taken and `openapi.json` follow from it. */
+export const OPERATIONS: readonly LocalOperation[] = [
+  // What the box answers in the service's place, in the service's shapes, for its own booths.
+  row("GET /api/booths", "Booths of this box", { query: `${LIST} ${WINDOW} includes search`, ...lists("booths") }),
+  row(`GET ${BOOTH}`, "A booth", records("booth")),
+  row("GET /api/booths/latest_updates", "When each booth was last read and acked", {
+    ...{ query: LIST, ...lists("latest_updates") },
+  }),
+  row("GET /api/booths/booth_status_summary", "Counts by connectivity and mode", lists("booth_status_summary")),
+  row("GET /api/booths/booth_filter_options", "Values that lists can be narrowed by", lists("booth_filter_options")),
+  figure(time("duration_by_mode"), "Minutes by mode", SPAN),
+  figure(time("frequency_by_mode"), "Starts by mode", SPAN),
+  // Single readings are for who is let in, even on the machine itself; figures are for all who are on it.
+  { ...figure(values("export_csv"), "Readings as CSV", `${WINDOW} tags`), way: "session" },
+  { ...figure(values("history"), "Readings of tags", `tags ${REPORT}`), way: "session" },
+  { ...figure(values("latest_values_for"), "Last known values of tags", "tags before"), way: "session" },
+  { ...figure(values("latest_values_at"), "Values of tags at an instant", "tags before"), way: "session" },
+  { ...figure(time("recent_stages"), "Stages", REPORT), deprecated: true },
+  figure(facts("revision_history"), "Firmware and program versions", "coverage"),
+  figure(time("runtime"), "Runtime of two periods", `${WINDOW} unit length coverage`),
+  figure(time("runtime_series"), "Runtime by hour, day, week or month", `${REPORT} unit length states`),
+  figure(time("utilization_stats"), "Utilization, cycles and energy", SPAN),
+  figure(time("utilization_summary"), "Minutes in use, idle, in bake and by mode", SPAN),
+  figure(time("utilization_timeline"), "Minutes by mode and interval", `${REPORT} interval`),
+  figure(facts("filter_maintenances"), "Filters and their lives", REPORT),
+  figure(facts("filter_maintenance_history"), "Filter changes", REPORT),
+  row("POST /api/booths_provisioning", "Enters a serial number; queued where the service is away", {
+    ...{ body: "claim", answer: "booths_provisioning", status: 202, already: 200 },
+    runs: provisioning("enterSerial"),
+  }),
+  row(`GET ${BINDING}`, "What the box knows of a booth's binding", records("booths_provisioning")),
+  row(`PUT ${BINDING}`, "Gives the booth up, once all is delivered", {
+    ...{ body: "binding", answer: "booths_provisioning", status: 202, already: 200 },
+    runs: provisioning("changeBinding"),
+  }),
+  row("GET /api/validation_incidents", "What was found wrong with readings", {
+    ...{ query: `${LIST} ${WINDOW} booth_id search`, ...incidents("validation_incidents") },
+  }),
+  row("POST /api/help", "Stores a report of the box's state for whoever helps", {
+    ...{ body: "help", answer: "help", status: 201, runs: looks("askForHelp") },
+  }),
+  row("POST /api/authenticate", "Opens a session with the PIN as api_key", {
+    ...{ body: "authenticate", answer: "authenticate", way: "anyone", runs: access("authenticate") },
+  }),
+
+  // What is the box's own: for its page, its command line, and what watches it.
+  row("GET /api/openapi.json", "The document of what stands above", {
+    way: "loopback",
+    runs: {
+      kind: "control",
+      async load() {
+        const { openApi } = await import("../contract/openapi.ts");
+        return (_, { control }) => ({ status: 200, body: openApi(OPERATIONS, control.status().agent_version) });
+      },
+    },
+  }),
+  row(`GET ${BOOTH}/explain`, "Where a figure comes from", {
+    query: `${WINDOW} figure`,
+    runs: {
+      kind: "booth report",
+      async load() {
+        const { explain, EXPLAINABLE } = await import("../reports/explain.ts");
+        const { QueryError, windowParams } = await import("../contract/reports-query.ts");
+        return ({ source, query, clock }) => {
+          const body = explain(source, query["figure"] ?? "", windowParams(query, clock));
+          if (body === null) throw new QueryError(`figure is none of ${EXPLAINABLE.join(", ")}`);
+          return { body };
+        };
+      },
+    },
+  }),
+  row("GET /status", "How the box is", { way: "loopback", runs: looks("status") }),
+  row("GET /events", "The same each second", { query: "booth", way: "loopback", runs: looks("events") }),
+  row("GET /backlog", "What waits for the service", { way: "loopback", runs: looks("backlog") }),
+  row("GET /healthz", "Whether readings can be committed", { way: "anyone", runs: looks("health") }),
+  row("GET /metrics", "Figures for Prometheus", { way: "loopback", runs: looks("metrics") }),
+  row("GET /readings", "What each tag of a booth said last", { query: "booth", runs: looks("readings") }),
+  row("GET /log", "The newest lines of the log", { runs: looks("logLines") }),
+  row("GET /support.json", "All that whoever helps may see", { runs: looks("support") }),
+  row("POST /confirm", "The card was compared", { body: "confirm", status: 202, runs: provisioning("confirm") }),
+  row("POST /release", "Gives a booth up", { body: "release", status: 202, runs: provisioning("release") }),
+  row("GET /booth_fields", "Size and brand, read at the service", { query: "booth", runs: provisioning("readFields") }),
+  row("PUT /booth_fields", "Changes them there", {
+    ...{ query: "booth", body: "booth_fields", runs: provisioning("changeFields") },
+  }),
+  row("POST /filters/changed", "A filter was changed", { body: "filter_change", runs: upkeep("filterChanged") }),
+  row("POST /filters/undo", "That entry is withdrawn", { body: "filter_undo", runs: upkeep("filterUndone") }),
+  row("GET /reconcile", "How a comparison with the service stands", {
+    ...{ query: "booth id", way: "loopback", runs: upkeep("reconciliation") },
+  }),
+  row("POST /reconcile", "Begins one", { body: "reconcile", status: 202, runs: upkeep("reconcile") }),
+  row("GET /rebuild", "How the last rebuild stands", {
+    ...{ query: "booth", way: "loopback", runs: upkeep("rebuildProgress") },
+  }),
+  row("POST /rebuild", "Begins one", { body: "rebuild", status: 202, runs: upkeep("rebuild") }),
+  row("POST /plc/probe", "Looks what answers at an address", { body: "probe", runs: plc("probe") }),
+  row("POST /plc/detect", "Reads an address in every order", { body: "detect", runs: plc("detect") }),
+  row("GET /plc/links", "Links to PLCs that tools share with the agent", { way: "socket", runs: plc("links") }),
+  row("POST /plc/ask", "One read over such a link", { body: "plc_ask", way: "socket", runs: plc("ask") }),
+  // Who may open the page decides who gets the PIN.
+  row("GET /page", "Where the page is", { way: "socket", runs: access("pageState") }),
+  row("POST /page", "Opens it on the network with a new PIN, or closes it", {
+    ...{ body: "page", way: "socket", runs: access("openOrClosePage") },
+  }),
+];
+
+/** What a request names. */
+export type Match =
+  | { readonly kind: "here"; readonly operation: LocalOperation; readonly params: Readonly<Record<string, string>> }
+  /** The service has it, the box hasn't. */
+  | { readonly kind: "service" }
+  /** The interface has the path, under these methods. */
+  | { readonly kind: "method"; readonly allowed: readonly string[] }
+  | { readonly kind: "nothing" };
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+/** By path; fixed ones before those with parameters. */
+const PATHS = [...new Set([...OPERATIONS, ...SERVICE_OPERATIONS].map(({ path }) => path))]
+  .sort((one, other) => Number(one.includes("{")) - Number(other.includes("{")))
+  .map((path) => ({
+    parts: path.split("/"),
+    here: OPERATIONS.filter((operation) => operation.path === path),
+    service: SERVICE_OPERATIONS.filter((operation) => operation.path === path).map(({ method }) => method),
+  }));
+
+/** Finds what a request names; a fixed path wins over one with parameters. */
+export function matchOf(method: string, path: string): Match {
+  const asked = path.split("/");
+  const fitting = PATHS.filter(
+    ({ parts }) =>
+      parts.length === asked.length &&
+      parts.every((part, index) => part === asked[index] || (part.startsWith("{") && asked[index] !== "")),
+  );
+  for (const { parts, here } of fitting) {
+    const operation = here.find((one) => one.method === method);
+    if (operation !== undefined) return { kind: "here", operation, params: paramsOf(parts, asked) };
+  }
+  const takes = (one: string): boolean => fitting.some(({ service }) => service.includes(one));
+  if (takes(method)) return { kind: "service" };
+  const allowed = METHODS.filter(takes);
+  return allowed.length === 0 ? { kind: "nothing" } : { kind: "method", allowed };
+}
+
+function paramsOf(parts: readonly string[], asked: readonly string[]): Readonly<Record<string, string>> {
+  const named = parts.flatMap((part, index) =>
+    part.startsWith("{") ? [[part.slice(1, -1), decoded(asked[index] ?? "")]] : [],
+  );
+  return Object.fromEntries(named) as Readonly<Record<string, string>>;
+}
+
+/** One part of a path as it was meant. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // Not a percent-encoding: taken as it is, it names nothing.
+    return part;
+  }
+}
+
+/** The operation of that name, e.g. "GET /status": as it is told to the reports' thread. */
+export function operationNamed(name: string): LocalOperation | undefined {
+  return OPERATIONS.find((operation) => nameOf(operation) === name);
+}
+
+export function nameOf({ method, path }: Pick<LocalOperation, "method" | "path">): string {
+  return `${method} ${path}`;
+}

@@ -1,0 +1,57 @@
+import { LinkError } from "../domain/link-error.ts";
+import type { BodyOf, LocalPlcAnswer } from "../contract/local.ts";
+import { boothOf, type Call, type LocalAnswer, needed, type PlcToolbox, type Services } from "./operation.ts";
+
+const NO_TOOLS = "this agent has no tools at the PLC";
+
+export function probe(call: Call<BodyOf<"probe">>, { plc }: Services): LocalAnswer {
+  const tools = needed(plc, NO_TOOLS);
+  const { address, units } = call.body();
+  return looking(tools, { tool: "probe", operand: address, values: { units } });
+}
+
+export function detect(call: Call<BodyOf<"detect">>, { plc, control }: Services): LocalAnswer {
+  const tools = needed(plc, NO_TOOLS);
+  const { booth: named, at, expect, unit } = call.body();
+  const values = { booth: boothOf(control, named).booth, expect, unit };
+  return looking(tools, { tool: "detect", operand: at, values });
+}
+
+/**
+ * Has a tool look at a PLC and tells how it goes, as server-sent events: `progress {text}` for each step, then `done {answer,
+ * text}` or `failed {error}`. Whoever leaves ends the looking.
+ */
+function looking(tools: PlcToolbox, wish: Parameters<PlcToolbox["run"]>[0]): LocalAnswer {
+  return {
+    writes: async (response) => {
+      const leaving = new AbortController();
+      response.once("close", () => leaving.abort(new Error("nobody waits for it any more")));
+      response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" });
+      const tell = (event: string, data: object): void =>
+        void response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+      await tools.run(wish, { signal: leaving.signal, progress: (text) => tell("progress", { text }) }).then(
+        (done) => tell("done", done),
+        (error: unknown) => tell("failed", { error: error instanceof Error ? error.message : String(error) }),
+      );
+      response.end();
+    },
+  };
+}
+
+/** Links of the agent that tools share, so that they need no connection beside it. */
+export function links(_: Call, { control }: Services): LocalAnswer {
+  return { status: 200, body: { links: control.sharedLinks() } };
+}
+
+export async function ask(call: Call<BodyOf<"plc_ask">>, { control }: Services): Promise<LocalAnswer> {
+  const { link, unit, pdu } = call.body();
+  const asked = control.askPlc(link, { unit, pdu: Buffer.from(pdu, "hex") });
+  const body = await asked.then(
+    (answer): LocalPlcAnswer => ({ kind: "answer", pdu: Buffer.from(answer).toString("hex") }),
+    (error: unknown): LocalPlcAnswer => {
+      if (!(error instanceof LinkError)) throw error;
+      return { kind: "failed", why: error.kind, message: error.message };
+    },
+  );
+  return { status: 200, body };
+}

@@ -1,0 +1,47 @@
+import type { AgentStatus } from "../domain/status.ts";
+import type { BoothId } from "../domain/units.ts";
+import type { StoreReader, Window } from "../store/port.ts";
+import { operationNamed } from "./operations.ts";
+import { type LocalBooth, localBooths, reportAnswer, reportsNow } from "./report.ts";
+import type { Report, ReportAnswer, ReportRequest } from "./report.ts";
+
+/** A booth's figures of a window that lies behind, as plain data. */
+export interface FiguresRequest {
+  readonly booth: LocalBooth;
+  readonly window: Window;
+  readonly now_ms: number;
+}
+
+/** What is asked of the thread for a booth's day. Throws for an unknown booth. */
+export function figuresOf(named: BoothId, window: Window, status: AgentStatus): FiguresRequest {
+  const booth = localBooths(status).find((one) => one.booth === named);
+  if (booth === undefined) throw new Error(`there is no booth ${named}`);
+  const now_ms = reportsNow(status);
+  return { booth, window: { start: Math.min(window.start, now_ms), end: Math.min(window.end, now_ms) }, now_ms };
+}
+
+/** Loads what the operation needs and nothing of the others. Rejects for a name that is no report's. */
+export async function reportMaker(request: ReportRequest): Promise<(reader: StoreReader) => ReportAnswer> {
+  const runs = operationNamed(request.operation)?.runs;
+  if (runs === undefined || runs.kind === "control") throw new Error(`${request.operation} is no report`);
+  const report = { kind: runs.kind, tell: await runs.load() } as Report;
+  return (reader) => reportAnswer(report, request, reader);
+}
+
+/** The figures that are compared with the service's, as the contract shapes them. */
+export type OwnFigures = ReturnType<Awaited<ReturnType<typeof figuresMaker>>>;
+
+/** Makes them, in the snapshot of the reader. */
+export async function figuresMaker({ booth, window, now_ms }: FiguresRequest) {
+  const [time, facts] = await Promise.all([import("./report-time.ts"), import("./report-records.ts")]);
+  return (reader: StoreReader) => {
+    const source = { reader, stream: booth.log, now_ms };
+    return {
+      duration_by_mode: time.durationFigure(source, window, booth.booth_id).body,
+      frequency_by_mode: time.frequencyFigure(source, window, booth.booth_id).body,
+      runtime: time.runtimeFigure(source, window).body,
+      utilization_stats: time.utilizationFigure(source, window).body,
+      filter_maintenance_history: facts.filterChanges(source, window, {}),
+    };
+  };
+}

@@ -1,0 +1,110 @@
+import type { RebuildProgress } from "../domain/rebuild.ts";
+import type { Reconciliation } from "../domain/reconciliation.ts";
+import { agentOf } from "../tools/agent-client.ts";
+import { CommandError, EXIT, type Run } from "../tools/command.ts";
+import { barText, lasting, linesText } from "../tools/texts.ts";
+import { followWork } from "./follow.ts";
+import { textOption, lengthOption } from "./options.ts";
+import { print, tableText } from "./print.ts";
+import type { PageState } from "../api/port.ts";
+
+type Reconciled = Extract<Reconciliation, { kind: "done" }>;
+type Rebuilt = Extract<RebuildProgress, { kind: "done" }>;
+
+/** `booth-gateway reconcile`: a day's figures here and at the service, and what is missing there sent again. */
+export const reconcileCommand: Run = async (call) => {
+  const { values, io } = call;
+  const agent = await agentOf(call);
+  const booth = await agent.boothName();
+  const begun = await agent.post<Reconciliation>("/reconcile", { booth, day: textOption(values, "day") });
+  const now = await followWork(begun, io, {
+    text: ({ day }) => `comparing ${day}`,
+    again: ({ id }) => agent.get<Reconciliation>("/reconcile", { booth, id }),
+  });
+  if (now.kind === "failed") throw new CommandError(`${now.day} can't be compared now: ${now.reason}`);
+  print(call, now, reconciledText);
+  return now.remaining.length === 0 ? EXIT.ok : EXIT.failed;
+};
+
+/** What came of a comparison, for people. */
+function reconciledText(done: Reconciled): string {
+  const { day, compared, differed, hours, resent, remaining, algorithm } = done;
+  const head = `${day}: ${compared} figures compared, ${differed} differed\n`;
+  const sent = hours === 0 ? "" : `${resent} records of ${hours} hours sent again\n`;
+  if (remaining.length === 0) return `${head}${sent}the same on both sides\n`;
+  const why = algorithm
+    ? "both sides hold the same records and make other figures of them: tell whoever runs the service\n"
+    : "records differ still: run it again; what the service refuses stands in the backlog\n";
+  const rows = remaining.map((one) => [one.figure, String(one.gateway ?? "-"), String(one.service ?? "-")]);
+  return `${head}${sent}${tableText(["differs still", "here", "service"], rows)}${why}`;
+}
+
+/** `booth-gateway rebuild`: all facts anew from the log. */
+export const rebuildCommand: Run = async (call) => {
+  const { values, io } = call;
+  const agent = await agentOf(call);
+  const booth = await agent.boothName();
+  const begun = await agent.post<RebuildProgress>("/rebuild", { booth, current: values["current"] === true });
+  const now = await followWork(begun, io, {
+    text: progressText,
+    again: () => agent.get<RebuildProgress>("/rebuild", { booth }),
+  });
+  if (now.kind === "failed") throw new CommandError(`nothing was changed: ${now.reason}`);
+  print(call, now, rebuiltText);
+  return EXIT.ok;
+};
+
+function progressText({ folded_seq, newest_seq, left_ms }: Extract<RebuildProgress, { kind: "running" }>): string {
+  const left = left_ms === null ? "" : `, about ${lasting(left_ms)} left`;
+  return `${barText(newest_seq === 0 ? 0 : folded_seq / newest_seq)}  ${folded_seq} of ${newest_seq} records${left}`;
+}
+
+function rebuiltText(done: Rebuilt): string {
+  const { changes, from_versions, to_version } = done;
+  const versions = from_versions.length === 0 ? "none" : from_versions.join(", ");
+  const head = `${done.records} records from ${done.from_seq} on folded in ${lasting(done.elapsed_ms)}; definitions version ${versions} -> ${to_version}`;
+  const isSame = changes.every(({ added, replaced, withdrawn }) => added + replaced + withdrawn === 0);
+  if (isSame) return `${head}\nnothing changed\n`;
+  const rows = changes.map((one) => [NAMES[one.kind] ?? one.kind, one.kept, one.added, one.replaced, one.withdrawn]);
+  const table = tableText(["facts", "kept", "added", "replaced", "withdrawn"], rows);
+  return `${head}\n${table}${linesText(done.examples.map((text) => `  ${text}`))}`;
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  m: "stages",
+  c: "cycles",
+  d: "hours",
+  v: "revisions",
+  i: "incidents",
+  f: "filters",
+};
+
+const LONGEST_H = 12;
+/** The first opening makes the box's key: on a small processor, behind the polls, that takes many seconds. */
+export const CERTIFICATE_MS = 120_000;
+
+/** What the agent answers; the PIN where a new one was made. */
+type PageAnswer = PageState & { readonly pin?: string };
+
+/** `booth-gateway page`: how a technician gets to the page with a phone or laptop. */
+export const pageCommand: Run = async (call) => {
+  const isClosing = call.values["close"] === true;
+  const for_ms = isClosing ? undefined : lengthOption(call.values, "for", LONGEST_H);
+  const opening = for_ms === undefined ? {} : { lan: true, for_ms };
+  const agent = await agentOf(call);
+  const body = isClosing ? { close: true } : opening;
+  print(call, await agent.post<PageAnswer>("/page", body, CERTIFICATE_MS), pageText);
+  return EXIT.ok;
+};
+
+function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer): string {
+  const here = `on this box  ${url ?? trouble}`;
+  if (pin === undefined) return linesText(["the page is closed on the network, and every session has ended", here]);
+  return linesText([
+    ...(lan?.urls ?? []).map((address) => `address      ${address}`),
+    lan?.urls.length === 0 ? "address      none: this box has no network besides its own loopback" : null,
+    lan === null ? null : `fingerprint  ${lan.fingerprint}`,
+    `PIN          ${pin}   (for ${lasting(Math.ceil((pin_for_ms ?? 0) / 1000) * 1000)})`,
+    here,
+  ]);
+}

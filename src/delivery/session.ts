@@ -1,0 +1,284 @@
+import type { BoothHeartbeat, HelloBooth } from "../contract/telemetry.ts";
+import { fullJitter } from "../domain/retrying.ts";
+import type { BoothState } from "../domain/booth-state.ts";
+import { isPlain, speaksFor } from "../domain/provisioning.ts";
+import { LOOP_MS, isOver } from "../domain/signal.ts";
+import { ServiceLinkError } from "../domain/link-error.ts";
+import type { BacklogStatus } from "../domain/status.ts";
+import { labelOf } from "../domain/stream-label.ts";
+import type { Milliseconds } from "../domain/units.ts";
+import type { Store } from "../store/port.ts";
+import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
+import type { LinkAccount, LinkSession } from "./port.ts";
+import { secondOffers } from "./resend.ts";
+import { newNameFrom } from "./rules/belief.ts";
+import { retryAfter } from "./rules/session-retry.ts";
+import { runSender } from "./sender.ts";
+import { serviceIsDown, serviceIsLeft, serviceIsUp } from "./service-news.ts";
+
+/** Owns the session with the service: connects, sends every bound booth's stream, and begins anew after any failure. */
+export async function sessionLoop(
+  gateway: DeliveryGateway,
+  booths: readonly DeliveredBooth[],
+  signal: AbortSignal,
+): Promise<void> {
+  const tries: Tries = { attempt: 0, began: null, proven: false, lost: null };
+  while (!isOver(signal)) {
+    gateway.turned(LOOP_MS);
+    try {
+      await oneSession(gateway, { booths, tries }, signal);
+    } catch (error) {
+      if (isOver(signal)) break;
+      const reason = error instanceof Error ? error.message : String(error);
+      const failure = error instanceof ServiceLinkError ? error : new ServiceLinkError("closed", reason, error);
+      const wait = waitAfter(tries, failure, gateway);
+      serviceIsDown(gateway, { error: failure, attempt: tries.attempt, wait });
+      gateway.turned(wait + LOOP_MS);
+      await gateway.clock.sleep(wait, signal).catch(() => undefined);
+    }
+  }
+}
+
+/** One session from connect to its end; waits first until there is a booth to speak for. Throws the reason of the end. */
+async function oneSession(
+  gateway: DeliveryGateway,
+  { booths, tries }: { readonly booths: readonly DeliveredBooth[]; readonly tries: Tries },
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, service, commands } = gateway;
+  Object.assign(tries, { began: null, proven: false });
+  const account = await accountOf(gateway, booths);
+  service.wanted = account !== null;
+  if (account === null) {
+    serviceIsLeft(gateway);
+    await letGo(gateway, booths);
+    gateway.turned(Number.POSITIVE_INFINITY);
+    return gateway.progress.wait(signal);
+  }
+  const started = clock.mono();
+  const session = await connectWithKey(gateway, account, signal);
+  tries.began = clock.mono();
+  try {
+    const spoken = spokenFor(booths);
+    for (const booth of spoken) {
+      booth.delivery.in_session = true;
+      await renewName(gateway, booth);
+    }
+    await session.hello(spoken.map(({ state }) => helloOf(state)));
+    commands.setSession(session);
+    serviceIsUp(gateway, { url: session.url, took_ms: tries.began - started, mqtt: session.mqtt ?? null });
+    const proven = (): void => void Object.assign(tries, { proven: true, lost: null });
+    await runSession({ gateway, session, all: booths, booths: spoken, proven }, signal);
+  } finally {
+    commands.setSession(null);
+    await session.close();
+    for (const { delivery } of booths) delivery.in_session = false;
+    gateway.news.raise();
+  }
+}
+
+/** A session while it stands. */
+interface Session {
+  readonly gateway: DeliveryGateway;
+  readonly session: LinkSession;
+  /** The gateway's. */
+  readonly all: readonly DeliveredBooth[];
+  /** Those that the session speaks for. */
+  readonly booths: readonly DeliveredBooth[];
+  /** Called at each ack: only a session that brings something to the service ends the back-off. */
+  readonly proven: () => void;
+}
+
+async function runSession(running: Session, signal: AbortSignal): Promise<void> {
+  const { gateway, session, booths, proven } = running;
+  const { clock, log, store } = gateway;
+  const ending = new AbortController();
+  const both = AbortSignal.any([signal, ending.signal]);
+  const work = [
+    session.closed.then((reason) => Promise.reject(reason)),
+    heartbeats(running, both),
+    untilBindingsChange(running, both),
+    renewNames(running, both),
+    ...booths.map((booth) => runSender({ gateway, session, proven, booth }, both)),
+    ...booths.map((booth) => secondOffers({ clock, log, store, session, booth }, both)),
+  ];
+  try {
+    await Promise.race(work);
+  } finally {
+    ending.abort();
+    // Each of them ends by the abort; what they throw then is the ending itself.
+    await Promise.allSettled(work.slice(1));
+  }
+}
+
+function spokenFor(booths: readonly DeliveredBooth[]): readonly DeliveredBooth[] {
+  return booths.filter(({ state }) => speaksFor(state.binding.row, state.log.reach.acked_seq));
+}
+
+/** What was found of a salvaged log goes under its old name first, where it can't get there twice; then it gets another. */
+async function renewName({ rename }: DeliveryGateway, booth: DeliveredBooth): Promise<void> {
+  const { log, binding } = booth.state;
+  const from = newNameFrom(binding.row, log.reach);
+  if (from !== null && log.reach.acked_seq >= from - 1) await rename(booth, from);
+}
+
+async function renewNames({ gateway, booths }: Session, signal: AbortSignal): Promise<never> {
+  for (;;) {
+    for (const booth of booths) await renewName(gateway, booth);
+    await gateway.progress.wait(signal);
+  }
+}
+
+/** The retained state: at once, on each change of what it says, and as a heartbeat. */
+async function heartbeats({ gateway, session, booths }: Session, signal: AbortSignal): Promise<never> {
+  const { clock, store, progress } = gateway;
+  let said = "";
+  let saidAt = Number.NEGATIVE_INFINITY;
+  for (;;) {
+    const now = booths.map(({ state }) => heartbeatOf(state));
+    const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0, hours_to_full: 0 })));
+    const due = gateway.heartbeat_interval_ms - (clock.mono() - saidAt);
+    gateway.turned(Math.max(0, due) + LOOP_MS);
+    if (text !== said || due <= 0) {
+      said = text;
+      saidAt = clock.mono();
+      const beats = booths.map(async ({ state }) => {
+        const { oldest_at } = await backlogOf(state, store);
+        return { ...heartbeatOf(state), oldest_at };
+      });
+      await session.heartbeat(await Promise.all(beats));
+    } else {
+      await progress.wait(signal, due);
+    }
+  }
+}
+
+/** A session speaks for a fixed set of booths; when that set changes it is over, and the next one begins at once. */
+async function untilBindingsChange({ gateway, all, booths }: Session, signal: AbortSignal): Promise<void> {
+  const keyOf = (spoken: readonly DeliveredBooth[]): string =>
+    spoken
+      .map(({ state: { log, binding } }) => {
+        const { generation, last_seq } = binding.row;
+        return `${labelOf(binding.row, log.reach).stream}:${(generation ?? 0).toString()}:${(last_seq ?? 0).toString()}`;
+      })
+      .join();
+  const before = keyOf(booths);
+  while (keyOf(spokenFor(all)) === before && gateway.new_key.candidate() === null) await gateway.progress.wait(signal);
+}
+
+/** A service without generations, and no broker: nobody will ever ask for the readings, so they go by age as if they had been. */
+async function letGo({ store }: DeliveryGateway, booths: readonly DeliveredBooth[]): Promise<void> {
+  for (const { state } of spokenFor(booths).filter(({ state: { binding } }) => isPlain(binding.row))) {
+    const { stream, sendable_seq } = state.log.reach;
+    const { acked_seq } = await store.ack(stream, sendable_seq);
+    state.log.cursorMoved(acked_seq);
+  }
+}
+
+async function accountOf(
+  { identity, firstKey, broker_url }: DeliveryGateway,
+  booths: readonly DeliveredBooth[],
+): Promise<LinkAccount | null> {
+  const [bound] = spokenFor(booths);
+  if (bound === undefined) return null;
+  const { row } = bound.state.binding;
+  const mqtt = row.record?.mqtt;
+  const { gateway_id, credential: own } = await identity.gateway();
+  const credential = isPlain(row) ? await firstKey() : own;
+  const url = mqtt?.url ?? broker_url;
+  if (url === null || credential === null) return null;
+  return {
+    gateway_id,
+    credential,
+    url,
+    ws_url: mqtt?.ws_url ?? null,
+    client_id: mqtt?.client_id ?? gateway_id,
+    username: mqtt?.username ?? gateway_id,
+    topic_prefix: mqtt?.topic_prefix ?? `bg/v1/${gateway_id}`,
+    confirmed_by: isPlain(row) ? "broker" : "service",
+  };
+}
+
+/** A new key is tried before the one in force, and takes its place once it has opened a session. */
+async function connectWithKey(
+  { link, log, new_key }: DeliveryGateway,
+  account: LinkAccount,
+  signal: AbortSignal,
+): Promise<LinkSession> {
+  const candidate = new_key.candidate();
+  if (candidate === null) return link.connect(account, signal);
+  try {
+    const session = await link.connect({ ...account, credential: candidate }, signal);
+    await new_key.connected(candidate);
+    return session;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    log.warn({ event: "new_key_refused", reason }, `the new key opened no session: ${reason}`);
+    new_key.refused();
+    return link.connect(account, signal);
+  }
+}
+
+/** What is known of the sessions of late. */
+interface Tries {
+  /** Sessions that failed in a row. */
+  attempt: number;
+  /** Mono at which the present session began; null: it hasn't. */
+  began: Milliseconds | null;
+  /** Something was acked in it. */
+  proven: boolean;
+  /** Mono at which the last session in which something was acked ended, or else the first failure; null: there was none yet. */
+  lost: Milliseconds | null;
+}
+
+/** A session has ended, or never began: how long to wait for the next. */
+function waitAfter(tries: Tries, { fault }: ServiceLinkError, { clock, random }: DeliveryGateway): Milliseconds {
+  const now = clock.mono();
+  const { proven, began } = tries;
+  tries.lost = proven ? now : (tries.lost ?? now);
+  const lasted_ms = began === null ? 0 : now - began;
+  const away_ms = now - tries.lost;
+  const { backoff, attempt } = retryAfter({ attempt: tries.attempt, proven, lasted_ms, away_ms, fault });
+  tries.attempt = attempt + 1;
+  return fullJitter(attempt, backoff, () => random.next());
+}
+
+/** What a session says of a booth when it begins. */
+function helloOf({ log: { reach }, binding: { row } }: BoothState): HelloBooth {
+  const { stream, oldest_seq, predecessor } = labelOf(row, reach);
+  return {
+    stream,
+    serial: row.serial ?? "",
+    generation: row.generation ?? 0,
+    oldest_seq,
+    newest_seq: reach.newest_seq,
+    config_revision: row.record?.config?.revision ?? 0,
+    // A log that went on under another name here follows its own; the first that was taken over with, the other gateway's.
+    predecessor: predecessor ?? row.claim?.predecessor ?? null,
+  };
+}
+
+/** What the heartbeat says of a booth, but for the oldest record that waits: that one has to be looked up. */
+function heartbeatOf({ link, log, binding: { row } }: BoothState): Omit<BoothHeartbeat, "oldest_at"> {
+  const { reach, summary, storage } = log;
+  return {
+    stream: labelOf(row, reach).stream,
+    serial: row.serial ?? "",
+    generation: row.generation ?? 0,
+    firmware_version: summary?.firmware_version ?? null,
+    plc_program: summary?.plc_program ?? null,
+    plc_program_revision: summary?.plc_program_revision ?? null,
+    link: link.plc.kind === "down" ? "down" : "up",
+    mode: summary?.mode ?? "no_data",
+    waiting_records: reach.newest_seq - reach.acked_seq,
+    hours_to_full: storage?.hours_to_full ?? null,
+  };
+}
+
+/** What of a booth's log waits for the service, and since when the oldest of it does. */
+export async function backlogOf({ booth, log }: BoothState, store: Pick<Store, "read">): Promise<BacklogStatus> {
+  const { newest_seq, acked_seq, stream } = log.reach;
+  const [oldest] = newest_seq > acked_seq ? await store.read(stream, acked_seq + 1, 1) : [];
+  const hours_to_full = log.storage?.hours_to_full ?? null;
+  return { booth, newest_seq, acked_seq, oldest_at: oldest?.time ?? null, hours_to_full };
+}

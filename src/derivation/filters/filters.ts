@@ -1,0 +1,136 @@
+import { FILTER_TYPES } from "../../domain/booth.ts";
+import type { Parameters } from "../../domain/parameters.ts";
+import type { EpochMs } from "../../domain/units.ts";
+import { pressReset, readMinutes, takeEntry, undoEntry, pushService, reportRemovals } from "./changes.ts";
+import {
+  addCycles,
+  changeLimits,
+  type FiltersFold,
+  type FiltersState,
+  type FilterState,
+  isOverLimit,
+  newInstallation,
+  startOveruse,
+  takeOff,
+  useCounting,
+  withAndWithout,
+} from "./installation.ts";
+import { isIn, tagWithRole } from "../parameters.ts";
+import { endSpray, samplePressures } from "./pressure.ts";
+import type { RecentState } from "../hours.ts";
+import type { Slice } from "../timeline/events.ts";
+import type { Settled } from "../timeline/state.ts";
+
+/** What was there at first contact is told of from the booth's first good mode reading on: until that has come, from no instant. */
+const NOT_YET: EpochMs = Number.MAX_SAFE_INTEGER;
+
+export function emptyFilters(): FiltersState {
+  return { filters: {}, samples: {} };
+}
+
+export const filtersSlice: Slice<FiltersState, RecentState> = {
+  parameters: (fold, { parameters }) => fitFilters(fold, parameters),
+  time: (fold, { settled }) => useFilters(fold, settled),
+  cycle_ended: (fold, { end }) => countCycle(fold, end),
+  reset_pressed: (fold, { filter }) => pressReset(fold, filter),
+  minutes: readMinutes,
+  entry: (fold, { record }) => takeEntry(fold, record),
+  void: (fold, { record }) => undoEntry(fold, record),
+  stage_closed(fold, { bay, stage }) {
+    if (bay === 0 && stage.mode === "spray") endSpray(fold, stage);
+  },
+  instant_over(fold) {
+    beginFilters(fold);
+    samplePressures(fold);
+  },
+  due: reportRemovals,
+};
+
+/** Brings the fitted filters in line with the parameters. What was there at first contact has an unknown history. */
+function fitFilters(fold: FiltersFold, parameters: Parameters): void {
+  const { own, seen } = fold;
+  for (const type of FILTER_TYPES) {
+    const fitted = parameters.filters[type];
+    const filter = own.filters[type];
+    if (fitted === undefined) {
+      // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- a type that isn't fitted is absent, not empty
+      delete own.filters[type];
+    } else if (filter === undefined) {
+      const since = isSeen(seen) ? seen.clock.now : NOT_YET;
+      const current = newInstallation(since, "assumed", { limits: fitted.limits, flagged: true });
+      own.filters[type] = {
+        current,
+        former: null,
+        reported: false,
+        last_reset: null,
+        awaits_fall: false,
+        entry: null,
+        without_entry: null,
+      };
+      if (since !== NOT_YET) pushService(fold, type, { installation: current, maintenance: null });
+    } else {
+      for (const { current } of withAndWithout(filter)) changeLimits(current, fitted.limits, seen.clock.now);
+    }
+  }
+}
+
+/** A mode of the booth was read well at some time. */
+function isSeen({ bays, recent }: FiltersFold["seen"]): boolean {
+  return recent.slices.length > 0 || bays.some(({ open }) => open !== null);
+}
+
+/** The booth's first good mode reading: what is in it now has been there since, as far as is known. */
+function beginFilters(fold: FiltersFold): void {
+  const { own, seen } = fold;
+  for (const type of FILTER_TYPES) {
+    const filter = own.filters[type];
+    if (filter === undefined || !waits(filter) || !isSeen(seen)) continue;
+    const { now } = seen.clock;
+    for (const { current } of withAndWithout(filter)) {
+      if (current.installed_at !== NOT_YET) continue;
+      current.installed_at = now;
+      if (isOverLimit(current, now)) startOveruse(current, now);
+      if (current === filter.current) pushService(fold, type, { installation: current, maintenance: null });
+    }
+  }
+}
+
+function waits({ current, without_entry }: FilterState): boolean {
+  return current.installed_at === NOT_YET || (without_entry !== null && waits(without_entry));
+}
+
+/** Settled time, for every filter that was in, with what the PLC's cycle counter showed meanwhile, where it has one. */
+function useFilters({ own, seen }: FiltersFold, time: Settled): void {
+  const filters = filtersOf(own);
+  if (filters.length === 0) return;
+  const { increments } = seen.recent;
+  const in_use = isIn(seen.parameters?.mode_sets.in_use, time.mode);
+  const counts = isCounted(seen) ? increments.filter(([at]) => at >= time.from && at < time.to) : [];
+  for (const { current, former, reported } of filters) {
+    const { installed_at } = current;
+    if (former !== null && !reported) {
+      const before = counts.filter(([at]) => at <= installed_at);
+      useCounting(former, { time, in_use, counts: before });
+      if (in_use) takeOff(former, time);
+    }
+    useCounting(current, { time, in_use, counts: counts.filter(([at]) => at > installed_at) });
+  }
+}
+
+/** A counted cycle ended. It counts for the filter that was in at its end, unless the PLC counts. */
+function countCycle({ own, seen }: FiltersFold, end: EpochMs): void {
+  if (isCounted(seen)) return;
+  for (const { current, former, reported } of filtersOf(own)) {
+    if (end > current.installed_at) addCycles(current, [end, 1]);
+    else if (former !== null && !reported) addCycles(former, [end, 1]);
+  }
+}
+
+/** The PLC's cycle counter is what cycles are counted by. */
+function isCounted({ parameters }: FiltersFold["seen"]): boolean {
+  return tagWithRole(parameters, "cycle_counter") !== undefined;
+}
+
+function filtersOf({ filters }: FiltersState): FilterState[] {
+  return FILTER_TYPES.flatMap((type) => withAndWithout(filters[type]));
+}

@@ -1,0 +1,80 @@
+import type { FilterEntry } from "./entry.ts";
+import type { Parameters } from "./parameters.ts";
+import type { ProvisioningRow } from "./provisioning.ts";
+import type { KnownOffset } from "./service-time.ts";
+import type { Signals } from "./signal.ts";
+import type { LinkStatus, StorageStatus } from "./status.ts";
+import type { BoothSummary } from "./summary.ts";
+import type { BootId, BoothId, EpochMs, Seq, Serial, StreamId } from "./units.ts";
+
+/** What the loops know of one booth. Each part has one owner, which alone writes it; everybody may read. */
+export interface BoothState extends Signals {
+  readonly booth: BoothId;
+  readonly address: string;
+  /** Written by acquisition. */
+  readonly link: Readonly<LinkState>;
+  /** Written where commits come back. */
+  readonly log: LogState;
+  /** Written by delivery. */
+  readonly delivery: {
+    /** A session speaks for the booth, and acks may still come. */
+    readonly in_session: boolean;
+  };
+  /** Written by provisioning. */
+  readonly binding: BindingState;
+}
+
+/** How a booth's PLC is reached. */
+export interface LinkState {
+  plc: LinkStatus;
+  /** Polls that the booth's own PLC answered since the agent's start. */
+  answered: number;
+  /** The serial number that the PLC shows. */
+  shows_serial: Serial | null;
+}
+
+/** How far a log goes. */
+export interface LogReach {
+  readonly stream: StreamId;
+  readonly oldest_seq: Seq;
+  /** 0: nothing yet. */
+  readonly newest_seq: Seq;
+  /** Everything up to here has its place in time and may be sent; what follows waits for the clock's first sync. */
+  readonly sendable_seq: Seq;
+  /** Everything up to here is with the service. */
+  readonly acked_seq: Seq;
+  /** The file was salvaged: what the service was given under seqs from here on isn't known, so they go under another name. Absent, 0: never. */
+  readonly renew_from?: Seq;
+}
+
+/** A booth's log, and what the fold makes of it, as its last commit left them. */
+export interface LogState {
+  /** Another object after each change. */
+  readonly reach: LogReach;
+  readonly summary: BoothSummary | null;
+  /** null: nothing was committed since the start. */
+  readonly storage: StorageStatus | null;
+  /** Corrected time of the present moment. */
+  now(): EpochMs;
+  /** The parameters in force in the fold; null: none yet. */
+  parameters(): Parameters | null;
+  /** How far the log goes in corrected time; null: its newest boot waits for a time, or there is nothing yet. */
+  reached(): EpochMs | null;
+  /** Offset that a sync in that boot gave; null: none did. */
+  syncedOffset(boot: BootId): KnownOffset | null;
+  /** People's entries and what became of them. */
+  entries(): readonly FilterEntry[];
+  /** Seq of an entry's record. */
+  seqOfEntry(id: string): Seq | undefined;
+  /** Whoever had the store move the acked cursor says where it stands now. */
+  cursorMoved(acked_seq: Seq): void;
+}
+
+/** What a booth is bound to. */
+export interface BindingState {
+  readonly row: ProvisioningRow;
+  /** How the service's record departs from what it should be; "" it doesn't. */
+  readonly drift: string;
+  /** The service's record of the booth may have changed: it is read again at the next news. */
+  lookAgain(): void;
+}

@@ -1,0 +1,81 @@
+import { emptyRow, type ProvisioningRow } from "../domain/provisioning.ts";
+import { retrying } from "../domain/retrying.ts";
+import { faultOf } from "../domain/storage.ts";
+import { mendedLabel } from "../domain/stream-label.ts";
+import type { Identity, StreamInfo } from "../store/port.ts";
+import type { Binding, ProvisioningGateway } from "./context.ts";
+import { keptRefusal, keptShown } from "./reported-fields.ts";
+
+type Opening = Pick<ProvisioningGateway, "clock" | "log" | "identity">;
+
+/** What is stored of a booth's binding; nothing else is known of it yet. */
+export async function openBinding(opening: Opening, opened: StreamInfo): Promise<Binding> {
+  const { identity } = opening;
+  const { booth } = opened;
+  const kept = (await identity.provisioning(booth)) as ProvisioningRow | undefined;
+  const row = await mendedRow(opening, opened, kept);
+  const binding: Binding = {
+    row: { ...emptyRow(opening.clock.wall()), ...row },
+    drift: "",
+    look_again: false,
+    lookAgain: () => void (binding.look_again = true),
+    event_stored: Promise.resolve(),
+    offered_revision: null,
+    trial_over: Promise.resolve(),
+    backfills: new Map(),
+    reconciliations: [],
+    reports: { refused: await keptRefusal(identity, booth), read_back: null },
+    shown: await keptShown(identity, booth),
+  };
+  return binding;
+}
+
+/** What an older agent stored and nothing could come of is put right, and told. */
+async function mendedRow(
+  { identity, log }: Opening,
+  { booth, acked_seq }: StreamInfo,
+  row: ProvisioningRow | undefined,
+): Promise<ProvisioningRow | undefined> {
+  const stream = mendedLabel(row?.stream ?? null, acked_seq);
+  if (row === undefined || stream === row.stream) return row;
+  const mended = { ...row, stream };
+  await identity.setProvisioning(booth, mended);
+  const text = `${booth}: the log's name at the service was to begin before the log does, so that nothing could be delivered under it; it begins at seq ${(acked_seq + 1).toString()} now`;
+  log.warn({ event: "stream_mended", booth, from_seq: acked_seq + 1 }, text);
+  return mended;
+}
+
+const RETRY_EVERY_MS = 5_000;
+
+/**
+ * An identity whose writes are made again for as long as the disk refuses them: what they say must be stored before anybody acts on
+ * it, and nobody but the disk is to blame. Whoever asked waits meanwhile; what drivers learned isn't worth that. Rejects with the
+ * signal's reason when it aborts, and at once with what isn't the disk's fault.
+ */
+export function retryingIdentity({ identity, clock, log }: Opening, signal: AbortSignal): Identity {
+  const untilStored = async (write: () => Promise<void>): Promise<void> => {
+    const attempt = (): Promise<string | null> => write().then(() => null, refusalOf);
+    await retrying({ clock, wait: () => RETRY_EVERY_MS, signal }, attempt, (refusal, failures) => {
+      if (refusal === null) return null;
+      if (failures === 0) {
+        const text = `the gateway's identity can't be stored: ${refusal}; provisioning waits until it can`;
+        log.error({ event: "identity_trouble", reason: refusal }, text);
+      }
+      return {};
+    });
+  };
+  return {
+    ...identity,
+    setCredential: (credential) => untilStored(async () => identity.setCredential(credential)),
+    setProvisioning: (booth, row) => untilStored(async () => identity.setProvisioning(booth, row)),
+    keep: (name, what) => untilStored(async () => identity.keep(name, what)),
+    promote: (credential, name, what) => untilStored(async () => identity.promote(credential, name, what)),
+  };
+}
+
+/** Why the disk refuses. Throws what isn't its fault. */
+function refusalOf(error: unknown): string {
+  const isDisk = error instanceof Error && "code" in error && faultOf(String(error.code)) !== "other";
+  if (!isDisk) throw error;
+  return error.message;
+}

@@ -1,0 +1,183 @@
+import { PLAIN_GENERATION, type ProvisioningRow, type ProvisioningState } from "../../domain/provisioning.ts";
+import { fullJitter } from "../../domain/retrying.ts";
+import { choiceWords, chosen, type ClaimIntent, type ServiceAnswer, type ServiceRecord } from "../../domain/service.ts";
+import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+
+/**
+ * What only people can mend is asked for again this often: a serial that the service doesn't know may be entered by the office
+ * later, a key may be given its right (401 and 403), and whoever holds the booth may give it up.
+ */
+const ASK_AGAIN_MS: Milliseconds = 900_000;
+const RETRY = { base_ms: 1_000, cap_ms: 300_000 };
+
+type Answer = ServiceAnswer<ServiceRecord>;
+
+/** Without generations an answer to a claim says little; what the look-up found stays known. */
+function knownOf(row: ProvisioningRow, said: ServiceRecord): ServiceRecord {
+  const { completion_status, hw_configuration } = said;
+  return said.generation === null && row.record !== null
+    ? { ...row.record, completion_status, hw_configuration }
+    : said;
+}
+
+/** What a transition may depend on besides row and event. */
+export interface Surroundings {
+  readonly now: EpochMs;
+  readonly gateway_id: string;
+  readonly random: () => number;
+}
+
+type Change = Pick<ProvisioningRow, "state"> & Partial<ProvisioningRow>;
+
+/** Another state, entered now; reason, advice and waiting begin anew unless the change says them. */
+export function move(row: ProvisioningRow, around: Surroundings, change: Change): ProvisioningRow {
+  const since = change.state === row.state ? row.since : around.now;
+  const before = change.state === "serial_entered" ? {} : row.entered_at;
+  const entered_at = { ...before, [change.state]: since };
+  return { ...row, reason: "", advice: "", attempt: 0, wait_ms: 0, ...change, since, entered_at };
+}
+
+/** Network trouble and overload: the same state again after a jittered wait; the service's Retry-After is the least. */
+function retry(
+  row: ProvisioningRow,
+  state: ProvisioningState,
+  { reason, after_ms, around }: { reason: string; after_ms: number | null; around: Surroundings },
+): ProvisioningRow {
+  const jittered = fullJitter(row.attempt, RETRY, around.random);
+  return move(row, around, {
+    state,
+    reason,
+    advice: "nothing to do: readings are kept and it is tried again by itself",
+    attempt: row.attempt + 1,
+    wait_ms: Math.max(jittered, after_ms ?? 0),
+  });
+}
+
+function askAgainIn(around: Surroundings): Milliseconds {
+  return Math.round(ASK_AGAIN_MS * (0.5 + around.random()));
+}
+
+function refused(
+  row: ProvisioningRow,
+  answer: Exclude<Answer, { kind: "ok" | "keep" }>,
+  around: Surroundings,
+): ProvisioningRow {
+  switch (answer.kind) {
+    case "not_found":
+      return move(row, around, {
+        state: "not_found",
+        reason: `the service knows no booth with serial number ${row.serial ?? ""}`,
+        advice: "compare it with the nameplate (O and 0, I and 1) and enter it again, or have the office add the booth",
+        wait_ms: askAgainIn(around),
+      });
+    case "denied":
+      return move(row, around, {
+        state: "denied",
+        reason: `the service refused the key: ${answer.reason}`,
+        advice:
+          row.claim?.intent === "take_over"
+            ? "the gateway that holds the booth was seen a moment ago: switch it off and wait, or give an admin key"
+            : "give a key that may provision booths of this account",
+        wait_ms: askAgainIn(around),
+      });
+    case "conflict":
+    case "reject":
+      if (row.record?.generation === null) return refusedAtPlain(row, answer.reason, around);
+      return move(row, around, {
+        state: "conflict",
+        reason: answer.reason,
+        advice:
+          "check the serial number; if the gateway that holds the booth is broken or gone, enter it again and let this one take its place (--replace)",
+        wait_ms: askAgainIn(around),
+      });
+  }
+}
+
+/** What is bound stays bound: without generations nobody else can have taken it. */
+function refusedAtPlain(row: ProvisioningRow, said: string, around: Surroundings): ProvisioningRow {
+  const isBound = row.generation !== null;
+  return move(row, around, {
+    state: isBound ? "claimed" : "conflict",
+    reason: isBound ? `the service doesn't let the booth be marked as complete: ${said}` : said,
+    advice: "ask whoever runs the service about the booth's provisioning record; it is tried again by itself",
+    wait_ms: askAgainIn(around),
+  });
+}
+
+/** The service's word on a serial: whose it is, whether it is free, and how it may be claimed. */
+export function lookedUp(
+  row: ProvisioningRow,
+  { answer, claim_id }: { readonly answer: Answer; readonly claim_id: string },
+  around: Surroundings,
+): ProvisioningRow {
+  if (answer.kind === "keep") return retry(row, "queued", { ...answer, around });
+  if (answer.kind !== "ok") return refused(row, answer, around);
+  const record = answer.value;
+  const isProvisioned = record.generation === null || record.status === "provisioned";
+  const holder = isProvisioned ? (record.gateway?.id ?? null) : null;
+  const isHeld = holder !== null && holder !== around.gateway_id;
+  if (isHeld && row.confirmed?.replace !== true) {
+    const seen = record.gateway?.last_seen_at ?? "never";
+    const reason = `bound to another gateway (${holder}, last seen ${seen})`;
+    return refused({ ...row, record }, { kind: "conflict", reason }, around);
+  }
+  const known = row.confirmed === null ? null : chosen(record, row.confirmed.service_booth);
+  if (known === null) return toBeConfirmed(row, record, around);
+  return toClaiming(row, { record: known, claim_id, intent: isHeld ? "take_over" : "claim" }, around);
+}
+
+/** A person compares, and says which booth it is where the service's answer leaves that open. */
+export function toBeConfirmed(row: ProvisioningRow, record: ServiceRecord, around: Surroundings): ProvisioningRow {
+  const said = row.confirmed?.service_booth;
+  const words =
+    record.choices === undefined && said === undefined
+      ? { advice: "compare booth and facility, then confirm" }
+      : choiceWords(record, said);
+  return move({ ...row, confirmed: null }, around, { state: "awaiting_confirm", record, ...words });
+}
+
+/** The claim id is made once: a claim that is tried again, after whatever, stays the same claim. */
+export function toClaiming(
+  row: ProvisioningRow,
+  { record, claim_id, intent }: { record: ServiceRecord; claim_id: string; intent: ClaimIntent },
+  around: Surroundings,
+): ProvisioningRow {
+  const claim = row.claim ?? { id: claim_id, expected_generation: record.generation ?? 0, intent };
+  return move(row, around, { state: "claiming", record, claim });
+}
+
+/** A new binding begins: what an earlier one was held back from, or was to end by, is over. */
+export function claimed(row: ProvisioningRow, answer: Answer, around: Surroundings): ProvisioningRow {
+  if (answer.kind === "keep") return retry(row, "claiming", { ...answer, around });
+  if (answer.kind !== "ok") return refused(row, answer, around);
+  const record = knownOf(row, answer.value);
+  const generation = record.generation ?? PLAIN_GENERATION;
+  return move(row, around, { state: "claimed", record, generation, last_seq: null, leaving: null, trial: null });
+}
+
+export function configured(row: ProvisioningRow, answer: Answer, around: Surroundings): ProvisioningRow {
+  if (answer.kind === "keep") return retry(row, "claimed", { ...answer, around });
+  if (answer.kind !== "ok") return refused(row, answer, around);
+  return move(row, around, { state: "verifying", record: knownOf(row, answer.value) });
+}
+
+/** The service's word on giving the booth up. Where it holds another binding, or none, the booth is given up already. */
+export function left(
+  row: ProvisioningRow,
+  answer: Answer,
+  { empty, around }: { readonly empty: ProvisioningRow; readonly around: Surroundings },
+): ProvisioningRow {
+  const { leaving } = row;
+  if (leaving === null) return row;
+  if (answer.kind === "keep") return retry(row, row.state, { ...answer, around });
+  if (answer.kind === "denied" || answer.kind === "reject") {
+    return move(row, around, {
+      state: row.state,
+      reason: `the service refuses to end the binding: ${answer.reason}`,
+      advice: "it is tried again by itself; the office can release the booth as well",
+      wait_ms: askAgainIn(around),
+    });
+  }
+  if (leaving.then === undefined) return { ...empty, state: leaving.to };
+  return { ...empty, state: "serial_entered", ...leaving.then, advice: "" };
+}

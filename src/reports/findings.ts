@@ -1,0 +1,45 @@
+import type { RevisionState } from "../derivation/revisions.ts";
+import { KIND, type IncidentFact } from "../domain/record.ts";
+import type { EpochMs } from "../domain/units.ts";
+import type { Window } from "../store/port.ts";
+import { type Source, stateOf } from "./source.ts";
+
+export type Incident = IncidentFact["value"] & {
+  /** Seq of the fact that opened it. */
+  readonly id: number;
+};
+
+/** Incidents that were open at some time of the window, by their first sight; each once, as it was written last: what is open was seen last when it was found, as at the service. */
+export function validationIncidents(source: Source, window: Window): Incident[] {
+  const { reader, stream, now_ms } = source;
+  const end = Math.min(window.end, now_ms + 1);
+  const found = new Map<string, Incident>();
+  const facts = [...reader.facts(stream, KIND.incident, { start: window.start, end })].sort((a, b) => a.seq - b.seq);
+  for (const { seq, value } of facts) {
+    const { check, tag_name, first_seen_at } = value;
+    const key = `${check} ${tag_name} ${first_seen_at}`;
+    // An incident is written when it opens and again when it is over.
+    found.set(key, { ...value, id: found.get(key)?.id ?? seq });
+  }
+  return [...found.values()]
+    .filter(({ resolved_at, first_seen_at }) => first_seen_at < end && (resolved_at ?? Infinity) >= window.start)
+    .sort((a, b) => a.first_seen_at - b.first_seen_at || a.id - b.id);
+}
+
+/** Every version seen, oldest first. Going back to an older one is an entry of its own. */
+export function revisionHistory(source: Source) {
+  const { reader, stream, now_ms } = source;
+  const all = reader.facts(stream, KIND.revision, { start: 0, end: now_ms + 1 }).map(({ value }) => value);
+  const { firmware, program } = stateOf(source).revisions;
+  return {
+    firmware_versions: all.filter(({ item }) => item === "firmware"),
+    program_versions: all.filter(({ item }) => item === "program"),
+    last_firmware_update: updatedAt(firmware),
+    last_program_update: updatedAt(program),
+  };
+}
+
+/** null while only the value found at first contact is known. */
+export function updatedAt({ entered }: RevisionState): EpochMs | null {
+  return entered === null || entered.initial ? null : entered.first_seen_at;
+}

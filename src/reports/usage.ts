@@ -1,0 +1,144 @@
+import type { Mode } from "../domain/booth.ts";
+import { isKnownZone, lengthOf, overlapOf } from "../domain/time-zone.ts";
+import type { Milliseconds } from "../domain/units.ts";
+import type { BoothStage, Window } from "../store/port.ts";
+import { type BucketUnit, localBuckets } from "./buckets.ts";
+import { eachOverlap, epochsIn, msIn, timeIn, workingTime, zoneOf } from "./rules.ts";
+import { type Source, stateOf, timeLineOf } from "./source.ts";
+
+type ByMode = Partial<Record<Mode, number>>;
+
+/** Milliseconds in each mode. Law: the sum over all modes, no_data included, is the clipped window exactly. */
+export function durationByMode(source: Source, window: Window) {
+  const { spans, coverage } = timeLineOf(source, window);
+  const by_mode: ByMode = {};
+  for (const { mode, start, end } of spans) by_mode[mode] = (by_mode[mode] ?? 0) + (end - start);
+  return { by_mode, coverage };
+}
+
+/** Stages whose start lies in the window, by mode. Law: counts over adjacent windows add up. */
+export function frequencyByMode(source: Source, window: Window) {
+  const { spans, coverage } = timeLineOf(source, window);
+  const by_mode: ByMode = {};
+  for (const { mode, is_new_start } of spans) if (is_new_start) by_mode[mode] = (by_mode[mode] ?? 0) + 1;
+  return { by_mode, coverage };
+}
+
+/** Milliseconds in the runtime set of modes, by the set that held at the time. */
+export function runtime(source: Source, window: Window) {
+  const line = timeLineOf(source, window);
+  return { runtime_ms: msIn(line, "runtime"), coverage: line.coverage };
+}
+
+/** Time in the runtime set in a period and in the one just before, of the same length; `delta_ms` may be negative. */
+export function runtimePeriods(source: Source, current: Window) {
+  const previous = { start: current.start - (current.end - current.start), end: current.start };
+  const [now, before] = [runtime(source, current), runtime(source, previous)];
+  const [current_ms, previous_ms] = [now.runtime_ms, before.runtime_ms];
+  const coverage = { current: now.coverage, previous: before.coverage };
+  return { current_ms, previous_ms, delta_ms: current_ms - previous_ms, coverage };
+}
+
+/**
+ * Time in the runtime set, or in the modes named, by local hours, days, weeks or months of the zone now in force. Law: adds up to
+ * `runtime`.
+ */
+export function runtimeSeries(
+  source: Source,
+  window: Window,
+  { unit, modes }: { readonly unit: BucketUnit; readonly modes?: readonly Mode[] | undefined },
+) {
+  const line = timeLineOf(source, window);
+  const running: readonly Window[] =
+    modes === undefined ? timeIn(line, "runtime") : line.spans.filter(({ mode }) => modes.includes(mode));
+  const buckets = localBuckets(zoneOf(stateOf(source)), line.window, unit).map((bucket) => ({ ...bucket, ms: 0 }));
+  eachOverlap(buckets, running, (bucket, span) => {
+    bucket.ms += sharedMs(span, bucket);
+  });
+  return { buckets, coverage: line.coverage };
+}
+
+function sharedMs(span: Window, slot: Window): Milliseconds {
+  return Math.min(span.end, slot.end) - Math.max(span.start, slot.start);
+}
+
+/** In-use time against the facility's working hours, each moment by the mode sets, hours and zone that held then. */
+export function utilization(source: Source, window: Window) {
+  const line = timeLineOf(source, window);
+  const in_use = timeIn(line, "in_use");
+  const shifts = workingTime(line.state, line.window);
+  const [in_use_ms, working_ms] = [lengthOf(in_use), lengthOf(shifts)];
+  const in_use_working_ms = overlapOf(in_use, shifts);
+  return {
+    /** In the window, all hours. */
+    in_use_ms,
+    /** Length of the facility's working hours in the window, clipped to now. */
+    working_ms,
+    in_use_working_ms,
+    /** In use outside of working hours. */
+    overtime_ms: in_use_ms - in_use_working_ms,
+    /** 0..100; null where the window has no working time. */
+    utilization_pct: working_ms === 0 ? null : (in_use_working_ms / working_ms) * 100,
+    /** False: the zone isn't known and UTC was taken. */
+    tz_known: epochsIn(line.state, line.window).every(({ tz }) => isKnownZone(tz)),
+    coverage: line.coverage,
+  };
+}
+
+/** Slots of one answer: three days at one minute, a year at two hours. */
+const MAX_SLOTS = 5_000;
+
+/**
+ * Time by mode in slots of `interval_ms` from the window's start on; the last as the window cuts it. Each slot's modes add up
+ * to it exactly. Throws a RangeError for more slots than one answer may have.
+ */
+export function utilizationTimeline(source: Source, window: Window, interval_ms: Milliseconds) {
+  const { window: clipped, spans, coverage } = timeLineOf(source, window);
+  const { start, end } = clipped;
+  if ((end - start) / interval_ms > MAX_SLOTS) throw new RangeError("too many intervals in the window");
+  const slots: Slot[] = [];
+  for (let at = start; at < end; at += interval_ms) {
+    slots.push({ start: at, end: Math.min(at + interval_ms, end), by_mode: {} });
+  }
+  return { slots: filled(slots, spans), coverage };
+}
+
+interface Slot extends Window {
+  readonly by_mode: ByMode;
+}
+
+function filled(slots: readonly Slot[], spans: readonly BoothStage[]): readonly Slot[] {
+  eachOverlap(slots, spans, (slot, span) => {
+    const ms = sharedMs(span, slot);
+    if (ms > 0) slot.by_mode[span.mode] = (slot.by_mode[span.mode] ?? 0) + ms;
+  });
+  return slots;
+}
+
+/** How the window was used, beside the service's older view of it: `idle_ms`, its time without data, and `all_active_ms`, the rest. */
+export function utilizationSummary(source: Source, window: Window) {
+  const line = timeLineOf(source, window);
+  const by_mode: ByMode = {};
+  filled([{ ...line.window, by_mode }], line.spans);
+  const idle_ms = by_mode.no_data ?? 0;
+  return {
+    all_active_ms: line.window.end - line.window.start - idle_ms,
+    in_use_ms: msIn(line, "in_use"),
+    idle_ms,
+    bake_ms: by_mode.bake ?? 0,
+    by_mode,
+    coverage: line.coverage,
+  };
+}
+
+/**
+ * Stages of the window, newest first, as the window cuts them; the open one ends where it still counts. The time before the first
+ * reading is one, however much of it this box saw pass.
+ */
+export function recentStages(source: Source, window: Window) {
+  const { spans, coverage } = timeLineOf(source, window);
+  const [first, second] = spans;
+  const isOne = first?.mode === "no_data" && second?.mode === "no_data";
+  const stages = isOne ? [{ ...second, start: first.start }, ...spans.slice(2)] : [...spans];
+  return { stages: stages.reverse(), coverage };
+}

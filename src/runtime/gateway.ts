@@ -1,0 +1,62 @@
+import type { BoothSetup } from "../acquisition/booth.ts";
+import type { PollGaps } from "../acquisition/poll-gaps.ts";
+import type { Tail } from "../acquisition/port.ts";
+import type { HeardTime } from "../acquisition/clock.ts";
+import type { ServiceApi, ServiceLink } from "../delivery/port.ts";
+import type { DeriveState } from "../derivation/state.ts";
+import type { AgentStatus, DisabledBooth, KnownCertificate } from "../domain/status.ts";
+import type { ServiceState } from "../domain/link-status.ts";
+import type { Clock, Logger, Notify, Random, Sealer, Secrets } from "../domain/machine.ts";
+import type { Pulse, SharedSignals } from "../domain/signal.ts";
+import type { BoothSummary } from "../domain/summary.ts";
+import type { DayFigures, LocalDay } from "../provisioning/rules/reconciliation.ts";
+import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
+import type { Identity, Store } from "../store/port.ts";
+
+/** What an agent is started with. */
+export interface AgentSetup {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly notify: Notify;
+  readonly store: Store;
+  readonly identity: Identity;
+  readonly tail: Tail;
+  /** What a state of the fold shows at an instant; absent: all of it. */
+  readonly summaryOf?: (state: DeriveState, now: EpochMs) => BoothSummary;
+  readonly secrets: Secrets;
+  readonly sealer: Sealer;
+  readonly api: ServiceApi;
+  readonly link: ServiceLink;
+  /** What is heard of the service's clock. */
+  readonly service_time: HeardTime;
+  /** Told of each poll that is due; absent: nobody asks. */
+  readonly gaps?: PollGaps;
+  readonly version: string;
+  readonly service_url: string;
+  /** Where the service's record names no broker; null: none is known. */
+  readonly broker_url: string | null;
+  /** Records a second at most of what waited during an outage; null: as fast as the service acks. */
+  readonly backlog_rate: number | null;
+  readonly commit_interval_ms: Milliseconds;
+  readonly heartbeat_interval_ms: Milliseconds;
+  /** Why the configuration's file isn't in use but the last one that was good; absent or null: it is in use. */
+  readonly config_refused?: string | null;
+  readonly booths: readonly BoothSetup[];
+  /** Configured booths that can't be run; told, and nothing else. */
+  readonly disabled?: readonly Omit<DisabledBooth, "since">[];
+  /** Certificates that links depend on, for people to be told in time. */
+  readonly certificates?: () => readonly KnownCertificate[];
+  /** What the box itself makes of a booth's day. */
+  readonly figures: (booth: BoothId, day: LocalDay, status: AgentStatus) => Promise<DayFigures>;
+  /** Called once every booth is out of service for good; absent: the agent goes on. */
+  readonly outOfService?: () => void;
+}
+
+/** The same while it runs. */
+export interface Gateway extends AgentSetup, SharedSignals {
+  readonly gateway_id: string;
+  readonly started_at: EpochMs;
+  readonly pulse: Pulse;
+  readonly service: ServiceState;
+}

@@ -1,0 +1,77 @@
+import { writeSync } from "node:fs";
+import { serviceLinkOf } from "../domain/link-status.ts";
+import type { Notify } from "../domain/machine.ts";
+import type { LinkStatus } from "../domain/status.ts";
+import type { Milliseconds } from "../domain/units.ts";
+import type { Booth } from "./booth.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** Longest line: systemd shows it on one. */
+const MAX_LENGTH = 240;
+
+/** Of a booth what its part of the line is made from. */
+export type LineBooth = Pick<Booth, "state" | "link" | "log">;
+
+/** The agent in one line, for the service manager. Pure. */
+export function statusLine(service: LinkStatus["kind"], booths: readonly LineBooth[]): string {
+  const texts = booths.map(({ state: { booth }, link, log: { reach, summary, trouble } }) => {
+    const waiting = reach.newest_seq - reach.acked_seq;
+    const store = trouble === "" ? "" : ", store in trouble";
+    return `${booth}: ${summary?.mode ?? "nothing read yet"}, PLC ${link.plc.kind}, ${waiting} to send${store}`;
+  });
+  const line = [`service ${service}`, ...texts].join("; ");
+  return line.length <= MAX_LENGTH ? line : `${line.slice(0, MAX_LENGTH - 3)}...`;
+}
+
+/** Where no watchdog is asked for, the status line alone is renewed so often. */
+const STATUS_EVERY_MS: Milliseconds = 10_000;
+
+/**
+ * Tells the service manager that all goes well, as long as every loop turns within its bound, and how things are. An event
+ * loop that hangs can't beat; a loop that hangs beside a running event loop ends the beat too. Runs until aborted.
+ */
+export async function watchdogLoop(
+  { clock, log, notify, pulse, service }: Pick<Gateway, "clock" | "log" | "notify" | "pulse" | "service">,
+  booths: readonly LineBooth[],
+  signal: AbortSignal,
+): Promise<never> {
+  const every_ms = notify.watchdog_ms === null ? STATUS_EVERY_MS : notify.watchdog_ms / 3;
+  let said = { line: "", late: "" };
+  for (;;) {
+    const late = pulse.overdue().join(", ");
+    if (late === "") notify.beat();
+    else if (late !== said.late) {
+      const text = `${late} should have turned long ago: no more beats, so that the service manager starts the agent anew`;
+      log.error({ event: "loop_hangs", loops: late }, text);
+    }
+    const line = statusLine(serviceLinkOf(service, clock.mono()).kind, booths);
+    if (line !== said.line) notify.status(line);
+    said = { line, late };
+    await clock.sleep(every_ms, signal);
+  }
+}
+
+/**
+ * Tells systemd by the socket that the package's with-notify-socket hands down, since Node can't open unix datagram sockets.
+ * Without one, as in a terminal, nothing is sent. A notification that fails is lost: systemd's own timeouts answer it.
+ */
+export function systemdNotify(environment: Readonly<Record<string, string | undefined>>): Notify {
+  const socket = environment["BOOTH_GATEWAY_NOTIFY_FD"];
+  const send = (message: string): void => {
+    if (socket === undefined) return;
+    try {
+      // One write is one datagram.
+      writeSync(Number(socket), message);
+    } catch {
+      // Lost, as where the service manager is behind with its reading.
+    }
+  };
+  const usec = Number(environment["WATCHDOG_USEC"]);
+  return {
+    watchdog_ms: usec > 0 ? usec / 1000 : null,
+    ready: () => send("READY=1"),
+    beat: () => send("WATCHDOG=1"),
+    status: (text) => send(`STATUS=${text}`),
+    stopping: () => send("STOPPING=1"),
+  };
+}

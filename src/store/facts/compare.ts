@@ -1,0 +1,90 @@
+import { KIND, type Fact, type Placed } from "../../domain/record.ts";
+import type { RebuildChange } from "../../domain/rebuild.ts";
+import type { EpochMs } from "../../domain/units.ts";
+
+/** A fact as folded again: it has no seq of its own yet. */
+export interface Refolded {
+  readonly fact: Fact;
+  readonly time: EpochMs;
+}
+
+export type Comparison = ReturnType<typeof compareFacts>;
+
+const MAX_EXAMPLES = 100;
+
+/** What differs between the facts that stand and those that the log gives now. Equal ones keep their seq. */
+export function compareFacts(standing: readonly Placed<Fact>[], refolded: readonly Refolded[]) {
+  const counts = new Map<string, { kept: number; added: number; replaced: number; withdrawn: number }>();
+  const count = (kind: string, what: Exclude<keyof RebuildChange, "kind">): void => {
+    const one = counts.get(kind) ?? { kept: 0, added: 0, replaced: 0, withdrawn: 0 };
+    one[what] += 1;
+    counts.set(kind, one);
+  };
+  const byText = bagOf(standing, textOf);
+  const fresh = refolded.filter(({ fact }) => {
+    const same = byText.take(textOf(fact));
+    if (same !== undefined) count(fact.kind, "kept");
+    return same === undefined;
+  });
+  const stale = byText.rest().sort((a, b) => a.seq - b.seq);
+  const byPlace = bagOf(stale, placeOf);
+  const examples: string[] = [];
+  const append = fresh.map(({ fact, time }) => {
+    // Revisions and filter changes have no word for what they replace: the old one is withdrawn.
+    const before = fact.kind !== KIND.revision && fact.kind !== KIND.filter ? byPlace.take(placeOf(fact)) : undefined;
+    count(fact.kind, before === undefined ? "added" : "replaced");
+    if (examples.length < MAX_EXAMPLES) examples.push(exampleOf(before, fact));
+    return { fact, time, supersedes: before?.seq ?? null };
+  });
+  const withdraw = byPlace.rest();
+  for (const fact of withdraw) {
+    count(fact.kind, "withdrawn");
+    if (examples.length < MAX_EXAMPLES) examples.push(exampleOf(fact, undefined));
+  }
+  const changes = [...counts].map(([kind, one]) => ({ kind, ...one }));
+  return {
+    /** New facts to append; `supersedes` is the seq of the one that it takes the place of. */
+    append,
+    /** Facts that no longer hold and have no successor that names them: each needs an x record. */
+    withdraw,
+    /** Seqs of all facts that no longer hold. */
+    replaced: stale.map(({ seq }) => seq),
+    changes,
+    examples,
+  };
+}
+
+/** The fact's content, whatever it replaced. */
+export function textOf({ kind, boot, mono, at, tag, value, quality }: Fact): string {
+  return JSON.stringify([kind, boot, mono, at, tag, { ...value, supersedes: undefined }, quality]);
+}
+
+/** What a fact tells of: another content for the same place is a changed claim. */
+function placeOf(fact: Fact): string {
+  switch (fact.kind) {
+    case KIND.stage:
+    case KIND.cycle:
+      return `${fact.kind} ${fact.value.bay.toString()} ${fact.value.start.toString()}`;
+    case KIND.hour:
+      return `d ${fact.value.hour.toString()}`;
+    case KIND.incident: {
+      const { check, tag_name, first_seen_at, resolved_at } = fact.value;
+      return `i ${check} ${tag_name} ${first_seen_at.toString()} ${resolved_at === null ? "open" : "over"}`;
+    }
+    case KIND.revision:
+      return `v ${fact.value.item} ${fact.value.first_seen_at.toString()}`;
+    case KIND.filter:
+      return `f ${fact.value.filter} ${fact.value.installed_at.toString()}`;
+  }
+}
+
+function exampleOf(before: Fact | undefined, after: Fact | undefined): string {
+  const say = (fact: Fact | undefined): string => (fact === undefined ? "nothing" : JSON.stringify(fact.value));
+  return `${(after ?? before)?.kind ?? ""}: ${say(before)} -> ${say(after)}`;
+}
+
+/** Facts by some key; several may have the same. */
+export function bagOf(facts: readonly Placed<Fact>[], keyOf: (fact: Fact) => string) {
+  const held = Map.groupBy(facts, keyOf);
+  return { take: (key: string) => held.get(key)?.shift(), rest: () => [...held.values()].flat() };
+}

@@ -1,0 +1,81 @@
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { storePath } from "./open.ts";
+
+/** Damaged files kept for people to look at; each may be as large as the budget. */
+const KEPT_DAMAGED = 2;
+const SUFFIXES = ["", "-wal", "-shm"] as const;
+
+/** Where a new store file is made. */
+export function freshPath(dataDir: string): string {
+  return `${storePath(dataDir)}.new`;
+}
+
+/** A new store file that is whole and on the disk, and takes the store's place however the process ends. */
+function readyPath(dataDir: string): string {
+  return `${storePath(dataDir)}.renewed`;
+}
+
+/**
+ * Makes the file at freshPath, closed and without a write-ahead log, the one that will be the store, once the disk has confirmed it.
+ * From here on the old one must not be written any more. Throws where the disk refuses; nothing has changed then.
+ */
+export function readyFresh(dataDir: string): void {
+  syncFile(freshPath(dataDir));
+  try {
+    renameSync(freshPath(dataDir), readyPath(dataDir));
+    syncFile(dataDir);
+  } catch (error) {
+    rmSync(readyPath(dataDir), { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Puts the file made ready in the store's place; nothing where there is none, so that it also ends what a crash or a power cut
+ * interrupted. The old one, which nobody has open, is kept aside with its write-ahead log, or removed. Returns what it is called
+ * now; null: there was none, or it was removed.
+ */
+export function finishReplacing(dataDir: string, keepOld: boolean): string | null {
+  if (!existsSync(readyPath(dataDir))) return null;
+  const path = storePath(dataDir);
+  const aside = keepOld && existsSync(path) ? nextAside(dataDir) : null;
+  for (const suffix of SUFFIXES) {
+    if (aside !== null && suffix !== "-shm" && existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
+    rmSync(path + suffix, { force: true });
+  }
+  renameSync(readyPath(dataDir), path);
+  syncFile(dataDir);
+  return aside;
+}
+
+/** Files set aside, oldest first. */
+export function damagedFiles(dataDir: string): readonly string[] {
+  const pattern = /^store\.db\.damaged-(\d+)$/;
+  return readdirSync(dataDir)
+    .flatMap((name) => {
+      const number = pattern.exec(name)?.[1];
+      return number === undefined ? [] : [{ name, number: Number(number) }];
+    })
+    .sort((a, b) => a.number - b.number)
+    .map(({ name }) => join(dataDir, name));
+}
+
+function nextAside(dataDir: string): string {
+  const kept = damagedFiles(dataDir);
+  for (const old of kept.slice(0, Math.max(0, kept.length - KEPT_DAMAGED + 1))) {
+    for (const suffix of SUFFIXES) rmSync(old + suffix, { force: true });
+  }
+  const last = Number(kept.at(-1)?.split("-").at(-1) ?? 0);
+  return `${storePath(dataDir)}.damaged-${(last + 1).toString()}`;
+}
+
+/** A file, or a folder's list of names. */
+export function syncFile(path: string): void {
+  const file = openSync(path, "r");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,150 @@
+import { randomUUID } from "node:crypto";
+import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { faultOf, faultText, type StoreBudget } from "../../domain/storage.ts";
+import type { BoothId, StreamId } from "../../domain/units.ts";
+import { openIdentity } from "../identity/identity.ts";
+import { lockFolder } from "../open.ts";
+import type { IdentityCalls } from "../port.ts";
+import { callsBy, IDENTITY_CALLS, type Way, WRITER_CALLS } from "./calls.ts";
+import { keepStore, type KeptStore, StoreRefusal } from "./keeper.ts";
+
+/** Both databases of a data folder, which belongs to this process until they are closed. */
+export interface OpenedFolder {
+  readonly store: Omit<KeptStore, "close" | "abandon">;
+  readonly identity: IdentityCalls;
+  close(): void;
+}
+
+/** Which folder, and what may stand in it. */
+export interface FolderInput {
+  readonly dataDir: string;
+  /** A folder in memory, emptied here; copies stand there while the data folder takes no writes. */
+  readonly standbyDir: string;
+  /** What each booth may keep. */
+  readonly budget: StoreBudget;
+}
+
+/** Where names come from, for what isn't there yet. */
+interface Names {
+  readonly gateway: () => string;
+  readonly stream: () => string;
+}
+
+/** Opens a data folder. Throws FolderInUse; else as keepStore and openIdentity do, and then nothing is left open. */
+export function openFolder(dataDir: string, budget: StoreBudget, names: Names): OpenedFolder {
+  const lock = lockFolder(dataDir);
+  let store: KeptStore | undefined;
+  try {
+    const clocks = { now: () => performance.now(), wall: () => Date.now() };
+    const kept = keepStore({ dataDir, uuid: names.stream, ...clocks, budget });
+    store = kept;
+    const identity = openIdentity(dataDir, names.gateway);
+    const close = (): void => {
+      kept.close();
+      identity.close();
+      lock.release();
+    };
+    const openStream: KeptStore["openStream"] = (booth) => {
+      const info = kept.openStream(booth);
+      identity.noteOrigin({ stream: info.stream, booth, created_at: Date.now() });
+      return info;
+    };
+    return { store: { ...kept, openStream }, identity, close };
+  } catch (error) {
+    store?.abandon();
+    lock.release();
+    throw error;
+  }
+}
+
+/** What a data folder may hold of both databases. */
+const FILES = ["store.db", "store.db-wal", "store.db.renewed", "identity.db", "identity.db-wal", "identity.copy.db"];
+
+const NEW_NAMES: Names = { gateway: randomUUID, stream: randomUUID };
+
+/**
+ * Opens a data folder. Where the disk takes no writes, as a card that has gone read-only, copies in memory are opened instead: all that
+ * is stored can be read, and every write is refused as it is where the disk fails later, so that nothing is called durable. Each
+ * write first tries the data folder again, and once it opens, everything goes on there under the same names. Throws FolderInUse,
+ * and whatever isn't the disk's fault.
+ */
+export function openOrStandBy(input: FolderInput): OpenedFolder {
+  rmSync(input.standbyDir, { recursive: true, force: true });
+  try {
+    return openFolder(input.dataDir, input.budget, NEW_NAMES);
+  } catch (error) {
+    if (refusalOf(error) === null) throw error;
+    return standBy(input);
+  }
+}
+
+function standBy({ dataDir, standbyDir, budget }: FolderInput): OpenedFolder {
+  mkdirSync(standbyDir, { recursive: true, mode: 0o700 });
+  for (const name of FILES) {
+    if (existsSync(join(dataDir, name))) copyFileSync(join(dataDir, name), join(standbyDir, name));
+  }
+  let files = openFolder(standbyDir, budget, NEW_NAMES);
+  let isReal = false;
+  const streams = new Map<BoothId, StreamId>();
+  const real = (): OpenedFolder => {
+    if (!isReal) {
+      files = leave(files, streams, (names) => openFolder(dataDir, budget, names));
+      isReal = true;
+      rmSync(standbyDir, { recursive: true, force: true });
+    }
+    return files;
+  };
+  const fileFor = (way: Way): OpenedFolder => (way === "real" ? real() : files);
+  const store: OpenedFolder["store"] = {
+    ...callsBy<OpenedFolder["store"]>(WRITER_CALLS, ({ way, on }) => on(fileFor(way).store)),
+    openStream(booth) {
+      const info = files.store.openStream(booth);
+      streams.set(booth, info.stream);
+      return info;
+    },
+  };
+  const identity = callsBy<IdentityCalls>(IDENTITY_CALLS, ({ way, on }) => on(fileFor(way).identity));
+  const close = (): void => {
+    files.close();
+    rmSync(standbyDir, { recursive: true, force: true });
+  };
+  return { store, identity, close };
+}
+
+/** Throws StoreRefusal as long as the disk refuses. What was told of gateway and streams is true of the real ones as well. */
+function leave(
+  standby: OpenedFolder,
+  streams: ReadonlyMap<BoothId, StreamId>,
+  open: (names: Names) => OpenedFolder,
+): OpenedFolder {
+  const { gateway_id } = standby.identity.gateway();
+  let next = "";
+  let real: OpenedFolder;
+  try {
+    real = open({ gateway: () => gateway_id, stream: () => next });
+  } catch (error) {
+    throw refusalOf(error) ?? error;
+  }
+  for (const [booth, stream] of streams) {
+    next = stream;
+    if (real.store.openStream(booth).stream === stream) continue;
+    real.close();
+    throw new Error(
+      `the store isn't the one that stood there at the start: ${booth} has another stream; start the agent anew`,
+    );
+  }
+  standby.close();
+  return real;
+}
+
+/** null: it isn't the disk that refuses. */
+function refusalOf(error: unknown): StoreRefusal | null {
+  if (error instanceof StoreRefusal) return error;
+  if (!(error instanceof Error) || !("code" in error)) return null;
+  const code = String(error.code);
+  const fault = faultOf(code);
+  return fault === "refused" || fault === "full"
+    ? new StoreRefusal(faultText(fault, error.message), code, error)
+    : null;
+}

@@ -1,0 +1,209 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import type { Config } from "../config/port.ts";
+import type { AgentStatus } from "../domain/status.ts";
+
+/**
+ * What may be taken of a value: true for a text, number, boolean or null as it is; a record for an object's fields by name,
+ * "*" standing for any name; an array's elements all have the shape given for the array. Whatever isn't named is left out.
+ */
+export type Shape = true | { readonly [name: string]: Shape };
+
+/** What of each source a bundle may hold. A field that is new somewhere is left out until it is named here. */
+
+/** An object with these fields, names with blanks between, as they are; `parts`: those that have a shape of their own. */
+function fields(names: string, parts: Readonly<Record<string, Shape>> = {}): Shape {
+  return { ...Object.fromEntries(names.split(" ").map((name) => [name, true as const])), ...parts };
+}
+
+const LINK = "kind since reason advice attempt next_try_at";
+
+export const STATUS_SHAPE = fields("agent_version gateway_id at started_at boot loss_window_ms", {
+  clock: fields("synced offset_ms"),
+  service: fields(`${LINK} url broker_url`),
+  certificates: fields("link server expires state advice"),
+  disabled: fields("booth serial since file line reason advice"),
+  booths: fields("booth serial stream time", {
+    // Not account and facility: customers' names are nothing that helps.
+    provisioning: fields("state since generation delivery refused_revision reason advice", {
+      entered_at: fields("*"),
+      choices: fields("name"),
+    }),
+    reports: {
+      refused: fields("at reason"),
+      read_back: fields("at", { differences: fields("field reported shown") }),
+    },
+    plc: fields(`${LINK} address shows_serial`),
+    now: fields(
+      "mode since raw cycles_today cycles_total run_open open_incidents firmware_version plc_program plc_program_revision in_gap",
+      { filters: { "*": fields("minutes limit_minutes percent overuse_since assumed") } },
+    ),
+    log: fields("taken newest_seq acked_seq pending last_commit_at commit_ms trouble missing", {
+      refused: fields("count", { newest: fields("seq reason") }),
+      forked: fields("reason advice"),
+      storage: fields("used_bytes max_bytes hours_to_full quarantined", { health: fields("low damaged_files") }),
+    }),
+  }),
+});
+
+export const COUNTS_SHAPE = fields("booth polls_answered polls_failed late_sum_ms commits open_incidents", {
+  requests: fields("asked missed"),
+  late: fields("within_ms polls"),
+});
+
+export const READINGS_SHAPE: Shape = { "*": fields("tag unit group value quality reason age_ms") };
+
+/** The agent's own newest lines. */
+export const LOG_SHAPE = fields("at level text");
+
+/** A line of the journal: what every line has, and what tells why. */
+export const JOURNAL_SHAPE = fields("time level event booth msg reason advice");
+
+/** Files with secrets appear by name alone. */
+export const CONFIG_SHAPE = fields(
+  "data_dir runtime_dir profile_dirs log_level commit_interval_ms heartbeat_interval_ms clock_file",
+  {
+    store: fields("max_bytes max_age_days"),
+    page: fields("port lan_port pin_file"),
+    service: fields(
+      "url ca_file api_key_file api_key_credential authorization client_certificate_file client_key_file mqtt_url proxy_url backlog_records_per_s",
+    ),
+    booths: fields("id serial profile bay_count burner_size_btu_h motor_size_hp min_stage_ms tz", {
+      poll: { "*": fields("poll_interval_ms") },
+      mode_sets: fields("*"),
+      filters: { "*": { limits: fields("*") } },
+      working_hours: fields("day enabled start stop"),
+      modbus: fields("host port framing unit_id answer_timeout_ms", {
+        serial: fields("path baud_rate data_bits parity stop_bits"),
+      }),
+      opcua: fields(
+        "endpoint security_policy allow_insecure mode password_file user_certificate_file user_key_file server_certificate_fingerprint server_certificate_file",
+      ),
+    }),
+  },
+);
+
+/** The allowed part of a value. Pure. */
+export function pick(value: unknown, shape: Shape): unknown {
+  if (Array.isArray(value)) return value.map((one) => pick(one, shape));
+  if (typeof value !== "object" || value === null) return shape === true ? value : undefined;
+  if (shape === true) return undefined;
+  const picked = Object.entries(value).flatMap(([name, part]) => {
+    const allowed = Object.hasOwn(shape, name) ? shape[name] : shape["*"];
+    const kept = allowed === undefined ? undefined : pick(part, allowed);
+    return kept === undefined ? [] : [[name, kept] as const];
+  });
+  return Object.fromEntries(picked);
+}
+
+/** Shorter ones would be found in words that are no secrets. */
+const LEAST_LENGTH = 4;
+const PEM = /-----BEGIN [^-]+-----[^]*?-----END [^-]+-----/g;
+
+/**
+ * A second net below the list of what may be told: known secrets, and names of customers, are taken out of free text, as they
+ * are and as JSON writes them; so is whatever looks like a PEM file.
+ */
+export function scrubber(secrets: readonly string[]): (text: string) => string {
+  const known = secrets.filter((secret) => secret.length >= LEAST_LENGTH).toSorted((a, b) => b.length - a.length);
+  const forms = [...new Set(known.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))];
+  return (text) =>
+    forms.reduce((left, form) => left.replaceAll(form, "[left out]"), text.replaceAll(PEM, "[left out]"));
+}
+
+/** What must appear nowhere: the content of files that hold secrets, as far as they may be read, and customers' names. */
+export function knownSecrets(config: Config | null, status: AgentStatus | null): readonly string[] {
+  const names = (status?.booths ?? []).flatMap(({ provisioning }) => [provisioning.account, provisioning.facility]);
+  return [...secretFiles(config).flatMap(contentOf), ...names.filter((name) => name !== null)];
+}
+
+function secretFiles(config: Config | null): readonly string[] {
+  if (config === null) return [];
+  const { service, page, booths } = config;
+  const files = [service.api_key_file, service.client_key_file, page.pin_file];
+  return [...files, ...booths.flatMap(({ opcua }) => [opcua?.password_file, opcua?.user_key_file])].filter(
+    (file) => file !== undefined,
+  );
+}
+
+/** The whole, and each line of it. A file that can't be read here can't have got anywhere from here either. */
+function contentOf(file: string): string[] {
+  try {
+    const text = readFileSync(file, "utf8").trim();
+    return [text, ...text.split("\n").map((line) => line.trim())].filter((line) => line !== "");
+  } catch {
+    return [];
+  }
+}
+
+const LINES = 2_000;
+const TIMEOUT_MS = 20_000;
+const MAX_BYTES = 16_000_000;
+
+/** The agent's newest lines in the journal, as it wrote them; [] where there is no journal, or no right to it. */
+export async function journalLines(): Promise<readonly unknown[]> {
+  if (!existsSync("/run/systemd/system")) return [];
+  const argv = ["-u", "booth-gateway.service", "-n", LINES.toString(), "-o", "cat", "--no-pager"];
+  const limits = { timeout: TIMEOUT_MS, maxBuffer: MAX_BYTES };
+  const { stdout } = await promisify(execFile)("journalctl", argv, limits).catch(() => ({ stdout: "" }));
+  return stdout.split("\n").flatMap(journalLine);
+}
+
+/** Pure. The allowed part of a line that the agent wrote; what others wrote under its name is left out. */
+export function journalLine(line: string): unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(line);
+    return typeof parsed === "object" && parsed !== null ? [pick(parsed, JOURNAL_SHAPE)] : [];
+  } catch {
+    // Not JSON: systemd's own lines, which tell of starts and ends, but could quote anything.
+    return [];
+  }
+}
+
+/** A file of an archive. */
+export interface ArchiveFile {
+  /** ASCII, at most 100 characters. */
+  readonly name: string;
+  readonly text: string;
+}
+
+const BLOCK = 512;
+
+/** POSIX ustar (IEEE Std 1003.1-1988): regular files of mode 0600, all with one time (epoch seconds). Pure. */
+export function tarOf(files: readonly ArchiveFile[], time: number): Buffer {
+  const parts = files.flatMap(({ name, text }) => {
+    const content = Buffer.from(text, "utf8");
+    return [
+      headerOf(name, { size: content.length, time }),
+      content,
+      Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK),
+    ];
+  });
+  // Two blocks of zeros are the end.
+  return Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]);
+}
+
+function headerOf(name: string, { size, time }: { readonly size: number; readonly time: number }): Buffer {
+  if (!/^[\x21-\x7e]{1,100}$/.test(name)) throw new Error(`${name} is no name for a file of an archive`);
+  const header = Buffer.alloc(BLOCK);
+  const put = (text: string, at: number): void => void header.write(text, at, "latin1");
+  put(name, 0);
+  put(octal(0o600, 8), 100);
+  put(octal(0, 8), 108);
+  put(octal(0, 8), 116);
+  put(octal(size, 12), 124);
+  put(octal(time, 12), 136);
+  put("        ", 148); // while the sum is made, its own place counts as blanks
+  put("0", 156);
+  put("ustar\u000000", 257);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  put(`${sum.toString(8).padStart(6, "0")}\u0000 `, 148);
+  return header;
+}
+
+function octal(value: number, width: number): string {
+  return `${Math.floor(value)
+    .toString(8)
+    .padStart(width - 1, "0")}\u0000`;
+}

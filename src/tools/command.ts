@@ -1,0 +1,50 @@
+/** Where a command talks to people: standard output for what was asked, standard error for everything else. */
+export interface Io {
+  out(text: string): void;
+  err(text: string): void;
+  readonly isTerminal: boolean;
+  /** Standard output is a terminal, and NO_COLOR isn't set. */
+  readonly colours: boolean;
+  /** One line on standard error, written over by the next and taken away by ""; unseen where that is no terminal. */
+  progress(text: string): void;
+  /** Asks on the terminal; null where there is none. */
+  ask(question: string): Promise<string | null>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Aborts at SIGINT, SIGTERM or SIGHUP. */
+  readonly signal: AbortSignal;
+  /** The command is loaded, and begins. Before that nothing needs to be brought to an end, and a signal ends the process; absent: nobody asks. */
+  readonly begins?: () => void;
+}
+
+/** Option values: a text, true for a switch, undefined where it wasn't given. */
+export type Values = Readonly<Record<string, string | boolean | undefined>>;
+
+export interface Call {
+  readonly values: Values;
+  readonly operands: readonly string[];
+  readonly io: Io;
+}
+
+/** Does what the command says and answers its exit code; throws a CommandError or ConfigError where it can't. */
+export type Run = (call: Call) => Promise<number>;
+
+/** Exit codes of every command; 69, 77 and 78 as in sysexits.h. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, unavailable: 69, rights: 77, config: 78 } as const;
+
+export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
+  [EXIT.ok]: "done",
+  [EXIT.failed]: "failed, or something is wrong",
+  [EXIT.usage]: "wrong usage",
+  [EXIT.unavailable]: "agent, PLC or service doesn't answer",
+  [EXIT.rights]: "no right to do that",
+  [EXIT.config]: "configuration error",
+};
+
+/** A failure that a person can act on: one sentence that says what to do, and the exit code. */
+export class CommandError extends Error {
+  readonly exit: number;
+  constructor(message: string, exit: number = EXIT.failed, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.exit = exit;
+  }
+}

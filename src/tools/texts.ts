@@ -1,0 +1,76 @@
+import { missingText, type LinkStatus, type StorageStatus } from "../domain/status.ts";
+
+const BAR_WIDTH = 30;
+
+/** Progress on a terminal, 0 to 1: [######....] 60 % */
+export function barText(share: number): string {
+  const done = Math.round(Math.min(1, Math.max(0, share)) * BAR_WIDTH);
+  return `[${"#".repeat(done)}${".".repeat(BAR_WIDTH - done)}] ${Math.floor(share * 100)} %`;
+}
+
+/** A length of time as people say it: 850 ms, 12 s, 4 min, 3 h 20 min, 5 d 2 h. */
+export function lasting(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = Math.floor(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** Lines of a text for people; null: there is none of that. */
+export function linesText(lines: readonly (string | null)[]): string {
+  return lines.flatMap((line) => (line === null ? [] : [`${line}\n`])).join("");
+}
+
+/** Words that say at a glance whether all is well; without colours they are just words. */
+export type Style = Readonly<Record<"good" | "warn" | "bad", (text: string) => string>>;
+
+export const PLAIN: Style = { good: (text) => text, warn: (text) => text, bad: (text) => text };
+
+const coloured = (code: number) => (text: string) => `\u001b[${code}m${text}\u001b[0m`;
+
+/** SGR 32, 33 and 31: green, yellow, red, as the terminal's own theme has them. */
+const COLOURED: Style = { good: coloured(32), warn: coloured(33), bad: coloured(31) };
+
+export function styleOf({ colours }: { readonly colours: boolean }): Style {
+  return colours ? COLOURED : PLAIN;
+}
+
+/** A link in words: state, since when, why, what to do, and when it is tried again. */
+export function linkText(link: LinkStatus, now: number, style: Style = PLAIN): string {
+  const since = lasting(Math.max(0, now - link.since));
+  switch (link.kind) {
+    case "up":
+      return `${style.good("up")} for ${since}`;
+    case "degraded":
+      return `${style.warn("DEGRADED")} for ${since}: ${sayings(link.reason, link.advice)}`;
+    case "down": {
+      const { next_try_at, attempt } = link;
+      const tried = attempt === 0 ? "" : attempt === 1 ? "1 failed try" : `${attempt} failed tries`;
+      const next = next_try_at === null ? "" : `next try in ${lasting(Math.max(0, next_try_at - now))}`;
+      return `${style.bad("DOWN")} for ${since}: ${sayings(link.reason, link.advice, [tried, next].filter(Boolean).join(", "))}`;
+    }
+  }
+}
+
+/** What there is of it, with semicolons between. */
+export function sayings(...texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").join("; ");
+}
+
+/** How full the store is, and what became of damage, as a line for people. */
+export function storageText(storage: StorageStatus): string {
+  const { used_bytes, max_bytes, hours_to_full, health } = storage;
+  const missing = missingText(storage);
+  const mb = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
+  return sayings(
+    `${mb(used_bytes)} of ${mb(max_bytes)} MB used`,
+    hours_to_full === null ? "" : `without the service full in ${lasting(Math.round(hours_to_full * 3_600_000))}`,
+    missing === null ? "" : `WARNING: ${missing}`,
+    health.low ? "STORAGE LOW: others fill the disk, the space kept back is used up; free some" : "",
+    health.damaged_files.length === 0 ? "" : `damaged files kept: ${health.damaged_files.join(", ")}`,
+  );
+}

@@ -1,0 +1,40 @@
+import type { LinkError } from "../../../src/domain/link-error.ts";
+import type { OpenWire, WireEvents } from "../../../src/acquisition/modbus/wire.ts";
+
+/** A wire without a socket, for tests that need thousands of connections or virtual time. */
+export interface MemoryWire {
+  readonly openWire: OpenWire;
+  /** What the driver has sent, oldest first. */
+  readonly sent: Buffer[];
+  /** Called with each request, after the driver's call has returned. */
+  onRequest: (request: Buffer) => void;
+  receive(bytes: Buffer): void;
+  down(error: LinkError): void;
+  readonly destroyed: () => boolean;
+}
+
+export function memoryWire(): MemoryWire {
+  let events: WireEvents | null = null;
+  let destroyed = false;
+  const wire: MemoryWire = {
+    sent: [],
+    onRequest: () => undefined,
+    openWire: (given) => {
+      events = given;
+      queueMicrotask(() => given.connected());
+      return {
+        write: (bytes) => {
+          wire.sent.push(bytes);
+          queueMicrotask(() => wire.onRequest(bytes));
+        },
+        destroy: () => {
+          destroyed = true;
+        },
+      };
+    },
+    receive: (bytes) => events?.data(bytes, bytes.length),
+    down: (error) => events?.down(error),
+    destroyed: () => destroyed,
+  };
+  return wire;
+}

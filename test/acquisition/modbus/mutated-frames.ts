@@ -1,0 +1,142 @@
+import { crcOf } from "../../../simulators/plc/rtu-frames.ts";
+import { decodePoint } from "../../../src/acquisition/rules/decode.ts";
+import { LinkError } from "../../../src/domain/link-error.ts";
+import { type ModbusType, pointWidth } from "../../../src/domain/profile.ts";
+import { type Framing, mbapFraming } from "../../../src/acquisition/modbus/framing.ts";
+import { lateAnswers, rtuFraming } from "../../../src/acquisition/modbus/rtu.ts";
+import { EDITS } from "../../fuzz/edits.ts";
+import { point, QUIRKS } from "../../support/profiles.ts";
+import { seededRandom } from "../../support/seeded-random.ts";
+
+/** Spoilt answers through framing and decoding alone, without a connection: fast enough for millions. */
+
+const UNIT = 1;
+const READ_HOLDING = 3;
+const FROM = 100;
+/** Every type in a row, with what its bytes mean, computed without the code under test. */
+const TYPES: readonly (readonly [type: ModbusType, read: (bytes: DataView) => unknown])[] = [
+  ["uint16", (bytes) => bytes.getUint16(0)],
+  ["int16", (bytes) => bytes.getInt16(0)],
+  ["uint32", (bytes) => bytes.getUint32(0)],
+  ["int32", (bytes) => bytes.getInt32(0)],
+  ["float32", (bytes) => bytes.getFloat32(0)],
+  ["float64", (bytes) => bytes.getFloat64(0)],
+  ["int64", (bytes) => bytes.getBigInt64(0)],
+  ["uint64", (bytes) => bytes.getBigUint64(0)],
+  ["bcd16", (bytes) => decimal(bytes.getUint16(0).toString(16))],
+];
+const POINTS = TYPES.reduce<{ readonly at: number; readonly list: ReturnType<typeof point>[] }>(
+  ({ at, list }, [type]) => {
+    const next = point({ type, address: at });
+    return { at: at + pointWidth(next), list: [...list, next] };
+  },
+  { at: 0, list: [] },
+);
+/** Registers that are asked for: one value of each type. */
+export const COUNT = POINTS.at;
+
+/** Without letters: 12e3 is no number here. */
+function decimal(digits: string): number {
+  return /^\d+$/.test(digits) ? Number(digits) : NaN;
+}
+
+/** How often each end was met. `as_sent`: other data in a frame that is whole, which over TCP nobody can tell. */
+export interface MutatedCounts {
+  readonly frames: number;
+  readonly unchanged: number;
+  readonly as_sent: number;
+  readonly exceptions: number;
+  readonly malformed: number;
+  readonly partial: number;
+  readonly wrong: number;
+}
+
+export type End = Exclude<keyof MutatedCounts, "frames">;
+
+/** Runs so many frames; a crash in framing or decoding is thrown. */
+export function mutatedFrames(framing: "tcp" | "rtu", frames: number, seed: number): MutatedCounts {
+  const random = seededRandom(seed);
+  const below = (limit: number): number => Math.floor(random.next() * limit);
+  const ends: Record<End, number> = { unchanged: 0, as_sent: 0, exceptions: 0, malformed: 0, partial: 0, wrong: 0 };
+  for (let run = 0; run < frames; run++) {
+    const data = Buffer.from(Array.from({ length: 2 * COUNT }, () => below(256)));
+    const reader = framing === "tcp" ? mbapFraming() : rtuFraming(lateAnswers());
+    const right = answerTo(reader, framing, data);
+    let sent = right;
+    for (let edit = 0; edit <= below(4); edit++) {
+      sent = EDITS[below(EDITS.length)]?.(sent, below(300), below(256)) ?? sent;
+      if (sent.length === 0) break;
+    }
+    ends[endOf(reader, { framing, right, sent, cut: below(sent.length + 1) })]++;
+  }
+  return { frames, ...ends };
+}
+
+/** Asks for all types in a row, and gives the right answer with this data. */
+export function answerTo(reader: Framing, framing: "tcp" | "rtu", data: Buffer): Buffer {
+  const request = withCrc(Buffer.from([UNIT, READ_HOLDING, 0, FROM, 0, COUNT]));
+  const out = reader.request(request);
+  const body = Buffer.concat([Buffer.from([UNIT, READ_HOLDING, data.length]), data]);
+  if (framing === "rtu") return withCrc(body);
+  const header = Buffer.alloc(6);
+  out?.copy(header, 0, 0, 2);
+  header.writeUInt16BE(body.length, 4);
+  return Buffer.concat([header, body]);
+}
+
+function withCrc(body: Buffer): Buffer {
+  const bytes = Buffer.concat([body, Buffer.alloc(2)]);
+  bytes.writeUInt16LE(crcOf(body), body.length);
+  return bytes;
+}
+
+/** An answer on its way to its reader. `right`: what it was. */
+export interface Spoilt {
+  readonly framing: "tcp" | "rtu";
+  readonly right: Buffer;
+  readonly sent: Buffer;
+  /** It comes in two pieces. */
+  readonly cut: number;
+}
+
+/** What comes of it; anything but "wrong" is in order. */
+export function endOf(reader: Framing, spoilt: Spoilt): End {
+  const { sent, cut, right } = spoilt;
+  for (const upTo of [cut, sent.length]) {
+    const piece = sent.subarray(upTo === cut ? 0 : cut, upTo);
+    const outcome = piece.length === 0 ? null : reader.take(piece, piece.length);
+    if (outcome === null) continue;
+    if (outcome instanceof LinkError) return outcome.kind === "malformed" ? "malformed" : "wrong";
+    const body = bodyOf(sent.subarray(0, upTo), spoilt);
+    if (body === null || !body.equals(outcome.subarray(0, outcome.length - 2))) return "wrong";
+    if (body[1] === (READ_HOLDING | 0x80)) return "exceptions";
+    if (!decodesRight(body.subarray(3))) return "wrong";
+    return sent.subarray(0, upTo).equals(right) ? "unchanged" : "as_sent";
+  }
+  return "partial";
+}
+
+/** Unit, function, and what follows, where the bytes are one whole answer to the request; else null. */
+function bodyOf(bytes: Buffer, { framing, right }: Spoilt): Buffer | null {
+  const isRtu = framing === "rtu";
+  const body = isRtu ? bytes.subarray(0, -2) : bytes.subarray(6);
+  if (isRtu ? bytes.length < 5 || crcOf(body) !== bytes.readUInt16LE(bytes.length - 2) : bytes.length < 9) return null;
+  const header =
+    !isRtu && !(bytes.subarray(0, 4).equals(right.subarray(0, 4)) && bytes.readUInt16BE(4) === body.length);
+  if (header || body[0] !== UNIT) return null;
+  if (body[1] === (READ_HOLDING | 0x80)) return body.length === 3 ? body : null;
+  return body[1] === READ_HOLDING && body[2] === 2 * COUNT && body.length === 3 + 2 * COUNT ? body : null;
+}
+
+function decodesRight(data: Buffer): boolean {
+  const words = Array.from({ length: COUNT }, (_, i) => data.readUInt16BE(2 * i));
+  return POINTS.list.every((at, i) => {
+    const decoded = decodePoint(at, QUIRKS, { data: { kind: "words", words }, index: at.address });
+    const bytes = new DataView(data.buffer, data.byteOffset + 2 * at.address, 2 * pointWidth(at));
+    const truth = TYPES[i]?.[1](bytes);
+    if (decoded.quality === "bad") return typeof truth === "number" && !Number.isFinite(truth);
+    // Six or seven digits are all that a float32 holds: it is shown by the shortest text that means it.
+    if (at.type === "float32") return Math.fround(Number(decoded.value)) === truth;
+    return String(decoded.value) === String(Object.is(truth, -0) ? 0 : truth);
+  });
+}

@@ -1,0 +1,61 @@
+// Needs a Debian package: chromium.
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { boothOnce, openPage } from "../box-http.ts";
+import { enterPin, openBrowser, openTab, PHONE, screenshot, seriousFaults, smallTargets } from "./browser.ts";
+import { PLAIN_SERIAL, strictPlainSite } from "../../system/strict-plain.ts";
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+it("several booths of a plain service that this may be are a choice on the page: nothing is bound without one, and the chosen one is", async () => {
+  const booths = [
+    { nameplate: PLAIN_SERIAL, facility_id: "f-1", id: "b-1" },
+    { nameplate: PLAIN_SERIAL, facility_id: "f-2" },
+    { nameplate: PLAIN_SERIAL, facility_id: "f-3", id: "b-3" },
+  ];
+  const site = await strictPlainSite({ booths, shown: ["id"] });
+  const { url, pin } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(`${url ?? ""}/#/setup`);
+  await page.getByLabel("Serial number on the booth's nameplate").fill(PLAIN_SERIAL);
+  await page.getByRole("button", { name: "Look it up" }).click();
+  await enterPin(page, pin);
+  const card = page.getByRole("form", { name: "Is this the booth in front of you?" });
+  await card.waitFor();
+  await page.getByText("Choose the one that this box stands beside").waitFor();
+  const choices = card.getByRole("radio");
+  expect(await choices.count()).toBe(3);
+  expect(await card.locator("label.check").allInnerTexts()).toEqual([
+    "b-1, Facility f-1",
+    "#2, Facility f-2",
+    "b-3, Facility f-3",
+  ]);
+  expect(await card.getByRole("radio", { checked: true }).count()).toBe(0);
+  await screenshot(page, "setup-choice");
+  expect([...(await seriousFaults(page)), ...(await smallTargets(page))]).toEqual([]);
+
+  await card.getByLabel("Your name").fill("Alex");
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await card.getByRole("button", { name: "Yes, this is the booth" }).click();
+  // The browser itself asks for one of them; nothing was sent.
+  expect(await page.evaluate<boolean>("document.querySelector('[name=service_booth]').validity.valueMissing")).toBe(
+    true,
+  );
+  expect([asked.includes("/confirm"), site.writes()]).toEqual([false, []]);
+
+  await card.getByLabel("#2, Facility f-2").check();
+  await card.getByRole("button", { name: "Yes, this is the booth" }).click();
+  await page.getByText(`This gateway is bound to ${PLAIN_SERIAL}`).waitFor();
+  const { provisioning } = await boothOnce(site, "it is bound", (booth) => booth.provisioning.state === "active");
+  expect(provisioning).toMatchObject({ booth_id: null, facility: "Facility f-2" });
+  expect(site.writes()).toEqual([
+    "POST /api/booths_provisioning 201",
+    `PUT /api/booths_provisioning/${PLAIN_SERIAL} 200`,
+  ]);
+  expect(faults).toEqual([]);
+});

@@ -1,0 +1,302 @@
+// Needs a Debian package: chromium.
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { boothOnce, openPage, runningAgent } from "../box-http.ts";
+import {
+  DESK,
+  enterPin,
+  openBrowser,
+  openTab,
+  PHONE,
+  screenshot,
+  fileOf,
+  seriousFaults,
+  signIn,
+  smallTargets,
+  wideParts,
+} from "./browser.ts";
+import { eventually } from "../../support/eventually.ts";
+import { realSite, SERIAL } from "../../support/real-site.ts";
+
+/** For what comes when the reports thread has made it. */
+const PATIENT = { timeout: 45_000 };
+const VIEWS = ["now", "days", "filters", "setup", "health"] as const;
+const HEADINGS = {
+  now: "Temperatures and pressures",
+  days: "Time by mode",
+  filters: "Services",
+  setup: "Live values",
+  health: "Newest log lines",
+} as const;
+
+let browser: Browser;
+const ending: (() => unknown)[] = [];
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  for (const end of ending.toReversed()) await end();
+});
+
+let worked: Promise<{ readonly url: string; readonly pin: string }> | undefined;
+/** The page of a booth that has done two cycles on a busy day, with a filter that is overdue: one for all who only look. */
+function workedBooth(): NonNullable<typeof worked> {
+  return (worked ??= (async () => {
+    const booth = { filters: { exhaust_filter: { limits: { minutes: 2_400 } } } };
+    const atEnd = (end: () => unknown): void => void ending.push(end);
+    const site = await realSite({ speed: 600, serial: SERIAL, scenario: "busy-day", booth, atEnd });
+    await runningAgent(site);
+    await boothOnce(site, "the booth has worked", ({ now }) => (now?.cycles_today ?? 0) > 1);
+    const { url, pin } = await openPage(site, { for_ms: 12 * 3_600_000 });
+    return { url: url ?? "", pin };
+  })());
+}
+
+it("shows modes as they change, and a filter's change that is entered and taken back", async () => {
+  const site = await realSite({ speed: 60, serial: SERIAL });
+  await runningAgent(site);
+  await boothOnce(site, "the booth runs", ({ provisioning, now }) => provisioning.state === "active" && now !== null);
+  const { url, pin } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(url ?? "");
+  const mode = page.locator("#mode");
+  await mode.filter({ hasText: "Spray" }).waitFor();
+  await screenshot(page, "now-spray", { whole: false });
+  await mode.filter({ hasText: "Flash" }).waitFor();
+  await screenshot(page, "now-flash", { whole: false });
+
+  await page.getByRole("link", { name: "Filters" }).click();
+  const gauge = page.getByRole("meter", { name: /^Exhaust filter/ });
+  const minutes = async (): Promise<number> => Number(await gauge.getAttribute("aria-valuenow"));
+  const used = await minutes();
+  expect(used).toBeGreaterThan(5);
+  await page.getByRole("button", { name: "Exhaust filter: Filter changed" }).click();
+  await page.getByLabel("Your name").fill("Alex");
+  await screenshot(page, "filter-question", { whole: false });
+  await page.getByRole("button", { name: "Yes, it was changed" }).click();
+  await enterPin(page, pin);
+  await page.getByText(/^Exhaust filter: change recorded at/).waitFor();
+  // The booth works on meanwhile: a minute of it is a second here.
+  await eventually("the gauge begins anew", async () => ((await minutes()) < used ? true : undefined));
+  await page.getByRole("rowheader").first().waitFor();
+  await screenshot(page, "filter-changed", { whole: false });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("Exhaust filter: the change was taken back.").waitFor();
+  await eventually("the gauge shows the old filter", async () => ((await minutes()) >= used ? true : undefined));
+  await screenshot(page, "filter-undone", { whole: false });
+  expect(faults).toEqual([]);
+});
+
+it("says that the PLC's cable is out, why and what to do, and that it is back; that the box is silent, too", async () => {
+  const site = await realSite({ speed: 30, serial: SERIAL });
+  const agent = await runningAgent(site);
+  await boothOnce(site, "the PLC is read", ({ plc, now }) => plc.kind === "up" && now !== null);
+  const { url } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE, colorScheme: "dark" });
+  await page.goto(url ?? "");
+  const plc = page.getByRole("region", { name: "PLC", exact: true });
+  await plc.getByText("Connected", { exact: true }).waitFor();
+  await site.plc.offline();
+  await plc.getByText("Not connected").waitFor();
+  // Whether the run goes on isn't known either: what the last reading said of it is no word of the present.
+  const run = page
+    .getByRole("region", { name: "Today" })
+    .locator("div", { has: page.getByText("Run", { exact: true }) });
+  await run.getByText("not known", { exact: true }).waitFor();
+  await plc.getByText("check the PLC's power, the cable").waitFor();
+  await page.locator("#mode").filter({ hasText: "No data" }).waitFor();
+  await screenshot(page, "cable-out-dark");
+  await site.plc.online();
+  await plc.getByText("Connected", { exact: true }).waitFor();
+  await page.locator("#mode").filter({ hasNotText: "No data" }).waitFor();
+  await screenshot(page, "cable-back-dark");
+
+  // A box that says nothing, and doesn't end its connection either: what is shown must not pass for the present.
+  const live = page.locator("#live");
+  agent.signal("SIGSTOP");
+  await live.filter({ hasText: /doesn't answer; this was at \d\d:\d\d:\d\d/ }).waitFor();
+  await screenshot(page, "box-silent-dark", { whole: false });
+  agent.signal("SIGCONT");
+  await live.filter({ hasText: "Live" }).waitFor();
+  expect(faults).toEqual([]);
+});
+
+/** Of the day, of what a time's input holds. */
+const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+
+it("a part of the day is chosen by two taps, and what is shown comes as CSV", async () => {
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  const { url, pin } = await workedBooth();
+  await page.goto(`${url}/#/now`);
+  await signIn(page, pin);
+  await page.getByText("°C").first().waitFor();
+  await page.goto(`${url}/#/days`);
+  const strip = page.locator("svg.strip");
+  await strip.waitFor();
+  // Before the agent's first start nothing was read: hatched, and said so; neither blank nor idle.
+  expect(await strip.locator('rect[data-mode="no_data"]').first().getAttribute("fill")).toMatch(/^url\(#hatch-/);
+  expect(await strip.getAttribute("aria-label")).toMatch(/^Modes of .*: No data \d+ h/);
+  // A finger doesn't wait until the strip, drawn anew each minute of the booth, stands still.
+  const tap = async (hour: number): Promise<void> => {
+    const { x, y } = await page.evaluate<{ readonly x: number; readonly y: number }>(`(() => {
+      const strip = document.querySelector("svg.strip");
+      strip.scrollIntoView({ block: "center" });
+      const { left, top, width, height } = strip.getBoundingClientRect();
+      return { x: left + (width * ${hour.toString()}) / 24, y: top + height / 2 };
+    })()`);
+    await page.mouse.click(x, y);
+  };
+  await tap(8);
+  await strip.locator(".chosen").waitFor();
+  await tap(10);
+  const [from, to] = [page.getByLabel("From", { exact: true }), page.getByLabel("To", { exact: true })];
+  await expect.poll(() => to.inputValue(), PATIENT).toMatch(/^(?:09:5|10:0)[05]$/);
+  expect(await from.inputValue()).toMatch(/^(?:07:5|08:0)[05]$/);
+  const table = page.getByRole("table", { name: "Time by mode" });
+  const minutes = async (): Promise<number> => {
+    const { text } = await fileOf(page, "CSV of what is shown");
+    const [head = "", ...rows] = text.trim().split("\n");
+    expect(head).toBe("start,end,mode,minutes,starts");
+    return rows.reduce((sum, row) => sum + Number(row.split(",")[3]), 0);
+  };
+  const chosen = minuteOf(await to.inputValue()) - minuteOf(await from.inputValue());
+  await expect.poll(async () => Math.round(await minutes()), PATIENT).toBe(chosen);
+  await table.getByRole("rowheader", { name: "Spray" }).waitFor();
+  await screenshot(page, "days-part");
+  const { name, text } = await fileOf(page, "CSV of the readings");
+  expect(name).toMatch(/^booth-1-2026-03-02-readings\.csv$/);
+  expect(text.split("\n").length).toBeGreaterThan(100);
+  await page.getByRole("button", { name: "Whole day" }).click();
+  await expect.poll(() => from.inputValue(), PATIENT).toBe("");
+  expect(faults).toEqual([]);
+});
+
+it("says which filter is overused since when, and gives a test report and a support report", async () => {
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  const { url, pin } = await workedBooth();
+  await page.goto(`${url}/#/filters`);
+  const exhaust = page.getByRole("region", { name: "Exhaust filter" });
+  await exhaust.getByText(/^Overused since .+, for /).waitFor();
+  await exhaust.getByText(/^First seen by this gateway on .+; when it was put in isn't known$/).waitFor();
+  await screenshot(page, "filter-overused");
+
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(`${url}/#/setup`);
+  await signIn(page, pin);
+  await page.getByRole("rowheader", { name: "Air temperature" }).waitFor();
+  await page.getByRole("button", { name: "Copy", exact: true }).click();
+  await page.getByText("Copied.").waitFor();
+  const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+  expect(copied).toContain(SERIAL);
+  expect(copied).toMatch(/Air temperature +-?\d+.*good/);
+  await page.evaluate("globalThis.print = () => (globalThis.printed = true)");
+  await page.getByRole("button", { name: "Print", exact: true }).click();
+  expect(await page.evaluate<boolean>("globalThis.printed")).toBe(true);
+  // On paper: the report, and nothing that is there to be touched.
+  await page.emulateMedia({ media: "print" });
+  expect(await page.getByLabel("Test report", { exact: true }).locator("visible=true").first().isVisible()).toBe(true);
+  expect(await page.locator("nav, button").locator("visible=true").count()).toBe(0);
+  await page.emulateMedia({ media: "screen" });
+
+  await page.goto(`${url}/#/health`);
+  for (const part of ["Clock", "Store", "Versions", "Incidents", "Newest log lines"])
+    await page.getByRole("region", { name: part, exact: true }).first().waitFor();
+  await page.getByText("The time is confirmed.").waitFor();
+  await page
+    .getByRole("log")
+    .getByText(/^\d\d:\d\d:\d\d {2}\S/)
+    .first()
+    .waitFor();
+  const report = JSON.parse((await fileOf(page, "Download the report")).text) as object;
+  expect(Object.keys(report)).toContain("status");
+  expect(faults).toEqual([]);
+});
+
+it("looks well on phone and desk, light and dark, and axe finds nothing serious in any view", async () => {
+  const { url, pin } = await workedBooth();
+  const faults: string[] = [];
+  for (const [name, viewport, colorScheme] of [
+    ["phone", PHONE, "light"],
+    ["desk-dark", DESK, "dark"],
+  ] as const) {
+    const tab = await openTab(browser, { viewport, colorScheme });
+    await tab.page.goto(`${url}/#/now`);
+    await screenshot(tab.page, `now-locked-${name}`);
+    await signIn(tab.page, pin);
+    for (const view of VIEWS) {
+      await tab.page.goto(`${url}/#/${view}`);
+      await tab.page.getByRole("heading", { name: HEADINGS[view] }).waitFor();
+      await screenshot(tab.page, `${view}-${name}`);
+      for (const fault of await seriousFaults(tab.page)) faults.push(`${view} ${name}: ${fault}`);
+      for (const fault of await smallTargets(tab.page)) faults.push(`${view} ${name}: small: ${fault}`);
+      for (const scheme of ["light", "dark"] as const) {
+        await tab.page.emulateMedia({ colorScheme: scheme });
+        for (const part of await wideParts(tab.page)) faults.push(`${view} ${name} ${scheme}: wider: ${part}`);
+      }
+      await tab.page.emulateMedia({ colorScheme });
+    }
+    await tab.page.goto(`${url}/#/days`);
+    await tab.page.getByRole("button", { name: "Week" }).click();
+    await tab.page.getByText(/ – /).waitFor();
+    await screenshot(tab.page, `week-${name}`);
+    await tab.page.emulateMedia({ media: "print" });
+    // On paper too each row says which day it is.
+    const rows = tab.page.locator(".week > :nth-child(odd)").locator("visible=true");
+    await rows.nth(6).waitFor();
+    const dates = await rows.allInnerTexts();
+    expect(dates).toHaveLength(7);
+    expect(dates.filter((date) => !/\d/.test(date))).toEqual([]);
+    await screenshot(tab.page, `week-print-${name}`);
+    await tab.page.emulateMedia({ media: "screen" });
+    faults.push(...tab.faults);
+  }
+  expect(faults).toEqual([]);
+});
+
+it("a tab begins below the bar that stays, however far the one before was scrolled", async () => {
+  const { url } = await workedBooth();
+  for (const viewport of [PHONE, DESK]) {
+    const { page } = await openTab(browser, { viewport });
+    await page.goto(`${url}/#/setup`);
+    await page.getByRole("heading", { name: HEADINGS.setup }).waitFor();
+    for (const view of ["health", "now", "filters", "days", "setup"] as const) {
+      await page.evaluate("scrollTo(0, document.body.scrollHeight)");
+      await page.locator(`nav a[href="#/${view}"]`).click();
+      await page.getByRole("heading", { name: HEADINGS[view] }).waitFor();
+      const clear = await page.evaluate<number>(`(() => {
+        const card = [...document.querySelectorAll("#main .card")].find((one) => one.getBoundingClientRect().height > 0);
+        const bar = document.getElementById("nav").getBoundingClientRect();
+        return card.getBoundingClientRect().top - (bar.top < innerHeight / 2 ? Math.max(0, bar.bottom) : 0);
+      })()`);
+      expect({ view, viewport, covered: clear < -0.5 }).toEqual({ view, viewport, covered: false });
+    }
+  }
+});
+
+it("of eight booths on one box, each is one tap away and says what it does", async () => {
+  const others = ["booth-2", "booth-3", "prep-station-north", "spray-4", "spray-5", "spray-6", "line-2-drying-tunnel"];
+  const site = await realSite({ speed: 30, serial: null, others });
+  await runningAgent(site);
+  await boothOnce(site, "the PLC is read", (_, { booths }) => booths.every(({ now }) => now !== null));
+  const { url, pin } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(url ?? "");
+  await signIn(page, pin);
+  const booths = page.getByRole("region", { name: "Booths of this box" });
+  const button = (name: string) => booths.getByRole("button", { name });
+  await button("booth-1").and(page.locator('[aria-pressed="true"]')).waitFor();
+  expect(await booths.getByRole("button").count()).toBe(8);
+  await button("line-2-drying-tunnel").click();
+  await page.getByRole("heading", { name: "line-2-drying-tunnel" }).waitFor();
+  await button("line-2-drying-tunnel").and(page.locator('[aria-pressed="true"]')).waitFor();
+  await page.getByRole("region", { name: "Temperatures and pressures" }).getByText("°C").first().waitFor();
+  await screenshot(page, "eight-booths");
+  expect([...(await wideParts(page)), ...(await smallTargets(page)), ...(await seriousFaults(page))]).toEqual([]);
+  await page.getByRole("link", { name: "Filters" }).click();
+  await page.getByRole("heading", { name: "Services" }).waitFor();
+  await page.getByLabel("Booth", { exact: true }).selectOption("booth-2");
+  await page.getByRole("heading", { name: "booth-2" }).waitFor();
+  await screenshot(page, "eight-booths-filters");
+  expect(faults).toEqual([]);
+});

@@ -1,0 +1,90 @@
+// Needs a Debian package: chromium.
+import { copyFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { boothOnce, openPage, runningAgent } from "../box-http.ts";
+import { openBrowser, openTab, PHONE, screenshot, seriousFaults, wideParts } from "./browser.ts";
+import { rotRow } from "../../system/packaged-store.ts";
+import { GATEWAY, runProgram, type Program } from "../../support/processes.ts";
+import { realSite, SERIAL, type RealSite } from "../../support/real-site.ts";
+
+/** What became of the log that people must know, on the page, in the journal and by the command alike. */
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+/** More than one row of the log. */
+const SOME_RECORDS = 60;
+
+async function pageAt(site: RealSite, view: string): Promise<{ page: Page; faults: readonly string[] }> {
+  const { url } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(`${url ?? ""}/#/${view}`);
+  return { page, faults };
+}
+
+async function stopped(agent: Program): Promise<void> {
+  agent.signal("SIGTERM");
+  expect(await agent.ended).toBe(0);
+}
+
+async function delivered(site: RealSite, more: number): Promise<number> {
+  const { log } = await boothOnce(
+    site,
+    "records are delivered",
+    ({ log: { newest_seq, acked_seq } }) => acked_seq >= more && acked_seq === newest_seq,
+  );
+  return log.newest_seq;
+}
+
+async function looksWell(page: Page, name: string): Promise<void> {
+  await screenshot(page, name);
+  expect([...(await seriousFaults(page)), ...(await wideParts(page))]).toEqual([]);
+}
+
+it("an older store put back, and records that rot in one: the page says which seqs, as journal and status do", async () => {
+  const site = await realSite({ speed: 120, serial: SERIAL });
+  const [file, kept] = ["store.db", "store.db.kept"].map((name) => join(site.dataDir, name)) as [string, string];
+  let agent = await runningAgent(site);
+  const before = await delivered(site, SOME_RECORDS);
+  await stopped(agent);
+  copyFileSync(file, kept);
+  agent = await runningAgent(site);
+  await delivered(site, before + SOME_RECORDS);
+  await stopped(agent);
+  for (const suffix of ["-wal", "-shm"]) rmSync(`${file}${suffix}`, { force: true });
+  copyFileSync(kept, file);
+
+  agent = await runningAgent(site);
+  const { log } = await boothOnce(site, "the log has another name", (booth) => booth.log.forked !== null);
+  const said = log.forked?.reason ?? "";
+  expect(said).toMatch(/^the service held other records than this box under seq \d+ to \d+: since/);
+  expect(agent.lines.filter((line) => line.includes('"event":"forked"') && line.includes(said))).toHaveLength(1);
+  expect((await runProgram(GATEWAY, ["status", "--config", site.configFile])).out).toContain(`RENAMED   ${said}`);
+  const now = await pageAt(site, "now");
+  await now.page.getByRole("alert").getByText(said.slice("the ".length)).waitFor();
+  await now.page.getByRole("alert").getByText("Ask whoever runs the service whether its data").waitFor();
+  await looksWell(now.page, "log-renamed");
+
+  await delivered(site, before + SOME_RECORDS);
+  await stopped(agent);
+  const rotten = rotRow(site.dataDir, 2);
+  agent = await runningAgent(site);
+  const { log: hurt } = await boothOnce(site, "the damage is found", (booth) => {
+    return (booth.log.storage?.quarantined ?? 0) > 0;
+  });
+  const [from, to] = hurt.storage?.missing?.[0] ?? [0, 0];
+  expect(hurt.storage).toMatchObject({ quarantined: rotten, missing: [[from, from + rotten - 1]] });
+  const words = `${rotten.toString()} records are missing, damaged in the store: seq ${from.toString()} to ${to.toString()}`;
+  await agent.line(new RegExp(`"event":"records_missing".*${words}`));
+  expect((await runProgram(GATEWAY, ["status", "--config", site.configFile])).out).toContain(`WARNING: ${words}`);
+  const health = await pageAt(site, "health");
+  const store = health.page.getByRole("region", { name: "Store", exact: true });
+  await store.getByText(`Warning: ${words}`).waitFor();
+  await looksWell(health.page, "log-missing");
+  expect([...now.faults, ...health.faults]).toEqual([]);
+});

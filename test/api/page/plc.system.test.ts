@@ -1,0 +1,110 @@
+// Needs a Debian package: chromium.
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { ask, boothOnce, openPage, runningAgent, sessionAt } from "../box-http.ts";
+import { enterPin, openBrowser, openTab, PHONE, screenshot, seriousFaults } from "./browser.ts";
+import { until } from "../../support/eventually.ts";
+import { realSite } from "../../support/real-site.ts";
+
+/** It takes connections and says nothing. */
+async function silentServer(): Promise<{ readonly port: number; readonly ended: () => number }> {
+  let ended = 0;
+  const server = createServer((socket) =>
+    socket
+      .on("error", () => undefined)
+      .on("close", () => (ended += 1))
+      .resume(),
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return { port: (server.address() as AddressInfo).port, ended: () => ended };
+}
+
+/** The tools at the PLC, while the agent goes on polling the same one. */
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+async function cells(page: Page, caption: string): Promise<readonly string[]> {
+  const table = page.getByRole("table", { name: caption });
+  await table.waitFor();
+  return table.locator("tbody tr").allInnerTexts();
+}
+
+it("a technician sees what answers at the PLC, and which address and order a manual means", async () => {
+  const site = await realSite({ speed: 1, serial: null });
+  await runningAgent(site);
+  await boothOnce(site, "readings are kept", ({ log, plc }) => log.newest_seq > 0 && plc.kind === "up");
+  const { url, pin } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(`${url ?? ""}/#/setup`);
+  const address = page.getByLabel("Address of the PLC");
+  expect(await address.inputValue()).toBe(`127.0.0.1:${site.plc.port}`);
+  await page.getByRole("button", { name: "What answers there?" }).click();
+  await enterPin(page, pin);
+  const told = await cells(page, "What answers there?");
+  expect(told.find((row) => row.startsWith("Unit ids that answer"))).toMatch(/\t1$/);
+  expect(told.find((row) => row.startsWith("Identification"))).toContain("CLICK-like");
+  // The agent's own connection was used: another beside it is none that could be counted, and may be one too many.
+  expect(told.find((row) => row.startsWith("Connections at once"))).toContain("not counted: the box's own was used");
+  expect(site.plc.counts).toMatchObject({ connections: 1, refused: 0, writes: 0 });
+  await screenshot(page, "plc-probe");
+
+  await page.getByLabel("Tag, or address as in the manual").fill("cycle_count");
+  await page.getByRole("button", { name: "Which address and order?" }).click();
+  const ways = await cells(page, "Ways to read it, the best first");
+  expect(ways[0]).toMatch(/^\s*holding:\d+\s+\d+\s+fits\s+uint32\s+CDAB/);
+  expect(await page.getByText(/in the profile: \{ address: "holding:/).count()).toBe(1);
+  await screenshot(page, "plc-detect");
+  expect(await seriousFaults(page)).toEqual([]);
+
+  // A PLC that is none: what that means and what to do, and the agent's own link has not suffered.
+  await address.fill("127.0.0.1:9");
+  await page.getByRole("button", { name: "What answers there?" }).click();
+  await page.getByText("Refused: the machine is there but nothing listens at that port").waitFor();
+  await address.fill("no address");
+  await page.getByRole("button", { name: "What answers there?" }).click();
+  await page.getByText('"no address" is no address like 192.0.2.10').waitFor();
+  expect((await site.status())?.booths[0]?.plc.kind).toBe("up");
+  expect(faults).toEqual([]);
+});
+
+it("one tool at a time: the second is told so, and the first is told to stop when nobody waits for it", async () => {
+  const site = await realSite({ speed: 1, serial: null });
+  await runningAgent(site);
+  const { url: base, pin } = await openPage(site);
+  const url = base ?? "";
+  expect((await ask(`${url}/plc/probe`, { method: "POST", body: { address: "127.0.0.1" } })).status).toBe(401);
+  const key = await sessionAt(url, pin);
+  expect((await ask(`${url}/plc/probe`, { method: "POST", key, body: {} })).status).toBe(400);
+  expect((await ask(`${url}/plc/probe`, { key })).status).toBe(404);
+  // Only tools on the box itself share its links, over its socket: not even a session on the page may.
+  const body = { link: `127.0.0.1:${site.plc.port}`, unit: 1, pdu: "0300000001" };
+  expect((await ask(`${url}/plc/ask`, { method: "POST", key, body })).status).toBe(404);
+  expect((await ask(`${url}/plc/links`, { key })).status).toBe(404);
+  const silent = await silentServer();
+  const leaving = new AbortController();
+  const first = await fetch(`${url}/plc/probe`, {
+    method: "POST",
+    headers: { authorization: key, "content-type": "application/json" },
+    body: JSON.stringify({ address: `127.0.0.1:${silent.port}` }),
+    signal: leaving.signal,
+  });
+  expect(first.status).toBe(200);
+  const probe = { address: `127.0.0.1:${site.plc.port}`, units: "1" };
+  const second = await ask(`${url}/plc/probe`, { method: "POST", key, body: probe });
+  expect(second.text).toContain("somebody else is looking at a PLC just now");
+  leaving.abort();
+  await until(() => silent.ended() > 0, "the connection to the silent one is ended");
+  // The first has ended without being waited for: the next one gets its turn.
+  let text = "somebody else";
+  while (text.includes("somebody else"))
+    text = (await ask(`${url}/plc/probe`, { method: "POST", key, body: probe })).text;
+  expect(text).toMatch(/event: progress\ndata: {"text":"unit id 1, 1 of 1"}[\s\S]*event: done/);
+});

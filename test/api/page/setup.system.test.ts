@@ -1,0 +1,102 @@
+// Needs a Debian package: chromium.
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ask, boothOnce, openPage, runningAgent } from "../box-http.ts";
+import { enterPin, openBrowser, openTab, PHONE, screenshot } from "./browser.ts";
+import { realSite, SERIAL, type RealSite } from "../../support/real-site.ts";
+
+/** Two simulators and the agent behind real sockets; a person with a browser. */
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+async function setupPage(site: RealSite): Promise<{ page: Page; faults: readonly string[]; pin: string }> {
+  const { url, pin } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(`${url ?? ""}/#/setup`);
+  return { page, faults, pin };
+}
+
+async function enterSerial(page: Page, serial: string): Promise<void> {
+  await page.getByLabel("Serial number on the booth's nameplate").fill(serial);
+  await page.getByRole("button", { name: "Look it up" }).click();
+}
+
+it("a booth is set up by its serial number: PIN, card, ticks, active; its size is changed after reading it", async () => {
+  const site = await realSite({ speed: 30, serial: null });
+  await runningAgent(site);
+  await boothOnce(site, "the PLC has said who it is", ({ plc, now }) => plc.shows_serial !== null && now !== null);
+  const { page, faults, pin } = await setupPage(site);
+  await screenshot(page, "setup-empty");
+  await enterSerial(page, SERIAL.toLowerCase());
+  await enterPin(page, pin);
+  const card = page.getByRole("form", { name: "Is this the booth in front of you?" });
+  await card.waitFor();
+  const text = await card.innerText();
+  for (const part of [SERIAL, "Demo Body Shop", "Main Street", "SB-24"]) expect(text).toContain(part);
+  await screenshot(page, "setup-card");
+  await page.getByLabel("Your name").fill("Alex");
+  await page.getByRole("button", { name: "Yes, this is the booth" }).click();
+  await page.getByText(`This gateway is bound to ${SERIAL}`).waitFor();
+  expect(await page.locator("ol.steps li.done").count()).toBe(7);
+  expect(await page.locator("ol.steps time").count()).toBe(7);
+  await screenshot(page, "setup-active");
+  // The box knows when each was reached, whoever looks and whenever.
+  const { page: later } = await openTab(browser, { viewport: PHONE });
+  await later.goto(page.url());
+  await later.getByText(`This gateway is bound to ${SERIAL}`).waitFor();
+  expect(await later.locator("ol.steps time").allInnerTexts()).toEqual(
+    await page.locator("ol.steps time").allInnerTexts(),
+  );
+
+  await page.getByRole("button", { name: "Read them" }).click();
+  const width = page.getByLabel("Width, ft");
+  await width.fill("14.25");
+  await page.getByRole("button", { name: "Save at the service" }).click();
+  const question = page.getByRole("dialog", { name: "Change these at the service?" });
+  expect(await question.innerText()).toContain("Width, ft: 13.5 → 14.25");
+  await screenshot(page, "setup-size", { whole: false });
+  await question.getByRole("button", { name: "Save at the service" }).click();
+  await page.getByText("Saved, and read back.").waitFor();
+  const id = (await site.status())?.booths[0]?.provisioning.booth_id ?? "";
+  const { body } = await ask(`${site.service.url}/api/booths/${id}`, { key: site.adminKey });
+  expect(body).toMatchObject({ width: "14.25", model_number: "SB-24" });
+  expect(faults).toEqual([]);
+});
+
+it("without a network the serial number is queued, one may leave, and all of it follows", async () => {
+  const site = await realSite({ speed: 30, serial: null });
+  await site.serviceDown();
+  await runningAgent(site);
+  await boothOnce(site, "readings are kept", ({ log }) => log.newest_seq > 0);
+  const { page, faults, pin } = await setupPage(site);
+  await enterSerial(page, SERIAL);
+  await enterPin(page, pin);
+  await page.getByText("Queued: you may leave").waitFor();
+  await screenshot(page, "setup-queued");
+  await site.serviceUp();
+  await page.getByRole("form", { name: "Is this the booth in front of you?" }).waitFor();
+  await page.getByLabel("Your name").fill("Alex");
+  await page.getByRole("button", { name: "Yes, this is the booth" }).click();
+  await page.getByText(`This gateway is bound to ${SERIAL}`).waitFor();
+  expect(faults).toEqual([]);
+});
+
+it("a wrong serial number says so, with what to do, and can be corrected at once", async () => {
+  const site = await realSite({ speed: 30, serial: null });
+  await runningAgent(site);
+  const { page, faults, pin } = await setupPage(site);
+  await enterSerial(page, "ABCD-999-000");
+  await enterPin(page, pin);
+  await page.getByText("The service doesn't know this serial number").waitFor();
+  expect(await page.getByText("Is it O or 0, I or 1?").count()).toBe(0);
+  await screenshot(page, "setup-wrong-serial");
+  await enterSerial(page, "AB CD");
+  await page.getByText("a serial number has letters, digits and single dashes").waitFor();
+  await enterSerial(page, SERIAL);
+  await page.getByRole("form", { name: "Is this the booth in front of you?" }).waitFor();
+  expect(faults).toEqual([]);
+});

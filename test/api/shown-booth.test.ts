@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { localBooths } from "../../src/api/report.ts";
+import { boothBody } from "../../src/contract/reports-fleet.ts";
+import { memoryFolder } from "../support/temporary.ts";
+import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+
+const MINUTE_MS = 60_000;
+const SIZES = ["bay_count", "burner_size", "height", "length", "motor_size", "width"] as const;
+/** As the service has them. */
+const THERE = { bay_count: "1", burner_size: "1000000", height: "9", length: "24", motor_size: "10", width: "13.5" };
+const UNKNOWN = { bay_count: null, burner_size: null, height: null, length: null, motor_size: null, width: null };
+
+function newSite(plain: boolean): VirtualSite {
+  const start = Date.UTC(2026, 2, 2, 15);
+  return virtualSite({ folder: memoryFolder(), scenario: "standard-cycle", start, facility: { plain } });
+}
+
+/** Sizes of the Booth that the box answers with. */
+function sizesOf(site: VirtualSite): Record<string, string | null> {
+  const body = localBooths(site.control().status()).map((booth) => boothBody(booth, 0))[0];
+  return Object.fromEntries(SIZES.map((name) => [name, body?.[name] ?? null]));
+}
+
+it.each([
+  ["full", false],
+  ["plain", true],
+])(
+  "the six sizes of a booth are the service's, null before they were ever read, and stay over a restart without it: level %s",
+  async (_, plain) => {
+    const site = newSite(plain);
+    site.service.way.down = true;
+    await site.start();
+    await site.clock.run(2 * MINUTE_MS);
+    expect(sizesOf(site)).toEqual(UNKNOWN);
+    site.service.way.down = false;
+    await site.clock.runUntil(() => sizesOf(site)["width"] !== null, 60 * MINUTE_MS);
+    expect(sizesOf(site)).toEqual(THERE);
+    site.service.way.down = true;
+    await site.stop();
+    await site.start();
+    await site.clock.run(2 * MINUTE_MS);
+    expect(sizesOf(site)).toEqual(THERE);
+    site.close();
+  },
+);
+
+it("a size that a technician changes at the service is the box's answer at once", async () => {
+  const site = newSite(false);
+  await site.start();
+  await site.clock.runUntil(() => sizesOf(site)["width"] !== null, 60 * MINUTE_MS);
+  await site.control().sawSizes("booth-1", { ...THERE, width: "14", brand_name: "Generic", model_number: "SB-24" });
+  expect(sizesOf(site)).toEqual({ ...THERE, width: "14" });
+  site.close();
+});

@@ -1,0 +1,33 @@
+import type { Io, Run } from "../../src/tools/command.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { PROGRAM } from "../../src/runtime/commands.ts";
+
+export interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The command line in the test's own thread, without a terminal; a command may be given another way to its code. */
+export async function say(
+  argv: readonly string[],
+  { runs = {}, io = {} }: { readonly runs?: Readonly<Record<string, Run>>; readonly io?: Partial<Io> } = {},
+): Promise<Said> {
+  let [out, err] = ["", ""];
+  const whole: Io = {
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    isTerminal: false,
+    colours: false,
+    progress: () => undefined,
+    ask: () => Promise.resolve(null),
+    environment: {},
+    signal: new AbortController().signal,
+    ...io,
+  };
+  const runOf = (name: string): Promise<Run> => {
+    const run = runs[name];
+    return run === undefined ? PROGRAM.runOf(name) : Promise.resolve(run);
+  };
+  return { code: await dispatch({ ...PROGRAM, version: "0", runOf }, argv, whole), out, err };
+}

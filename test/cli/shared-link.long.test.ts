@@ -1,0 +1,69 @@
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { askAgent, SOCKET_NAME } from "../../src/tools/agent-client.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
+import { eventually } from "../support/eventually.ts";
+import { GATEWAY, MANY_PROCESSES_MS, startProgram } from "../support/processes.ts";
+import { plcSite, type PlcSite } from "./plc-site.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+/** A PLC that takes one connection, and an agent that holds it. */
+async function heldPlc() {
+  const site = await plcSite({ manners: { max_connections: 1 } });
+  const agent = startProgram(GATEWAY, ["run", "--config", site.configFile]);
+  const socket = join(site.configFile, "..", SOCKET_NAME);
+  const status = async () => (await askAgent(socket, { method: "GET", path: "/status" })) as AgentStatus;
+  const ask = (pdu: string, unit = 1) =>
+    askAgent(socket, { method: "POST", path: "/plc/ask", body: { link: `127.0.0.1:${site.plc.port}`, unit, pdu } });
+  const up = await eventually("the agent reads the PLC", async () => {
+    const booth = (await status().catch(() => null))?.booths[0];
+    return booth?.plc.kind === "up" ? booth : undefined;
+  });
+  return { site, agent, status, ask, up };
+}
+
+/** Every tool, as a technician would use it; none may fail. */
+async function useAll({ gateway, configFile, plc }: PlcSite) {
+  const config = ["--config", configFile];
+  const trace = join(temporaryFolder(), "booth.trace");
+  const tags = await gateway("tags", "--json", ...config);
+  const detect = await gateway("detect", "holding:0", "--type", "uint16", "--json", ...config);
+  const probe = await gateway("probe", `127.0.0.1:${plc.port}`, ...config);
+  const record = await gateway("record", "--for", "1.5s", "--json", "--out", trace, ...config);
+  return { tags, detect, probe, record };
+}
+
+it(
+  "tools read over the agent's only connection, and its polls go on as if nobody were there",
+  { timeout: MANY_PROCESSES_MS },
+  async () => {
+    const { site, agent, status, ask, up } = await heldPlc();
+    const { tags, detect, probe, record } = await useAll(site);
+
+    expect(tags).toMatchObject({ code: 0, err: "" });
+    const rows = (JSON.parse(tags.out) as { tags: { quality: string; raw: string }[] }).tags;
+    expect(rows.filter(({ quality, raw }) => quality !== "good" || raw === "")).toEqual([]);
+    expect(detect.err).toBe("");
+    const { ranked } = JSON.parse(detect.out) as { ranked: { address: number }[] };
+    expect(ranked.map(({ address }) => address)).toContain(0);
+    expect(probe).toMatchObject({ code: 0, err: "" });
+    expect(probe.out).toMatch(/^ {2}unit ids +1$/m);
+    expect(probe.out).toContain("vendor: CLICK-like");
+    expect(probe.out).toContain("not counted: the agent reads this PLC");
+    expect(record).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(record.out)).toMatchObject({ silences: 0, failures: 0 });
+
+    // Nothing but reads goes over a shared link.
+    expect(await ask("0600000001")).toMatchObject({ kind: "failed", why: "config" });
+    expect(await ask("030000")).toMatchObject({ kind: "failed", why: "config" });
+    const booth = (await status()).booths[0];
+    expect(booth?.plc).toEqual(up.plc);
+    expect(site.plc.counts).toMatchObject({ connections: 1, refused: 0, writes: 0, malformed: 0 });
+
+    agent.signal("SIGTERM");
+    expect(await agent.ended).toBe(0);
+    const alone = await site.gateway("tags", "--json", "--config", site.configFile);
+    expect(alone).toMatchObject({ code: 0, err: "" });
+    expect(site.plc.counts.connections).toBe(2);
+  },
+);

@@ -1,0 +1,60 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { step } from "../../src/derivation/fold.ts";
+import { emptyState } from "../../src/derivation/state.ts";
+import type { Fact } from "../../src/domain/record.ts";
+import { expectKnown, hashOf, traceOf } from "../support/fact-trace.ts";
+import { logOf } from "./folds.ts";
+import { steppedWalks, type Happening } from "./streams.ts";
+
+/** Seeds of the random lives, and so many lives of each. */
+const SEEDS = [1, 2, 3, 4, 5, 6];
+const LIVES = 20;
+
+interface Life {
+  readonly facts: (Fact & { readonly of: number })[];
+  /** What isn't a fact yet. */
+  readonly open: string;
+}
+
+/** Each fact with the record that it was made of. */
+function lived(walk: readonly Happening[]): Life {
+  let state = emptyState();
+  const facts: Life["facts"] = [];
+  for (const record of logOf(walk)) {
+    const next = step(state, record);
+    state = next.state;
+    facts.push(...next.facts.map((fact) => ({ of: record.seq, ...fact })));
+  }
+  const { bays, filters, hours, incidents } = state;
+  return { facts, open: hashOf([bays, filters, hours, incidents]) };
+}
+
+function livesOf(seed: number): Life[] {
+  return fc.sample(steppedWalks, { seed, numRuns: LIVES }).map(lived);
+}
+
+function told(lives: readonly Life[]): string {
+  return `${traceOf(lives.flatMap(({ facts }) => facts))} ${hashOf(lives.map(({ open }) => open))}`;
+}
+
+describe("facts of random lives", () => {
+  it.each(SEEDS)("are what they always were, byte for byte and in the same order: seed %i", (seed) => {
+    expectKnown(`random lives ${seed}`, told(livesOf(seed)));
+  });
+
+  it("aren't taken for the same where one is altered, two of one instant swap, or what is open differs", () => {
+    const [life] = livesOf(1).filter(({ facts }) => facts.some(({ of }, at) => facts[at + 1]?.of === of));
+    if (life === undefined) throw new Error("no life has two facts of one record");
+    const { facts } = life;
+    const at = facts.findIndex(({ of }, index) => facts[index + 1]?.of === of);
+    const [one, two] = facts.slice(at, at + 2);
+    if (one === undefined || two === undefined) throw new Error("two facts");
+    const swapped = [...facts.slice(0, at), two, one, ...facts.slice(at + 2)];
+    const altered = facts.map((fact, index) => (index === at ? { ...fact, at: fact.at + 1 } : fact));
+    const moved = facts.map((fact, index) => (index === at ? { ...fact, of: fact.of + 1 } : fact));
+    const right = told([life]);
+    const wrong = [swapped, altered, moved].map((other) => told([{ ...life, facts: other }]));
+    for (const other of [...wrong, told([{ ...life, open: "" }])]) expect(other).not.toBe(right);
+  });
+});

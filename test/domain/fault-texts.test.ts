@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { serviceAdviceFor, faultOfCode, isWayBlocked } from "../../src/domain/link-error.ts";
+import { faultOf, faultText } from "../../src/domain/storage.ts";
+
+it.each([
+  ["SQLITE_CORRUPT_INDEX", "damaged", "it is being salvaged into a new one"],
+  ["SQLITE_IOERR_SHORT_READ", "damaged", "it is being salvaged into a new one"],
+  ["SQLITE_IOERR_FSYNC", "fsync", "replace the card if it goes on"],
+  ["SQLITE_IOERR_DIR_FSYNC", "fsync", "replace the card if it goes on"],
+  ["ENOSPC", "full", "free space on it"],
+  ["SQLITE_IOERR_WRITE", "refused", "read-only or worn out"],
+  ["EROFS", "refused", "read-only or worn out"],
+])("a store's %s is taken for %s, and people are told what to do", (code, fault, advice) => {
+  expect(faultOf(code)).toBe(fault);
+  expect(faultText(faultOf(code), "the detail")).toContain("(the detail)");
+  expect(faultText(faultOf(code), "the detail")).toContain(advice);
+});
+
+it("what the store can't mend is told as it is", () => {
+  expect(faultText(faultOf("SQLITE_MISUSE"), "the detail")).toBe("the detail");
+});
+
+it.each([
+  ["ENOTFOUND", "unknown_host"],
+  ["CERT_HAS_EXPIRED", "certificate_expired"],
+  ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "certificate_wanted"],
+  ["ERR_SSL_TLSV1_ALERT_BAD_CERTIFICATE", "certificate_wanted"],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", "tls"],
+  ["ERR_TLS_PROTOCOL_VERSION_CONFLICT", "tls"],
+  ["EACCES", null],
+  [0, null],
+  [4, "credential"],
+  [142, "taken_over"],
+  [1, "protocol"],
+  [255, "protocol"],
+])("the code %s of a failed connection means %s", (code, fault) => {
+  expect(faultOfCode(code)).toBe(fault);
+});
+
+it("only a service that wasn't reached is tried another way", () => {
+  expect([isWayBlocked("unreachable"), isWayBlocked("unknown_host"), isWayBlocked("tls")]).toEqual([true, true, false]);
+  expect(serviceAdviceFor("taken_over")).toContain("take it off the network");
+});

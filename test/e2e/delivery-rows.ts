@@ -1,0 +1,209 @@
+import mqtt from "mqtt";
+import { expect, it, onTestFinished } from "vitest";
+import type { Placed } from "../../src/domain/record.ts";
+import type { LinkAccount } from "../../src/delivery/port.ts";
+import { hashOf } from "../../src/contract/hash.ts";
+import { deliveryBed, type DeliveryBed, type DeliveryBedOptions, type Delivered } from "./delivery-bed.ts";
+import { recordFault } from "../support/faults.ts";
+import { clickBooth } from "../support/profiles.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+
+/** A broker under test, as the bed needs it. */
+export interface RowBroker {
+  readonly options: DeliveryBedOptions;
+  /** Where anybody may connect who knows a password. */
+  readonly url: (bed: DeliveryBed) => string;
+  /** Ends every session, as the broker's death does. */
+  readonly strike: (bed: DeliveryBed, account: LinkAccount) => Promise<void>;
+}
+
+export interface RowBrokers {
+  readonly name: string;
+  readonly make: () => Promise<RowBroker>;
+}
+
+const MINUTE = 60_000;
+
+interface Counted {
+  readonly row: number;
+  readonly fault: string;
+  readonly injected: number;
+}
+
+/** Holds what the service stored against what the box recorded, and enters it. */
+export function held(entry: Counted, { records, lost, doubled, wrong }: Delivered, isRight = true): void {
+  const passed = lost + doubled + wrong === 0 && isRight;
+  process.stdout.write(
+    `row ${entry.row.toString()}, ${entry.fault}: ${entry.injected.toString()} injected, ${records.toString()} records\n`,
+  );
+  recordFault({ ...entry, lost, doubled, wrong, passed });
+  expect({ lost, doubled, wrong }).toEqual({ lost: 0, doubled: 0, wrong: 0 });
+}
+
+interface Begun {
+  readonly bed: DeliveryBed;
+  readonly agent: Awaited<ReturnType<DeliveryBed["start"]>>;
+  readonly account: () => LinkAccount;
+}
+
+/** Until the booth is active. */
+async function begin(broker: RowBroker, more: DeliveryBedOptions = {}): Promise<Begun> {
+  const seen: LinkAccount[] = [];
+  const bed = await deliveryBed({
+    ...broker.options,
+    ...more,
+    connecting: async (account) => {
+      seen.push(account);
+      await broker.options.connecting?.(account);
+    },
+  });
+  const agent = await bed.start();
+  await bed.until("the booth is active", () => agent.status().booths[0]?.provisioning.state === "active");
+  const account = (): LinkAccount => {
+    const last = seen.at(-1);
+    if (last === undefined) throw new Error("no session yet");
+    return last;
+  };
+  return { bed, agent, account };
+}
+
+/** A tag whose name the service refuses, and with it every batch that holds a reading of it. */
+function poisonedProfile() {
+  const profile = clickBooth();
+  const tags = profile.tags.map((tag) => (tag.name === "door_open" ? { ...tag, name: "x".repeat(129) } : tag));
+  return { ...profile, tags };
+}
+
+/** What a broken or hostile service might say of a batch before it has looked at it. */
+function lies(stream: string, records: readonly Placed[]): unknown[] {
+  const [s0, n] = [records[0]?.seq ?? 0, records.length];
+  const whole = {
+    st: stream,
+    s0,
+    n,
+    hash: hashOf(records),
+    reject: [],
+    conflict: null,
+    acked_seq: s0 + n - 1,
+    window: 4,
+  };
+  return [
+    { ...whole, n: n - 1, hash: hashOf(records.slice(0, -1)) },
+    { ...whole, n: n + 1 },
+    { ...whole, s0: s0 + 1 },
+    { ...whole, st: "a stream of nobody's" },
+    { ...whole, n: 0, hash: hashOf([]), acked_seq: 1_000_000_000 },
+    { ...whole, n: 0, hash: hashOf([]), st: "a stream of nobody's", error: "malformed" },
+    { st: stream },
+    ["no", "ack"],
+    "neither",
+    null,
+  ];
+}
+
+/** Row 29 once more: what the service chokes on in silence. The same for every broker. */
+export function unansweredRow({ name, make }: RowBrokers): void {
+  it(`${name}: a record that is never answered is found, set aside and declared; everything else arrives`, async () => {
+    const broker = await make();
+    const { bed, agent } = await begin(broker, { link: { ...broker.options.link, ack_deadline_ms: 200 } });
+    bed.service.faults.add({ topic: "up/batch", swallow: "door_open", times: 1_000_000 });
+    await bed.pass(7 * MINUTE);
+    const delivered = await bed.settle(agent);
+    const { refused } = agent.status().booths[0]?.log ?? { refused: null };
+    expect(delivered.set_aside.length).toBeGreaterThan(0);
+    expect(refused?.newest?.reason).toMatch(/^never answered/);
+    const declared = bed.service.oracle()[0]?.gaps.map(({ from, to }) => [from, to]);
+    expect(declared).toEqual(delivered.set_aside.map((seq) => [seq, seq]));
+    held({ row: 29, fault: `record never answered, ${name}`, injected: delivered.set_aside.length }, delivered);
+  });
+}
+
+/** Rows 29, 31 and 35 against a broker. */
+export function deliveryRows({ name, make }: RowBrokers): void {
+  it(`${name}: a poison record is found, set aside and declared; everything else arrives`, async () => {
+    const { bed, agent } = await begin(await make(), { site: { profile: poisonedProfile() } });
+    await bed.pass(16 * MINUTE);
+    const delivered = await bed.settle(agent);
+    const { refused } = agent.status().booths[0]?.log ?? { refused: null };
+    expect(delivered.set_aside.length).toBeGreaterThan(0);
+    expect(refused).toMatchObject({ count: delivered.set_aside.length, newest: { reason: "malformed: tags.0" } });
+    const [stream] = bed.service.oracle();
+    // Each is declared, so that the service's stream ends without a hole.
+    const declared = stream?.gaps.map(({ from, to }) => [from, to]);
+    expect(declared).toEqual(delivered.set_aside.map((seq) => [seq, seq]));
+    expect(stream?.acked_seq).toBe(delivered.records);
+    held({ row: 29, fault: `poison record, ${name}`, injected: delivered.set_aside.length }, delivered);
+  });
+
+  it(`${name}: partial, foreign, false, doubled and lost acks move nothing that isn't stored`, async () => {
+    const random = seededRandom(31);
+    let injected = 0;
+    const broker = await make();
+    const lie = (batch: { stream: string; records: readonly Placed[] }): void => {
+      const { gateway_id } = begun.account();
+      for (const ack of lies(batch.stream, batch.records)) {
+        if (random.next() < 0.5) continue;
+        injected += 1;
+        begun.bed.service.send(gateway_id, "ack", ack);
+      }
+      if (random.next() < 0.1) {
+        injected += 1;
+        begun.bed.service.faults.add({ topic: "down/ack", lose_ack: true });
+      }
+    };
+    const sending: { lie: typeof lie | null } = { lie: null };
+    const begun = await begin(broker, {
+      link: { ...broker.options.link, ack_deadline_ms: 300 },
+      sending: (batch) => sending.lie?.(batch),
+    });
+    sending.lie = lie;
+    await begun.bed.pass(12 * MINUTE);
+    sending.lie = null;
+    begun.bed.service.faults.clear();
+    const delivered = await begun.bed.settle(begun.agent);
+    expect(injected).toBeGreaterThan(100);
+    expect(delivered.set_aside).toEqual([]);
+    expect(begun.bed.service.oracle()).toHaveLength(1);
+    held({ row: 31, fault: `partial, foreign, false and lost acks, ${name}`, injected }, delivered);
+  });
+
+  it(`${name}: its death in mid-session loses nothing`, async () => {
+    const broker = await make();
+    const { bed, agent, account } = await begin(broker);
+    const injected = 8;
+    const random = seededRandom(35);
+    for (let count = 0; count < injected; count += 1) {
+      await bed.pass(random.next() * MINUTE);
+      await broker.strike(bed, account());
+      await bed.until("the session is gone", () => agent.status().service.kind === "down");
+      await bed.until("there is a session", () => agent.status().service.kind === "up");
+    }
+    held({ row: 35, fault: `sessions lost in mid-delivery, ${name}`, injected }, await bed.settle(agent));
+  });
+
+  it(`${name}: a second box of the same identity is met with patience, not with ping-pong`, async () => {
+    const broker = await make();
+    const { bed, agent, account } = await begin(broker);
+    const { client_id, username, credential } = account();
+    // Comes back within seconds each time that it is thrown out, as a careless client does.
+    const thief = mqtt.connect(broker.url(bed), {
+      clientId: client_id,
+      username,
+      password: credential,
+      protocolVersion: 4,
+      reconnectPeriod: 2,
+    });
+    thief.on("error", () => undefined);
+    onTestFinished(() => void thief.end(true));
+    const before = bed.connects();
+    await bed.until("the session is gone", () => agent.status().service.kind === "down");
+    await bed.pass(8 * MINUTE);
+    const tries = bed.connects() - before;
+    await thief.endAsync(true);
+    await bed.until("there is a session that lasts", () => agent.status().service.kind === "up");
+    process.stdout.write(`${name}: ${tries.toString()} connects in 8 minutes beside a thief that comes back at once\n`);
+    expect(tries).toBeGreaterThan(1);
+    expect(tries).toBeLessThan(40);
+    held({ row: 35, fault: `same client id twice, ${name}`, injected: tries }, await bed.settle(agent));
+  });
+}

@@ -1,0 +1,14 @@
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { countsOf } from "./counts.ts";
+import { oldWordsIn } from "./words.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+it("no file under 40 lines serves one other alone without a test of its own", () => {
+  expect(countsOf(ROOT).splinters).toEqual([]);
+});
+
+it("no name in src has a word that means something else by now", () => {
+  expect(oldWordsIn(ROOT)).toEqual([]);
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { stepOf } from "../../../src/provisioning/rules/provisioning.ts";
+import type { BoothCard, ServiceRecord } from "../../../src/domain/service.ts";
+import { after, by, entered, looking, lookedUp, ok, record } from "./provisioning-events.ts";
+
+/** A service that knows nothing of gateways, and whose booths show no serial number. */
+const card = (booth_id: string | null, facility_id: string): BoothCard => ({
+  ...{ booth_id, account_name: "Acme", facility_id, facility_name: `Facility ${facility_id}` },
+  ...{ tz: "America/Denver", working_hours: [], brand_name: null, model_number: null },
+});
+const found = (...cards: readonly BoothCard[]): ServiceRecord => ({
+  ...record,
+  generation: null,
+  gateway: null,
+  booth_id: null,
+  choices: { show_serial: false, cards },
+});
+const confirmed = (service_booth?: string) =>
+  ({ kind: "confirmed", confirmation: { ...by, service_booth }, claim_id: "claim-1" }) as const;
+const said = (service_booth?: string) => ({ ...entered, confirmed: { ...by, service_booth } });
+
+describe("one booth that doesn't show its serial number", () => {
+  const one = found(card("b-1", "f-1"));
+
+  it("isn't taken by --yes alone, nor by the configuration's word", () => {
+    const row = after([entered, looking, lookedUp(ok(one))]);
+    expect(row).toMatchObject({ state: "awaiting_confirm", confirmed: null });
+    expect(row.reason).toBe("the service doesn't repeat the serial number; its search found one booth, b-1");
+  });
+
+  it("is taken by a person who saw the card", () => {
+    const row = after([entered, looking, lookedUp(ok(one)), confirmed()]);
+    expect(row).toMatchObject({ state: "claiming", record: { booth_id: "b-1", facility_name: "Facility f-1" } });
+    expect(row.record?.choices).toBeUndefined();
+  });
+
+  it("is taken by --yes with its id, and not by another id", () => {
+    expect(after([said("b-1"), looking, lookedUp(ok(one))])).toMatchObject({
+      state: "claiming",
+      record: { booth_id: "b-1" },
+    });
+    expect(after([said("b-2"), looking, lookedUp(ok(one))]).state).toBe("awaiting_confirm");
+  });
+});
+
+describe("several booths that it may be", () => {
+  const several = found(card("b-1", "f-1"), card(null, "f-2"));
+
+  it("are a choice: nobody's confirmation takes one that wasn't named", () => {
+    const row = after([entered, looking, lookedUp(ok(several)), confirmed()]);
+    expect(row.state).toBe("awaiting_confirm");
+    expect(row.reason).toBe("the service doesn't repeat the serial number; its search found 2 booths: b-1, #2");
+    expect(row.advice).toBe("choose the one that this box stands beside (--booth ID)");
+  });
+
+  it.each([
+    ["b-1", "b-1", "Facility f-1"],
+    ["#2", null, "Facility f-2"],
+  ])("%s is the one named", (name, booth_id, facility_name) => {
+    const row = after([entered, looking, lookedUp(ok(several)), confirmed(name)]);
+    expect(row).toMatchObject({ state: "claiming", record: { booth_id, facility_name } });
+  });
+
+  it("read again, the list goes on meaning the one that was chosen", () => {
+    const bound = after([
+      said("#2"),
+      looking,
+      lookedUp(ok(several)),
+      { kind: "claimed", answer: ok({ ...several, completion_status: "COMPLETE" }) },
+    ]);
+    const seen = (list: ServiceRecord) => after([{ kind: "record_seen", record: list, newest_seq: 0 }], bound);
+    expect(seen(found(card(null, "f-2"), card("b-1", "f-1"))).record).toMatchObject({ facility_id: "f-2" });
+    expect(seen(found(card("b-1", "f-1"), card("b-3", "f-3"))).record).toMatchObject({ facility_id: "f-2" });
+    expect(seen(found(card(null, "f-2"))).record?.choices).toBeUndefined();
+  });
+});
+
+it("an id that was named must be the booth's that shows the serial number too", () => {
+  const row = after([said("b-9"), looking, lookedUp(ok({ ...record, booth_id: "b-1" }))]);
+  expect(row).toMatchObject({ state: "awaiting_confirm" });
+  expect(row.reason).toBe("the service knows serial number ABCD-123-123 as booth b-1, not as b-9");
+});
+
+describe("a service without generations that refuses", () => {
+  const plain = { ...record, generation: null, gateway: null };
+  const refusal = { kind: "conflict", reason: "exists already (409)" } as const;
+
+  it("is asked again: nothing stays in conflict for good", () => {
+    const row = after([entered, looking, lookedUp(ok(plain)), { kind: "claimed", answer: refusal }]);
+    expect(row).toMatchObject({ state: "conflict", wait_ms: 900_000 });
+    expect(stepOf(row)).toBe("look_up");
+    expect(after([looking, lookedUp(ok(plain))], row).state).toBe("claiming");
+  });
+
+  it("takes no binding away: what is bound goes on being sent", () => {
+    const row = after([
+      entered,
+      looking,
+      lookedUp(ok(plain)),
+      { kind: "claimed", answer: ok(plain) },
+      { kind: "configuring" },
+      { kind: "configured", answer: refusal },
+    ]);
+    expect(row).toMatchObject({ state: "claimed", generation: 0, wait_ms: 900_000 });
+    expect(row.reason).toContain("doesn't let the booth be marked as complete: exists already (409)");
+  });
+
+  it("that names another gateway is that one's", () => {
+    const held = { ...plain, completion_status: "COMPLETE", gateway: { id: "gw-2", last_seen_at: null } };
+    expect(after([entered, looking, lookedUp(ok(held))])).toMatchObject({ state: "conflict" });
+    expect(
+      after([entered, looking, lookedUp(ok({ ...held, gateway: { ...held.gateway, id: "gw-1" } }))]),
+    ).toMatchObject({ state: "claiming" });
+  });
+});

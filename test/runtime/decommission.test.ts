@@ -1,0 +1,38 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync, linkSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { markOf, wipeState } from "../../src/runtime/decommission.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const KEYS = ["identity.db", "identity.db-wal", "identity.copy.db", "opcua/own/private.pem", "last-good.json"];
+
+function stateFolders(): { readonly data_dir: string; readonly runtime_dir: string; readonly elsewhere: string } {
+  const [data_dir, runtime_dir, elsewhere] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+  mkdirSync(join(data_dir, "opcua/own"), { recursive: true });
+  for (const name of [...KEYS, "store.db", "store.db-wal", "ballast"]) writeFileSync(join(data_dir, name), "a secret");
+  for (const name of ["tail.jsonl", "agent.sock"]) writeFileSync(join(runtime_dir, name), "polls");
+  return { data_dir, runtime_dir, elsewhere };
+}
+
+it("nothing of keys and data stays but the mark, and the keys' bytes are gone from the disk", () => {
+  const folders = stateFolders();
+  // A second name keeps the file's bytes in sight.
+  for (const [index, name] of KEYS.entries())
+    linkSync(join(folders.data_dir, name), join(folders.elsewhere, String(index)));
+  expect(markOf(folders)).toBe(null);
+  wipeState(folders);
+  expect(readdirSync(folders.data_dir)).toEqual(["decommissioned"]);
+  expect(readdirSync(folders.runtime_dir)).toEqual(["agent.sock"]);
+  const left = readdirSync(folders.elsewhere).map((name) => readFileSync(join(folders.elsewhere, name), "utf8"));
+  expect(left).toEqual(KEYS.map(() => "\0".repeat("a secret".length)));
+});
+
+it("what a power cut left of it is carried out the next time", () => {
+  const folders = stateFolders();
+  writeFileSync(join(folders.data_dir, "decommissioned"), "");
+  expect(markOf(folders)).toBe(join(folders.data_dir, "decommissioned"));
+  wipeState(folders);
+  wipeState(folders);
+  expect(readdirSync(folders.data_dir)).toEqual(["decommissioned"]);
+  expect(existsSync(join(folders.runtime_dir, "tail.jsonl"))).toBe(false);
+});

@@ -1,0 +1,18 @@
+import { expect, it } from "vitest";
+import { expectKnown, storedFacts, traceOf } from "../support/fact-trace.ts";
+import { play } from "./run.ts";
+import { storyOf } from "./stories.ts";
+
+/** The first hours of a story have its first faults. */
+const HOURS = 6;
+
+it.each([2, 4, 5, 6, 7])("facts are what they always were, whatever struck the box: seed %i", async (seed) => {
+  const played = await play({ ...storyOf(seed), hours: HOURS });
+  try {
+    const facts = played.boxes.flatMap(({ folder }) => storedFacts(folder));
+    expect(facts.length).toBeGreaterThan(0);
+    expectKnown(`simulated ${seed}`, traceOf(facts));
+  } finally {
+    played.close();
+  }
+});

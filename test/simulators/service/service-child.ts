@@ -1,0 +1,15 @@
+import { once } from "node:events";
+import { flushCompileCache } from "node:module";
+import { startService } from "../../../simulators/service/start.ts";
+
+/**
+ * The reference service as a process that is there to be killed: loaded at once, it opens its database only when told to, so
+ * that the next one is ready by the time the one before it is dead.
+ */
+const [dataDir = ""] = process.argv.slice(2);
+// Who is killed can't save what was compiled for the next one.
+flushCompileCache();
+await once(process, "message");
+const clock = { wall: () => Date.now() };
+const { mqttUrl, adminUrl } = await startService({ dataDir, port: 0, mqttPort: 0, adminPort: 0, clock });
+process.send?.({ mqttUrl, adminUrl });

@@ -1,0 +1,55 @@
+/** A running reference service on free loopback ports, with the demo site and a gateway bound to its booth. */
+import { type RunningService, startService } from "../../../simulators/service/start.ts";
+import { seedSite } from "../../../simulators/service/seed.ts";
+import { claimBody, EPOCH } from "./service-log.ts";
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  /** {} where the answer isn't JSON. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+export interface Running {
+  readonly running: RunningService;
+  /** The service's wall clock, to be moved by the test. */
+  readonly clock: { now: number };
+  readonly call: (
+    method: string,
+    path: string,
+    more?: { key?: string | null; body?: unknown; headers?: Record<string, string> },
+  ) => Promise<Reply>;
+}
+
+export async function startBench(options: { plain?: boolean | "strict"; dataDir?: string } = {}): Promise<Running> {
+  const clock = { now: EPOCH };
+  const ports = { port: 0, mqttPort: 0, adminPort: 0, dataDir: options.dataDir ?? ":memory:" };
+  const running = await startService({ ...ports, clock: { wall: () => clock.now }, plain: options.plain ?? false });
+  const keys = { provisionKey: "prov", adminKey: "admin", userKey: "user" };
+  seedSite(running.db, { serial: "ABCD1234", boothId: "b1", ...keys, now: EPOCH });
+  const call: Running["call"] = async (method, path, more = {}) => {
+    const key = more.key === undefined ? "admin" : more.key;
+    const headers: Record<string, string> = { ...(key === null ? {} : { authorization: key }), ...more.headers };
+    if (more.body !== undefined) headers["content-type"] = "application/json";
+    const text = typeof more.body === "string" ? more.body : JSON.stringify(more.body);
+    const answer = await fetch(running.url + path, {
+      method,
+      headers,
+      ...(more.body === undefined ? {} : { body: text }),
+    });
+    const found = await answer.text();
+    const isJson = answer.headers.get("content-type")?.startsWith("application/json") === true && found !== "";
+    const parsed = (isJson ? JSON.parse(found) : {}) as Record<string, unknown>;
+    return { status: answer.status, headers: answer.headers, body: parsed, text: found };
+  };
+  return { running, clock, call };
+}
+
+export async function claim(
+  bench: Running,
+  gateway = "gw-1",
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<Reply> {
+  return bench.call("POST", "/api/booths_provisioning", { key: "prov", body: claimBody(gateway, more) });
+}

@@ -1,0 +1,192 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { LogRecord, Placed } from "../../src/domain/record.ts";
+import { keepStore } from "../../src/store/thread/keeper.ts";
+import { storePath } from "../../src/store/open.ts";
+import { openReader } from "../../src/store/reader.ts";
+import type { Writer } from "../../src/store/thread/writer.ts";
+import { countingFold } from "./busy-log.ts";
+import { clockRecord, reading } from "../support/records.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+
+const FOLD = countingFold(12);
+const ALWAYS = { start: 0, end: Number.MAX_SAFE_INTEGER };
+
+/** What became of flips. Every flip is one of the first four; `wrong` counts values and missing records. */
+export interface Rot {
+  readonly flips: number;
+  /** All was there. */
+  harmless: number;
+  /** Rows were taken out, and a gap record says which. */
+  quarantined: number;
+  /** The file was set aside and salvaged into a new one. */
+  salvaged: number;
+  /** The store refused the file, saying so. */
+  refused: number;
+  /** Records that a gap record gave up, over all flips. */
+  declared: number;
+  /** Values that were never written, and records that are missing without a word. */
+  wrong: number;
+  readonly examples: string[];
+}
+
+interface Opened {
+  readonly writer: Writer;
+  readonly salvages: () => number;
+}
+
+function open(folder: string): Opened {
+  let salvages = 0;
+  let names = 0;
+  const uuid = (): string => `s-${(++names).toString()}`;
+  const salvaged = (): void => void (salvages += 1);
+  const base = { fold: FOLD, now: () => 0, wall: () => 0, ballast_bytes: 0 };
+  return { writer: keepStore({ dataDir: folder, ...base, uuid, salvaged }), salvages: () => salvages };
+}
+
+function all(writer: Writer): readonly Placed[] {
+  const records: Placed[] = [];
+  for (;;) {
+    const more = writer.read("s-1", (records.at(-1)?.seq ?? 0) + 1, 1_000);
+    if (more.length === 0) return records;
+    records.push(...more);
+  }
+}
+
+/** The files of a store, the write-ahead log among them: it is copied while the store is open, as a kill would leave it. */
+export interface StoreImage {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+/** Nothing has been flipped yet. */
+export function emptyRot(flips: number): Rot {
+  const none = { harmless: 0, quarantined: 0, salvaged: 0, refused: 0, declared: 0, wrong: 0 };
+  return { flips, ...none, examples: [] };
+}
+
+/** A store of some thousand records, flipped in one bit per copy: in the database, or in its write-ahead log. */
+export function rot(folder: string, flips: number, seed: number): Rot {
+  const { images, truth } = wholeStore(join(folder, "whole"));
+  const random = seededRandom(seed);
+  const result = emptyRot(flips);
+  const size = images.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  for (let flip = 0; flip < flips; flip += 1) {
+    const copy = join(folder, `flip-${flip.toString()}`);
+    mkdirSync(copy);
+    let at = Math.floor(random.next() * size);
+    const bit = Math.floor(random.next() * 8);
+    const hit = images.find(({ bytes }) => at < bytes.length || ((at -= bytes.length), false));
+    for (const { name, bytes } of images)
+      writeFileSync(join(copy, name), name === hit?.name ? flipped(bytes, at, bit) : bytes);
+    judgeCopy(result, { copy, truth, what: `${hit?.name ?? ""} byte ${at.toString()} bit ${bit.toString()}` });
+    rmSync(copy, { recursive: true });
+  }
+  return result;
+}
+
+function flipped(bytes: Buffer, at: number, bit: number): Buffer {
+  const spoilt = Buffer.from(bytes);
+  spoilt[at] = (spoilt[at] ?? 0) ^ (1 << bit);
+  return spoilt;
+}
+
+/** A new store with much in it, as files, and what it holds by seq. The folder must not be there yet. */
+export function wholeStore(whole: string): {
+  readonly images: readonly StoreImage[];
+  readonly truth: ReadonlyMap<number, string>;
+} {
+  mkdirSync(whole);
+  const first = open(whole).writer;
+  first.openStream("booth-1");
+  first.ingest("s-1", [clockRecord(0)], 1);
+  for (let take = 2; take < 112; take += 1) first.ingest("s-1", minute(take), take);
+  first.close();
+  const { writer } = open(whole);
+  for (let take = 112; take < 120; take += 1) writer.ingest("s-1", minute(take), take);
+  const truth = new Map(all(writer).map((record) => [record.seq, JSON.stringify(record)]));
+  const images = ["", "-wal"].map((suffix) => {
+    const path = storePath(whole) + suffix;
+    return { name: `store.db${suffix}`, bytes: readFileSync(path) };
+  });
+  writer.close();
+  return { images, truth };
+}
+
+function minute(take: number): LogRecord[] {
+  return Array.from({ length: 30 }, (_, i) =>
+    reading(take * 60_000 + i * 2_000, `tag_${(i % 9).toString()}`, take + i),
+  );
+}
+
+/** `copy`: the folder; `truth`: what was written, by seq. */
+export interface RotCase {
+  readonly copy: string;
+  readonly truth: ReadonlyMap<number, string>;
+  readonly what: string;
+}
+
+/** Opens a harmed copy as an agent does, and enters what came of it. */
+export function judgeCopy(result: Rot, { copy, truth, what }: RotCase): void {
+  const found = (problems: readonly string[]): void => {
+    if (problems.length === 0) return;
+    result.wrong += problems.length;
+    result.examples.push(`${what}: ${problems[0] ?? ""} (${problems.length.toString()})`);
+  };
+  let opened: Opened | null = null;
+  try {
+    opened = open(copy);
+    const { writer } = opened;
+    writer.openStream("booth-1");
+    while (writer.check());
+    writer.ingest("s-1", minute(500), 500);
+    const told = all(writer);
+    const declared = declaredBy(told);
+    found(problemsIn(told, { truth, declared }));
+    found(problemsInReports(copy, { truth, declared }));
+    result.declared += declared.size;
+    if (opened.salvages() > 0) result.salvaged += 1;
+    else if (declared.size > 0) result.quarantined += 1;
+    else result.harmless += 1;
+  } catch (error) {
+    found([String(error)]);
+    result.refused += 1;
+  } finally {
+    opened?.writer.close();
+  }
+}
+
+interface Judged {
+  readonly truth: ReadonlyMap<number, string>;
+  readonly declared: ReadonlySet<number>;
+}
+
+function declaredBy(told: readonly Placed[]): Set<number> {
+  const declared = new Set<number>();
+  for (const record of told) {
+    if (record.kind !== "g") continue;
+    for (let seq = record.value.from; seq <= record.value.to; seq += 1) declared.add(seq);
+  }
+  return declared;
+}
+
+/** What is delivered. */
+function problemsIn(told: readonly Placed[], { truth, declared }: Judged): string[] {
+  const problems: string[] = [];
+  const bySeq = new Map(told.map((record) => [record.seq, JSON.stringify(record)]));
+  if (bySeq.size < told.length) problems.push("a seq is there twice");
+  for (const [seq, original] of truth) {
+    const found = bySeq.get(seq);
+    if (found === undefined && !declared.has(seq)) problems.push(`seq ${seq.toString()} is missing without a word`);
+    if (found !== undefined && found !== original) problems.push(`seq ${seq.toString()} is ${found}, was ${original}`);
+  }
+  return problems;
+}
+
+/** What reports say: every reading of the log, every fact by its time. */
+function problemsInReports(folder: string, { truth, declared }: Judged): string[] {
+  const reader = openReader(folder, FOLD);
+  const told = [...reader.log("s-1", ALWAYS), ...reader.facts("s-1", "m", ALWAYS)] as Placed[];
+  reader.close();
+  return problemsIn(told, { truth, declared }).map((problem) => `report: ${problem}`);
+}

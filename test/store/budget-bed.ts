@@ -1,0 +1,84 @@
+import { statSync } from "node:fs";
+import type { StoreBudget } from "../../src/domain/storage.ts";
+import type { LogRecord } from "../../src/domain/record.ts";
+import { openStoreFile, storePath } from "../../src/store/open.ts";
+import { createWriter, type Writer } from "../../src/store/thread/writer.ts";
+import { countingFold } from "./busy-log.ts";
+import { clockRecord, reading } from "../support/records.ts";
+import { memoryFolder } from "../support/temporary.ts";
+
+export const HOUR = 3_600_000;
+export const DAY = 24 * HOUR;
+export const BUDGET: StoreBudget = { max_bytes: 4_000_000, max_age_ms: 30 * DAY };
+export const FACT_EVERY = 200;
+
+export interface Bed {
+  readonly folder: string;
+  readonly budget: StoreBudget;
+  writer: Writer;
+  stream: string;
+  take: number;
+}
+
+export function openBudgeted(folder: string, budget: StoreBudget): Writer {
+  const fold = countingFold(FACT_EVERY);
+  return createWriter({ db: openStoreFile(folder), fold, now: () => 0, wall: () => 0, uuid: () => "s-1", budget });
+}
+
+/** Nobody has vouched for its clock yet. */
+export function unsynced(budget: StoreBudget): Bed {
+  const folder = memoryFolder();
+  const writer = openBudgeted(folder, budget);
+  return { folder, budget, writer, stream: writer.openStream("booth-1").stream, take: 0 };
+}
+
+export function restart(one: Bed): void {
+  one.writer.close();
+  one.writer = openBudgeted(one.folder, one.budget);
+  one.writer.openStream("booth-1");
+}
+
+export function bed(budget = BUDGET): Bed {
+  const one = unsynced(budget);
+  commit(one, [clockRecord(0)]);
+  return one;
+}
+
+export function commit(one: Bed, records: readonly LogRecord[]): void {
+  one.writer.ingest(one.stream, records, ++one.take);
+}
+
+/** An hour's commit: a value each half minute, which no pattern makes smaller than a measured one would be. */
+export function hour(one: Bed, index: number): void {
+  commit(
+    one,
+    Array.from({ length: 120 }, (_, i) =>
+      reading(index * HOUR + i * 30_000, `tag_${(i % 12).toString()}`, (index * 7_919 + i * i * 104_729) % 1_009),
+    ),
+  );
+}
+
+/** Database and WAL. */
+export function bytesOf(folder: string): number {
+  return [storePath(folder), `${storePath(folder)}-wal`].reduce((sum, path) => sum + statSync(path).size, 0);
+}
+
+export interface Kept {
+  readonly log: Set<number>;
+  readonly facts: Set<number>;
+  readonly gaps: { from: number; to: number }[];
+}
+
+export function keptIn(one: Bed): Kept {
+  const kept: Kept = { log: new Set(), facts: new Set(), gaps: [] };
+  const { newest_seq } = one.writer.info(one.stream);
+  for (let from = 1; from <= newest_seq;) {
+    const records = one.writer.read(one.stream, from, 5_000);
+    for (const { seq, kind, value } of records) {
+      (kind === "m" ? kept.facts : kept.log).add(seq);
+      if (kind === "g") kept.gaps.push(value);
+    }
+    from = (records.at(-1)?.seq ?? newest_seq) + 1;
+  }
+  return kept;
+}

@@ -1,0 +1,86 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { keepStore, type KeptStore } from "../../src/store/thread/keeper.ts";
+import { countingFold } from "./busy-log.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const CHILD = fileURLToPath(new URL("./disk-child.ts", import.meta.url));
+
+/** A small file system in memory, mounted for one test. Needs root. */
+export function smallDisk(
+  megabytes: number,
+  folder: string = temporaryFolder(),
+): { readonly folder: string; remount(options: string): void } {
+  run("mount", "-t", "tmpfs", "-o", `size=${megabytes.toString()}m`, "tmpfs", folder);
+  onTestFinished(() => run("umount", "-l", folder));
+  return { folder, remount: (options) => run("mount", "-o", `remount,${options}`, folder) };
+}
+
+function run(command: string, ...args: string[]): void {
+  const { status, stderr } = spawnSync(command, args, { encoding: "utf8" });
+  if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${stderr}`);
+}
+
+/** A kept store under a clock that the test moves. */
+export function storeOn(dataDir: string, ballast_bytes: number): { readonly store: KeptStore; pass(ms: number): void } {
+  let now = 0;
+  const clocks = { now: () => now, wall: () => 0 };
+  const store = keepStore({ dataDir, fold: countingFold(50), uuid: () => "s-1", ballast_bytes, ...clocks });
+  return { store, pass: (ms) => void (now += ms) };
+}
+
+/** What a child said that committed on a disk that fails. */
+export interface DiskRun {
+  /** Numbers up to here were called durable. */
+  readonly durable: number;
+  /** How often a commit failed, by code. */
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+/**
+ * Runs the child under libfiu's faults until it ends by itself. `on` may turn faults on and off by its pid: the child goes on once
+ * `on` is through with its line, and libfiu answers a control once it holds.
+ */
+export async function runFailing(
+  how: { readonly folder: string; readonly commits: number },
+  on: (line: string, control: (fault: string) => void) => void,
+): Promise<DiskRun> {
+  const control = `${how.folder}-fiu`;
+  const child = spawn("fiu-run", ["-x", "-f", control, process.execPath, CHILD, how.folder, how.commits.toString()], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit") as Promise<[number | null, string | null]>;
+  const failures: Record<string, number> = {};
+  let durable = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [what, value = ""] = line.split(" ");
+    if (what === "c") durable = Number(value);
+    else failures[value] = (failures[value] ?? 0) + 1;
+    on(line, (fault) => run("fiu-ctrl", "-f", control, "-c", fault, (child.pid ?? 0).toString()));
+    child.stdin.write("\n");
+  }
+  const [code] = await ended;
+  if (code !== 0) throw new Error(`the child ended with ${String(code)}`);
+  return { durable, failures };
+}
+
+/** Numbers up to `durable` that the store hasn't, and those that it has more than once. */
+export function countNumbers(folder: string, durable: number): { readonly lost: number; readonly doubled: number } {
+  const { store } = storeOn(folder, 0);
+  store.openStream("booth-1");
+  const numbers: number[] = [];
+  for (let from = 1; ;) {
+    const records = store.read("s-1", from, 1_000);
+    if (records.length === 0) break;
+    for (const record of records)
+      if (record.kind === "r" && record.tag === "number") numbers.push(Number(record.value));
+    from = (records.at(-1)?.seq ?? from) + 1;
+  }
+  store.close();
+  const seen = new Set(numbers);
+  const lost = Array.from({ length: durable }, (_, i) => i + 1).filter((number) => !seen.has(number)).length;
+  return { lost, doubled: numbers.length - seen.size };
+}

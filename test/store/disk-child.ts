@@ -1,0 +1,38 @@
+import { writeSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { keepStore } from "../../src/store/thread/keeper.ts";
+import { countingFold } from "./busy-log.ts";
+import { clockRecord, reading } from "../support/records.ts";
+
+/**
+ * Commits numbered readings, ten at a time, until `commits` have succeeded, each again until it does. Says of each what became of
+ * it, a line at a time: "c NUMBER" durable up to there, "x CODE" failed. After each it waits for a line on its input, so that a
+ * fault that is switched on at a line is there for the next commit, however slow the machine is. Ends without closing the store,
+ * as a kill would.
+ */
+const [folder = "", commits = "0"] = process.argv.slice(2);
+const STDOUT = 1;
+const say = (line: string): void => void writeSync(STDOUT, `${line}\n`);
+
+const clocks = { now: () => performance.now(), wall: () => Date.now() };
+const store = keepStore({ dataDir: folder, fold: countingFold(50), uuid: () => "s-1", ballast_bytes: 0, ...clocks });
+store.openStream("booth-1");
+
+function commit(group: number): boolean {
+  const records = Array.from({ length: 10 }, (_, i) => reading((group * 10 + i) * 1_000, "number", group * 10 + i + 1));
+  try {
+    store.ingest("s-1", group === 0 ? [clockRecord(0), ...records] : records, group + 1);
+    say(`c ${((group + 1) * 10).toString()}`);
+    return true;
+  } catch (error) {
+    say(`x ${error instanceof Error && "code" in error ? String(error.code) : String(error)}`);
+    return false;
+  }
+}
+
+const words = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+for (let group = 0; group < Number(commits);) {
+  if (commit(group)) group += 1;
+  if ((await words.next()).done === true) process.exit(1);
+}
+process.exit(0);

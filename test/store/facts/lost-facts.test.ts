@@ -1,0 +1,82 @@
+import { expect, it } from "vitest";
+import type { Fact, Placed } from "../../../src/domain/record.ts";
+import { lostFacts } from "../../../src/store/facts/restore.ts";
+
+function fact(name: string): Fact {
+  const value = { item: "firmware", firmware_version: name, first_seen_at: 1, initial: false } as const;
+  return { kind: "v", boot: "b", mono: 1, at: 1, tag: "", quality: "good", value };
+}
+
+function standing(names: Readonly<Record<number, string>>): readonly Placed<Fact>[] {
+  return Object.entries(names).map(([seq, name]) => ({ ...fact(name), seq: Number(seq), time: 1 }));
+}
+
+const refolded = (names: string) => names.split("").map((name) => ({ fact: fact(name), time: 1 }));
+
+interface Case {
+  readonly name: string;
+  /** Facts that stand, by seq. */
+  readonly facts: Readonly<Record<number, string>>;
+  readonly lost: readonly (readonly [number, number])[];
+  /** What the log gives now, in order. */
+  readonly made: string;
+  readonly expected: Readonly<Record<number, string>>;
+}
+
+const CASES: readonly Case[] = [
+  { name: "one between two", facts: { 3: "a", 9: "c" }, lost: [[5, 5]], made: "abc", expected: { 5: "b" } },
+  {
+    name: "the first and the last",
+    facts: { 5: "b" },
+    lost: [
+      [3, 3],
+      [9, 9],
+    ],
+    made: "abc",
+    expected: { 3: "a", 9: "c" },
+  },
+  {
+    name: "two beside each other",
+    facts: { 3: "a", 9: "d" },
+    lost: [[5, 6]],
+    made: "abcd",
+    expected: { 5: "b", 6: "c" },
+  },
+  {
+    name: "two apart",
+    facts: { 3: "a", 9: "d" },
+    lost: [
+      [5, 5],
+      [7, 7],
+    ],
+    made: "abcd",
+    expected: { 5: "b", 7: "c" },
+  },
+  {
+    name: "the one that its neighbours leave, of several that say the same",
+    facts: { 3: "a", 9: "b", 12: "c" },
+    lost: [[5, 5]],
+    made: "aabc",
+    expected: { 5: "a" },
+  },
+  { name: "not more than were lost", facts: { 3: "a", 9: "d" }, lost: [[5, 5]], made: "abcd", expected: {} },
+  {
+    name: "not fewer: the rest were log records",
+    facts: { 3: "a", 9: "c" },
+    lost: [[5, 7]],
+    made: "abc",
+    expected: {},
+  },
+  { name: "nothing where nothing was lost", facts: { 3: "a", 9: "c" }, lost: [[10, 10]], made: "abc", expected: {} },
+  {
+    name: "nothing where a fact that stands doesn't come out again",
+    facts: { 3: "a", 7: "x", 9: "c" },
+    lost: [[5, 5]],
+    made: "abc",
+    expected: {},
+  },
+];
+
+it.each(CASES)("of lost facts comes back: $name", ({ facts, lost, made, expected }) => {
+  expect(lostFacts({ facts: standing(facts), lost }, refolded(made))).toEqual(standing(expected));
+});

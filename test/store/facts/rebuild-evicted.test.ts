@@ -1,0 +1,185 @@
+import Database from "better-sqlite3";
+import { expect, it } from "vitest";
+import { recordsOf } from "../../../src/acquisition/rules/records.ts";
+import { bridgeMs } from "../../../src/derivation/parameters.ts";
+import { deriveFold } from "../../../src/store/facts/fold.ts";
+import { openStoreFile, storePath } from "../../../src/store/open.ts";
+import { createWriter, type Writer } from "../../../src/store/thread/writer.ts";
+import type { Parameters } from "../../../src/domain/parameters.ts";
+import { script, stay, T0 } from "../../support/booth.ts";
+import { clockedEntries } from "../../support/clocked.ts";
+import { PLAIN } from "../../support/parameters.ts";
+import { changedBy, factRows, rebuild } from "../../support/rebuild.ts";
+import { memoryFolder } from "../../support/temporary.ts";
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const BUDGET = { max_bytes: 64_000_000, max_age_ms: 3 * DAY };
+
+function open(folder: string, max_age_ms = BUDGET.max_age_ms): Writer {
+  const clocks = { now: () => 0, wall: () => 0 };
+  const budget = { ...BUDGET, max_age_ms };
+  return createWriter({ db: openStoreFile(folder), fold: deriveFold, uuid: () => "s-1", budget, ...clocks });
+}
+
+/** Eight days of jobs, everything acked, of which the log keeps the last, three days or so long. */
+function lived(folder: string, max_age_ms = BUDGET.max_age_ms): { readonly writer: Writer; readonly stream: string } {
+  const writer = open(folder, max_age_ms);
+  const { stream } = writer.openStream("booth-1");
+  const booth = script(PLAIN);
+  while (booth.now < 8 * DAY) {
+    for (const [mode, minutes] of [
+      [1, 95],
+      [3, 30],
+      [4, 6],
+      [6, 30],
+      [8, 10],
+    ] as const)
+      stay(booth, minutes * MINUTE, { mode });
+  }
+  for (let at = 0; at < booth.entries.length; at += 360) {
+    const chunk = booth.entries.slice(at, at + 360);
+    const records = recordsOf(chunk, (group) => bridgeMs(PLAIN, group));
+    const { newest_seq } = writer.ingest(stream, records, chunk.at(-1)?.take ?? 0);
+    writer.ack(stream, newest_seq);
+  }
+  return { writer, stream };
+}
+
+function sqlOn(folder: string, sql: string): void {
+  const db = new Database(storePath(folder));
+  db.exec(sql);
+  db.close();
+}
+
+it("once the first records are gone a rebuild begins with the first kept state, and changes nothing that holds", () => {
+  const folder = memoryFolder();
+  const { writer, stream } = lived(folder);
+  const { oldest_seq, newest_seq } = writer.info(stream);
+  expect(oldest_seq).toBeGreaterThan(newest_seq / 3);
+  const before = { rows: factRows(folder), state: JSON.stringify(writer.state(stream)) };
+  const done = rebuild(writer, stream);
+  expect(done.from_seq).toBeGreaterThanOrEqual(oldest_seq);
+  // Within a day of the oldest record kept: there is a state for each.
+  expect(done.from_seq).toBeLessThan(oldest_seq + (newest_seq - oldest_seq) / 2);
+  expect(done.records).toBeGreaterThan(100);
+  expect(changedBy(done)).toBe(0);
+  expect({ rows: factRows(folder), state: JSON.stringify(writer.state(stream)) }).toEqual(before);
+  writer.close();
+});
+
+it("with today's parameters it begins there too: what is kept is told anew by them, older facts stay", () => {
+  const folder = memoryFolder();
+  const { writer, stream } = lived(folder);
+  const unchanged = { rows: factRows(folder), state: JSON.stringify(writer.state(stream)) };
+  expect(changedBy(rebuild(writer, stream, true))).toBe(0);
+  expect({ rows: factRows(folder), state: JSON.stringify(writer.state(stream)) }).toEqual(unchanged);
+
+  // From today on the code for spray means prep.
+  const state = writer.state(stream);
+  const today: Parameters = { ...PLAIN, modes: { ...PLAIN.modes, "3": "prep" } };
+  const { boot, mono, now } = state.clock;
+  const record = { kind: "p", boot, mono: mono + 1000, at: now, tag: "", quality: "good", value: today } as const;
+  writer.ingest(stream, [record], writer.info(stream).last_take + 1);
+  const done = rebuild(writer, stream, true);
+  expect(done.from_seq).toBeGreaterThan(1);
+  const stages = done.changes.find(({ kind }) => kind === "m");
+  expect(stages?.replaced ?? 0).toBeGreaterThan(10);
+  expect(stages?.withdrawn).toBe(0);
+  expect(changedBy(rebuild(writer, stream, true))).toBe(0);
+  writer.close();
+});
+
+it("it mends what doesn't follow from the kept log, leaves older facts alone, and does so again a second time", () => {
+  const folder = memoryFolder();
+  const { writer, stream } = lived(folder);
+  const { oldest_seq, newest_seq } = writer.info(stream);
+  const spans = (): unknown[] =>
+    (factRows(folder) as { kind: string; start_ms: number; end_ms: number }[])
+      .map(({ kind, start_ms, end_ms }) => `${kind} ${start_ms.toString()} ${end_ms.toString()}`)
+      .sort();
+  const before = spans();
+  writer.close();
+  // A stage that was lost to damage: its seq lies within a row of the log, so nothing but the fact is missing.
+  const lost = `(SELECT min(seq) FROM fact WHERE kind = 'm' AND seq > ${((oldest_seq + newest_seq) / 2).toString()}
+    AND EXISTS (SELECT 1 FROM log WHERE first_seq < seq AND last_seq > seq))`;
+  sqlOn(folder, `INSERT INTO quarantine SELECT stream_id, seq, seq, 'planted', 1 FROM fact WHERE seq = ${lost}`);
+  sqlOn(folder, `DELETE FROM fact WHERE seq = ${lost}`);
+  // A damaged state is passed over for the next one.
+  sqlOn(folder, `UPDATE base SET sum = sum + 1 WHERE seq = (SELECT min(seq) FROM base)`);
+  const again = open(folder);
+  again.openStream("booth-1");
+  const done = rebuild(again, stream);
+  expect(done.changes.find(({ kind }) => kind === "m")).toMatchObject({ added: 1, withdrawn: 0, replaced: 0 });
+  expect(spans()).toEqual(before);
+  expect(changedBy(rebuild(again, stream))).toBe(0);
+  again.close();
+});
+
+it("a log of less than a day can be folded from a kept state too, and a damaged one is made anew from it", () => {
+  const folder = memoryFolder();
+  const { writer, stream } = lived(folder, 10 * 60 * MINUTE);
+  const { oldest_seq } = writer.info(stream);
+  expect(oldest_seq).toBeGreaterThan(1);
+  const state = JSON.stringify(writer.state(stream));
+  expect(changedBy(rebuild(writer, stream))).toBe(0);
+  writer.close();
+  sqlOn(folder, "UPDATE state SET crc = crc + 1");
+  const again = open(folder);
+  again.openStream("booth-1");
+  expect(JSON.stringify(again.state(stream))).toBe(state);
+  again.close();
+});
+
+it("without a kept state it says so", () => {
+  const folder = memoryFolder();
+  const { writer, stream } = lived(folder);
+  writer.close();
+  sqlOn(folder, "DELETE FROM base");
+  const again = open(folder);
+  again.openStream("booth-1");
+  expect(() => again.rebuild(stream, false)).toThrow(/no state is kept/);
+  again.close();
+});
+
+it("boots that were placed late are where they were placed, before the kept state and after it", () => {
+  const folder = memoryFolder();
+  const writer = open(folder);
+  const { stream } = writer.openStream("booth-1");
+  let take = 0;
+  const live = (boot: string, from: number, known: boolean): void => {
+    const entries = clockedEntries(
+      {
+        ...{
+          parameters: PLAIN,
+          boot,
+          length_ms: DAY / 2,
+          poll_ms: 10_000,
+          mode: (ms) => (ms % 7_200_000 < MINUTE ? 3 : 1),
+        },
+        wall: (ms) => (known ? T0 + from : 12_000) + ms,
+        kernel: () => known,
+        service: () => null,
+      },
+      take,
+    );
+    for (let at = 0; at < entries.length; at += 360) {
+      const chunk = entries.slice(at, at + 360);
+      take = chunk.at(-1)?.take ?? take;
+      const records = recordsOf(chunk, (group) => bridgeMs(PLAIN, group));
+      writer.ingest(stream, records, take);
+      writer.ack(stream, writer.info(stream).sendable_seq);
+    }
+  };
+  for (let day = 0; day < 8; day += 1) {
+    live(`${day.toString()} unsure`, 0, false);
+    live(`${day.toString()} sure`, day * DAY + DAY / 2, true);
+  }
+  expect(writer.info(stream).oldest_seq).toBeGreaterThan(1);
+  const before = { rows: factRows(folder), state: JSON.stringify(writer.state(stream)) };
+  const done = rebuild(writer, stream);
+  expect(done.from_seq).toBeGreaterThan(1);
+  expect(changedBy(done)).toBe(0);
+  expect({ rows: factRows(folder), state: JSON.stringify(writer.state(stream)) }).toEqual(before);
+  writer.close();
+});

@@ -1,0 +1,109 @@
+import Database from "better-sqlite3";
+import fc from "fast-check";
+import { onTestFinished } from "vitest";
+import { recordsOf } from "../../../src/acquisition/rules/records.ts";
+import { bridgeMs } from "../../../src/derivation/parameters.ts";
+import { deriveFold } from "../../../src/store/facts/fold.ts";
+import type { Fold } from "../../../src/store/facts/fold.ts";
+import { storePath } from "../../../src/store/open.ts";
+import type { Writer } from "../../../src/store/thread/writer.ts";
+import { law, testLaws } from "../../derivation/law.ts";
+import { changedBy, rebuild } from "../../support/rebuild.ts";
+import { seedOf } from "../../support/seed.ts";
+import { writerIn } from "../../support/store.ts";
+import { chunkings, entriesOf, steppedWalks, WALK, type Happening } from "../../derivation/streams.ts";
+import { memoryFolder } from "../../support/temporary.ts";
+
+interface Lived {
+  readonly life: readonly Happening[];
+  readonly sizes: readonly number[];
+}
+
+interface Bed {
+  readonly writer: Writer;
+  /** Every byte of what a stream's facts are stored as, in seq order. */
+  readonly rows: (stream: string) => string;
+  booths: number;
+}
+
+/** One store for all lives of a law: each is a booth of its own. */
+const beds = new Map<Fold, Bed>();
+
+function bedOf(fold: Fold): Bed {
+  const known = beds.get(fold);
+  if (known !== undefined) return known;
+  const folder = memoryFolder();
+  const writer = writerIn(folder, fold);
+  const db = new Database(storePath(folder), { readonly: true });
+  const facts = db.prepare("SELECT * FROM fact WHERE stream_id = ? AND replaced = 0 ORDER BY seq");
+  const bed: Bed = { writer, booths: 0, rows: (stream) => JSON.stringify(facts.all(stream)) };
+  beds.set(fold, bed);
+  onTestFinished(() => {
+    db.close();
+    writer.close();
+    beds.delete(fold);
+  });
+  return bed;
+}
+
+/** A life ingested commit by commit, then its facts made anew from the stored log: nothing is another byte. */
+function rebuildsTheSame(fold: Fold, { life, sizes }: Lived): boolean {
+  const bed = bedOf(fold);
+  const { writer } = bed;
+  const { stream } = writer.openStream(`booth-${(++bed.booths).toString()}`);
+  const entries = entriesOf(life);
+  for (let from = 0, turn = 0; from < entries.length; turn += 1) {
+    const chunk = entries.slice(from, from + 4 * (sizes[turn % sizes.length] ?? 1));
+    const records = recordsOf(chunk, (group) => bridgeMs(WALK, group));
+    writer.ingest(stream, records, chunk.at(-1)?.take ?? 0);
+    // As the store's thread does after each commit: a time that was taken back places its stretch anew.
+    let isMending = true;
+    while (isMending) isMending = writer.mend();
+    from += chunk.length;
+  }
+  const whole = (): string => JSON.stringify([bed.rows(stream), writer.state(stream), writer.info(stream)]);
+  const before = whole();
+  const done = rebuild(writer, stream);
+  return changedBy(done) === 0 && whole() === before;
+}
+
+/** Remembers beside its state how many records it has seen, and lets every other fact go by it. */
+function forgetful(): Fold {
+  let seen = 0;
+  return {
+    ...deriveFold,
+    step(state, record) {
+      const next = deriveFold.step(state, record);
+      seen += 1;
+      return seen % 3 === 0 ? { ...next, facts: [] } : next;
+    },
+  };
+}
+
+/** Facts of another version than the one that rebuilds: the second fold from an empty state merges no cycle. */
+function changedSince(): Fold {
+  let starts = 0;
+  return {
+    ...deriveFold,
+    step(state, record) {
+      if (state.seq === 0) starts += 1;
+      const next = deriveFold.step(state, record);
+      return starts % 2 === 0 ? { ...next, facts: next.facts.filter(({ kind }) => kind !== "c") } : next;
+    },
+  };
+}
+
+const LAWS = [
+  law<Fold, Lived>({
+    name: "rebuild from the stored log = incremental, byte for byte",
+    lives: fc.record({ life: steppedWalks, sizes: chunkings }),
+    right: deriveFold,
+    holds: rebuildsTheSame,
+    planted: {
+      "a fold that remembers something beside its state": forgetful(),
+      "definitions that changed since the facts were made": changedSince(),
+    },
+  }),
+];
+
+testLaws(LAWS, seedOf("test/store/facts/rebuild-law"));

@@ -1,0 +1,197 @@
+import { crc32 } from "node:zlib";
+import Database from "better-sqlite3";
+import { expect, it } from "vitest";
+import { recordsOf } from "../../../src/acquisition/rules/records.ts";
+import { bridgeMs } from "../../../src/derivation/parameters.ts";
+import type { Parameters } from "../../../src/domain/parameters.ts";
+import type { TakenEntry } from "../../../src/domain/taken.ts";
+import { storePath } from "../../../src/store/open.ts";
+import { addRowSum } from "../../../src/store/log/rows.ts";
+import type { Writer } from "../../../src/store/thread/writer.ts";
+import { poll, put, script, stay } from "../../support/booth.ts";
+import { PLAIN } from "../../support/parameters.ts";
+import { changedBy, factRows, rebuild } from "../../support/rebuild.ts";
+import { writerIn } from "../../support/store.ts";
+import { temporaryFolder } from "../../support/temporary.ts";
+
+const MINUTE = 60_000;
+
+function ingestAll(
+  writer: Writer,
+  entries: readonly TakenEntry[],
+  how: { parameters: Parameters; sizes: readonly number[] },
+): string {
+  const { stream, last_take } = writer.openStream("booth-1");
+  let from = entries.findIndex(({ take }) => take > last_take);
+  for (let turn = 0; from >= 0 && from < entries.length; turn += 1) {
+    const chunk = entries.slice(from, from + (how.sizes[turn % how.sizes.length] ?? 1));
+    writer.ingest(
+      stream,
+      recordsOf(chunk, (group) => bridgeMs(how.parameters, group)),
+      chunk.at(-1)?.take ?? 0,
+    );
+    from += chunk.length;
+  }
+  return stream;
+}
+
+/** As if the store had written the stream's row so. */
+const SEAL = `UPDATE stream SET
+  sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)`;
+
+function plant(folder: string, sql: string): void {
+  const db = new Database(storePath(folder));
+  db.function("fact_crc", { varargs: true }, (body: unknown, ...cells: unknown[]) =>
+    crc32(String(body), crc32(JSON.stringify(cells))),
+  );
+  addRowSum(db);
+  db.exec(sql);
+  db.close();
+}
+
+function standardDay() {
+  const booth = script(PLAIN);
+  for (const [mode, minutes] of [
+    [2, 8],
+    [3, 12],
+    [4, 6],
+    [3, 12],
+    [5, 3],
+    [6, 30],
+    [8, 10],
+    [1, 20],
+  ] as const)
+    stay(booth, minutes * MINUTE, { mode });
+  return booth;
+}
+
+it("mends facts that don't follow from the log, and says which", () => {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  const stream = ingestAll(writer, standardDay().entries, { parameters: PLAIN, sizes: [50] });
+  const contents = (): unknown[] =>
+    (factRows(folder) as { kind: string; start_ms: number; end_ms: number }[])
+      .map(({ kind, start_ms, end_ms }) => [kind, start_ms, end_ms])
+      .sort();
+  const before = contents();
+  const { newest_seq } = writer.info(stream);
+  writer.close();
+  // One stage is gone, one is twice there under another time, and the definitions were older.
+  plant(
+    folder,
+    `INSERT INTO quarantine SELECT stream_id, seq, seq, 'planted', 1 FROM fact WHERE kind = 'm' ORDER BY seq LIMIT 1;
+     DELETE FROM fact WHERE seq = (SELECT min(seq) FROM fact WHERE kind = 'm')`,
+  );
+  plant(
+    folder,
+    `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, whole, prev)
+     SELECT stream_id, ${(newest_seq + 1).toString()}, kind, start_ms, end_ms, time, 0, body, 2, seq FROM fact
+     WHERE seq = (SELECT max(seq) FROM fact);
+     UPDATE stream SET newest_seq = newest_seq + 1; ${SEAL};
+     UPDATE fact SET version = 0,
+     crc = fact_crc(body, stream_id, seq, kind, start_ms, end_ms, time, 2, 0, replaced, prev)`,
+  );
+  const again = writerIn(folder);
+  again.openStream("booth-1");
+  const done = rebuild(again, stream);
+  expect(done.from_versions).toEqual([0]);
+  expect(done.changes.find(({ kind }) => kind === "m")).toMatchObject({ added: 1, withdrawn: 1, replaced: 0 });
+  expect(done.examples).toHaveLength(2);
+  expect(contents()).toEqual(before);
+  // What was withdrawn stays in its place of the stream, for delivery, and an x record names it.
+  const records = again.read(stream, 1, 10_000);
+  expect(records.filter(({ kind }) => kind === "x").map(({ value }) => value)).toEqual([{ seq: newest_seq + 1 }]);
+  expect(changedBy(rebuild(again, stream))).toBe(0);
+  again.close();
+});
+
+it("with today's parameters a changed claim names the one that it replaces, and going back restores it", () => {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  const booth = standardDay();
+  const today = { ...PLAIN, modes: { ...PLAIN.modes, "4": "spray" as const } };
+  put(booth, { kind: "p", value: today });
+  stay(booth, 5 * MINUTE, { mode: 0 });
+  const stream = ingestAll(writer, booth.entries, { parameters: PLAIN, sizes: [40] });
+  const before = factRows(folder).length;
+  const done = rebuild(writer, stream, true);
+  const stages = done.changes.find(({ kind }) => kind === "m");
+  expect(stages?.replaced).toBeGreaterThan(0);
+  expect(factRows(folder)).not.toHaveLength(before);
+  const named = writer.read(stream, 1, 10_000).filter((one) => one.kind === "m" && one.value.supersedes !== undefined);
+  expect(named).toHaveLength(stages?.replaced ?? -1);
+  expect(changedBy(rebuild(writer, stream, true))).toBe(0);
+  rebuild(writer, stream);
+  expect(factRows(folder)).toHaveLength(before);
+  writer.close();
+});
+
+it("lets ingest go on between its slices, and ends with what came meanwhile", () => {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  const { entries } = standardDay();
+  const half = entries.slice(0, entries.length >> 1);
+  const stream = ingestAll(writer, half, { parameters: PLAIN, sizes: [5] });
+  const newest = writer.info(stream).newest_seq;
+  expect(writer.rebuild(stream, false)).toMatchObject({ kind: "running", folded_seq: 0, newest_seq: newest });
+  ingestAll(writer, entries, { parameters: PLAIN, sizes: [5] });
+  while (writer.rebuildSlice());
+  const end = writer.rebuildProgress(stream);
+  expect(end).toMatchObject({ kind: "done" });
+  expect(changedBy(end as Extract<typeof end, { kind: "done" }>)).toBe(0);
+  writer.close();
+});
+
+it("refuses in words: an empty log, and one whose beginning is gone", () => {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  const { stream } = writer.openStream("booth-1");
+  expect(() => writer.rebuild(stream, false)).toThrow(/nothing to rebuild/);
+  ingestAll(writer, standardDay().entries, { parameters: PLAIN, sizes: [50] });
+  writer.close();
+  plant(folder, `UPDATE stream SET oldest_seq = 10; ${SEAL}`);
+  const again = writerIn(folder);
+  again.openStream("booth-1");
+  expect(() => again.rebuild(stream, false)).toThrow(/begins at 10/);
+  again.close();
+});
+
+it("refuses where rows were damaged, and changes nothing", () => {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  const stream = ingestAll(writer, standardDay().entries, { parameters: PLAIN, sizes: [50] });
+  writer.close();
+  plant(
+    folder,
+    "UPDATE log SET packed = CAST(packed || x'00' AS BLOB) WHERE first_seq = (SELECT max(first_seq) FROM log)",
+  );
+  const rows = factRows(folder);
+  const again = writerIn(folder);
+  again.openStream("booth-1");
+  expect(() => again.rebuild(stream, false)).toThrow(/were damaged in the store/);
+  expect(factRows(folder)).toEqual(rows);
+  again.close();
+});
+
+it("refuses as well once the rows around the damaged one were put together", () => {
+  const folder = temporaryFolder();
+  const booth = script(PLAIN);
+  const writer = writerIn(folder);
+  const count = (to: number): void => {
+    for (; booth.now < to; booth.now += 1000) poll(booth, { mode: 3, any: booth.now });
+    ingestAll(writer, booth.entries, { parameters: PLAIN, sizes: [50] });
+  };
+  count(30 * MINUTE);
+  const { stream } = writer.openStream("booth-1");
+  plant(
+    folder,
+    `UPDATE log SET crc = crc + 1 WHERE first_seq = (SELECT max(first_seq) FROM log WHERE first_seq < 500)`,
+  );
+  while (writer.check());
+  count(120 * MINUTE);
+  const db = new Database(storePath(folder), { readonly: true });
+  expect(db.prepare("SELECT count(*) FROM log").pluck().get()).toBeLessThan(100);
+  db.close();
+  expect(() => writer.rebuild(stream, false)).toThrow(/were damaged in the store/);
+  writer.close();
+});

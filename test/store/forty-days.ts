@@ -1,0 +1,166 @@
+import { bridgeMs } from "../../src/derivation/parameters.ts";
+import { recordsOf } from "../../src/acquisition/rules/records.ts";
+import { filterMaintenanceHistory, filterMaintenances } from "../../src/reports/filters.ts";
+import { validationIncidents } from "../../src/reports/findings.ts";
+import { latestValues } from "../../src/reports/values.ts";
+import type { Window } from "../../src/store/port.ts";
+import { openReader } from "../../src/store/reader.ts";
+import { keepStore, type KeptStore } from "../../src/store/thread/keeper.ts";
+import { poll, put, script, silence, T0, type Script, type Values } from "../support/booth.ts";
+import { gatewayFigures, openSource } from "../support/figures.ts";
+import { minutesTag, tag, withFilters } from "../support/parameters.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const DAYS = 40;
+/** Seldom enough for a small file. */
+const POLL_MS = 30_000;
+const POLLS_PER_COMMIT = 40;
+/** From then on the service is away: what comes waits. */
+const AWAY_FROM = (DAYS - 1.6) * DAY;
+
+const FITTED = withFilters(
+  { exhaust_filter: { limits: { minutes: 6_000 } }, pre_filter: { limits: { days: 10 } } },
+  { exhaust: minutesTag("exhaust_filter"), air: tag("air_temperature", "C", { between: { min: 5, max: 90 } }) },
+);
+const PARAMETERS = {
+  ...FITTED,
+  tags: { ...FITTED.tags, firmware: tag("firmware_version") },
+  groups: { fast: { poll_interval_ms: POLL_MS }, slow: { poll_interval_ms: POLL_MS } },
+  tz: "Europe/Berlin",
+};
+
+/** The codes of a cycle, how many minutes each takes, and how hot it is then. */
+const CYCLE = [
+  [2, 6, 21],
+  [3, 25, 24],
+  [4, 8, 30],
+  [6, 35, 62],
+  [8, 10, 40],
+  [1, 12, 23],
+] as const;
+const NIGHT = { mode: 0, air: 18 };
+const CYCLES_A_DAY = 6;
+const RUNTIME: ReadonlySet<number> = new Set([3, 4, 6, 8]);
+const IN_USE: ReadonlySet<number> = new Set([3, 4, 6]);
+
+interface Told {
+  readonly booth: Script;
+  readonly cycles: number;
+  readonly meter_minutes: number;
+  readonly exhaust_minutes: number;
+}
+
+/** The days as the PLC told of them: each but Sundays six cycles from eight on, changes of two filters, an outage in mid-spray. */
+function tellDays(): Script {
+  const random = seededRandom(40);
+  const booth = script(PARAMETERS);
+  let told: Told = { booth, cycles: 0, meter_minutes: 0, exhaust_minutes: 1_200 };
+  for (let day = 0; day < DAYS; day += 1) {
+    told = stayIn(told, day * DAY + 7 * HOUR - booth.now, NIGHT);
+    if (day === 12) {
+      const value = { filter: "pre_filter", source: "technician", installed_at: 0, ago_ms: 40 * MINUTE } as const;
+      put(booth, { kind: "f", value: { ...value, id: "entry-1", flagged: false } });
+    }
+    if (day === 27) told = { ...told, exhaust_minutes: 0 };
+    if (day % 7 !== 6) {
+      for (let cycle = 0; cycle < CYCLES_A_DAY; cycle += 1) {
+        for (const [code, minutes, celsius] of CYCLE) {
+          const ms = Math.round(minutes * MINUTE * (0.8 + 0.4 * random.next()));
+          told = stayIn(told, ms, { mode: code, air: celsius + Math.round(random.next() * 30) / 10 });
+          if (day === 22 && cycle === 2 && code === 3) silence(booth, 3 * HOUR);
+        }
+        told = { ...told, cycles: told.cycles + 1 };
+      }
+    }
+    told = stayIn(told, (day + 1) * DAY - booth.now, NIGHT);
+  }
+  return booth;
+}
+
+/** The booth stays in a mode, and its counters show each five minutes how long. */
+function stayIn(told: Told, ms: number, { mode, air }: { readonly mode: number; readonly air: number }): Told {
+  const { booth, cycles } = told;
+  const end = booth.now + ms;
+  const begin = booth.now;
+  const minutesOf = (counted: ReadonlySet<number>): number =>
+    counted.has(mode) ? Math.floor((booth.now - begin) / (5 * MINUTE)) * 5 : 0;
+  const values = (): Values => ({
+    ...{ mode, air, cycles, uptime: Math.floor(booth.now / HOUR) * 3_600, firmware: "1.4.2" },
+    meter: told.meter_minutes + minutesOf(RUNTIME),
+    exhaust: told.exhaust_minutes + minutesOf(IN_USE),
+  });
+  for (; booth.now < end; booth.now = Math.min(end, booth.now + POLL_MS)) poll(booth, values());
+  booth.now = end;
+  const more = (counted: ReadonlySet<number>): number => (counted.has(mode) ? ms / MINUTE : 0);
+  const tenths = (minutes: number): number => Math.round(minutes * 10) / 10;
+  return {
+    ...told,
+    meter_minutes: tenths(told.meter_minutes + more(RUNTIME)),
+    exhaust_minutes: tenths(told.exhaust_minutes + more(IN_USE)),
+  };
+}
+
+/** The store of a folder as the agent opens it: looked after, at the days' end by default. */
+export function keepFortyDays(dataDir: string, wall = (): number => T0 + DAYS * DAY): KeptStore {
+  const clocks = { now: () => 0, wall, uuid: () => "s-forty-days" };
+  return keepStore({ dataDir, ballast_bytes: 0, ...clocks });
+}
+
+/** Writes forty days of a booth into a folder's store as the agent does: what the service took goes by age, the rest waits. */
+export function writeFortyDays(folder: string): void {
+  const { entries } = tellDays();
+  let now = T0;
+  const writer = keepFortyDays(folder, () => now);
+  const { stream } = writer.openStream("booth-1");
+  for (let from = 0; from < entries.length; from += POLLS_PER_COMMIT) {
+    const part = entries.slice(from, from + POLLS_PER_COMMIT);
+    const last = part.at(-1);
+    if (last === undefined) break;
+    now = last.kind === "poll" ? last.at : now;
+    const { newest_seq } = writer.ingest(
+      stream,
+      recordsOf(part, (group) => bridgeMs(PARAMETERS, group)),
+      last.take,
+    );
+    if (now - T0 >= AWAY_FROM) continue;
+    writer.ack(stream, newest_seq);
+  }
+  const { acked_seq } = writer.info(stream);
+  writer.setAside(stream, [{ seq: acked_seq + 1, reason: "made up", declare: false }]);
+  writer.close();
+}
+
+/** What people and the service are told of the forty days. */
+export function fortyDaysOf(folder: string): unknown {
+  const now = T0 + DAYS * DAY;
+  const { source, close } = openSource(folder, now);
+  const reader = openReader(folder);
+  const window: Window = { start: T0, end: now };
+  const facts = (["m", "c", "d", "v", "f", "i"] as const).map((kind) => [
+    kind,
+    reader.facts(source.stream, kind, { start: 0, end: Number.MAX_SAFE_INTEGER }).length,
+  ]);
+  const incidents = Map.groupBy(validationIncidents(source, window), ({ check, tag_name }) => `${check} ${tag_name}`);
+  try {
+    return {
+      streams: reader.streams(),
+      facts: Object.fromEntries(facts) as unknown,
+      records: [...reader.log(source.stream, { start: 0, end: Number.MAX_SAFE_INTEGER })].length,
+      figures: gatewayFigures(source, window),
+      weeks: Array.from({ length: 6 }, (_, week) => {
+        const start = T0 + week * 7 * DAY;
+        return gatewayFigures(source, { start, end: Math.min(now, start + 7 * DAY) });
+      }),
+      filters: filterMaintenances(source, window),
+      changed: filterMaintenanceHistory(source, window),
+      incidents: Object.fromEntries([...incidents].map(([check, { length }]) => [check, length])),
+      values: latestValues(source, Object.keys(PARAMETERS.tags)),
+    };
+  } finally {
+    reader.close();
+    close();
+  }
+}

@@ -1,0 +1,58 @@
+import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { storePath } from "../../src/store/open.ts";
+import { damagedFiles, finishReplacing, freshPath, readyFresh } from "../../src/store/replace.ts";
+import { storeOn } from "./disk-bed.ts";
+import { clockRecord, reading } from "../support/records.ts";
+import { memoryFolder } from "../support/temporary.ts";
+
+/** A store with so many readings; nobody has it open. */
+function filled(folder: string, readings: number): void {
+  const { store } = storeOn(folder, 0);
+  store.openStream("booth-1");
+  store.ingest("s-1", [clockRecord(0), ...Array.from({ length: readings }, (_, i) => reading(i, "n", i))], 1);
+  store.close();
+}
+
+function newestIn(folder: string): number {
+  const { store } = storeOn(folder, 0);
+  const { newest_seq } = store.openStream("booth-1");
+  store.close();
+  return newest_seq;
+}
+
+describe("putting a new file in the store's place", () => {
+  it("a process that ends before the new file is ready leaves the old store as it was", () => {
+    const folder = memoryFolder();
+    filled(folder, 5);
+    const newest = newestIn(folder);
+    writeFileSync(freshPath(folder), "half a file");
+    expect(newestIn(folder)).toBe(newest);
+  });
+
+  it.each(["before the old one is set aside", "after it"])(
+    "one that ends %s leaves the new store to the next start",
+    (when) => {
+      const [folder, other] = [memoryFolder(), memoryFolder()];
+      filled(folder, 5);
+      filled(other, 9);
+      copyFileSync(storePath(other), freshPath(folder));
+      readyFresh(folder);
+      if (when === "after it") renameSync(storePath(folder), `${storePath(folder)}.damaged-1`);
+      expect(newestIn(folder)).toBe(newestIn(other));
+      expect(damagedFiles(folder)).toHaveLength(1);
+      expect(existsSync(`${storePath(folder)}.renewed`)).toBe(false);
+    },
+  );
+
+  it("keeps the last two files that were set aside", () => {
+    const folder = memoryFolder();
+    for (const content of ["one", "two", "three", "four"]) {
+      writeFileSync(storePath(folder), content);
+      writeFileSync(freshPath(folder), "next");
+      readyFresh(folder);
+      finishReplacing(folder, true);
+    }
+    expect(damagedFiles(folder).map((file) => readFileSync(file, "utf8"))).toEqual(["three", "four"]);
+  });
+});

@@ -1,0 +1,36 @@
+import { bodyOf } from "../../src/api/answer.ts";
+import { type LocalAnswer, Refusal } from "../../src/api/operation.ts";
+import { operationNamed } from "../../src/api/operations.ts";
+import type { AgentControl } from "../../src/domain/agent-control.ts";
+
+type Plain = Extract<LocalAnswer, { readonly status: number }>;
+
+interface LocalCall {
+  readonly control: AgentControl;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+}
+
+/** A control of the local API as the agent's socket has it, by its name; a Refusal is its answer. No socket, so that virtual time can run. */
+export async function localControl(name: string): Promise<(call: LocalCall) => Promise<Plain>> {
+  const operation = operationNamed(name);
+  if (operation?.runs.kind !== "control") throw new Error(`${name} is no control`);
+  const act = await operation.runs.load();
+  const feed = { attach: () => false, close: () => undefined };
+  const common = { way: "socket", sender: "", params: {}, feed, sees_all: () => true } as const;
+  return async ({ control, query = {}, body }) => {
+    const text = body === undefined ? "" : JSON.stringify(body);
+    try {
+      const answer = await act({ ...common, query, body: () => bodyOf(operation.body, text) as never }, { control });
+      if ("writes" in answer) throw new Error(`${name} is a stream`);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { status: error.status, body: { error: error.message } };
+    }
+  };
+}
+
+export async function localCall(name: string, call: LocalCall): Promise<Plain> {
+  return (await localControl(name))(call);
+}

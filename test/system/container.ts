@@ -1,0 +1,173 @@
+import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir, uptime } from "node:os";
+import { join } from "node:path";
+import { eventually } from "../support/eventually.ts";
+import { makeRootfs, ROOTFS } from "./rootfs.ts";
+
+/** A Debian 12 with systemd as its first process, in namespaces of its own: no network but loopback, nothing kept. */
+
+const BOOTS_WITHIN_MS = 60_000;
+
+export interface Container {
+  /** Where a path inside is for us. */
+  inside(path: string): string;
+  /** Runs a shell line inside and gives what it printed. Throws where it fails. */
+  sh(line: string, input?: string): string;
+  /** The same, whatever its exit code. */
+  try(line: string): { readonly code: number | null; readonly out: string };
+  /** One property of a unit. */
+  show(unit: string, property: string): string;
+  /** Starts a program of ours with the container's network alone. */
+  beside(command: string, args: readonly string[]): ChildProcess;
+  /** Our id of a process that has that one inside. */
+  pidOf(inside: number): number;
+  /** Everything in it and beside it ends at once, as at a power cut; then it boots again, on the disk that it had. */
+  cut(how?: Cut): Promise<void>;
+  end(): Promise<void>;
+}
+
+export interface Cut {
+  /** Since when it seems to run at its next start; else as long as this machine. */
+  readonly uptime_ms?: number;
+  /** What befalls its disk meanwhile, by our path to the disk's root. */
+  readonly meanwhile?: (root: string) => void;
+}
+
+/** Boots a fresh one; its disk is memory laid over the rootfs, which stays as it is. */
+export async function bootContainer(): Promise<Container> {
+  makeRootfs();
+  const disk = mountDisk();
+  let { nspawn, init } = await boot(disk.root);
+  let children: ChildProcess[] = [];
+  const enter = (spaces: string): string[] => ["-t", init.toString(), spaces];
+  // Node's pipes are sockets, which nobody can open by the name /dev/stdin: cat makes a pipe of them.
+  const run = (line: string, input?: string) =>
+    input === undefined
+      ? spawnSync("nsenter", [...enter("-a"), "sh", "-c", line], {
+          encoding: "utf8",
+          stdio: ["ignore", "pipe", "pipe"],
+        })
+      : spawnSync("nsenter", [...enter("-a"), "sh", "-c", `cat | { ${line}\n}`], { encoding: "utf8", input });
+  const gone = async (signal: () => void): Promise<void> => {
+    for (const child of children) child.kill("SIGKILL");
+    children = [];
+    const exit = new Promise((resolve) => nspawn.once("exit", resolve));
+    signal();
+    await exit;
+  };
+  const container: Container = {
+    inside: (path) => join(`/proc/${init}/root`, path),
+    sh: (line, input) => {
+      const { status, stdout, stderr } = run(line, input);
+      if (status !== 0) throw new Error(`${line} ended with ${status ?? "a signal"}:\n${stdout}${stderr}`);
+      return stdout;
+    },
+    try: (line) => {
+      const { status, stdout, stderr } = run(line);
+      return { code: status, out: stdout + stderr };
+    },
+    show: (unit, property) => container.sh(`systemctl show ${unit} --value -p ${property}`).trim(),
+    beside: (command, args) =>
+      started(children, spawn("nsenter", [...enter("-n"), command, ...args], { stdio: "ignore" })),
+    pidOf: (inside) => pidOutside(init, inside),
+    cut: async ({ uptime_ms, meanwhile } = {}) => {
+      await gone(() => process.kill(init, "SIGKILL"));
+      meanwhile?.(disk.root);
+      ({ nspawn, init } = await boot(disk.root, uptime_ms));
+      await isUp(container);
+    },
+    end: async () => {
+      // nspawn hands it on as the container's order to stop, and sees to what is left.
+      await gone(() => nspawn.kill("SIGTERM"));
+      disk.remove();
+    },
+  };
+  await isUp(container);
+  return container;
+}
+
+async function boot(
+  root: string,
+  uptime_ms?: number,
+): Promise<{ readonly nspawn: ChildProcess; readonly init: number }> {
+  const options = ["--quiet", "-D", root, "-M", `booth-${process.pid}`, "--private-network"];
+  const how = ["--boot", "--register=no", "--keep-unit", "--console=pipe", "--kill-signal=SIGRTMIN+3"];
+  const [command = "", ...args] = [...clocksOf(uptime_ms), "systemd-nspawn", ...options, ...how];
+  const nspawn = spawn(command, args, { stdio: "ignore", detached: true });
+  const init = await eventually("the container's first process", () => initOf(nspawn.pid ?? 0), BOOTS_WITHIN_MS);
+  return { nspawn, init };
+}
+
+/** What starts a program in a time namespace, whose elapsed time is that much ahead; the kernel takes whole seconds. */
+function clocksOf(uptime_ms: number | undefined): string[] {
+  if (uptime_ms === undefined) return [];
+  const ahead = Math.floor(uptime_ms / 1000 - uptime()).toString();
+  return ["unshare", "--time", "--monotonic", ahead, "--boottime", ahead];
+}
+
+async function isUp(container: Container): Promise<void> {
+  await eventually(
+    "systemd is up",
+    () => (/running|degraded/.test(container.try("systemctl is-system-running --wait").out) ? true : undefined),
+    BOOTS_WITHIN_MS,
+  );
+}
+
+/** A disk in memory, laid over the rootfs, that outlives a boot. */
+function mountDisk(): { readonly root: string; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), "booth-disk-"));
+  execFileSync("mount", ["-t", "tmpfs", "tmpfs", folder]);
+  const made = (name: string): string => {
+    mkdirSync(join(folder, name));
+    return join(folder, name);
+  };
+  const [upper, work, root] = [made("upper"), made("work"), made("root")];
+  const layers = `lowerdir=${ROOTFS},upperdir=${upper},workdir=${work}`;
+  execFileSync("mount", ["-t", "overlay", "overlay", "-o", layers, root]);
+  return {
+    root,
+    remove: () => {
+      execFileSync("umount", ["-l", root]);
+      execFileSync("umount", ["-l", folder]);
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** The process of the same table of processes that has the id there. */
+function pidOutside(init: number, inside: number): number {
+  const table = readlinkSync(`/proc/${init}/ns/pid`);
+  const found = readdirSync("/proc").filter((name) => {
+    try {
+      const ids = /^NSpid:\t(.*)$/m.exec(readFileSync(`/proc/${name}/status`, "utf8"))?.[1]?.split("\t");
+      return ids?.at(-1) === inside.toString() && readlinkSync(`/proc/${name}/ns/pid`) === table;
+    } catch {
+      // No process, or gone meanwhile.
+      return false;
+    }
+  });
+  if (found[0] === undefined) throw new Error(`no process ${inside} in the container`);
+  return Number(found[0]);
+}
+
+function started(children: ChildProcess[], child: ChildProcess): ChildProcess {
+  children.push(child);
+  return child;
+}
+
+/** The one child that is the first process of a namespace; another, which makes it, comes and goes before. */
+function initOf(nspawn: number): number | undefined {
+  const path = `/proc/${nspawn}/task/${nspawn}/children`;
+  if (!existsSync(path)) throw new Error("systemd-nspawn has ended: root and the package systemd-container are needed");
+  return readFileSync(path, "utf8").split(" ").filter(Boolean).map(Number).find(isInit);
+}
+
+function isInit(pid: number): boolean {
+  try {
+    return /^NSpid:\t.*\t1$/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    // It has gone meanwhile.
+    return false;
+  }
+}

@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import type { Container } from "./container.ts";
+import { eventually } from "../support/eventually.ts";
+import { UNIT } from "./packaged-site.ts";
+
+/** What an installed package brings, and what its agent may do. */
+
+const CAPABILITIES = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
+const SYSTEM_FOLDERS =
+  "/ /usr /usr/lib/booth-gateway /etc /etc/booth-gateway /boot /opt /srv /var /var/lib /var/log /sys".split(" ");
+const OWN_FOLDERS = ["/var/lib/booth-gateway", "/run/booth-gateway", "/var/cache/booth-gateway"];
+/** Of sources, of their types, of building and testing them. */
+const LEFTOVER = /\.(?:ts|mts|cts|map|c|cc|cpp|h|gyp|gypi|tsbuildinfo|md5)$|\/(?:tsconfig[^/]*|binding\.gyp|\.[^/]+)$/;
+
+/** What the kernel says of a process: its capabilities, and what it can't get any more. */
+export function rightsOf(box: Container, pid: number) {
+  const status = readFileSync(box.inside(`/proc/${pid}/status`), "utf8");
+  const field = (name: string): string => new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status)?.[1] ?? "";
+  const held = CAPABILITIES.filter((name) => Number(`0x${field(name)}`) !== 0);
+  return { held, noNewPrivs: field("NoNewPrivs"), seccomp: field("Seccomp"), isRoot: field("Uid") === "0" };
+}
+
+/**
+ * Folders that can be written to, and own ones that can't. Tried as root within the agent's own view of the file system:
+ * read-only is read-only for everybody.
+ */
+export function writableBy(box: Container, pid: number): { readonly system: string[]; readonly not_own: string[] } {
+  const isWritable = (folder: string): boolean =>
+    box.try(`nsenter -t ${pid} -m sh -c 'touch ${folder}/written && rm ${folder}/written'`).code === 0;
+  return {
+    system: SYSTEM_FOLDERS.filter(isWritable),
+    not_own: OWN_FOLDERS.filter((folder) => !isWritable(folder)),
+  };
+}
+
+/** Addresses with ports that somebody listens on. */
+export function listening(box: Container): readonly string[] {
+  const lines = box.sh("ss -Hltun").trim().split("\n");
+  return lines.map((line) => line.split(/\s+/)[4] ?? "");
+}
+
+/** Files of the installed package that nothing needs that runs. */
+export function leftovers(box: Container): readonly string[] {
+  const files = box.sh("dpkg -L booth-gateway").trim().split("\n");
+  return files.filter((file) => LEFTOVER.test(file));
+}
+
+/** The software that the package says it is made of: name@version. */
+export function billOfMaterials(box: Container): readonly string[] {
+  const file = box.inside("/usr/share/doc/booth-gateway/sbom.cdx.json");
+  // CycloneDX.
+  const { components } = JSON.parse(readFileSync(file, "utf8")) as {
+    components: { name: string; version: string }[];
+  };
+  return components.map(({ name, version }) => `${name}@${version}`);
+}
+
+/** What people of the box's are told by the agent's sockets: a member of its group, what root alone may, and one without. */
+export function askedAs(box: Container): Readonly<Record<"member" | "member_as_root" | "other", number | null>> {
+  box.sh("useradd painter && useradd -G booth-gateway technician");
+  const ask = (who: string, what = "status"): number | null =>
+    box.try(`runuser -u ${who} -- booth-gateway ${what}`).code;
+  const codes = {
+    member: ask("technician"),
+    member_as_root: ask("technician", "decommission --yes"),
+    other: ask("painter"),
+  };
+  box.sh("userdel painter && userdel technician");
+  return codes;
+}
+
+/** Lets the daily timer fall due, as it does after a time without power, and waits until what it starts has ended. */
+export async function dailyCheck(box: Container): Promise<string> {
+  const [timer, check] = ["booth-gateway-check.timer", "booth-gateway-check.service"];
+  const drop_in = `/etc/systemd/system/${timer}.d`;
+  box.sh(`mkdir -p ${drop_in} && printf '[Timer]\\nRandomizedDelaySec=0\\n' >${drop_in}/now.conf`);
+  box.sh(`systemctl stop ${timer} && touch -d '2 days ago' /var/lib/systemd/timers/stamp-${timer}`);
+  box.sh(`systemctl daemon-reload && systemctl start ${timer}`);
+  await eventually("the check has run", () => (box.show(check, "ExecMainExitTimestamp") === "" ? undefined : true));
+  await eventually("it has ended", () => (box.show(check, "ActiveState") === "inactive" ? true : undefined));
+  box.sh(`rm -r ${drop_in} && systemctl daemon-reload`);
+  return box.show(check, "Result");
+}
+
+/** Lines that the journal keeps of so many that the unit writes at its start. */
+export function keptOfFlood(box: Container, lines: number): number {
+  const drop_in = `/run/systemd/system/${UNIT}.d`;
+  box.sh(`mkdir -p ${drop_in} && printf '[Service]\\nExecStartPost=/usr/bin/seq ${lines}\\n' >${drop_in}/flood.conf`);
+  box.sh(`systemctl daemon-reload && systemctl restart ${UNIT} && journalctl --sync`);
+  box.sh(`rm -r ${drop_in} && systemctl daemon-reload`);
+  return Number(box.sh(`journalctl --no-pager -o cat -u ${UNIT} | grep -c '^[0-9]*$'`));
+}
+
+/** All that the box shows of the agent: its journal first, then the unit, the status, and each process's environment and arguments. */
+export function saidOf(box: Container): readonly string[] {
+  // The simulators beside are of another process table.
+  const processes =
+    "for p in /proc/[0-9]*; do tr '\\0' '\\n' <$p/environ; tr '\\0' '\\n' <$p/cmdline; done 2>/dev/null; true";
+  const lines = ["journalctl --no-pager -o export", `systemctl show ${UNIT}`, "booth-gateway status --json", processes];
+  return lines.map((line) => box.sh(line));
+}

@@ -1,0 +1,119 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
+import { parseDocument, stringify } from "yaml";
+import { askAgent } from "../../src/tools/agent-client.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
+import type { Container } from "./container.ts";
+import { eventually } from "../support/eventually.ts";
+import { SIMULATORS } from "../support/processes.ts";
+
+const PACKAGER = fileURLToPath(new URL("../../systemd/package/main.ts", import.meta.url));
+const README = fileURLToPath(new URL("../../README.md", import.meta.url));
+export const UNIT = "booth-gateway.service";
+export const CONFIG = "/etc/booth-gateway/gateway.yaml";
+export const STATE = "/var/lib/booth-gateway";
+export const SERIAL = "ABCD-123-123";
+export const KEY = "provision-key-of-the-test";
+const SOCKET = "/run/booth-gateway/agent.sock";
+const PORTS = { service: 8480, mqtt: 8481, plc: 8482 };
+
+/** Makes the package of this machine's architecture under that version; gives its file. */
+export function makePackage(version: string, out: string): string {
+  const arguments_ = ["--quick", "--arch", "amd64", "--version", version, "--out", out];
+  return execFileSync(process.execPath, [PACKAGER, ...arguments_], { encoding: "utf8" }).trim();
+}
+
+/** The lines of the first block of code under that heading of the README. */
+export function readmeCommands(heading: string): readonly string[] {
+  const section = readFileSync(README, "utf8").split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
+  const block = /```\n(.*?)\n```/s.exec(section)?.[1];
+  if (block === undefined) throw new Error(`the README has no commands under ${heading}`);
+  return block.split("\n");
+}
+
+/** What the technician types into the editor, put where an editor of the test's finds it. */
+export function putConfig(container: Container): void {
+  const config = {
+    commit_interval_ms: 1_000,
+    service: { url: `http://127.0.0.1:${PORTS.service}`, api_key_credential: "booth-gateway-api-key" },
+    booths: [
+      { id: "booth-1", profile: "click-booth", modbus: { host: "127.0.0.1", port: PORTS.plc }, tz: "America/Denver" },
+    ],
+  };
+  writeFileSync(container.inside("/root/gateway.yaml"), stringify(config));
+}
+
+/** One setting of the installed configuration, by the names that lead to it; counts from the next start on. */
+export function setConfig(container: Container, path: readonly string[], value: unknown): void {
+  const file = container.inside(CONFIG);
+  const document = parseDocument(readFileSync(file, "utf8"));
+  document.setIn(path, value);
+  writeFileSync(file, document.toString());
+}
+
+export function putPackage(container: Container, file: string): void {
+  cpSync(file, join(container.inside("/root"), file.slice(file.lastIndexOf("/") + 1)));
+}
+
+export function startPlc(container: Container): void {
+  container.beside(process.execPath, [SIMULATORS, "plc", "--scenario", "busy-day", "--modbus-port", String(PORTS.plc)]);
+}
+
+/** The reference service, on what it has in `data`. Ends by the function given. */
+export function startService(container: Container, data: string): () => Promise<void> {
+  const site = ["--serial", SERIAL, "--api-key", KEY, "--data", data];
+  const ports = ["--port", String(PORTS.service), "--mqtt-port", String(PORTS.mqtt)];
+  const child = container.beside(process.execPath, [SIMULATORS, "service", ...ports, ...site]);
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  return () => {
+    child.kill("SIGTERM");
+    return gone;
+  };
+}
+
+/** What the agent says of itself; undefined while it doesn't answer. Its socket is asked from here: a command inside takes 0.1 s of CPU. */
+export async function statusOf(container: Container): Promise<AgentStatus | undefined> {
+  const status = await askAgent(container.inside(SOCKET), { method: "GET", path: "/status" }).catch(() => undefined);
+  // The agent answers its own shape.
+  return status as AgentStatus | undefined;
+}
+
+/** Waits until the agent's one booth is so. */
+export function untilBooth(
+  container: Container,
+  what: string,
+  is: (booth: AgentStatus["booths"][number]) => boolean,
+): Promise<AgentStatus["booths"][number]> {
+  return eventually(
+    what,
+    async () => {
+      const booth = (await statusOf(container))?.booths[0];
+      return booth !== undefined && is(booth) ? booth : undefined;
+    },
+    90_000,
+  );
+}
+
+export interface Held {
+  readonly records: number;
+  readonly first: number;
+  readonly last: number;
+  readonly streams: number;
+}
+
+/** What the service holds of that stream, else of all: with one stream, `last` records from 1 on are all there is. */
+export function heldBy(data: string, stream: string | null = null): Held {
+  const db = new Database(join(data, "service.db"), { readonly: true });
+  try {
+    const sql = `SELECT count(*) AS records, coalesce(min(seq), 0) AS first, coalesce(max(seq), 0) AS last,
+      count(DISTINCT stream_no) AS streams FROM records
+      WHERE ? IS NULL OR stream_no IN (SELECT id FROM streams WHERE stream_id = ?)`;
+    // The query's own columns.
+    return db.prepare<[string | null, string | null]>(sql).get(stream, stream) as Held;
+  } finally {
+    db.close();
+  }
+}

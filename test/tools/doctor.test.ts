@@ -1,0 +1,229 @@
+import { describe, expect, it } from "vitest";
+import { agentFindings } from "../../src/tools/doctor/agent.ts";
+import {
+  examineVersions,
+  runtimeFinding,
+  spaceFinding,
+  storeFinding,
+  unitFindings,
+} from "../../src/tools/doctor/box.ts";
+import { bad, examinationOf, examinationText, ok, skipped, warn } from "../../src/tools/doctor/finding.ts";
+import { type Reached, serverFindings, type Step, type Target, targetOf } from "../../src/tools/doctor/network.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
+
+const NOW = Date.UTC(2026, 2, 2, 15);
+const DAY = 86_400_000;
+
+describe("what to do", () => {
+  const findings = [
+    ok("a", "well"),
+    warn("b", "doubtful", "look at b"),
+    bad("c", "broken", "mend c"),
+    bad("d", "broken by c", "mend c"),
+    skipped("e", "not here"),
+    bad("f", "broken", "mend f"),
+  ];
+
+  it("is what is broken, causes first, each thing once, then what is doubtful", () => {
+    const { ok: isWell, todo } = examinationOf(findings);
+    expect({ isWell, todo }).toEqual({ isWell: false, todo: ["mend c", "mend f", "look at b"] });
+    expect(examinationOf(findings.slice(0, 2)).ok).toBe(true);
+  });
+
+  it("stands below the checks", () => {
+    expect(examinationText(examinationOf(findings)).split("\n")).toEqual([
+      "ok    a  well",
+      "look  b  doubtful",
+      "BAD   c  broken",
+      "BAD   d  broken by c",
+      "-     e  not here",
+      "BAD   f  broken",
+      "",
+      "What to do, in this order:",
+      "  1. mend c",
+      "  2. mend f",
+      "  3. look at b",
+      "",
+    ]);
+    expect(examinationText(examinationOf([ok("a", "well")]))).toContain("Nothing is to be done.");
+  });
+});
+
+describe("the box", () => {
+  it.each([
+    [{ free: 19_999_999, files: 1, wanted: 64_000_000 }, "bad"],
+    [{ free: 20_000_000, files: 1, wanted: 64_000_000 }, "warn"],
+    [{ free: 31_999_999, files: 1, wanted: 64_000_000 }, "warn"],
+    [{ free: 32_000_000, files: 1, wanted: 64_000_000 }, "ok"],
+    [{ free: 32_000_000, files: 0, wanted: 64_000_000 }, "bad"],
+    [{ free: 32_000_000, files: null, wanted: 64_000_000 }, "ok"],
+  ])("space %j is %s", (disk, state) => {
+    expect(spaceFinding("/data", disk).state).toBe(state);
+  });
+
+  it("has its runtime folder in memory, or it wears the flash", () => {
+    expect(runtimeFinding("/run/x", 0x01021994).state).toBe("ok");
+    expect(runtimeFinding("/var/x", 0xef53)).toMatchObject({
+      state: "warn",
+      todo: expect.stringContaining("tmpfs") as string,
+    });
+  });
+
+  it.each([
+    ["LoadState=not-found\nActiveState=inactive\n", ["systemd unit skipped"]],
+    [
+      "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nNRestarts=0\nWatchdogUSec=30s\nResult=success\n",
+      ["systemd unit ok", "watchdog ok"],
+    ],
+    [
+      "LoadState=loaded\nActiveState=failed\nUnitFileState=disabled\nNRestarts=3\nWatchdogUSec=infinity\nResult=exit-code\n",
+      ["systemd unit bad", "restarts warn", "start at boot warn", "watchdog warn"],
+    ],
+  ])("a unit of which systemctl says %j", (shown, expected) => {
+    expect(unitFindings(shown).map(({ what, state }) => `${what} ${state}`)).toEqual(expected);
+  });
+
+  it("is told to restart an agent older than what is installed", () => {
+    expect(examineVersions({ installed: "2.0.0", running: null }).state).toBe("ok");
+    expect(examineVersions({ installed: "2.0.0", running: "2.0.0" }).state).toBe("ok");
+    expect(examineVersions({ installed: "2.0.0", running: "1.0.0" })).toMatchObject({
+      state: "warn",
+      todo: "systemctl restart booth-gateway.service: it still runs version 1.0.0",
+    });
+  });
+
+  it("has a store that is sound, or is told how many records aren't", () => {
+    const stream = { stream: "s", booth: "b", oldest_seq: 1, newest_seq: 9, acked_seq: 0, quarantined: 0 };
+    const counts = { damaged_rows: 2, damaged_facts: 1, damaged_states: 1, missing: 4 };
+    const check = {
+      file: "/d/store.db",
+      bytes: 1_000_000,
+      sound: false,
+      problems: ["page 3"],
+      streams: [{ ...stream, ...counts }],
+    };
+    expect(storeFinding(check)).toMatchObject({
+      state: "bad",
+      said: "/d/store.db, 1.0 MB: page 3; 8 damaged or missing",
+    });
+    expect(storeFinding({ ...check, sound: true })).toEqual(ok("store", "/d/store.db, 1.0 MB: sound"));
+  });
+});
+
+describe("the way to a server", () => {
+  const target: Target = { host: "service.example", port: 443, tls: true, http: true };
+  const clock = { now: NOW, checks_clock: true };
+  const reached: Reached = {
+    kind: "reached",
+    address: "192.0.2.1",
+    certificate_ends: NOW + 90 * DAY,
+    server_time: NOW,
+  };
+  const failed = (step: Step, code: string): Reached => ({
+    kind: "failed",
+    step,
+    code,
+    reason: code,
+  });
+
+  it.each([
+    ["https://service.example", { host: "service.example", port: 443, tls: true, http: true }],
+    ["http://127.0.0.1:8080", { host: "127.0.0.1", port: 8080, tls: false, http: true }],
+    ["mqtts://broker.example", { host: "broker.example", port: 8883, tls: true, http: false }],
+    ["wss://[2001:db8::1]:444/mqtt", { host: "2001:db8::1", port: 444, tls: true, http: false }],
+  ])("%s", (url, expected) => {
+    expect(targetOf(url, undefined)).toEqual(expected);
+    expect(targetOf(url, "PEM")).toEqual({ ...expected, ca: "PEM" });
+  });
+
+  it.each([
+    [failed("DNS", "ENOTFOUND"), /check the name service\.example/],
+    [failed("DNS", "EAI_AGAIN"), /uplink and name servers/],
+    [failed("TCP", "ECONNREFUSED"), /check the port .* nothing listens at service\.example:443/],
+    [failed("TCP", "ETIMEDOUT"), /let outgoing TCP to service\.example:443 through the firewall/],
+    [failed("proxy", ""), /service\.proxy_url/],
+    [failed("TLS", "CERT_HAS_EXPIRED"), /clock .*; if it is right, the certificate/],
+    [failed("TLS", "CERT_NOT_YET_VALID"), /clock/],
+    [failed("TLS", "ERR_TLS_CERT_ALTNAME_INVALID"), /check the name/],
+    [failed("TLS", "DEPTH_ZERO_SELF_SIGNED_CERT"), /service\.ca_file/],
+    [failed("TLS", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"), /service\.ca_file/],
+    [failed("TLS", "EPROTO"), /TLS 1\.2/],
+    [failed("HTTP", "ECONNRESET"), /what stands between/],
+  ])("%j", (outcome, todo) => {
+    const [only, ...others] = serverFindings("service", { target, reached: outcome }, clock);
+    expect(others).toEqual([]);
+    expect(only).toMatchObject({ state: "bad", todo: expect.stringMatching(todo) as string });
+  });
+
+  it("is the proxy's up to the proxy", () => {
+    const through = { ...target, proxy: { host: "proxy.example", port: 3128 } };
+    const todoOf = (outcome: Reached): string | undefined =>
+      serverFindings("service", { target: through, reached: outcome }, clock)[0]?.todo;
+    expect(todoOf(failed("DNS", "ENOTFOUND"))).toContain("the name proxy.example");
+    expect(todoOf(failed("TCP", "ECONNREFUSED"))).toContain("nothing listens at proxy.example:3128");
+    expect(todoOf(failed("TLS", "EPROTO"))).toContain("service.example:443");
+  });
+
+  it.each([
+    [NOW + 30 * DAY + 1, "ok"],
+    [NOW + 30 * DAY, "warn"],
+  ])("a certificate that ends at %d", (certificate_ends, state) => {
+    const findings = serverFindings("service", { target, reached: { ...reached, certificate_ends } }, clock);
+    expect(findings.map((one) => one.state)).toEqual(["ok", state]);
+  });
+
+  it.each([
+    [120_000, true, 2],
+    [120_001, true, 3],
+    [-120_001, true, 3],
+    [120_001, false, 2],
+  ])("a server whose clock is %d ms off (real time: %s) gives %d findings", (off, checks_clock, count) => {
+    const outcome = { target, reached: { ...reached, server_time: NOW + off } };
+    expect(serverFindings("service", outcome, { now: NOW, checks_clock })).toHaveLength(count);
+  });
+});
+
+describe("the agent's own word", () => {
+  const status: AgentStatus = {
+    agent_version: "1",
+    gateway_id: "g",
+    config_refused: null,
+    at: NOW,
+    started_at: NOW - DAY,
+    boot: "b",
+    clock: { synced: false, offset_ms: null },
+    service: {
+      kind: "degraded",
+      since: NOW,
+      reason: "half",
+      advice: "look",
+      url: "https://s",
+      broker_url: null,
+    },
+    booths: [],
+    disabled: [
+      { booth: "booth-2", serial: null, since: NOW, file: "f", line: 1, reason: "wrong", advice: "correct it" },
+    ],
+    certificates: [
+      { link: "opcua", server: null, expires: NOW + DAY, state: "ends_soon", advice: "renew" },
+      { link: "opcua", server: "plc", expires: NOW - DAY, state: "expired", advice: "renew that" },
+      { link: "service", server: "other", expires: NOW + 900 * DAY, state: "valid", advice: "" },
+    ],
+    loss_window_ms: 10_000,
+  };
+
+  it("is taken for findings", () => {
+    expect(agentFindings(status).map(({ what, state }) => `${what}: ${state}`)).toEqual([
+      "agent: ok",
+      "booth-2 is left out: bad",
+      "clock: bad",
+      "service link: warn",
+      "own OPC UA certificate: warn",
+      "certificate of plc: bad",
+      "certificate of other: ok",
+    ]);
+    expect(agentFindings({ ...status, clock: { synced: true, offset_ms: -1_500 } })[2]?.said).toBe(
+      "synchronised, the box's own clock is 1500 ms off",
+    );
+  });
+});
