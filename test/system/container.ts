@@ -60,7 +60,10 @@ export async function bootContainer(): Promise<Container> {
     inside: (path) => join(`/proc/${init}/root`, path),
     sh: (line, input) => {
       const { status, stdout, stderr } = run(line, input);
-      if (status !== 0) throw new Error(`${line} ended with ${status ?? "a signal"}:\n${stdout}${stderr}`);
+      if (status !== 0) {
+        const journal = run("journalctl --no-pager -n 60 -o short-precise").stdout;
+        throw new Error(`${line} ended with ${status ?? "a signal"}:\n${stdout}${stderr}\n${journal}`);
+      }
       return stdout;
     },
     try: (line) => {
