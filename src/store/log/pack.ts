@@ -61,26 +61,43 @@ function runsOf({ first_seq }: Start, records: readonly Placed<LogRecord>[]): [s
   return runs;
 }
 
-/** Those that follow on each other in a poll stand in that order, so that a poll's records ascend. */
+/** In the order in which they stand in the polls, so that a poll's records ascend: each further run of them costs bytes. */
 function seriesOf(records: readonly Placed<LogRecord>[]): Series[] {
-  const byKey = new Map<string, Placed<LogRecord>[]>();
-  const order: string[] = [];
-  let before: Placed<LogRecord> | undefined;
+  const byKey = new Map<string, { readonly own: Placed<LogRecord>[]; readonly followers: Set<string> }>();
+  let before: { readonly mono: number; readonly followers: Set<string> } | undefined;
   for (const record of records) {
     const key = keyOf(record);
-    const known = byKey.get(key);
-    if (known !== undefined) known.push(record);
-    else {
-      byKey.set(key, [record]);
-      order.splice(before?.mono === record.mono ? order.indexOf(keyOf(before)) + 1 : 0, 0, key);
-    }
-    before = record;
+    const { own, followers } = byKey.get(key) ?? { own: [], followers: new Set<string>() };
+    if (own.push(record) === 1) byKey.set(key, { own, followers });
+    if (before?.mono === record.mono && before.followers !== followers) before.followers.add(key);
+    before = { mono: record.mono, followers };
   }
-  return order.map((key) => {
-    const own = byKey.get(key) ?? [];
+  return ordered(new Map([...byKey].map(([key, { followers }]) => [key, followers]))).map((key) => {
+    const own = byKey.get(key)?.own ?? [];
     const { kind, tag } = own[0] ?? { kind: "r", tag: "" };
     return { kind, tag, way: wayFor(kind, own), records: own, polls: [] };
   });
+}
+
+/** Each before its followers; where they go round in a circle, from the first on. */
+function ordered(followersOf: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
+  const waitsFor = new Map([...followersOf.keys()].map((key) => [key, 0]));
+  for (const key of [...followersOf.values()].flatMap((followers) => [...followers]))
+    waitsFor.set(key, (waitsFor.get(key) ?? 0) + 1);
+  const order = new Set<string>();
+  const put = (key: string): void => {
+    if (order.has(key)) return;
+    order.add(key);
+    for (const follower of followersOf.get(key) ?? []) {
+      const left = (waitsFor.get(follower) ?? 0) - 1;
+      waitsFor.set(follower, left);
+      if (left === 0) put(follower);
+    }
+  };
+  const first = [...waitsFor].filter(([, count]) => count === 0);
+  for (const [key] of first) put(key);
+  for (const key of followersOf.keys()) put(key);
+  return [...order];
 }
 
 function keyOf({ kind, tag }: Placed<LogRecord>): string {
