@@ -3,7 +3,7 @@ import { minStageMs } from "../derivation/timeline/stages.ts";
 import { FILTER_TYPES, type FilterType, type Quality, type TagValue } from "../domain/booth.ts";
 import type { Parameters, TagParameters, TagRole } from "../domain/parameters.ts";
 import { DERIVATION_VERSION } from "../domain/rebuild.ts";
-import { KIND, type RevisionFact } from "../domain/record.ts";
+import type { RevisionFact } from "../domain/record.ts";
 import { lengthOf } from "../domain/time-zone.ts";
 import type { EpochMs, Seq, TagName } from "../domain/units.ts";
 import type { BoothStage, Window } from "../store/port.ts";
@@ -324,9 +324,6 @@ function evidenceAt(source: Source, at: EpochMs, tags: readonly TagName[]): Evid
 }
 
 function evidenceIn(source: Source, window: Window, tags: readonly TagName[]): Evidence[] {
-  const found: Evidence[] = [];
-  for (const { kind, seq, tag, value, quality, time } of source.reader.log(source.stream, window, new Set(tags))) {
-    if (kind === KIND.reading) found.push({ seq, tag, value, quality, at: time });
-  }
-  return found;
+  const read = source.reader.readings(source.stream, window, new Set(tags));
+  return Array.from(read, ({ seq, tag, value, quality, time }) => ({ seq, tag, value, quality, at: time }));
 }

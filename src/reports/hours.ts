@@ -49,8 +49,8 @@ export function risesIn(source: Source, tag: TagName, span: Window): { readonly 
   const counting = { restarted: false, counter: own.counter, max_rate_per_h: maxRateOf(own, parameters) };
   const rises: { at: EpochMs; rise: number }[] = [];
   let [before] = latestReadingsBefore(source, span.start, [tag]);
-  for (const record of source.reader.log(source.stream, span, new Set([tag]))) {
-    if (record.kind !== KIND.reading || record.quality === "bad") continue;
+  for (const record of source.reader.readings(source.stream, span, new Set([tag]))) {
+    if (record.quality === "bad") continue;
     if (before !== undefined) {
       const [previous, next] = [Number(before.value), Number(record.value)];
       // Where a clock was put back time stands still for a while, and a counter goes on.

@@ -11,8 +11,14 @@ type ByMode = Partial<Record<Mode, number>>;
 /** Milliseconds in each mode. Law: the sum over all modes, no_data included, is the clipped window exactly. */
 export function durationByMode(source: Source, window: Window) {
   const { spans, coverage } = timeLineOf(source, window);
-  const by_mode: ByMode = {};
-  for (const { mode, start, end } of spans) by_mode[mode] = (by_mode[mode] ?? 0) + (end - start);
+  // An object under as many names as there are modes is looked up slowly, and a year has 73,000 stages.
+  const sums = new Map<Mode, { ms: Milliseconds }>();
+  for (const { mode, start, end } of spans) {
+    const sum = sums.get(mode);
+    if (sum === undefined) sums.set(mode, { ms: end - start });
+    else sum.ms += end - start;
+  }
+  const by_mode: ByMode = Object.fromEntries([...sums].map(([mode, { ms }]) => [mode, ms]));
   return { by_mode, coverage };
 }
 

@@ -1,7 +1,6 @@
 import type { Quality, TagValue } from "../domain/booth.ts";
-import { KIND, type Placed, type Reading } from "../domain/record.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";
-import type { Window } from "../store/port.ts";
+import type { ReadingTold, Window } from "../store/port.ts";
 import { stateOf, type Source } from "./source.ts";
 
 /** How far back a value is looked for at first; each further look goes four times as far. */
@@ -32,8 +31,8 @@ export function latestValuesBefore(source: Source, before: EpochMs, tags: readon
 }
 
 /** The readings that gave them. */
-export function latestReadingsBefore(source: Source, before: EpochMs, tags: readonly TagName[]): Placed<Reading>[] {
-  const found = new Map<TagName, Placed<Reading>>();
+export function latestReadingsBefore(source: Source, before: EpochMs, tags: readonly TagName[]): ReadingTold[] {
+  const found = new Map<TagName, ReadingTold>();
   let end = before;
   // The log is looked through backwards in growing steps: heartbeats make the first one enough nearly always.
   for (let look = FIRST_LOOK_MS; found.size < tags.length && end > 0; look *= 4) {
@@ -47,7 +46,7 @@ export function latestReadingsBefore(source: Source, before: EpochMs, tags: read
   return tags.flatMap((tag) => found.get(tag) ?? []);
 }
 
-function valueOf({ tag, value, time, quality }: Placed<Reading>): Value {
+function valueOf({ tag, value, time, quality }: ReadingTold): Value {
   return { tag, value, at: time, quality };
 }
 
@@ -56,9 +55,8 @@ export function* history(source: Source, window: Window, tags: readonly TagName[
   for (const reading of readings(source, window, tags)) yield valueOf(reading);
 }
 
-function* readings(source: Source, window: Window, tags: readonly TagName[]): Generator<Placed<Reading>> {
-  const asked = tags.length === 0 ? undefined : new Set(tags);
-  for (const record of source.reader.log(source.stream, window, asked)) if (record.kind === KIND.reading) yield record;
+function readings({ reader, stream }: Source, window: Window, tags: readonly TagName[]): Iterable<ReadingTold> {
+  return reader.readings(stream, window, tags.length === 0 ? undefined : new Set(tags));
 }
 
 /** More than anybody pages through; all are found for each page, since the total is told. */

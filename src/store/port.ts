@@ -1,9 +1,9 @@
 import type { SeqRange } from "../domain/command.ts";
 import type { RefusedRecords, StorageStatus } from "../domain/status.ts";
-import type { BoothId, EpochMs, Milliseconds, Seq, StreamId, TakeNumber } from "../domain/units.ts";
+import type { BoothId, EpochMs, Milliseconds, Seq, StreamId, TagName, TakeNumber } from "../domain/units.ts";
 import type { DeriveState } from "../derivation/state.ts";
 import type { StageSpan } from "../derivation/fold.ts";
-import type { Fact, LogRecord, Placed, Stored } from "../domain/record.ts";
+import type { Fact, LogRecord, Placed, Reading, Stored } from "../domain/record.ts";
 import type { RebuildProgress } from "../domain/rebuild.ts";
 import type { LogReach } from "../domain/booth-state.ts";
 
@@ -154,6 +154,9 @@ export interface ReportParts {
 /** A stage of the booth as reports need it. */
 export type BoothStage = Omit<StageSpan, "raw">;
 
+/** A reading without what the wall clock and the device said of its time, which no figure is made of. */
+export type ReadingTold = Omit<Placed<Reading>, "at" | "source_at">;
+
 /** Read-only access to what is durable, for reports. Synchronous: reports run on a thread of their own. */
 export interface StoreReader {
   streams(): readonly StreamInfo[];
@@ -165,8 +168,10 @@ export interface StoreReader {
   ): readonly Stored<Extract<Fact, { kind: K }>>[];
   /** Closed stages of the booth (bay 0) that overlap or touch the window, by start: what a year's figures are made of. */
   stages(stream: StreamId, window: Window): readonly BoothStage[];
-  /** Log records (`tags`: readings of these alone) by seq whose corrected time lies in the window; what waits for a sync stands where it is shown, uncertain. */
-  log(stream: StreamId, window: Window, tags?: ReadonlySet<string>): Iterable<Placed<LogRecord>>;
+  /** Log records by seq whose corrected time lies in the window; what waits for a sync stands where it is shown, uncertain. */
+  log(stream: StreamId, window: Window): Iterable<Placed<LogRecord>>;
+  /** The readings among them, of these tags alone, or of all: where there are few tags, for a small part of the log's cost. */
+  readings(stream: StreamId, window: Window, tags?: ReadonlySet<TagName>): Iterable<ReadingTold>;
   /** The fold's state after the newest record, those that wait for a sync among them; undefined before the first. */
   state(stream: StreamId): DeriveState | undefined;
 }

@@ -2,12 +2,11 @@ import Database from "better-sqlite3";
 import type { DeriveState } from "../derivation/state.ts";
 import { KIND, type Fact, type LogRecord, type Placed, type StageFact } from "../domain/record.ts";
 import type { EpochMs, Seq, StreamId } from "../domain/units.ts";
-import type { BoothStage, StoreReader, Window } from "./port.ts";
+import type { BoothStage, ReadingTold, StoreReader, Window } from "./port.ts";
 import { createSnapshots } from "./facts/snapshots.ts";
 import { deriveFold } from "./facts/fold.ts";
 import { storePath } from "./open.ts";
-import { type FactRow, ifWhole, type LogRow, spanOf, unpackFact, unpackLog } from "./log/rows.ts";
-import type { Wanted } from "./log/chunk.ts";
+import { type FactRow, ifWhole, type LogRow, spanOf, toldInLog, unpackFact, unpackLog } from "./log/rows.ts";
 import { LOG_ROWS_FROM, prepareReadStatements, type ReadStatements, type StreamRow } from "./log/statements.ts";
 import { foldAll, foldOn, type FoldedStore, type Hearer, infoOf } from "./log/streams.ts";
 import { statSync } from "node:fs";
@@ -79,14 +78,17 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
     stages(stream, window) {
       const kept = remembered(stream);
       fillStages(sql, stream, kept);
+      const written = kept.stages.within(window);
       const waiting = waitingFacts(stream, KIND.stage, window).map(({ value }) => value);
-      return [...kept.stages.within(window), ...waiting.filter(({ bay }) => bay === 0)];
+      // Put together, a year's stages would be copied one by one.
+      return waiting.length === 0 ? written : [...written, ...waiting.filter(({ bay }) => bay === 0)];
     },
-    *log(stream, window, tags) {
-      const from = rowBefore(sql, stream, window.start);
-      const isWanted =
-        tags === undefined ? undefined : (kind: string, tag: string) => kind === KIND.reading && tags.has(tag);
-      yield* logRows(sql.logRowsFrom, { stream, from, ...window }, isWanted);
+    log: (stream, window) => logRows(sql, { stream, ...window }, (row) => unpackLog(row)),
+    readings(stream, window, tags) {
+      const isWanted = (kind: string, tag: string) => kind === KIND.reading && tags?.has(tag) !== false;
+      // Of this kind alone.
+      const readingsIn = (row: LogRow) => toldInLog(row, isWanted) as readonly ReadingTold[];
+      return logRows(sql, { stream, ...window }, readingsIn);
     },
     state: (stream) => shownOf(stream)?.state,
     snapshot: (act) => db.transaction(act)(),
@@ -152,17 +154,17 @@ function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
  * rows may have been put together in a chunk, so it goes on by seq. What waits for a sync stands where the state that is
  * shown has it, and is uncertain: a box that nobody ever gives the time still shows what it read.
  */
-function* logRows(
-  page: ReadStatements["logRowsFrom"],
-  { stream, start, end, ...scan }: Window & { readonly stream: StreamId; readonly from: number },
-  isWanted: Wanted | undefined,
-): Generator<Placed<LogRecord>> {
-  let { from } = scan;
+function* logRows<R extends ReadingTold | Placed<LogRecord>>(
+  sql: Reports & Pick<ReadStatements, "logRowsFrom">,
+  { stream, start, end }: Window & { readonly stream: StreamId },
+  unpack: (row: LogRow) => readonly R[],
+): Generator<R> {
+  let from = rowBefore(sql, stream, start);
   for (;;) {
-    const rows = page.all({ stream, from, rows: PAGE_ROWS });
+    const rows = sql.logRowsFrom.all({ stream, from, rows: PAGE_ROWS });
     for (const row of rows) {
       if (row.t0 >= end) return;
-      for (const record of ifWhole((one: LogRow) => unpackLog(one, isWanted), row) ?? []) {
+      for (const record of ifWhole(unpack, row) ?? []) {
         if (record.seq < from || record.time < start || record.time >= end) continue;
         yield row.placed === 0 && record.quality === "good" ? { ...record, quality: "uncertain" } : record;
       }

@@ -30,7 +30,9 @@ it("energy of windows that cut hours is the same on both sides, where the meter 
   expect(whole[0]).toBeGreaterThan(8);
   expect(quarters.reduce((sum, [box]) => sum + box, 0)).toBeCloseTo(whole[0], 3);
   const { reader, stream } = source;
-  const meter = [...reader.log(stream, { start: 0, end: Infinity }, new Set(["energy"]))].map(({ value }) => value);
+  const meter = [...reader.readings(stream, { start: 0, end: Infinity }, new Set(["energy"]))].map(
+    ({ value }) => value,
+  );
   expect(meter.some((value, index) => Number(value) < Number(meter[index - 1] ?? 0))).toBe(true);
   close();
 });

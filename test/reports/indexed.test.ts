@@ -55,6 +55,12 @@ it("a year by mode, a day by the minute and 90 days of filters come from facts: 
         yield record;
       }
     },
+    *readings(stream, window, tags) {
+      for (const record of reader.readings(stream, window, tags)) {
+        read.log += 1;
+        yield record;
+      }
+    },
     facts(stream, kind, window) {
       const found = reader.facts(stream, kind, window);
       read.facts += found.length;

@@ -1,6 +1,6 @@
 import { step } from "../../src/derivation/fold.ts";
 import { emptyState, type FactDraft } from "../../src/derivation/state.ts";
-import type { LogRecord, Placed } from "../../src/domain/record.ts";
+import type { LogRecord, Placed, Reading } from "../../src/domain/record.ts";
 import type { StoreReader, Window } from "../../src/store/port.ts";
 import type { Folded } from "./booth.ts";
 
@@ -15,10 +15,11 @@ export function readerOf({ state, facts, records }: Folded): StoreReader {
         .filter((fact) => fact.kind === "m")
         .map(({ value }) => value)
         .filter(({ bay, start, end }) => bay === 0 && start < window.end && end >= window.start),
-    log: (_stream, window, tags) =>
+    log: (_stream, window) => placed(records).filter(({ time }) => time >= window.start && time < window.end),
+    readings: (_stream, window, tags) =>
       placed(records)
-        .filter(({ time }) => time >= window.start && time < window.end)
-        .filter(({ kind, tag }) => tags === undefined || (kind === "r" && tags.has(tag))),
+        .filter((record): record is Placed<Reading> => record.kind === "r")
+        .filter(({ tag, time }) => time >= window.start && time < window.end && tags?.has(tag) !== false),
     state: () => state,
   };
 }

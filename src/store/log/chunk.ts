@@ -1,6 +1,6 @@
 import type { Quality } from "../../domain/booth.ts";
 import type { LogRecord, Placed } from "../../domain/record.ts";
-import { type ByteSource, byteSource, inflated, takeValue, TEXT, type Way } from "./columns.ts";
+import { type ByteSource, byteSource, inflated, type Last, signOf, takeValue, TEXT, type Way } from "./columns.ts";
 import type { Span } from "./missing.ts";
 
 /**
@@ -85,113 +85,159 @@ interface Listed {
   readonly tag: string;
   readonly way: Way;
   readonly count: number;
+  readonly wanted: boolean;
+  /** Records of the series before it. */
+  readonly before: number;
   /** Where its values stand in block B. */
   readonly from: number;
   readonly end: number;
 }
 
+/** A record as its chunk's body tells it; what never leaves the box stands behind it. */
+export type Told = Omit<Placed<LogRecord>, "at" | "source_at">;
+
 /** What was packed, as far as it is wanted. Throws RangeError, or zlib's error, where the bytes are none that packChunk made. */
 export function unpackChunk(start: Start, packed: Buffer, isWanted: Wanted): Placed<LogRecord>[] {
-  const { first_seq, boot, mono0, t0 } = start;
-  const { count, runs, a, b, local } = headOf(first_seq, packed);
+  const head = headOf(start.first_seq, packed);
+  const local = localsOf(head.local, head.count);
+  const make = (told: Told, place: number): Placed<LogRecord> => {
+    const { off, source_off } = local(place);
+    const at = told.time + off;
+    const record = source_off === undefined ? { ...told, at } : { ...told, at, source_at: told.time + source_off };
+    // Packed from a LogRecord: its shape is the one that went in.
+    return record as Placed<LogRecord>;
+  };
+  return wantedIn(start, head, { isWanted, make });
+}
+
+/** The same by the body alone: two inflates, and of what isn't wanted it is only counted where it stands. */
+export function toldInChunk(start: Start, packed: Buffer, isWanted: Wanted): Told[] {
+  return wantedIn(start, headOf(start.first_seq, packed), { isWanted, make: (told) => told });
+}
+
+/** `make` gets each wanted record with its place among all. */
+interface Wish<T> {
+  readonly isWanted: Wanted;
+  readonly make: (told: Told, place: number) => T;
+}
+
+function wantedIn<T>({ boot, mono0, t0 }: Start, { count, runs, a, b }: Head, { isWanted, make }: Wish<T>): T[] {
   const source = byteSource(inflated(a));
-  const list = listOf(source);
+  const list = listOf(source, isWanted);
   must(list.reduce((sum, one) => sum + one.count, 0) === count, "how many");
-  if (!list.some(({ kind, tag }) => isWanted(kind, tag))) return [];
+  const wanted = list.filter((one) => one.wanted);
+  if (wanted.length === 0) return [];
   const monos = monosOf(source, mono0);
-  const { polls, places } = placesOf(source, list, { count, polls: monos.length });
+  const { polls, places } = placesOf(source, list, monos.length);
   must(source.at() === source.length, "its times");
   const block = inflated(b);
   const qualities = oddQualities(block.subarray(list.at(-1)?.end ?? 0));
-  const seqs = runs.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
-  const told = localsOf(local, count);
-  const found = new Array<Placed<LogRecord> | undefined>(count);
-  let index = 0;
-  for (const { kind, tag, way, count: own, from, end } of list) {
-    if (!isWanted(kind, tag)) {
-      index += own;
-      continue;
-    }
-    const take = valueTaker(way, block.subarray(from, end));
-    for (const upTo = index + own; index < upTo; index += 1) {
-      const place = places[index] ?? 0;
-      const mono = monos[polls[index] ?? 0] ?? 0;
-      const time = t0 + mono - mono0;
-      const { off, source_off } = told(place);
-      found[place] = {
-        ...{ kind, seq: seqs[place], boot, mono, at: time + off, tag, value: take({ tag, mono }) },
-        ...(source_off === undefined ? {} : { source_at: time + source_off }),
-        ...{ quality: qualities.get(index) ?? "good", time },
-        // Packed from a LogRecord: its shape is the one that went in.
-      } as Placed<LogRecord>;
+  const seqAt = seqsBy(runs);
+  // A series alone is in order.
+  const found = new Array<T | undefined>(wanted.length === 1 ? 0 : count);
+  let nth = 0;
+  for (const one of wanted) {
+    const { kind, tag } = one;
+    const take = valueTaker(one, block.subarray(one.from, one.end));
+    for (let index = one.before; index < one.before + one.count; index += 1, nth += 1) {
+      const place = places[nth] ?? 0;
+      const mono = monos[polls[nth] ?? 0] ?? 0;
+      const quality = qualities.get(index) ?? "good";
+      const told = { kind, seq: seqAt(place), boot, mono, tag, value: take(mono), quality, time: t0 + mono - mono0 };
+      // Packed from a LogRecord, as it is told.
+      const record = make(told as Told, place);
+      if (wanted.length === 1) found.push(record);
+      else found[place] = record;
     }
   }
   return found.filter((record) => record !== undefined);
 }
 
-function listOf(source: ByteSource): Listed[] {
+function listOf(source: ByteSource, isWanted: Wanted): Listed[] {
   const list: Listed[] = [];
-  let from = 0;
+  let [from, before] = [0, 0];
   for (let left = source.number(); left > 0; left -= 1) {
     const kind = String.fromCharCode(source.number());
     const tag = source.block().toString();
-    const [code, count, bytes] = [source.number(), source.number(), source.number()];
-    list.push({ kind, tag, way: code, count, from, end: from + bytes });
+    const [way, count, bytes] = [source.number(), source.number(), source.number()];
+    list.push({ kind, tag, way, count, wanted: isWanted(kind, tag), before, from, end: from + bytes });
     from += bytes;
+    before += count;
   }
   return list;
 }
 
-function monosOf(source: ByteSource, mono0: number): number[] {
-  const monos: number[] = [];
+function monosOf(source: ByteSource, mono0: number): Float64Array {
   const count = source.number();
+  must(count <= source.length, "its polls");
+  const monos = new Float64Array(count);
   const usual = source.signed();
-  for (let mono = mono0; monos.length < count;) {
-    mono += usual + source.signed();
-    monos.push(mono);
-  }
+  let [poll, mono] = [0, mono0];
+  source.each(count, (step) => {
+    mono += usual + signOf(step);
+    monos[poll] = mono;
+    poll += 1;
+  });
   return monos;
 }
 
-/** Of each record, counted series by series: its poll, and its place in the order of seqs. */
-function placesOf(
-  source: ByteSource,
-  list: readonly Listed[],
-  sizes: { readonly count: number; readonly polls: number },
-): { readonly polls: Uint32Array; readonly places: Uint32Array } {
-  const polls = new Uint32Array(sizes.count);
-  /** How many records each poll has, then where its next one stands. */
-  const next = new Uint32Array(sizes.polls);
-  let index = 0;
-  for (const { count } of list) {
-    for (let [left, poll] = [count, -1]; left > 0; left -= 1, index += 1) {
-      poll += 1 + source.number();
-      must(poll < sizes.polls, "its polls");
-      polls[index] = poll;
-      next[poll] = (next[poll] ?? 0) + 1;
-    }
+/** Of each wanted record, series by series: its poll, and its place in the order of all seqs. */
+interface Places {
+  readonly polls: Uint32Array;
+  readonly places: Uint32Array;
+}
+
+function placesOf(source: ByteSource, list: readonly Listed[], length: number): Places {
+  const wanted = list.reduce((sum, one) => sum + (one.wanted ? one.count : 0), 0);
+  const [polls, places] = [new Uint32Array(wanted), new Uint32Array(wanted)];
+  /** How many records each poll has so far. */
+  const sizes = new Uint32Array(length);
+  let nth = 0;
+  for (const one of list) {
+    let poll = -1;
+    source.each(one.count, (gap) => {
+      poll += 1 + gap;
+      const size = sizes[poll] ?? 0;
+      sizes[poll] = size + 1;
+      if (!one.wanted) return;
+      polls[nth] = poll;
+      places[nth] = size;
+      nth += 1;
+    });
+    must(poll < length, "its polls");
   }
-  let before = 0;
-  for (const [poll, size] of next.entries()) {
-    next[poll] = before;
-    before += size;
+  const starts = new Uint32Array(length);
+  for (let [poll, start] = [0, 0]; poll < length; poll += 1) {
+    starts[poll] = start;
+    start += sizes[poll] ?? 0;
   }
-  const places = polls.map((poll) => {
-    const place = next[poll] ?? 0;
-    next[poll] = place + 1;
-    return place;
-  });
+  for (const [index, poll] of polls.entries()) places[index] = (places[index] ?? 0) + (starts[poll] ?? 0);
   return { polls, places };
 }
 
-function valueTaker(way: Way, bytes: Buffer): (of: { readonly tag: string; readonly mono: number }) => unknown {
+/** The seq of the record at a place; mostly asked for in ascending order. */
+function seqsBy(runs: readonly Span[]): (place: number) => number {
+  let [run, begin] = [0, 0];
+  return (place) => {
+    if (place < begin) [run, begin] = [0, 0];
+    for (;;) {
+      const from = runs[run]?.[0] ?? 0;
+      const length = (runs[run]?.[1] ?? Infinity) - from + 1;
+      if (place < begin + length) return from + place - begin;
+      begin += length;
+      run += 1;
+    }
+  };
+}
+
+function valueTaker({ tag, way }: Listed, bytes: Buffer): (mono: number) => unknown {
   if (way === TEXT) {
     const texts = (JSON.parse(bytes.toString()) as unknown[])[Symbol.iterator]();
     return () => texts.next().value;
   }
-  const numbers = byteSource(bytes);
-  const last: [number, number, number] = [0, 0, 0];
-  return (of) => takeValue({ numbers, texts: [][Symbol.iterator]() }, { way, last }, of);
+  const source = { numbers: byteSource(bytes), texts: [][Symbol.iterator]() };
+  const run = { way, last: [0, 0, 0] as Last };
+  return (mono) => takeValue(source, run, { tag, mono });
 }
 
 function oddQualities(block: Buffer): Map<number, Quality> {
@@ -204,21 +250,21 @@ function oddQualities(block: Buffer): Map<number, Quality> {
   return found;
 }
 
-interface Told {
+interface Local {
   readonly off: number;
   readonly source_off?: number;
 }
 
-const NOTHING_TOLD: Told = { off: 0 };
+const NOTHING_LOCAL: Local = { off: 0 };
 
 /** By the place in the order of seqs: how far the wall clock and the device's own were off. */
-function localsOf(local: Buffer, count: number): (place: number) => Told {
-  if (local.length === 0) return () => NOTHING_TOLD;
+function localsOf(local: Buffer, count: number): (place: number) => Local {
+  if (local.length === 0) return () => NOTHING_LOCAL;
   const both = byteSource(inflated(local));
   const [offs, sources] = [both.block(), both.at() < both.length ? both.block() : null];
   const off = byteSource(offs);
   const source = sources === null ? null : byteSource(sources);
-  const told: Told[] = [];
+  const told: Local[] = [];
   let [now, left, source_off] = [0, off.at() < offs.length ? off.number() : Infinity, 0];
   while (told.length < count) {
     if (left === 0) {
@@ -233,5 +279,5 @@ function localsOf(local: Buffer, count: number): (place: number) => Told {
       told.push({ off: now, source_off });
     }
   }
-  return (place) => told[place] ?? NOTHING_TOLD;
+  return (place) => told[place] ?? NOTHING_LOCAL;
 }

@@ -184,14 +184,22 @@ export function byteSink() {
   };
 }
 
+/** The number of either sign that a signed one was written as. */
+export function signOf(value: number): number {
+  return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+}
+
 export type ByteSource = ReturnType<typeof byteSource>;
 
 /** Takes bytes in the order in which they were put. Each throws RangeError at the end. */
 export function byteSource(buffer: Buffer) {
   let at = 0;
   const number = (): number => {
-    let value = 0;
-    for (let unit = 1; ; unit *= 128) {
+    // Most are less than 128; behind the end a number seems to go on.
+    let value = buffer[at++] ?? 128;
+    if (value < 128) return value;
+    value -= 128;
+    for (let unit = 128; ; unit *= 128) {
       const byte = buffer[at++];
       if (byte === undefined) throw new RangeError("a number goes beyond the end");
       value += (byte & 127) * unit;
@@ -200,10 +208,22 @@ export function byteSource(buffer: Buffer) {
   };
   return {
     number,
-    signed(): number {
-      const value = number();
-      return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    /** So many numbers, one after the other: a chunk has thousands of them, and nearly all are less than 128. */
+    each(count: number, take: (value: number) => void): void {
+      let here = at;
+      for (let left = count; left > 0; left -= 1) {
+        let value = buffer[here] ?? 128;
+        if (value < 128) here += 1;
+        else {
+          at = here;
+          value = number();
+          here = at;
+        }
+        take(value);
+      }
+      at = here;
     },
+    signed: (): number => signOf(number()),
     double(): number {
       at += 8;
       return buffer.readDoubleLE(at - 8);

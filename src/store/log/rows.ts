@@ -5,7 +5,7 @@ import type { DeriveState } from "../../derivation/state.ts";
 import type { EpochMs } from "../../domain/units.ts";
 import { savedState } from "../facts/fold.ts";
 import type { Span } from "./missing.ts";
-import { CHUNK_VERSION, chunkSeqs, unpackChunk, type Wanted } from "./chunk.ts";
+import { CHUNK_VERSION, chunkSeqs, type Told, toldInChunk, unpackChunk, type Wanted } from "./chunk.ts";
 import { packChunk, sourceOf } from "./pack.ts";
 import { packedSeqs, unpackRecords } from "./format-1.ts";
 
@@ -104,6 +104,12 @@ function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): num
 export function unpackLog(row: LogRow, isWanted: Wanted = () => true): Placed<LogRecord>[] {
   mustFit(row);
   return (row.packed[0] === CHUNK_VERSION ? unpackChunk : unpackRecords)(row, row.packed, isWanted);
+}
+
+/** The same without the wall clock's word and the device's, which cost an inflate of their own. */
+export function toldInLog(row: LogRow, isWanted: Wanted): readonly Told[] {
+  mustFit(row);
+  return (row.packed[0] === CHUNK_VERSION ? toldInChunk : unpackRecords)(row, row.packed, isWanted);
 }
 
 /** The seqs that a row holds, as runs, without unpacking its records; throws DamagedRow when its checksum is wrong. */
