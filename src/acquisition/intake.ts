@@ -39,7 +39,7 @@ const UNANSWERED_EVERY_MS = 60_000;
 type When = Pick<LogRecord, "boot" | "mono" | "at">;
 
 interface Taking {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "boot" | "mono" | "wall">;
   readonly tail: Tail;
   readonly stream: StreamInfo;
   readonly parameters: () => Parameters;

@@ -8,6 +8,8 @@ export interface Clock {
   mono(): Milliseconds;
   /** Whether the kernel says that the wall clock is synchronised. */
   synced(): boolean;
+  /** Calls `act` once after `ms`, never before it has returned. What it returns takes that back. */
+  after(ms: Milliseconds, act: () => void): () => void;
   /** Resolves after `ms`; rejects with the signal's reason when aborted. */
   sleep(ms: Milliseconds, signal?: AbortSignal): Promise<void>;
 }

@@ -1,6 +1,53 @@
 import type { Milliseconds } from "./units.ts";
 import type { Clock } from "./machine.ts";
 
+/** Who wants to hear of a signal's abort. */
+const aborting = new WeakMap<AbortSignal, Set<{ readonly act: () => void }>>();
+
+/**
+ * Calls `act` once when the signal is aborted: at once where it is already. What it returns takes that back. Each signal gets one
+ * listener, whatever the number of those who wait: a list of listeners is searched from its begin at each wait, and grows with their number.
+ */
+export function onAbort(signal: AbortSignal, act: () => void): () => void {
+  if (signal.aborted) {
+    act();
+    return () => undefined;
+  }
+  const all = aborting.get(signal) ?? watched(signal);
+  const own = { act };
+  all.add(own);
+  return () => void all.delete(own);
+}
+
+function watched(signal: AbortSignal): Set<{ readonly act: () => void }> {
+  const all = new Set<{ readonly act: () => void }>();
+  aborting.set(signal, all);
+  const tell = (): void => {
+    for (const { act } of all) act();
+    all.clear();
+  };
+  signal.addEventListener("abort", tell, { once: true });
+  return all;
+}
+
+/** A clock's sleep, by its timers. */
+export function sleepBy(after: Clock["after"]): Clock["sleep"] {
+  return (ms, signal) =>
+    signal?.aborted === true
+      ? Promise.reject(signal.reason as Error)
+      : new Promise((resolve, reject) => {
+          const wake = after(ms, () => {
+            forget?.();
+            resolve();
+          });
+          const abort = (): void => {
+            wake();
+            reject(signal?.reason as Error);
+          };
+          const forget = signal === undefined ? undefined : onAbort(signal, abort);
+        });
+}
+
 /** Lets one loop wait for another's news, or for time to pass. */
 export interface Signal {
   raise(): void;
@@ -25,9 +72,6 @@ export interface SharedSignals extends Signals {
 /** Who waits. */
 type Waiting = Set<() => void>;
 
-/** Cuts a sleep short that nobody waits for any more. Made once: each commit raises one, and an exception is dear to make. */
-const WOKEN = new Error("woken");
-
 export function createSignal(clock: Clock): Signal {
   const own: Waiting = new Set();
   return signalOf(clock, own, () => [own]);
@@ -36,7 +80,8 @@ export function createSignal(clock: Clock): Signal {
 function signalOf(clock: Clock, own: Waiting, wakes: () => readonly Waiting[]): Signal {
   return {
     raise() {
-      for (const waiting of wakes()) for (const wake of [...waiting]) wake();
+      // Each takes itself off the list; whoever waits again does so later.
+      for (const waiting of wakes()) for (const wake of waiting) wake();
     },
     wait: (signal, ms) => waitFor({ clock, waiting: own }, signal, ms),
   };
@@ -66,19 +111,21 @@ export function createSignals(clock: Clock): SharedSignals {
 function waitFor(at: { clock: Clock; waiting: Waiting }, signal: AbortSignal, ms?: Milliseconds): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason as Error);
   return new Promise((resolve, reject) => {
-    const sleeping = ms === undefined ? undefined : new AbortController();
-    const finish = (settle: () => void): void => {
+    const over = (): void => {
       at.waiting.delete(wake);
-      signal.removeEventListener("abort", abort);
-      sleeping?.abort(WOKEN);
-      settle();
+      forget();
+      stop?.();
     };
-    const wake = (): void => finish(resolve);
-    const abort = (): void => finish(() => reject(signal.reason as Error));
+    const wake = (): void => {
+      over();
+      resolve();
+    };
+    const forget = onAbort(signal, () => {
+      over();
+      reject(signal.reason as Error);
+    });
     at.waiting.add(wake);
-    signal.addEventListener("abort", abort, { once: true });
-    // A sleep cut short rejects; whoever cut it has settled this promise already.
-    if (ms !== undefined) at.clock.sleep(ms, sleeping?.signal).then(wake, () => undefined);
+    const stop = ms === undefined ? undefined : at.clock.after(ms, wake);
   });
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { Clock } from "../domain/machine.ts";
+import { sleepBy } from "../domain/signal.ts";
 
 /** systemd-timesyncd leaves this file once it has synchronised the clock. */
 const TIMESYNC_FLAG = "/run/systemd/timesync/synchronized";
@@ -11,29 +12,17 @@ function monotonicMs(): number {
   return Math.floor(Number(process.hrtime.bigint()) / 1e6);
 }
 
-async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  let left = ms;
-  while (left > LONGEST_TIMER_MS) {
-    await timer(LONGEST_TIMER_MS, signal);
-    left -= LONGEST_TIMER_MS;
-  }
-  await timer(Math.max(0, left), signal);
-}
-
-/** Rejects with the signal's own reason: Node's timer makes an error of its own each time, and most sleeps are cut short. */
-function timer(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      clearTimeout(waiting);
-      reject(signal?.reason as Error);
-    };
-    const waiting = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, ms);
-    if (signal?.aborted === true) abort();
-    else signal?.addEventListener("abort", abort, { once: true });
-  });
+/** In real time. */
+export function realAfter(ms: number, act: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const wait = (left: number): void => {
+    timer =
+      left > LONGEST_TIMER_MS
+        ? setTimeout(() => wait(left - LONGEST_TIMER_MS), LONGEST_TIMER_MS)
+        : setTimeout(act, Math.max(0, left));
+  };
+  wait(ms);
+  return () => clearTimeout(timer);
 }
 
 /** The machine's own clocks. hrtime is CLOCK_MONOTONIC on Linux, so it goes on over a restart of the agent. */
@@ -43,7 +32,8 @@ export function systemClock(): Clock {
     wall: () => Date.now(),
     mono: monotonicMs,
     synced: () => existsSync(TIMESYNC_FLAG),
-    sleep: pause,
+    after: realAfter,
+    sleep: sleepBy(realAfter),
   };
 }
 
@@ -67,11 +57,13 @@ export function clockFromFile(path: string): Clock {
   }
   const origin = BigInt(monotonic_origin_ns);
   const mono = (): number => Math.floor((Number(process.hrtime.bigint() - origin) / 1e6) * speed);
+  const after: Clock["after"] = (ms, act) => realAfter(ms / speed, act);
   return {
     boot,
     wall: () => wall_origin_ms + mono(),
     mono,
     synced: () => true,
-    sleep: (ms, signal) => pause(ms / speed, signal),
+    after,
+    sleep: sleepBy(after),
   };
 }

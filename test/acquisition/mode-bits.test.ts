@@ -23,8 +23,6 @@ test("a PLC with a bit for each mode has stages like any other, and its mode is 
         boot: "boot-1",
         mono: () => now.mono,
         wall: () => T0 + now.mono - MONO0,
-        synced: () => true,
-        sleep: () => Promise.resolve(),
       },
       tail: { leftover: () => [], append: () => undefined, committed: () => undefined, close: () => undefined },
       stream: { stream: "s", booth: "b", oldest_seq: 1, newest_seq: 0, sendable_seq: 0, acked_seq: 0, last_take: 0 },

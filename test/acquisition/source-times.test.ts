@@ -9,7 +9,7 @@ import { clockRecord, T0 } from "../support/records.ts";
 import { writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-const NOW = { boot: "b1", mono: () => 5000, wall: () => T0 + 5000, synced: () => true, sleep: () => Promise.resolve() };
+const NOW = { boot: "b1", mono: () => 5000, wall: () => T0 + 5000 };
 
 test("a device's own time goes through tail and commit into the log, beside ours, and not to the service", () => {
   const folder = temporaryFolder();

@@ -1,5 +1,5 @@
-import { expect, it } from "vitest";
-import { createSignal, createSignals, type Signal } from "../../src/domain/signal.ts";
+import { expect, it, vi } from "vitest";
+import { createSignal, createSignals, onAbort, type Signal } from "../../src/domain/signal.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 
 /** Who has heard its signal, by name. */
@@ -58,4 +58,39 @@ it("whoever is woken sleeps no longer", async () => {
   woken.raise();
   await waiting;
   expect(clock.sleeping()).toBe(0);
+});
+
+it("an abort is heard once by all who still want it, whatever their number, over one listener", () => {
+  const ending = new AbortController();
+  const added = vi.spyOn(ending.signal, "addEventListener");
+  const heard: string[] = [];
+  onAbort(ending.signal, () => heard.push("first"));
+  const forget = onAbort(ending.signal, () => heard.push("second"));
+  onAbort(ending.signal, () => heard.push("third"));
+  forget();
+  ending.abort();
+  ending.abort();
+  expect(heard).toEqual(["first", "third"]);
+  onAbort(ending.signal, () => heard.push("late"));
+  expect(heard.at(-1)).toBe("late");
+  expect(added).toHaveBeenCalledTimes(1);
+});
+
+it("a thousand waits leave nothing behind, neither woken nor cut short", async () => {
+  const clock = virtualClock({ wall: 0 });
+  const woken = createSignal(clock);
+  const ending = new AbortController();
+  const added = vi.spyOn(ending.signal, "addEventListener");
+  for (let i = 0; i < 1_000; i += 1) {
+    const waiting = woken.wait(ending.signal, 60_000);
+    woken.raise();
+    await waiting;
+  }
+  expect(clock.sleeping()).toBe(0);
+  const reason = new Error("enough");
+  const last = woken.wait(ending.signal, 60_000);
+  ending.abort(reason);
+  await expect(last).rejects.toBe(reason);
+  expect(clock.sleeping()).toBe(0);
+  expect(added).toHaveBeenCalledTimes(1);
 });

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Clock } from "../../src/domain/machine.ts";
+import { sleepBy } from "../../src/domain/signal.ts";
 
 /** A clock that moves only when told: months of booth life in seconds, the same each time. */
 export interface VirtualClock extends Clock {
@@ -48,6 +49,11 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
     mono = until;
     await settle();
   };
+  const after: Clock["after"] = (ms, fire) => {
+    const timer: Timer = { due: mono + Math.max(0, Math.round(ms)), order: ++order, fire };
+    timers.add(timer);
+    return () => timers.remove(timer);
+  };
   return {
     get boot() {
       return boots === 1 ? (options.boot ?? "boot-1") : `boot-${boots.toString()}`;
@@ -64,23 +70,8 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
       bootedAt = mono;
       offset = wall - mono;
     },
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        const fire = (): void => {
-          signal?.removeEventListener("abort", abort);
-          resolve();
-        };
-        const timer: Timer = { due: mono + Math.max(0, Math.round(ms)), order: ++order, fire };
-        const abort = (): void => {
-          timers.remove(timer);
-          reject(signal?.reason as Error);
-        };
-        if (signal?.aborted === true) abort();
-        else {
-          timers.add(timer);
-          signal?.addEventListener("abort", abort, { once: true });
-        }
-      }),
+    after,
+    sleep: sleepBy(after),
     run,
     async runUntil(condition, within) {
       const until = mono + Math.round(within);

@@ -4,6 +4,7 @@ import type { TakenEntry } from "../../src/domain/taken.ts";
 import type { Clock, Logger } from "../../src/domain/machine.ts";
 import type { Tail } from "../../src/acquisition/port.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
+import { sleepBy } from "../../src/domain/signal.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 import { figuresMaker, figuresOf, type OwnFigures } from "../../src/api/report-thread.ts";
 import { deriveFold } from "../../src/store/facts/fold.ts";
@@ -20,11 +21,11 @@ export function nowAndThen(interval_ms: number): (state: unknown, now: number) =
 
 /** Once its process is dead nothing that sleeps ever wakes: an await is where a kill takes effect. */
 export function mortalClock(clock: VirtualClock, life: { readonly dead: boolean }): Clock {
-  return {
-    ...clock,
-    sleep: (ms, signal) =>
-      clock.sleep(ms, signal).then(() => (life.dead ? new Promise<never>(() => undefined) : undefined)),
-  };
+  const after: Clock["after"] = (ms, act) =>
+    clock.after(ms, () => {
+      if (!life.dead) act();
+    });
+  return { ...clock, after, sleep: sleepBy(after) };
 }
 
 /** A tail in memory that outlives its process, as tmpfs does. */

@@ -130,14 +130,18 @@ export function asker(asked: AskedDevice): () => AskBlock {
       throw error;
     });
   /** Once; a LinkError: the answer was lost. */
-  const attempt = (block: Block, from: number): Promise<BlockAnswer | LinkError> =>
-    stand(from)
-      .then(() => send(block, from))
-      .then(answered)
-      .catch(lostIn);
+  const attempt = async (block: Block, from: number): Promise<BlockAnswer | LinkError> => {
+    try {
+      if (connection.session().ended() !== null) await stand(from);
+      return answered(await send(block, from));
+    } catch (error) {
+      return lostIn(error);
+    }
+  };
+  const isPlain = (block: Block): boolean => line.late.isPlain(blockRead(unitId, block));
   /** From when on what comes can be of this block alone. */
   const plainFrom = async (block: Block): Promise<number> => {
-    for (let left = MOST_MARKERS; left_with === null && !line.late.isPlain(blockRead(unitId, block)); left--) {
+    for (let left = MOST_MARKERS; left_with === null && !isPlain(block); left--) {
       const marker = device.readable === null || left === 0 ? null : line.late.markerIn(unitId, device.readable);
       if (marker === null) return line.late.until(unitId);
       await attempt(marker, -Infinity);
@@ -145,7 +149,7 @@ export function asker(asked: AskedDevice): () => AskBlock {
     return -Infinity;
   };
   const tried = async (block: Block, left: number): Promise<BlockAnswer | LinkError> => {
-    const from = await plainFrom(block);
+    const from = isPlain(block) ? -Infinity : await plainFrom(block);
     const answer = left_with ?? (await attempt(block, from));
     if (answer instanceof LinkError) return left > 1 && left_with === null ? tried(block, left - 1) : answer;
     // The widest has most parts; one register alone has none.
@@ -197,12 +201,10 @@ function deviceError(code: number): LinkError | null {
 /** Sends one request after the rest that line and device want. */
 function sender({ line, connection, unitId, answer_ms, min_gap_ms, device }: AskedDevice) {
   let lastAnswer = -Infinity;
-  const rest = async (then: number): Promise<void> => {
-    const ms = Math.ceil(then - performance.now());
-    if (ms > 0) await connection.session().pause(ms);
-  };
   return async (block: Block, from: number): Promise<BlockAnswer> => {
-    await rest(Math.max(from, lastAnswer + min_gap_ms, line.touched_at + line.silence_ms));
+    const then = Math.max(from, lastAnswer + min_gap_ms, line.touched_at + line.silence_ms);
+    const rest_ms = Math.ceil(then - performance.now());
+    if (rest_ms > 0) await connection.session().pause(rest_ms);
     const asked_at = performance.now();
     device.asked += 1;
     try {

@@ -14,7 +14,9 @@ type Done<T> = (answer: T) => void;
 
 interface Pending {
   readonly reject: (error: LinkError) => void;
-  readonly timer: NodeJS.Timeout;
+  /** performance.now() at which its time is over. */
+  readonly due: number;
+  readonly late: () => void;
 }
 
 /**
@@ -24,13 +26,28 @@ interface Pending {
 function oneAtATime(destroy: () => void) {
   let pending: Pending | null = null;
   let ended: LinkError | null = null;
-  const over = (): void => {
-    clearTimeout(pending?.timer);
-    pending = null;
+  /** One for all: hardly anything takes as long as it may, so a timer of its own for each would be set in vain. */
+  let timer: NodeJS.Timeout | undefined;
+  let rings_at = Infinity;
+  const ring = (): void => {
+    rings_at = Infinity;
+    if (pending === null) return;
+    if (performance.now() >= pending.due) pending.late();
+    else ringBy(pending.due);
+  };
+  const ringBy = (due: number): void => {
+    if (rings_at <= due) return;
+    clearTimeout(timer);
+    rings_at = due;
+    timer = setTimeout(ring, Math.ceil(due - performance.now()));
   };
   return {
     /** Rejects at once where something is under way, or after the end; `late` says what happens when its time is over. */
-    begin: <T>(ms: Milliseconds, late: (done: Done<T>) => void, act: (done: Done<T>) => void): Promise<T> =>
+    begin: <T>(
+      ms: Milliseconds,
+      late: (done: Done<T>, waits: () => boolean) => void,
+      act: (done: Done<T>) => void,
+    ): Promise<T> =>
       new Promise((resolve, reject) => {
         if (ended !== null || pending !== null) {
           reject(ended ?? new LinkError("config", "a request is already under way"));
@@ -38,20 +55,23 @@ function oneAtATime(destroy: () => void) {
         }
         const done: Done<T> = (answer) => {
           if (pending !== own) return;
-          over();
+          pending = null;
           resolve(answer);
         };
-        const own: Pending = { reject, timer: setTimeout(late, ms, done) };
+        const waits = (): boolean => pending === own;
+        const own: Pending = { reject, due: performance.now() + ms, late: () => late(done, waits) };
         pending = own;
+        ringBy(own.due);
         act(done);
       }),
     /** What is under way rejects with `error`, and so does everything after. The first reason stays. */
     end: (error: LinkError): void => {
       if (ended !== null) return;
       ended = error;
+      clearTimeout(timer);
       destroy();
       const cut = pending;
-      over();
+      pending = null;
       cut?.reject(error);
     },
     /** Why; null: it hasn't ended. */
@@ -88,21 +108,21 @@ export function modbusSession(line: FramedWire, { connect_ms, answer_ms }: Conne
   const port = wirePort(line, end);
   const client = new modbus.default(port);
   const reader = client as unknown as Reader;
-  const request = async <T>(
+  const request = <T>(
     within_ms: Milliseconds,
     send: (answered: (answer: T | LinkError) => void) => void,
   ): Promise<T> => {
-    if (ended() === null && !port.isOpen) throw new LinkError("closed", "the connection is not open");
-    let waits = true;
+    if (ended() === null && !port.isOpen) return Promise.reject(new LinkError("closed", "the connection is not open"));
     // What has arrived by the deadline counts, where this process was held up longer than the device took to answer.
-    const overdueSoon = (): void => void setImmediate(() => (waits ? end(overdue("answer", within_ms)) : undefined));
-    return begin<T>(within_ms, overdueSoon, (done) => {
+    const late = (_: Done<T>, waits: () => boolean): void =>
+      void setImmediate(() => (waits() ? end(overdue("answer", within_ms)) : undefined));
+    return begin<T>(within_ms, late, (done) => {
       try {
         send((answer) => (answer instanceof LinkError ? end(answer) : done(answer)));
       } catch (cause) {
         end(cause instanceof LinkError ? cause : new LinkError("config", "the request can't be sent", cause));
       }
-    }).finally(() => (waits = false));
+    });
   };
 
   return {

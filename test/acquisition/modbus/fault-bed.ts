@@ -11,6 +11,8 @@ import type { Sample } from "../../../src/domain/taken.ts";
 import type { LinkStatus } from "../../../src/domain/status.ts";
 import { emptyMemory, modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
 import { modbusLine, type ModbusLine } from "../../../src/acquisition/modbus/wire.ts";
+import { sleepBy } from "../../../src/domain/signal.ts";
+import { realAfter } from "../../../src/runtime/clock.ts";
 import type { Clock } from "../../../src/domain/machine.ts";
 import { runLink, type RunningLink } from "./link-run.ts";
 import { clickBooth } from "../../support/profiles.ts";
@@ -101,12 +103,15 @@ function steppedClock(start: number): SteppedClock {
   };
 }
 
+const quickAfter: Clock["after"] = (ms, act) => realAfter(ms / SPEED, act);
+
 const quickClock: Clock = {
   boot: "test",
   wall: () => performance.timeOrigin + performance.now() * SPEED,
   mono: () => performance.now() * SPEED,
   synced: () => true,
-  sleep: (ms, signal) => delay(ms / SPEED, undefined, signal ? { signal } : {}),
+  after: quickAfter,
+  sleep: sleepBy(quickAfter),
 };
 
 interface Watched {

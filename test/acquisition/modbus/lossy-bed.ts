@@ -3,6 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createPollWatch } from "../../../src/acquisition/link-booth.ts";
 import type { ModbusAddress } from "../../../src/config/port.ts";
 import type { ModbusPoint, ModbusProfile } from "../../../src/domain/profile.ts";
+import { sleepBy } from "../../../src/domain/signal.ts";
+import { realAfter } from "../../../src/runtime/clock.ts";
 import { modbusLinks } from "../../../src/acquisition/modbus/driver.ts";
 import type { Clock } from "../../../src/domain/machine.ts";
 import { until } from "../../support/eventually.ts";
@@ -45,7 +47,8 @@ const systemClock: Clock = {
   wall: () => Math.round(performance.timeOrigin + performance.now()),
   mono: () => Math.round(performance.now()),
   synced: () => true,
-  sleep: (ms, signal) => delay(ms, undefined, signal ? { signal } : {}),
+  after: realAfter,
+  sleep: sleepBy(realAfter),
 };
 
 /** A tag beside the points: who answers over a connection that was made anew is asked for it before anything counts. */

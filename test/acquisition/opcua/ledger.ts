@@ -45,8 +45,6 @@ export function ledger(): Ledger {
         boot: "b1",
         mono: () => mono,
         wall: () => T0 + mono,
-        synced: () => true,
-        sleep: () => Promise.resolve(),
       },
       tail,
       stream: info,

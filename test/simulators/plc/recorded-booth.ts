@@ -6,6 +6,7 @@ import type { LinkStatus } from "../../../src/domain/status.ts";
 import type { TakenEntry } from "../../../src/domain/taken.ts";
 import { emptyMemory, modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
 import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
+import { sleepBy } from "../../../src/domain/signal.ts";
 import type { Clock } from "../../../src/domain/machine.ts";
 import { fold, valuesOf } from "../../support/booth.ts";
 import { clickBooth } from "../../support/profiles.ts";
@@ -16,16 +17,20 @@ import { seededRandom } from "../../support/seeded-random.ts";
 /** Everybody's sleeping is over at once, and takes its time all the same. */
 export function jumpingClock(start: number): Clock {
   let mono = 0;
+  const after: Clock["after"] = (ms, act) => {
+    const timer = setImmediate(() => {
+      mono += ms;
+      act();
+    });
+    return () => clearImmediate(timer);
+  };
   return {
     boot: "b1",
     wall: () => start + mono,
     mono: () => mono,
     synced: () => true,
-    sleep: async (ms, signal) => {
-      await Promise.resolve();
-      signal?.throwIfAborted();
-      mono += ms;
-    },
+    after,
+    sleep: sleepBy(after),
   };
 }
 
