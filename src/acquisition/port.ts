@@ -1,4 +1,4 @@
-import type { BoothConfig, Config, ModbusAddress } from "../config/port.ts";
+import type { BoothConfig, BoothLink, Config, ModbusAddress } from "../config/port.ts";
 import type { ModbusTable, Profile } from "../domain/profile.ts";
 import type { LinkToShare, PlcAsk, RequestCounts } from "../domain/agent-control.ts";
 import type { Sample, TakenEntry } from "../domain/taken.ts";
@@ -57,7 +57,7 @@ export interface WireTap {
   answered(request: Buffer, answer: Buffer): void;
 }
 
-/** How a Modbus unit took one read: values, or an exception's code. */
+/** How a Modbus unit took one read: values (bits as 0 and 1), or an exception's code. */
 export type RegisterAnswer =
   { readonly kind: "words"; readonly words: readonly number[] } | { readonly kind: "exception"; readonly code: number };
 
@@ -72,7 +72,7 @@ export interface ToolConnection {
   open(): Promise<void>;
   registers(
     unit: number,
-    block: { readonly table: "holding" | "input"; readonly address: number; readonly count: number },
+    block: { readonly table: ModbusTable; readonly address: number; readonly count: number },
   ): Promise<RegisterAnswer>;
   /** The unit's basic and regular identification, in order of id; null: the device doesn't tell. */
   identify(unit: number): Promise<readonly DeviceObject[] | null>;
@@ -92,7 +92,7 @@ export interface ConnectTimes {
 export interface PlcTools {
   /** The booth's driver as the agent would make it. */
   driver(
-    booth: BoothConfig,
+    booth: BoothLink & Pick<BoothConfig, "poll">,
     profile: Profile,
     watch: {
       readonly config: Pick<Config, "data_dir">;

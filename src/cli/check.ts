@@ -1,10 +1,11 @@
 import type { ConfigError } from "../config/config-error.ts";
+import { loadProfile } from "../config/profile.ts";
 import { writeSchemas } from "../config/schemas.ts";
 import { inspectConfig, type UsableConfig } from "../config/usable.ts";
 import { plcAddress } from "../domain/plc-address.ts";
 import { isBitTable, type ModbusPoint, type ModbusTable, type ModbusTag, pointWidth } from "../domain/profile.ts";
 import { configPath } from "../tools/agent-client.ts";
-import { EXIT, type Run } from "../tools/command.ts";
+import { type Call, EXIT, type Run } from "../tools/command.ts";
 import { linesText } from "../tools/texts.ts";
 import { print, tableText } from "./print.ts";
 
@@ -40,8 +41,18 @@ function takes(point: ModbusPoint): string {
   return point.bit === undefined ? `${registers}, ${point.type}` : `bit ${point.bit} of a register`;
 }
 
+/** One profile by itself, before any booth names it. */
+function checkProfileFile(call: Call, file: string): Promise<number> {
+  const { name, version, tags, modes, protocol } = loadProfile(file);
+  const answer = { ok: true, file, profile: `${name} ${version}`, protocol, tags: tags.length, modes };
+  const codes = Object.keys(modes).length;
+  print(call, answer, () => `${file} is in order: ${name} ${version}, ${tags.length} tags, ${codes} codes of modes\n`);
+  return Promise.resolve(EXIT.ok);
+}
+
 export const checkCommand: Run = (call) => {
-  const { values, io } = call;
+  const { values, io, operands } = call;
+  if (operands[0] !== undefined) return checkProfileFile(call, operands[0]);
   const path = configPath(values);
   const usable = inspectConfig(path);
   const errors = [...(usable.fatal === null ? [] : [usable.fatal]), ...usable.refused.map(({ error }) => error)];

@@ -1,11 +1,10 @@
-import type { ModbusAddress } from "../config/port.ts";
 import { parseAddress } from "../config/profile-address.ts";
 import { findProfile, SHIPPED_PROFILES } from "../config/profile.ts";
-import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
+import { modbusAddressText } from "../domain/plc-address.ts";
 import type { ModbusProfile, ModbusTag, Profile } from "../domain/profile.ts";
 import { CommandError, EXIT, type Run, type Values } from "../tools/command.ts";
 import type { PlcTools, ToolConnection } from "../acquisition/port.ts";
-import { chosenBooth, numberOption, type ToolCall, unreachable } from "../tools/plc-tools.ts";
+import { addressOf, chosenBooth, numberOption, type ToolCall, unreachable } from "../tools/plc-tools.ts";
 import {
   type Candidate,
   candidateOf,
@@ -93,7 +92,8 @@ function candidatesText(candidates: readonly Candidate[], { best }: Finding): st
   return tableText(head, lines);
 }
 
-function shown(value: number | null): string {
+/** A value with as many digits as people read. */
+export function shown(value: number | null): string {
   if (value === null) return "-";
   return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(7)));
 }
@@ -198,17 +198,6 @@ function wantedOf(values: Values, operand: string) {
   };
 }
 
-function addressOf(values: Values, device: ModbusAddress | null): ModbusAddress {
-  const port = numberOption(values, "port", { min: 1, max: 65_535 });
-  const named = device === null || "serial" in device ? null : device;
-  const host = textOption(values, "host") ?? named?.host;
-  const isAsked = values["host"] !== undefined || port !== undefined || values["rtu"] !== undefined;
-  if (device !== null && !isAsked) return device;
-  if (host === undefined) throw new CommandError("name the PLC with --host", EXIT.usage);
-  const framing = values["rtu"] === true ? "rtu" : named?.framing;
-  return { host, port: port ?? named?.port ?? MODBUS_PORT, ...(framing === undefined ? {} : { framing }) };
-}
-
 /** What is to be read, in which order the profile has it, and the booth's device, where one is meant. */
 function subjectOf(values: Values, operand: string) {
   const at = parseAddress(operand);
@@ -244,8 +233,12 @@ function lettersOf({ point }: ModbusTag, { quirks }: ModbusProfile): OrderPair["
 }
 
 function typesOf(values: Values, tag: ModbusTag | null): readonly DetectableType[] {
-  const given = textOption(values, "type")?.split(",");
-  const names = given?.map((name) => name.trim()) ?? (tag === null ? USUAL_TYPES : [tag.point.type]);
+  return typesIn(textOption(values, "type"), tag === null ? USUAL_TYPES : [tag.point.type]);
+}
+
+/** The types named with commas between, else the usual ones. Throws a CommandError for one that can't be detected. */
+export function typesIn(given: string | undefined, usual: readonly string[]): readonly DetectableType[] {
+  const names = given?.split(",").map((name) => name.trim()) ?? usual;
   return names.map((name) => {
     const type = DETECTABLE.find((known) => known === name);
     if (type !== undefined) return type;
@@ -253,7 +246,12 @@ function typesOf(values: Values, tag: ModbusTag | null): readonly DetectableType
   });
 }
 
-async function readAll(wanted: Wanted, tools: PlcTools, io: ToolCall["io"]): Promise<readonly Candidate[]> {
+/** All ways to read what stands at the places. Rejects with a CommandError where the device doesn't answer. */
+export async function readAll(
+  wanted: Omit<Wanted, "clues">,
+  tools: PlcTools,
+  io: ToolCall["io"],
+): Promise<readonly Candidate[]> {
   const connection = tools.connect(wanted.device, TIMES);
   const stop = (): void => connection.close();
   io.signal.addEventListener("abort", stop, { once: true });
@@ -277,7 +275,7 @@ async function readAll(wanted: Wanted, tools: PlcTools, io: ToolCall["io"]): Pro
 async function readPlace(
   connection: ToolConnection,
   place: Place,
-  { types, unit, rules, first }: Wanted,
+  { types, unit, rules, first }: Omit<Wanted, "clues">,
 ): Promise<readonly Candidate[]> {
   const candidates: Candidate[] = [];
   const read = new Map<number, readonly number[]>();

@@ -39,6 +39,7 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   plan: async () => sharing((await import("../cli/plan.ts")).planCommand, ({ values }) => values["measure"] === true),
   tags: async () => sharing((await import("../cli/tags.ts")).tagsCommand),
   record: async () => sharing((await import("../cli/record.ts")).recordCommand),
+  profile: async () => sharing((await import("../cli/profile.ts")).profileCommand, readsPlc),
   check: async () => (await import("../cli/check.ts")).checkCommand,
   config: async () => (await import("../cli/config.ts")).configCommand,
   doctor: async () => (await import("../cli/doctor.ts")).doctorCommand(await doctorParts()),
@@ -65,6 +66,11 @@ async function storeTools(): Promise<StoreFiles> {
 
 async function doctorParts(): Promise<DoctorParts> {
   return { tools: await plcTools(), files: await storeTools(), version: version() };
+}
+
+/** Of the profile workshop's actions, those that ask the PLC. */
+function readsPlc({ operands, values }: Call): boolean {
+  return !["new", "import", "export"].includes(operands[0] ?? "") && values["trace"] === undefined;
 }
 
 /** A tool at the PLC: over the running agent's link where that has one there. */

@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
 import { ConfigError } from "../config/config-error.ts";
 import { loadConfig } from "../config/config.ts";
-import type { BoothConfig, Config } from "../config/port.ts";
+import type { BoothConfig, BoothLink, Config, ModbusAddress, ModbusConfig } from "../config/port.ts";
 import { findProfile } from "../config/profile.ts";
 import { localPlcAnswerShape, localPlcLinksShape } from "../contract/local.ts";
 import { adviceFor, LinkError } from "../domain/link-error.ts";
+import { MODBUS_PORT } from "../domain/plc-address.ts";
 import { groupsInForce, type Profile, type ProfileTag, tagsOfGroup } from "../domain/profile.ts";
 import type { LinkSharer, PlcAsk } from "../domain/agent-control.ts";
 import { type Agent, agentOf, configPath } from "./agent-client.ts";
@@ -49,6 +51,33 @@ export function chosenBooth(values: Values): ChosenBooth {
     throw new CommandError(`name the booth with --booth: ${names}`, EXIT.usage);
   }
   return only;
+}
+
+/** The booth's Modbus device, also while its profile can't be used yet; null: no configuration, or none that names one. */
+export function chosenDevice(values: Values): ModbusConfig | null {
+  const path = configPath(values);
+  if (!existsSync(path)) return null;
+  const name = values["booth"];
+  const [only, ...others] = loadConfig(path).booths.filter(({ id }) => typeof name !== "string" || id === name);
+  return only === undefined || others.length > 0 ? null : (only.modbus ?? null);
+}
+
+/** Where the options lead: --host and what goes with it, else the booth's device. Throws a CommandError where there is neither. */
+export function deviceAddress(values: Values): ModbusAddress {
+  return addressOf(values, chosenDevice(values));
+}
+
+/** --host and what goes with it, else this device. Throws a CommandError where there is neither. */
+export function addressOf(values: Values, device: ModbusAddress | null): ModbusAddress {
+  const port = numberOption(values, "port", { min: 1, max: 65_535 });
+  const named = device === null || "serial" in device ? null : device;
+  const given = values["host"];
+  const host = typeof given === "string" ? given : named?.host;
+  const isAsked = values["host"] !== undefined || port !== undefined || values["rtu"] !== undefined;
+  if (device !== null && !isAsked) return device;
+  if (host === undefined) throw new CommandError("name the PLC with --host", EXIT.usage);
+  const framing = values["rtu"] === true ? "rtu" : named?.framing;
+  return { host, port: port ?? named?.port ?? MODBUS_PORT, ...(framing === undefined ? {} : { framing }) };
 }
 
 /** A number given as an option; undefined where it wasn't. Throws a CommandError where it is none or out of bounds. */
@@ -98,4 +127,25 @@ async function askOver(agent: Agent, link: string, { unit, pdu }: PlcAsk): Promi
   const answer = localPlcAnswerShape.parse(said);
   if (answer.kind === "failed") throw new LinkError(answer.why, answer.message);
   return Buffer.from(answer.pdu, "hex");
+}
+
+/** The way to the device that a profile is made for: --host and what goes with it, else the booth's of the configuration. Throws a CommandError. */
+export function deviceLink(values: Values, protocol: Profile["protocol"]) {
+  if (protocol === "opcua") {
+    const config = loadConfig(configPath(values));
+    const name = values["booth"];
+    const found = config.booths.filter(
+      ({ id, opcua }) => opcua !== undefined && (typeof name !== "string" || id === name),
+    );
+    const [only, ...others] = found;
+    if (only?.opcua !== undefined && others.length === 0) {
+      return { booth: { opcua: only.opcua, poll: {} }, data_dir: config.data_dir };
+    }
+    const text = `name the booth with --booth: the configuration has ${found.length} over OPC UA`;
+    throw new CommandError(text, EXIT.usage);
+  }
+  const own = values["host"] === undefined ? chosenDevice(values)?.unit_id : undefined;
+  const unit_id = numberOption(values, "unit", { min: 0, max: 255 }) ?? own;
+  const booth: BoothLink = { modbus: { ...deviceAddress(values), ...(unit_id === undefined ? {} : { unit_id }) } };
+  return { booth: { ...booth, poll: {} } };
 }

@@ -89,6 +89,11 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     json: ["--for 1s --out {folder}/b.trace", 0, /"answers":\d+,"silences":0/],
     fails: ["--out {folder}/none/x.trace", 2, /can't be written: ENOENT/],
   },
+  profile: {
+    human: ["new long-a --from click", 0, /long-a\.yaml written; still missing/],
+    json: ["new long-b --from click", 0, /"file":".*long-b\.yaml"/],
+    fails: ["new long-b --from click", 2, /is there already/],
+  },
   check: { human: ["", 0, /is in order/], json: ["", 0, /"booth-1"/], fails: NO_FILE },
   config: {
     human: ["show log_level", 0, /log_level +info +default/],

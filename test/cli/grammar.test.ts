@@ -58,9 +58,11 @@ describe("the command line's help", () => {
   });
 
   it("words an option alike, and gives it the same kind of value, wherever it is", () => {
+    // What a report begins with, and what a profile is begun from.
     const seen = new Map<string, string>();
     for (const { options } of COMMANDS) {
       for (const [name, { value }] of Object.entries(options)) {
+        if (name === "from" && value === "FAMILY") continue;
         expect({ name, value: seen.get(name) ?? value }).toEqual({ name, value });
         seen.set(name, value);
       }
@@ -80,7 +82,7 @@ describe("what was typed wrongly", () => {
     [["status", "--config"], "--config needs a value: --config FILE"],
     [["status", "--config", "--json"], "--config needs a value, not --json; one that begins with a dash is written"],
     [["status", "--json=yes"], "--json takes no value"],
-    [["check", "this"], '"this" is one word too many'],
+    [["check", "this", "that"], '"that" is one word too many'],
     [["store"], "ACTION is missing: one of check, salvage, export, import, backup"],
     [["store", "chek"], 'ACTION can\'t be "chek" (did you mean check?)'],
     [["completion", "fish"], 'SHELL can\'t be "fish"'],

@@ -54,6 +54,8 @@ function askingWire(ask: (ask: PlcAsk) => Promise<Uint8Array>): OpenWire {
 }
 
 const TABLES: Readonly<Record<number, ModbusTable>> = { 1: "coil", 2: "discrete", 3: "holding", 4: "input" };
+/** The functions that read them. */
+const READS: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
 /** Unit, function, byte count. */
 const HEADER_BYTES = 3;
 
@@ -99,12 +101,14 @@ export function tappedRead(request: Buffer, answer: Buffer): WireExchange | null
   if (answer.readUInt8(1) !== request.readUInt8(1)) {
     return { ...about, words: null, exception: answer.readUInt8(2) };
   }
-  const words = Array.from({ length: count }, (_, i) =>
-    isBitTable(table)
-      ? (answer.readUInt8(HEADER_BYTES + (i >> 3)) >> (i & 7)) & 1
-      : answer.readUInt16BE(HEADER_BYTES + 2 * i),
+  return { ...about, words: wordsIn(answer.subarray(HEADER_BYTES), { table, count }), exception: null };
+}
+
+/** Registers, or bits as 0 and 1. */
+function wordsIn(data: Buffer, { table, count }: Pick<Block, "table" | "count">): readonly number[] {
+  return Array.from({ length: count }, (_, i) =>
+    isBitTable(table) ? (data.readUInt8(i >> 3) >> (i & 7)) & 1 : data.readUInt16BE(2 * i),
   );
-  return { ...about, words, exception: null };
 }
 
 /**
@@ -132,10 +136,10 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
     ask,
     open: () => session.open(),
     registers: async (unit: number, { table, address, count }: Block): Promise<RegisterAnswer> => {
-      const code = table === "holding" ? 3 : 4;
+      const code = READS[table];
       const pdu = await ask(unit, [code, address >> 8, address & 0xff, count >> 8, count & 0xff]);
       if (pdu[0] !== code) return { kind: "exception", code: pdu[1] ?? 0 };
-      return { kind: "words", words: Array.from({ length: count }, (_, i) => pdu.readUInt16BE(2 + 2 * i)) };
+      return { kind: "words", words: wordsIn(pdu.subarray(2), { table, count }) };
     },
     identify: (unit: number) => identify((pdu) => ask(unit, pdu)),
     close: () => session.end(new LinkError("closed", "closed by the gateway")),

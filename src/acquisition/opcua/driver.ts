@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { LinkError } from "../../domain/link-error.ts";
-import type { BoothConfig, OpcuaAddress } from "../../config/port.ts";
+import type { BoothConfig, BoothLink, OpcuaAddress } from "../../config/port.ts";
 import { groupsInForce, type OpcuaProfile, type Profile } from "../../domain/profile.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import { quickestOf } from "../rules/schedule.ts";
@@ -132,7 +132,10 @@ async function farewell(session: Session, farewell_ms: Milliseconds): Promise<vo
 
 /** A booth's driver where it shares its link with no other: OPC UA, or one that says why there can't be any. */
 export function ownLinkDriver(
-  link: Omit<OpcuaDriverOptions, "address" | "profile"> & { readonly booth: BoothConfig; readonly profile: Profile },
+  link: Omit<OpcuaDriverOptions, "address" | "profile"> & {
+    readonly booth: BoothLink & Pick<BoothConfig, "poll">;
+    readonly profile: Profile;
+  },
 ): Driver {
   const { booth, profile, ...options } = link;
   if (booth.opcua !== undefined && profile.protocol === "opcua") {

@@ -5,7 +5,10 @@ import { AGENT, JSON_OPTION } from "../spec.ts";
 export const CARE_TABLE = [
   {
     name: "check",
-    summary: "read configuration and profiles and say what is wrong with them",
+    summary: "read configuration and profiles, or one profile, and say what is wrong with them",
+    operands: [
+      { name: "FILE", text: "a profile to check by itself (default: the configuration and its own)", optional: true },
+    ],
     options: {
       ...AGENT,
       addresses: { value: "", text: "show what each Modbus tag's address was taken for, in every notation" },
@@ -13,7 +16,7 @@ export const CARE_TABLE = [
     notes: [
       "It needs no agent. A mistake is shown with file, line and column. The agent leaves out a booth with a mistake and runs the others; it refuses a file with a mistake outside the booths.",
     ],
-    examples: ["check --config gateway.yaml"],
+    examples: ["check --config gateway.yaml", "check /etc/booth-gateway/profiles/acme.yaml"],
     exits: { 78: "there is a mistake" },
   },
   {

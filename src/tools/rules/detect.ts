@@ -167,6 +167,73 @@ function misfitOf({ value, words, type }: Candidate, { min, max, expect, off }: 
   return isPlausible ? DETECTABLE.indexOf(type) : Infinity;
 }
 
+/** Scales that whole numbers in registers have, the usual ones first. */
+const SCALES = [1, 0.1, 0.01, 0.001, 10] as const;
+
+/** A way of reading that gives what the display shows. */
+export interface Fit {
+  readonly candidate: Candidate;
+  readonly scale: number;
+  /** To the last digit that the display shows; else NEAR alone. */
+  readonly isExact: boolean;
+}
+
+/** What is less likely has more of it: far off what is shown, at another place than stated, scaled, of an unlikely width. */
+const WEIGHTS = { close: 150, near: 400, neighbour: 200, scaled: 10 } as const;
+/** A display lags behind, and sensors are never quite still. */
+const CLOSE = 0.01;
+
+/** What is known of the tag beforehand. */
+export interface Expected {
+  /** As the display shows it, with its digits. */
+  readonly shown: string;
+  /** Counters are wide and never below zero; what is measured may be. */
+  readonly isCounter: boolean;
+}
+
+/**
+ * The ways of reading that give what the display shows, the likeliest first: to the display's last digit before nearly; the
+ * place as stated before its neighbours; floats, then whole numbers as they are, then scaled ones.
+ * @param candidates read with scale 1 and offset 0
+ */
+export function fitsOf(candidates: readonly Candidate[], { shown, isCounter }: Expected): readonly Fit[] {
+  const expect = Number(shown);
+  const places = [...new Set(candidates.map(({ place }) => place))];
+  const fits = candidates.flatMap((candidate) => {
+    const scales = candidate.type.startsWith("float") ? ([1] as const) : SCALES;
+    return scales.flatMap((scale): Fit[] => {
+      const read = scale === 1 ? candidate : candidateOf(candidate, candidate.type, { ...candidate, scale, offset: 0 });
+      const off = offOf(read, { expect });
+      if (read.value === null || off === null) return [];
+      const isExact = Math.abs(read.value - expect) <= lastDigitOf(shown) / 2 + Number.EPSILON * Math.abs(expect);
+      return isExact || off <= NEAR ? [{ candidate: read, scale, isExact }] : [];
+    });
+  });
+  const weight = (fit: Fit): number => {
+    const { candidate, scale, isExact } = fit;
+    const off = offOf(candidate, { expect }) ?? Infinity;
+    const distance = isExact ? 0 : off <= CLOSE ? WEIGHTS.close : WEIGHTS.near;
+    const scaled = SCALES.findIndex((one) => one === scale) * WEIGHTS.scaled;
+    return distance + places.indexOf(candidate.place) * WEIGHTS.neighbour + scaled + typeWeight(fit, isCounter);
+  };
+  const miss = ({ candidate }: Fit): number => Math.abs((candidate.value ?? Infinity) - expect);
+  return fits.toSorted((a, b) => weight(a) - weight(b) || miss(a) - miss(b));
+}
+
+/** Half the registers of a small number in two are zero: they prove nothing of its width, but that a counter has room to grow. */
+function typeWeight({ candidate: { type, words } }: Fit, isCounter: boolean): number {
+  if (type.startsWith("float")) return 0;
+  const isWide = words.length > 1;
+  const isSigned = type.startsWith("int");
+  const provesWidth = isWide && words.filter((word) => word !== 0).length > 1;
+  return (provesWidth || isWide === isCounter ? 1 : 3) + (isSigned === isCounter ? 1 : 0);
+}
+
+/** What the last digit of a number stands for: 0.1 of "21.4", 1 of "1842". */
+function lastDigitOf(shown: string): number {
+  return 10 ** -(shown.split(".")[1]?.length ?? 0);
+}
+
 function pointFor(type: DetectableType, { scale, offset }: { scale: number; offset: number }): ModbusPoint {
   return { table: "holding", address: 0, type, scale, offset, sentinels: [] };
 }

@@ -8,6 +8,11 @@ export const USUAL_UNITS: readonly number[] = [1, 0, 255, 2, 3, 4, 5, 6, 7, 8, 9
 /** Tried for an address of which nobody says the type. */
 export const USUAL_TYPES = ["float32", "uint32", "int32", "uint16", "int16"] as const;
 export const RECORD_FOR = "60s";
+export const TEST_FOR = "10s";
+/** Those of a day's work, in an order in which a booth can be brought into them. */
+export const LEARNED_MODES = ["idle", "spray", "flash", "purge", "bake"] as const;
+export const LEARN_MODE_FOR = "5s";
+export const LEARN_COUNTERS_FOR = "10m";
 /** With --expect: a display shows rounded values, and they move while one looks. */
 export const NEAR = 0.05;
 /** Without limits of its own, what a booth measures or counts lies within these, and a fraction isn't tinier. */

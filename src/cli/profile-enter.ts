@@ -1,0 +1,90 @@
+import { ConfigError, type Problem } from "../config/config-error.ts";
+import type { ProfileMode } from "../domain/booth.ts";
+import { type Call, EXIT } from "../tools/command.ts";
+import {
+  type Draft,
+  type Entered,
+  inspectDraft,
+  saveDraft,
+  type TagEntry,
+  withModes,
+  withTag,
+} from "../tools/profile-file.ts";
+import { linesText } from "../tools/texts.ts";
+import { mustAgree } from "./follow.ts";
+import { print } from "./print.ts";
+
+/** What is to go into a profile in the making. */
+export interface Change {
+  readonly tags?: readonly Entered<TagEntry>[];
+  readonly modes?: readonly Entered<{ readonly code: string; readonly mode: ProfileMode }>[];
+  /** What was seen, line by line, before anybody is asked. */
+  readonly told: readonly string[];
+  /** Further fields of the answer for programs. */
+  readonly answer?: object;
+}
+
+/**
+ * Shows what was found and what it makes, asks, and writes it. Throws the ConfigError of the file as it would be where a new
+ * line is wrong: nothing is written then.
+ */
+export async function enter(call: Call, draft: Draft, change: Change): Promise<number> {
+  const { values, io } = call;
+  const { tags = [], modes = [], told } = change;
+  const text = withModes(
+    tags.reduce((made, tag) => withTag(made, tag), draft.text),
+    modes,
+  );
+  const { problems } = inspectDraft({ path: draft.path, text });
+  refuseOwn(problems, { draft, text, names: tags.map(({ entry }) => entry.name) });
+  const lines = [
+    ...told,
+    ...tags.map(({ entry, from }) => `  ${entryText(entry)}  # ${from}`),
+    ...modes.map(({ entry, from }) => `  "${entry.code}": ${entry.mode}  # ${from}`),
+  ];
+  const quiet = values["json"] === true;
+  if (!quiet) io.out(linesText(lines));
+  if (values["yes"] !== true) {
+    await mustAgree(io, {
+      question: `Write this to ${draft.path}?`,
+      nobody: "run it again with --yes",
+      no: "nothing was written",
+    });
+  }
+  saveDraft(draft, text);
+  const missing = problems.map(({ message }) => message);
+  const answer = {
+    file: draft.path,
+    tags: tags.map(({ entry }) => entry),
+    modes: modes.map(({ entry }) => entry),
+    missing,
+    ...change.answer,
+  };
+  print(call, answer, () => `${draft.path} written; ${missingText(missing)}\n`);
+  return EXIT.ok;
+}
+
+/** What keeps the profile from being used. */
+export function missingText(missing: readonly string[]): string {
+  if (missing.length === 0) return "it can be used";
+  return `still missing: ${missing.join("; ")}`;
+}
+
+/** Throws for what is wrong with the new tags themselves; what the profile lacks beside them is told, and may come later. */
+function refuseOwn(
+  problems: readonly Problem[],
+  { draft, text, names }: { readonly draft: Draft; readonly text: string; readonly names: readonly string[] },
+): void {
+  const own = problems.filter(({ path, text: line = "" }) => {
+    if (!/^tags\[\d+\]/.test(path)) return false;
+    return names.some((name) => new RegExp(`\\bname: "?${name}"?[ ,}]`).test(line));
+  });
+  if (own.length > 0 && text !== draft.text) throw new ConfigError(draft.path, own);
+}
+
+function entryText(entry: TagEntry): string {
+  const pairs = Object.entries(entry).map(
+    ([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  return `{ ${pairs.join(", ")} }`;
+}

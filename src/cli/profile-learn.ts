@@ -1,0 +1,162 @@
+import type { PlcTools } from "../acquisition/port.ts";
+import { MODES_LISTED, type ProfileMode } from "../domain/booth.ts";
+import { meant } from "./parse.ts";
+import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
+import { deviceLink } from "../tools/plc-tools.ts";
+import {
+  type Draft,
+  type Entered,
+  entryOf,
+  openDraft,
+  protocolOf,
+  quirksOf,
+  tagEntries,
+  type TagEntry,
+} from "../tools/profile-file.ts";
+import { type Look, lookingAtTags, placeOf, rangesIn, rangesOf, scanning } from "../tools/profile-read.ts";
+import { codeWithout, type ModeFinding, modeFindings, type Stay } from "../tools/rules/profile-modes.ts";
+import { LEARN_MODE_FOR, LEARNED_MODES } from "../tools/rules/usual.ts";
+import { usualTags } from "../tools/usual-tags.ts";
+import { lengthOption, textOption } from "./options.ts";
+import { type Change, enter } from "./profile-enter.ts";
+
+/** `profile learn modes|counters`: what can be seen by looking at all registers while the booth works. */
+export function learnCommand(tools: PlcTools): Run {
+  return async (call) => {
+    const what = call.operands[1];
+    if (what === "modes") return learnModes(tools, call);
+    if (what === "counters") return learnModes(tools, call);
+    const said =
+      what === undefined ? "say what to learn" : `"${what}" can't be learned${meant(what, ["modes", "counters"])}`;
+    throw new CommandError(`${said}: profile learn modes, or profile learn counters`, EXIT.usage);
+  };
+}
+
+/** Lets `act` look at what the draft's device shows: every register of the ranges, or all variables of an OPC UA profile. */
+export function looking<T>(tools: PlcTools, call: Call, act: (look: () => Promise<Look>) => Promise<T>): Promise<T> {
+  const { values, io } = call;
+  const draft = openDraft(values);
+  const protocol = protocolOf(draft);
+  const reading = { tools, link: deviceLink(values, protocol), io };
+  if (protocol === "opcua") return lookingAtTags(reading, draft, act);
+  const quirks = quirksOf(draft);
+  const range = textOption(values, "range");
+  return scanning(reading, { quirks, ranges: range === undefined ? rangesOf(quirks) : rangesIn(range) }, act);
+}
+
+/** One look after a change may still show the state before; a stay has more than that. */
+const LOOKS = 5;
+const LONGEST_H = 1;
+
+async function learnModes(tools: PlcTools, call: Call): Promise<number> {
+  const { values, io } = call;
+  const draft = openDraft(values);
+  const modes = modesIn(textOption(values, "modes"));
+  const for_ms = lengthOption({ for: LEARN_MODE_FOR, ...values }, "for", LONGEST_H) ?? 0;
+  const stays = await looking(tools, call, async (look) => {
+    const made: Stay[] = [];
+    // The first mode once more in the end: what reads the same then is no counter.
+    for (const [index, mode] of [...modes, ...modes.slice(0, 1)].entries()) {
+      const again = index === modes.length ? " once more" : "";
+      const said = await io.ask(`Set the booth to ${mode}${again}, then press Enter (or s to leave ${mode} out): `);
+      if (said === null) throw new CommandError("nobody to set the booth's mode: learn modes needs a terminal");
+      if (/^s/i.test(said.trim())) continue;
+      made.push({ mode, looks: await stay(tools, call, { look, mode, for_ms }) });
+    }
+    return made;
+  });
+  const entries = tagEntries(draft.text);
+  const known = entries.find(({ role }) => role === "mode");
+  const finding = await chosen(call, modeFindings(stays, known === undefined ? undefined : placeOf(known)));
+  return enter(call, draft, changeOf(finding, { draft, stays, known }));
+}
+
+async function stay(
+  tools: PlcTools,
+  { io }: Call,
+  { look, mode, for_ms }: { readonly look: () => Promise<Look>; readonly mode: ProfileMode; readonly for_ms: number },
+): Promise<readonly Look[]> {
+  const looks: Look[] = [];
+  for (let i = 0; i < LOOKS; i++) {
+    io.progress(`${mode}: look ${i + 1} of ${LOOKS}; leave the booth as it is`);
+    looks.push(await look());
+    await tools.sleep(for_ms / LOOKS, io.signal);
+  }
+  io.progress("");
+  return looks;
+}
+
+function modesIn(text: string | undefined): readonly ProfileMode[] {
+  if (text === undefined) return LEARNED_MODES;
+  const modes = text.split(",").map((one) => {
+    const mode = MODES_LISTED.find((known): known is ProfileMode => known === one.trim() && known !== "no_data");
+    if (mode !== undefined) return mode;
+    const hint = meant(one.trim(), MODES_LISTED);
+    throw new CommandError(`there is no mode "${one.trim()}"${hint}; there are ${MODES_LISTED.join(", ")}`, EXIT.usage);
+  });
+  if (new Set(modes).size > 1) return modes;
+  throw new CommandError("one mode can't be told from another: name two or more", EXIT.usage);
+}
+
+/** The finding, after a question where there are several. Throws a CommandError where there is none. */
+async function chosen({ values, io }: Call, findings: readonly ModeFinding[]): Promise<ModeFinding> {
+  const [first, ...others] = findings;
+  if (first === undefined) {
+    const why = "no register held still in each mode and differed between them";
+    const todo =
+      "look whether the mode changed each time, name other ranges with --range, or give it longer with --for";
+    throw new CommandError(`${why}: ${todo}`);
+  }
+  if (others.length === 0 || values["yes"] === true) return first;
+  const shown = findings.slice(0, MOST_SHOWN).map((one, i) => `  ${i + 1}: ${findingText(one)}\n`);
+  const said = await io.ask(
+    `Several places tell the modes, the likeliest first:\n${shown.join("")}Which one (Enter: 1)? `,
+  );
+  const number = said === null || said.trim() === "" ? 1 : Number(said);
+  const found = findings[number - 1];
+  if (found === undefined) throw new CommandError(`"${said ?? ""}" is none of them`);
+  return found;
+}
+
+const MOST_SHOWN = 5;
+
+function findingText(finding: ModeFinding): string {
+  if (finding.kind === "code")
+    return `${finding.place} is ${finding.codes.map(({ code, mode }) => `${code} in ${mode}`).join(", ")}`;
+  return finding.bits.map(({ place, bit, mode }) => `${bitText(place, bit)} on in ${mode}`).join(", ");
+}
+
+function bitText(place: string, bit: number | null): string {
+  return bit === null ? place : `${place} bit ${bit}`;
+}
+
+interface Learned {
+  readonly draft: Draft;
+  readonly stays: readonly Stay[];
+  readonly known: TagEntry | undefined;
+}
+
+function changeOf(finding: ModeFinding, { draft, stays, known }: Learned): Change {
+  const looks = stays.reduce((sum, stay) => sum + stay.looks.length, 0);
+  const from = `learned on ${new Date().toISOString().slice(0, 10)} in ${looks} looks at ${stays.length} stays`;
+  const told = [findingText(finding)];
+  if (finding.kind === "code") {
+    const modes = finding.codes.map(({ code, mode }) => ({ entry: { code: String(code), mode }, from }));
+    return { told, modes, tags: known === undefined ? [codeTag(draft, finding.place, from)] : [] };
+  }
+  const none = codeWithout(finding);
+  const modes = none === null ? [] : [{ entry: none, from }];
+  const tags = finding.bits.map(({ place, bit, mode }): Entered<TagEntry> => {
+    const at = { address: place, type: "bool", ...(bit === null ? {} : { bit }) };
+    return { entry: entryOf({ name: `mode_${mode}`, role: "mode_bit", mode, ...at, group: "fast" }), from };
+  });
+  return { told, modes, tags };
+}
+
+/** A register's own tag; over OPC UA the place is a tag that is there already, and gets the role. */
+function codeTag(draft: Draft, place: string, from: string): Entered<TagEntry> {
+  const own = tagEntries(draft.text).find(({ name }) => name === place);
+  if (own !== undefined) return { entry: entryOf({ ...own, role: "mode" }), from };
+  const meaning = usualTags().get("mode")?.meaning ?? {};
+  return { entry: entryOf({ name: "mode", ...meaning, address: place, type: "uint16" }), from };
+}

@@ -1,0 +1,105 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { PlcTools } from "../acquisition/port.ts";
+import type { Profile } from "../domain/profile.ts";
+import { CommandError, EXIT, type Run } from "../tools/command.ts";
+import { deviceLink } from "../tools/plc-tools.ts";
+import {
+  inspectDraft,
+  newDraft,
+  openDraft,
+  ownFolder,
+  profileOfDraft,
+  saveDraft,
+  withUnit,
+} from "../tools/profile-file.ts";
+import { pollLive, pollTrace } from "../tools/profile-read.ts";
+import { judge, type Judgement } from "../tools/rules/profile-test.ts";
+import { TEST_FOR } from "../tools/rules/usual.ts";
+import { linesText, type Style, styleOf } from "../tools/texts.ts";
+import { lengthOption, textOption } from "./options.ts";
+import { missingText } from "./profile-enter.ts";
+import { print, tableText } from "./print.ts";
+
+/** Each action with the way to its code, so that none loads what another needs. */
+const ACTIONS: Readonly<Record<string, (tools: PlcTools) => Promise<Run>>> = {
+  new: () => Promise.resolve(newCommand),
+  add: async (tools) => (await import("./profile-add.ts")).addCommand(tools),
+  learn: async (tools) => (await import("./profile-learn.ts")).learnCommand(tools),
+  test: (tools) => Promise.resolve(testCommand(tools)),
+};
+
+/** `booth-gateway profile`: a profile of one's own, made step by step at the PLC. */
+export function profileCommand(tools: PlcTools): Run {
+  return async (call) => {
+    const action = ACTIONS[call.operands[0] ?? ""];
+    if (action === undefined) throw new CommandError("there is no such action", EXIT.usage);
+    return (await action(tools))(call);
+  };
+}
+
+const newCommand: Run = (call) => {
+  const { values, operands } = call;
+  const name = operands[1];
+  if (name === undefined) throw new CommandError("name the profile: profile new NAME --from FAMILY", EXIT.usage);
+  if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name)) {
+    throw new CommandError(`${name} is no profile's name: lower-case letters, digits, dashes and dots`, EXIT.usage);
+  }
+  const path = join(ownFolder(values), `${name}.yaml`);
+  if (existsSync(path)) throw new CommandError(`${path} is there already: name another, or delete it`, EXIT.usage);
+  const begun = newDraft(name, textOption(values, "from") ?? "modbus", new Date().toISOString().slice(0, 10));
+  const text = withUnit(begun, textOption(values, "unit"));
+  saveDraft({ path }, text);
+  const missing = inspectDraft({ path, text }).problems.map(({ message }) => message);
+  print(call, { file: path, missing }, () =>
+    linesText([
+      `${path} written; ${missingText(missing)}`,
+      "Next: profile add TAG --at ADDRESS --expect VALUE, profile import FILE.csv, or profile learn modes",
+    ]),
+  );
+  return Promise.resolve(EXIT.ok);
+};
+
+const LONGEST_TEST_H = 24;
+
+function testCommand(tools: PlcTools): Run {
+  return async (call) => {
+    const { values, io } = call;
+    const draft = openDraft(values);
+    const profile = profileOfDraft(draft);
+    const trace = textOption(values, "trace");
+    const for_ms = lengthOption({ for: TEST_FOR, ...values }, "for", LONGEST_TEST_H) ?? 0;
+    const polls =
+      trace === undefined
+        ? await pollLive({ tools, link: deviceLink(values, profile.protocol), io }, profile, for_ms)
+        : pollTrace(trace, modbusAlone(profile));
+    const judgement = judge(profile, polls);
+    print(call, { file: draft.path, ...judgement }, () => judgementText(profile, judgement, styleOf(io)));
+    return judgement.ok ? EXIT.ok : EXIT.failed;
+  };
+}
+
+function modbusAlone(profile: Profile) {
+  if (profile.protocol === "modbus") return profile;
+  throw new CommandError("a trace is of Modbus; this profile is for OPC UA", EXIT.usage);
+}
+
+function judgementText({ name, version }: Profile, { tags, modes, ok }: Judgement, style: Style): string {
+  const rows = tags.map(({ tag, value, unit, reads, verdict, why }) => [
+    verdict.toUpperCase(),
+    tag,
+    value === null ? "-" : String(value),
+    unit,
+    reads,
+    why,
+  ]);
+  const wrong = tags.filter(({ verdict }) => verdict === "wrong").length;
+  const looks = tags.filter(({ verdict }) => verdict === "look").length;
+  const result = ok ? style.good("it reads right") : style.bad(`${wrong} of ${tags.length} tags are wrong`);
+  return linesText([
+    `${name} ${version}`,
+    tableText(["", "tag", "value", "unit", "reads", ""], rows).trimEnd(),
+    ...modes.map(({ raw, mode, reads }) => `mode ${raw}: ${mode ?? "not mapped"}, ${reads} reads`),
+    `${result}${looks === 0 ? "" : `; look at ${looks}`}`,
+  ]);
+}

@@ -1,0 +1,64 @@
+import { MODBUS_PORT } from "../../domain/plc-address.ts";
+import { LEARN_MODE_FOR, LEARNED_MODES, TEST_FOR } from "../../tools/rules/usual.ts";
+import type { CommandSpec } from "../spec.ts";
+import { AGENT, BOOTH, YES } from "../spec.ts";
+
+/** The profile workshop. */
+export const PROFILE_TABLE = [
+  {
+    name: "profile",
+    summary: "make a profile for a PLC that none fits, step by step: one YAML file that says where each line came from",
+    operands: [
+      {
+        name: "ACTION",
+        text: "what to do",
+        choices: {
+          new: "begin the profile WHAT with the manners of a family (--from)",
+          add: "the tag WHAT, found at an address (--at) by what the display shows (--expect)",
+          learn: "what tells the modes (WHAT modes), or what counts (WHAT counters), by looking while the booth works",
+          test: "read all tags, live or from a trace, and say which look wrong",
+        },
+      },
+      { name: "WHAT", text: "new: its name; add: the tag; learn: modes or counters", optional: true },
+    ],
+    options: {
+      ...AGENT,
+      ...BOOTH,
+      profile: { value: "NAME", text: "which profile, where there are several of your own" },
+      from: {
+        value: "FAMILY",
+        text: "new: a shipped profile, its family (click, micro800, s7), modbus or opcua (default modbus)",
+      },
+      at: { value: "ADDRESS", text: "add: as the manual has it: 428673, 4x0001, holding:28672, or a node" },
+      expect: { value: "VALUE", text: "add: what the machine's own display shows now: a number, a text, on or off" },
+      type: { value: "TYPE,...", text: "add: what it holds, where it is known" },
+      with: { value: "KEY=VALUE,...", text: "add: further keys of the tag, such as role=gas,unit=therm" },
+      host: { value: "HOST", text: "the PLC (default: the booth's of the configuration)" },
+      port: { value: "PORT", text: `its Modbus TCP port (default the booth's, else ${MODBUS_PORT})` },
+      rtu: { value: "", text: "RTU frames over TCP at --host" },
+      unit: { value: "N", text: "its unit id (default the booth's or the profile's)" },
+      modes: { value: "MODE,...", text: `learn modes: which, in this order (default ${LEARNED_MODES.join(",")})` },
+      range: {
+        value: "TABLE:FIRST-LAST,...",
+        text: "learn: where to look, e.g. holding:0-499,coil:0-99 (default: between the profile's holes, else 0-499 of each table)",
+      },
+      for: {
+        value: "TIME",
+        text: `how long: test (default ${TEST_FOR}), each mode of learn (${LEARN_MODE_FOR})`,
+      },
+      trace: { value: "FILE", text: "test: a trace of record instead of the PLC" },
+      ...YES,
+    },
+    notes: [
+      "Profiles of your own stand in the folder profiles beside the configuration, or where its profile_dirs says; name one as the booth's profile to use it.",
+      "It only reads: over the running agent's connection where that one reads the same PLC, between its polls, else over one of its own.",
+      "A tag with a usual name (air_temperature, cycle_count, exhaust_minutes ...) gets role, unit and limits as the shipped profiles have them.",
+    ],
+    examples: [
+      "profile new acme --from click",
+      "profile add air_temperature --at 428673 --expect 21.4 --host 192.0.2.10",
+      "profile test --for 1m",
+    ],
+    exits: { 1: "nothing fits, or test: a tag is wrong" },
+  },
+] as const satisfies readonly CommandSpec[];

@@ -1,0 +1,164 @@
+import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { SimClock } from "../../simulators/clock.ts";
+import { bayQuantityOf, type Quantity } from "../../simulators/plc/quantities.ts";
+import { modeCoder } from "../../simulators/plc/registers.ts";
+import { findScenario } from "../../simulators/plc/scenarios/all.ts";
+import { startPlc, type PlcOptions, type RunningPlc } from "../../simulators/plc/start.ts";
+import type { ProfileMode } from "../../src/domain/booth.ts";
+import { type ModbusPoint, type ModbusProfile, type ModbusTag, pointWidth } from "../../src/domain/profile.ts";
+import { driverTools } from "../../src/acquisition/tool-drivers.ts";
+import type { PlcTools } from "../../src/acquisition/port.ts";
+import { profileCommand } from "../../src/cli/profile.ts";
+import type { Io } from "../../src/tools/command.ts";
+import { clickBooth } from "../support/profiles.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { say, type Said } from "./say.ts";
+
+/** The modes that the drawn booth is brought into. */
+export const DRAWN_MODES = ["idle", "spray", "flash", "purge", "bake"] as const satisfies readonly ProfileMode[];
+
+type Random = () => number;
+
+/** A whole number from 0 up to and without `below`. */
+function upTo(random: Random, below: number): number {
+  return Math.floor(random() * below);
+}
+
+/** A register map that no shipped profile fits: 25 tags of the usual booth, places, types, scales and orders drawn. */
+export function drawnProfile(seed: number): ModbusProfile {
+  const drawing = seededRandom(seed);
+  const random = (): number => drawing.next();
+  const usual = clickBooth();
+  const left = ["intake_minutes", "intake_reset", "pre_reset", "fault_code"];
+  const tags = usual.tags.filter(({ name }) => !left.includes(name));
+  const codes = [...Array(60).keys()].map((code) => ({ code, at: random() })).toSorted((a, b) => a.at - b.at);
+  const modes: ProfileMode[] = [...DRAWN_MODES, "off", "prep", "cool_down", "setback"];
+  const next = {
+    holding: upTo(random, 200),
+    input: upTo(random, 100),
+    coil: upTo(random, 60),
+    discrete: upTo(random, 60),
+  };
+  const drawn = tags.map((tag): ModbusTag => {
+    const made = drawnPoint(tag, random);
+    const address = next[made.table];
+    const point = { ...made, address };
+    next[made.table] += pointWidth(point) + upTo(random, 4);
+    const counter = tag.counter === undefined ? {} : { counter: { step: point.scale, retained: true } };
+    return { ...tag, ...counter, point };
+  });
+  return {
+    ...usual,
+    name: "drawn",
+    modes: Object.fromEntries(modes.map((mode, i) => [String(codes[i]?.code ?? i), mode])),
+    quirks: { ...usual.quirks, word_order: "high_first", string_order: "high_first", holes: {}, max_registers: 60 },
+    tags: drawn,
+  };
+}
+
+function drawnPoint(tag: ModbusTag, random: Random): Omit<ModbusPoint, "address"> {
+  const { type } = tag.point;
+  const table = random() < 0.7 ? "holding" : "input";
+  const plain = { table, scale: 1, offset: 0, sentinels: [] } as const;
+  const order = random() < 0.5 ? "low_first" : "high_first";
+  if (tag.role === "mode") return { ...plain, type: "uint16" };
+  if (type === "bool") return { ...plain, table: random() < 0.5 ? "coil" : "discrete", type };
+  if (type === "string") return { ...plain, type, length: tag.point.length ?? 4, string_order: order };
+  if (type === "float32" && random() < 0.6) return { ...plain, type, word_order: order };
+  if (type === "float32") return { ...plain, type: "int16", scale: 0.1 };
+  return { ...plain, type: "uint32", scale: tag.point.scale, word_order: order };
+}
+
+/** Simulated time that a test may stop, or make run faster. */
+export interface PacedClock extends SimClock {
+  pace(speed: number): void;
+}
+
+export function pacedClock(start: number): PacedClock {
+  let speed = 0;
+  let [base, since] = [start, performance.now()];
+  const wall = (): number => base + (performance.now() - since) * speed;
+  return {
+    boot: "test",
+    wall,
+    mono: () => wall() - start,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(resolve, ms / Math.max(speed, 1));
+        signal?.addEventListener("abort", () => {
+          clearTimeout(timer);
+          reject(signal.reason as Error);
+        });
+      }),
+    pace: (next) => {
+      [base, since] = [wall(), performance.now()];
+      speed = next;
+    },
+  };
+}
+
+const START = Date.UTC(2026, 2, 3, 16);
+
+export interface Workshop {
+  readonly plc: RunningPlc;
+  readonly profile: ModbusProfile;
+  readonly clock: PacedClock;
+  readonly configFile: string;
+  /** The profile in the making. */
+  readonly file: string;
+  /** What the machine's own display shows of a tag, rounded as displays do. */
+  readonly shows: (tag: string) => string;
+  readonly set: (mode: ProfileMode) => void;
+  /** `booth-gateway profile` at this PLC. */
+  readonly run: (words: string, io?: Partial<Io>) => Promise<Said>;
+}
+
+/** An unknown PLC, nothing but its address known, and the workshop beside it. No agent runs, and no configuration is there. */
+export async function workshopAt(profile: ModbusProfile, more: Partial<PlcOptions> = {}): Promise<Workshop> {
+  const scenario = findScenario("standard-cycle");
+  if (scenario === undefined) throw new Error("the scenario");
+  const clock = pacedClock(START);
+  const plc = await startPlc({ profile, scenario, seed: 1, clock, port: 0, start: START, ...more });
+  onTestFinished(() => plc.stop());
+  const configFile = join(temporaryFolder(), "gateway.yaml");
+  const tools: PlcTools = {
+    ...driverTools({ wall: () => clock.wall(), log: silentLog }),
+    mono: () => clock.mono(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+  };
+  const runs = { profile: profileCommand(tools) };
+  const quantity = (tag: ModbusTag): Quantity =>
+    bayQuantityOf(plc.booth, tag, { state: plc.booth.stateAt(clock.wall()), code: modeCoder(profile) }) ?? 0;
+  return {
+    plc,
+    profile,
+    clock,
+    configFile,
+    file: join(dirname(configFile), "profiles", "unknown.yaml"),
+    shows: (name) => {
+      const tag = profile.tags.find((one) => one.name === name);
+      return tag === undefined ? "" : displayed(tag, quantity(tag));
+    },
+    set: (mode) => plc.booth.inject({ kind: "mode", mode, phase: null, fault_code: 0 }, clock.wall()),
+    run: (words, io = {}) => {
+      const argv = ["profile", ...words.split(" "), "--config", configFile];
+      const needsPlc = !["new", "import", "export"].includes(argv[1] ?? "") && !words.includes("--trace");
+      const host = needsPlc ? ["--host", "127.0.0.1", "--port", String(plc.port)] : [];
+      return say([...argv, ...host], { runs, io });
+    },
+  };
+}
+
+/** Whole steps of counters, one digit behind the point of what is measured. */
+function displayed(tag: ModbusTag, value: Quantity): string {
+  if (typeof value === "boolean" || tag.point.type === "bool") return value === true ? "on" : "off";
+  if (typeof value === "string") return value;
+  const step = tag.counter?.step ?? (tag.role === "uptime" ? 1 : 0.1);
+  const digits = Math.max(0, -Math.floor(Math.log10(step)));
+  const steps =
+    tag.counter === undefined && tag.role !== "uptime" ? Math.round(value / step) : Math.floor(value / step + 1e-6);
+  return tag.role === "mode" ? String(value) : (steps * step).toFixed(digits);
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { loadProfile } from "../../src/config/profile.ts";
+import { driverTools } from "../../src/acquisition/tool-drivers.ts";
+import type { ProfileMode } from "../../src/domain/booth.ts";
+import type { ModbusTag, Profile } from "../../src/domain/profile.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { DRAWN_MODES, drawnProfile, workshopAt, type Workshop } from "./drawn-plc.ts";
+import { say } from "./say.ts";
+
+/** As the manual of such a PLC has it: numbers from 1, with the table before them. */
+function manualAddress({ point }: ModbusTag): string {
+  const digit = { coil: "0", discrete: "1", input: "3", holding: "4" }[point.table];
+  return `${digit}${String(point.address + 1).padStart(5, "0")}`;
+}
+
+/** Somebody who reads each value off the machine's display. */
+async function addAll(site: Workshop): Promise<void> {
+  for (const tag of site.profile.tags.filter(({ role }) => role !== "mode")) {
+    const shown = site.shows(tag.name);
+    const said = await site.run(`add ${tag.name} --at ${manualAddress(tag)} --expect ${shown} --yes`);
+    expect(said, `${tag.name} ${shown}`).toMatchObject({ code: 0, err: "" });
+  }
+}
+
+/** Somebody at the booth, who does as he is told. */
+function operator(site: Workshop): (question: string) => Promise<string> {
+  return (question) => {
+    const [, mode] = /Set the booth to (\w+)/.exec(question) ?? [];
+    if (mode !== undefined) site.set(mode as ProfileMode);
+    return Promise.resolve("y");
+  };
+}
+
+async function valuesBy(profile: Profile, site: Workshop): Promise<Record<string, unknown>> {
+  const tools = driverTools({ wall: () => site.clock.wall(), log: silentLog });
+  const way = { modbus: { host: "127.0.0.1", port: site.plc.port }, poll: {} };
+  const driver = tools.driver(way, profile, { config: { data_dir: "" } });
+  await driver.open(new AbortController().signal);
+  const values: Record<string, unknown> = {};
+  for (const group of Object.keys(profile.groups)) {
+    for (const { tag, value } of await driver.read(group, new AbortController().signal)) values[tag] = value;
+  }
+  await driver.close();
+  return values;
+}
+
+describe("booth-gateway profile", () => {
+  it.each([1, 2, 3])(
+    "makes an unknown PLC's profile by commands alone, every tag and mode right (map %i)",
+    async (seed) => {
+      const site = await workshopAt(drawnProfile(seed));
+      expect(await site.run("new unknown --from modbus")).toMatchObject({ code: 0, err: "" });
+      site.set("spray");
+      site.clock.pace(60);
+      await site.clock.sleep(60_000);
+      site.clock.pace(0);
+      await addAll(site);
+      const text = readFileSync(site.file, "utf8");
+      expect(text.match(/^ {2}- \{ name: .* \} # .*, read .* on \d{4}-\d\d-\d\d/gm)).toHaveLength(24);
+
+      site.clock.pace(10);
+      const learned = await site.run("learn modes --for 1s", { ask: operator(site) });
+      expect(learned).toMatchObject({ code: 0, err: "" });
+      expect(learned.out).toContain("it can be used");
+      const made = loadProfile(site.file);
+      const codes = Object.entries(site.profile.modes).filter(([, mode]) =>
+        (DRAWN_MODES as readonly string[]).includes(mode),
+      );
+      expect(made.modes).toEqual(Object.fromEntries(codes));
+      expect(await say(["check", site.file])).toMatchObject({ code: 0, err: "" });
+      const tested = await site.run("test --for 2s");
+      expect(tested).toMatchObject({ code: 0, err: "" });
+      expect(tested.out).toContain("it reads right");
+
+      // At other instants, and in another mode than the one in which they were found.
+      for (const mode of ["bake", "idle"] as const) {
+        site.set(mode);
+        site.clock.pace(600);
+        await site.clock.sleep(300_000);
+        site.clock.pace(0);
+        const truth = await valuesBy(site.profile, site);
+        expect(await valuesBy(made, site)).toEqual(truth);
+      }
+      expect(site.plc.counts).toMatchObject({ writes: 0, malformed: 0 });
+    },
+  );
+});
