@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import type { ProfileMode } from "../../../src/domain/booth.ts";
+import { codeWithout, modeFindings, type Stay } from "../../../src/tools/rules/profile-modes.ts";
+
+/** What all places read in a mode, three times; a list: what they read look by look. */
+function stay(mode: ProfileMode, places: Readonly<Record<string, number | readonly number[]>>): Stay {
+  const looks = [0, 1, 2].map(
+    (i) => new Map(Object.entries(places).map(([place, at]) => [place, typeof at === "number" ? at : (at[i] ?? 0)])),
+  );
+  return { mode, looks };
+}
+
+describe("what tells the modes", () => {
+  it("is a small number that holds still in each, differs between them, and comes back; no counter, no sensor, no setpoint", () => {
+    const stays = [
+      stay("idle", { "holding:1": 1, "holding:2": 500, "holding:3": 20, "holding:4": [7, 8, 7], "coil:1": 0 }),
+      stay("spray", { "holding:1": 3, "holding:2": 510, "holding:3": 2100, "holding:4": [9, 9, 8], "coil:1": 1 }),
+      stay("bake", { "holding:1": 6, "holding:2": 520, "holding:3": 7100, "holding:4": [5, 5, 6], "coil:1": 1 }),
+      stay("idle", { "holding:1": 1, "holding:2": 530, "holding:3": 20, "holding:4": [7, 8, 8], "coil:1": 0 }),
+    ];
+    const [code, setpoint, ...more] = modeFindings(stays);
+    const codes = [
+      { code: 1, mode: "idle" },
+      { code: 3, mode: "spray" },
+      { code: 6, mode: "bake" },
+    ];
+    expect(code).toEqual({ kind: "code", place: "holding:1", codes });
+    expect(setpoint).toMatchObject({ kind: "code", place: "holding:3" });
+    expect(more).toEqual([]);
+    expect(modeFindings(stays, "holding:2")).toEqual([]);
+  });
+
+  it("may be several codes of one mode, but never one code of two", () => {
+    const bakes = [stay("idle", { r: 1 }), stay("bake", { r: 6 }), stay("bake", { r: 7 }), stay("idle", { r: 1 })];
+    expect(modeFindings(bakes)[0]).toMatchObject({
+      codes: [{ code: 1 }, { code: 6, mode: "bake" }, { code: 7, mode: "bake" }],
+    });
+    expect(modeFindings([...bakes, stay("spray", { r: 6 })])).toEqual([]);
+  });
+
+  it("is a bit for each where no number is, those that lie together; one mode may have none", () => {
+    const look = (word: number, coil: number) => ({ "holding:9": word + 4096, "coil:5": coil, "holding:40": 1 });
+    const stays = [
+      stay("idle", look(0, 0)),
+      stay("spray", look(0b0010, 0)),
+      stay("flash", look(0b0100, 0)),
+      stay("bake", look(0b1000, 1)),
+      stay("idle", look(0, 0)),
+    ];
+    const found = modeFindings(stays).find(({ kind }) => kind === "bits");
+    const at = (bit: number, mode: ProfileMode) => ({ place: "holding:9", bit, mode });
+    expect(found).toEqual({ kind: "bits", bits: [at(1, "spray"), at(2, "flash"), at(3, "bake")], without: "idle" });
+    expect(found?.kind === "bits" ? codeWithout(found) : null).toEqual({ code: "none", mode: "idle" });
+  });
+
+  it("is nothing where a place wasn't read in every look", () => {
+    const [first, second] = [stay("idle", { r: 1 }), stay("spray", {})];
+    expect(modeFindings([first, second])).toEqual([]);
+  });
+});
