@@ -6,7 +6,7 @@ import { SCHEMA_STEPS } from "./schema.ts";
 /** The service's one database; synchronous, every write durable when its transaction returns. */
 export type Db = Database.Database;
 
-export type SqlValue = string | number | null;
+export type SqlValue = string | number | null | Uint8Array;
 
 const statements = new WeakMap<Db, Map<string, Database.Statement>>();
 
@@ -67,6 +67,11 @@ export function each<T extends readonly SqlValue[]>(db: Db, sql: string, ...valu
   return statement(db, sql)
     .raw(true)
     .iterate(...values) as IterableIterator<T>;
+}
+
+/** Everything that is read in it is of one instant, whatever another thread writes meanwhile. */
+export function inSnapshot<T>(db: Db, read: () => T): T {
+  return db.transaction(read).deferred();
 }
 
 /** One immediate transaction: all of it or nothing. Nested calls join the outer one as a savepoint. */

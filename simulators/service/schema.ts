@@ -142,4 +142,11 @@ CREATE TABLE clock_words (
 INSERT INTO clock_words SELECT stream_no, seq, boot, mono, value ->> 'wall' FROM records WHERE kind = 't'
   AND (value ->> 'state' = 'synced' OR (value ->> 'state' = 'stepped' AND value ->> 'witness' IS NOT NULL));
 `,
+  `
+CREATE TABLE segments (
+  id INTEGER PRIMARY KEY, stream_no INTEGER NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL, boot INTEGER NOT NULL,
+  first_mono REAL NOT NULL, last_mono REAL NOT NULL, end_mono REAL NOT NULL, offset_ms REAL NOT NULL, received_at INTEGER NOT NULL,
+  message BLOB NOT NULL);
+CREATE UNIQUE INDEX segments_of_a_stream ON segments (stream_no, from_seq, to_seq);
+`,
 ];

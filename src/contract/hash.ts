@@ -39,7 +39,7 @@ export function recordHash(): { add(records: readonly StreamRecord[]): void; hex
   };
 }
 
-/** Of a credential, lower-case hex: all of it that the service is told. */
-export function sha256(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
+/** Lower-case hex; of a credential it is all that the service is told. */
+export function sha256(content: string | Uint8Array): string {
+  return createHash("sha256").update(content).digest("hex");
 }

@@ -13,6 +13,7 @@ export const TOPICS = {
   state: "up/state",
   hello: "up/hello",
   batch: "up/batch",
+  chunk: "up/chunk",
   ack: "down/ack",
   command: "down/cmd",
 } as const;
@@ -21,11 +22,7 @@ export const TOPICS = {
  * up/batch, columnar; see docs/wire.md. Before gzip. Its records are consecutive, and share a boot and a clock offset (the caller has
  * cut them so). Throws on an empty list or a hole: both are programmer errors.
  */
-export function batchOf(
-  head: { readonly gateway_id: string; readonly generation: number; readonly stream: string },
-  records: readonly Placed[],
-  sent: EpochMs,
-) {
+export function batchOf(head: SentHead, records: readonly Placed[], sent: EpochMs) {
   const first = records[0];
   if (first === undefined) throw new Error("a batch holds at least one record");
   const indexes = new Map<string, number>();
@@ -56,6 +53,13 @@ export function batchOf(
   };
 }
 
+/** Whose a batch or a chunk is. */
+export interface SentHead {
+  readonly gateway_id: string;
+  readonly generation: number;
+  readonly stream: string;
+}
+
 /** Number texts are fine; null, "" and true are no numbers. */
 const number = z.union([
   z.number(),
@@ -68,15 +72,13 @@ const count = number.pipe(z.int().nonnegative());
 /** A field that can't be read, or makes no sense by itself, counts as absent: it voids nothing else. */
 const hint = <Shape extends z.ZodType>(shape: Shape) => shape.nullable().catch(null).default(null);
 
-/**
- * down/ack. `st`, `s0`, `n` and `hash` alone must be right: they say which batch is meant, and prove what is said of it. All else
- * is a hint or is proven by the hash.
- */
-export const ackShape = z.object({
+/** What the service may say that it takes beside batches of gzipped JSON. */
+export const TAKES = { chunks: "chunk/1", zstd: "zstd" } as const;
+
+const said = {
   st: z.string(),
   s0: count,
   n: count,
-  hash: z.string(),
   reject: readable(z.object({ seq: count, reason: z.string().catch("") }))
     .catch([])
     .default([]),
@@ -87,9 +89,20 @@ export const ackShape = z.object({
   newest_seq: hint(count),
   server_time: hint(number.pipe(z.number())),
   window: hint(count),
+  /** What the service takes in this session. */
+  takes: readable(z.string()).catch([]).default([]),
   /** Not "": the batch couldn't be looked at, and nothing of it was taken. */
   error: z.string().catch(""),
-});
+};
+
+/**
+ * down/ack. `st`, `s0`, `n` and `hash` alone must be right: they say which batch is meant, and prove what is said of it. All else
+ * is a hint or is proven by the hash. `chunk` in place of `hash`: it is a chunk's, which it names by the SHA-256 of its message.
+ */
+export const ackShape = z.union([
+  z.object({ ...said, chunk: z.string().regex(/^[0-9a-f]{64}$/) }),
+  z.object({ ...said, hash: z.string() }),
+]);
 export type AckWire = z.infer<typeof ackShape>;
 
 /** What a session says of a booth when it begins. */

@@ -7,7 +7,7 @@ import type { NewName } from "../domain/stream-label.ts";
 import type { Milliseconds, Seq } from "../domain/units.ts";
 import type { Identity, Store } from "../store/port.ts";
 import type { NewKey, ServiceLink, TakesCommands } from "./port.ts";
-import type { Doubt, Refusing, WaitingFork } from "./rules/belief.ts";
+import type { Doubt, FailedChunks, Refusing, WaitingFork } from "./rules/belief.ts";
 import type { Silence } from "./rules/sending.ts";
 
 /** What delivery has of the gateway, for as long as that runs. */
@@ -52,6 +52,8 @@ export interface BoothDelivery {
   offered_seq: Seq;
   /** A new name of the log that has to wait, and everything from that seq on with it. */
   waiting_fork: WaitingFork | null;
+  /** Chunks that came to nothing, in a row; null: the last one was taken. */
+  failed_chunks: FailedChunks | null;
   /** What the service refused of late; null: nothing. */
   refusing: Refusing | null;
   /** Mono at which refused records are offered again, and behind which of them that begins; null: not yet. */
@@ -62,5 +64,5 @@ export interface BoothDelivery {
 
 export function newDelivery({ newest_seq }: { readonly newest_seq: Seq }, refused: RefusedRecords): BoothDelivery {
   const nothing = { silence: null, doubt: null, waiting_fork: null, refusing: null, second_offer: null };
-  return { ...nothing, in_session: false, offered_seq: newest_seq, refused };
+  return { ...nothing, failed_chunks: null, in_session: false, offered_seq: newest_seq, refused };
 }

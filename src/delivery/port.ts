@@ -4,7 +4,7 @@ import type { AckedStream, Claim, DeviceFields, ServiceAnswer, ServiceRecord, Sh
 import type { BoothState } from "../domain/booth-state.ts";
 import type { HeardCommand, SeqRange, UpMessage } from "../domain/command.ts";
 import type { ServiceLinkError } from "../domain/link-error.ts";
-import type { Placed } from "../domain/record.ts";
+import type { LogChunk, Placed } from "../domain/record.ts";
 import type { Seq, StreamId } from "../domain/units.ts";
 import type { MqttVersion } from "../domain/status.ts";
 
@@ -33,6 +33,13 @@ export interface LinkSession {
   heartbeat(booths: readonly BoothHeartbeat[]): Promise<void>;
   /** Consecutive records of one boot and one clock offset. Resolves with the service's own ack, never with the broker's. */
   send(stream: StreamId, generation: number, records: readonly Placed[]): Promise<BatchOutcome>;
+  /**
+   * A part of the log as it stands in the store, where the service takes such. Resolves as `send` does; with a conflict or a refusal
+   * nothing of it is stored.
+   */
+  sendChunk(stream: StreamId, generation: number, chunk: LogChunk): Promise<BatchOutcome>;
+  /** Whether the service has said in this session that it takes chunks. */
+  takesChunks(): boolean;
   /** Batches that the service lets be under way. */
   window(): number;
   /** Gives each command of the service to `take`, those first that came before. To be called once. */

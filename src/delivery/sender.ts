@@ -4,13 +4,15 @@ import { labelOf } from "../domain/stream-label.ts";
 import type { Seq, StreamId } from "../domain/units.ts";
 import { isPlain } from "../domain/provisioning.ts";
 import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
-import type { LinkSession, Rejection } from "./port.ts";
-import { heldSeqs, newNameFrom, REST_MS } from "./rules/belief.ts";
-import { stretchOf, type LaneName, cutBatches } from "./rules/lanes.ts";
+import { type LaneBatch, laneReaders } from "./lane-reader.ts";
+import type { BatchOutcome, LinkSession, Rejection } from "./port.ts";
+import { afterFailedChunk, heldSeqs, mayTryChunks, newNameFrom, REST_MS } from "./rules/belief.ts";
+import { stretchOf, type LaneName } from "./rules/lanes.ts";
 import {
   afterProbe,
   afterReOffer,
   afterSending,
+  byRecord,
   nextAction,
   sendingFrom,
   splitOnce,
@@ -21,14 +23,12 @@ import {
   type SentRange,
 } from "./rules/sending.ts";
 import { doubted, nameAnew, refusalsBelieved, setAside } from "./service-words.ts";
-import type { Placed } from "../domain/record.ts";
-import type { Store } from "../store/port.ts";
 
 /** A booth's log on its way over one session. */
 interface SentLog {
   readonly gateway: Pick<DeliveryGateway, "clock" | "log" | "store" | "rename" | "backlog_rate">;
   readonly booth: DeliveredBooth;
-  readonly session: Pick<LinkSession, "send" | "window">;
+  readonly session: Pick<LinkSession, "send" | "sendChunk" | "takesChunks" | "window">;
   /** Called at each ack. */
   readonly proven: () => void;
 }
@@ -43,7 +43,8 @@ interface SenderRun extends SentLog {
   readonly stream: StreamId;
   /** Oldest record that goes under it: those before it are another stream's at the service. */
   readonly first_seq: Seq;
-  readonly under_way: Set<Promise<void>>;
+  /** Each with the bytes of the chunk that it carries, 0 of a batch. */
+  readonly under_way: Map<Promise<void>, number>;
   /** How far the log goes under that name. */
   readonly reach: () => LogReach;
   readers: ReturnType<typeof laneReaders>;
@@ -67,7 +68,7 @@ export async function runSender(sent: SentLog, signal: AbortSignal): Promise<nev
   const run: SenderRun = {
     ...sent,
     ...{ generation: row.generation ?? 0, stream, first_seq, reach },
-    under_way: new Set(),
+    under_way: new Map(),
     readers: laneReaders(gateway.store, reach),
     sending: sendingFrom(reach().acked_seq, { silence, first_seq }),
     is_resting: false,
@@ -95,7 +96,7 @@ function sendable({ log, binding: { row } }: BoothState, name: StreamId): LogRea
 /** The session stands meanwhile: other booths' logs go over it too. */
 async function rest(run: SenderRun, signal: AbortSignal): Promise<void> {
   const { gateway, reach, first_seq } = run;
-  await Promise.all(run.under_way);
+  await Promise.all(run.under_way.keys());
   if (run.failure !== null) return;
   await gateway.clock.sleep(REST_MS, signal);
   run.sending = sendingFrom(reach().acked_seq, { silence: null, first_seq });
@@ -104,24 +105,36 @@ async function rest(run: SenderRun, signal: AbortSignal): Promise<void> {
 }
 
 async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
-  const { gateway, booth, session, under_way } = run;
-  const { progress } = booth.state;
+  const { progress } = run.booth.state;
   const { sendable_seq } = run.reach();
   run.sending = splitOnce(run.sending, sendable_seq);
-  const now = { sendable_seq, mono: gateway.clock.mono(), window: session.window(), under_way: under_way.size };
-  const next = nextAction(run.sending, now);
+  const next = nextAction(run.sending, { sendable_seq, ...roomOf(run) });
   switch (next.kind) {
     case "acks":
-      return Promise.race(under_way);
+      return Promise.race(run.under_way.keys());
     case "news":
       return next.ms === null ? progress.wait(signal) : progress.wait(signal, next.ms);
     case "probe":
       return offerOnce(run, next.seq, afterProbe);
     case "re-offer":
       return offerOnce(run, next.seq, afterReOffer);
+    case "chunk":
+      return sendChunk(run, next);
     case "send":
       return sendNext(run, next.lane, next.limit);
   }
+}
+
+/** What is under way, and may be. */
+function roomOf({ gateway, booth, session, under_way }: SenderRun) {
+  const mono = gateway.clock.mono();
+  const sizes = [...under_way.values()];
+  const chunks = sizes.filter((bytes) => bytes > 0);
+  const mayTry = session.takesChunks() && mayTryChunks(booth.delivery.failed_chunks, mono);
+  return {
+    ...{ mono, window: session.window(), under_way: sizes.length - chunks.length },
+    chunks: mayTry ? { under_way: chunks.length, bytes: chunks.reduce((sum, bytes) => sum + bytes, 0) } : null,
+  };
 }
 
 /** Offers a record once more that the service should have. */
@@ -139,52 +152,70 @@ async function offerOnce(run: SenderRun, seq: Seq, after: typeof afterProbe): Pr
   throw new ServiceLinkError("no_ack", outcome.reason);
 }
 
+/** What waited goes as it stands in the store, where it can. */
+async function sendChunk(run: SenderRun, { from, end }: { readonly from: Seq; readonly end: Seq }): Promise<void> {
+  const { chunk, to } = await run.gateway.store.chunk(run.reach().stream, from, end);
+  if (chunk === null) run.sending = byRecord(run.sending, { from, to });
+  else put(run, "backlog", { batch: [], chunk, from, to });
+}
+
 async function sendNext(run: SenderRun, lane: LaneName, limit: number | null): Promise<void> {
-  const { gateway, booth, under_way } = run;
   const stretch = stretchOf(run.sending.lanes, lane, run.reach().sendable_seq);
   if (stretch === null) return;
   const next = await run.readers[lane](stretch.seq, stretch.end, limit);
-  const { batch, to } = next;
-  const sent = { to, records: batch.length, mono: gateway.clock.mono(), rate: gateway.backlog_rate };
-  run.sending = afterSending(run.sending, lane, sent);
+  put(run, lane, next);
   // What a lane of the whole log doesn't have will never be: the gap record that tells of it stands further on.
-  if (batch.length === 0) return lane === "context" ? undefined : passOver(run, next);
+  if (next.batch.length === 0 && lane !== "context") await passOver(run, next);
+}
+
+/** On its way, where it is something. */
+function put(run: SenderRun, lane: LaneName, next: LaneBatch): void {
+  const { gateway, booth, under_way } = run;
+  const records = recordsIn(next);
+  const sent = { to: next.to, records, mono: gateway.clock.mono(), rate: gateway.backlog_rate };
+  run.sending = afterSending(run.sending, lane, sent);
+  if (records === 0) return;
   const way = deliver(run, next).catch((error: unknown) => {
     run.failure ??= error instanceof Error ? error : new Error(String(error));
     booth.state.progress.raise();
   });
-  under_way.add(way);
+  under_way.set(way, next.chunk?.body.length ?? 0);
   void way.then(() => under_way.delete(way));
 }
 
-/** One batch, and what came of it. */
+function recordsIn({ batch, chunk, from, to }: LaneBatch): number {
+  return chunk === undefined ? batch.length : to - from + 1;
+}
+
+/** One batch or chunk, and what came of it. */
 async function deliver(run: SenderRun, next: LaneBatch, asked = NOT_YET): Promise<void> {
-  const { batch, from, to } = next;
   const { gateway, booth } = run;
   const { delivery } = booth;
   const { offered_seq } = delivery;
-  const outcome = await run.session.send(run.stream, run.generation, batch);
-  if (outcome.kind !== "conflict") delivery.offered_seq = Math.max(delivery.offered_seq, to);
+  const outcome = await send(run, next);
+  if (outcome.kind !== "conflict") delivery.offered_seq = Math.max(delivery.offered_seq, next.to);
   const rejected = outcome.kind === "acked" || outcome.kind === "conflict" ? outcome.rejected : [];
   if (!refusalsBelieved(gateway, booth, rejected)) return holdOff(run);
-  const { sendable_seq } = run.reach();
-  const range: SentRange = { from, to, records: batch.length, sendable_seq, offered_seq, ...asked };
+  const range: SentRange = { ...rangeOf(next), sendable_seq: run.reach().sendable_seq, offered_seq, ...asked };
   const { sending, verdict } = verdictOf(run.sending, range, outcome);
   run.sending = sending;
   switch (verdict.kind) {
     case "acked":
       await setRejectedAside(run, rejected);
       return moveTo(run, verdict.up_to);
+    case "by_record":
+      booth.state.progress.raise();
+      return;
     case "halve":
       return deliverHalves(run, next);
     case "again":
       return deliver(run, next, { ...asked, refusals: asked.refusals + 1 });
     case "set_aside":
-      if (!refusalsBelieved(gateway, booth, [{ seq: to }])) return holdOff(run);
-      await setAside(gateway, booth, [{ seq: to, reason: verdict.reason, declare: true }]);
+      if (!refusalsBelieved(gateway, booth, [{ seq: next.to }])) return holdOff(run);
+      await setAside(gateway, booth, [{ seq: next.to, reason: verdict.reason, declare: true }]);
       // A record that was set aside is done with, as an acked one is.
       delivery.silence = null;
-      return passOver(run, range);
+      return passOver(run, next);
     case "fork":
       return fork(run, verdict);
     case "vouch":
@@ -195,6 +226,22 @@ async function deliver(run: SenderRun, next: LaneBatch, asked = NOT_YET): Promis
       delivery.silence = run.sending.silence;
       throw new ServiceLinkError("no_ack", verdict.reason);
   }
+}
+
+function rangeOf(next: LaneBatch): Pick<SentRange, "from" | "to" | "records" | "is_chunk"> {
+  return { from: next.from, to: next.to, records: recordsIn(next), is_chunk: next.chunk !== undefined };
+}
+
+async function send(run: SenderRun, { batch, chunk }: LaneBatch): Promise<BatchOutcome> {
+  const { gateway, booth, session, stream, generation } = run;
+  if (chunk === undefined) return session.send(stream, generation, batch);
+  const outcome = await session.sendChunk(stream, generation, chunk);
+  const { delivery } = booth;
+  // Of several that go unanswered in one session the first alone counts; what a broken connection took with it tells nothing.
+  const isFailed = outcome.kind !== "keep" || (outcome.is_silent === true && !run.sending.is_over);
+  if (outcome.kind === "acked") delivery.failed_chunks = null;
+  else if (isFailed) delivery.failed_chunks = afterFailedChunk(delivery.failed_chunks, gateway.clock.mono());
+  return outcome;
 }
 
 function holdOff(run: SenderRun): Promise<void> {
@@ -259,78 +306,6 @@ async function moveTo({ gateway, booth, reach, proven }: SenderRun, up_to: Seq):
   const moved = await gateway.store.ack(stream, up_to);
   proven();
   acked(gateway, booth, moved.acked_seq);
-}
-
-/** Records read from the store at a time: taking in more at once would keep a poll waiting. */
-const READ_LIMIT = 1_000;
-/** Records read before they are cut: a whole batch of short ones, and more. */
-const CUT_AT = 4_000;
-
-/** What of a lane goes next. */
-interface LaneBatch {
-  /** Empty: the lane has nothing in those seqs. */
-  readonly batch: readonly Placed[];
-  /** The seqs that it stands for; those of them that a log's lane doesn't have were given up. */
-  readonly from: Seq;
-  readonly to: Seq;
-}
-
-/** Reads one lane of a log: the batch behind `after`, of records up to `end` and so many at most. `most`: null: as many as fit. */
-type LaneReader = (after: Seq, end: Seq, most?: number | null) => Promise<LaneBatch>;
-
-export function laneReaders(store: Store, info: () => LogReach): Readonly<Record<LaneName, LaneReader>> {
-  return {
-    context: contextRecordsReader(store, info),
-    live: logReader(store, info),
-    backlog: logReader(store, info),
-  };
-}
-
-/** Parameters and clocks alone. */
-function contextRecordsReader(store: Store, info: () => LogReach): LaneReader {
-  return async (after, end, most) => {
-    const { records, looked_to } = await store.contextRecords(info().stream, after + 1, end);
-    const [cut = []] = cutBatches(records);
-    const batch = cut.slice(0, most ?? cut.length);
-    return { batch, from: batch[0]?.seq ?? after + 1, to: batch.at(-1)?.seq ?? looked_to };
-  };
-}
-
-/**
- * Everything. Rejects where the store has no record behind `after`, though it should. A full store may have given up all of a stretch, and
- * hold nothing but what goes under another name, as after a salvage, or what still waits for a sync: then there is nothing up to `end`.
- */
-function logReader(store: Store, info: () => LogReach): LaneReader {
-  let ready: (readonly Placed[])[] = [];
-  /** The last cut of what was read: more may belong to it. */
-  let rest: readonly Placed[] = [];
-  /** Found behind `after`, within the stretch or beyond it. */
-  let found = false;
-  const fill = async (after: Seq, end: Seq): Promise<void> => {
-    // A lane that has jumped ahead leaves what was read for it to the other one.
-    const records = rest[0]?.seq === after + 1 ? [...rest] : [];
-    let isMore = true;
-    while (isMore && records.length < CUT_AT) {
-      const more = await store.read(info().stream, (records.at(-1)?.seq ?? after) + 1, READ_LIMIT);
-      records.push(...more);
-      isMore = more.length === READ_LIMIT && (more.at(-1)?.seq ?? end) < end;
-    }
-    found = records.length > 0;
-    ready = [...cutBatches(records.filter(({ seq }) => seq <= end))];
-    rest = isMore && ready.length > 1 ? (ready.pop() ?? []) : [];
-  };
-  return async (after, end, most = null) => {
-    if (most !== null) {
-      const records = await store.read(info().stream, after + 1, most);
-      found = records.length > 0;
-      [ready, rest] = [cutBatches(records).slice(0, 1), []];
-    } else if ((ready[0]?.[0]?.seq ?? 0) <= after) await fill(after, end);
-    // Another name of the log may begin where this one was read beyond.
-    const batch = (ready.shift() ?? []).filter(({ seq }) => seq <= end);
-    if (batch.length === 0 && !found && info().oldest_seq <= end)
-      throw new Error(`the store has no record from seq ${(after + 1).toString()} on, though it should`);
-    return { batch, from: after + 1, to: batch.at(-1)?.seq ?? end };
-  };
 }
 
 /** The cursor stands there now: what the service said before may have come to nothing by it. */

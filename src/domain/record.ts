@@ -233,3 +233,20 @@ export type Stored<R extends StreamRecord = StreamRecord> = R & { readonly seq: 
 
 /** A stored record with its corrected time, as the fold placed it when it was committed. */
 export type Placed<R extends StreamRecord = StreamRecord> = Stored<R> & { readonly time: EpochMs };
+
+/**
+ * A part of a log as it lies in the store: one packed row of log records of one boot and one clock offset, and the facts among them.
+ * Together they are all of `from` to `to`.
+ */
+export interface LogChunk {
+  readonly from: Seq;
+  readonly to: Seq;
+  /** Of the body's first record, and when that was. */
+  readonly first_seq: Seq;
+  readonly boot: BootId;
+  readonly mono0: Milliseconds;
+  readonly t0: EpochMs;
+  /** As docs/wire.md describes it. */
+  readonly body: Uint8Array;
+  readonly facts: readonly Placed<Fact>[];
+}

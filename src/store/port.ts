@@ -3,7 +3,7 @@ import type { RefusedRecords, StorageStatus } from "../domain/status.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, StreamId, TagName, TakeNumber } from "../domain/units.ts";
 import type { DeriveState } from "../derivation/state.ts";
 import type { StageSpan } from "../derivation/fold.ts";
-import type { Fact, LogRecord, Placed, Reading, Stored } from "../domain/record.ts";
+import type { Fact, LogChunk, LogRecord, Placed, Reading, Stored } from "../domain/record.ts";
 import type { RebuildProgress } from "../domain/rebuild.ts";
 import type { LogReach } from "../domain/booth-state.ts";
 
@@ -107,6 +107,8 @@ export interface StoreCalls {
    * looked: a call looks at some hundred rows at most.
    */
   contextRecords(stream: StreamId, from: Seq, end: Seq): ContextRecords;
+  /** What stands from seq on, up to `end` at most, as one chunk, where it can be had without unpacking anything. */
+  chunk(stream: StreamId, from: Seq, end: Seq): NextChunk;
   /**
    * Moves the acked cursor forward; never back. The one call that is not durable at once: it rides with the next
    * commit, or the next close, because a lost ack costs a resend and each commit costs flash.
@@ -207,6 +209,13 @@ export interface ContextRecords {
   /** Consecutive in seq; empty: none up to `looked_to`. */
   readonly records: readonly Placed[];
   readonly looked_to: Seq;
+}
+
+/** What stands next in a log. */
+export interface NextChunk {
+  /** null: it is to be had record by record, up to `to`. */
+  readonly chunk: LogChunk | null;
+  readonly to: Seq;
 }
 
 /** A record that the service will never take. */

@@ -113,6 +113,7 @@ it("an ack is read tolerantly: unknown fields, numbers as text, absent options",
     newest_seq: null,
     server_time: 1_700_000_000_000,
     error: "",
+    takes: [],
     window: 4,
   });
   expect(ackShape.safeParse({ st: "st-1" }).success).toBe(false);
@@ -127,10 +128,12 @@ it("what an ack says beside stream, seqs and hash counts as absent where it make
     acked_seq: null,
     newest_seq: null,
     server_time: null,
+    takes: [],
     window: null,
   };
   for (const nonsense of [-1, 1.5, 1e300, "", "many", true, [], {}, null]) {
     const said = { conflict: nonsense, acked_seq: nonsense, newest_seq: nonsense, window: nonsense, reject: nonsense };
+    expect(ackShape.parse({ ...ack, ...said, takes: nonsense, chunk: nonsense })).toEqual({ ...absent, error: "" });
     expect(ackShape.parse({ ...ack, ...said })).toEqual({ ...absent, error: "" });
   }
   for (const nonsense of ["", "soon", true, [], {}, null]) {

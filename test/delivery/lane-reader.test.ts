@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { laneReaders } from "../../src/delivery/sender.ts";
+import { laneReaders } from "../../src/delivery/lane-reader.ts";
 import type { Placed } from "../../src/domain/record.ts";
 import type { Store, StreamInfo } from "../../src/store/port.ts";
 import { cutBatches } from "../../src/delivery/rules/lanes.ts";

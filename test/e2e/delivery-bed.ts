@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import { storePath } from "../../src/store/open.ts";
 import { contentLine, canonical } from "../../simulators/service/ingest/canonical.ts";
-import { storedRange } from "../../simulators/service/ingest/store.ts";
+import { storedRange } from "../../simulators/service/ingest/records.ts";
 import { findStream } from "../../simulators/service/ingest/streams.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
 import { startService, type RunningService } from "../../simulators/service/start.ts";

@@ -2,6 +2,7 @@ import type { BoothSetup } from "../../src/acquisition/booth.ts";
 import type { AgentSetup } from "../../src/runtime/gateway.ts";
 import type { LogRecord, Stored } from "../../src/domain/record.ts";
 import type { Driver } from "../../src/acquisition/port.ts";
+import { parseAck } from "../../src/delivery/mqtt/acks.ts";
 import type { LinkSession } from "../../src/delivery/port.ts";
 import type { Sample } from "../../src/domain/taken.ts";
 import type { ServiceWay } from "../support/virtual-link.ts";
@@ -145,8 +146,6 @@ type HeardAck = Parameters<NonNullable<Bug["hear"]>>[0];
 
 interface Said {
   readonly st?: unknown;
-  readonly s0?: unknown;
-  readonly conflict?: unknown;
   readonly window?: unknown;
   readonly server_time?: unknown;
 }
@@ -163,12 +162,12 @@ function saidIn(payload: Buffer): Said | null {
 
 function anyConflict(hear: HeardAck): HeardAck {
   return (parts, acking, payload) => {
-    const said = saidIn(payload);
-    const { conflict } = said ?? {};
-    if (typeof conflict === "number" && conflict > 0)
+    const ack = parseAck(payload);
+    const seq = ack?.conflict ?? 0;
+    if (ack !== null && seq > 0)
       for (const entry of [...acking.waiting])
-        if (entry.stream === said?.st && entry.records[0]?.seq === said.s0)
-          entry.settle({ kind: "conflict", seq: conflict, held_seq: 0, rejected: [], is_proven: true });
+        if (entry.outcome(ack, false) !== null)
+          entry.settle({ kind: "conflict", seq, held_seq: 0, rejected: [], is_proven: true });
     hear(parts, acking, payload);
   };
 }
@@ -183,11 +182,11 @@ function anyTime(hear: HeardAck): HeardAck {
 }
 
 function anyStream(hear: HeardAck): HeardAck {
+  const streams = new Set<unknown>();
   return (parts, acking, payload) => {
     const said = saidIn(payload);
-    const [entry] = acking.waiting;
-    const own = said === null || entry === undefined ? null : JSON.stringify({ ...said, st: entry.stream });
-    hear(parts, acking, own === null ? payload : Buffer.from(own));
+    if (said !== null) streams.add(said.st);
+    for (const st of said === null ? [] : streams) hear(parts, acking, Buffer.from(JSON.stringify({ ...said, st })));
   };
 }
 

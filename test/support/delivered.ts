@@ -1,5 +1,5 @@
 import { rangeHash } from "../../simulators/service/ingest/canonical.ts";
-import { storedRange } from "../../simulators/service/ingest/store.ts";
+import { storedRange } from "../../simulators/service/ingest/records.ts";
 import { findStream } from "../../simulators/service/ingest/streams.ts";
 import { hashOf } from "../../src/contract/hash.ts";
 import { eventually } from "./eventually.ts";

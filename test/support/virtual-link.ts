@@ -1,10 +1,17 @@
 import { createServiceTime } from "../../src/acquisition/clock.ts";
-import { type AckedBatch, type Acking, exchange, heardAck, readWriteLock } from "../../src/delivery/mqtt/acks.ts";
+import {
+  type AckedBatch,
+  type Acking,
+  exchange,
+  heardAck,
+  outcomeOf,
+  readWriteLock,
+} from "../../src/delivery/mqtt/acks.ts";
 import { commandSide } from "../../src/delivery/mqtt/link.ts";
 import { ServiceLinkError } from "../../src/domain/link-error.ts";
 import type { BatchOutcome, LinkSession, ServiceLink } from "../../src/delivery/port.ts";
 import type { Clock } from "../../src/domain/machine.ts";
-import { batchOf } from "../../src/contract/telemetry.ts";
+import { batchOf, TAKES } from "../../src/contract/telemetry.ts";
 import type { Db } from "../../simulators/service/db.ts";
 import { ingestBatch, type Ack } from "../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
@@ -51,6 +58,8 @@ export function virtualLinkTo(parts: LinkParts): ServiceLink {
         url: account.url,
         closed: line.closed,
         window: () => line.acking.window,
+        takesChunks: () => line.acking.takes.includes(TAKES.chunks),
+        sendChunk: () => Promise.resolve({ kind: "refused", reason: "this service takes no chunks" }),
         async hello(booths) {
           await line.pass();
           const named = booths.map(({ stream, ...booth }) => ({ stream_id: stream, ...booth }));
@@ -82,7 +91,7 @@ interface Line {
 }
 
 function openLine({ clock, way }: LinkParts): Line {
-  const acking: Acking = { waiting: new Set(), window: 1 };
+  const acking: Acking = { waiting: new Set(), window: 1, takes: [] };
   // Of the process that opened it: what comes for one that has ended is heard by nobody.
   const service_time = way.listener ?? createServiceTime();
   const hear = way.hear(heardAck);
@@ -119,7 +128,7 @@ function batchSender(parts: LinkParts, line: Line, gateway: string): LinkSession
     };
     const once = (): Promise<AckedBatch> =>
       exchange({
-        ...{ stream, records, publish },
+        ...{ publish, outcome: (ack, alone) => outcomeOf(ack, { stream, records }, alone) },
         waiting: line.acking.waiting,
         sent: clock.mono(),
         atDeadline: (late) => {

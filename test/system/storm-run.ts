@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 import { openDb, rows } from "../../simulators/service/db.ts";
 import { contentLine } from "../../simulators/service/ingest/canonical.ts";
-import { storedRange } from "../../simulators/service/ingest/store.ts";
+import { storedRange } from "../../simulators/service/ingest/records.ts";
 import { findStream } from "../../simulators/service/ingest/streams.ts";
 import { contentLines } from "../e2e/delivery-bed.ts";
 import { eventually } from "../support/eventually.ts";

@@ -4,8 +4,7 @@ import { driftShape } from "./drift.ts";
 const faultShape = z.object({
   /** "GET /api/booths/:id" as in the operations' table, "*" for all; or `topic`. */
   route: z.string().optional(),
-  /** "up/batch" or "down/ack". */
-  topic: z.enum(["up/batch", "down/ack"]).optional(),
+  topic: z.enum(["up/batch", "up/chunk", "down/ack"]).optional(),
   /** Before the request is carried out, or after it was (and its effect stands). */
   when: z.enum(["before", "after"]).default("before"),
   status: z.int().min(200).max(599).optional(),

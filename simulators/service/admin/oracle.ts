@@ -1,4 +1,5 @@
-import { type Db, each, rows } from "../db.ts";
+import { type Db, rows } from "../db.ts";
+import { heldSeqs } from "../ingest/records.ts";
 
 /** Exactly what is stored of one stream. */
 export interface OracleStream {
@@ -51,7 +52,7 @@ export function oracle(db: Db): OracleStream[] {
       conflicts_offered,
       acked_seq,
     } = stream;
-    const ranges = rangesOf(db, gateway_id, id);
+    const ranges = heldSeqs(db, stream);
     const gaps = rows<GapRow>(db, "SELECT * FROM seq_gaps WHERE stream_no = ? ORDER BY from_seq", id);
     return {
       ...{ gateway_id, stream_id, serial, generation, duplicates_offered, conflicts_offered, acked_seq },
@@ -64,15 +65,4 @@ export function oracle(db: Db): OracleStream[] {
       withdrawn: withdrawn_at !== null,
     };
   });
-}
-
-function rangesOf(db: Db, gatewayId: string, streamNo: number): [number, number][] {
-  const ranges: [number, number][] = [];
-  const sql = "SELECT seq FROM records WHERE gateway_id = ? AND stream_no = ? ORDER BY seq";
-  for (const [seq] of each<[number]>(db, sql, gatewayId, streamNo)) {
-    const last = ranges.at(-1);
-    if (last?.[1] === seq - 1) last[1] = seq;
-    else ranges.push([seq, seq]);
-  }
-  return ranges;
 }

@@ -1,6 +1,7 @@
 import type { FilterType } from "../../../src/domain/booth.ts";
 import type { Parameters, TagParameters, TagRole } from "../../../src/domain/parameters.ts";
-import { type Db, each, rows } from "../db.ts";
+import { type Db, inSnapshot, rows } from "../db.ts";
+import { heldUpTo, recordsOf, type StoredRecord, type StreamKey } from "../ingest/records.ts";
 
 /** A tag's reading at its corrected time. */
 export interface Sample {
@@ -43,24 +44,12 @@ export interface BoothLog {
   readonly filter_inputs: readonly FilterInput[];
 }
 
-interface StreamKey {
-  readonly id: number;
-  readonly gateway_id: string;
-}
-
-type Row = [
-  kind: string,
-  tag: string,
-  boot: string,
-  mono: number,
-  time: number,
-  value: string,
-  quality: string,
-  seq: number,
-];
-
 /** Reads a booth's log; streams withdrawn from it don't count, nor do records that an x record names. */
 export function loadLog(db: Db, boothId: string): BoothLog {
+  return inSnapshot(db, () => logOf(db, boothId));
+}
+
+function logOf(db: Db, boothId: string): BoothLog {
   const streams = rows<StreamKey>(
     db,
     "SELECT id, gateway_id FROM streams WHERE booth_id = ? AND withdrawn_at IS NULL ORDER BY id",
@@ -74,7 +63,7 @@ export function loadLog(db: Db, boothId: string): BoothLog {
     const voided = voidedSeqs(db, stream);
     const lists = { parameters, covers, samples, filter_inputs };
     const forget = forgetting(db, stream, lists);
-    for (const row of recordsOf(db, stream)) {
+    for (const row of recordsOf(db, stream, { kinds: ["r", "h", "p", "f"] })) {
       forget(row);
       const withdrawn_at = voided.get(row[7]) ?? null;
       if (row[0] === "f") placeInput(row, lists, withdrawn_at);
@@ -84,13 +73,6 @@ export function loadLog(db: Db, boothId: string): BoothLog {
   for (const list of [parameters, ...samples.values()]) list.sort((a, b) => a.time - b.time);
   for (const list of covers.values()) list.sort((a, b) => a.from - b.from);
   return { parameters, covers, samples, filter_inputs };
-}
-
-function recordsOf(db: Db, stream: StreamKey): IterableIterator<Row> {
-  const sql = `SELECT r.kind, t.name, b.name, r.mono, r.time, r.value, r.quality, r.seq
-    FROM records r JOIN names t ON t.id = r.tag JOIN names b ON b.id = r.boot
-    WHERE r.gateway_id = ? AND r.stream_no = ? AND r.kind IN ('r', 'h', 'p', 'f') ORDER BY r.seq`;
-  return each<Row>(db, sql, stream.gateway_id, stream.id);
 }
 
 /** Withdrawn seqs with the instant at which they were. */
@@ -112,11 +94,11 @@ interface Lists {
  * inside. A record of coverage reaches beyond those that stand behind it: what they say of that time is known. Where all of them had
  * come before the gateway lost them nothing is missing. To be called with each record of a stream in order, before the record is placed.
  */
-function forgetting(db: Db, stream: StreamKey, { samples }: Lists): (row: Row) => void {
-  const sql = `SELECT to_seq FROM seq_gaps WHERE stream_no = ? AND rejected = 0 AND to_seq - from_seq + 1 > (
-      SELECT count(*) FROM records WHERE gateway_id = ? AND stream_no = seq_gaps.stream_no AND seq BETWEEN from_seq AND to_seq)
-    ORDER BY to_seq`;
-  const gaps = rows<{ to_seq: number }>(db, sql, stream.id, stream.gateway_id).map(({ to_seq }) => to_seq);
+function forgetting(db: Db, stream: StreamKey, { samples }: Lists): (row: StoredRecord) => void {
+  const sql = "SELECT from_seq, to_seq FROM seq_gaps WHERE stream_no = ? AND rejected = 0 ORDER BY to_seq";
+  const gaps = rows<{ from_seq: number; to_seq: number }>(db, sql, stream.id)
+    .filter(({ from_seq, to_seq }) => heldUpTo(db, stream, from_seq - 1) < to_seq)
+    .map(({ to_seq }) => to_seq);
   if (gaps.length === 0) return () => undefined;
   let known: Sample = { time: -Infinity, boot: "", mono: 0, value: null, good: false };
   let behind: Sample | null = null;
@@ -140,7 +122,7 @@ function forgetting(db: Db, stream: StreamKey, { samples }: Lists): (row: Row) =
 }
 
 /** A person's entry. A reset, an assumption, or a maintenance record of the gateway's is its claim: changes are found here. */
-function placeInput([, , , , time, text]: Row, { filter_inputs }: Lists, withdrawn_at: number | null): void {
+function placeInput([, , , , time, text]: StoredRecord, { filter_inputs }: Lists, withdrawn_at: number | null): void {
   const value = JSON.parse(text) as Pick<FilterInput, "filter" | "installed_at"> & Record<string, unknown>;
   const { filter, source, ago_ms, maintenance } = value;
   if ((source !== "technician" && source !== "service") || maintenance !== undefined) return;
@@ -148,7 +130,7 @@ function placeInput([, , , , time, text]: Row, { filter_inputs }: Lists, withdra
   filter_inputs.push({ filter, source, installed_at, entered_at: time, withdrawn_at });
 }
 
-function place(row: Row, lists: Lists): void {
+function place(row: StoredRecord, lists: Lists): void {
   const [kind, tag, boot, mono, time, text, quality] = row;
   const value = JSON.parse(text) as unknown;
   if (kind === "r") {

@@ -58,18 +58,19 @@ export function parseBatch(input: unknown): Batch | { readonly error: string } {
     const tag = columns.tags[columns.g[i] ?? -1];
     const dt = columns.dt[i] ?? NaN;
     const quality = qualities.get(i) ?? "good";
-    const base = { seq: columns.s0 + i, kind, tag: tag ?? "", boot: columns.boot, mono: columns.mono0 + dt, quality };
-    const [time, value] = [columns.t0 + dt, columns.val[i]];
-    const fault = tag === undefined ? "unknown tag index" : faultOfRecord({ time, kind, tag, quality, value });
-    return { ...base, time, ...encoded(value, fault) };
+    const when = { boot: columns.boot, mono: columns.mono0 + dt, time: columns.t0 + dt };
+    const record = offered({ seq: columns.s0 + i, kind, tag: tag ?? "", quality, ...when }, columns.val[i]);
+    return tag === undefined ? { ...record, fault: "unknown tag index" } : record;
   });
   return { gateway: columns.gw, generation: columns.gen, stream: columns.st, first: columns.s0, records };
 }
 
-function encoded(value: unknown, fault: string | undefined): { value: string; fault: string | undefined } {
+/** A record with what is wrong with it, if anything is. */
+export function offered(record: Omit<Offered, "value" | "fault">, value: unknown): Offered {
+  const fault = faultOfRecord({ ...record, value });
   try {
-    return { value: canonical(value ?? null), fault };
+    return { ...record, value: canonical(value ?? null), fault };
   } catch {
-    return { value: "null", fault: "value is nested too deeply" };
+    return { ...record, value: "null", fault: "value is nested too deeply" };
   }
 }

@@ -1,14 +1,16 @@
-import { inflateRawSync } from "node:zlib";
-import { z } from "zod";
-import { textOf } from "../utf8.ts";
+import { Bytes, inflated, MalformedChunk, textIn } from "./bytes.ts";
 
 /** What a chunk may hold at most: a gateway puts some 4,000 records in one. */
-const MAX_RECORDS = 20_000;
-const MAX_INFLATED_BYTES = 4 * 1024 * 1024;
+export const MAX_RECORDS = 20_000;
+/** As of a batch: names, and letters in a name. */
+const MAX_SERIES = 4_096;
+const MAX_TAG = 128;
 const VERSION = 3;
 const QUALITIES = ["good", "uncertain", "bad"] as const;
 const WAYS = { text: 100, single: 101, double: 102, coverage: 103, boolean: 104 } as const;
-const MOST_DIGITS = 6;
+const POWERS = Array.from({ length: 7 }, (_, digits) => 10 ** digits);
+/** Numbers told of one coverage. */
+const COVERAGE_NUMBERS = 3;
 
 /** A record as a chunk tells of it. */
 export interface ChunkRecord {
@@ -20,207 +22,246 @@ export interface ChunkRecord {
   readonly quality: string;
 }
 
-/** The bytes aren't a chunk's body, or its parts contradict each other. */
-export class MalformedChunk extends Error {}
-
-/** Bytes read from front to back. Numbers are unsigned LEB128. */
-class Bytes {
-  at = 0;
-  readonly bytes: Uint8Array;
-  readonly #view: DataView;
-
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  }
-
-  get isOver(): boolean {
-    return this.at === this.bytes.length;
-  }
-
-  take(length: number): Uint8Array {
-    if (length > this.bytes.length - this.at) throw new MalformedChunk("cut short");
-    this.at += length;
-    return this.bytes.subarray(this.at - length, this.at);
-  }
-
-  byte(): number {
-    return this.take(1)[0] ?? 0;
-  }
-
-  number(): number {
-    let [value, scale] = [0, 1];
-    for (;;) {
-      const byte = this.byte();
-      value += (byte & 0x7f) * scale;
-      if (!Number.isSafeInteger(value)) throw new MalformedChunk("a number beyond 2^53");
-      if (byte < 0x80) return value;
-      scale *= 0x80;
-    }
-  }
-
-  /** 0, -1, 1, -2, 2, ... as 0, 1, 2, 3, 4, ... */
-  signed(): number {
-    const code = this.number();
-    return code % 2 === 0 ? code / 2 : -(code + 1) / 2;
-  }
-
-  double(): number {
-    this.take(8);
-    return this.#view.getFloat64(this.at - 8, true);
-  }
-}
-
-function inflated(block: Uint8Array): Bytes {
-  try {
-    return new Bytes(inflateRawSync(block, { maxOutputLength: MAX_INFLATED_BYTES }));
-  } catch (cause) {
-    throw new MalformedChunk("a block isn't deflate's, or is too large", { cause });
-  }
-}
-
-function textIn(bytes: Uint8Array): string {
-  try {
-    return textOf(bytes);
-  } catch (cause) {
-    throw new MalformedChunk("a text isn't UTF-8", { cause });
-  }
-}
-
-interface Series {
+/** The records of one kind and tag, in seq order; counted series by series the first of them is number `first`. */
+export interface Series {
   readonly kind: string;
   readonly tag: string;
+  readonly first: number;
+  readonly count: number;
+  readonly values: Values;
+}
+
+/** NaN is null. Of a coverage three numbers: its length, `polls` and `max_interval_ms`. */
+export type Values =
+  | { readonly sort: "numbers" | "booleans" | "coverage"; readonly numbers: Float64Array }
+  | { readonly sort: "texts"; readonly texts: readonly unknown[] };
+
+/** A chunk's body by columns: every byte of it was read, and makes sense. */
+export interface Chunk {
+  readonly count: number;
+  /** Its seqs as ranges, both ends included. */
+  readonly runs: readonly (readonly [from: number, to: number])[];
+  readonly series: readonly Series[];
+  /** Of each poll. */
+  readonly monos: Float64Array;
+  /** Of each record, counted series by series, the number of its poll. */
+  readonly polls: Uint32Array;
+  /** Of the records that aren't good, counted so. */
+  readonly odd: ReadonlyMap<number, string>;
+}
+
+interface Head extends Pick<Chunk, "count" | "runs"> {
+  readonly a: Uint8Array;
+  readonly b: Uint8Array;
+}
+
+function headOf(body: Uint8Array, s0: number): Head {
+  const bytes = new Bytes(body);
+  if (bytes.byte() !== VERSION) throw new MalformedChunk("another version");
+  // The flags are for who doesn't look into the blocks.
+  bytes.byte();
+  const count = bytes.number();
+  if (count === 0 || count > MAX_RECORDS) throw new MalformedChunk("how many records");
+  const runs = runsOf(bytes, s0, count);
+  const lengths = [bytes.number(), bytes.number()] as const;
+  const [a, b] = [bytes.take(lengths[0]), bytes.take(lengths[1])];
+  if (!bytes.isOver) throw new MalformedChunk("bytes behind its end");
+  return { count, runs, a, b };
+}
+
+function runsOf(bytes: Bytes, s0: number, count: number): [number, number][] {
+  const runs: [number, number][] = [];
+  let [next, left] = [s0, count];
+  for (let more = bytes.number(); more > 0; more -= 1) {
+    const from = next + bytes.number();
+    const length = bytes.number();
+    if (length === 0 || length > left) throw new MalformedChunk("seqs and count");
+    next = from + length;
+    left -= length;
+    runs.push([from, next - 1]);
+  }
+  const isWhole = left === 0 && runs[0]?.[0] === s0 && Number.isSafeInteger(next);
+  if (!isWhole) throw new MalformedChunk("seqs and count");
+  return runs;
+}
+
+/** The seqs of a body alone, as ranges. Throws MalformedChunk. */
+export function seqsOf(body: Uint8Array, s0: number): Chunk["runs"] {
+  return headOf(body, s0).runs;
+}
+
+/** Reads a chunk's body. Throws MalformedChunk. */
+export function readChunk(body: Uint8Array, { s0, mono0 }: { readonly s0: number; readonly mono0: number }): Chunk {
+  const head = headOf(body, s0);
+  const { count, runs } = head;
+  const a = new Bytes(inflated(head.a));
+  const list = listOf(a, count);
+  const monos = monosOf(a, mono0, count);
+  const polls = pollsOf(a, list, { count, polls: monos.length });
+  if (!a.isOver) throw new MalformedChunk("bytes behind its times");
+  const b = new Bytes(inflated(head.b));
+  const series = list.map(({ kind, tag, way, first, count: own, bytes }): Series => {
+    const end = b.at + bytes;
+    const values = valuesOf(b, { way, count: own, bytes });
+    if (b.at !== end) throw new MalformedChunk("a tag's values and their length");
+    return { kind, tag, first, count: own, values };
+  });
+  return { count, runs, series, monos, polls, odd: qualitiesOf(b, count) };
+}
+
+interface Listed {
+  readonly kind: string;
+  readonly tag: string;
+  readonly way: number;
+  readonly first: number;
+  readonly count: number;
+  readonly bytes: number;
+}
+
+function listOf(a: Bytes, count: number): Listed[] {
+  const list: Listed[] = [];
+  let first = 0;
+  const size = a.number();
+  if (size > MAX_SERIES) throw new MalformedChunk("too many tags");
+  while (list.length < size) {
+    const letter = a.number();
+    const tag = textIn(a.take(a.number()));
+    if (letter > 0xffff || tag.length > MAX_TAG) throw new MalformedChunk("a kind or tag that is too long");
+    const series = { kind: String.fromCharCode(letter), tag, way: a.number(), first, count: a.number() };
+    if (series.count === 0) throw new MalformedChunk("a series of nothing");
+    first += series.count;
+    list.push({ ...series, bytes: a.number() });
+  }
+  if (first !== count) throw new MalformedChunk("series and count");
+  return list;
+}
+
+function monosOf(a: Bytes, mono0: number, count: number): Float64Array {
+  const polls = a.number();
+  if (polls > count) throw new MalformedChunk("more polls than records");
+  const usual = a.signed();
+  const monos = new Float64Array(polls);
+  let mono = mono0;
+  for (let poll = 0; poll < polls; poll += 1) {
+    mono += usual + a.signed();
+    if (!Number.isSafeInteger(mono)) throw new MalformedChunk("an instant beyond 2^53");
+    monos[poll] = mono;
+  }
+  return monos;
+}
+
+function pollsOf(
+  a: Bytes,
+  list: readonly Listed[],
+  sizes: { readonly count: number; readonly polls: number },
+): Uint32Array {
+  const polls = new Uint32Array(sizes.count);
+  for (const { first, count } of list) {
+    let poll = -1;
+    for (let index = first; index < first + count; index += 1) {
+      poll += 1 + a.number();
+      if (poll >= sizes.polls) throw new MalformedChunk("a poll that isn't there");
+      polls[index] = poll;
+    }
+  }
+  return polls;
+}
+
+interface Written {
   readonly way: number;
   readonly count: number;
   readonly bytes: number;
 }
 
-/** Reads a chunk's body. Throws MalformedChunk. */
-export function readChunk(body: Uint8Array, from: { readonly s0: number; readonly mono0: number }): ChunkRecord[] {
-  const head = new Bytes(body);
-  if (head.byte() !== VERSION) throw new MalformedChunk("another version");
-  head.byte();
-  const count = head.number();
-  if (count === 0 || count > MAX_RECORDS) throw new MalformedChunk("how many records");
-  const seqs = seqsOf(head, from.s0, count);
-  const lengths = [head.number(), head.number()] as const;
-  const a = inflated(head.take(lengths[0]));
-  const b = inflated(head.take(lengths[1]));
-  if (!head.isOver) throw new MalformedChunk("bytes behind its end");
-  const list = seriesOf(a);
-  if (list.reduce((sum, one) => sum + one.count, 0) !== count) throw new MalformedChunk("series and count");
-  const monos = monosOf(a, from.mono0, count);
-  const polls = pollsOf(a, list, monos.length);
-  if (!a.isOver) throw new MalformedChunk("bytes behind its times");
-  const records = list.flatMap(({ kind, tag, way, bytes }, index) => {
-    const own = polls[index] ?? [];
-    const values = valuesOf(new Bytes(b.take(bytes)), { way, tag, monos: own.map((poll) => monos[poll] ?? NaN) });
-    return own.map((poll, nth) => ({ kind, tag, poll, mono: monos[poll] ?? NaN, value: values[nth] }));
-  });
-  const odd = qualitiesOf(b, count);
-  // Sorting is stable, and series stand in their order within a poll.
-  const ordered = records.map((record, index) => ({ ...record, quality: odd.get(index) ?? "good" }));
-  ordered.sort((one, other) => one.poll - other.poll);
-  return ordered.map(({ kind, tag, mono, value, quality }, index) => ({
-    seq: seqs[index] ?? NaN,
-    kind,
-    tag,
-    mono,
-    value,
-    quality,
-  }));
+function valuesOf(b: Bytes, { way, count, bytes }: Written): Values {
+  if (way === WAYS.text) return { sort: "texts", texts: textsOf(b.take(bytes), count) };
+  if (way === WAYS.coverage) return { sort: "coverage", numbers: coverageOf(b, count) };
+  if (way === WAYS.boolean) return { sort: "booleans", numbers: codesOf(b, count) };
+  if (way === WAYS.single) return { sort: "numbers", numbers: singlesOf(b, count) };
+  if (way === WAYS.double) return { sort: "numbers", numbers: doublesOf(b, count) };
+  const power = POWERS[way];
+  if (power === undefined) throw new MalformedChunk("a way that nobody knows");
+  return { sort: "numbers", numbers: decimalsOf(b, count, power) };
 }
 
-function seqsOf(head: Bytes, s0: number, count: number): number[] {
-  const seqs: number[] = [];
-  let next = s0;
-  for (let runs = head.number(); runs > 0; runs -= 1) {
-    next += head.number();
-    const length = head.number();
-    if (length === 0 || seqs.length + length > count) throw new MalformedChunk("seqs and count");
-    for (const end = next + length; next < end; next += 1) seqs.push(next);
-  }
-  if (seqs.length !== count || seqs[0] !== s0) throw new MalformedChunk("seqs and count");
-  return seqs;
-}
-
-function seriesOf(a: Bytes): Series[] {
-  const list: Series[] = [];
-  for (let left = a.number(); left > 0; left -= 1) {
-    const kind = String.fromCharCode(a.number());
-    const tag = textIn(a.take(a.number()));
-    const series = { kind, tag, way: a.number(), count: a.number(), bytes: a.number() };
-    if (series.count === 0) throw new MalformedChunk("a series of nothing");
-    list.push(series);
-  }
-  return list;
-}
-
-function monosOf(a: Bytes, mono0: number, count: number): number[] {
-  const polls = a.number();
-  if (polls > count) throw new MalformedChunk("more polls than records");
-  const usual = a.signed();
-  const monos: number[] = [];
-  for (let mono = mono0; monos.length < polls;) monos.push((mono += usual + a.signed()));
-  return monos;
-}
-
-function pollsOf(a: Bytes, list: readonly Series[], polls: number): number[][] {
-  return list.map(({ count }) => {
-    const own: number[] = [];
-    for (let poll = 0; own.length < count; poll += 1) {
-      poll += a.number();
-      if (poll >= polls) throw new MalformedChunk("a poll that isn't there");
-      own.push(poll);
-    }
-    return own;
-  });
-}
-
-interface Values {
-  readonly way: number;
-  readonly tag: string;
-  readonly monos: readonly number[];
-}
-
-function valuesOf(bytes: Bytes, { way, tag, monos }: Values): readonly unknown[] {
-  if (way === WAYS.text) return textsOf(bytes, monos.length);
-  let last = 0;
-  const counts = [0, 0, 0];
-  const values = monos.map((mono): unknown => {
-    if (way === WAYS.coverage) {
-      for (const index of counts.keys()) counts[index] = (counts[index] ?? 0) + bytes.signed();
-      const [length = 0, polls = 0, max_interval_ms = 0] = counts;
-      return { group: tag, from: mono, to: mono + length, polls, max_interval_ms };
-    }
-    const code = bytes.number();
-    if (code === 0) return null;
-    if (way === WAYS.boolean) return code === 2;
-    if (way === WAYS.double) return bytes.double();
-    last += code % 2 === 1 ? (code - 1) / 2 : -code / 2;
-    if (way === WAYS.single) return singleOf(last);
-    if (way > MOST_DIGITS) throw new MalformedChunk("a way that nobody knows");
-    return last / 10 ** way;
-  });
-  if (!bytes.isOver) throw new MalformedChunk("bytes behind a tag's values");
-  return values;
-}
-
-function textsOf(bytes: Bytes, count: number): readonly unknown[] {
+function textsOf(bytes: Uint8Array, count: number): readonly unknown[] {
+  let texts: unknown;
   try {
-    return z
-      .array(z.unknown())
-      .length(count)
-      .parse(JSON.parse(textOf(bytes.bytes)));
+    texts = JSON.parse(textIn(bytes));
   } catch (cause) {
     throw new MalformedChunk("a tag's texts", { cause });
   }
+  if (!Array.isArray(texts) || texts.length !== count) throw new MalformedChunk("a tag's texts");
+  return texts as unknown[];
 }
 
-function singleOf(bits: number): number {
+function coverageOf(b: Bytes, count: number): Float64Array {
+  const numbers = new Float64Array(COVERAGE_NUMBERS * count);
+  let [length, polls, interval] = [0, 0, 0];
+  for (let at = 0; at < numbers.length; at += COVERAGE_NUMBERS) {
+    numbers[at] = length = told(length + b.signed());
+    numbers[at + 1] = polls = told(polls + b.signed());
+    numbers[at + 2] = interval = told(interval + b.signed());
+  }
+  return numbers;
+}
+
+/** A sum of differences. */
+function told(value: number): number {
+  if (!Number.isSafeInteger(value)) throw new MalformedChunk("a value beyond 2^53");
+  return value;
+}
+
+function codesOf(b: Bytes, count: number): Float64Array {
+  const codes = new Float64Array(count);
+  for (let at = 0; at < count; at += 1) {
+    const code = b.number();
+    if (code > 2) throw new MalformedChunk("neither true nor false");
+    codes[at] = code === 0 ? NaN : code - 1;
+  }
+  return codes;
+}
+
+/** The differences of which ways 0 to 6 and 101 are made; 0 is null. */
+function decimalsOf(b: Bytes, count: number, power: number): Float64Array {
+  const numbers = new Float64Array(count);
+  let last = 0;
+  for (let at = 0; at < count; at += 1) {
+    const code = b.number();
+    if (code === 0) {
+      numbers[at] = NaN;
+      continue;
+    }
+    last += code % 2 === 1 ? (code - 1) / 2 : -code / 2;
+    numbers[at] = told(last) / power;
+  }
+  return numbers;
+}
+
+function singlesOf(b: Bytes, count: number): Float64Array {
   const view = new DataView(new ArrayBuffer(4));
-  view.setInt32(0, bits);
-  return view.getFloat32(0);
+  return decimalsOf(b, count, 1).map((bits) => {
+    if (Number.isNaN(bits)) return bits;
+    if (bits !== (bits | 0)) throw new MalformedChunk("more than 32 bits of a number");
+    view.setInt32(0, bits);
+    return finite(view.getFloat32(0));
+  });
+}
+
+function doublesOf(b: Bytes, count: number): Float64Array {
+  const numbers = new Float64Array(count);
+  for (let at = 0; at < count; at += 1) {
+    const code = b.number();
+    if (code > 1) throw new MalformedChunk("neither null nor a number");
+    numbers[at] = code === 0 ? NaN : finite(b.double());
+  }
+  return numbers;
+}
+
+/** What JSON can tell of as well: no -0 either. */
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw new MalformedChunk("no number");
+  return value + 0;
 }
 
 function qualitiesOf(b: Bytes, count: number): Map<number, string> {
@@ -232,4 +273,52 @@ function qualitiesOf(b: Bytes, count: number): Map<number, string> {
     odd.set(index, quality);
   }
   return odd;
+}
+
+/** The value of a series' nth record. */
+export function valueOf({ tag, values }: Series, nth: number, mono: number): unknown {
+  if (values.sort === "texts") return values.texts[nth];
+  const { sort, numbers } = values;
+  if (sort === "coverage") {
+    const [length = NaN, polls, max_interval_ms] = numbers.subarray(COVERAGE_NUMBERS * nth);
+    return { group: tag, from: mono, to: mono + length, polls, max_interval_ms };
+  }
+  const number = numbers[nth] ?? NaN;
+  if (Number.isNaN(number)) return null;
+  return sort === "booleans" ? number === 1 : number;
+}
+
+/** Its records in the order of their seqs: poll by poll, in each of them series by series. */
+export function recordsOfChunk(
+  chunk: Chunk,
+  isWanted: (series: Series) => boolean = () => true,
+): readonly ChunkRecord[] {
+  const { series, monos, polls, odd } = chunk;
+  const places = placesOf(chunk);
+  const seqs = chunk.runs.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
+  const found = new Array<ChunkRecord | undefined>(chunk.count);
+  for (const one of series) {
+    if (!isWanted(one)) continue;
+    const { kind, tag, first, count } = one;
+    for (let nth = 0; nth < count; nth += 1) {
+      const index = first + nth;
+      const place = places[index] ?? 0;
+      const mono = monos[polls[index] ?? 0] ?? NaN;
+      const quality = odd.get(index) ?? "good";
+      found[place] = { seq: seqs[place] ?? NaN, kind, tag, mono, value: valueOf(one, nth, mono), quality };
+    }
+  }
+  return found.filter((record) => record !== undefined);
+}
+
+/** Of each record, counted series by series, its place in the order of seqs. */
+function placesOf({ monos, polls }: Chunk): Uint32Array {
+  const next = new Uint32Array(monos.length + 1);
+  for (const poll of polls) next[poll + 1] = (next[poll + 1] ?? 0) + 1;
+  for (let poll = 1; poll < next.length; poll += 1) next[poll] = (next[poll] ?? 0) + (next[poll - 1] ?? 0);
+  return polls.map((poll) => {
+    const place = next[poll] ?? 0;
+    next[poll] = place + 1;
+    return place;
+  });
 }

@@ -1,4 +1,5 @@
 import { type Db, row, rows, run } from "../db.ts";
+import { takeApart } from "./records.ts";
 import type { StreamRow } from "./streams.ts";
 
 /** A gateway's clock that is put back by more than this was wrong before. */
@@ -97,6 +98,10 @@ function move(db: Db, stream: StreamRow, { boot, from, to, offset, floor }: Stre
   const sql = `UPDATE records SET time = max(mono + ?, ?) WHERE ${OF} AND boot = ? AND mono >= ? AND mono < ?
     AND time > mono + ? + ${HOUR_MS.toString()}`;
   const bounds = [Math.max(from, -Number.MAX_VALUE), Math.min(to, Number.MAX_VALUE)] as const;
+  const packed = `SELECT from_seq, to_seq FROM segments WHERE stream_no = ? AND boot = ? AND last_mono >= ? AND first_mono < ?
+    AND offset_ms > ? + ${HOUR_MS.toString()}`;
+  const segments = rows<{ from_seq: number; to_seq: number }>(db, packed, stream.id, boot, ...bounds, by);
+  for (const { from_seq, to_seq } of segments) takeApart(db, stream, [from_seq, to_seq]);
   run(db, sql, by, Math.max(floor, -Number.MAX_VALUE), stream.gateway_id, stream.id, boot, ...bounds, by);
 }
 
@@ -104,19 +109,19 @@ function move(db: Db, stream: StreamRow, { boot, from, to, offset, floor }: Stre
 function goesOn(db: Db, stream: StreamRow, boot: number): number | undefined {
   const begin = row<{ seq: number; mono: number }>(
     db,
-    `SELECT seq, mono FROM records WHERE ${OF} AND boot = ? ORDER BY seq LIMIT 1`,
-    stream.gateway_id,
-    stream.id,
-    boot,
+    `SELECT seq, mono FROM (SELECT seq, mono FROM records WHERE ${OF} AND boot = ? ORDER BY seq LIMIT 1)
+     UNION ALL SELECT seq, mono FROM (SELECT from_seq AS seq, first_mono AS mono FROM segments WHERE stream_no = ? AND boot = ? ORDER BY seq LIMIT 1)
+     ORDER BY seq LIMIT 1`,
+    ...[stream.gateway_id, stream.id, boot, stream.id, boot],
   );
   if (begin === undefined) return undefined;
   const known = row<{ time: number | null }>(
     db,
-    `SELECT max(CASE WHEN kind = 'h' AND value ->> 'polls' > 0 THEN time + (value ->> 'to') - (value ->> 'from') ELSE time END) AS time
-     FROM records WHERE ${OF} AND seq < ? AND kind IN ('r', 'h', 't', 'p', 'e', 'f', 'x', 'g')`,
-    stream.gateway_id,
-    stream.id,
-    begin.seq,
+    `SELECT max(time) AS time FROM (
+       SELECT max(CASE WHEN kind = 'h' AND value ->> 'polls' > 0 THEN time + (value ->> 'to') - (value ->> 'from') ELSE time END) AS time
+       FROM records WHERE ${OF} AND seq < ? AND kind IN ('r', 'h', 't', 'p', 'e', 'f', 'x', 'g')
+       UNION ALL SELECT max(end_mono + offset_ms) FROM segments WHERE stream_no = ? AND from_seq < ?)`,
+    ...[stream.gateway_id, stream.id, begin.seq, stream.id, begin.seq],
   );
   return known === undefined || known.time === null ? undefined : known.time - begin.mono;
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type SentCommand, storeCommand } from "../commands.ts";
 import { type Db, inTransaction, row, run } from "../db.ts";
 import { rangeHash } from "./canonical.ts";
-import { storedRange } from "./store.ts";
+import { storedRange } from "./records.ts";
 import { findStream, type StreamRow } from "./streams.ts";
 
 /** How long a gateway may take over a backfill. */

@@ -1,21 +1,32 @@
+import { createHash } from "node:crypto";
 import { backfillOf } from "../commands.ts";
-import { type Db, inTransaction, row, rows, run } from "../db.ts";
-import { type Batch, type Offered, parseBatch } from "./batch.ts";
-import { type Content, contentLine, rangeHash } from "./canonical.ts";
+import { type Db, inTransaction, row, run } from "../db.ts";
+import { type Offered, parseBatch } from "./batch.ts";
+import { contentLine, rangeHash } from "./canonical.ts";
+import { type ChunkMessage, isKeepable, offeredOf, offsetOf, parseMessage, reachOf } from "./chunk-message.ts";
 import { noteWord, placeByWords } from "./clock-words.ts";
 import { nameNumbers } from "./names.ts";
+import {
+  deleteRow,
+  holdsAny,
+  insertRow,
+  type Inserting,
+  keepSegment,
+  newestSeq,
+  storedRange,
+  takeApart,
+} from "./records.ts";
 import { advance, findStream, predecessorOf, settleFirstSeq, type StreamRow } from "./streams.ts";
 
 /** Batches a gateway may have under way. */
 export const WINDOW_BATCHES = 4;
 
-/** What is published on down/ack. `error`: nothing of the batch was looked at, and why; it then names no record (n = 0). */
-export interface Ack {
+/** What is published on down/ack. `error`: nothing of what was sent was looked at, and why; it then names no record (n = 0). */
+interface AnyAck {
   readonly st: string;
   readonly s0: number;
   readonly n: number;
-  readonly hash: string;
-  readonly reject: readonly { readonly seq: number; readonly reason: string }[];
+  readonly reject: readonly Rejected[];
   readonly conflict: number | null;
   readonly acked_seq: number;
   /** Newest record held of the stream, behind holes too. */
@@ -25,6 +36,21 @@ export interface Ack {
   readonly error?: string;
 }
 
+/** `hash`: over what is stored of its range. */
+export interface Ack extends AnyAck {
+  readonly hash: string;
+}
+
+/** `chunk`: SHA-256 of the message, as it is stored, or as it came where it was taken apart or refused. */
+export interface ChunkAck extends AnyAck {
+  readonly chunk: string;
+}
+
+interface Rejected {
+  readonly seq: number;
+  readonly reason: string;
+}
+
 /** Who offers a batch, and when by the service's clock. */
 export interface Offer {
   readonly gatewayId: string;
@@ -32,30 +58,107 @@ export interface Offer {
 }
 
 /** Takes one up/batch object of a gateway, whole in one transaction; the ack is what became durable. Offering it again changes nothing. */
-export function ingestBatch(db: Db, { gatewayId, nowMs }: Offer, input: unknown): Ack {
+export function ingestBatch(db: Db, offer: Offer, input: unknown): Ack {
   const batch = parseBatch(input);
-  if ("error" in batch) return refusal({ st: textField(input, "st"), s0: 0, acked: 0 }, batch.error, nowMs);
+  if ("error" in batch) return refuseBatch(batch.error, offer.nowMs, textField(input, "st"));
+  const { records, ...named } = batch;
+  const range = [batch.first, batch.first + records.length - 1] as const;
+  const none = { hash: rangeHash([]) };
+  const take = (stream: StreamRow): Taken & { proof: typeof none } => {
+    const taken = takeRecords(db, stream, { records, range, isWhole: false, nowMs: offer.nowMs });
+    // What was stored from the conflict on isn't this batch's: the hash is over what is as it was sent.
+    const last = taken.conflict === null ? range[1] : taken.conflict - 1;
+    return { ...taken, proof: { hash: rangeHash(storedRange(db, stream, [range[0], last])) } };
+  };
+  return ingest(db, offer, { named: { ...named, count: records.length }, none, take });
+}
+
+/** The ack of a payload that couldn't be read as a batch. */
+export function refuseBatch(error: string, nowMs: number, st = ""): Ack {
+  return refusal({ st, s0: 0, acked: 0 }, { error, nowMs, proof: { hash: rangeHash([]) } });
+}
+
+/**
+ * Takes one up/chunk message in the same way. It is kept as it is where nothing of its range is held, and else taken apart record by
+ * record; on a conflict nothing of it is stored.
+ */
+export function ingestChunk(db: Db, offer: Offer, payload: Uint8Array): ChunkAck {
+  const none = { chunk: sha256(payload) };
+  const { nowMs } = offer;
+  const message = parseMessage(payload);
+  if ("error" in message) return refusal({ ...message, acked: 0 }, { error: message.error, nowMs, proof: none });
+  const { gw, gen, st, s0, n, from, to } = message.head;
+  const named = { gateway: gw, generation: gen, stream: st, first: s0, count: n };
+  const take = (stream: StreamRow): Taken & { proof: typeof none } => {
+    const kept = keepWhole(db, stream, { message, payload, nowMs });
+    if (kept !== undefined) return { ...ALL_NEW, proof: { chunk: sha256(kept) } };
+    const taken = takeRecords(db, stream, { records: offeredOf(message), range: [from, to], isWhole: true, nowMs });
+    return { ...taken, proof: none };
+  };
+  return ingest(db, offer, { named, none, take });
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** What is offered, as it calls itself. */
+interface Named {
+  readonly gateway: string;
+  readonly generation: number;
+  readonly stream: string;
+  readonly first: number;
+  readonly count: number;
+}
+
+interface Taken {
+  readonly reject: readonly Rejected[];
+  readonly conflict: number | null;
+  readonly inserted: boolean;
+  readonly duplicates: number;
+}
+
+const ALL_NEW: Taken = { reject: [], conflict: null, inserted: true, duplicates: 0 };
+
+interface Ingesting<Proof> {
+  readonly named: Named;
+  /** The proof where nothing was looked at. */
+  readonly none: Proof;
+  readonly take: (stream: StreamRow) => Taken & { readonly proof: Proof };
+}
+
+function ingest<Proof extends object>(
+  db: Db,
+  { gatewayId, nowMs }: Offer,
+  { named, none, take }: Ingesting<Proof>,
+): AnyAck & Proof {
+  const { first: s0, stream: st } = named;
   return inTransaction(db, () => {
-    const stream = findStream(db, batch.stream);
-    const error = batch.gateway === gatewayId ? refusalOf(db, stream, batch) : "foreign_gateway";
+    const stream = findStream(db, st);
+    const error = named.gateway === gatewayId ? refusalOf(db, stream, named) : "foreign_gateway";
     if (error !== undefined || stream === undefined) {
       const acked = stream?.gateway_id === gatewayId ? stream.acked_seq : 0;
-      return refusal({ st: batch.stream, s0: batch.first, acked }, error ?? "not_bound", nowMs);
+      return refusal({ st, s0, acked }, { error: error ?? "not_bound", nowMs, proof: none });
     }
     run(db, "UPDATE gateways SET last_seen_at = ? WHERE id = ?", nowMs, gatewayId);
-    settleFirstSeq(db, batch.stream, 1);
-    return takeBatch(db, stream, { batch, nowMs });
+    settleFirstSeq(db, st, 1);
+    const { reject, conflict, inserted, duplicates, proof } = take(stream);
+    const sql = `UPDATE streams SET version = version + ?, duplicates_offered = duplicates_offered + ?,
+      conflicts_offered = conflicts_offered + ?, last_received_at = ? WHERE id = ?`;
+    run(db, sql, inserted ? 1 : 0, duplicates, conflict === null ? 0 : 1, nowMs, stream.id);
+    if (inserted) placeByWords(db, stream);
+    const reached = { acked_seq: advance(db, stream), newest_seq: newestSeq(db, stream) };
+    const ack = { st, s0, n: named.count, ...proof, reject, conflict, ...reached };
+    return { ...ack, server_time: nowMs, window: WINDOW_BATCHES };
   });
 }
 
-/** The ack of a payload that couldn't be read at all. */
-export function refuseBatch(error: string, nowMs: number): Ack {
-  return refusal({ st: "", s0: 0, acked: 0 }, error, nowMs);
-}
-
-function refusal(at: { st: string; s0: number; acked: number }, error: string, nowMs: number): Ack {
+function refusal<Proof extends object>(
+  at: { readonly st: string; readonly s0: number; readonly acked: number },
+  { error, nowMs, proof }: { readonly error: string; readonly nowMs: number; readonly proof: Proof },
+): AnyAck & Proof {
   const { st, s0, acked } = at;
-  const none = { n: 0, hash: rangeHash([]), reject: [], conflict: null, acked_seq: acked, newest_seq: acked };
+  const none = { n: 0, ...proof, reject: [], conflict: null, acked_seq: acked, newest_seq: acked };
   return { st, s0, ...none, server_time: nowMs, window: WINDOW_BATCHES, error };
 }
 
@@ -66,109 +169,94 @@ function textField(input: unknown, name: string): string {
 }
 
 /** A stream is taken from the gateway that holds its booth, or, up to the swap, from the one that held it. */
-function refusalOf(db: Db, stream: StreamRow | undefined, batch: Batch): string | undefined {
-  if (stream?.gateway_id !== batch.gateway) return "not_bound";
+function refusalOf(db: Db, stream: StreamRow | undefined, named: Named): string | undefined {
+  if (stream?.gateway_id !== named.gateway) return "not_bound";
   if (stream.withdrawn_at !== null) return "withdrawn";
   if (stream.superseded_at !== null) return undefined;
   const sql = "SELECT generation FROM provisionings WHERE booth_id = ? AND gateway_id = ? AND status = 'provisioned'";
-  const holds = row<{ generation: number }>(db, sql, stream.booth_id, batch.gateway);
-  return holds?.generation === batch.generation ? undefined : "generation";
+  const holds = row<{ generation: number }>(db, sql, stream.booth_id, named.gateway);
+  return holds?.generation === named.generation ? undefined : "generation";
 }
 
-interface Taking {
-  readonly batch: Batch;
+interface Keeping {
+  readonly message: ChunkMessage;
+  readonly payload: Uint8Array;
   readonly nowMs: number;
 }
 
-function takeBatch(db: Db, stream: StreamRow, { batch, nowMs }: Taking): Ack {
-  const last = batch.first + batch.records.length - 1;
-  const held = new Map(storedRange(db, stream, [batch.first, last]).map((record) => [record.seq, contentLine(record)]));
-  const reject: { seq: number; reason: string }[] = [];
-  const numberOf = nameNumbers(db);
-  let conflict: number | null = null;
-  let inserted = 0;
-  let duplicates = 0;
-  for (const record of batch.records) {
+/** Keeps a chunk's message as it came, where nothing speaks against it; answers it as it was stored. */
+function keepWhole(db: Db, stream: StreamRow, { message, payload, nowMs }: Keeping): Uint8Array | undefined {
+  const { head, chunk, facts } = message;
+  const reach = reachOf(chunk);
+  const times = [reach.last_mono + offsetOf(head), ...facts.map(({ time }) => time)];
+  const isLate = times.some((time) => isAfterSwap(stream, time));
+  if (isLate || !isKeepable(message, reach) || holdsAny(db, stream, [head.from, head.to])) return undefined;
+  const storing = { nowMs, numberOf: nameNumbers(db) };
+  for (const record of facts) insertRecord(db, stream, { record, ...storing });
+  return keepSegment(db, stream, { head, reach, message: payload, ...storing });
+}
+
+interface Taking {
+  /** In seq order, all of `range`. */
+  readonly records: readonly Offered[];
+  readonly range: readonly [from: number, to: number];
+  /** Where a record of it conflicts nothing of it is taken; else what stands before. */
+  readonly isWhole: boolean;
+  readonly nowMs: number;
+}
+
+function takeRecords(db: Db, stream: StreamRow, { records, range, isWhole, nowMs }: Taking): Taken {
+  const held = new Map(storedRange(db, stream, range).map((record) => [record.seq, contentLine(record)]));
+  const isOther = ({ seq }: Offered, line: string): boolean => held.has(seq) && held.get(seq) !== line;
+  const conflict = records.find(
+    (record) =>
+      held.has(record.seq) &&
+      (record.fault !== undefined ||
+        (isOther(record, contentLine(record)) && backfillOf(db, stream.id, record.seq) === undefined)),
+  )?.seq;
+  const storing = { nowMs, numberOf: nameNumbers(db) };
+  const reject: Rejected[] = [];
+  let [inserted, duplicates] = [false, 0];
+  for (const record of records) {
+    if (conflict !== undefined && (isWhole || record.seq >= conflict)) break;
     const known = held.get(record.seq);
-    const fault = record.fault ?? suspension(stream, record);
-    if (known !== undefined && (record.fault !== undefined || known !== contentLine(record))) {
-      const command = record.fault === undefined ? backfillOf(db, stream.id, record.seq) : undefined;
-      if (command === undefined) {
-        conflict = record.seq;
-        break;
-      }
-      dropRecord(db, stream, { seq: record.seq, line: known, command, nowMs });
-      insertRecord(db, stream, { record, nowMs, numberOf });
-      inserted += 1;
-      continue;
-    }
-    if (known !== undefined) duplicates += 1;
-    else if (fault !== undefined) {
+    const fault = record.fault ?? (isAfterSwap(stream, record.time) ? "recorded after the swap" : undefined);
+    if (known === undefined && fault !== undefined) {
       reject.push({ seq: record.seq, reason: fault });
       insertGap(db, stream, { from: record.seq, to: record.seq, reason: fault, rejected: 1 });
-    } else {
-      insertRecord(db, stream, { record, nowMs, numberOf });
-      inserted += 1;
+    } else if (known !== undefined && !isOther(record, contentLine(record))) duplicates += 1;
+    else {
+      if (known !== undefined) dropRecord(db, stream, { seq: record.seq, line: known, nowMs });
+      insertRecord(db, stream, { record, ...storing });
+      inserted = true;
     }
   }
-  const sql = `UPDATE streams SET version = version + ?, duplicates_offered = duplicates_offered + ?,
-    conflicts_offered = conflicts_offered + ?, last_received_at = ? WHERE id = ?`;
-  run(db, sql, inserted > 0 ? 1 : 0, duplicates, conflict === null ? 0 : 1, nowMs, stream.id);
-  if (inserted > 0) placeByWords(db, stream);
-  // What was stored from the conflict on isn't this batch's: the hash is over what is as it was sent.
-  const hash = rangeHash(storedRange(db, stream, [batch.first, conflict === null ? last : conflict - 1]));
-  const acked_seq = advance(db, stream);
-  const named = { st: batch.stream, s0: batch.first, n: batch.records.length };
-  const newest_seq = newestSeq(db, stream);
-  return { ...named, hash, reject, conflict, acked_seq, newest_seq, server_time: nowMs, window: WINDOW_BATCHES };
+  return { reject, conflict: conflict ?? null, inserted, duplicates };
 }
 
-function newestSeq(db: Db, { gateway_id, id }: StreamRow): number {
-  const sql = "SELECT max(seq) AS newest FROM records WHERE gateway_id = ? AND stream_no = ?";
-  return row<{ newest: number | null }>(db, sql, gateway_id, id)?.newest ?? 0;
-}
-
-function suspension(stream: StreamRow, record: Offered): string | undefined {
-  return stream.superseded_at !== null && record.time >= stream.superseded_at ? "recorded after the swap" : undefined;
+function isAfterSwap({ superseded_at }: StreamRow, time: number): boolean {
+  return superseded_at !== null && time >= superseded_at;
 }
 
 interface Dropping {
   readonly seq: number;
   /** What was stored, as its content line. */
   readonly line: string;
-  readonly command: string;
   readonly nowMs: number;
 }
 
 /** A backfill that was ordered puts the gateway's record in the place of ours, which is kept aside. */
-function dropRecord(db: Db, stream: StreamRow, { seq, line, command, nowMs }: Dropping): void {
+function dropRecord(db: Db, stream: StreamRow, { seq, line, nowMs }: Dropping): void {
+  const command = backfillOf(db, stream.id, seq) ?? "";
   const sql = "INSERT INTO replaced_records (command_id, stream_no, seq, line, replaced_at) VALUES (?, ?, ?, ?, ?)";
   run(db, sql, command, stream.id, seq, line, nowMs);
-  run(db, "DELETE FROM records WHERE gateway_id = ? AND stream_no = ? AND seq = ?", stream.gateway_id, stream.id, seq);
+  takeApart(db, stream, [seq, seq]);
+  deleteRow(db, stream, seq);
 }
 
-interface Inserting {
-  readonly record: Offered;
-  readonly nowMs: number;
-  readonly numberOf: (name: string) => number;
-}
-
-function insertRecord(db: Db, stream: StreamRow, { record, nowMs, numberOf }: Inserting): void {
-  run(
-    db,
-    "INSERT INTO records (gateway_id, stream_no, seq, kind, tag, boot, mono, time, value, quality, received_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    stream.gateway_id,
-    stream.id,
-    record.seq,
-    record.kind,
-    numberOf(record.tag),
-    numberOf(record.boot),
-    record.mono,
-    record.time,
-    record.value,
-    record.quality,
-    nowMs,
-  );
+function insertRecord(db: Db, stream: StreamRow, inserting: Inserting): void {
+  const { record, numberOf } = inserting;
+  insertRow(db, stream, inserting);
   if (record.kind === "t") noteWord(db, stream, { ...record, boot: numberOf(record.boot) });
   if (record.kind !== "g") return;
   const gap = JSON.parse(record.value) as { from: number; to: number; reason: string };
@@ -193,22 +281,4 @@ function insertGap(
 ): void {
   const sql = "INSERT OR IGNORE INTO seq_gaps (stream_no, from_seq, to_seq, reason, rejected) VALUES (?, ?, ?, ?, ?)";
   run(db, sql, stream.id, gap.from, gap.to, gap.reason.slice(0, 200), gap.rejected);
-}
-
-/** What is really stored of a range, in seq order. */
-export function storedRange(
-  db: Db,
-  stream: StreamRow,
-  [from, to]: readonly [number, number],
-): (Content & { seq: number })[] {
-  return rows<Content & { seq: number }>(
-    db,
-    `SELECT r.seq, r.kind, t.name AS tag, b.name AS boot, r.mono, r.value, r.quality
-     FROM records r JOIN names t ON t.id = r.tag JOIN names b ON b.id = r.boot
-     WHERE r.gateway_id = ? AND r.stream_no = ? AND r.seq BETWEEN ? AND ? ORDER BY r.seq`,
-    stream.gateway_id,
-    stream.id,
-    from,
-    to,
-  );
 }

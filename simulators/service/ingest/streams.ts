@@ -1,4 +1,5 @@
 import { type Db, row, run } from "../db.ts";
+import { heldUpTo } from "./records.ts";
 
 /** A stream's row: which booth it tells of, and how far it is complete. */
 export interface StreamRow {
@@ -95,22 +96,12 @@ export function advance(db: Db, stream: StreamRow): number {
   const start = row<{ acked_seq: number }>(db, "SELECT acked_seq FROM streams WHERE id = ?", stream.id)?.acked_seq ?? 0;
   let acked = start;
   for (;;) {
-    const next = Math.max(endOfRecords(db, stream, acked), endOfGaps(db, stream, acked));
+    const next = Math.max(heldUpTo(db, stream, acked), endOfGaps(db, stream, acked));
     if (next === acked) break;
     acked = next;
   }
   if (acked !== start) run(db, "UPDATE streams SET acked_seq = ? WHERE id = ?", acked, stream.id);
   return acked;
-}
-
-/** The last of the records that follow on `from` without a hole. */
-function endOfRecords(db: Db, stream: StreamRow, from: number): number {
-  const of = "FROM records AS r WHERE gateway_id = ? AND stream_no = ?";
-  const place = [stream.gateway_id, stream.id] as const;
-  if (row(db, `SELECT seq ${of} AND seq = ?`, ...place, from + 1) === undefined) return from;
-  const sql = `SELECT seq ${of} AND seq > ? AND NOT EXISTS (SELECT 1 FROM records AS next
-    WHERE next.gateway_id = r.gateway_id AND next.stream_no = r.stream_no AND next.seq = r.seq + 1) ORDER BY seq LIMIT 1`;
-  return row<{ seq: number }>(db, sql, ...place, from)?.seq ?? from;
 }
 
 function endOfGaps(db: Db, stream: StreamRow, from: number): number {

@@ -1,15 +1,22 @@
-import { gunzipSync } from "node:zlib";
+import { constants, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { textOf } from "../utf8.ts";
 
 /** Limits of one batch as it arrives and unzipped: four times what a well-behaved gateway sends. */
 export const MAX_ZIPPED_BYTES = 256 * 1024;
 export const MAX_UNZIPPED_BYTES = 512 * 1024;
+/** The first bytes of whatever zstd made (RFC 8878, 3.1.1). */
+const ZSTD_MAGIC = Buffer.of(0x28, 0xb5, 0x2f, 0xfd);
+/** 8 MiB: what a decoder should have room for at least (RFC 8878, 3.1.1.1.2). A message could ask for 2 GiB. */
+const ZSTD_PARAMS = { [constants.ZSTD_d_windowLogMax]: 23 };
 
-/** The JSON object in a gzipped payload, or why there is none. */
+/** The JSON object in a payload of gzip or zstd, or why there is none. */
 export function unpack(payload: Uint8Array): { readonly batch: unknown } | { readonly error: string } {
   if (payload.byteLength > MAX_ZIPPED_BYTES) return { error: "too_large" };
+  const limits = { maxOutputLength: MAX_UNZIPPED_BYTES };
   try {
-    const unzipped = gunzipSync(payload, { maxOutputLength: MAX_UNZIPPED_BYTES });
+    const unzipped = ZSTD_MAGIC.equals(payload.subarray(0, ZSTD_MAGIC.length))
+      ? zstdDecompressSync(payload, { ...limits, params: ZSTD_PARAMS })
+      : gunzipSync(payload, limits);
     return { batch: JSON.parse(textOf(unzipped)) as unknown };
   } catch (cause) {
     const tooLarge = cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FaultPlan } from "../admin/faults.ts";
 import type { Service } from "../http/operation.ts";
-import type { Ack } from "../ingest/store.ts";
+import { parseMessage } from "../ingest/chunk-message.ts";
+import type { Ack, ChunkAck } from "../ingest/store.ts";
 import { unpack } from "../ingest/unpack.ts";
 import { takeUplink } from "./uplink.ts";
 
 /** A gateway's topics that go up; the group is whose and which. */
-export const UP = /^bg\/v1\/([^/]+)\/up\/(state|hello|batch|result|digest)$/;
+export const UP = /^bg\/v1\/([^/]+)\/up\/(state|hello|batch|chunk|result|digest)$/;
 
 /** Where messages come from and go to: the broker of our own, or another's. */
 export interface RunningBroker {
@@ -43,7 +44,7 @@ export async function deliver(packet: Published, { service, faults, send, discon
     return;
   }
   const whole = Buffer.from(packet.payload);
-  if (before?.swallow !== undefined && holds(whole, before.swallow)) return;
+  if (before?.swallow !== undefined && holds(topic, whole, before.swallow)) return;
   const payload = before?.cut === true ? whole.subarray(0, whole.length >> 1) : whole;
   const { ack, commands = [] } = takeUplink(service.db, { gateway, topic, payload, now: service.now() });
   const after = faults.onTopic(`up/${topic}`, "after");
@@ -60,15 +61,19 @@ export async function deliver(packet: Published, { service, faults, send, discon
   for (const command of commands) send(gateway, "cmd", command);
 }
 
-function falsified(ack: Ack, fields: Readonly<Record<string, unknown>>): unknown {
+function falsified(ack: Ack | ChunkAck, fields: Readonly<Record<string, unknown>>): unknown {
   const all = Array.from({ length: ack.n }, (_, index) => ({ seq: ack.s0 + index, reason: "all" }));
   const meant = (value: unknown): unknown => (value === "first" ? ack.s0 : value === "all" ? all : value);
   const lies = Object.entries(fields).map(([name, value]) => [name, meant(value)]);
   return { ...ack, ...Object.fromEntries(lies) };
 }
 
-/** Whether a batch holds a record of that name; nothing that can't be read does. */
-function holds(payload: Buffer, name: string): boolean {
+/** Whether a batch or a chunk holds a record of that name; nothing that can't be read does. */
+function holds(topic: string, payload: Buffer, name: string): boolean {
+  if (topic === "chunk") {
+    const message = parseMessage(payload);
+    return "chunk" in message && message.chunk.series.some(({ tag }) => tag === name);
+  }
   const unpacked = unpack(payload);
   if ("error" in unpacked) return false;
   const { tags } = unpacked.batch as { readonly tags?: unknown };

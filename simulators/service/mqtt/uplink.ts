@@ -2,16 +2,16 @@ import { openCommands, type SentCommand, takeResult } from "../commands.ts";
 import { type Db, row, run } from "../db.ts";
 import { takeDigest } from "../ingest/digest.ts";
 import { takeHello } from "../ingest/hello.ts";
-import { type Ack, ingestBatch, refuseBatch } from "../ingest/store.ts";
+import { type Ack, type ChunkAck, ingestBatch, ingestChunk, refuseBatch } from "../ingest/store.ts";
 import { unpack } from "../ingest/unpack.ts";
 import { textOf } from "../utf8.ts";
 
-/** Largest payload of anything but a batch, bytes. */
+/** Largest payload of what holds no records, bytes. */
 const MAX_MESSAGE_BYTES = 128 * 1024;
 /** Stored hellos, results and digests; older ones go. */
 const MAX_MESSAGES = 20_000;
 
-export type UpTopic = "state" | "hello" | "batch" | "result" | "digest";
+export type UpTopic = "state" | "hello" | "batch" | "chunk" | "result" | "digest";
 
 export interface Uplink {
   readonly gateway: string;
@@ -20,27 +20,32 @@ export interface Uplink {
   readonly now: number;
 }
 
-/** What goes down in answer: the ack of what was committed of a batch, or commands. */
+/** What is taken beside gzipped JSON; each ack of a session says so. */
+const TAKES = ["chunk/1", "zstd"] as const;
+
+/** What goes down in answer: the ack of what was committed of a batch or a chunk, or commands. */
 export interface Downlink {
-  readonly ack?: Ack | undefined;
+  readonly ack?: ((Ack | ChunkAck) & { readonly takes: readonly string[] }) | undefined;
   readonly commands?: readonly SentCommand[];
 }
 
 /** Takes one message of a gateway. */
 export function takeUplink(db: Db, { gateway, topic, payload, now }: Uplink): Downlink {
-  if (topic === "batch") {
-    const unpacked = unpack(payload);
-    const ack =
-      "error" in unpacked
-        ? refuseBatch(unpacked.error, now)
-        : ingestBatch(db, { gatewayId: gateway, nowMs: now }, unpacked.batch);
-    return { ack };
-  }
+  const ack = takeRecords(db, { gateway, topic, payload, now });
+  if (ack !== undefined) return { ack: { ...ack, takes: TAKES } };
   const message = parseMessage(payload);
   return message === undefined ? {} : { commands: takeMessage(db, { gateway, topic, now, message }) };
 }
 
-/** Takes a message that isn't a batch; the commands to be sent in answer. */
+function takeRecords(db: Db, { gateway, topic, payload, now }: Uplink): Ack | ChunkAck | undefined {
+  const offer = { gatewayId: gateway, nowMs: now };
+  if (topic === "chunk") return ingestChunk(db, offer, payload);
+  if (topic !== "batch") return undefined;
+  const unpacked = unpack(payload);
+  return "error" in unpacked ? refuseBatch(unpacked.error, now) : ingestBatch(db, offer, unpacked.batch);
+}
+
+/** Takes a message that holds no records; the commands to be sent in answer. */
 export function takeMessage(db: Db, taken: Message & { topic: string }): readonly SentCommand[] {
   const { gateway, topic, now, message } = taken;
   if (topic === "state") takeState(db, { gateway, now, message });

@@ -1,9 +1,10 @@
-import { type Db, each, rows } from "../db.ts";
+import { type Db, inSnapshot, rows } from "../db.ts";
 import type { Span } from "../figures/span.ts";
 import { CSV_HEADERS, csvOf } from "../http/csv.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
+import { recordsOf, type StreamKey } from "../ingest/records.ts";
 import { formatTime } from "../time.ts";
 import { boothOf, calendarOf } from "./common.ts";
 
@@ -14,7 +15,7 @@ function answer(call: Call): Answer {
   const booth = boothOf(call);
   const window = windowParams(call.query, { tz: calendarOf(call, booth).tz, now: call.now });
   const tags = new Set((call.query["tags"] ?? "").split(",").filter((tag) => tag !== ""));
-  const lines = readingsOf(call.service.db, booth.id, window)
+  const lines = inSnapshot(call.service.db, () => readingsOf(call.service.db, booth.id, window))
     .filter(([, tag]) => tags.size === 0 || tags.has(tag))
     .sort((a, b) => a[0] - b[0])
     .map(([time, tag, value, quality]) => [formatTime(time), tag, JSON.parse(value) as unknown, quality]);
@@ -26,14 +27,13 @@ const MAX_LINES = 1_000_000;
 
 type Line = [time: number, tag: string, value: string, quality: string];
 
-function readingsOf(db: Db, boothId: string, { start, end }: Span): Line[] {
+function readingsOf(db: Db, boothId: string, window: Span): Line[] {
   const streams = "SELECT id, gateway_id FROM streams WHERE booth_id = ? AND withdrawn_at IS NULL";
-  const sql = `SELECT r.time, t.name, r.value, r.quality FROM records r JOIN names t ON t.id = r.tag
-    WHERE r.gateway_id = ? AND r.stream_no = ? AND r.kind = 'r' AND r.time >= ? AND r.time < ? LIMIT ?`;
   const found: Line[] = [];
-  for (const stream of rows<{ id: number; gateway_id: string }>(db, streams, boothId)) {
-    const room = MAX_LINES + 1 - found.length;
-    for (const line of each<Line>(db, sql, stream.gateway_id, stream.id, start, end, room)) found.push(line);
+  for (const stream of rows<StreamKey>(db, streams, boothId)) {
+    for (const [, tag, , , time, value, quality] of recordsOf(db, stream, { kinds: ["r"], times: window })) {
+      if (found.push([time, tag, value, quality]) > MAX_LINES) break;
+    }
   }
   if (found.length > MAX_LINES) throw badRequest(`too many readings: at most ${MAX_LINES}; take a shorter window`);
   return found;

@@ -1,9 +1,10 @@
-import { type Db, each, rows } from "../db.ts";
+import { type Db, inSnapshot, rows } from "../db.ts";
 import { badRequest } from "../http/errors.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams, windowParams } from "../http/query.ts";
 import { formatTime } from "../time.ts";
 import type { Span } from "../figures/span.ts";
+import { recordsOf, type StreamKey } from "../ingest/records.ts";
 import { boothOf, calendarOf } from "./common.ts";
 
 /** GET /api/booths/{id}/history: readings of the named tags by time; a page counts readings over all tags. */
@@ -14,7 +15,7 @@ function answer(call: Call): Answer {
   const tags = tagsParam(call.query);
   const window = windowParams(call.query, { tz: calendarOf(call, booth).tz, now: call.now });
   const page = envelope(
-    readings(call.service.db, booth.id, { tags, window }),
+    inSnapshot(call.service.db, () => readings(call.service.db, booth.id, { tags, window })),
     pagingParams(call.query, { allowAll: false }),
   );
   const data: Record<string, unknown[]> = Object.fromEntries(tags.map((tag) => [tag, []]));
@@ -50,15 +51,12 @@ export function readings(
   { tags, window }: { tags: readonly string[]; window: Span },
 ): TagReading[] {
   const sql = "SELECT id, gateway_id FROM streams WHERE booth_id = ? AND withdrawn_at IS NULL";
-  const streams = rows<{ id: number; gateway_id: string }>(db, sql, boothId);
-  const marks = tags.map(() => "?").join(", ");
+  const streams = rows<StreamKey>(db, sql, boothId);
   const found: [string, number, string][] = [];
   for (const stream of streams) {
-    const select = `SELECT t.name, r.time, r.value FROM records r JOIN names t ON t.id = r.tag
-      WHERE r.gateway_id = ? AND r.stream_no = ? AND r.kind = 'r' AND r.quality <> 'bad' AND r.time >= ? AND r.time < ? AND t.name IN (${marks}) LIMIT ?`;
-    const { start, end } = window;
-    const of = [stream.gateway_id, stream.id, start, end, ...tags, MAX_READINGS + 1 - found.length] as const;
-    for (const one of each<[string, number, string]>(db, select, ...of)) found.push(one);
+    for (const [, tag, , , time, value, quality] of recordsOf(db, stream, { kinds: ["r"], tags, times: window })) {
+      if (quality !== "bad" && found.push([tag, time, value]) > MAX_READINGS) break;
+    }
   }
   if (found.length > MAX_READINGS) {
     throw badRequest(`too many readings: at most ${MAX_READINGS}; take a shorter window or fewer tags`);

@@ -1,6 +1,7 @@
-import { type Db, row } from "../db.ts";
+import { row } from "../db.ts";
 import { listAnswer } from "../http/list.ts";
 import type { Call, Operation } from "../http/operation.ts";
+import { newestReadingAt } from "../ingest/records.ts";
 import { type BoothRow, latestReported } from "../provisioning/rows.ts";
 import { formatOptional } from "../time.ts";
 import { boothsOf } from "./common.ts";
@@ -42,17 +43,11 @@ function update(call: Call, booth: BoothRow): Record<string, unknown> {
   return {
     booth_id: booth.id,
     serial_number: booth.serial_number,
-    last_reading_at: stream === undefined ? null : formatOptional(lastReadingAt(db, stream)),
+    last_reading_at: stream === undefined ? null : formatOptional(newestReadingAt(db, stream)),
     last_received_at: formatOptional(stream?.last_received_at),
     acked: stream === undefined ? null : { stream_id: stream.stream_id, seq: stream.acked_seq },
     connectivity_status: connectivityOf(db, booth, call.now),
     firmware_version: reported?.["firmware_version"] ?? null,
     plc_program_revision: reported?.["plc_program_revision"] ?? null,
   };
-}
-
-function lastReadingAt(db: Db, stream: NewestStream): number | undefined {
-  const sql =
-    "SELECT time FROM records WHERE gateway_id = ? AND stream_no = ? AND kind = 'r' ORDER BY seq DESC LIMIT 1";
-  return row<{ time: number }>(db, sql, stream.gateway_id, stream.id)?.time;
 }

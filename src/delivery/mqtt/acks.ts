@@ -2,21 +2,25 @@ import type { MqttClient } from "mqtt";
 import { jsonOf } from "../../contract/fields.ts";
 import { hashOf } from "../../contract/hash.ts";
 import { ackShape, type AckWire } from "../../contract/telemetry.ts";
-import type { Placed } from "../../domain/record.ts";
-import type { BatchOutcome } from "../port.ts";
+import type { LogChunk, Placed } from "../../domain/record.ts";
+import type { Milliseconds, Seq } from "../../domain/units.ts";
+import type { BatchOutcome, Rejection } from "../port.ts";
 import type { MqttSetup } from "./connect.ts";
 import { ServiceLinkError } from "../../domain/link-error.ts";
 
-/** A batch under way. */
+/** A batch or a chunk under way. */
 export interface Waiting {
-  readonly stream: string;
-  readonly records: readonly Placed[];
+  /** What an ack says of it; null: nothing. `alone`: nothing else is under way, so that an ack which names none can be meant for it only. */
+  readonly outcome: (ack: AckWire, alone: boolean) => AckedBatch | null;
   /** Mono at which it was handed to the broker. */
-  readonly sent: number;
+  readonly sent: Milliseconds;
   readonly settle: (outcome: AckedBatch) => void;
 }
 
-type SentBatch = Pick<Waiting, "stream" | "records">;
+interface SentBatch {
+  readonly stream: string;
+  readonly records: readonly Placed[];
+}
 
 /** What an ack says of a batch. `unclear`: something was refused, and it may or may not be this one. */
 export type AckedBatch = BatchOutcome | { readonly kind: "unclear"; readonly reason: string };
@@ -24,20 +28,16 @@ export type AckedBatch = BatchOutcome | { readonly kind: "unclear"; readonly rea
 /** What is wrong with a batch itself: sent again as it is it would be refused again. */
 const CONTENT_REFUSED = /^(malformed|too_large)/;
 
-/**
- * What the ack means for this batch; null: nothing. `alone`: no other batch is under way, so that an ack which names none
- * can be meant for this one only. Pure.
- */
+/** What the ack means for this batch. Pure. */
 export function outcomeOf(ack: AckWire, batch: SentBatch, alone: boolean): AckedBatch | null {
+  if ("chunk" in ack) return null;
   if (ack.error !== "") return refusalOf(ack, batch, alone);
   const { records } = batch;
   const isNamed = ack.st === batch.stream && ack.s0 === firstSeq(batch) && ack.n === records.length;
   if (!isNamed) return null;
   const isWithin = ack.conflict !== null && records.some(({ seq }) => seq === ack.conflict);
   const conflict = isWithin ? ack.conflict : null;
-  // A list longer than the batch makes no sense, and counts as absent.
-  const list = ack.reject.length > records.length ? [] : ack.reject;
-  const rejected = new Map(list.map((entry) => [entry.seq, entry]));
+  const rejected = rejectedOf(ack, records.length);
   // From a conflict on nothing of the batch was stored.
   const looked = conflict === null ? records : records.filter(({ seq }) => seq < conflict);
   const stored = looked.filter(({ seq }) => !rejected.has(seq));
@@ -46,12 +46,45 @@ export function outcomeOf(ack: AckWire, batch: SentBatch, alone: boolean): Acked
   const proof = {
     rejected: looked.flatMap(({ seq }) => rejected.get(seq) ?? []),
     is_proven: stored.length > 0,
-    held_seq: ack.newest_seq ?? ack.acked_seq ?? 0,
+    held_seq: heldSeq(ack),
   };
   return conflict === null ? { kind: "acked", ...proof } : { kind: "conflict", ...proof, seq: conflict };
 }
 
-function refusalOf(ack: AckWire, batch: SentBatch, alone: boolean): AckedBatch | null {
+/** A list longer than what was sent makes no sense, and counts as absent. */
+function rejectedOf({ reject }: AckWire, records: number): ReadonlyMap<Seq, Rejection> {
+  return new Map(reject.length > records ? [] : reject.map((entry) => [entry.seq, entry]));
+}
+
+function heldSeq({ newest_seq, acked_seq }: AckWire): Seq {
+  return newest_seq ?? acked_seq ?? 0;
+}
+
+/** A chunk under way, by what its ack must name. */
+interface SentChunk extends Pick<LogChunk, "from" | "to" | "first_seq"> {
+  readonly stream: string;
+  /** Of the whole message. */
+  readonly hash: string;
+}
+
+/**
+ * What the ack means for this chunk. With a conflict or an error, or where it names another range, nothing of it counts as stored: the hash alone says
+ * which message is meant, not what became of it. Pure.
+ */
+export function chunkOutcomeOf(ack: AckWire, { stream, hash, from, to, first_seq }: SentChunk): AckedBatch | null {
+  if (!("chunk" in ack) || ack.chunk !== hash) return null;
+  const { error, conflict } = ack;
+  if (error !== "") return { kind: "refused", reason: error };
+  const held_seq = heldSeq(ack);
+  if (conflict !== null) return { kind: "conflict", rejected: [], is_proven: false, held_seq, seq: conflict };
+  const records = to - from + 1;
+  if (ack.st !== stream || ack.s0 !== first_seq || ack.n !== records)
+    return { kind: "refused", reason: "the service's ack of a chunk names another range" };
+  const rejected = [...rejectedOf(ack, records).values()].filter(({ seq }) => seq >= from && seq <= to);
+  return { kind: "acked", rejected, is_proven: rejected.length < records, held_seq };
+}
+
+function refusalOf(ack: Exclude<AckWire, { chunk: string }>, batch: SentBatch, alone: boolean): AckedBatch | null {
   const isOfStream = ack.st === batch.stream;
   if (!isOfStream && ack.st !== "") return null;
   const reason = `the service took nothing: ${ack.error}`;
@@ -73,14 +106,14 @@ interface Exchange extends Omit<Waiting, "settle"> {
   readonly publish: () => Promise<AckedBatch | null>;
 }
 
-/** Publishes and waits for the ack that names this very batch. */
-export function exchange({ waiting, atDeadline, publish, ...batch }: Exchange): Promise<AckedBatch> {
+/** Publishes and waits for the ack that names this very batch, or chunk. */
+export function exchange({ waiting, atDeadline, publish, ...sent }: Exchange): Promise<AckedBatch> {
   return new Promise((resolve) => {
     let confirmed = false;
     const late = (): void => entry.settle({ kind: "keep", reason: "no ack in time", is_silent: confirmed });
     const cancel = atDeadline(late);
     const entry: Waiting = {
-      ...batch,
+      ...sent,
       settle(outcome) {
         cancel();
         waiting.delete(entry);
@@ -104,10 +137,11 @@ export function parseAck(payload: Buffer): AckWire | null {
   return ackShape.safeParse(jsonOf(payload.toString("utf8"))).data ?? null;
 }
 
-/** Batches that wait for their acks, and how many the service lets be under way. */
+/** What waits for its ack, how much the service lets be under way, and what it takes. */
 export interface Acking {
   readonly waiting: Set<Waiting>;
   window: number;
+  takes: readonly string[];
 }
 
 const MAX_WINDOW = 4;
@@ -130,10 +164,11 @@ export function heardAck(
   if (ack === null) return;
   const alone = acking.waiting.size === 1;
   for (const entry of [...acking.waiting]) {
-    const outcome = outcomeOf(ack, entry, alone);
+    const outcome = entry.outcome(ack, alone);
     if (outcome === null) continue;
     if ((outcome.kind === "acked" || outcome.kind === "conflict") && outcome.is_proven) {
       acking.window = windowAfter(acking.window, ack.window);
+      acking.takes = ack.takes;
       if (ack.server_time !== null)
         service_time.heard({ way: "ack", time: ack.server_time, sent: entry.sent, received: clock.mono() });
     }

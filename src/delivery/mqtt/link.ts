@@ -1,16 +1,20 @@
 import { randomUUID, X509Certificate } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { gzip } from "node:zlib";
+import { constants, deflateRaw, gzip, zstdCompress } from "node:zlib";
 import { ServiceLinkError } from "../../domain/link-error.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { certificateStatus, type KnownCertificate } from "../../domain/status.ts";
 import type { BatchOutcome, LinkAccount, LinkSession, ServiceLink } from "../port.ts";
-import { batchOf, heartbeatText, helloText, TOPICS } from "../../contract/telemetry.ts";
+import { chunkMessage, factLines } from "../../contract/chunk.ts";
+import { sha256 } from "../../contract/hash.ts";
+import { batchOf, heartbeatText, helloText, TAKES, TOPICS } from "../../contract/telemetry.ts";
 import {
   type AckedBatch,
+  chunkOutcomeOf,
   exchange,
   heardAck,
+  outcomeOf,
   type Waiting,
   brokerRefusal,
   type Endings,
@@ -29,6 +33,10 @@ const ACK_DEADLINE_MS: Milliseconds = 15_000;
 /** What an MQTT packet has around its payload, topic and properties included, at most. */
 const AROUND_PAYLOAD_BYTES = 512;
 const gzipAsync = promisify(gzip);
+const deflateRawAsync = promisify(deflateRaw);
+const zstdAsync = promisify(zstdCompress);
+/** A quarter of gzip's work for three hundredths more bytes; the levels above cost more than they save. */
+const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 export interface MqttLink extends ServiceLink {
   /** Ours, where we have one, and the broker's of the session before. */
@@ -121,7 +129,8 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
       open.sayWhatEnds();
       return publish(TOPICS.state, heartbeatText(setup, { session, since, online: true, booths }), true);
     },
-    send: batchSender(setup, open, { living, publish }),
+    ...senders(setup, open, { living, publish }),
+    takesChunks: () => living.takes.includes(TAKES.chunks),
     async close() {
       const last = heartbeatText(setup, { session, since, online: false, booths: [] });
       // A broker that hangs must not hold a stop: the will says the same.
@@ -146,6 +155,7 @@ function watchSession(setup: MqttSetup, { client, account }: Open) {
   const endings: Endings = new Set();
   const living = {
     ...{ closed, endings, window: 1, waiting: new Set<Waiting>() },
+    takes: [] as readonly string[],
     over: null as ServiceLinkError | null,
     /** Gets what comes on down/cmd. */
     command: null as ((payload: Buffer) => void) | null,
@@ -178,45 +188,55 @@ function endedByBroker(reasonCode: number): ServiceLinkError {
     : new ServiceLinkError("closed", `the broker ended the session (reason ${reasonCode.toString()})`);
 }
 
+interface Line {
+  readonly living: ReturnType<typeof watchSession>;
+  readonly publish: (topic: string, body: Buffer) => Promise<void>;
+}
+
 /**
- * Batches go together, as many as the caller likes. Where something was refused without saying which, each that may be
+ * Batches and chunks go together, as many as the caller likes. Where something was refused without saying which, each that may be
  * meant goes again with nothing else under way.
  */
-function batchSender(
-  setup: MqttSetup,
-  { account, maximum_packet_size }: Open,
-  {
-    living,
-    publish,
-  }: { living: ReturnType<typeof watchSession>; publish: (topic: string, body: Buffer) => Promise<void> },
-): LinkSession["send"] {
+function senders(setup: MqttSetup, open: Open, { living, publish }: Line): Pick<LinkSession, "send" | "sendChunk"> {
+  const { account, maximum_packet_size } = open;
   const lock = readWriteLock();
-  return async (stream, generation, records) => {
-    const wire = batchOf({ gateway_id: account.gateway_id, generation, stream }, records, setup.clock.wall());
-    const body = await gzipAsync(JSON.stringify(wire));
+  const offer = async (topic: string, body: Buffer, outcome: Waiting["outcome"]): Promise<BatchOutcome> => {
     const reason = `longer than the ${maximum_packet_size.toString()} bytes that the broker takes`;
     if (body.length + AROUND_PAYLOAD_BYTES > maximum_packet_size) return { kind: "refused", reason };
-    const offer = () => publish(TOPICS.batch, body).then(() => null, brokerRefusal);
+    const published = () => publish(topic, body).then(() => null, brokerRefusal);
     const once = (): Promise<AckedBatch> => {
       if (living.over !== null) return Promise.resolve({ kind: "keep", reason: living.over.message });
       // The broker's word is all there is.
-      if (account.confirmed_by === "broker") return offer().then((refusal) => refusal ?? HANDED_OVER);
+      if (account.confirmed_by === "broker") return published().then((refusal) => refusal ?? HANDED_OVER);
       return exchange({
-        waiting: living.waiting,
-        stream,
-        records,
+        ...{ waiting: living.waiting, outcome, publish: published },
         sent: setup.clock.mono(),
         // The broker's answers come by real time, whatever the clock is that records go by.
         atDeadline: (late) => {
           const timer = setTimeout(late, setup.ack_deadline_ms ?? ACK_DEADLINE_MS);
           return () => clearTimeout(timer);
         },
-        publish: offer,
       });
     };
     const first = await lock.together(once);
-    const outcome = first.kind === "unclear" ? await lock.alone(once) : first;
-    return outcome.kind === "unclear" ? { kind: "keep", reason: outcome.reason } : outcome;
+    const last = first.kind === "unclear" ? await lock.alone(once) : first;
+    return last.kind === "unclear" ? { kind: "keep", reason: last.reason } : last;
+  };
+  const { gateway_id } = account;
+  return {
+    async send(stream, generation, records) {
+      const wire = batchOf({ gateway_id, generation, stream }, records, setup.clock.wall());
+      const text = JSON.stringify(wire);
+      const body = await (living.takes.includes(TAKES.zstd) ? zstdAsync(text, ZSTD) : gzipAsync(text));
+      return offer(TOPICS.batch, body, (ack, alone) => outcomeOf(ack, { stream, records }, alone));
+    },
+    async sendChunk(stream, generation, chunk) {
+      const lines = factLines(chunk.facts);
+      const facts = lines === "" ? Buffer.alloc(0) : await deflateRawAsync(lines);
+      const body = Buffer.from(chunkMessage({ gateway_id, generation, stream }, chunk, facts).buffer);
+      const sent = { ...chunk, stream, hash: sha256(body) };
+      return offer(TOPICS.chunk, body, (ack) => chunkOutcomeOf(ack, sent));
+    },
   };
 }
 

@@ -77,3 +77,22 @@ export function afterRefusal(
     ? { refusing: { since: recent.since, records: sum, asked: null }, is_believed }
     : { refusing: { since: mono, records: recent.records, asked: seq }, is_believed };
 }
+
+/** A service that takes no chunk of so many in a row isn't offered more of them for a while: each costs what its range costs in batches once more. */
+const FAILED_CHUNKS = 3;
+const WITHOUT_CHUNKS_MS: Milliseconds = 3_600_000;
+
+/** Chunks in a row that the service refused, or sessions that ended over one without an answer. */
+export interface FailedChunks {
+  readonly count: number;
+  /** Mono of the last one. */
+  readonly at: Milliseconds;
+}
+
+export function afterFailedChunk(before: FailedChunks | null, mono: Milliseconds): FailedChunks {
+  return { count: (before?.count ?? 0) + 1, at: mono };
+}
+
+export function mayTryChunks(failed: FailedChunks | null, mono: Milliseconds): boolean {
+  return failed === null || failed.count < FAILED_CHUNKS || mono - failed.at >= WITHOUT_CHUNKS_MS;
+}

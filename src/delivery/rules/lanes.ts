@@ -24,6 +24,8 @@ export interface Lanes {
   readonly context: Stretch | null;
   /** null: none, or gone. The context records in it go once more. */
   readonly backlog: Stretch | null;
+  /** Of the backlog, what goes record by record where the rest goes in chunks: no chunk holds it, or the service doesn't take that. */
+  readonly by_record: readonly Stretch[];
   /** Backlog batches that may go before the next live one. */
   readonly credit: number;
   /** Mono before which no backlog batch goes, so that the rate holds. */
@@ -33,7 +35,7 @@ export interface Lanes {
 export type LaneName = "context" | "live" | "backlog";
 
 export function oneLane(sent: Seq): Lanes {
-  return { live_seq: sent, context: null, backlog: null, credit: 0, backlog_at: 0 };
+  return { live_seq: sent, context: null, backlog: null, by_record: [], credit: 0, backlog_at: 0 };
 }
 
 /** From here on what is new goes before what waits, where much waits; `sendable_seq`: newest record that may be sent. */
@@ -44,21 +46,43 @@ export function withBacklog(lanes: Lanes, sendable_seq: Seq): Lanes {
   return { ...lanes, live_seq: sendable_seq, context: waiting, backlog: waiting };
 }
 
-/** Whose turn it is; null: nobody's before something is recorded, or before `backlog_at`. */
+/** Whose turn it is; null: nobody's before something is recorded, or before `backlog_at`. `full`: lanes whose next one has no room. */
 export function nextLane(
   lanes: Lanes,
-  at: { readonly sendable_seq: Seq; readonly mono: Milliseconds },
+  at: {
+    readonly sendable_seq: Seq;
+    readonly mono: Milliseconds;
+    readonly full?: Readonly<Record<LaneName, boolean>>;
+  },
 ): LaneName | null {
-  if (lanes.context !== null) return "context";
-  const isLive = lanes.live_seq < at.sendable_seq;
-  const isBacklog = lanes.backlog !== null && at.mono >= lanes.backlog_at;
+  const { full = { context: false, live: false, backlog: false } } = at;
+  if (lanes.context !== null) return full.context ? null : "context";
+  const isLive = lanes.live_seq < at.sendable_seq && !full.live;
+  const isBacklog = hasBacklog(lanes) && at.mono >= lanes.backlog_at && !full.backlog;
   if (isLive && (!isBacklog || lanes.credit === 0)) return "live";
   return isBacklog ? "backlog" : null;
 }
 
+/** Something of what waited isn't sent yet. */
+export function hasBacklog({ backlog, by_record }: Lanes): boolean {
+  return backlog !== null || by_record.length > 0;
+}
+
 /** The stretch that the lane has before it; null: none. */
 export function stretchOf(lanes: Lanes, lane: LaneName, sendable_seq: Seq): Stretch | null {
-  return lane === "live" ? { seq: lanes.live_seq, end: sendable_seq } : lanes[lane];
+  if (lane === "live") return { seq: lanes.live_seq, end: sendable_seq };
+  return lane === "backlog" ? (lanes.by_record[0] ?? lanes.backlog) : lanes.context;
+}
+
+/** A stretch of the backlog, its next one or one that was sent already, is to go record by record. */
+export function goesByRecord(lanes: Lanes, stretch: Stretch): Lanes {
+  const { backlog, by_record } = lanes;
+  const isNext = backlog !== null && backlog.seq < stretch.end;
+  return {
+    ...lanes,
+    by_record: [...by_record, stretch],
+    backlog: isNext ? behind(backlog, stretch.end) : backlog,
+  };
 }
 
 /** A batch up to `to` was sent in that lane. `rate`: records of the backlog a second at most; null: as fast as acks come. */
@@ -70,11 +94,14 @@ export function withSent(
   const { context, backlog } = lanes;
   if (lane === "live") return { ...lanes, live_seq: sent.to, credit: PER_LIVE };
   if (lane === "context") return { ...lanes, context: behind(context, sent.to) };
-  if (backlog === null) return lanes;
+  if (!hasBacklog(lanes)) return lanes;
   const wait = sent.rate === null ? 0 : (sent.records / sent.rate) * 1000;
+  const isOf = ({ seq, end }: Stretch): boolean => seq < sent.to && sent.to <= end;
+  const isByRecord = lanes.by_record.some(isOf);
   return {
     ...lanes,
-    backlog: behind(backlog, sent.to),
+    by_record: lanes.by_record.flatMap((stretch) => (isOf(stretch) ? (behind(stretch, sent.to) ?? []) : stretch)),
+    backlog: isByRecord ? backlog : behind(backlog, sent.to),
     credit: Math.max(0, lanes.credit - 1),
     backlog_at: sent.mono + wait,
   };

@@ -1,6 +1,16 @@
 import type { Milliseconds, Seq } from "../../domain/units.ts";
 import type { BatchOutcome, Rejection } from "../port.ts";
-import { type LaneName, type Lanes, nextLane, oneLane, stretchOf, withBacklog, withSent } from "./lanes.ts";
+import {
+  goesByRecord,
+  hasBacklog,
+  type LaneName,
+  type Lanes,
+  nextLane,
+  oneLane,
+  stretchOf,
+  withBacklog,
+  withSent,
+} from "./lanes.ts";
 
 /** Ranges that the service has acked beyond the cursor, because an earlier batch's ack is still to come. */
 interface Cursor {
@@ -92,28 +102,57 @@ interface SendingNow {
   /** Batches that the service lets be under way, and those that are. */
   readonly window: number;
   readonly under_way: number;
+  /** Those that are under way; null: none may be sent. */
+  readonly chunks: { readonly under_way: number; readonly bytes: number } | null;
 }
 
 /**
+ * Chunks under way for each batch that may be, and their bytes: with the usual window 16, and 64 KiB. A line of 1 Mbit/s and 100 ms is filled
+ * by a fifth of that; the rest is for services that commit several at once.
+ */
+const CHUNKS_PER_BATCH = 4;
+const CHUNK_BYTES_PER_BATCH = 16 * 1024;
+
+/**
  * What to do next. `news`: wait until something is recorded, or for `ms` where that isn't null. `re-offer`: offer a record
- * once more that is acked. `limit`: most records; null: as many as fit.
+ * once more that is acked. `chunk`: of the backlog, as it stands in the store, where it does. `limit`: most records; null: as many as fit.
  */
 type SendingAction =
   | { readonly kind: "acks" }
   | { readonly kind: "news"; readonly ms: Milliseconds | null }
   | { readonly kind: "probe"; readonly seq: Seq }
   | { readonly kind: "re-offer"; readonly seq: Seq }
+  | { readonly kind: "chunk"; readonly from: Seq; readonly end: Seq }
   | { readonly kind: "send"; readonly lane: LaneName; readonly limit: number | null };
 
 export function nextAction(sending: Sending, now: SendingNow): SendingAction {
-  const { ahead } = sending;
-  const window = ahead.kind === "no" ? now.window : 1;
-  if (now.under_way >= window) return { kind: "acks" };
+  const { ahead, lanes } = sending;
+  const isFull = now.under_way >= (ahead.kind === "no" ? now.window : 1);
+  const chunk = nextChunk(sending, now);
+  const full = { context: isFull, live: isFull, backlog: chunk === null ? isFull : hasNoRoom(now) };
+  if (isFull && full.backlog) return { kind: "acks" };
   if (ahead.kind === "probe") return { kind: "probe", seq: ahead.seq };
-  const lane = nextLane(sending.lanes, now);
+  const lane = nextLane(lanes, { ...now, full });
+  if (lane === "backlog" && chunk !== null) return { kind: "chunk", ...chunk };
   if (lane !== null) return sendIn(sending, lane, now);
-  const { backlog, backlog_at } = sending.lanes;
-  return { kind: "news", ms: backlog === null ? null : Math.max(1, backlog_at - now.mono) };
+  if (nextLane(lanes, now) !== null) return { kind: "acks" };
+  return { kind: "news", ms: hasBacklog(lanes) ? Math.max(1, lanes.backlog_at - now.mono) : null };
+}
+
+/** Where the backlog goes on with a chunk: not in what sessions end over, nor before the service is seen not to be ahead. */
+function nextChunk({ lanes, silence }: Sending, now: SendingNow): { readonly from: Seq; readonly end: Seq } | null {
+  const { backlog, by_record } = lanes;
+  if (now.chunks === null || backlog === null || by_record.length > 0) return null;
+  const { seq, end } = backlog;
+  if (limitBehind(silence, seq) !== null) return null;
+  const isBefore = silence !== null && seq < silence.from;
+  const upTo = Math.min(end, now.sendable_seq, isBefore ? silence.from - 1 : Infinity);
+  return upTo > seq ? { from: seq + 1, end: upTo } : null;
+}
+
+function hasNoRoom({ window, chunks }: SendingNow): boolean {
+  const { under_way = 0, bytes = 0 } = chunks ?? {};
+  return under_way >= CHUNKS_PER_BATCH * window || bytes >= CHUNK_BYTES_PER_BATCH * window;
 }
 
 function sendIn(sending: Sending, lane: LaneName, { sendable_seq }: SendingNow): SendingAction {
@@ -122,6 +161,11 @@ function sendIn(sending: Sending, lane: LaneName, { sendable_seq }: SendingNow):
   const { re_offered, answered_seq } = sending;
   if (limit === 1 && re_offered === "not yet" && answered_seq > 0) return { kind: "re-offer", seq: answered_seq };
   return { kind: "send", lane, limit };
+}
+
+/** A stretch of the backlog holds no chunk, or one that the service doesn't take. */
+export function byRecord(sending: Sending, { from, to }: { readonly from: Seq; readonly to: Seq }): Sending {
+  return { ...sending, lanes: goesByRecord(sending.lanes, { seq: from - 1, end: to }) };
 }
 
 /** An acked record was offered once more. `missing`: it isn't here any more. */
@@ -148,6 +192,8 @@ export interface SentRange {
   readonly from: Seq;
   readonly to: Seq;
   readonly records: number;
+  /** It went as it stands in the store. */
+  readonly is_chunk: boolean;
   /** Newest record that might have been sent then. */
   readonly sendable_seq: Seq;
   /** How often it was refused already. */
@@ -163,14 +209,14 @@ const REFUSALS = 2;
 
 /**
  * What an outcome means. `acked`: the cursor stands at `up_to`. `halve`: send the two halves of the batch one after the other; `again`: send it once more.
+ * `by_record`: the chunk's range goes in batches, which can say what is wrong with it.
  * `set_aside`: its one record will never be taken; then it counts as acked. `fork`: from that seq on the service holds
  * other records. `vouch`: so it says, and is to show that it has the record before. `doubt`: it may hold our own one there.
  * `end`: nothing can be said of the batch, the session is worth nothing.
  */
 export type SendingVerdict =
   | { readonly kind: "acked"; readonly up_to: Seq }
-  | { readonly kind: "halve" }
-  | { readonly kind: "again" }
+  | { readonly kind: "halve" | "again" | "by_record" }
   | { readonly kind: "set_aside"; readonly reason: string }
   | NamedConflict
   | { readonly kind: "end"; readonly reason: string };
@@ -192,6 +238,8 @@ interface Judged {
 }
 
 export function verdictOf(sending: Sending, range: SentRange, outcome: BatchOutcome): Judged {
+  if (range.is_chunk && (outcome.kind === "refused" || outcome.kind === "conflict"))
+    return { sending: byRecord(sending, range), verdict: { kind: "by_record" } };
   switch (outcome.kind) {
     case "acked": {
       const { is_proven, rejected, held_seq } = outcome;

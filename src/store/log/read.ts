@@ -1,10 +1,10 @@
 import { KIND, type LogRecord, type Placed } from "../../domain/record.ts";
 import type { Seq } from "../../domain/units.ts";
 import { StoreDamaged } from "../open.ts";
-import type { ContextRecords, StreamInfo } from "../port.ts";
-import { CHUNK_VERSION, hasContext } from "./chunk.ts";
+import type { ContextRecords, NextChunk, StreamInfo } from "../port.ts";
+import { bodyOf, CHUNK_VERSION, hasContext } from "./chunk.ts";
 import { kindsIn } from "./format-1.ts";
-import { ifWhole, type LogRow, unpackFact, unpackLog } from "./rows.ts";
+import { ifWhole, type LogRow, seqsOfLog, unpackFact, unpackLog } from "./rows.ts";
 import type { ReadStatements, Statements } from "./statements.ts";
 
 /** Log rows looked at for one read, and how many are fetched at a time: a chunk alone holds more than most answers. */
@@ -135,6 +135,7 @@ export function contextRecordsIn(
 }
 
 function mayHold({ packed }: LogRow): boolean {
+  if (!isPacked(packed)) return false;
   if (packed[0] === CHUNK_VERSION) return hasContext(packed);
   const kinds = kindsIn(packed);
   return kinds === null || kinds.some((kind) => kind === KIND.clock || kind === KIND.parameters);
@@ -150,4 +151,54 @@ function firstContextRecords(
   );
   const broken = records.findIndex(({ seq }, index) => index > 0 && seq !== (records[index - 1]?.seq ?? 0) + 1);
   return broken < 0 ? records : records.slice(0, broken);
+}
+
+/** Shorter rows go together with others in a batch: that is less work for everybody. */
+const LEAST_RECORDS = 1_000;
+/** More facts than this in one row are a booth out of order. */
+const MOST_FACTS = 1_000;
+
+type ChunkStatements = Pick<ReadStatements, "logRowsFrom" | "factsFrom">;
+type Stretch = { readonly from: Seq; readonly end: Seq };
+
+/**
+ * The row that begins at a seq, or behind facts that do, with all facts up to the next row. Rows of an older format, with parameters or
+ * clock records, short or damaged ones, and those with a hole that facts don't fill are to be read record by record, which finds and
+ * declares what is missing.
+ */
+export function chunkIn(sql: ChunkStatements, { stream, sendable_seq }: StreamInfo, ask: Stretch): NextChunk {
+  const { from } = ask;
+  const end = Math.min(ask.end, sendable_seq);
+  // The first may be a row before `from`.
+  const [row, next] = sql.logRowsFrom.all({ stream, from, rows: 3 }).filter(({ last_seq }) => last_seq >= from);
+  const isFirst = row !== undefined && next !== undefined && row.first_seq >= from && next.first_seq <= end + 1;
+  if (!isFirst || !mayBeChunk(row)) return { chunk: null, to: beforeChunk(sql, stream, { from, end }) };
+  const to = next.first_seq - 1;
+  const held = ifWhole(seqsOfLog, row)?.reduce((sum, [first, last]) => sum + last - first + 1, 0) ?? 0;
+  const facts = sql.factsFrom.all({ stream, from, to, rows: MOST_FACTS + 1 });
+  const whole = facts.flatMap((fact) => ifWhole(unpackFact, fact) ?? []);
+  if (facts.length > MOST_FACTS || held + whole.length !== to - from + 1) return { chunk: null, to };
+  const { first_seq, boot, mono0, t0, packed } = row;
+  // A copy: its memory is handed over to another thread.
+  return { chunk: { from, to, first_seq, boot, mono0, t0, body: new Uint8Array(bodyOf(packed)), facts: whole }, to };
+}
+
+/** By its head: what else it needs is seen once it is its turn. */
+function mayBeChunk({ packed, first_seq, last_seq }: LogRow): boolean {
+  const isLong = last_seq - first_seq + 1 >= LEAST_RECORDS;
+  return isLong && isPacked(packed) && packed[0] === CHUNK_VERSION && !hasContext(packed);
+}
+
+/** A flipped bit may have made something else than bytes of it. */
+function isPacked(packed: unknown): boolean {
+  return packed instanceof Uint8Array;
+}
+
+/** Where the next one may begin behind what is none: it is looked some rows ahead, so that short ones go together. */
+function beforeChunk(sql: ChunkStatements, stream: string, { from, end }: Stretch): Seq {
+  const page = sql.logRowsFrom.all({ stream, from, rows: ROWS_AT_ONCE });
+  const rows = page.filter(({ last_seq }) => last_seq >= from);
+  const next = rows.find((row, index) => (index > 0 || row.first_seq > from) && mayBeChunk(row));
+  const looked = page.length < ROWS_AT_ONCE ? end : (rows.at(-1)?.last_seq ?? end);
+  return Math.min(end, next === undefined ? looked : next.first_seq - 1);
 }

@@ -13,6 +13,7 @@ export const STORE_CALLS = {
   ingest: "real",
   read: "now",
   contextRecords: "now",
+  chunk: "now",
   ack: "now",
   resend: "now",
   setAside: "real",

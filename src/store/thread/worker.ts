@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import type { RebuildCalls, StoreCalls } from "../port.ts";
+import type { NextChunk, RebuildCalls, StoreCalls } from "../port.ts";
 import { StoreRefusal } from "./keeper.ts";
 import { openOrStandBy, type FolderInput } from "./folder.ts";
 
@@ -80,11 +80,19 @@ function answerTo(methods: Methods, call: Call): Answer {
   }
 }
 
+/** Memory that goes with the answer rather than being copied once more. */
+function handedOver({ method }: Call, answer: Answer): ArrayBuffer[] {
+  if (method !== "chunk" || !answer.ok) return [];
+  const { chunk } = answer.value as NextChunk;
+  return chunk === null ? [] : [chunk.body.buffer as ArrayBuffer];
+}
+
 if (parentPort !== null) {
   const port = parentPort;
   const methods = methodsOf(workerData as FolderInput);
   port.on("message", (call: Call) => {
-    port.postMessage(answerTo(methods, call));
+    const answer = answerTo(methods, call);
+    port.postMessage(answer, handedOver(call, answer));
     if (call.method === "close") port.close();
   });
 }

@@ -1,5 +1,12 @@
 import { expect, it } from "vitest";
-import { type AckedBatch, type Acking, heardAck, windowAfter } from "../../../src/delivery/mqtt/acks.ts";
+import {
+  type AckedBatch,
+  type Acking,
+  heardAck,
+  outcomeOf,
+  type Waiting,
+  windowAfter,
+} from "../../../src/delivery/mqtt/acks.ts";
 import type { Placed } from "../../../src/domain/record.ts";
 import { hashOf } from "../../../src/contract/hash.ts";
 import { reading, T0 } from "../../support/records.ts";
@@ -8,22 +15,36 @@ import { virtualClock } from "../../support/virtual-clock.ts";
 const records = [5, 6].map((seq): Placed => ({ ...reading(seq * 1000, "mode", seq), seq, time: T0 + seq * 1000 }));
 
 /** What an ack brings to a batch that waits for one. */
-function heard(change: Record<string, unknown>): { window: number; times: number[]; settled: AckedBatch[] } {
+function heard(change: Record<string, unknown>): Pick<Acking, "window" | "takes"> & {
+  times: number[];
+  settled: AckedBatch[];
+} {
   const clock = virtualClock({ wall: T0 });
   const [times, settled]: [number[], AckedBatch[]] = [[], []];
   const settle = (outcome: AckedBatch): void => void settled.push(outcome);
-  const acking: Acking = { waiting: new Set([{ stream: "s", records, sent: clock.mono(), settle }]), window: 2 };
+  const outcome: Waiting["outcome"] = (ack, alone) => outcomeOf(ack, { stream: "s", records }, alone);
+  const waiting = new Set([{ outcome, sent: clock.mono(), settle }]);
+  const acking: Acking = { waiting, window: 2, takes: ["before"] };
   const service_time = {
     heard: ({ time }: { time: number }) => void times.push(time),
     verdict: () => ({ synced: false, offset_ms: null }),
   };
-  const ack = { st: "s", s0: 5, n: 2, hash: hashOf(records), server_time: T0, window: 3, ...change };
+  const ack = {
+    st: "s",
+    s0: 5,
+    n: 2,
+    hash: hashOf(records),
+    server_time: T0,
+    window: 3,
+    takes: ["chunk/1"],
+    ...change,
+  };
   heardAck({ clock, service_time }, acking, Buffer.from(JSON.stringify(ack)));
-  return { window: acking.window, times, settled };
+  return { window: acking.window, takes: acking.takes, times, settled };
 }
 
-it("time and window are heard from an ack whose hash is of what was sent", () => {
-  expect(heard({})).toMatchObject({ window: 3, times: [T0], settled: [{ kind: "acked" }] });
+it("time, window and what the service takes are heard from an ack whose hash is of what was sent", () => {
+  expect(heard({})).toMatchObject({ window: 3, takes: ["chunk/1"], times: [T0], settled: [{ kind: "acked" }] });
 });
 
 it.each([
@@ -33,8 +54,12 @@ it.each([
   ["another stream", { st: "other" }],
   ["another batch", { s0: 4 }],
   ["an error", { error: "generation" }],
-])("neither is heard from one with %s", (_, change) => {
-  expect(heard(change)).toMatchObject({ window: 2, times: [] });
+])("none of them is heard from one with %s", (_, change) => {
+  expect(heard(change)).toMatchObject({ window: 2, takes: ["before"], times: [] });
+});
+
+it("the last one says what the service takes: one that says nothing of it takes nothing of it", () => {
+  expect(heard({ takes: undefined }).takes).toEqual([]);
 });
 
 it("an ack of another stream settles nothing", () => {

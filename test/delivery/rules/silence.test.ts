@@ -36,7 +36,7 @@ const MOST_SESSIONS = 2_000;
 function oneSession(life: Life, answer: (from: number, to: number) => Answer): void {
   let sending: Sending = sendingFrom(life.acked_seq, { silence: life.silence, first_seq: 1 });
   for (;;) {
-    const turn = nextAction(sending, { sendable_seq: life.newest, mono: 0, window: 1, under_way: 0 });
+    const turn = nextAction(sending, { sendable_seq: life.newest, mono: 0, window: 1, under_way: 0, chunks: null });
     if (turn.kind === "re-offer") {
       const isAnswered = answer(turn.seq, turn.seq) === "acked";
       sending = afterReOffer(sending, isAnswered ? "acked" : "keep");
@@ -59,6 +59,7 @@ function outcomeOf(life: Life, sending: Sending, at: { from: number; to: number;
     from,
     to,
     records: to - from + 1,
+    is_chunk: false,
     sendable_seq: life.newest,
     refusals: 0,
     vouched: null,
@@ -129,7 +130,7 @@ describe("records that the service never answers", () => {
 
   it("offer no record once more that went under another name: at the service it is another stream's", () => {
     const silence: Silence = { from: 101, to: 101, limit: 1, alone: 0, re_offer_seq: 100 };
-    const now = { sendable_seq: 110, mono: 0, window: 1, under_way: 0 };
+    const now = { sendable_seq: 110, mono: 0, window: 1, under_way: 0, chunks: null };
     const turnFrom = (first_seq: number) => nextAction(sendingFrom(100, { silence, first_seq }), now);
     expect(turnFrom(100)).toEqual({ kind: "re-offer", seq: 100 });
     expect(turnFrom(101)).toEqual({ kind: "send", lane: "live", limit: 1 });

@@ -6,7 +6,7 @@ import { oracle, type OracleStream } from "../../../simulators/service/admin/ora
 import { historyOf } from "../../../simulators/service/demo/history.ts";
 import { boothFigures } from "../../../simulators/service/figures/booth.ts";
 import { rangeHash } from "../../../simulators/service/ingest/canonical.ts";
-import { storedRange } from "../../../simulators/service/ingest/store.ts";
+import { storedRange } from "../../../simulators/service/ingest/records.ts";
 import { findStream } from "../../../simulators/service/ingest/streams.ts";
 import { seedOf } from "../../support/seed.ts";
 import { batchOf, type Bench, boundBench, EPOCH, HOUR } from "./service-log.ts";

@@ -1,0 +1,88 @@
+import { inflateRawSync } from "node:zlib";
+import { textOf } from "../utf8.ts";
+
+const MAX_INFLATED_BYTES = 4 * 1024 * 1024;
+/** Node's own room, 16 KiB for each block, is most of what a short one costs. */
+const LEAST_ROOM_BYTES = 1_024;
+
+/** The bytes aren't a chunk's, or its parts contradict each other. */
+export class MalformedChunk extends Error {}
+
+/** Bytes read from front to back. Each reading throws MalformedChunk at their end. */
+export class Bytes {
+  at = 0;
+  readonly bytes: Uint8Array;
+  readonly #view: DataView;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  get isOver(): boolean {
+    return this.at === this.bytes.length;
+  }
+
+  take(length: number): Uint8Array {
+    if (length > this.bytes.length - this.at) throw new MalformedChunk("cut short");
+    this.at += length;
+    return this.bytes.subarray(this.at - length, this.at);
+  }
+
+  /** What is left of them. */
+  rest(): Uint8Array {
+    return this.take(this.bytes.length - this.at);
+  }
+
+  byte(): number {
+    const byte = this.bytes[this.at];
+    if (byte === undefined) throw new MalformedChunk("cut short");
+    this.at += 1;
+    return byte;
+  }
+
+  /** Unsigned LEB128. */
+  number(): number {
+    let byte = this.byte();
+    if (byte < 0x80) return byte;
+    let [value, scale] = [byte & 0x7f, 0x80];
+    do {
+      byte = this.byte();
+      value += (byte & 0x7f) * scale;
+      scale *= 0x80;
+    } while (byte >= 0x80);
+    if (!Number.isSafeInteger(value)) throw new MalformedChunk("a number beyond 2^53");
+    return value;
+  }
+
+  /** 0, -1, 1, -2, 2, ... as 0, 1, 2, 3, 4, ... */
+  signed(): number {
+    const code = this.number();
+    return code % 2 === 0 ? code / 2 : -(code + 1) / 2;
+  }
+
+  double(): number {
+    if (this.bytes.length - this.at < 8) throw new MalformedChunk("cut short");
+    this.at += 8;
+    return this.#view.getFloat64(this.at - 8, true);
+  }
+}
+
+/** What was deflated, raw. Throws MalformedChunk. */
+export function inflated(block: Uint8Array): Uint8Array {
+  const chunkSize = Math.max(LEAST_ROOM_BYTES, 6 * block.length);
+  try {
+    return inflateRawSync(block, { maxOutputLength: MAX_INFLATED_BYTES, chunkSize });
+  } catch (cause) {
+    throw new MalformedChunk("a block isn't deflate's, or is too large", { cause });
+  }
+}
+
+/** Text in UTF-8. Throws MalformedChunk. */
+export function textIn(bytes: Uint8Array): string {
+  try {
+    return textOf(bytes);
+  } catch (cause) {
+    throw new MalformedChunk("a text isn't UTF-8", { cause });
+  }
+}

@@ -1,0 +1,189 @@
+import { z } from "zod";
+import { isInstant, LAST_INSTANT } from "../time.ts";
+import { type Offered, offered } from "./batch.ts";
+import { Bytes, inflated, MalformedChunk, textIn } from "./bytes.ts";
+import { type Chunk, MAX_RECORDS, readChunk, recordsOfChunk, type Series, valueOf } from "./chunk.ts";
+import { MAX_ZIPPED_BYTES } from "./unpack.ts";
+
+const VERSION = 1;
+/** What may stay packed: everything else has to be found among many without unpacking. */
+const PACKED_KINDS = ["r", "h", "e"];
+
+const headShape = z.object({
+  gw: z.string().max(128),
+  gen: z.int().nonnegative(),
+  st: z.string().min(1).max(128),
+  from: z.int().positive(),
+  to: z.int().positive(),
+  s0: z.int().positive(),
+  n: z.int().positive().max(MAX_RECORDS),
+  boot: z.string().max(128),
+  mono0: z.int(),
+  t0: z.int(),
+  facts: z.int().nonnegative(),
+});
+
+const factsShape = z.array(
+  z.tuple([
+    z.int().positive(),
+    z.string().length(1),
+    z.string().max(128),
+    z.number(),
+    z.number(),
+    z.string().max(128),
+    z.unknown(),
+    z.string().max(16),
+  ]),
+);
+
+/** What stands before a chunk's body in its message. */
+export type ChunkHead = z.infer<typeof headShape>;
+
+/** The parts of an up/chunk message. */
+interface Parts {
+  readonly head: ChunkHead;
+  readonly body: Uint8Array;
+  /** Deflated lines; empty where there are no facts. */
+  readonly facts: Uint8Array;
+}
+
+export interface ChunkMessage {
+  readonly head: ChunkHead;
+  readonly chunk: Chunk;
+  /** In seq order. */
+  readonly facts: readonly Offered[];
+}
+
+/** Which stream and which record a message that can't be taken is about, as far as it says so. */
+export interface Malformed {
+  readonly error: string;
+  readonly st: string;
+  readonly s0: number;
+}
+
+/** The parts of a message, its body unread. Throws MalformedChunk. */
+export function openMessage(payload: Uint8Array): Parts {
+  const bytes = new Bytes(payload);
+  if (bytes.byte() !== VERSION) throw new MalformedChunk("another version");
+  const parsed = headShape.safeParse(jsonIn(textIn(bytes.take(bytes.number())), "header"));
+  if (!parsed.success) throw new MalformedChunk(parsed.error.issues[0]?.path.join(".") ?? "header");
+  return { head: parsed.data, body: bytes.take(bytes.number()), facts: bytes.rest() };
+}
+
+function jsonIn(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new MalformedChunk(what, { cause });
+  }
+}
+
+/** Reads an up/chunk message; one whose parts make no sense as a whole gives an error, a bad record only its own fault. */
+export function parseMessage(payload: Uint8Array): ChunkMessage | Malformed {
+  if (payload.byteLength > MAX_ZIPPED_BYTES) return { error: "too_large", st: "", s0: 0 };
+  let named = { st: "", s0: 0 };
+  try {
+    const { head, body, facts } = openMessage(payload);
+    named = { st: head.st, s0: head.s0 };
+    const message = { head, chunk: readChunk(body, head), facts: factsOf(head, facts) };
+    mustFit(message);
+    return message;
+  } catch (error) {
+    if (!(error instanceof MalformedChunk)) throw error;
+    return { error: `malformed: ${error.message}`, ...named };
+  }
+}
+
+function factsOf(head: ChunkHead, block: Uint8Array): Offered[] {
+  if (head.facts === 0 && block.length === 0) return [];
+  const lines = textIn(inflated(block));
+  if (!lines.endsWith("\n")) throw new MalformedChunk("facts");
+  const parsed = factsShape.safeParse(jsonIn(`[${lines.slice(0, -1).replaceAll("\n", ",")}]`, "facts"));
+  if (!parsed.success || parsed.data.length !== head.facts) throw new MalformedChunk("facts");
+  return parsed.data.map(([seq, kind, boot, mono, time, tag, value, quality]) =>
+    offered({ seq, kind, tag, boot, mono, time, quality }, value),
+  );
+}
+
+/** Its seqs are different ones of from..to, as many as it says. */
+function mustFit({ head, chunk, facts }: ChunkMessage): void {
+  if (head.from > head.s0 || head.s0 > head.to) throw new MalformedChunk("s0");
+  if (head.n !== chunk.count + facts.length) throw new MalformedChunk("n");
+  if ((chunk.runs.at(-1)?.[1] ?? NaN) > head.to) throw new MalformedChunk("to");
+  let [before, run] = [head.from - 1, 0];
+  for (const { seq } of facts) {
+    while ((chunk.runs[run]?.[1] ?? Infinity) < seq) run += 1;
+    if (seq <= before || seq > head.to || (chunk.runs[run]?.[0] ?? Infinity) <= seq) throw new MalformedChunk("facts");
+    before = seq;
+  }
+}
+
+/** Every record of it, each with its own fault, in seq order. */
+export function offeredOf({ head, chunk, facts }: ChunkMessage): Offered[] {
+  const { boot } = head;
+  const records = recordsOfChunk(chunk).map(({ value, ...record }) =>
+    offered({ ...record, boot, time: record.mono + offsetOf(head) }, value),
+  );
+  return [...records, ...facts].sort((one, other) => one.seq - other.seq);
+}
+
+/** Corrected time less mono, of each record of the body. */
+export function offsetOf({ t0, mono0 }: ChunkHead): number {
+  return t0 - mono0;
+}
+
+/** By mono: when the body's first and last poll were, and up to when its records tell of anything. */
+export interface Reach {
+  readonly first_mono: number;
+  readonly last_mono: number;
+  readonly end_mono: number;
+}
+
+export function reachOf({ monos, polls, series }: Chunk): Reach {
+  let [first_mono, last_mono] = [Infinity, -Infinity];
+  for (const mono of monos) {
+    first_mono = Math.min(first_mono, mono);
+    last_mono = Math.max(last_mono, mono);
+  }
+  let end_mono = last_mono;
+  for (const { first, count, values } of series) {
+    if (values.sort !== "coverage") continue;
+    for (let nth = 0; nth < count; nth += 1) {
+      const [length = 0, answered = 0] = [values.numbers[3 * nth], values.numbers[3 * nth + 1]];
+      if (answered > 0) end_mono = Math.max(end_mono, (monos[polls[first + nth] ?? 0] ?? NaN) + length);
+    }
+  }
+  return { first_mono, last_mono, end_mono };
+}
+
+/** Whether it may be kept as it is: no seq of from..to is missing, no record has a fault, and all of the body are of kinds that may stay packed. */
+export function isKeepable({ head, chunk, facts }: ChunkMessage, reach: Reach): boolean {
+  const isFull = head.n === head.to - head.from + 1;
+  const isInTime = [reach.first_mono, reach.last_mono].every((mono) => isInstant(mono + offsetOf(head)));
+  if (!isFull || !isInTime || facts.some(({ fault }) => fault !== undefined)) return false;
+  return chunk.series.every((series) => PACKED_KINDS.includes(series.kind) && isFaultless(series, { head, chunk }));
+}
+
+/** Each of its records is looked at as one of a batch is, but for those of which a glance shows that nothing is wrong with them. */
+function isFaultless(series: Series, { head, chunk }: Pick<ChunkMessage, "head" | "chunk">): boolean {
+  const { kind, tag, first, count } = series;
+  for (let nth = 0; nth < count; nth += 1) {
+    const index = first + nth;
+    const mono = chunk.monos[chunk.polls[index] ?? 0] ?? NaN;
+    if (isPlain(series, nth, mono)) continue;
+    const quality = chunk.odd.get(index) ?? "good";
+    const record = { seq: 0, kind, tag, boot: head.boot, mono, time: mono + offsetOf(head), quality };
+    if (offered(record, valueOf(series, nth, mono)).fault !== undefined) return false;
+  }
+  return true;
+}
+
+/** A number under a name, or a coverage within reason. */
+function isPlain({ kind, tag, values }: Series, nth: number, mono: number): boolean {
+  if (values.sort === "texts") return false;
+  const { sort, numbers } = values;
+  if (sort !== "coverage") return kind === "r" && tag !== "" && !Number.isNaN(numbers[nth]);
+  const [length = -1, polls = -1, interval = -1] = [numbers[3 * nth], numbers[3 * nth + 1], numbers[3 * nth + 2]];
+  const isWithin = mono >= -LAST_INSTANT && mono + length <= LAST_INSTANT && interval <= LAST_INSTANT;
+  return kind === "h" && length >= 0 && polls >= 0 && interval >= 0 && isWithin;
+}

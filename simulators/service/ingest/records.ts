@@ -1,0 +1,249 @@
+import { type Db, each, row, rows, run } from "../db.ts";
+import { canonical, type Content } from "./canonical.ts";
+import { MAX_RECORDS, readChunk, recordsOfChunk, seqsOf, type Series } from "./chunk.ts";
+import { type ChunkHead, offsetOf, openMessage, type Reach } from "./chunk-message.ts";
+import { nameNumbers } from "./names.ts";
+
+/**
+ * What is stored of a stream: records row by row, and segments. A segment is a chunk's message as it came; it stands for the records of
+ * its body, and every seq of from..to is held: the message's facts are rows as well. Who reads records asks here, and sees both.
+ */
+export interface StreamKey {
+  readonly id: number;
+  readonly gateway_id: string;
+}
+
+/** A record as readers get it; `value` is canonical JSON. */
+export type StoredRecord = [
+  kind: string,
+  tag: string,
+  boot: string,
+  mono: number,
+  time: number,
+  value: string,
+  quality: string,
+  seq: number,
+];
+
+/** Which records; what is absent doesn't matter. */
+export interface Wanted {
+  readonly kinds?: readonly string[];
+  readonly tags?: readonly string[];
+  /** Both ends included. */
+  readonly seqs?: readonly [from: number, to: number];
+  /** The end isn't in it. */
+  readonly times?: { readonly start: number; readonly end: number };
+}
+
+/** Records in seq order. They have to be read at one go: a segment that is taken apart meanwhile would be missing. */
+export function* recordsOf(db: Db, stream: StreamKey, wanted: Wanted): Generator<StoredRecord, undefined> {
+  const segments = segmentsOf(db, stream, wanted);
+  const found = rowsOf(db, stream, wanted);
+  if (segments.length === 0) {
+    yield* found;
+    return;
+  }
+  let next = found.next();
+  try {
+    for (const segment of segments) {
+      for (const record of unpacked(db, segment, wanted)) {
+        for (; next.done !== true && next.value[7] < record[7]; next = found.next()) yield next.value;
+        yield record;
+      }
+    }
+    for (; next.done !== true; next = found.next()) yield next.value;
+  } finally {
+    found.return?.();
+  }
+}
+
+function rowsOf(db: Db, stream: StreamKey, { kinds, tags, seqs, times }: Wanted): IterableIterator<StoredRecord> {
+  const oneOf = (list: readonly string[]): string => `(${list.map(() => "?").join(", ")})`;
+  const conditions = [
+    "r.gateway_id = ? AND r.stream_no = ?",
+    ...(seqs === undefined ? [] : ["r.seq BETWEEN ? AND ?"]),
+    ...(kinds === undefined ? [] : [`r.kind IN ${oneOf(kinds)}`]),
+    ...(times === undefined ? [] : ["r.time >= ? AND r.time < ?"]),
+    ...(tags === undefined ? [] : [`t.name IN ${oneOf(tags)}`]),
+  ];
+  const sql = `SELECT r.kind, t.name, b.name, r.mono, r.time, r.value, r.quality, r.seq
+    FROM records r JOIN names t ON t.id = r.tag JOIN names b ON b.id = r.boot WHERE ${conditions.join(" AND ")} ORDER BY r.seq`;
+  const span = times === undefined ? [] : [times.start, times.end];
+  const values = [...(seqs ?? []), ...(kinds ?? []), ...span, ...(tags ?? [])];
+  return each<StoredRecord>(db, sql, stream.gateway_id, stream.id, ...values);
+}
+
+/** At most MAX_RECORDS long, and none has a seq of another one. */
+interface Segment {
+  readonly id: number;
+  readonly from_seq: number;
+  readonly to_seq: number;
+}
+
+function segmentsOf(db: Db, stream: StreamKey, { seqs, times }: Wanted): Segment[] {
+  const [from, to] = seqs ?? [0, Number.MAX_SAFE_INTEGER];
+  const sql = `SELECT id, from_seq, to_seq FROM segments WHERE stream_no = ? AND from_seq BETWEEN ? AND ? AND to_seq >= ?
+    AND last_mono + offset_ms >= ? AND first_mono + offset_ms < ? ORDER BY from_seq`;
+  const { start, end } = times ?? { start: -Number.MAX_VALUE, end: Number.MAX_VALUE };
+  return rows<Segment>(db, sql, stream.id, from - MAX_RECORDS, to, from, start, end);
+}
+
+function messageOf(db: Db, { id }: Pick<Segment, "id">): Buffer {
+  const found = row<{ message: Buffer }>(db, "SELECT message FROM segments WHERE id = ?", id);
+  if (found === undefined) throw new Error(`segment ${id} is gone while it is read`);
+  return found.message;
+}
+
+function* unpacked(db: Db, segment: Pick<Segment, "id">, wanted: Wanted): Generator<StoredRecord, undefined> {
+  const { kinds, tags, seqs, times } = wanted;
+  const { head, body } = openMessage(messageOf(db, segment));
+  const offset = offsetOf(head);
+  const isWanted = (one: Series): boolean => (kinds?.includes(one.kind) ?? true) && (tags?.includes(one.tag) ?? true);
+  for (const { kind, tag, mono, value, quality, seq } of recordsOfChunk(readChunk(body, head), isWanted)) {
+    const time = mono + offset;
+    if (seqs !== undefined && (seq < seqs[0] || seq > seqs[1])) continue;
+    if (times !== undefined && (time < times.start || time >= times.end)) continue;
+    yield [kind, tag, head.boot, mono, time, canonical(value), quality, seq];
+  }
+}
+
+/** What counts of the records stored of a range, in seq order. */
+export function storedRange(
+  db: Db,
+  stream: StreamKey,
+  seqs: readonly [from: number, to: number],
+): (Content & { seq: number })[] {
+  return Array.from(recordsOf(db, stream, { seqs }), ([kind, tag, boot, mono, , value, quality, seq]) => ({
+    ...{ seq, kind, tag, boot, mono, value, quality },
+  }));
+}
+
+/** The seqs held of a stream, as ranges in order: of segments by what their bodies say. */
+export function heldSeqs(db: Db, stream: StreamKey): [from: number, to: number][] {
+  const found: [number, number][] = [];
+  const sql = "SELECT seq FROM records WHERE gateway_id = ? AND stream_no = ? ORDER BY seq";
+  for (const [seq] of each<[number]>(db, sql, stream.gateway_id, stream.id)) {
+    const last = found.at(-1);
+    if (last?.[1] === seq - 1) last[1] = seq;
+    else found.push([seq, seq]);
+  }
+  for (const segment of segmentsOf(db, stream, {})) {
+    const { head, body } = openMessage(messageOf(db, segment));
+    for (const [from, to] of seqsOf(body, head.s0)) found.push([from, to]);
+  }
+  found.sort(([one], [other]) => one - other);
+  const ranges: [number, number][] = [];
+  for (const range of found) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === range[0] - 1) last[1] = range[1];
+    else ranges.push(range);
+  }
+  return ranges;
+}
+
+/** Whether anything is held of from..to. */
+export function holdsAny(db: Db, stream: StreamKey, [from, to]: readonly [number, number]): boolean {
+  const sql = "SELECT 1 FROM records WHERE gateway_id = ? AND stream_no = ? AND seq BETWEEN ? AND ? LIMIT 1";
+  if (row(db, sql, stream.gateway_id, stream.id, from, to) !== undefined) return true;
+  return segmentsOf(db, stream, { seqs: [from, to] }).length > 0;
+}
+
+/** The newest seq held, behind holes too; 0: none. */
+export function newestSeq(db: Db, stream: StreamKey): number {
+  const sql = `SELECT max(coalesce((SELECT max(seq) FROM records WHERE gateway_id = ? AND stream_no = ?), 0),
+    coalesce((SELECT to_seq FROM segments WHERE stream_no = ? ORDER BY from_seq DESC LIMIT 1), 0)) AS newest`;
+  return row<{ newest: number }>(db, sql, stream.gateway_id, stream.id, stream.id)?.newest ?? 0;
+}
+
+/** The last of the records that follow on `from` without a hole. */
+export function heldUpTo(db: Db, stream: StreamKey, from: number): number {
+  let held = from;
+  for (;;) {
+    const next = Math.max(endOfSegment(db, stream, held), endOfRows(db, stream, held));
+    if (next === held) return held;
+    held = next;
+  }
+}
+
+function endOfSegment(db: Db, stream: StreamKey, from: number): number {
+  const sql = "SELECT to_seq FROM segments WHERE stream_no = ? AND from_seq <= ? ORDER BY from_seq DESC LIMIT 1";
+  return Math.max(from, row<{ to_seq: number }>(db, sql, stream.id, from + 1)?.to_seq ?? from);
+}
+
+function endOfRows(db: Db, stream: StreamKey, from: number): number {
+  const of = "FROM records AS r WHERE gateway_id = ? AND stream_no = ?";
+  const place = [stream.gateway_id, stream.id] as const;
+  if (row(db, `SELECT seq ${of} AND seq = ?`, ...place, from + 1) === undefined) return from;
+  const sql = `SELECT seq ${of} AND seq > ? AND NOT EXISTS (SELECT 1 FROM records AS next
+    WHERE next.gateway_id = r.gateway_id AND next.stream_no = r.stream_no AND next.seq = r.seq + 1) ORDER BY seq LIMIT 1`;
+  return row<{ seq: number }>(db, sql, ...place, from)?.seq ?? from;
+}
+
+/** When the newest reading of a stream was taken. */
+export function newestReadingAt(db: Db, stream: StreamKey): number | undefined {
+  const sql =
+    "SELECT seq, time FROM records WHERE gateway_id = ? AND stream_no = ? AND kind = 'r' ORDER BY seq DESC LIMIT 1";
+  const newest = row<{ seq: number; time: number }>(db, sql, stream.gateway_id, stream.id);
+  const newestFirst = "SELECT id, to_seq FROM segments WHERE stream_no = ? ORDER BY from_seq DESC";
+  for (const [id, to_seq] of each<[number, number]>(db, newestFirst, stream.id)) {
+    if (newest !== undefined && newest.seq > to_seq) break;
+    const last = [...unpacked(db, { id }, { kinds: ["r"] })].at(-1);
+    if (last !== undefined) return last[4];
+  }
+  return newest?.time;
+}
+
+/** A record to be stored as a row; `value` is canonical JSON. */
+export interface NewRow extends Content {
+  readonly seq: number;
+  readonly time: number;
+}
+
+interface Storing {
+  readonly nowMs: number;
+  readonly numberOf: (name: string) => number;
+}
+
+export interface Inserting extends Storing {
+  readonly record: NewRow;
+}
+
+export function insertRow(db: Db, stream: StreamKey, { record, nowMs, numberOf }: Inserting): void {
+  const { seq, kind, tag, boot, mono, time, value, quality } = record;
+  const sql =
+    "INSERT INTO records (gateway_id, stream_no, seq, kind, tag, boot, mono, time, value, quality, received_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+  const content = [kind, numberOf(tag), numberOf(boot), mono, time, value, quality] as const;
+  run(db, sql, stream.gateway_id, stream.id, seq, ...content, nowMs);
+}
+
+export function deleteRow(db: Db, stream: StreamKey, seq: number): void {
+  run(db, "DELETE FROM records WHERE gateway_id = ? AND stream_no = ? AND seq = ?", stream.gateway_id, stream.id, seq);
+}
+
+/** Keeps a chunk's message for the records of its body; answers the message, read back. Its facts are the caller's to insert. */
+export function keepSegment(
+  db: Db,
+  stream: StreamKey,
+  { head, reach, message, nowMs, numberOf }: Storing & { head: ChunkHead; reach: Reach; message: Uint8Array },
+): Buffer {
+  const sql = `INSERT INTO segments (stream_no, from_seq, to_seq, boot, first_mono, last_mono, end_mono, offset_ms, received_at, message)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`;
+  const { first_mono, last_mono, end_mono } = reach;
+  const when = [numberOf(head.boot), first_mono, last_mono, end_mono, offsetOf(head), nowMs] as const;
+  const kept = row<{ id: number }>(db, sql, stream.id, head.from, head.to, ...when, message);
+  if (kept === undefined) throw new Error("a segment that was stored has an id");
+  return messageOf(db, kept);
+}
+
+/** Takes apart the segments that have a part in from..to: their records are rows from then on, which can be changed one by one. */
+export function takeApart(db: Db, stream: StreamKey, seqs: readonly [from: number, to: number]): void {
+  const numberOf = nameNumbers(db);
+  for (const segment of segmentsOf(db, stream, { seqs })) {
+    const told = [...unpacked(db, segment, {})];
+    const sql = "DELETE FROM segments WHERE id = ? RETURNING received_at";
+    const nowMs = row<{ received_at: number }>(db, sql, segment.id)?.received_at ?? 0;
+    for (const [kind, tag, boot, mono, time, value, quality, seq] of told) {
+      insertRow(db, stream, { record: { kind, tag, boot, mono, time, value, quality, seq }, nowMs, numberOf });
+    }
+  }
+}

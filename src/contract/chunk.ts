@@ -1,0 +1,44 @@
+import type { Fact, LogChunk, Placed } from "../domain/record.ts";
+import type { SentHead } from "./telemetry.ts";
+
+/** Version of an up/chunk message. */
+const VERSION = 1;
+
+/** The facts of a chunk as they go in its message, before they are deflated. */
+export function factLines(facts: readonly Placed<Fact>[]): string {
+  const lines = facts.map(({ seq, kind, boot, mono, time, tag, value, quality }) =>
+    JSON.stringify([seq, kind, boot, mono, time, tag, value, quality]),
+  );
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** up/chunk; see docs/wire.md. Sent again it is the same bytes. `facts`: the lines of its facts, deflated; empty where there are none. */
+export function chunkMessage(
+  { gateway_id, generation, stream }: SentHead,
+  chunk: LogChunk,
+  facts: Uint8Array,
+): Uint8Array<ArrayBuffer> {
+  const { from, to, first_seq, boot, mono0, t0, body } = chunk;
+  const whose = { gw: gateway_id, gen: generation, st: stream };
+  const what = { from, to, s0: first_seq, n: to - from + 1, boot, mono0, t0, facts: chunk.facts.length };
+  const header = new TextEncoder().encode(JSON.stringify({ ...whose, ...what }));
+  return joined([Uint8Array.of(VERSION, ...lengthOf(header)), header, Uint8Array.from(lengthOf(body)), body, facts]);
+}
+
+/** Seven bits a byte, the lowest first, the top bit set on all bytes but the last. */
+function lengthOf({ length }: Uint8Array): number[] {
+  const bytes: number[] = [];
+  let rest = length;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push(128 + (rest % 128));
+  return [...bytes, rest];
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

@@ -1,0 +1,179 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { afterFailedChunk, mayTryChunks } from "../../../src/delivery/rules/belief.ts";
+import { stretchOf } from "../../../src/delivery/rules/lanes.ts";
+import {
+  afterSending,
+  byRecord,
+  nextAction,
+  sendingFrom,
+  splitOnce,
+  verdictOf,
+  type Sending,
+  type SentRange,
+} from "../../../src/delivery/rules/sending.ts";
+
+const NONE = { under_way: 0, bytes: 0 };
+const NOW = { sendable_seq: 50_000, mono: 0, window: 4, under_way: 0, chunks: NONE };
+
+/** What waited was put in a lane of its own, and its context records are sent. */
+function split(newest: number, begun: Sending = sendingFrom(0)): Sending {
+  const level = splitOnce({ ...begun, ahead: { kind: "no" } }, newest);
+  return { ...level, lanes: { ...level.lanes, context: null } };
+}
+
+const range = (from: number, to: number): SentRange => ({
+  ...{ from, to, records: to - from + 1, is_chunk: true },
+  ...{ sendable_seq: to, refusals: 0, vouched: null, offered_seq: 0 },
+});
+
+describe("what waited goes in chunks", () => {
+  it("where the service takes them, and not before it is seen not to be ahead", () => {
+    expect(nextAction(split(50_000), NOW)).toEqual({ kind: "chunk", from: 1, end: 50_000 });
+    expect(nextAction(split(50_000), { ...NOW, chunks: null })).toEqual({ kind: "send", lane: "backlog", limit: null });
+    for (const ahead of [{ kind: "unknown" }, { kind: "yes" }, { kind: "probe", seq: 9 }] as const)
+      expect(nextAction({ ...sendingFrom(0), ahead }, NOW).kind).not.toBe("chunk");
+  });
+
+  it("and what is new in batches, as few at a time as ever, while chunks fill their own room", () => {
+    const later = { ...NOW, sendable_seq: 50_010 };
+    const begun = split(50_000);
+    expect(nextAction(begun, later)).toEqual({ kind: "send", lane: "live", limit: null });
+    const sent = afterSending(begun, "live", { to: 50_010, records: 10, mono: 0, rate: null });
+    expect(nextAction(sent, { ...later, under_way: 4 }).kind).toBe("chunk");
+    expect(nextAction(sent, { ...later, under_way: 4, chunks: { under_way: 16, bytes: 1 } }).kind).toBe("acks");
+    const news = { ...later, sendable_seq: 50_011, chunks: { under_way: 16, bytes: 1 } };
+    expect(nextAction(sent, news)).toEqual({ kind: "send", lane: "live", limit: null });
+  });
+
+  it.each([
+    [4, { under_way: 15, bytes: 65_535 }, "chunk"],
+    [4, { under_way: 16, bytes: 16 }, "acks"],
+    [4, { under_way: 1, bytes: 65_536 }, "acks"],
+    [1, { under_way: 3, bytes: 16_383 }, "chunk"],
+    [1, { under_way: 4, bytes: 4 }, "acks"],
+    [1, { under_way: 1, bytes: 16_384 }, "acks"],
+  ])("with a window of %i and %o under way: %s", (window, chunks, kind) => {
+    expect(nextAction(split(50_000), { ...NOW, window, chunks }).kind).toBe(kind);
+  });
+
+  it("but for what sessions end over: up to there, and behind it", () => {
+    const silence = { from: 4_001, to: 8_000, limit: 2_000, alone: 0, re_offer_seq: 0 };
+    const silent = { ...split(50_000), silence };
+    expect(nextAction(silent, NOW)).toEqual({ kind: "chunk", from: 1, end: 4_000 });
+    const at = (seq: number) => afterSending(silent, "backlog", { to: seq, records: seq, mono: 0, rate: null });
+    expect(nextAction(at(4_000), NOW)).toEqual({ kind: "send", lane: "backlog", limit: 2_000 });
+    expect(nextAction(at(7_999), NOW)).toEqual({ kind: "send", lane: "backlog", limit: 2_000 });
+    expect(nextAction(at(8_000), NOW)).toEqual({ kind: "chunk", from: 8_001, end: 50_000 });
+  });
+
+  it("and for what the store has as none: that goes first, in batches, then chunks again", () => {
+    const loose = byRecord(split(50_000), { from: 1, to: 4_000 });
+    expect(nextAction(loose, NOW)).toEqual({ kind: "send", lane: "backlog", limit: null });
+    expect(stretchOf(loose.lanes, "backlog", 50_000)).toEqual({ seq: 0, end: 4_000 });
+    const done = afterSending(loose, "backlog", { to: 4_000, records: 4_000, mono: 0, rate: null });
+    expect(nextAction(done, NOW)).toEqual({ kind: "chunk", from: 4_001, end: 50_000 });
+  });
+
+  it("at the rate that was set, as batches", () => {
+    const sent = afterSending(split(50_000), "backlog", { to: 4_000, records: 4_000, mono: 1_000, rate: 1_000 });
+    expect(nextAction(sent, { ...NOW, mono: 4_999 })).toEqual({ kind: "news", ms: 1 });
+    expect(nextAction(sent, { ...NOW, mono: 5_000 }).kind).toBe("chunk");
+  });
+});
+
+describe("a chunk", () => {
+  const begun = split(50_000);
+
+  it.each([
+    { kind: "refused", reason: "malformed: n" },
+    { kind: "conflict", rejected: [], is_proven: false, held_seq: 0, seq: 7 },
+  ] as const)("that isn't taken ($kind) goes in batches, and gives the log no other name", (outcome) => {
+    const sent = afterSending(begun, "backlog", { to: 4_000, records: 4_000, mono: 0, rate: null });
+    const { sending, verdict } = verdictOf(sent, range(1, 4_000), outcome);
+    expect(verdict).toEqual({ kind: "by_record" });
+    expect(stretchOf(sending.lanes, "backlog", 50_000)).toEqual({ seq: 0, end: 4_000 });
+    expect(nextAction(sending, NOW)).toEqual({ kind: "send", lane: "backlog", limit: null });
+  });
+
+  it("that is acked moves the cursor, out of turn only with those before it", () => {
+    const acked = (to: number) => ({ kind: "acked", rejected: [], is_proven: true, held_seq: to }) as const;
+    const later = verdictOf(begun, range(4_001, 8_000), acked(8_000));
+    expect(later.verdict).toEqual({ kind: "acked", up_to: 0 });
+    expect(verdictOf(later.sending, range(1, 4_000), acked(8_000)).verdict).toEqual({ kind: "acked", up_to: 8_000 });
+  });
+
+  it("that goes unanswered ends the session, and goes in batches in the next", () => {
+    const keep = { kind: "keep", reason: "no ack in time", is_silent: true } as const;
+    const { sending, verdict } = verdictOf(begun, range(1, 4_000), keep);
+    expect(verdict.kind).toBe("end");
+    const { silence } = sending;
+    const next = split(50_000, sendingFrom(0, { silence, first_seq: 1 }));
+    expect(nextAction(next, NOW)).toEqual({ kind: "send", lane: "backlog", limit: 2_000 });
+  });
+});
+
+it("together they send everything once, whatever the store has as a chunk and the service takes", () => {
+  const story = fc.record({
+    newest: fc.integer({ min: 2_000, max: 30_000 }),
+    rows: fc.array(fc.integer({ min: 200, max: 6_000 }), { minLength: 3, maxLength: 20 }),
+    isChunk: fc.array(fc.boolean(), { minLength: 3, maxLength: 20 }),
+    isTaken: fc.array(fc.boolean(), { minLength: 3, maxLength: 20 }),
+  });
+  fc.assert(
+    fc.property(story, ({ newest, rows, isChunk, isTaken }) => {
+      const times = new Uint8Array(newest + 1);
+      let sending = split(newest);
+      const under_way: { readonly from: number; readonly to: number; readonly chunk: boolean }[] = [];
+      let [turn, asked] = [0, 0];
+      const put = (from: number, to: number, chunk: boolean): void => {
+        sending = afterSending(sending, "backlog", { to, records: to - from + 1, mono: 0, rate: null });
+        under_way.push({ from, to, chunk });
+      };
+      const settle = (): void => {
+        const { from, to, chunk } = under_way.shift() ?? { from: 1, to: 0, chunk: false };
+        const isRefused = chunk && isTaken[asked % isTaken.length] === false;
+        if (chunk) asked += 1;
+        const answer = isRefused
+          ? ({ kind: "refused", reason: "no" } as const)
+          : ({ kind: "acked", rejected: [], is_proven: true, held_seq: to } as const);
+        sending = verdictOf(sending, { ...range(from, to), is_chunk: chunk }, answer).sending;
+        for (let seq = from; !isRefused && seq <= to; seq += 1) times[seq] = (times[seq] ?? 0) + 1;
+      };
+      for (; turn < 5_000; turn += 1) {
+        const chunks = under_way.filter(({ chunk }) => chunk);
+        const now = { under_way: chunks.length, bytes: 4_500 * chunks.length };
+        const action = nextAction(sending, {
+          ...{ sendable_seq: newest, mono: 0, window: 4, chunks: now },
+          under_way: under_way.length - chunks.length,
+        });
+        if (action.kind === "acks") settle();
+        else if (action.kind === "chunk") {
+          const to = Math.min(action.end, action.from + (rows[turn % rows.length] ?? 1) - 1);
+          if (isChunk[turn % isChunk.length] === true) put(action.from, to, true);
+          else sending = byRecord(sending, { from: action.from, to });
+        } else if (action.kind === "send") {
+          const { seq, end } = stretchOf(sending.lanes, action.lane, newest) ?? { seq: 0, end: 0 };
+          put(seq + 1, Math.min(end, seq + 2_400), false);
+        } else if (under_way.length > 0) settle();
+        else break;
+      }
+      expect(turn).toBeLessThan(5_000);
+      expect(sending.cursor).toEqual({ acked_seq: newest, ahead: [] });
+      expect(times.subarray(1).every((count) => count === 1)).toBe(true);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it("a service that takes none of three in a row is offered batches alone for an hour, then one that may show that it takes them again", () => {
+  const [one, two, three] = [1, 2, 3].map((times) =>
+    Array.from({ length: times }, (_, index) => 1_000 * (index + 1)).reduce(
+      (before: ReturnType<typeof afterFailedChunk> | null, mono) => afterFailedChunk(before, mono),
+      null,
+    ),
+  );
+  const may = (failed = one, mono = 3_000): boolean => mayTryChunks(failed ?? null, mono);
+  expect([mayTryChunks(null, 0), may(one), may(two), may(three)]).toEqual([true, true, true, false]);
+  expect([may(three, 3_602_999), may(three, 3_603_000)]).toEqual([false, true]);
+});

@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import { createBooth } from "../../../simulators/plc/model/booth.ts";
+import type { Scenario } from "../../../simulators/plc/model/scenario.ts";
+import { SCENARIOS } from "../../../simulators/plc/scenarios/all.ts";
+import { oracle } from "../../../simulators/service/admin/oracle.ts";
+import { row } from "../../../simulators/service/db.ts";
+import { historyOf } from "../../../simulators/service/demo/history.ts";
+import { boothFigures } from "../../../simulators/service/figures/booth.ts";
+import type { Call } from "../../../simulators/service/http/operation.ts";
+import { rangeHash } from "../../../simulators/service/ingest/canonical.ts";
+import { heldUpTo, storedRange } from "../../../simulators/service/ingest/records.ts";
+import { type ChunkAck, ingestChunk } from "../../../simulators/service/ingest/store.ts";
+import { findStream } from "../../../simulators/service/ingest/streams.ts";
+import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
+import { seededRandom } from "../../support/seeded-random.ts";
+import { seedOf } from "../../support/seed.ts";
+import { chunkOf } from "./chunk-log.ts";
+import { batchOf, type Bench, boundBench, EPOCH, HOUR, type LogRecord, MINUTE } from "./service-log.ts";
+
+const DAYS = 3;
+const END = EPOCH + DAYS * 24 * HOUR;
+const seed = seedOf("chunk-mix");
+
+type Draw = () => number;
+
+/** What the gateway claims, between the records of a log: an hour, an incident, a stage. */
+function factAt(mono: number, nth: number): LogRecord {
+  const at = EPOCH + mono;
+  const incident = { tag_name: `tag ${nth % 3}`, check: "range", logic: {}, reason: "odd", severity: "warning" };
+  const [kind, value] = (
+    [
+      ["d", { hour: at, figures: { gas: nth } }],
+      ["i", { ...incident, first_seen_at: at, last_seen_at: at, resolved_at: null }],
+      ["m", { mode: "spray", start: at - MINUTE, end: at }],
+    ] as const
+  )[nth % 3] ?? ["e", {}];
+  return { kind, tag: "", mono, value, quality: "good" };
+}
+
+/** A scenario's records, with facts and an event among them. */
+function logOf(scenario: Scenario): LogRecord[] {
+  const booth = createBooth({ scenario, seed: 1, start: EPOCH });
+  // The third of a fleet is one whose gateway was away.
+  return historyOf(booth, 2, { start: EPOCH, end: END }).flatMap(({ kind, tag, mono, value, quality }, nth) => {
+    const record = { kind, tag, mono, value: JSON.parse(value) as unknown, quality };
+    if (nth % 37 === 5) return [record, factAt(mono, nth)];
+    return nth % 101 === 7
+      ? [record, { kind: "e", tag: "", mono, value: { event: "x", nth }, quality: "good" }]
+      : [record];
+  });
+}
+
+interface Piece {
+  readonly from: number;
+  readonly records: readonly LogRecord[];
+  readonly is_chunk: boolean;
+}
+
+/** A log cut in pieces of random sizes, a part of them chunks. */
+function piecesOf(records: readonly LogRecord[], draw: Draw, chunks: number): Piece[] {
+  const pieces: Piece[] = [];
+  for (let first = 0; first < records.length;) {
+    const own = records.slice(first, first + 1 + Math.floor(draw() * 50));
+    // What stands in a body is no fact, or there is none.
+    const is_chunk = draw() < chunks && own.some(({ kind }) => !"mcdvi".includes(kind));
+    pieces.push({ from: first + 1, records: own, is_chunk });
+    first += own.length;
+  }
+  return pieces;
+}
+
+function give(
+  { db, ingest }: Bench,
+  { from, records, is_chunk }: Piece,
+): Pick<ChunkAck, "conflict" | "reject" | "error"> {
+  if (!is_chunk) return ingest(batchOf(records, { s0: from }));
+  return ingestChunk(db, { gatewayId: "gw-1", nowMs: EPOCH }, chunkOf(records, { s0: from }));
+}
+
+function shuffled<T>(list: readonly T[], draw: Draw): T[] {
+  return list
+    .map((one) => ({ one, place: draw() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ one }) => one);
+}
+
+async function answerOf(
+  { service, caller }: Bench,
+  path: string,
+  query: Readonly<Record<string, string>>,
+): Promise<unknown> {
+  const operation = OPERATIONS.find((one) => one.method === "GET" && one.path === path);
+  const call: Call = {
+    service,
+    caller: caller("admin"),
+    now: END,
+    params: { id: "b1" },
+    query,
+    headers: {},
+    body: null,
+  };
+  return (await operation?.handle(call))?.body;
+}
+
+/** All that anybody is told of a booth. */
+async function toldOf(bench: Bench): Promise<Record<string, unknown>> {
+  const { db, boothId } = bench;
+  const { stages, cycles, plc_cycles, gas, kwh, installations, maintenance, revisions } = boothFigures(
+    db,
+    boothId,
+    END,
+  );
+  const window = { start: new Date(EPOCH + 5 * HOUR).toISOString(), end: new Date(EPOCH + 40 * HOUR).toISOString() };
+  const stream = findStream(db, "stream-1");
+  if (stream === undefined) throw new Error("no stream");
+  return {
+    figures: JSON.stringify({ stages, cycles, plc_cycles, gas, kwh, installations, maintenance, revisions }),
+    hash: rangeHash(storedRange(db, stream, [1, Number.MAX_SAFE_INTEGER])),
+    part: storedRange(db, stream, [20, 131]),
+    held: heldUpTo(db, stream, 0),
+    oracle: oracle(db).map((one) => ({ ...one, duplicates_offered: 0 })),
+    history: await answerOf(bench, "/api/booths/:id/history", { tags: "mode,gas", limit: "1000", ...window }),
+    csv: await answerOf(bench, "/api/booths/:id/export_csv", window),
+    latest: await answerOf(bench, "/api/booths/latest_updates", {}),
+    incidents: await answerOf(bench, "/api/validation_incidents", { limit: "-1" }),
+  };
+}
+
+function segments({ db }: Bench): number {
+  return row<{ n: number }>(db, "SELECT count(*) AS n FROM segments")?.n ?? -1;
+}
+
+describe("the same log, in batches and in chunks", () => {
+  it.each(SCENARIOS.map((scenario) => [scenario.name, scenario] as const))(
+    "%s: nothing differs",
+    async (_, scenario) => {
+      const random = seededRandom(seed);
+      const draw = (): number => random.next();
+      const log = logOf(scenario);
+      const batches = boundBench();
+      for (const piece of piecesOf(log, draw, 0))
+        expect(give(batches, piece)).toMatchObject({ conflict: null, reject: [] });
+      const told = await toldOf(batches);
+      expect(segments(batches)).toBe(0);
+      expect(JSON.stringify(told["incidents"])).toContain("odd");
+
+      const chunks = boundBench();
+      for (const piece of piecesOf(log, draw, 1))
+        expect(give(chunks, piece)).toMatchObject({ conflict: null, reject: [] });
+      // But for the first, which holds the parameters, and those in which nothing but facts stands.
+      expect(segments(chunks)).toBeGreaterThan(3);
+      expect(await toldOf(chunks)).toEqual(told);
+
+      // Cut in two ways, each piece once or up to three times, in any order.
+      const pieces = [...piecesOf(log, draw, 0.6), ...piecesOf(log, draw, 0.6)];
+      const mixed = boundBench();
+      const offered = shuffled(
+        pieces.flatMap((piece) => Array.from({ length: 1 + Math.floor(draw() * 3) }, () => piece)),
+        draw,
+      );
+      for (const [nth, piece] of offered.entries()) {
+        expect(give(mixed, piece)).toMatchObject({ conflict: null, reject: [] });
+        // Whoever looks in between must not spoil what comes later.
+        if (nth % 9 === 0) boothFigures(mixed.db, mixed.boothId, END);
+      }
+      expect(segments(mixed)).toBeGreaterThan(0);
+      expect(await toldOf(mixed)).toEqual(told);
+    },
+  );
+
+  it("would notice a chunk that went missing", async () => {
+    const random = seededRandom(seed);
+    const [scenario] = SCENARIOS;
+    if (scenario === undefined) throw new Error("no scenario");
+    const pieces = piecesOf(logOf(scenario), () => random.next(), 1);
+    const [all, some] = [boundBench(), boundBench()];
+    for (const piece of pieces) give(all, piece);
+    for (const piece of pieces.toSpliced(2, 1)) give(some, piece);
+    const [one, other] = [await toldOf(all), await toldOf(some)];
+    for (const name of ["hash", "held", "oracle"]) expect([name, other[name]]).not.toEqual([name, one[name]]);
+  });
+});
