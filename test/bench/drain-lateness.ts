@@ -1,16 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findProfile } from "../../src/config/profile.ts";
-import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
-import { findScenario } from "../../simulators/plc/scenarios/all.ts";
-import { startPlc } from "../../simulators/plc/start.ts";
 import { eventually } from "../support/eventually.ts";
 import { SIMULATORS, startProgram } from "../support/processes.ts";
 import { writerIn } from "../support/store.ts";
 import { temporaryFolder, type AtEnd } from "../support/temporary.ts";
 import { latenesses, tap } from "./agent.ts";
 import { percentile, type BenchOptions, type Family, type Figure } from "./figure.ts";
+import { modbusPlc } from "./modbus-plc.ts";
 import { openedPage, underLoad } from "./page.ts";
 import { statusAt, withStartedAgent, type Prepared } from "./running-agent.ts";
 import { fillStore, STREAM } from "./store-filled.ts";
@@ -44,18 +41,10 @@ function fillWaiting(folder: string, days: number): void {
   writer.close();
 }
 
-interface Measured {
-  readonly late: readonly number[];
-  readonly delivered_per_s: number;
-  readonly exported_mb: number;
-}
-
-async function measure(size: (typeof SIZE)["quick"], atEnd: AtEnd): Promise<Measured> {
-  const [profile, scenario] = [findProfile("click-booth"), findScenario("standard-cycle")];
-  if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("nothing to play");
+/** A booth whose agent has a log of so many days to deliver, with its PLC's address and the service. */
+export async function drainingBed(days: number, atEnd: AtEnd) {
   const folder = temporaryFolder(undefined, atEnd);
-  const clock = scaledClock(clockFromNow(1, Date.now()));
-  const device = await startPlc({ profile, scenario, seed: 1, clock, port: 0 });
+  const device = await modbusPlc();
   atEnd(() => device.stop());
   const plc = await tap(device.port);
   atEnd(() => plc.close());
@@ -66,12 +55,23 @@ async function measure(size: (typeof SIZE)["quick"], atEnd: AtEnd): Promise<Meas
   const booth = { serial: SERIAL, profile: "click-booth", modbus: { host: "127.0.0.1", port: plc.port } };
   const prepared: Prepared = {
     fill: (data) => {
-      fillWaiting(data, size.days);
+      fillWaiting(data, days);
     },
     config: { service: { url, api_key_file }, store: { max_bytes: 1_000_000_000, max_age_days: 3_650 } },
   };
+  return { booths: [{ ...booth, poll: { fast: every, slow: every } }], prepared, plc };
+}
+
+interface Measured {
+  readonly late: readonly number[];
+  readonly delivered_per_s: number;
+  readonly exported_mb: number;
+}
+
+async function measure(size: (typeof SIZE)["quick"], atEnd: AtEnd): Promise<Measured> {
+  const { booths, prepared, plc } = await drainingBed(size.days, atEnd);
   return withStartedAgent(
-    [{ ...booth, poll: { fast: every, slow: every } }],
+    booths,
     async (_pid, socket) => {
       const acked = async (): Promise<number> => (await statusAt(socket))?.booths[0]?.log.acked_seq ?? 0;
       await eventually(

@@ -77,3 +77,39 @@ export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? NaN;
 }
+
+/** A figure whose anchor is another family's figure of the same run. */
+interface Across {
+  readonly name: string;
+  readonly of: string;
+  /** Whose figure that is. */
+  readonly family: string;
+  readonly atMost: number;
+}
+
+/** From reading to commit, in terms of reading alone. */
+const ACROSS: readonly Across[] = [
+  { name: "agent.fleet8_cpu_percent", of: "modbus.fleet8_cpu_percent", family: "fleet", atMost: 3.5 },
+  { name: "agent.fleet64_cpu_percent", of: "modbus.fleet64_cpu_percent", family: "fleet", atMost: 3 },
+];
+
+/** Families that are measured for the sake of others' anchors, too. */
+export function withAnchors(families: readonly string[]): readonly string[] {
+  const needed = ACROSS.filter(({ name }) => families.includes(name.replace(/\..*/, ""))).map(({ family }) => family);
+  return [...families, ...needed];
+}
+
+/** The figures of a run, those with an anchor in another family judged by it; where that wasn't measured they stand as they are. */
+export function related(figures: readonly Figure[]): readonly Figure[] {
+  return figures.map((figure) => {
+    const { name, value, unit } = figure;
+    const across = ACROSS.find((one) => one.name === name);
+    const anchor = figures.find((one) => one.name === across?.of)?.value;
+    if (across !== undefined && anchor !== undefined) {
+      const compared = comparedFigure({ ...across, value, unit, anchor });
+      // What its family says of it beside its own limit still holds.
+      return { ...compared, target: [compared.target, ...figure.target.split("; ").slice(1)].join("; ") };
+    }
+    return figure.anchor === null ? figure : { ...figure, ratio: value / figure.anchor };
+  });
+}

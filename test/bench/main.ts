@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 
 import { aligned } from "../support/aligned.ts";
 import { writeBlock } from "../support/made-block.ts";
-import type { Family, Figure } from "./figure.ts";
+import { type Family, type Figure, related, withAnchors } from "./figure.ts";
 import { agentFamily } from "./agent.ts";
 import { cliFamily } from "./cli.ts";
 import { deriveFamily } from "./derive.ts";
@@ -18,6 +18,7 @@ import { modbusFamily } from "./modbus.ts";
 import { pageFamily } from "./page.ts";
 import { pendingFamily } from "./pending.ts";
 import { planFamily } from "./plan.ts";
+import { profiled } from "./profile.ts";
 import { cellsOf, figuresBlock, type BenchResult } from "./result.ts";
 import { startFamily } from "./start.ts";
 import { storeFamily } from "./store.ts";
@@ -61,44 +62,64 @@ function table(figures: readonly Figure[]): string {
   return aligned([["figure", "value", "unit", "anchor", "ratio", "target", "reached"], ...figures.map(cellsOf)]);
 }
 
+/** How many of the targets were reached, and which ones weren't. */
+function verdict(figures: readonly Figure[]): string {
+  const judged = figures.filter(({ reached }) => reached !== null);
+  const missed = judged.filter(({ reached }) => reached === false).map(({ name }) => name);
+  const names = missed.length === 0 ? "" : `; not reached: ${missed.join(", ")}`;
+  return `targets reached: ${judged.length - missed.length} of ${judged.length}${names}`;
+}
+
 const HELP = `npm run bench [-- --quick] [FAMILY ...]
 npm run bench -- --write
+npm run bench -- profile [--quick]
 
 Measures, prints one table, and writes test/results/bench.json. All families take some ten minutes; --quick measures less of
 each, all in about a minute on a machine that has nothing else to do: enough to see that all can be measured, too short to judge by.
 --write puts the last run's figures, with its machine, into docs/figures.md.
+profile tells where the agent's CPU goes, function by function, with 64 booths and while a log is delivered.
 Families: ${FAMILIES.map(({ name }) => name).join(", ")}
 `;
 
-interface Call {
+/** What was asked for, to be done. */
+function callOf(args: string[]): () => Promise<void> {
+  const flag = { type: "boolean", default: false } as const;
+  const options = { quick: flag, write: flag, help: flag };
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  const { quick } = values;
+  const [first = "", ...others] = positionals;
+  if (values.help) return () => print(HELP);
+  if (values.write) return () => writeBlock(figuresBlock(lastResult()));
+  if (first === "profile" && others.length === 0) return async () => print(await profiled({ quick }));
+  const unknown = positionals.filter((asked) => !FAMILIES.some(({ name }) => name === asked));
+  if (unknown.length > 0)
+    throw new Error(`there is no family ${unknown.join(", ")}; npm run bench -- --help names them`);
+  const wanted = withAnchors(positionals);
+  const chosen = FAMILIES.filter(({ name }) => positionals.length === 0 || wanted.includes(name));
+  return () => measure({ quick, chosen });
+}
+
+function print(text: string): Promise<void> {
+  process.stdout.write(text);
+  return Promise.resolve();
+}
+
+interface Asked {
   readonly quick: boolean;
   readonly chosen: readonly Family[];
 }
 
-/** What was asked for; a text: what to say instead. */
-function callOf(args: string[]): Call | string {
-  const flag = { type: "boolean", default: false } as const;
-  const options = { quick: flag, write: flag, help: flag };
-  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-  if (values.help) return HELP;
-  if (values.write) return "write";
-  const unknown = positionals.filter((wanted) => !FAMILIES.some(({ name }) => name === wanted));
-  if (unknown.length > 0)
-    throw new Error(`there is no family ${unknown.join(", ")}; npm run bench -- --help names them`);
-  const chosen = FAMILIES.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-  return { quick: values.quick, chosen };
-}
-
-async function measure({ quick, chosen }: Call): Promise<void> {
-  const figures: Figure[] = [];
+async function measure({ quick, chosen }: Asked): Promise<void> {
+  const measured: Figure[] = [];
   const begun = performance.now();
   for (const [index, family] of chosen.entries()) {
     const started = performance.now();
     process.stderr.write(`${(index + 1).toString()} of ${chosen.length.toString()}: ${family.name} ... `);
-    figures.push(...(await family.run({ quick })));
+    measured.push(...(await family.run({ quick })));
     process.stderr.write(`${secondsSince(started)} s\n`);
   }
   process.stderr.write(`all together: ${secondsSince(begun)} s\n`);
+  const figures = related(measured);
   const machine = `${platform()} ${arch()}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}`;
   const result: BenchResult = {
     machine,
@@ -110,7 +131,7 @@ async function measure({ quick, chosen }: Call): Promise<void> {
   };
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(new URL("bench.json", RESULTS), `${JSON.stringify(result, null, 2)}\n`);
-  process.stdout.write(`${table(figures)}\n`);
+  process.stdout.write(`${table(figures)}\n${verdict(figures)}\n`);
 }
 
 function lastResult(): BenchResult {
@@ -119,10 +140,7 @@ function lastResult(): BenchResult {
 }
 
 try {
-  const call = callOf(process.argv.slice(2));
-  if (call === "write") await writeBlock(figuresBlock(lastResult()));
-  else if (typeof call === "string") process.stdout.write(call);
-  else await measure(call);
+  await callOf(process.argv.slice(2))();
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 2;

@@ -8,7 +8,8 @@ import { stringify } from "yaml";
 
 import { askAgent } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
-import { packagedAgent } from "./packaged.ts";
+import { GATEWAY } from "../support/processes.ts";
+import { packagedAgent, type PackagedAgent } from "./packaged.ts";
 
 /** The agent as it is installed, as a process of its own, with these booths; no service answers. */
 
@@ -20,6 +21,8 @@ export interface Prepared {
   readonly fill?: (folder: string) => void;
   /** Further settings. */
   readonly config?: object;
+  /** It runs from its sources, and each of its threads writes there in the end where its CPU went. */
+  readonly profiles?: string;
 }
 
 /** Runs `act` while every booth is polled, then ends the agent. `socket`: the agent's. */
@@ -42,7 +45,7 @@ export async function withAgent<T>(
 export async function withStartedAgent<T>(
   booths: readonly object[],
   act: (pid: number, socket: string) => Promise<T>,
-  { fill, config: more = {} }: Prepared = {},
+  { fill, config: more = {}, profiles }: Prepared = {},
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   fill?.(folder);
@@ -54,7 +57,7 @@ export async function withStartedAgent<T>(
   const page = { port: 0 };
   const config = { data_dir: folder, runtime_dir, log_level: "error", page, service, booths: numbered, ...more };
   writeFileSync(join(folder, "gateway.yaml"), stringify(config, { aliasDuplicateObjects: false }));
-  const { command, args, env } = await packagedAgent();
+  const { command, args, env } = profiles === undefined ? await packagedAgent() : profiledAgent(profiles);
   const agent = spawn(command, [...args, "run", "--config", join(folder, "gateway.yaml")], {
     env,
     stdio: ["ignore", "ignore", "inherit"],
@@ -67,6 +70,10 @@ export async function withStartedAgent<T>(
     await ended;
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function profiledAgent(folder: string): PackagedAgent {
+  return { command: process.execPath, args: ["--cpu-prof", `--cpu-prof-dir=${folder}`, GATEWAY], env: process.env };
 }
 
 /** What the agent says of itself; null while it doesn't answer. */

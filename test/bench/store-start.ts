@@ -1,22 +1,50 @@
 import { readFileSync } from "node:fs";
+import Database from "better-sqlite3";
 import { history as historyIn } from "../../src/reports/values.ts";
+import { byteSource, inflated } from "../../src/store/log/columns.ts";
 import { openReader } from "../../src/store/reader.ts";
-import { openStoreFile } from "../../src/store/open.ts";
+import { openStoreFile, storePath } from "../../src/store/open.ts";
 import { createWriter } from "../../src/store/thread/writer.ts";
+import { median } from "./figure.ts";
 import { SIXTY_TAGS_T0 } from "./sixty-tags.ts";
 
 /**
  * Opens a filled store as a restarted agent does and prints what that took, in CPU and in time, then what one tag's history of
- * a day costs, and the memory in use. Printed as JSON.
+ * a day costs, the first time and later, beside the least that it can cost, and the memory in use. Printed as JSON.
  */
-const [folder = "", days = "1"] = process.argv.slice(2);
+const [folder = "", days = "1", rounds = "3"] = process.argv.slice(2);
 const DAY_MS = 86_400_000;
+const TAG = "counter_1";
 
 function costOf(act: () => void): { readonly ms: number; readonly cpu_ms: number } {
   const [begun, before] = [performance.now(), process.cpuUsage()];
   act();
   const { user, system } = process.cpuUsage(before);
   return { ms: performance.now() - begun, cpu_ms: (user + system) / 1_000 };
+}
+
+/** Both blocks of a chunk inflated and the tag's own numbers taken from them: docs/wire.md describes the format. */
+function numbersOf(packed: Buffer): number {
+  const head = byteSource(packed.subarray(2));
+  head.number();
+  for (let runs = 2 * head.number(); runs > 0; runs -= 1) head.number();
+  const [first, second] = [head.number(), head.number()];
+  const at = 2 + head.at();
+  const list = byteSource(inflated(packed.subarray(at, at + first)));
+  const values = inflated(packed.subarray(at + first, at + first + second));
+  let from = 0;
+  for (let series = list.number(); series > 0; series -= 1) {
+    list.number();
+    const tag = list.block();
+    const [, count, bytes] = [list.number(), list.number(), list.number()];
+    if (tag.toString("latin1") === TAG) {
+      const own = byteSource(values.subarray(from, from + bytes));
+      for (let left = count; left > 0; left -= 1) own.number();
+      return count;
+    }
+    from += bytes;
+  }
+  return 0;
 }
 
 const clocks = { now: () => performance.now(), wall: () => SIXTY_TAGS_T0, uuid: () => "none" };
@@ -31,10 +59,21 @@ const reader = openReader(folder);
 const [stream] = reader.streams();
 const window = { start: SIXTY_TAGS_T0 + (Number(days) - 1) * DAY_MS, end: SIXTY_TAGS_T0 + Number(days) * DAY_MS };
 let found = 0;
-const history = costOf(() => {
-  const values = historyIn({ reader, stream: stream?.stream ?? "", now_ms: window.end }, window, ["counter_1"]);
-  for (const { tag } of values) if (tag === "counter_1") found += 1;
-});
+const askDay = (): void => {
+  found = 0;
+  const values = historyIn({ reader, stream: stream?.stream ?? "", now_ms: window.end }, window, [TAG]);
+  for (const { tag } of values) if (tag === TAG) found += 1;
+};
+const db = new Database(storePath(folder), { readonly: true });
+const chunks = db.prepare<[number], Buffer>("SELECT packed FROM log WHERE t0 >= ?").pluck().all(window.start);
+db.close();
+const first = costOf(askDay);
+const [own, least]: [number[], number[]] = [[], []];
+for (let round = 0; round < Number(rounds); round += 1) {
+  own.push(costOf(askDay).cpu_ms);
+  least.push(costOf(() => chunks.forEach(numbersOf)).cpu_ms);
+}
 reader.close();
 close();
-process.stdout.write(JSON.stringify({ start, history, found, memory_mb: (after * 1_024) / 1e6 }));
+const history = { first_cpu_ms: first.cpu_ms, cpu_ms: median(own), least_cpu_ms: median(least), found };
+process.stdout.write(JSON.stringify({ start, history, memory_mb: (after * 1_024) / 1e6 }));

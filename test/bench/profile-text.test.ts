@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { mostExpensive, type CpuProfile } from "./profile-text.ts";
+
+/** root calls a (file f, line 1), which calls itself and b; idle beside it. */
+function profileOf(samples: readonly number[]): CpuProfile {
+  const node = (id: number, functionName: string, children: readonly number[] = []) => {
+    const url = functionName.startsWith("(") ? "" : "file:///f.ts";
+    return { id, callFrame: { functionName, url, lineNumber: functionName === "a" ? 0 : 2 }, children };
+  };
+  const nodes = [node(1, "(root)", [2, 3]), node(2, "(idle)"), node(3, "a", [4, 5]), node(4, "a"), node(5, "")];
+  return { nodes, samples, timeDeltas: samples.map(() => 1_000) };
+}
+
+const placeOf = (url: string): string => url.slice(-4);
+
+it("shares are of what isn't idle, and a function that calls itself counts once", () => {
+  const { cpu_s, length_s, rows } = mostExpensive(profileOf([2, 3, 5, 5, 5, 2]), { last_ms: 1_000, placeOf });
+  expect([cpu_s, length_s]).toEqual([0.004, 0.006]);
+  expect(rows).toEqual([
+    ["75.0 %", "(anonymous) f.ts:3", "100.0 %", "a f.ts:1"],
+    ["25.0 %", "a f.ts:1", "75.0 %", "(anonymous) f.ts:3"],
+  ]);
+  const inItself = mostExpensive(profileOf([4, 4]), { last_ms: 1_000, placeOf });
+  expect(inItself.rows).toEqual([["100.0 %", "a f.ts:1", "100.0 %", "a f.ts:1"]]);
+});
+
+it("only the end is looked at", () => {
+  const { length_s, rows } = mostExpensive(profileOf([3, 3, 3, 5, 2]), { last_ms: 2, placeOf });
+  expect(length_s).toBe(0.002);
+  expect(rows[0]).toEqual(["100.0 %", "(anonymous) f.ts:3", "100.0 %", "(anonymous) f.ts:3"]);
+});
