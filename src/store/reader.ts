@@ -123,8 +123,10 @@ function prepareReports(db: Database.Database) {
   };
 }
 
-function fillStages(sql: Reports, stream: StreamId, kept: Remembered): void {
-  for (;;) {
+/** Facts come with each commit's seqs, or by a rebuild, which begins the list anew. */
+function fillStages(sql: Reports & Pick<ReadStatements, "streamById">, stream: StreamId, kept: Remembered): void {
+  const newest = sql.streamById.get(stream)?.newest_seq ?? 0;
+  while (kept.seq < newest) {
     const rows = sql.stagesAfter.all({ stream, seq: kept.seq, rows: STAGE_ROWS });
     for (const row of rows) {
       // The statement asks for kind m alone.
@@ -132,7 +134,8 @@ function fillStages(sql: Reports, stream: StreamId, kept: Remembered): void {
       if (value?.bay === 0) kept.stages.add(value);
       kept.seq = row.seq;
     }
-    if (rows.length < STAGE_ROWS) return;
+    // Behind the last stage other facts may stand in thousands: they aren't looked through again.
+    if (rows.length < STAGE_ROWS) kept.seq = Math.max(kept.seq, newest);
   }
 }
 

@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { recordsOf } from "../../src/acquisition/rules/records.ts";
+import { openReader } from "../../src/store/reader.ts";
+import { script, stay } from "../support/booth.ts";
+import { PLAIN } from "../support/parameters.ts";
+import { writerIn } from "../support/store.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const EVER = { start: 0, end: Infinity };
+const MINUTE = 60_000;
+
+it("after each commit a reader that was asked before tells what a new one does: stages, and the readings of one tag or of all", () => {
+  const folder = temporaryFolder();
+  const writer = writerIn(folder);
+  const { stream } = writer.openStream("booth-1");
+  const [booth, asked] = [script(PLAIN), openReader(folder)];
+  const stages: number[] = [];
+  for (const [turn, mode] of [3, 4, 4, 5, 6, 3].entries()) {
+    const before = booth.entries.length;
+    stay(booth, 90 * MINUTE, { mode, other: turn % 4 });
+    const fresh = booth.entries.slice(turn === 0 ? 0 : before);
+    writer.ingest(
+      stream,
+      recordsOf(fresh, () => 15_000),
+      booth.entries.length,
+    );
+    const reader = openReader(folder);
+    expect(asked.stages(stream, EVER)).toEqual(reader.stages(stream, EVER));
+    reader.close();
+    stages.push(asked.stages(stream, EVER).length);
+    const log = [...asked.log(stream, EVER)].filter(({ kind }) => kind === "r");
+    expect([...asked.readings(stream, EVER)].map(({ seq }) => seq)).toEqual(log.map(({ seq }) => seq));
+    expect([...asked.readings(stream, EVER, new Set(["other"]))]).toMatchObject(
+      log
+        .filter(({ tag }) => tag === "other")
+        .map(({ seq, boot, mono, tag, value, quality, time }) => ({ seq, boot, mono, tag, value, quality, time })),
+    );
+  }
+  // Some commits close a stage, others add only what stands behind the last one.
+  expect(stages).toEqual([0, 0, 1, 1, 2, 3]);
+  asked.close();
+  writer.close();
+});
