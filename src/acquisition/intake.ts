@@ -18,7 +18,7 @@ import type { Trouble } from "../domain/status.ts";
 import type { Serial, TagName, StreamId, TakeNumber } from "../domain/units.ts";
 import type { Clock } from "../domain/machine.ts";
 import type { StreamInfo } from "../store/port.ts";
-import type { Tail } from "./port.ts";
+import type { GroupSamples, Tail } from "./port.ts";
 import { identityIn, UNKNOWN_PLC } from "./rules/link-trouble.ts";
 
 /** A change of one of these is committed at once: others decide by them, or they say what the booth is. */
@@ -48,6 +48,7 @@ interface Taking {
   /** The tag that shows the PLC's serial number; null: none does. */
   readonly identity: {
     readonly tag: TagName;
+    readonly group: string;
     /** The booth's own; null: not entered yet. */
     readonly expected: () => Serial | null;
     /** Told of the one that the PLC shows. */
@@ -63,7 +64,7 @@ export type Intake = ReturnType<typeof createIntake>;
 
 /** Turns what loops bring into taken entries: numbered, in the tail file, handed on. */
 export function createIntake(taking: Taking, lastTake: number) {
-  const { clock, tail, taken, isFull } = taking;
+  const { clock, tail, isFull } = taking;
   const { stream } = taking.stream;
   const filters = new Map<string, FilterState>();
   const silentSince = new Map<string, number>();
@@ -73,7 +74,7 @@ export function createIntake(taking: Taking, lastTake: number) {
   const when = (): When => ({ boot: clock.boot, mono: clock.mono(), at: clock.wall() });
   const hand = (entry: TakenEntry, urgent: boolean): void => {
     tail.append(entry);
-    taken(entry, urgent);
+    taking.taken(entry, urgent);
   };
   const event = (value: EventRecord["value"], urgent: boolean): void => {
     const record: EventRecord = { kind: KIND.event, ...when(), tag: "", value, quality: "good" };
@@ -92,35 +93,38 @@ export function createIntake(taking: Taking, lastTake: number) {
     }
   };
   const foreignIn = attribution(taking, (value) => event(value, true));
+  const taken = (group: string, samples: readonly Sample[], now: When): void => {
+    const { mono } = now;
+    const before = filters.get(group) ?? EMPTY_FILTER;
+    const { state, changes } = filterChanges(before, { mono, samples }, rules.tags);
+    filters.set(group, state);
+    silentSince.delete(group);
+    const urgent = before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(rules.of.tags, tag));
+    const logged = changes.map(changeOf);
+    hand({ kind: "poll", take: ++take, stream, ...now, group, answered: true, changes: logged }, urgent);
+    const looked = oddEvents(odd, { mono, samples });
+    odd = looked.state;
+    for (const value of looked.events) event(value, false);
+  };
   return {
     /**
-     * Takes a poll. One that comes from another booth's PLC is told of and logged as unanswered: then this says why; null: it
-     * counts.
+     * Takes what one read gave, all of it at one instant. What comes from another booth's PLC is told of and logged as unanswered:
+     * then this says why; null: it counts.
      */
-    answered(group: string, read: readonly Sample[]): Trouble | null {
-      const samples = withModes(read, rules.bits);
-      const foreign = foreignIn(samples);
+    answered(read: GroupSamples): Trouble | null {
+      const foreign = foreignIn(read);
       if (foreign !== null) {
-        unanswered([group]);
+        unanswered([...read.keys()]);
         return foreign;
       }
       if (isFull()) {
         // Logged anew once there is place again.
-        filters.delete(group);
+        for (const group of read.keys()) filters.delete(group);
         return null;
       }
-      const { mono, ...now } = when();
       if (taking.parameters() !== rules.of || taking.offsets?.() !== rules.offsets) rules = rulesOf(taking);
-      const before = filters.get(group) ?? EMPTY_FILTER;
-      const { state, changes } = filterChanges(before, { mono, samples }, rules.tags);
-      filters.set(group, state);
-      silentSince.delete(group);
-      const urgent = before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(rules.of.tags, tag));
-      const logged = changes.map(changeOf);
-      hand({ kind: "poll", take: ++take, stream, ...now, mono, group, answered: true, changes: logged }, urgent);
-      const looked = oddEvents(odd, { mono, samples });
-      odd = looked.state;
-      for (const value of looked.events) event(value, false);
+      const now = when();
+      for (const [group, samples] of read) taken(group, withModes(samples, rules.bits), now);
       return null;
     },
     unanswered,
@@ -152,9 +156,10 @@ function isUrgent(tags: Parameters["tags"], tag: TagName): boolean {
 /** Says of each poll why it isn't the booth's own, null: it is; `tell` gets what the log has to hold of that. */
 function attribution({ clock, identity }: Taking, tell: (event: EventRecord["value"]) => void) {
   let plc = UNKNOWN_PLC;
-  return (samples: readonly Sample[]): Trouble | null => {
+  return (read: GroupSamples): Trouble | null => {
     if (identity === null) return null;
-    const { tag, expected, shown } = identity;
+    const { tag, group, expected, shown } = identity;
+    const samples = read.get(group) ?? [];
     const looked = identityIn(plc, { mono: clock.mono(), samples, tag, expected: expected() });
     plc = looked.state;
     shown(plc.shown);

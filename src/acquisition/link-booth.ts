@@ -8,9 +8,9 @@ import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, Trouble } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { Intake } from "./intake.ts";
-import type { Driver } from "./port.ts";
+import type { Driver, GroupSamples } from "./port.ts";
 import { NO_REFUSALS, noLosses, refusalTrouble, withPoll, withRequests } from "./rules/link-trouble.ts";
-import { afterPoll, type BoothDues, nextDue, scheduleFrom, soonAgain } from "./rules/schedule.ts";
+import { afterPoll, type BoothDues, dueGroups, nextDue, scheduleFrom, soonAgain } from "./rules/schedule.ts";
 import type { BoothCounts, LiveReading, RequestCounts } from "../domain/agent-control.ts";
 import type { Profile } from "../domain/profile.ts";
 
@@ -112,21 +112,22 @@ export function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLin
     losses = withRequests(losses, requests, clock.mono());
     watch?.asked(requests);
   };
-  const answered = (group: string, samples: readonly Sample[]): void => {
-    const mono = clock.mono();
+  /** What was read ahead of its time, for the identity, isn't among those that were `due`: it doesn't put off the poll to come. */
+  const answered = (read: GroupSamples, { due, mono }: { due: readonly string[]; mono: Milliseconds }): void => {
     count(connection.driver());
-    foreign = booth.intake.answered(group, samples);
-    watch?.answered(group, samples, mono);
+    foreign = booth.intake.answered(read);
     attempt = 0;
     retry_at = null;
-    refusals = withPoll(refusals, group, samples);
+    for (const [group, samples] of read) {
+      watch?.answered(group, samples, mono);
+      refusals = withPoll(refusals, group, samples);
+    }
+    for (const group of due) schedule = afterPoll(schedule, groups, { group, mono });
     news.answering(foreign ?? refusalTrouble(refusals) ?? losses.trouble, connection.started());
-    // What was read ahead of its time, for the identity, doesn't put off the poll that is due later.
-    if ((schedule[group] ?? mono) <= mono) schedule = afterPoll(schedule, groups, { group, mono });
     if (foreign === null || identity_group === undefined) return;
     schedule = soonAgain(schedule, groups, { group: identity_group, mono });
   };
-  const connection = plcConnection(booth, clock, { answered, count, isForeign: () => foreign !== null });
+  const connection = plcConnection(booth, clock, { count, isForeign: () => foreign !== null });
   const failed = (error: LinkError, wait: Milliseconds): void => {
     attempt++;
     watch?.failed();
@@ -142,13 +143,17 @@ export function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLin
     /** Another booth found the link dead. */
     failed,
     close: connection.close,
-    /** Polls a group; null: connects first and polls the most urgent one. Gives what went wrong with the link. */
-    async poll(wanted: string | null, signal: AbortSignal): Promise<LinkFailure | null> {
-      if (wanted === null) schedule = scheduleFrom(groups, clock.mono());
-      const group = wanted ?? nextDue(schedule, groups)?.group;
+    /** Reads every group that is due by now; where the device was away all of them are. Gives what went wrong with the link. */
+    async poll(signal: AbortSignal): Promise<LinkFailure | null> {
+      if (retry_at !== null) schedule = scheduleFrom(groups, clock.mono());
+      // A timer may ring a little early.
+      const begins = Math.max(clock.mono(), nextDue(schedule, groups)?.due ?? 0);
+      const due = dueGroups(schedule, groups, begins);
+      if (retry_at === null) watch?.began(Math.max(...due.map((group) => begins - (schedule[group] ?? begins))));
       try {
-        if (group === undefined) throw new LinkError("config", "the profile has no poll group");
-        answered(group, await connection.read(group, signal));
+        if (due.length === 0) throw new LinkError("config", "the profile has no poll group");
+        const read = await connection.read(due, signal);
+        answered(read, { due, mono: Math.max(begins, clock.mono()) });
         if (restsTooLong(clock.mono())) await connection.close();
         return null;
       } catch (error) {
@@ -164,19 +169,13 @@ export function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLin
 }
 
 interface Reader {
-  /** Gets the identity's group, where that is read beside what was asked for. */
-  readonly answered: (group: string, samples: readonly Sample[]) => void;
   /** Looks at a driver's requests. */
   readonly count: (driver: Driver | null) => void;
   readonly isForeign: () => boolean;
 }
 
 /** A booth's way to its PLC: one driver after the other, none of which counts before its PLC has shown who it is. */
-function plcConnection(
-  { makeDriver, identity_group }: BoothOnLink,
-  clock: Clock,
-  { answered, count, isForeign }: Reader,
-) {
+function plcConnection({ makeDriver, identity_group }: BoothOnLink, clock: Clock, { count, isForeign }: Reader) {
   let driver: Driver | null = null;
   let started = clock.mono();
   let opening = false;
@@ -188,37 +187,35 @@ function plcConnection(
     driver = null;
     await left?.close();
   };
-  const readOver = async (over: Driver, group: string, signal: AbortSignal): Promise<readonly Sample[]> => {
+  const readOver = async (over: Driver, groups: readonly string[]): Promise<GroupSamples> => {
     const renewals = over.renewals?.() ?? 0;
-    const samples = await over.read(group, signal);
-    if (group === identity_group) identified = renewals;
-    return samples;
+    const read = await over.read(groups);
+    if (identity_group !== undefined && groups.includes(identity_group)) identified = renewals;
+    return read;
   };
-  const readAnew = async (group: string, signal: AbortSignal): Promise<readonly Sample[]> => {
+  const readAnew = async (groups: readonly string[], signal: AbortSignal): Promise<GroupSamples> => {
     const made = makeDriver();
     driver = made;
     started = clock.mono();
     opening = true;
     await made.open(signal);
     opening = false;
-    // Another PLC may stand at the address since the last connection: nothing counts before it has shown who it is.
-    if (identity_group !== undefined && identity_group !== group) {
-      answered(identity_group, await readOver(made, identity_group, signal));
-    }
-    return readOver(made, group, signal);
+    // Another PLC may stand at the address since the last connection: nothing counts unless it shows who it is.
+    const isShown = identity_group === undefined || groups.includes(identity_group);
+    return readOver(made, isShown ? groups : [identity_group, ...groups]);
   };
   /**
    * A connection that the device closed while it rested (common after 1 to 10 s), or that another booth's fault ended, is made anew
    * at once: that is no fault of this device.
    */
-  const readOnce = async (group: string, signal: AbortSignal): Promise<readonly Sample[]> => {
-    if (driver === null) return readAnew(group, signal);
+  const readOnce = async (groups: readonly string[], signal: AbortSignal): Promise<GroupSamples> => {
+    if (driver === null) return readAnew(groups, signal);
     try {
-      return await readOver(driver, group, signal);
+      return await readOver(driver, groups);
     } catch (error) {
       if (isOver(signal) || !(error instanceof LinkError) || error.kind !== "closed") throw error;
       await close();
-      return readAnew(group, signal);
+      return readAnew(groups, signal);
     }
   };
   return {
@@ -229,15 +226,15 @@ function plcConnection(
     started: () => started,
     /** The attempt hasn't got as far as a connection. */
     opening: () => opening,
-    /** The group's samples, over the connection that there is or over a new one. */
-    async read(group: string, signal: AbortSignal): Promise<readonly Sample[]> {
-      const samples = await readOnce(group, signal);
+    /** The groups' samples, over the connection that there is or over a new one, and the identity's where that has to be shown. */
+    async read(groups: readonly string[], signal: AbortSignal): Promise<GroupSamples> {
+      const read = await readOnce(groups, signal);
+      const isKnown = identity_group === undefined || identified === (driver?.renewals?.() ?? 0);
+      if (isKnown || groups.every((group) => group === identity_group)) return read;
       // After a connection was made anew in the midst of a poll another PLC may stand at the address: it shows who it is before what
       // was read there counts. A poll that another booth's PLC began doesn't count, whoever ended it.
-      const isKnown = identity_group === undefined || identity_group === group || isForeign();
-      if (isKnown || identified === (driver?.renewals?.() ?? 0)) return samples;
-      answered(identity_group, await readOnce(identity_group, signal));
-      return samples;
+      if (isForeign()) return new Map([...read].filter(([group]) => group !== identity_group));
+      return new Map([...read, ...(await readOnce([identity_group], signal))]);
     },
   };
 }

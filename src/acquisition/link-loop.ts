@@ -43,14 +43,13 @@ export async function linkLoop(link: PolledLink, signal: AbortSignal): Promise<v
       );
       const booth = booths[next?.booth ?? -1];
       if (next === undefined || booth === undefined) throw new LinkError("config", "no booth has a poll group");
-      const { at, group } = next;
+      const { at } = next;
       const wait = at - clock.mono();
       link.beat?.(Math.max(0, wait) + LOOP_MS);
       link.due?.(at);
       if ((await pause(link, wait, signal)) === "asked") continue;
       if (isOver(signal)) break;
-      if (group !== null) link.booths[next.booth]?.watch?.began(Math.max(0, clock.mono() - at));
-      const failure = await booth.poll(group, signal);
+      const failure = await booth.poll(signal);
       if (failure?.opening === true) failTogether(booths, booth, failure);
     }
   } finally {
@@ -115,9 +114,9 @@ function onLink({ setup, state, link, watch, intake }: PolledBooth, sealer: Seal
     groups: setup.parameters.groups,
     intake: {
       ...intake,
-      answered(group, samples) {
-        const trouble = intake.answered(group, samples);
-        if (trouble === null) link.answered += 1;
+      answered(read) {
+        const trouble = intake.answered(read);
+        if (trouble === null) link.answered += read.size;
         return trouble;
       },
     },

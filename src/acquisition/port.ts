@@ -18,17 +18,21 @@ export interface WireExchange {
 
 /** Passwords of a booth's PLC in the service's record, the newer one first; opened as they are asked for, and kept nowhere. */
 export type PlcPasswords = () => readonly string[];
+/** What one read gave: by poll group one sample for each of its tags, in the profile's order. */
+export type GroupSamples = ReadonlyMap<string, readonly Sample[]>;
+
 /**
  * One way to one device. It may make its connection anew within a read; after open or read has rejected it must be closed, and a
  * new one made.
  */
 export interface Driver {
-  /** Rejects with a LinkError. */ open(signal: AbortSignal): Promise<void>;
+  /** Rejects with a LinkError. An abort ends the connection, as long as it stands. */
+  open(signal: AbortSignal): Promise<void>;
   /**
-   * Reads every tag of the poll group once; one sample for each tag of the group, in the profile's order. One at a time.
+   * Reads every tag of these poll groups once, with as few requests as all of them together need. One read at a time.
    * What refuses, or was lost (no_answer, wrong_answer), is bad beside good ones; no usable answer at all rejects with a LinkError.
    */
-  read(group: string, signal: AbortSignal): Promise<readonly Sample[]>;
+  read(groups: readonly string[]): Promise<GroupSamples>;
   /** Over all its connections. */ requests?(): RequestCounts;
   /** How often it has made its connection anew within reads; absent: it never does. */ renewals?(): number;
   /** Frees everything; never rejects; may be called at any time and more than once. */

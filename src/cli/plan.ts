@@ -86,11 +86,11 @@ async function measureAll(plans: readonly BoothPlan[], tools: PlcTools, io: Io):
       await driver.open(io.signal);
       for (const [group] of polledGroups(chosen)) {
         // The first read finds holes; it isn't what a poll costs later.
-        await driver.read(group, io.signal);
+        await driver.read([group]);
         const times: number[] = [];
         for (let i = 0; i < MEASURED_READS; i++) {
           const start = tools.mono();
-          await driver.read(group, io.signal);
+          await driver.read([group]);
           times.push(tools.mono() - start);
         }
         measured.set(`${booth.id} ${group}`, times.toSorted((a, b) => a - b)[MEASURED_READS >> 1] ?? 0);

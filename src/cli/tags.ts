@@ -66,12 +66,15 @@ function tagWatch(chosen: ChosenBooth, tools: PlcTools) {
       driver = tools.driver(booth, profile, { config, onExchange });
       await driver.open(signal);
     }
-    for (const [group, { poll_interval_ms }] of polledGroups(chosen)) {
-      if (tools.mono() - (readAt.get(group) ?? -Infinity) < poll_interval_ms) continue;
-      const read = await driver.read(group, signal);
-      const at = tools.mono();
+    const isDue = ([group, { poll_interval_ms }]: ReturnType<typeof polledGroups>[number]): boolean =>
+      tools.mono() - (readAt.get(group) ?? -Infinity) >= poll_interval_ms;
+    const due = polledGroups(chosen).filter(isDue);
+    if (due.length === 0) return;
+    const read = await driver.read(due.map(([group]) => group));
+    const at = tools.mono();
+    for (const [group, came] of read) {
       readAt.set(group, at);
-      for (const sample of read) samples.set(sample.tag, { sample, at });
+      for (const sample of came) samples.set(sample.tag, { sample, at });
     }
   };
   return {

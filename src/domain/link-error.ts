@@ -33,6 +33,12 @@ export class LinkError extends Error {
   }
 }
 
+/** What an abort ends a connection with: the answer that is still to come could be taken for the next one's. */
+export function abortedBy({ reason }: AbortSignal): LinkError {
+  const late = reason instanceof Error && reason.name === "TimeoutError";
+  return new LinkError(late ? "timeout" : "closed", "given up by the gateway", reason);
+}
+
 const KEPT = "readings are kept and sent when the link is back";
 
 /** Why a session with the service's broker couldn't begin, or ended, and what to do about it. Each is shown as a state of its own. */

@@ -1,3 +1,4 @@
+import { LinkError } from "./link-error.ts";
 import type { Parameters, TagParameters } from "./parameters.ts";
 import type { Milliseconds, TagName } from "./units.ts";
 
@@ -181,6 +182,16 @@ export function tagsOfGroup<T extends ProfileTag>(
   group: string,
 ): readonly T[] {
   return profile.tags.filter((tag) => tag.group === group);
+}
+
+/** The tags that one read of all these groups takes, in the profile's order. Throws a LinkError where a group has none. */
+export function tagsOfGroups<T extends ProfileTag>(
+  profile: { readonly tags: readonly T[] },
+  groups: readonly string[],
+): readonly T[] {
+  const without = groups.find((group) => !profile.tags.some((tag) => tag.group === group));
+  if (without !== undefined) throw new LinkError("config", `the profile has no tag in group "${without}"`);
+  return profile.tags.filter(({ group }) => groups.includes(group));
 }
 
 /** How often each poll group is read: as the booth's configuration says, else as the profile does. */

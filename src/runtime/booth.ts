@@ -58,7 +58,7 @@ export async function openBooth(
     {
       ...{ clock, tail, stream: info, parameters },
       offsets: () => log.offsets,
-      identity: serial === null ? null : { tag: serial.tag, expected, shown: (text) => (link.shows_serial = text) },
+      identity: serial === null ? null : { ...serial, expected, shown: (text) => (link.shows_serial = text) },
       taken: (entry, urgent) => log.take(entry, urgent),
       isFull: () => log.committer.isFull(),
     },

@@ -68,10 +68,11 @@ export async function pollLive(reading: Reading, profile: Profile, for_ms: Milli
     const began = tools.mono();
     const due = new Map(groups.map(([group]) => [group, began]));
     const readAll = async (which: (group: string) => boolean): Promise<void> => {
-      for (const [group, { poll_interval_ms }] of groups.filter(([name]) => which(name))) {
-        polls.push({ at_ms: Math.round(tools.mono() - began), samples: await driver.read(group, io.signal) });
-        due.set(group, tools.mono() + poll_interval_ms);
-      }
+      const chosen = groups.filter(([name]) => which(name));
+      const at_ms = Math.round(tools.mono() - began);
+      const samples = await driver.read(chosen.map(([name]) => name));
+      polls.push({ at_ms, samples: [...samples.values()].flat() });
+      for (const [group, { poll_interval_ms }] of chosen) due.set(group, tools.mono() + poll_interval_ms);
     };
     await readAll(() => true);
     for (;;) {
@@ -206,7 +207,7 @@ export function scanning<T>(
     Array.from({ length: last - first + 1 }, (_, i) => placeTag(table, first + i)),
   );
   return withDriver(reading, scanProfile(quirks, tags), async (driver) => {
-    const look = async (): Promise<Look> => looked(await driver.read(GROUP, reading.io.signal));
+    const look = async (): Promise<Look> => looked((await driver.read([GROUP])).get(GROUP) ?? []);
     for (let i = 0; i < WARM_UP_LOOKS; i++) {
       reading.io.progress(`finding out which of ${tags.length} registers and bits answer`);
       await look();
@@ -224,12 +225,8 @@ export function lookingAtTags<T>(
   const profile = variablesOf(draft);
   return withDriver(reading, profile, (driver) =>
     act(async () => {
-      const samples: Sample[] = [];
-      for (const group of Object.keys(profile.groups)) {
-        if (tagsOfGroup<ProfileTag>(profile, group).length > 0)
-          samples.push(...(await driver.read(group, reading.io.signal)));
-      }
-      return looked(samples);
+      const groups = Object.keys(profile.groups).filter((group) => tagsOfGroup<ProfileTag>(profile, group).length > 0);
+      return looked([...(await driver.read(groups)).values()].flat());
     }),
   );
 }

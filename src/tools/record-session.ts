@@ -1,5 +1,5 @@
 import { LinkError } from "../domain/link-error.ts";
-import { afterPoll, nextDue, scheduleFrom } from "../acquisition/rules/schedule.ts";
+import { afterPoll, dueGroups, nextDue, scheduleFrom } from "../acquisition/rules/schedule.ts";
 import type { TraceLine } from "../domain/trace.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { Driver, WireTap } from "../acquisition/port.ts";
@@ -44,8 +44,9 @@ export async function recordSession(session: RecordedSession, signal: AbortSigna
     if (next.due >= started + session.for_ms || !(await slept(session, next.due - mono(), signal))) break;
     try {
       driver ??= await opened(session.driver(book.tap), signal);
-      await driver.read(next.group, signal);
-      schedule = afterPoll(schedule, groups, { group: next.group, mono: mono() });
+      const due = dueGroups(schedule, groups, Math.max(next.due, mono()));
+      await driver.read(due);
+      for (const group of due) schedule = afterPoll(schedule, groups, { group, mono: mono() });
     } catch (error) {
       await driver?.close();
       driver = null;

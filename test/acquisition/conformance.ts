@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { LinkError } from "../../src/domain/link-error.ts";
 import type { Driver } from "../../src/acquisition/port.ts";
 import type { Sample } from "../../src/domain/taken.ts";
-import { failure, never, SHORT_MS } from "./driver-calls.ts";
+import { failure, never, readGroup, SHORT_MS } from "./driver-calls.ts";
 import type { TcpGate } from "./tcp-gate.ts";
 
 /** A simulated PLC of some protocol behind a gate, and the truth of what it shows. */
@@ -32,8 +32,8 @@ const plain = (samples: readonly Sample[]): Sample[] =>
     ...(reason === undefined ? {} : { reason }),
   }));
 
-async function opened(driver: Driver): Promise<Driver> {
-  await driver.open(never);
+async function opened(driver: Driver, signal = never): Promise<Driver> {
+  await driver.open(signal);
   return driver;
 }
 
@@ -41,7 +41,7 @@ async function opened(driver: Driver): Promise<Driver> {
 async function untilFailure(driver: Driver, group: string): Promise<LinkError> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
-    const outcome = await driver.read(group, never).then(
+    const outcome = await readGroup(driver, group).then(
       () => null,
       (error: unknown) => error as LinkError,
     );
@@ -60,17 +60,17 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       for (const at of bed().instants) {
         bed().setTime(at);
         for (const group of bed().groups) {
-          expect(plain(await driver.read(group, never))).toEqual(await bed().expected(group));
+          expect(plain(await readGroup(driver, group))).toEqual(await bed().expected(group));
         }
       }
     });
 
     test("a tag that the PLC refuses is bad with a reason, the others are good, and it comes back", async () => {
       const driver = await opened(bed().make());
-      const before = await driver.read(first(), never);
+      const before = await readGroup(driver, first());
       const tag = before[1]?.tag ?? "";
       bed().refuse(tag);
-      const during = await driver.read(first(), never);
+      const during = await readGroup(driver, first());
       expect(during.map((sample) => sample.tag)).toEqual(before.map((sample) => sample.tag));
       for (const sample of during) expect(sample.quality).toBe(sample.tag === tag ? "bad" : "good");
       const bad = during.find((sample) => sample.tag === tag);
@@ -78,7 +78,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       expect(bad?.reason).toBeTruthy();
       bed().refuse(undefined);
       let reads = 0;
-      while ((await driver.read(first(), never))[1]?.quality !== "good" && reads < 100) reads++;
+      while ((await readGroup(driver, first()))[1]?.quality !== "good" && reads < 100) reads++;
       expect(reads).toBeLessThan(30);
     });
   });
@@ -93,14 +93,14 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
     test("a black hole while connecting or reading: the deadline, and no answer that comes late is taken", async () => {
       const driver = await opened(bed().make({ short: true }));
       bed().gate.mode = "hold";
-      expect((await failure(driver.read(first(), never))).kind).toBe("timeout");
+      expect((await failure(readGroup(driver, first()))).kind).toBe("timeout");
       bed().gate.release();
-      expect((await failure(driver.read(first(), never))).kind).toBe("timeout");
+      expect((await failure(readGroup(driver, first()))).kind).toBe("timeout");
       await driver.close();
       const at = bed().instants.at(-1) ?? 0;
       bed().setTime(at);
       const next = await opened(bed().make());
-      expect(plain(await next.read(first(), never))).toEqual(await bed().expected(first()));
+      expect(plain(await readGroup(next, first()))).toEqual(await bed().expected(first()));
     });
 
     test("closed by the peer: closed; broken off: reset; and the next driver reads", async () => {
@@ -111,20 +111,23 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       bed().gate.cut("reset");
       expect((await untilFailure(other, first())).kind).toBe("reset");
       const next = await opened(bed().make());
-      expect((await next.read(first(), never))[0]?.quality).toBe("good");
+      expect((await readGroup(next, first()))[0]?.quality).toBe("good");
     });
 
     test("aborted: closed, or timeout where the signal is a deadline; the connection is gone", async () => {
-      const driver = await opened(bed().make());
-      bed().gate.mode = "hold";
       const owner = new AbortController();
-      const pending = failure(driver.read(first(), owner.signal));
+      const driver = await opened(bed().make(), owner.signal);
+      bed().gate.mode = "hold";
+      const pending = failure(readGroup(driver, first()));
       owner.abort(new Error("stopping"));
       expect((await pending).kind).toBe("closed");
       bed().gate.release();
-      const other = await opened(bed().make());
+      const deadline = new AbortController();
+      const other = await opened(bed().make(), deadline.signal);
       bed().gate.mode = "hold";
-      expect((await failure(other.read(first(), AbortSignal.timeout(20)))).kind).toBe("timeout");
+      const late = failure(readGroup(other, first()));
+      deadline.abort(new DOMException("too late", "TimeoutError"));
+      expect((await late).kind).toBe("timeout");
       const third = bed().make();
       expect((await failure(third.open(AbortSignal.abort()))).kind).toBe("closed");
     });
@@ -132,7 +135,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
     test("close() settles an open and a read under way, may come twice and before open", async () => {
       const reading = await opened(bed().make());
       bed().gate.mode = "hold";
-      const read = failure(reading.read(first(), never));
+      const read = failure(readGroup(reading, first()));
       await reading.close();
       await reading.close();
       expect((await read).kind).toBe("closed");
@@ -144,7 +147,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       await opening.close();
       const outcome = await open;
       expect([undefined, "closed"]).toContain(outcome?.kind);
-      expect((await failure(opening.read(first(), never))).kind).toBe("closed");
+      expect((await failure(readGroup(opening, first()))).kind).toBe("closed");
       const fresh = bed().make();
       await fresh.close();
       expect((await failure(fresh.open(never))).kind).toBe("closed");
@@ -152,7 +155,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
 
     test("nothing of it is left when it is closed", async () => {
       const driver = await opened(bed().make());
-      await driver.read(first(), never);
+      await readGroup(driver, first());
       await driver.close();
       const deadline = performance.now() + PATIENCE_MS;
       while (bed().gate.open() > 0 && performance.now() < deadline)
@@ -163,17 +166,17 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
 
   describe(`${name}: its owner's mistakes`, () => {
     test("read before open: closed; a group without tags: config", async () => {
-      expect((await failure(bed().make().read(first(), never))).kind).toBe("closed");
+      expect((await failure(readGroup(bed().make(), first()))).kind).toBe("closed");
       const driver = await opened(bed().make());
-      expect((await failure(driver.read("nope", never))).kind).toBe("config");
+      expect((await failure(readGroup(driver, "nope"))).kind).toBe("config");
     });
 
     test("100 reads in parallel: one goes through, the rest are refused, and none is wrong", async () => {
       const driver = await opened(bed().make());
-      const results = await Promise.allSettled(Array.from({ length: 100 }, () => driver.read(first(), never)));
+      const results = await Promise.allSettled(Array.from({ length: 100 }, () => readGroup(driver, first())));
       const done = results.flatMap((result) => (result.status === "fulfilled" ? [plain(result.value)] : []));
       expect(done).toEqual([await bed().expected(first())]);
-      expect(plain(await driver.read(first(), never))).toEqual(done[0]);
+      expect(plain(await readGroup(driver, first()))).toEqual(done[0]);
     });
   });
 }

@@ -1,4 +1,5 @@
 import { LinkError } from "../../src/domain/link-error.ts";
+import type { Driver } from "../../src/acquisition/port.ts";
 import type { Sample } from "../../src/domain/taken.ts";
 
 /** Long enough for a slow machine, short beside the suite's time-out. */
@@ -17,6 +18,11 @@ export async function failure(promise: Promise<unknown>): Promise<LinkError> {
   );
   if (error instanceof LinkError) return error;
   throw new Error("not a LinkError", { cause: error });
+}
+
+/** What a read of that group alone gives. */
+export async function readGroup(driver: Driver, group: string): Promise<readonly Sample[]> {
+  return (await driver.read([group])).get(group) ?? [];
 }
 
 export const values = (samples: readonly Sample[]): unknown[] => samples.map(({ value }) => value);

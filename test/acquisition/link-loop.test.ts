@@ -4,7 +4,8 @@ import { linkLoop } from "../../src/acquisition/link-loop.ts";
 import type { BoothOnLink } from "../../src/acquisition/link-booth.ts";
 import { LinkError, type LinkErrorKind } from "../../src/domain/link-error.ts";
 import type { LinkStatus } from "../../src/domain/status.ts";
-import type { Driver } from "../../src/acquisition/port.ts";
+import type { Sample } from "../../src/domain/taken.ts";
+import type { Driver, GroupSamples } from "../../src/acquisition/port.ts";
 import { virtualClock } from "../support/virtual-clock.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 
@@ -80,7 +81,7 @@ function driverOf(it: Device, time: ReturnType<typeof clock>): Driver {
         closed = true;
         throw new LinkError("closed", "the device closed the connection");
       }
-      return [];
+      return new Map();
     },
     close: () => Promise.resolve(),
   };
@@ -168,18 +169,19 @@ describe("a connection that is made anew in the midst of a poll", () => {
       identity_group: "id",
       makeDriver: () => ({
         open: () => Promise.resolve(),
-        read: (group) => {
-          if (group === plc.renewsIn) plc.renewals += 1;
-          return Promise.resolve([{ tag: group, value: plc.shows, quality: "good" }]);
+        read: (groups) => {
+          if (groups.join("+") === plc.renewsIn) plc.renewals += 1;
+          const sample = (tag: string): Sample => ({ tag, value: plc.shows, quality: "good" });
+          return Promise.resolve(new Map(groups.map((group) => [group, [sample(group)]])));
         },
         renewals: () => plc.renewals,
         close: () => Promise.resolve(),
       }),
       intake: {
-        answered: (group, samples) => {
-          if (group === "id") known = String(samples[0]?.value);
+        answered: (read) => {
+          known = String(read.get("id")?.[0]?.value ?? known);
           const counts = known === "ours";
-          plc.given.push(`${group}: ${counts ? "counts" : "foreign"}`);
+          plc.given.push(`${[...read.keys()].join("+")}: ${counts ? "counts" : "foreign"}`);
           return counts ? null : { reason: "another booth's", advice: "" };
         },
         unanswered: () => undefined,
@@ -192,11 +194,11 @@ describe("a connection that is made anew in the midst of a poll", () => {
   test("has the PLC show who it is before what was read counts", async () => {
     const { plc, time } = identified();
     await time.run(1_500);
-    expect(plc.given).toEqual(["id: counts", "fast: counts", "fast: counts"]);
+    expect(plc.given).toEqual(["fast+id: counts", "fast: counts"]);
     plc.given.length = 0;
     Object.assign(plc, { shows: "another", renewsIn: "fast" });
     await time.run(1_000);
-    expect(plc.given.slice(0, 2)).toEqual(["id: foreign", "fast: foreign"]);
+    expect(plc.given).toEqual(["fast+id: foreign"]);
   });
 
   test("costs that once, and what another booth's PLC began doesn't count though ours has come meanwhile", async () => {
@@ -205,13 +207,39 @@ describe("a connection that is made anew in the midst of a poll", () => {
     plc.given.length = 0;
     plc.renewals += 1;
     await time.run(3_000);
-    expect(plc.given).toEqual(["id: counts", "fast: counts", "fast: counts", "fast: counts"]);
+    expect(plc.given).toEqual(["fast+id: counts", "fast: counts", "fast: counts"]);
+    // From here on each poll renews the connection; the identity is due with each of them.
     Object.assign(plc, { shows: "another", renewsIn: "fast" });
     await time.run(1_000);
     plc.given.length = 0;
-    plc.shows = "ours";
-    await time.run(2_000);
-    expect(plc.given.filter((given) => given !== "id: counts")).toEqual(["fast: foreign", "fast: counts"]);
+    Object.assign(plc, { shows: "ours", renewsIn: "fast+id" });
+    await time.run(1_000);
+    expect(plc.given).toEqual(["fast: foreign"]);
+    plc.renewsIn = "";
+    await time.run(1_000);
+    expect(plc.given).toEqual(["fast: foreign", "fast+id: counts"]);
+  });
+
+  test("all groups that are due are read together, a slow one in its own rhythm", async () => {
+    const it = device();
+    const reads: string[] = [];
+    const groups = {
+      fast: { poll_interval_ms: 1000 },
+      slow: { poll_interval_ms: 3000 },
+      id: { poll_interval_ms: 4500 },
+    };
+    const intake = {
+      answered: (read: GroupSamples) => {
+        reads.push([...read.keys()].join("+"));
+        return null;
+      },
+      unanswered: () => undefined,
+    };
+    const read = (wanted: readonly string[]): Promise<GroupSamples> =>
+      Promise.resolve(new Map(wanted.map((group) => [group, []])));
+    const makeDriver = (): Driver => ({ open: () => Promise.resolve(), read, close: () => Promise.resolve() });
+    await run([it], { groups, intake, makeDriver }).run(6_500);
+    expect(reads).toEqual(["fast+slow+id", "fast", "fast", "fast+slow", "fast", "id", "fast", "fast+slow"]);
   });
 });
 

@@ -42,10 +42,17 @@ test("a PLC with a bit for each mode has stages like any other, and its mode is 
   ] as const;
   for (const [spray, bake] of polls) {
     for (let second = 0; second < 60; second += 1) {
-      intake.answered("fast", [
-        { tag: "is_spray", value: spray, quality: "good" },
-        { tag: "is_bake", value: bake, quality: "good" },
-      ]);
+      intake.answered(
+        new Map([
+          [
+            "fast",
+            [
+              { tag: "is_spray", value: spray, quality: "good" },
+              { tag: "is_bake", value: bake, quality: "good" },
+            ],
+          ],
+        ]),
+      );
       now.mono += 1000;
     }
   }

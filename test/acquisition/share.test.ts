@@ -44,7 +44,7 @@ function sharedLink({
         alone(async () => {
           polls.push(clock.mono());
           if (poll_ms > 0) await clock.sleep(poll_ms);
-          return [];
+          return new Map();
         }),
       close: () => Promise.resolve(),
     }),

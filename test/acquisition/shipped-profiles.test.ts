@@ -8,7 +8,7 @@ import type { ModbusTable } from "../../src/domain/profile.ts";
 import { modbusDriver } from "../../src/acquisition/modbus/driver.ts";
 import { modbusLine } from "../../src/acquisition/modbus/wire.ts";
 import { fakeModbus } from "./modbus/fake-modbus.ts";
-import { never } from "./driver-calls.ts";
+import { never, readGroup } from "./driver-calls.ts";
 
 /** A device's memory as it was once, and what it meant. */
 type Image = Partial<Record<ModbusTable, Readonly<Record<string, readonly number[]>>>> & {
@@ -59,7 +59,7 @@ test.each(MODBUS)("$name: the driver reads its register image as what it meant",
   await driver.open(never);
   const read: Record<string, unknown> = {};
   for (const group of Object.keys(profile.groups)) {
-    for (const { tag, value } of await driver.read(group, never)) read[tag] = value;
+    for (const { tag, value } of await readGroup(driver, group)) read[tag] = value;
   }
   await driver.close();
   expect(read).toEqual(image.expected);

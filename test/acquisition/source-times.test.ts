@@ -30,11 +30,24 @@ test("a device's own time goes through tail and commit into the log, beside ours
     0,
   );
   const source_at = T0 + 4321;
-  intake.answered("fast", [
-    { tag: "mode", value: 3, quality: "good", source_at },
-    { tag: "air_temperature", value: 21.5, quality: "uncertain", reason: "uncertain", source_at: T0 - 86_400_000 },
-    { tag: "door", value: true, quality: "good" },
-  ]);
+  intake.answered(
+    new Map([
+      [
+        "fast",
+        [
+          { tag: "mode", value: 3, quality: "good", source_at },
+          {
+            tag: "air_temperature",
+            value: 21.5,
+            quality: "uncertain",
+            reason: "uncertain",
+            source_at: T0 - 86_400_000,
+          },
+          { tag: "door", value: true, quality: "good" },
+        ],
+      ],
+    ]),
+  );
   tail.close();
   // What a crash leaves is read back from the file.
   const replayed = openTail(folder);

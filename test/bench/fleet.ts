@@ -33,7 +33,7 @@ async function ourBooths(port: number, count: number): Promise<readonly Poll[]> 
     Array.from({ length: count }, async () => {
       const driver = modbusDriver({ line: modbusLine({ host: "127.0.0.1", port }), profile });
       await driver.open(signal);
-      return () => driver.read("g", signal);
+      return () => driver.read(["g"]);
     }),
   );
 }

@@ -35,7 +35,7 @@ async function ourPoll(port: number): Promise<Contender> {
   const driver = modbusDriver({ line: modbusLine({ host: "127.0.0.1", port }), profile });
   const signal = new AbortController().signal;
   await driver.open(signal);
-  return { read: () => driver.read("g", signal), close: () => driver.close() };
+  return { read: () => driver.read(["g"]), close: () => driver.close() };
 }
 
 async function plain(port: number): Promise<Contender> {

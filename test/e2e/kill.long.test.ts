@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { planGroup } from "../../src/acquisition/modbus/group-read.ts";
+import { planGroups } from "../../src/acquisition/modbus/group-read.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
 import { drain, isSameAtService } from "../support/delivered.ts";
 import { recordFault } from "../support/faults.ts";
@@ -19,7 +19,7 @@ function requestsFor(polls: Readonly<Record<string, number>>): { least: number; 
   const profile = clickBooth();
   const options = { ...profile.quirks, round_trip_registers: 500 };
   const costs = Object.keys(profile.groups).map(
-    (group) => [group, planGroup(profile, group, { options, learned: {} }).pieces.length] as const,
+    (group) => [group, planGroups(profile, [group], { options, learned: {} }).pieces.length] as const,
   );
   const least = costs.reduce((sum, [group, pieces]) => sum + pieces * (polls[group] ?? 0), 0);
   return { least, perPoll: Math.max(...costs.map(([, pieces]) => pieces)) };

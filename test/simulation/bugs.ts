@@ -1,10 +1,9 @@
 import type { BoothSetup } from "../../src/acquisition/booth.ts";
 import type { AgentSetup } from "../../src/runtime/gateway.ts";
 import type { LogRecord, Stored } from "../../src/domain/record.ts";
-import type { Driver } from "../../src/acquisition/port.ts";
+import type { Driver, GroupSamples } from "../../src/acquisition/port.ts";
 import { parseAck } from "../../src/delivery/mqtt/acks.ts";
 import type { LinkSession } from "../../src/delivery/port.ts";
-import type { Sample } from "../../src/domain/taken.ts";
 import type { ServiceWay } from "../support/virtual-link.ts";
 import type { Fold } from "../../src/store/facts/fold.ts";
 
@@ -35,14 +34,14 @@ function farCursor(parts: AgentSetup): AgentSetup {
 /** After a failure each answer is that to the request before. */
 function lateAnswers(parts: AgentSetup): AgentSetup {
   let late = false;
-  const last = new Map<string, readonly Sample[]>();
+  const last = new Map<string, GroupSamples>();
   const lateDriver = (driver: Driver): Driver => ({
     ...driver,
-    async read(group, signal) {
-      const before = last.get(group);
+    async read(groups) {
+      const before = last.get(groups.join(" "));
       try {
-        const samples = await driver.read(group, signal);
-        last.set(group, samples);
+        const samples = await driver.read(groups);
+        last.set(groups.join(" "), samples);
         return late && before !== undefined ? before : samples;
       } catch (error) {
         late = true;

@@ -95,7 +95,7 @@ function watchedDriver(driver: Driver, around: Around): Driver {
   return {
     ...driver,
     open: (signal) => through(around, "plc", () => driver.open(signal)),
-    read: (group, signal) => through(around, "plc", () => driver.read(group, signal)),
+    read: (groups) => through(around, "plc", () => driver.read(groups)),
   };
 }
 

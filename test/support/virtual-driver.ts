@@ -139,7 +139,7 @@ export function virtualDriver(options: VirtualDriverOptions): Driver {
   const { booth, profile, clock } = options;
   const link = options.link ?? virtualLink();
   const code = modeCoder(profile);
-  let isOpen = false;
+  let opened: AbortSignal | null = null;
   const faultOf = (state: BoothState): VirtualFault | null => {
     if (link.fault) return link.fault;
     if (!state.powered) return "refused";
@@ -164,20 +164,22 @@ export function virtualDriver(options: VirtualDriverOptions): Driver {
     open: async (signal) => {
       link.opens++;
       await pass(signal);
-      isOpen = true;
+      opened = signal;
     },
-    read: async (group, signal) => {
+    read: async (groups) => {
       link.reads++;
-      if (!isOpen) throw failed("closed");
+      if (opened === null) throw failed("closed");
+      const signal = opened;
       const state = await pass(signal);
-      const samples = profile.tags.filter((tag) => tag.group === group).map((tag) => sample(tag, state));
+      const tags = profile.tags.filter(({ group }) => groups.includes(group));
+      const samples = tags.map((tag) => sample(tag, state));
       const { losses } = link;
-      if (losses !== null) return lossy(samples, { link, losses, clock, signal });
-      link.asked += REQUESTS;
-      return samples;
+      const came = losses === null ? samples : await lossy(samples, { link, losses, clock, signal });
+      if (losses === null) link.asked += REQUESTS;
+      return new Map(groups.map((group) => [group, came.filter((_, index) => tags[index]?.group === group)]));
     },
     close: () => {
-      isOpen = false;
+      opened = null;
       return Promise.resolve();
     },
   };

@@ -16,7 +16,7 @@ import { modbusDriver } from "../../src/acquisition/modbus/driver.ts";
 import { modbusLine } from "../../src/acquisition/modbus/wire.ts";
 import { until } from "../support/eventually.ts";
 import { needPackages, systemBed, compileLibmodbus, PYMODBUS_SERVER } from "./peer-bed.ts";
-import { never } from "../acquisition/driver-calls.ts";
+import { never, readGroup } from "../acquisition/driver-calls.ts";
 import { point, profileOf } from "../support/profiles.ts";
 
 /** The same values from servers that others wrote and encoded as from our own decoder: every type, every order. */
@@ -83,7 +83,7 @@ async function readAll(address: ModbusAddress, points: readonly ModbusPoint[]): 
   const driver = modbusDriver({ line: modbusLine(address), profile, timeouts });
   await driver.open(never);
   try {
-    const samples = await driver.read("g", never);
+    const samples = await readGroup(driver, "g");
     return samples.map(({ value, reason }) => value ?? reason);
   } finally {
     await driver.close();

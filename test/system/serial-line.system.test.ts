@@ -14,7 +14,7 @@ import { modbusLinks } from "../../src/acquisition/modbus/driver.ts";
 import type { Driver } from "../../src/acquisition/port.ts";
 import { recordFault } from "../support/faults.ts";
 import { needPackages, systemBed } from "./peer-bed.ts";
-import { failure, never } from "../acquisition/driver-calls.ts";
+import { failure, never, readGroup } from "../acquisition/driver-calls.ts";
 import { registers } from "../acquisition/modbus/modbus-bed.ts";
 import { profileOf } from "../support/profiles.ts";
 
@@ -103,7 +103,7 @@ function reader(it: Bench, path: string): Reader {
     poll: async (unit) => {
       it.round++;
       try {
-        const samples = await (await driverOf(unit)).read("g", never);
+        const samples = await readGroup(await driverOf(unit), "g");
         const wrong = samples.filter(({ value }, i) => value !== null && value !== valueOf(unit, i, it.round));
         return { wrong: wrong.length, answered: true };
       } catch (error) {

@@ -1,17 +1,17 @@
-import { LinkError } from "../../domain/link-error.ts";
-import { type Piece, uniteHoles, type Block } from "../rules/plan.ts";
-import { type ModbusProfile, type ModbusTag, pointWidth } from "../../domain/profile.ts";
-import type { Sample } from "../../domain/taken.ts";
+import { abortedBy, LinkError } from "../../domain/link-error.ts";
+import { onAbort } from "../../domain/signal.ts";
+import { type Piece, uniteHoles } from "../rules/plan.ts";
+import type { ModbusProfile } from "../../domain/profile.ts";
+import { byGroup, type Sample } from "../../domain/taken.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
 import { type Believed, NOTHING_BELIEVED, agreed, believe, suspects, zerosToHold } from "../rules/change-filter.ts";
-import { endOnAbort } from "../end-on-abort.ts";
-import type { Driver } from "../port.ts";
+import type { Driver, GroupSamples } from "../port.ts";
 import { type Answering, type AskBlock, asker, unknownDevice } from "./asker.ts";
 import {
-  type GroupPlan,
+  type GroupsPlan,
   noOutcome,
   type PieceOutcome,
-  planGroup,
+  planGroups,
   readPiece,
   samplesOf,
   expireHoles,
@@ -76,6 +76,8 @@ const DEFAULT_CONNECT_MS = 2500;
 const REFUSED_RETRY_READS = 20;
 /** Enough to find several holes in one read; a device that refuses everything costs no more than this. */
 const MAX_SPLITS_PER_READ = 40;
+/** Sets of groups whose plans are kept: four groups have fifteen, and few of them fall due together. */
+const MAX_PLANS = 16;
 
 /**
  * Reads a Modbus device over one connection, and within a poll over a fresh one where an answer was lost, until `close` or
@@ -90,20 +92,24 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
   const connection = renewing(() => modbusSession(line, { connect_ms, answer_ms }), quirks.connect_delay_ms);
   const { min_gap_ms } = quirks;
   const begin = asker({ line, connection, unitId, answer_ms, min_gap_ms, device: memory.answering });
-  const reads = new Map<string, number>();
-  const plans = new Map<string, GroupPlan>();
+  /** By the groups that are read together. */
+  const plans = new Map<string, GroupsPlan>();
   /** Groups of which the device refused every point in the last read: splitting their blocks again would only cost. */
   const barren = new Set<string>();
+  const isThorough = thoroughReads();
   const alone = oneAtATime();
+  let forget = (): void => undefined;
 
-  const planOf = (group: string): GroupPlan => {
-    const known = plans.get(group);
+  const planOf = (groups: readonly string[]): GroupsPlan => {
+    const key = groups.join(" ");
+    const known = plans.get(key);
     if (known !== undefined) return known;
     const learned = holesNow(memory.holes);
     const holes = uniteHoles(quirks.holes, learned);
     const options = { ...quirks, holes, round_trip_registers: line.round_trip_registers };
-    const plan = planGroup(profile, group, { options, learned });
-    plans.set(group, plan);
+    const plan = planGroups(profile, groups, { options, learned });
+    if (plans.size >= MAX_PLANS) plans.clear();
+    plans.set(key, plan);
     return plan;
   };
   const remember = (holes: HoleMemory): void => {
@@ -112,15 +118,12 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
     memory.holesChanged?.();
     plans.clear(); // what one group has shown may concern the blocks of all
   };
-  const readGroup = async (group: string): Promise<readonly Sample[]> => {
+  const readGroups = async (groups: readonly string[]): Promise<GroupSamples> => {
     remember(expireHoles(memory.holes, mono(), options.hole_ttl_ms ?? HOLE_TTL_MS));
-    const plan = planOf(group);
-    if (plan.tags.length === 0) throw new LinkError("config", `the profile has no tag in group "${group}"`);
-    const count = reads.get(group) ?? 0;
-    reads.set(group, count + 1);
-    const thorough = count % REFUSED_RETRY_READS === 0;
-    const pieces = thorough ? [...plan.pieces, ...plan.refused] : plan.pieces;
-    const maxSplits = thorough || !barren.has(group) ? MAX_SPLITS_PER_READ : 0;
+    const plan = planOf(groups);
+    const thorough = groups.filter(isThorough);
+    const pieces = piecesOf(plan, thorough);
+    const maxSplits = thorough.length > 0 || groups.some((group) => !barren.has(group)) ? MAX_SPLITS_PER_READ : 0;
     const outcome = noOutcome();
     const ask = begin();
     try {
@@ -129,23 +132,39 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
       // Also where the device went away in between: what it has refused it needn't be asked again.
       remember(learnHoles(memory.holes, outcome, mono()));
     }
-    if (outcome.answered.length === 0) barren.add(group);
-    else barren.delete(group);
+    for (const group of groups) {
+      if (hasAnswered(plan, outcome, group)) barren.delete(group);
+      else barren.add(group);
+    }
     const looked = await secondLook({ plan, outcome, orders: quirks, believed: memory.believed }, ask, mono);
     memory.believed = looked.believed;
     remember(underFirmware(memory.holes, firmwareIn(plan.tags, looked.samples)));
-    return looked.samples;
+    return byGroup(groups, plan.tags, looked.samples);
   };
 
   return {
-    open: (signal) => endOnAbort(connection.end, signal, () => connection.open()),
-    read: (group, signal) => alone(() => endOnAbort(connection.end, signal, () => readGroup(group))),
+    open: (signal) => {
+      forget = onAbort(signal, () => connection.end(abortedBy(signal)));
+      return connection.open();
+    },
+    read: (groups) => alone(() => readGroups(groups)),
     renewals: () => connection.renewals(),
     requests: () => ({ asked: memory.answering.asked, missed: memory.answering.missed }),
     close: () => {
+      forget();
       connection.end(new LinkError("closed", "closed by the gateway"));
       return Promise.resolve();
     },
+  };
+}
+
+/** Counts a group's reads; whether what was refused of it is asked for again in this one. */
+function thoroughReads(): (group: string) => boolean {
+  const reads = new Map<string, number>();
+  return (group) => {
+    const count = reads.get(group) ?? 0;
+    reads.set(group, count + 1);
+    return count % REFUSED_RETRY_READS === 0;
   };
 }
 
@@ -163,8 +182,19 @@ function oneAtATime(): <T>(act: () => Promise<T>) => Promise<T> {
   };
 }
 
+/** What is asked for in this read. Where nothing is left to read but what was refused, one of that shows whether the device is there. */
+function piecesOf({ pieces, refused }: GroupsPlan, thorough: readonly string[]): readonly Piece[] {
+  if (thorough.length === 0 && pieces.length > 0) return pieces;
+  const again = refused.filter(({ groups }) => thorough.some((group) => groups.has(group)));
+  return pieces.length + again.length > 0 ? [...pieces, ...again] : refused.slice(0, 1);
+}
+
+function hasAnswered({ tags }: GroupsPlan, { answered }: PieceOutcome, group: string): boolean {
+  return answered.some(({ piece }) => piece.indices.some((index) => tags[index]?.group === group));
+}
+
 async function readPieces(
-  read: { readonly plan: GroupPlan; readonly pieces: readonly Piece[]; readonly maxSplits: number },
+  read: { readonly plan: GroupsPlan; readonly pieces: readonly Piece[]; readonly maxSplits: number },
   ask: AskBlock,
   outcome: PieceOutcome,
 ): Promise<void> {
@@ -177,61 +207,53 @@ async function readPieces(
   } while (outcome.answered.length + outcome.refused.length === 0);
 }
 
-interface PolledGroup {
-  readonly plan: GroupPlan;
+interface PolledGroups {
+  readonly plan: GroupsPlan;
   readonly outcome: PieceOutcome;
   readonly orders: Orders;
   readonly believed: Believed;
 }
-
-/** One register can't be torn. */
-const isWide = (tag: ModbusTag): boolean => tag.point.type !== "string" && pointWidth(tag.point) > 1;
 
 /**
  * What a poll gave, after what looked odd in it was looked at again: blocks that are suddenly all zero are held, the blocks of
  * counters that fell or ran are read a second time.
  * @param mono the clock that rates are measured by
  */
-async function secondLook(poll: PolledGroup, ask: AskBlock, mono: () => Milliseconds) {
+async function secondLook(poll: PolledGroups, ask: AskBlock, mono: () => Milliseconds) {
   const { plan, outcome, orders } = poll;
   const first_mono = mono();
   const read = samplesOf(plan, outcome, orders);
   const { believed, samples } = withoutSuddenZeros(poll, read);
-  const wide = plan.tags.filter(isWide);
-  const odd = suspects(believed, { mono: first_mono, samples }, wide);
-  if (odd.size === 0) return { samples, believed: believe(believed, { mono: first_mono, samples }, wide) };
+  const { counters } = plan;
+  const odd = suspects(believed, { mono: first_mono, samples }, counters);
+  if (odd.size === 0) return { samples, believed: believe(believed, { mono: first_mono, samples }, counters) };
   const again = await readAgain(poll, odd, ask);
   const second = { mono: mono(), first_mono, samples: again };
-  const settled = agreed(samples, second, wide);
-  return { samples: settled, believed: believe(believed, { mono: second.mono, samples: settled }, wide) };
+  const settled = agreed(samples, second, counters);
+  return { samples: settled, believed: believe(believed, { mono: second.mono, samples: settled }, counters) };
 }
 
-function withoutSuddenZeros({ plan, outcome, believed }: PolledGroup, samples: readonly Sample[]) {
-  const blocks = outcome.answered.flatMap(({ piece, data }) =>
-    data.kind === "words" ? [{ key: keyOf(piece.block), words: data.words }] : [],
+function withoutSuddenZeros({ plan, outcome, believed }: PolledGroups, samples: readonly Sample[]) {
+  const blocks = outcome.answered.flatMap(({ piece: { block, indices }, data }) =>
+    data.kind === "words"
+      ? [{ address: block.address, words: data.words, tags: indices.flatMap((index) => plan.tags[index] ?? []) }]
+      : [],
   );
   const looked = zerosToHold(believed, blocks, isRestarted(plan, samples));
   if (looked.held.size === 0) return { samples, believed: looked.believed };
-  const held = new Set(
-    outcome.answered.flatMap(({ piece }) => (looked.held.has(keyOf(piece.block)) ? piece.indices : [])),
-  );
-  const kept = samples.map((sample, index): Sample =>
-    held.has(index) ? { tag: sample.tag, value: null, quality: "bad", reason: "all_zero" } : sample,
+  const kept = samples.map((sample): Sample =>
+    looked.held.has(sample.tag) ? { tag: sample.tag, value: null, quality: "bad", reason: "all_zero" } : sample,
   );
   return { samples: kept, believed: looked.believed };
 }
 
 /** The PLC itself says that it has just started. */
-function isRestarted(plan: GroupPlan, samples: readonly Sample[]): boolean {
-  return plan.tags.some((tag, index) => tag.role === "first_scan" && samples[index]?.value === true);
-}
-
-function keyOf(block: Block): string {
-  return `${block.table} ${block.address} ${block.count}`;
+function isRestarted({ first_scans }: GroupsPlan, samples: readonly Sample[]): boolean {
+  return first_scans.some((index) => samples[index]?.value === true);
 }
 
 /** The blocks with these tags once more; of what they bring, these tags alone. */
-async function readAgain({ plan, outcome, orders }: PolledGroup, odd: ReadonlySet<TagName>, ask: AskBlock) {
+async function readAgain({ plan, outcome, orders }: PolledGroups, odd: ReadonlySet<TagName>, ask: AskBlock) {
   const answered: PieceOutcome["answered"][number][] = [];
   for (const { piece } of outcome.answered) {
     if (!piece.indices.some((index) => odd.has(plan.tags[index]?.name ?? ""))) continue;

@@ -5,7 +5,7 @@ import {
   type ModbusTable,
   type ModbusTag,
   pointWidth,
-  tagsOfGroup,
+  tagsOfGroups,
 } from "../../domain/profile.ts";
 import type { Sample } from "../../domain/taken.ts";
 import { type BlockData, decodePoint, type Orders } from "../rules/decode.ts";
@@ -27,15 +27,22 @@ import {
 } from "../rules/plan.ts";
 import type { AskBlock, UnansweredReason } from "./asker.ts";
 import type { Logger } from "../../domain/machine.ts";
-import type { BoothId, EpochMs, Milliseconds } from "../../domain/units.ts";
+import type { BoothId, EpochMs, Milliseconds, TagName } from "../../domain/units.ts";
 import type { Identity } from "../../store/port.ts";
 
-/** How one poll group is read, as far as it is known today. */
-export type GroupPlan = ReturnType<typeof planGroup>;
+/** How poll groups are read together, as far as it is known today. */
+export type GroupsPlan = ReturnType<typeof planGroups>;
 
-/** @param learned points in these holes aren't planned with others; the profile's own holes are in `options`. */
-export function planGroup(profile: ModbusProfile, group: string, plan: { options: PlanOptions; learned: Holes }) {
-  const tags = tagsOfGroup(profile, group);
+/**
+ * Throws a LinkError where a group has no tag.
+ * @param learned points in these holes aren't planned with others; the profile's own holes are in `options`.
+ */
+export function planGroups(
+  profile: ModbusProfile,
+  groups: readonly string[],
+  plan: { options: PlanOptions; learned: Holes },
+) {
+  const tags = tagsOfGroups(profile, groups);
   const points = tags.map((tag) => tag.point);
   const isRefused = points.map((point) => touchesHole({ ...point, count: pointWidth(point) }, plan.learned));
   const all = [...points.keys()];
@@ -54,8 +61,24 @@ export function planGroup(profile: ModbusProfile, group: string, plan: { options
       all.filter((index) => isRefused[index] === true && points[index]?.table === table),
     ).map((indices) => pieceOf(points, indices)),
   );
-  // Pieces are read in every poll; points that the device has refused each alone, and only now and then.
-  return { tags, points, pieces, refused };
+  const groupsIn = ({ indices }: Piece) => new Set(indices.flatMap((index) => tags[index]?.group ?? []));
+  return {
+    tags,
+    points,
+    /** Read in every poll. */
+    pieces,
+    /** Points that the device has refused, each alone; read now and then. */
+    refused: refused.map((piece) => ({ ...piece, groups: groupsIn(piece) })),
+    counters: countersOf(tags),
+    first_scans: tags.flatMap(({ role }, index) => (role === "first_scan" ? [index] : [])),
+  };
+}
+
+/** By name, counters of several registers: one register can't be torn. */
+function countersOf(tags: readonly ModbusTag[]): ReadonlyMap<TagName, ModbusTag> {
+  const isWide = ({ counter, point }: ModbusTag): boolean =>
+    counter !== undefined && point.type !== "string" && pointWidth(point) > 1;
+  return new Map(tags.filter(isWide).map((tag) => [tag.name, tag]));
 }
 
 /** What came of reading pieces, split as far as the device made it necessary. It grows with each answer, so that none is lost. */
@@ -106,7 +129,7 @@ export async function readPiece(reader: PieceReader, piece: Piece, outcome: Piec
 }
 
 /** One sample per tag in the profile's order. What wasn't asked for this time lies in a hole. */
-export function samplesOf(plan: GroupPlan, outcome: PieceOutcome, orders: Orders): readonly Sample[] {
+export function samplesOf(plan: GroupsPlan, outcome: PieceOutcome, orders: Orders): readonly Sample[] {
   const samples = new Array<Sample | undefined>(plan.tags.length);
   for (const { piece, data } of outcome.answered) {
     for (const index of piece.indices) {
@@ -135,7 +158,7 @@ function decodedSample(
     : { tag: name, value: null, quality: "bad", reason: decoded.reason };
 }
 
-function unread(plan: GroupPlan, index: number, reason: string): Sample {
+function unread(plan: GroupsPlan, index: number, reason: string): Sample {
   return { tag: plan.tags[index]?.name ?? "", value: null, quality: "bad", reason };
 }
 

@@ -1,13 +1,14 @@
 import { LinkError } from "../../domain/link-error.ts";
-import type { OpcuaProfile, OpcuaTag } from "../../domain/profile.ts";
+import { type OpcuaProfile, type OpcuaTag, tagsOfGroups } from "../../domain/profile.ts";
 import { Overdue, type Asking } from "./channel.ts";
 import type { Opcua } from "./library.ts";
 import type { Session } from "./session.ts";
-import type { Sample } from "../../domain/taken.ts";
+import { byGroup, type Sample } from "../../domain/taken.ts";
+import type { GroupSamples } from "../port.ts";
 import { type RawValue, sampleOf } from "./value.ts";
 
-/** Reads the tags of a poll group in one session. */
-export type GroupReader = (group: string) => Promise<readonly Sample[]>;
+/** Reads the tags of poll groups in one session. */
+export type GroupReader = (groups: readonly string[]) => Promise<GroupSamples>;
 
 /** A server as one session shows it, from its beginning to its end. */
 export interface OpenServer {
@@ -35,14 +36,16 @@ const LEAST_ALONE_MS = 1000;
  */
 export function cyclicReader(server: OpenServer): GroupReader {
   const read = retryingReader(server);
-  return async (group) => {
-    const found = placesOf(server, group);
+  return async (groups) => {
+    const found = placesOf(server, groups);
     const values = (await read(nodesOf(found))).values();
-    return found.map(({ tag, place }) => {
+    const samples = found.map(({ tag, place }) => {
       if ("reason" in place) return absent(tag, place.reason);
       const raw = values.next().value;
       return raw === null ? absent(tag, "no_answer") : sampleOf(tag, raw ?? MISSING, server);
     });
+    const tags = found.map(({ tag }) => tag);
+    return byGroup(groups, tags, samples);
   };
 }
 
@@ -103,12 +106,12 @@ export interface PlacedTag {
   readonly place: Place;
 }
 
-/** A group's tags, in the profile's order; without a group all. Throws a LinkError where there is none. */
-export function placesOf({ profile, resolved }: OpenServer, group?: string): readonly PlacedTag[] {
+/** The groups' tags, in the profile's order; without groups all. Throws a LinkError where one has none. */
+export function placesOf({ profile, resolved }: OpenServer, groups?: readonly string[]): readonly PlacedTag[] {
   const all = profile.tags.map((tag, index) => ({ tag, place: resolved.places[index] ?? { reason: "BadNoMatch" } }));
-  const found = all.filter(({ tag }) => group === undefined || tag.group === group);
-  if (found.length === 0) throw new LinkError("config", `the profile has no tag in group "${group ?? ""}"`);
-  return found;
+  if (groups === undefined) return all;
+  const wanted = new Set(tagsOfGroups(profile, groups));
+  return all.filter(({ tag }) => wanted.has(tag));
 }
 
 export function nodesOf(found: readonly PlacedTag[]): readonly NodeId[] {

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { LinkError } from "../../domain/link-error.ts";
+import { LinkError, abortedBy } from "../../domain/link-error.ts";
 import type { BoothConfig, BoothLink, OpcuaAddress } from "../../config/port.ts";
+import { onAbort } from "../../domain/signal.ts";
 import { groupsInForce, type OpcuaProfile, type Profile } from "../../domain/profile.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import { quickestOf } from "../rules/schedule.ts";
-import { endOnAbort } from "../end-on-abort.ts";
 import type { Driver, PlcPasswords } from "../port.ts";
 import type { Logger } from "../../domain/machine.ts";
 import { type Channel, secureChannel } from "./channel.ts";
@@ -58,6 +58,7 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
   let reader: GroupReader | null = null;
   let ended: LinkError | null = null;
   let reading = false;
+  let forget = (): void => undefined;
   const end = (error: LinkError): void => {
     ended ??= error;
     channel?.end(error);
@@ -89,32 +90,33 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
     options.log?.warn({ event: "opcua_subscription_refused", endpoint, reason: outcome.refused }, text);
     return cyclicReader(server);
   };
-  const read: GroupReader = async (group) => {
-    goOn();
-    if (reader === null) throw new LinkError("closed", "the connection is not open");
-    return reader(group);
+  /** Every failure ends the connection, as an abort does, and the first reason is the one that counts. */
+  const failed = (error: unknown): never => {
+    end(error instanceof LinkError ? error : new LinkError("malformed", "an answer that can't be understood", error));
+    throw ended ?? error;
   };
 
-  /** Every failure ends the connection, as an abort does, and the first reason is the one that counts. */
-  const guarded = <T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> =>
-    endOnAbort(end, signal, act).catch((error: unknown) => {
-      end(error instanceof LinkError ? error : new LinkError("malformed", "an answer that can't be understood", error));
-      throw ended ?? error;
-    });
-
   return {
-    open: (signal) => guarded(signal, open),
-    read: async (group, signal) => {
+    open: (signal) => {
+      forget = onAbort(signal, () => end(abortedBy(signal)));
+      return open().catch(failed);
+    },
+    read: async (groups) => {
       // A second caller's mistake must not cost the first one its connection.
       if (reading) throw new LinkError("config", "a read is already under way");
       reading = true;
       try {
-        return await guarded(signal, () => read(group));
+        goOn();
+        if (reader === null) throw new LinkError("closed", "the connection is not open");
+        return await reader(groups);
+      } catch (error) {
+        return failed(error);
       } finally {
         reading = false;
       }
     },
     close: async () => {
+      forget();
       // In the middle of something there is nobody to say farewell to: the connection is cut.
       if (ended === null && session !== null && !reading) await farewell(session, farewell_ms);
       end(new LinkError("closed", "closed by the gateway"));

@@ -3,6 +3,7 @@ import type { OpcuaProfile } from "../../domain/profile.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { quickestOf } from "../rules/schedule.ts";
 import { RefusedService } from "./channel.ts";
+import { byGroup } from "../../domain/taken.ts";
 import { absent, checkNamespaces, type GroupReader, MISSING, nodesOf, type OpenServer } from "./cyclic.ts";
 import { NAMESPACE_ARRAY, type PlacedTag, placesOf, rawOf, retryingReader, VALUE } from "./cyclic.ts";
 import type { Opcua } from "./library.ts";
@@ -35,17 +36,19 @@ export async function subscribe(
   const short = shortfallOf(grant, server.profile.groups) ?? (await addItems(server, { found, id, notifications }));
   if (short !== null) return giveUp(server, id, short);
   const { session, opcua } = server;
+  const handles = new Map(found.map(({ tag }, index) => [tag.name, index + 1]));
   const news = await followNews({ session, opcua, id, grant, notifications }, onFail);
   if (typeof news === "string") return giveUp(server, id, news);
   return {
-    read: async (group) => {
-      const tags = new Set(placesOf(server, group).map(({ tag }) => tag.name));
+    read: async (groups) => {
+      const wanted = placesOf(server, groups);
       await news.fresh();
-      return found.flatMap(({ tag, place }, index) => {
-        if (!tags.has(tag.name)) return [];
-        if ("reason" in place) return [absent(tag, place.reason)];
-        return [sampleOf(tag, notifications.newest(index + 1) ?? MISSING, server)];
+      const samples = wanted.map(({ tag, place }) => {
+        if ("reason" in place) return absent(tag, place.reason);
+        return sampleOf(tag, notifications.newest(handles.get(tag.name) ?? 0) ?? MISSING, server);
       });
+      const tags = wanted.map(({ tag }) => tag);
+      return byGroup(groups, tags, samples);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { FilterType, Quality, TagValue } from "../../domain/booth.ts";
 import { type Parameters, type TagParameters, unitsPerHour, maxRateOf } from "../../domain/parameters.ts";
 import type { Sample } from "../../domain/taken.ts";
+import { type ModbusTag, pointWidth } from "../../domain/profile.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
 
 interface Logged {
@@ -144,14 +145,16 @@ interface Seen {
   readonly mono: Milliseconds;
 }
 
-/** What was believed so far; outlives a connection. */
+/** What was believed so far; outlives a connection. By tag, not by block: read with others it stands in another one. */
 export interface Believed {
   readonly counts: ReadonlyMap<TagName, Seen>;
-  /** By block: whether it held anything else, and for how many polls its zeros have been held. */
-  readonly blocks: ReadonlyMap<string, { readonly lively: boolean; readonly held: number }>;
+  /** Tags whose registers held anything but zeros when they were believed last. */
+  readonly lively: ReadonlySet<TagName>;
+  /** For how many polls a tag's zeros have been held, as long as it shows nothing else. */
+  readonly held: ReadonlyMap<TagName, number>;
 }
 
-export const NOTHING_BELIEVED: Believed = { counts: new Map(), blocks: new Map() };
+export const NOTHING_BELIEVED: Believed = { counts: new Map(), lively: new Set(), held: new Map() };
 
 /** Slack on the fastest plausible growth, as in derivation. */
 const RATE_SLACK = 1.5;
@@ -165,23 +168,23 @@ const NO_PARAMETERS = {} as Parameters;
 
 const NOTHING: ReadonlySet<TagName> = new Set();
 
-type CountTag = TagParameters & { readonly name: TagName };
+/** Tags with a counter, by name. */
+type Counters = ReadonlyMap<TagName, TagParameters>;
 
-/** Of one poll's samples those counters, of the given tags, that fell or exceeded their rate since they were last believed. */
-export function suspects(believed: Believed, poll: PolledSamples, tags: readonly CountTag[]): ReadonlySet<TagName> {
-  const byName = new Map(tags.filter(({ counter }) => counter !== undefined).map((tag) => [tag.name, tag]));
-  if (byName.size === 0) return NOTHING;
+/** Of one poll's samples those counters that fell or exceeded their rate since they were last believed. */
+export function suspects(believed: Believed, poll: PolledSamples, counters: Counters): ReadonlySet<TagName> {
+  if (counters.size === 0) return NOTHING;
   const odd = poll.samples.filter(({ tag, value }) => {
-    const counted = byName.get(tag);
+    const counted = counters.get(tag);
     const before = believed.counts.get(tag);
     if (counted === undefined || before === undefined || typeof value !== "number") return false;
     return !follows(counted, before, { value, mono: poll.mono });
   });
-  return new Set(odd.map(({ tag }) => tag));
+  return odd.length === 0 ? NOTHING : new Set(odd.map(({ tag }) => tag));
 }
 
 /** Whether a counter can have got from one value to the other. */
-function follows(tag: CountTag, before: Seen, now: Seen): boolean {
+function follows(tag: TagParameters, before: Seen, now: Seen): boolean {
   const step = tag.counter?.step ?? 0;
   const rate = maxRateOf(tag, NO_PARAMETERS);
   const hours = Math.max(0, now.mono - before.mono) / HOUR_MS;
@@ -197,12 +200,12 @@ function follows(tag: CountTag, before: Seen, now: Seen): boolean {
 export function agreed(
   first: readonly Sample[],
   second: PolledSamples & { readonly first_mono: Milliseconds },
-  tags: readonly CountTag[],
+  counters: Counters,
 ): readonly Sample[] {
   const again = new Map(second.samples.map((sample) => [sample.tag, sample]));
   return first.map((sample) => {
     const repeated = again.get(sample.tag);
-    const tag = tags.find(({ name }) => name === sample.tag);
+    const tag = counters.get(sample.tag);
     if (repeated === undefined || tag === undefined) return sample;
     const [a, b] = [sample.value, repeated.value];
     const agrees =
@@ -214,33 +217,55 @@ export function agreed(
 }
 
 /** Remembers the counters that were believed. */
-export function believe(believed: Believed, poll: PolledSamples, tags: readonly CountTag[]): Believed {
-  const names = new Set(tags.filter(({ counter }) => counter !== undefined).map(({ name }) => name));
-  if (names.size === 0) return believed;
+export function believe(believed: Believed, poll: PolledSamples, counters: Counters): Believed {
+  if (counters.size === 0) return believed;
   const counts = new Map(believed.counts);
   for (const { tag, value } of poll.samples) {
-    if (names.has(tag) && typeof value === "number") counts.set(tag, { value, mono: poll.mono });
+    if (counters.has(tag) && typeof value === "number") counts.set(tag, { value, mono: poll.mono });
   }
   return { ...believed, counts };
 }
 
+/** Registers as they were read together, and whose they are. */
+interface ReadBlock {
+  readonly address: number;
+  readonly words: readonly number[];
+  readonly tags: readonly Pick<ModbusTag, "name" | "point">[];
+}
+
 /**
- * Which blocks of a poll are all zero after they weren't, and to be held; `key` names a block from poll to poll, `restarted`:
- * zeros are to be expected.
+ * Tags that stand in a block which is all zero though it held something of them before, and are to be held; `restarted`: zeros are to
+ * be expected.
  */
-export function zerosToHold(
-  believed: Believed,
-  blocks: readonly { readonly key: string; readonly words: readonly number[] }[],
-  restarted: boolean,
-) {
-  const known = new Map(believed.blocks);
-  const held = new Set<string>();
-  for (const { key, words } of blocks) {
-    const before = known.get(key) ?? { lively: false, held: 0 };
-    const isZero = words.length >= LEAST_REGISTERS && words.every((word) => word === 0);
-    const isHeld = isZero && before.lively && !restarted && before.held < HELD_POLLS;
-    if (isHeld) held.add(key);
-    known.set(key, isHeld ? { lively: true, held: before.held + 1 } : { lively: !isZero, held: 0 });
+export function zerosToHold(believed: Believed, blocks: readonly ReadBlock[], restarted: boolean) {
+  const held = new Set<TagName>();
+  let { lively, held: since } = believed;
+  for (const block of blocks) {
+    const { words, tags } = block;
+    const isZero = words.length >= LEAST_REGISTERS && words.every((word) => word === 0) && !restarted;
+    const doubted = isZero ? tags.filter(({ name }) => (since.get(name) ?? 0) < HELD_POLLS) : [];
+    if (doubted.some(({ name }) => lively.has(name))) {
+      since = new Map([...since, ...doubted.map(({ name }) => [name, (since.get(name) ?? 0) + 1] as const)]);
+      for (const { name } of doubted) held.add(name);
+      continue;
+    }
+    if (!isZero && since.size > 0)
+      since = new Map([...since].filter(([held]) => !tags.some(({ name }) => name === held)));
+    const changed = tags.filter((tag) => lively.has(tag.name) !== isLively(tag, block));
+    if (changed.length > 0) lively = toggled(lively, changed);
   }
-  return { believed: { ...believed, blocks: known }, held };
+  return { believed: { ...believed, lively, held: since }, held };
+}
+
+function toggled(names: ReadonlySet<TagName>, changed: readonly { readonly name: TagName }[]): ReadonlySet<TagName> {
+  const now = new Set(names);
+  for (const { name } of changed) if (!now.delete(name)) now.add(name);
+  return now;
+}
+
+function isLively({ point }: ReadBlock["tags"][number], { address, words }: ReadBlock): boolean {
+  const from = point.address - address;
+  const end = from + pointWidth(point);
+  for (let at = from; at < end; at += 1) if (words[at] !== 0) return true;
+  return false;
 }

@@ -35,6 +35,11 @@ export function nextDue(schedule: Schedule, groups: Groups) {
   return first === undefined ? undefined : { group: first[0], due: first[1] };
 }
 
+/** The groups that are due by then, in the profile's order: one read takes them all. */
+export function dueGroups(schedule: Schedule, groups: Groups, mono: Milliseconds): readonly string[] {
+  return Object.keys(groups).filter((group) => (schedule[group] ?? Infinity) <= mono);
+}
+
 /**
  * The group was polled: its next due time keeps the rhythm. One that fell due meanwhile is taken at once, late by less than an
  * interval; others that have passed are left out, never made up for.

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 
 import type { ModbusPoint } from "../../../src/domain/profile.ts";
+import type { GroupSamples } from "../../../src/acquisition/port.ts";
 import { emptyMemory } from "../../../src/acquisition/modbus/driver.ts";
 import { holesNow } from "../../../src/acquisition/modbus/group-read.ts";
 import type { LinkError } from "../../../src/domain/link-error.ts";
 import { exception, pattern, usualAnswer } from "./fake-modbus.ts";
-import { ANSWER_MS, failure, never, values } from "../driver-calls.ts";
+import { ANSWER_MS, failure, readGroup, values } from "../driver-calls.ts";
 import { modbusBed, registers } from "./modbus-bed.ts";
-import { point } from "../../support/profiles.ts";
+import { point, profileOf } from "../../support/profiles.ts";
 
 const bed = modbusBed();
 
@@ -23,7 +24,7 @@ describe("a device by the book", () => {
       point({ table: "coil", address: 0, type: "bool" }),
     ];
     const driver = await driverFor(points);
-    const samples = await driver.read("g", never);
+    const samples = await readGroup(driver, "g");
     expect(samples.map(({ tag }) => tag)).toEqual(["t0", "t1", "t2", "t3", "t4", "t5"]);
     expect(samples.every(({ quality }) => quality === "good")).toBe(true);
     expect(values(samples)).toEqual([
@@ -44,14 +45,14 @@ describe("a device by the book", () => {
       return Array.from(usual, (byte) => Buffer.from([byte]));
     };
     const driver = await driverFor(registers(125));
-    expect(values(await driver.read("g", never))).toEqual(registers(125).map(({ address }) => pattern(3, address)));
+    expect(values(await readGroup(driver, "g"))).toEqual(registers(125).map(({ address }) => pattern(3, address)));
   });
 
   test("70,000 requests wrap the transaction id without a wrong value", { timeout: 120_000 }, async () => {
     const { driverFor, plc } = bed();
     const driver = await driverFor(registers(2));
     for (let i = 0; i < 70_000; i++) {
-      const samples = await driver.read("g", never);
+      const samples = await readGroup(driver, "g");
       if (samples[0]?.value !== pattern(3, 0) || samples[1]?.value !== pattern(3, 1)) throw new Error(`wrong at ${i}`);
       plc.requests.length = 0;
     }
@@ -60,12 +61,12 @@ describe("a device by the book", () => {
   test("an idle connection that the device closed shows as closed at the next read", async () => {
     const { driverFor, plc } = bed();
     const driver = await driverFor(registers(1));
-    await driver.read("g", never);
+    await readGroup(driver, "g");
     plc.closeClients();
     let error: LinkError | null = null;
     const deadline = performance.now() + ANSWER_MS;
     while (error === null && performance.now() < deadline) {
-      error = await driver.read("g", never).then(
+      error = await readGroup(driver, "g").then(
         () => null,
         (reason: unknown) => reason as LinkError,
       );
@@ -83,12 +84,12 @@ describe("exceptions", () => {
       const memory = emptyMemory();
       const driver = await driverFor(registers(COUNT), { memory });
       const expected = registers(COUNT).map(({ address }) => (address === bad ? null : pattern(3, address)));
-      const first = await driver.read("g", never);
+      const first = await readGroup(driver, "g");
       expect(values(first)).toEqual(expected);
       expect(first[bad]).toEqual({ tag: `t${bad}`, value: null, quality: "bad", reason: "exception_2" });
       expect(holesNow(memory.holes)).toEqual({ holding: [[bad, bad]] });
       plc.requests.length = 0;
-      const second = await driver.read("g", never);
+      const second = await readGroup(driver, "g");
       expect(values(second)).toEqual(expected);
       expect(second[bad]?.reason).toBe("hole");
       expect(plc.requests.length).toBe(bad === 0 || bad === COUNT - 1 ? 1 : 2);
@@ -102,8 +103,8 @@ describe("exceptions", () => {
       plc.holes = (_, address) => address === bad;
       const driver = await driverFor(points);
       const right = points.map(({ address }) => (address === bad ? null : pattern(3, address)));
-      expect(values(await driver.read("g", never))).toEqual(right);
-      expect(values(await driver.read("g", never))).toEqual(right);
+      expect(values(await readGroup(driver, "g"))).toEqual(right);
+      expect(values(await readGroup(driver, "g"))).toEqual(right);
       await driver.close();
     }
   });
@@ -115,8 +116,8 @@ describe("exceptions", () => {
     for (let bad = 2; bad < 118; bad += bad % 4 === 2 ? 1 : 3) {
       plc.holes = (_, address) => address === bad;
       const driver = await driverFor(points);
-      expect(values(await driver.read("g", never))).toEqual(right);
-      expect(values(await driver.read("g", never))).toEqual(right);
+      expect(values(await readGroup(driver, "g"))).toEqual(right);
+      expect(values(await readGroup(driver, "g"))).toEqual(right);
       await driver.close();
     }
   });
@@ -127,11 +128,11 @@ describe("exceptions", () => {
     const points = [...registers(5), ...registers(5, 6)];
     const memory = emptyMemory();
     const driver = await driverFor(points, { memory });
-    expect(values(await driver.read("g", never))).toEqual(points.map(({ address }) => pattern(3, address)));
+    expect(values(await readGroup(driver, "g"))).toEqual(points.map(({ address }) => pattern(3, address)));
     expect(holesNow(memory.holes)).toEqual({ holding: [[5, 5]] });
     plc.requests.length = 0;
     const next = await driverFor(points, { memory });
-    expect(values(await next.read("g", never))).toEqual(points.map(({ address }) => pattern(3, address)));
+    expect(values(await readGroup(next, "g"))).toEqual(points.map(({ address }) => pattern(3, address)));
     expect(plc.requests.length).toBe(2);
   });
 
@@ -140,9 +141,9 @@ describe("exceptions", () => {
     plc.script = (request) => (request.count > 32 ? [exception(request, 3)] : undefined);
     const driver = await driverFor(registers(100));
     const expected = registers(100).map(({ address }) => pattern(3, address));
-    for (let i = 0; i < 4; i++) expect(values(await driver.read("g", never))).toEqual(expected);
+    for (let i = 0; i < 4; i++) expect(values(await readGroup(driver, "g"))).toEqual(expected);
     plc.requests.length = 0;
-    await driver.read("g", never);
+    await readGroup(driver, "g");
     expect(plc.requests.length).toBe(4);
   });
 
@@ -152,15 +153,70 @@ describe("exceptions", () => {
     plc.holes = (_, address) => lacking && address === 1;
     const memory = emptyMemory();
     const driver = await driverFor(registers(3), { memory });
-    await driver.read("g", never);
+    await readGroup(driver, "g");
     lacking = false;
     let reads = 0;
-    while ((await driver.read("g", never))[1]?.value === null && reads < 100) reads++;
+    while ((await readGroup(driver, "g"))[1]?.value === null && reads < 100) reads++;
     expect(reads).toBeLessThan(30);
     expect(holesNow(memory.holes)).toEqual({ holding: [] });
     plc.requests.length = 0;
-    await driver.read("g", never);
+    await readGroup(driver, "g");
     expect(plc.requests.length).toBe(1);
+  });
+
+  describe("groups that are read together", () => {
+    /** Registers of two groups in turn, three of each. */
+    const both = profileOf(registers(6));
+    const mixed = {
+      ...both,
+      groups: { fast: { poll_interval_ms: 1_000 }, slow: { poll_interval_ms: 10_000 } },
+      tags: both.tags.map((tag, i) => ({ ...tag, group: i % 2 === 0 ? "fast" : "slow" })),
+    };
+    const shown = (read: GroupSamples) =>
+      [...read].map(([group, samples]) => [group, ...samples.map(({ tag, value, reason }) => [tag, value ?? reason])]);
+    const right = (at: number): readonly [string, unknown] => [`t${at}`, pattern(3, at)];
+
+    test("take the requests that all of their tags need, and each gets its own samples", async () => {
+      const { driverFor, plc } = bed();
+      const driver = await driverFor([], { profile: mixed });
+      const read = await driver.read(["fast", "slow"]);
+      expect(plc.requests.length).toBe(1);
+      expect(shown(read)).toEqual([
+        ["fast", right(0), right(2), right(4)],
+        ["slow", right(1), right(3), right(5)],
+      ]);
+      expect(shown(await driver.read(["slow"]))).toEqual([["slow", right(1), right(3), right(5)]]);
+      expect((await failure(driver.read(["fast", "nope"]))).kind).toBe("config");
+    });
+
+    test("what is refused of a group is asked for again by that group's own reads, and one that lacks everything is still asked", async () => {
+      const { driverFor, plc } = bed();
+      let lacking = true;
+      plc.holes = (_, address) => lacking && address % 2 === 1;
+      const driver = await driverFor([], { profile: mixed });
+      const first = await driver.read(["fast", "slow"]);
+      expect(first.get("fast")?.every(({ quality }) => quality === "good")).toBe(true);
+      expect(first.get("slow")?.every(({ quality }) => quality === "bad")).toBe(true);
+      plc.requests.length = 0;
+      expect(shown(await driver.read(["slow"]))).toEqual([
+        ["slow", ["t1", "exception_2"], ["t3", "hole"], ["t5", "hole"]],
+      ]);
+      expect(plc.requests.length).toBe(1);
+      lacking = false;
+      // 19 reads of the slow group from its first one on, however often the other is read.
+      for (let i = 0; i < 50; i++) await driver.read(["fast"]);
+      for (let i = 0; i < 18; i++) await driver.read(["slow"]);
+      expect(shown(await driver.read(["slow"]))).toEqual([["slow", right(1), right(3), right(5)]]);
+    });
+
+    test("a device that is away is found out though nothing but refused tags is left to read", async () => {
+      const { driverFor, plc } = bed();
+      plc.holes = (_, address) => address % 2 === 1;
+      const driver = await driverFor([], { profile: mixed });
+      await driver.read(["fast", "slow"]);
+      await plc.stop();
+      expect((await failure(driver.read(["slow"]))).kind).toMatch(/closed|reset|refused/);
+    });
   });
 
   test("a device that refuses everything gives bad samples, teaches nothing and is asked little", async () => {
@@ -168,14 +224,14 @@ describe("exceptions", () => {
     plc.holes = () => true;
     const memory = emptyMemory();
     const driver = await driverFor(registers(60), { memory });
-    const samples = await driver.read("g", never);
+    const samples = await readGroup(driver, "g");
     expect(samples.every(({ quality, reason }) => quality === "bad" && reason === "exception_2")).toBe(true);
     expect(holesNow(memory.holes)).toEqual({});
     plc.requests.length = 0;
-    await driver.read("g", never);
+    await readGroup(driver, "g");
     expect(plc.requests.length).toBe(1);
     plc.holes = () => false;
-    expect(values(await driver.read("g", never))).toEqual(registers(60).map(({ address }) => pattern(3, address)));
+    expect(values(await readGroup(driver, "g"))).toEqual(registers(60).map(({ address }) => pattern(3, address)));
   });
 
   for (const [code, kind] of [
@@ -187,7 +243,7 @@ describe("exceptions", () => {
       const { driverFor, plc } = bed();
       plc.script = (request) => [exception(request, code)];
       const driver = await driverFor(registers(2));
-      expect((await failure(driver.read("g", never))).kind).toBe(kind);
+      expect((await failure(readGroup(driver, "g"))).kind).toBe(kind);
     });
   }
 
@@ -196,10 +252,10 @@ describe("exceptions", () => {
     const points = [...registers(2), ...registers(2, 9000)];
     plc.script = (request) => (request.address === 9000 ? [exception(request, 4)] : undefined);
     const driver = await driverFor(points);
-    const samples = await driver.read("g", never);
+    const samples = await readGroup(driver, "g");
     expect(values(samples)).toEqual([pattern(3, 0), pattern(3, 1), null, null]);
     expect(samples[3]?.reason).toBe("exception_4");
-    expect(values(await driver.read("g", never))).toEqual(values(samples));
+    expect(values(await readGroup(driver, "g"))).toEqual(values(samples));
   });
 
   test("bits of one register stand and fall together", async () => {
@@ -208,7 +264,7 @@ describe("exceptions", () => {
     const bit = (address: number, n: number): ModbusPoint => point({ address, type: "bool", bit: n });
     const points = [bit(0, 0), bit(1, 0), bit(1, 1), bit(2, 5)];
     const driver = await driverFor(points);
-    expect((await driver.read("g", never)).map(({ quality }) => quality)).toEqual(["good", "bad", "bad", "good"]);
+    expect((await readGroup(driver, "g")).map(({ quality }) => quality)).toEqual(["good", "bad", "bad", "good"]);
   });
 });
 

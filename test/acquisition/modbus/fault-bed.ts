@@ -133,8 +133,8 @@ function watchedLoop({ line, profile, seed, clock }: Watched): { seen: Seen; sto
       groups,
       makeDriver: () => modbusDriver({ line, profile, memory, timeouts, mono: () => clock.mono() }),
       intake: {
-        answered: (group, samples) => {
-          polls.push({ at: clock.wall(), group, samples });
+        answered: (read) => {
+          for (const [group, samples] of read) polls.push({ at: clock.wall(), group, samples });
           clock.step();
           return null;
         },
@@ -176,7 +176,7 @@ async function wrongOf(
       clock: { wall: () => at, sleep: () => Promise.resolve() },
     });
     await truth.open(never);
-    const values = new Map((await truth.read(group, never)).map(({ tag, value }) => [tag, value]));
+    const values = new Map((await truth.read([group])).get(group)?.map(({ tag, value }) => [tag, value]));
     for (const { tag, value, quality } of samples) {
       if (quality === "good" && value !== values.get(tag)) wrong.push({ tag, got: value, truth: values.get(tag) });
     }

@@ -6,7 +6,7 @@ import { LinkError } from "../../../src/domain/link-error.ts";
 import { modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
 import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
 import { type FakeScript, frame, pattern } from "./fake-modbus.ts";
-import { ANSWER_MS, failure, never, SHORT_MS, values } from "../driver-calls.ts";
+import { ANSWER_MS, failure, never, readGroup, SHORT_MS, values } from "../driver-calls.ts";
 import { modbusBed, registers } from "./modbus-bed.ts";
 import { profileOf } from "../../support/profiles.ts";
 
@@ -46,9 +46,9 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
       const { driverFor, plc } = bed();
       const driver = await driverFor(registers(1));
       plc.script = script;
-      expect((await failure(driver.read("g", never))).kind).toBe("malformed");
+      expect((await failure(readGroup(driver, "g"))).kind).toBe("malformed");
       plc.script = null;
-      expect((await failure(driver.read("g", never))).kind).toBe("malformed");
+      expect((await failure(readGroup(driver, "g"))).kind).toBe("malformed");
       expect(plc.requests.length).toBe(1);
     });
 
@@ -56,13 +56,13 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
       const { driverFor, plc } = bed();
       const points = registers(1);
       const driver = await driverFor(points);
-      await driver.read("g", never);
+      await readGroup(driver, "g");
       const [request] = plc.requests;
       plc.script = (...asked) => {
         plc.script = null;
         return script(...asked);
       };
-      expect(values(await driver.read("g", never))).toEqual([pattern(3, 0)]);
+      expect(values(await readGroup(driver, "g"))).toEqual([pattern(3, 0)]);
       expect(plc.requests.length).toBe(3);
       expect(new Set(plc.requests.map(({ transaction }) => transaction)).size).toBe(3);
       expect(plc.requests[2]?.address).toBe(request?.address);
@@ -79,7 +79,7 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
     const driver = await driverFor(registers(1));
     for (let reads = 0; reads < 10_000 && plc.accepted() < 2; reads++) {
       // Between two reads it is the owner who makes the connection anew.
-      const samples = await driver.read("g", never).catch((error: unknown) => error as LinkError);
+      const samples = await readGroup(driver, "g").catch((error: unknown) => error as LinkError);
       if (samples instanceof LinkError) {
         expect(samples.kind).toBe("closed");
         return;
@@ -99,12 +99,12 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
     };
     const points = registers(1);
     const driver = await driverFor(points, { timeouts: { connect_ms: ANSWER_MS, answer_ms: SHORT_MS } });
-    expect((await failure(driver.read("g", never))).kind).toBe("timeout");
+    expect((await failure(readGroup(driver, "g"))).kind).toBe("timeout");
     held[0]?.();
-    expect((await failure(driver.read("g", never))).kind).toBe("timeout");
+    expect((await failure(readGroup(driver, "g"))).kind).toBe("timeout");
     const next = await driverFor(points);
     plc.memory = () => 7;
-    expect(values(await next.read("g", never))).toEqual([7]);
+    expect(values(await readGroup(next, "g"))).toEqual([7]);
     expect(plc.accepted()).toBe(2);
   });
 });
@@ -122,7 +122,7 @@ describe("what modbus-serial alone would take for an answer", () => {
     };
     plc.script = () => "silence";
     const first = await connect(SHORT_MS);
-    expect((await failure(first.read("g", never))).kind).toBe("timeout");
+    expect((await failure(readGroup(first, "g"))).kind).toBe("timeout");
     const [given_up] = plc.requests;
     if (given_up === undefined) throw new Error("no request came");
     plc.script = (_, answer) =>
@@ -130,7 +130,7 @@ describe("what modbus-serial alone would take for an answer", () => {
     const next = await connect(ANSWER_MS);
     const read: unknown[] = [];
     const reading = (async () => {
-      for (;;) read.push(...values(await next.read("g", never)));
+      for (;;) read.push(...values(await readGroup(next, "g")));
     })();
     expect((await failure(reading)).kind).toBe("malformed");
     expect(read).toEqual(Array.from({ length: more }, () => pattern(3, 0)));
@@ -146,17 +146,17 @@ describe("what modbus-serial alone would take for an answer", () => {
     };
     const points = registers(3);
     const first = await driverFor(points);
-    expect((await failure(first.read("g", never))).kind).toBe("malformed");
+    expect((await failure(readGroup(first, "g"))).kind).toBe("malformed");
     const next = await driverFor(points);
     const right = points.map(({ address }) => pattern(3, address));
-    for (let i = 0; i < 50; i++) expect(values(await next.read("g", never))).toEqual(right);
+    for (let i = 0; i < 50; i++) expect(values(await readGroup(next, "g"))).toEqual(right);
   });
 
   test("ten registers where a hundred were asked for", async () => {
     const { driverFor, plc } = bed();
     const driver = await driverFor(registers(100));
     plc.script = (request) => [frame(request, [3, 20, ...Array.from({ length: 20 }, () => 1)])];
-    expect((await failure(driver.read("g", never))).kind).toBe("malformed");
+    expect((await failure(readGroup(driver, "g"))).kind).toBe("malformed");
   });
 });
 
@@ -176,7 +176,7 @@ describe("a link that fails rejects with its kind", () => {
     const { driverFor, plc } = bed();
     plc.script = () => "silence";
     const driver = await driverFor(registers(1), { timeouts: { answer_ms: SHORT_MS } });
-    const error = await failure(driver.read("g", never));
+    const error = await failure(readGroup(driver, "g"));
     expect(error).toBeInstanceOf(Error);
     expect(error.kind).toBe("timeout");
   });
@@ -185,7 +185,7 @@ describe("a link that fails rejects with its kind", () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer) => [answer.subarray(0, 8)];
     const driver = await driverFor(registers(1), { timeouts: { answer_ms: SHORT_MS } });
-    expect((await failure(driver.read("g", never))).kind).toBe("timeout");
+    expect((await failure(readGroup(driver, "g"))).kind).toBe("timeout");
   });
 
   test("reset in mid-answer", async () => {
@@ -195,21 +195,21 @@ describe("a link that fails rejects with its kind", () => {
       return "silence";
     };
     const driver = await driverFor(registers(1));
-    expect((await failure(driver.read("g", never))).kind).toBe("reset");
+    expect((await failure(readGroup(driver, "g"))).kind).toBe("reset");
   });
 
   test("the peer closes while a read is pending: rejected by the close, not by the deadline", async () => {
     const { driverFor, plc } = bed();
     plc.script = () => "close";
     const driver = await driverFor(registers(1), { timeouts: { answer_ms: 3_600_000 } });
-    expect((await failure(driver.read("g", never))).kind).toBe("closed");
+    expect((await failure(readGroup(driver, "g"))).kind).toBe("closed");
   });
 
   test("close() settles what is pending, may be called twice and before open", async () => {
     const { driverFor, plc } = bed();
     plc.script = () => "silence";
     const driver = await driverFor(registers(1), { timeouts: { answer_ms: 3_600_000 } });
-    const pending = failure(driver.read("g", never));
+    const pending = failure(readGroup(driver, "g"));
     await driver.close();
     await driver.close();
     expect((await pending).kind).toBe("closed");
@@ -227,39 +227,41 @@ describe("a link that fails rejects with its kind", () => {
       line: modbusLine({ host: "127.0.0.1", port: plc.port }),
       profile: profileOf(registers(1)),
     });
-    expect((await failure(driver.read("g", never))).kind).toBe("closed");
+    expect((await failure(readGroup(driver, "g"))).kind).toBe("closed");
   });
 
   test("aborted: closed, or timeout where the signal is a deadline; the connection ends", async () => {
-    const { driverFor, plc } = bed();
+    const { plc } = bed();
     plc.script = () => "silence";
-    const owner = new AbortController();
-    const driver = await driverFor(registers(1));
-    const pending = failure(driver.read("g", owner.signal));
+    const make = () =>
+      modbusDriver({ line: modbusLine({ host: "127.0.0.1", port: plc.port }), profile: profileOf(registers(1)) });
+    const [owner, deadline] = [new AbortController(), new AbortController()];
+    const driver = make();
+    await driver.open(owner.signal);
+    const pending = failure(readGroup(driver, "g"));
     owner.abort(new Error("stopping"));
     expect((await pending).kind).toBe("closed");
-    const other = await driverFor(registers(1));
-    expect((await failure(other.read("g", AbortSignal.timeout(20)))).kind).toBe("timeout");
-    expect((await failure(other.read("g", never))).kind).toBe("timeout");
-    const third = modbusDriver({
-      line: modbusLine({ host: "127.0.0.1", port: plc.port }),
-      profile: profileOf(registers(1)),
-    });
-    expect((await failure(third.open(AbortSignal.abort()))).kind).toBe("closed");
+    const other = make();
+    await other.open(deadline.signal);
+    const late = failure(readGroup(other, "g"));
+    deadline.abort(new DOMException("too late", "TimeoutError"));
+    expect((await late).kind).toBe("timeout");
+    expect((await failure(readGroup(other, "g"))).kind).toBe("timeout");
+    expect((await failure(make().open(AbortSignal.abort()))).kind).toBe("closed");
   });
 
   test("a group without tags is a mistake of the configuration", async () => {
     const { driverFor } = bed();
     const driver = await driverFor(registers(1));
-    expect((await failure(driver.read("nope", never))).kind).toBe("config");
+    expect((await failure(readGroup(driver, "nope"))).kind).toBe("config");
   });
 
   test("300 reads in parallel: one goes through, the rest are refused, and none is wrong", async () => {
     const { driverFor } = bed();
     const driver = await driverFor(registers(3));
-    const results = await Promise.allSettled(Array.from({ length: 300 }, () => driver.read("g", never)));
+    const results = await Promise.allSettled(Array.from({ length: 300 }, () => readGroup(driver, "g")));
     const done = results.flatMap((result) => (result.status === "fulfilled" ? [values(result.value)] : []));
     expect(done).toEqual([[pattern(3, 0), pattern(3, 1), pattern(3, 2)]]);
-    expect(values(await driver.read("g", never))).toEqual(done[0]);
+    expect(values(await readGroup(driver, "g"))).toEqual(done[0]);
   });
 });

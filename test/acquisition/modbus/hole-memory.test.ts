@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type DeviceMemory, emptyMemory } from "../../../src/acquisition/modbus/driver.ts";
 import { HOLE_TTL_MS, holesNow } from "../../../src/acquisition/modbus/group-read.ts";
 import { pattern } from "./fake-modbus.ts";
-import { never, values } from "../driver-calls.ts";
+import { readGroup, values } from "../driver-calls.ts";
 import { modbusBed, registers } from "./modbus-bed.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
@@ -40,7 +40,7 @@ function firmwareBed() {
   const requests = async (memory: DeviceMemory): Promise<number> => {
     const driver = await driverFor(POINTS, { memory, profile });
     plc.requests.length = 0;
-    expect(values(await driver.read("g", never)).slice(0, 4)).toEqual(RIGHT);
+    expect(values(await readGroup(driver, "g")).slice(0, 4)).toEqual(RIGHT);
     await driver.close();
     return plc.requests.length;
   };
@@ -55,7 +55,7 @@ test("a hole is believed for 24 h; then its block is tried whole once, and learn
   const driver = await driverFor(POINTS, { memory, mono: clock.mono });
   const requestsOfPoll = async (): Promise<number> => {
     plc.requests.length = 0;
-    expect(values(await driver.read("g", never))).toEqual(RIGHT);
+    expect(values(await readGroup(driver, "g"))).toEqual(RIGHT);
     return plc.requests.length;
   };
   expect(await requestsOfPoll()).toBe(3);
@@ -74,13 +74,13 @@ test("a hole that has gone is noticed after 24 h, in one request from then on", 
   const clock = handMono();
   const memory = emptyMemory();
   const driver = await driverFor(POINTS, { memory, mono: clock.mono });
-  await driver.read("g", never);
+  await readGroup(driver, "g");
   expect(holesNow(memory.holes)).toEqual(HOLE);
   plc.holes = () => false;
   clock.now += HOLE_TTL_MS;
   for (let poll = 0; poll < 2; poll++) {
     plc.requests.length = 0;
-    expect(values(await driver.read("g", never))).toEqual(RIGHT);
+    expect(values(await readGroup(driver, "g"))).toEqual(RIGHT);
     expect(plc.requests.length).toBe(1);
   }
   expect(holesNow(memory.holes)).toEqual({ holding: [] });
@@ -91,10 +91,10 @@ test("the time for which a hole is believed can be set", async () => {
   plc.holes = (_, address) => address === 2;
   const clock = handMono();
   const driver = await driverFor(POINTS, { mono: clock.mono, hole_ttl_ms: 1000 });
-  await driver.read("g", never);
+  await readGroup(driver, "g");
   clock.now += 1000;
   plc.requests.length = 0;
-  expect(values(await driver.read("g", never))).toEqual(RIGHT);
+  expect(values(await readGroup(driver, "g"))).toEqual(RIGHT);
   expect(plc.requests.length).toBe(3);
 });
 

@@ -12,7 +12,7 @@ import type { ModbusProfile } from "../../../src/domain/profile.ts";
 import { inlineIdentity } from "../../support/inline.ts";
 import { openIdentity } from "../../../src/store/identity/identity.ts";
 import { pattern } from "./fake-modbus.ts";
-import { never, values } from "../driver-calls.ts";
+import { never, readGroup, values } from "../driver-calls.ts";
 import { modbusBed, registers } from "./modbus-bed.ts";
 import { profileOf } from "../../support/profiles.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
@@ -38,7 +38,7 @@ function gateway(profile: ModbusProfile) {
     const driver = makeDriver();
     await driver.open(never);
     plc.requests.length = 0;
-    expect(values(await driver.read("g", never))).toEqual(RIGHT);
+    expect(values(await readGroup(driver, "g"))).toEqual(RIGHT);
     await driver.close();
     file.close();
     return plc.requests.length;

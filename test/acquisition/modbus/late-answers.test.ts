@@ -8,7 +8,7 @@ import type { Driver } from "../../../src/acquisition/port.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
 import { pattern } from "./fake-modbus.ts";
 import { FOUR_BLOCKS, isHole } from "./lossy-bed.ts";
-import { never } from "../driver-calls.ts";
+import { never, readGroup } from "../driver-calls.ts";
 import { registers } from "./modbus-bed.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
@@ -70,7 +70,7 @@ function serialBus(points: readonly ModbusPoint[]) {
     const driver = modbusDriver({ line, profile: profileOf(points, { max_registers: 60 }), memory, timeouts });
     drivers.push(driver);
     await driver.open(never);
-    return driver.read("g", never);
+    return readGroup(driver, "g");
   };
   return { bus, read };
 }

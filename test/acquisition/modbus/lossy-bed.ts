@@ -90,10 +90,11 @@ export async function readFor(
       settle_ms: way.settle_ms,
       watch: { ...watch, began: (ms) => void ([late_ms, due_at] = [ms, performance.now() - ms]) },
       intake: {
-        answered: (group, samples) => {
-          const came = samples.filter(({ quality }) => quality === "good");
-          wrong += came.filter(({ tag, value }) => value !== expected.get(tag)).length;
-          if (group === IDENTITY) return null;
+        answered: (read) => {
+          const all = [...read.values()].flat().filter(({ quality }) => quality === "good");
+          wrong += all.filter(({ tag, value }) => value !== expected.get(tag)).length;
+          const came = all.filter(({ tag }) => !read.get(IDENTITY)?.some((sample) => sample.tag === tag));
+          if (read.size === 1 && read.has(IDENTITY)) return null;
           const values = late_ms <= INTERVAL_MS ? came.length : 0;
           const last = polls.at(-1);
           if (last === undefined || due_at - last.due_at >= INTERVAL_MS / 2) polls.push({ due_at, came: values });

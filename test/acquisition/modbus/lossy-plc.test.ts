@@ -11,7 +11,7 @@ import type { Sample } from "../../../src/domain/taken.ts";
 import { type FakeModbus, type FakeScript, frame, pattern, usualAnswer } from "./fake-modbus.ts";
 import { until } from "../../support/eventually.ts";
 import { FOUR_BLOCKS, isHole, SPARSE } from "./lossy-bed.ts";
-import { ANSWER_MS, failure, never, values } from "../driver-calls.ts";
+import { ANSWER_MS, failure, readGroup, values } from "../driver-calls.ts";
 import { modbusBed, registers } from "./modbus-bed.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
@@ -65,7 +65,7 @@ async function polled(
   let driver: Driver | null = null;
   while (polls.length + failed < count) {
     driver ??= await driverFor(points, { memory });
-    const samples = await driver.read("g", never).catch((error: unknown) => error as LinkError);
+    const samples = await readGroup(driver, "g").catch((error: unknown) => error as LinkError);
     if (!(samples instanceof LinkError)) {
       polls.push(samples);
       continue;
@@ -108,7 +108,7 @@ describe("every 20th reply lost, sparse registers", () => {
     const driver = await driverFor(SPARSE, { memory });
     let count = 0;
     plc.script = () => (++count > 16 ? "close" : undefined);
-    const samples = await driver.read("g", never);
+    const samples = await readGroup(driver, "g");
     const good = samples.filter(({ quality }) => quality === "good");
     expect(good.length).toBeGreaterThan(0);
     expect(samples.filter(({ reason }) => reason === "no_answer").length).toBeGreaterThan(0);
@@ -120,14 +120,14 @@ describe("every 20th reply lost, sparse registers", () => {
 test("a block whose answer is lost twice costs its own values alone, with the reason", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(FOUR_BLOCKS);
-  await driver.read("g", never);
+  await readGroup(driver, "g");
   for (const [script, reason] of [
     [silence, "no_answer"],
     [wrongId, "wrong_answer"],
   ] as const) {
     plc.requests.length = 0;
     plc.script = (...asked) => (asked[0].address === 1000 ? script(...asked) : undefined);
-    const samples = await driver.read("g", never);
+    const samples = await readGroup(driver, "g");
     expect(samples.map((sample) => sample.reason ?? sample.value)).toEqual(
       FOUR_BLOCKS.map(({ address }) => (address >= 1000 && address < 2000 ? reason : pattern(3, address))),
     );
@@ -139,22 +139,22 @@ test("a block whose answer is lost twice costs its own values alone, with the re
 test("the deadline is learned from the device's answers: a lost one doesn't cost the configured time", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(registers(1), { timeouts: { connect_ms: ANSWER_MS, answer_ms: 3_600_000 } });
-  await driver.read("g", never);
+  await readGroup(driver, "g");
   plc.script = everyNth(2, silence);
-  for (let i = 0; i < 4; i++) expect(values(await driver.read("g", never))).toEqual([pattern(3, 0)]);
+  for (let i = 0; i < 4; i++) expect(values(await readGroup(driver, "g"))).toEqual([pattern(3, 0)]);
 });
 
 test("a device that has become slower than its learned deadline is heard out before it is given up", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(registers(1));
-  await driver.read("g", never);
+  await readGroup(driver, "g");
   plc.script = (_, usual, socket) => {
     setTimeout(() => socket.write(usual), 200);
     return "silence";
   };
-  expect(values(await driver.read("g", never))).toEqual([pattern(3, 0)]);
+  expect(values(await readGroup(driver, "g"))).toEqual([pattern(3, 0)]);
   plc.requests.length = 0;
-  expect(values(await driver.read("g", never))).toEqual([pattern(3, 0)]);
+  expect(values(await readGroup(driver, "g"))).toEqual([pattern(3, 0)]);
   expect(plc.requests.length).toBe(1);
 });
 
@@ -163,14 +163,14 @@ test("a device that refuses the new connection is waited for, longer each time, 
   const proxy = await tcpProxy({ target: { port: plc.port } });
   onTestFinished(() => proxy.close());
   const driver = await driverFor(registers(1), { line: modbusLine({ host: "127.0.0.1", port: proxy.port }) });
-  await driver.read("g", never);
+  await readGroup(driver, "g");
   plc.script = () => {
     // It still holds the connection that was given up.
     proxy.faults.refuse = true;
     plc.script = null;
     return "silence";
   };
-  const reading = driver.read("g", never);
+  const reading = readGroup(driver, "g");
   await until(() => proxy.connections.refused >= 2, "two refusals");
   proxy.faults.refuse = false;
   expect(values(await reading)).toEqual([pattern(3, 0)]);
@@ -182,15 +182,15 @@ test("a device that is away for good is found out after six requests, and asked 
   const memory = emptyMemory();
   const timeouts = { connect_ms: ANSWER_MS, answer_ms: 150 };
   const driver = await driverFor(FOUR_BLOCKS, { memory, timeouts });
-  await driver.read("g", never);
+  await readGroup(driver, "g");
   plc.requests.length = 0;
   plc.script = silence;
-  expect((await failure(driver.read("g", never))).kind).toBe("timeout");
+  expect((await failure(readGroup(driver, "g"))).kind).toBe("timeout");
   expect(plc.requests.length).toBe(6);
   await driver.close();
   plc.requests.length = 0;
   const next = await driverFor(FOUR_BLOCKS, { memory, timeouts });
-  expect((await failure(next.read("g", never))).kind).toBe("timeout");
+  expect((await failure(readGroup(next, "g"))).kind).toBe("timeout");
   expect(plc.requests.length).toBe(1);
 });
 

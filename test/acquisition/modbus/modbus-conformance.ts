@@ -7,7 +7,7 @@ import { findScenario } from "../../../simulators/plc/scenarios/all.ts";
 import { type RunningPlc, startPlc } from "../../../simulators/plc/start.ts";
 import { virtualDriver } from "../../support/virtual-driver.ts";
 import { handClock } from "../../simulators/plc/rig.ts";
-import { ANSWER_MS, never, SHORT_MS } from "../driver-calls.ts";
+import { ANSWER_MS, never, readGroup, SHORT_MS } from "../driver-calls.ts";
 import { clickBooth } from "../../support/profiles.ts";
 import { tcpGate, type TcpGate } from "../tcp-gate.ts";
 import { describeDriver } from "../conformance.ts";
@@ -51,7 +51,7 @@ export function describeModbus(framing: "tcp" | "rtu"): void {
     expected: async (group) => {
       const virtual = virtualDriver({ booth: plc.booth, profile, clock });
       await virtual.open(never);
-      return virtual.read(group, never);
+      return readGroup(virtual, group);
     },
     groups: Object.keys(profile.groups),
     instants: Array.from({ length: 130 }, (_, minute) => START + minute * MINUTE_MS + 17_123),

@@ -4,7 +4,7 @@ import { modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
 import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
 import { pattern } from "./fake-modbus.ts";
 import { memoryWire } from "./memory-wire.ts";
-import { failure, never } from "../driver-calls.ts";
+import { failure, never, readGroup } from "../driver-calls.ts";
 import { goodAnswer } from "./mutated-modbus.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
@@ -23,13 +23,13 @@ test("a device that wants a rest gets it, after connecting and between requests"
   expect(opened).toBe(false);
   await vi.advanceTimersByTimeAsync(1);
   await opening;
-  const reading = driver.read("g", never);
+  const reading = readGroup(driver, "g");
   await vi.advanceTimersByTimeAsync(49);
   expect(wire.sent.length).toBe(1);
   await vi.advanceTimersByTimeAsync(1);
   expect(wire.sent.length).toBe(2);
   expect((await reading).map(({ value }) => value)).toEqual([pattern(3, 0), pattern(3, 9000)]);
-  const again = failure(driver.read("g", never));
+  const again = failure(readGroup(driver, "g"));
   await driver.close(); // in the rest before the next request
   expect((await again).kind).toBe("closed");
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { emptyMemory } from "../../../src/acquisition/modbus/driver.ts";
-import { never, values } from "../driver-calls.ts";
+import { readGroup, values } from "../driver-calls.ts";
 import { modbusBed } from "./modbus-bed.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
@@ -23,7 +23,7 @@ describe("a 32-bit counter at its carry", () => {
     const words = [0, 0xffff, 7];
     plc.memory = (_, address) => words[address] ?? 0;
     const driver = await driverFor(POINTS, { profile });
-    expect(values(await driver.read("g", never))).toEqual([65_535, 7]);
+    expect(values(await readGroup(driver, "g"))).toEqual([65_535, 7]);
     words.splice(0, 3, 1, 0, 8);
     let asked = 0;
     plc.script = () => {
@@ -31,11 +31,11 @@ describe("a 32-bit counter at its carry", () => {
       return undefined;
     };
     words[1] = 0xffff;
-    const samples = await driver.read("g", never);
+    const samples = await readGroup(driver, "g");
     expect(asked).toBe(2);
     expect(samples[0]).toMatchObject({ value: null, quality: "bad", reason: "torn" });
     expect(samples[1]?.value).toBe(8);
-    expect(values(await driver.read("g", never))).toEqual([65_536, 8]);
+    expect(values(await readGroup(driver, "g"))).toEqual([65_536, 8]);
     expect(asked).toBe(3);
   });
 
@@ -44,13 +44,13 @@ describe("a 32-bit counter at its carry", () => {
     const memory = emptyMemory();
     let count = 65_535;
     plc.memory = (_, address) => (address === 0 ? count >>> 16 : count & 0xffff);
-    await (await driverFor(POINTS, { profile, memory })).read("g", never);
+    await readGroup(await driverFor(POINTS, { profile, memory }), "g");
     count = 3;
     plc.requests.length = 0;
     const next = await driverFor(POINTS, { profile, memory });
-    expect(values(await next.read("g", never))[0]).toBe(3);
+    expect(values(await readGroup(next, "g"))[0]).toBe(3);
     expect(plc.requests.length).toBe(2);
-    await next.read("g", never);
+    await readGroup(next, "g");
     expect(plc.requests.length).toBe(3);
   });
 });
@@ -60,11 +60,11 @@ test("a block that is suddenly all zero gives no value for two polls, then its z
   const points = Array.from({ length: 10 }, (_, address) => point({ address }));
   const driver = await driverFor(points);
   plc.memory = (_, address) => address + 1;
-  await driver.read("g", never);
+  await readGroup(driver, "g");
   plc.memory = () => 0;
   for (let i = 0; i < 2; i++) {
-    const samples = await driver.read("g", never);
+    const samples = await readGroup(driver, "g");
     expect(samples.every(({ value, reason }) => value === null && reason === "all_zero")).toBe(true);
   }
-  expect(values(await driver.read("g", never))).toEqual(points.map(() => 0));
+  expect(values(await readGroup(driver, "g"))).toEqual(points.map(() => 0));
 });

@@ -7,7 +7,7 @@ import type { Device } from "../../../simulators/plc/modbus-frames.ts";
 import { startRtuTcp } from "../../../simulators/plc/rtu-server.ts";
 import { modbusLinks } from "../../../src/acquisition/modbus/driver.ts";
 import type { Driver } from "../../../src/acquisition/port.ts";
-import { failure, never, values } from "../driver-calls.ts";
+import { failure, never, readGroup, values } from "../driver-calls.ts";
 import { registers } from "./modbus-bed.ts";
 import { profileOf } from "../../support/profiles.ts";
 
@@ -71,7 +71,7 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
     for (const driver of drivers) await driver.open(never);
     for (let round = 0; round < 20; round++) {
       for (const [i, driver] of drivers.entries())
-        expect(values(await driver.read("g", never))).toEqual(expected(i + 1));
+        expect(values(await readGroup(driver, "g"))).toEqual(expected(i + 1));
     }
     expect(server.counts.connections).toBe(1);
   });
@@ -80,9 +80,9 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
     const { server, way } = await served(framing, units);
     const [first, second] = [way(1)(), way(2)()];
     for (const driver of [first, second]) await driver.open(never);
-    await first.read("g", never);
+    await readGroup(first, "g");
     await first.close();
-    expect(values(await second.read("g", never))).toEqual(expected(2));
+    expect(values(await readGroup(second, "g"))).toEqual(expected(2));
     expect(server.counts.connections).toBe(1);
   });
 
@@ -99,11 +99,11 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
         301 >> 8,
         301 & 0xff,
       ]);
-      expect(values(await driver.read("g", never))).toEqual(expected(2));
+      expect(values(await readGroup(driver, "g"))).toEqual(expected(2));
     }
     const write = Uint8Array.of(6, 0, 0, 0, 1);
     expect((await failure(askOver({ unit: 2, pdu: write }, 3_000))).kind).toBe("config");
-    expect(values(await driver.read("g", never))).toEqual(expected(2));
+    expect(values(await readGroup(driver, "g"))).toEqual(expected(2));
     expect(server.counts).toMatchObject({ connections: 1, writes: 0 });
   });
 
@@ -113,11 +113,11 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
     const driver = open();
     await driver.open(never);
     expect((await failure(askOver({ unit: 9, pdu: READ }, 100))).kind).toBe("timeout");
-    expect((await failure(driver.read("g", never))).kind).toBe("closed");
+    expect((await failure(readGroup(driver, "g"))).kind).toBe("closed");
     await driver.close();
     const again = open();
     await again.open(never);
-    expect(values(await again.read("g", never))).toEqual(expected(1));
+    expect(values(await readGroup(again, "g"))).toEqual(expected(1));
     expect(server.counts.connections).toBe(2);
   });
 
@@ -126,13 +126,13 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
     const [open, dead] = [way(1), way(9, 100)];
     const [living, silent] = [open(), dead()];
     for (const driver of [living, silent]) await driver.open(never);
-    expect(values(await living.read("g", never))).toEqual(expected(1));
-    expect((await failure(silent.read("g", never))).kind).toBe("timeout");
-    expect((await failure(living.read("g", never))).kind).toBe("closed");
+    expect(values(await readGroup(living, "g"))).toEqual(expected(1));
+    expect((await failure(readGroup(silent, "g"))).kind).toBe("timeout");
+    expect((await failure(readGroup(living, "g"))).kind).toBe("closed");
     await living.close();
     const again = open();
     await again.open(never);
-    expect(values(await again.read("g", never))).toEqual(expected(1));
+    expect(values(await readGroup(again, "g"))).toEqual(expected(1));
     expect(server.counts.connections).toBe(2);
   });
 });
@@ -147,7 +147,7 @@ test("over RTU the answer that a unit gives too late isn't taken for one of its 
     slow.manners.delay_ms = 300;
     const late = openSlow();
     await late.open(never);
-    expect((await failure(late.read("g", never))).kind).toBe("timeout");
+    expect((await failure(readGroup(late, "g"))).kind).toBe("timeout");
     await late.close();
     slow.manners.delay_ms = 0;
     for (const [id, make] of [
@@ -156,7 +156,7 @@ test("over RTU the answer that a unit gives too late isn't taken for one of its 
     ] as const) {
       const driver = make();
       await driver.open(never);
-      expect(values(await driver.read("g", never))).toEqual(expected(id));
+      expect(values(await readGroup(driver, "g"))).toEqual(expected(id));
       await driver.close();
     }
   }
@@ -175,7 +175,7 @@ test("over RTU the answer that came too late for a tool isn't taken for a poll's
     for (const id of [2, 1]) {
       const driver = way(id)();
       await driver.open(never);
-      expect(values(await driver.read("g", never))).toEqual(expected(id));
+      expect(values(await readGroup(driver, "g"))).toEqual(expected(id));
       await driver.close();
     }
   }

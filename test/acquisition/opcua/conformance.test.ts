@@ -1,5 +1,5 @@
 import { virtualDriver } from "../../support/virtual-driver.ts";
-import { never, SHORT_MS } from "../driver-calls.ts";
+import { never, readGroup, SHORT_MS } from "../driver-calls.ts";
 import { opcuaBed, START } from "./opcua-bed.ts";
 import { describeDriver } from "../conformance.ts";
 
@@ -15,7 +15,7 @@ describeDriver("OPC UA", () => {
     expected: async (group) => {
       const virtual = virtualDriver({ booth, profile, clock });
       await virtual.open(never);
-      return virtual.read(group, never);
+      return readGroup(virtual, group);
     },
     groups: Object.keys(profile.groups),
     instants: Array.from({ length: 130 }, (_, minute) => START + minute * MINUTE_MS + 17_123),

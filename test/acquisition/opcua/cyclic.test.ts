@@ -30,9 +30,9 @@ async function readerWith(uris: readonly string[], extra = 0) {
 
 test("a read whose namespaces are others than those the nodes were looked up with gives no value", async () => {
   const { read } = await readerWith(URIS);
-  expect((await read("fast"))[0]).toMatchObject({ tag: "mode", value: 3, quality: "good" });
+  expect((await read(["fast"])).get("fast")?.[0]).toMatchObject({ tag: "mode", value: 3, quality: "good" });
   for (const uris of [["http://opcfoundation.org/UA/", "urn:b", "urn:a"], URIS.slice(0, 2), []]) {
-    const error = await failure((await readerWith(uris)).read("fast"));
+    const error = await failure((await readerWith(uris)).read(["fast"]));
     expect(error).toMatchObject({ kind: "closed" });
     expect(error.message).toContain("looked up anew");
   }
@@ -41,6 +41,6 @@ test("a read whose namespaces are others than those the nodes were looked up wit
 test("an answer with more or fewer values than were asked for gives none", async () => {
   for (const extra of [1, -1]) {
     const { read } = await readerWith(URIS, extra);
-    expect((await failure(read("fast"))).kind).toBe("malformed");
+    expect((await failure(read(["fast"]))).kind).toBe("malformed");
   }
 });

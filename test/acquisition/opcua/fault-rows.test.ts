@@ -7,7 +7,7 @@ import type { OpcuaManners } from "../../../simulators/plc/opcua/server.ts";
 import { virtualDriver } from "../../support/virtual-driver.ts";
 import { recordFault } from "../../support/faults.ts";
 import { ledger, type Ledger } from "./ledger.ts";
-import { failure, never } from "../driver-calls.ts";
+import { failure, never, readGroup } from "../driver-calls.ts";
 import { opcuaBed, PASSWORD } from "./opcua-bed.ts";
 
 const bed = opcuaBed();
@@ -29,8 +29,8 @@ async function poll(book: Ledger, driver: Driver): Promise<void> {
   clock.set(clock.wall() + STEP_MS);
   const there = virtualDriver({ booth, profile, clock });
   await there.open(never);
-  const truth = await there.read("fast", never);
-  await book.poll(truth, () => driver.read("fast", never));
+  const truth = await readGroup(there, "fast");
+  await book.poll(truth, () => readGroup(driver, "fast"));
 }
 
 /** What was served stands in the log, once; nothing else does. */
@@ -165,7 +165,7 @@ test("one variable that takes 7 s to read is bad by itself: the link stands and 
   const driver = bed().make({ address: bed().address(), timeouts: { connect_ms: 10_000, answer_ms: 1_500 } });
   await driver.open(never);
   for (let poll = 0; poll < 200; poll++) {
-    const bad = (await driver.read("fast", never)).filter(({ quality }) => quality !== "good");
+    const bad = (await readGroup(driver, "fast")).filter(({ quality }) => quality !== "good");
     expect(bad).toEqual([{ tag: slow.name, value: null, quality: "bad", reason: "no_answer" }]);
   }
 });

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { Driver } from "../../../src/acquisition/port.ts";
-import { failure, never, values } from "../driver-calls.ts";
+import { failure, never, readGroup, values } from "../driver-calls.ts";
 import { NOW, opcuaBed } from "./opcua-bed.ts";
 import { spoiltRuns } from "./spoilt-opcua.ts";
 
@@ -44,20 +44,20 @@ const boundlessAck = Buffer.concat([header("ACKF", 28), Buffer.from([0, 0, 0, 0]
 describe("a server that restarts", () => {
   test("with its namespaces in another order: the link fails once, and the next one reads the same tags", async () => {
     const driver = await opened();
-    const before = await driver.read("fast", never);
+    const before = await readGroup(driver, "fast");
     await bed().again({ shifted_namespaces: true });
-    expect(["closed", "reset", "malformed"]).toContain((await failure(driver.read("fast", never))).kind);
+    expect(["closed", "reset", "malformed"]).toContain((await failure(readGroup(driver, "fast"))).kind);
     const next = await opened();
-    expect(await next.read("fast", never)).toEqual(before);
+    expect(await readGroup(next, "fast")).toEqual(before);
   });
 
   test("ends a session that is idle: the read fails, and nothing is held until later", async () => {
     const driver = await opened();
     await bed().server.stopServer();
-    await failure(driver.read("fast", never));
+    await failure(readGroup(driver, "fast"));
     expect((await failure(bed().make().open(never))).kind).toMatch(/refused|closed|reset/);
     await bed().again({});
-    expect((await (await opened()).read("fast", never))[0]?.quality).toBe("good");
+    expect((await readGroup(await opened(), "fast"))[0]?.quality).toBe("good");
   });
 
   test("with another program: the reason names what is missing and what is there", async () => {
@@ -88,7 +88,7 @@ describe("a server that restarts", () => {
     });
     const driver = bed().make({ profile: { ...profile, tags } });
     await driver.open(never);
-    const samples = await driver.read("fast", never);
+    const samples = await readGroup(driver, "fast");
     expect(samples.slice(0, 3).map(({ reason }) => reason)).toEqual(["no_namespace", "BadNodeIdUnknown", "BadNoMatch"]);
     expect(samples.slice(3).every(({ quality }) => quality === "good")).toBe(true);
   });
@@ -158,30 +158,30 @@ describe("answers without bounds", () => {
   test("an answer sent twice ends the link and not the process", async () => {
     const driver = await opened();
     bed().gate.alter = (bytes) => Buffer.concat([bytes, bytes]);
-    await driver.read("fast", never).catch(() => undefined);
+    await readGroup(driver, "fast").catch(() => undefined);
     bed().gate.alter = null;
-    expect((await failure(driver.read("fast", never))).kind).toBe("malformed");
+    expect((await failure(readGroup(driver, "fast"))).kind).toBe("malformed");
   });
 });
 
 test("60 connections with spoilt answers: no crash, no wrong value, every call settles", async () => {
-  const right = values(await (await opened()).read("fast", never));
+  const right = values(await readGroup(await opened(), "fast"));
   const kinds = await spoiltRuns(bed(), { runs: 60, right });
   expect(kinds.get("malformed") ?? 0).toBeGreaterThan(5);
 });
 
 test("a server that takes three variables a read is asked in pieces, and the values are the same", async () => {
   const driver = await opened();
-  const whole = await driver.read("slow", never);
+  const whole = await readGroup(driver, "slow");
   await bed().again({ max_nodes_per_read: 3 });
   const next = await opened();
-  expect(await next.read("slow", never)).toEqual(whole);
+  expect(await readGroup(next, "slow")).toEqual(whole);
 });
 
 test("the device's own time comes with each sample, and is nobody's clock", async () => {
   const { clock } = bed();
   const driver = await opened();
-  const samples = await driver.read("fast", never);
+  const samples = await readGroup(driver, "fast");
   expect(samples.every(({ source_at }) => source_at === clock.wall())).toBe(true);
   expect(clock.wall()).not.toBe(NOW);
 });
@@ -193,7 +193,7 @@ test("fifty sessions leave no timer, no socket and no session behind", async () 
   const before = { sessions: server.sessions(), timers: held() };
   for (let i = 0; i < 50; i++) {
     const driver = await opened();
-    await driver.read("fast", never);
+    await readGroup(driver, "fast");
     await driver.close();
   }
   const deadline = performance.now() + 10_000;

@@ -58,7 +58,7 @@ export function ledger(): Ledger {
   return {
     async poll(truth, read) {
       mono += HEARTBEAT_MS;
-      intake.answered("fast", await read());
+      intake.answered(new Map([["fast", await read()]]));
       for (const { tag, value } of truth) served.set(`${mono} ${tag}`, value);
     },
     settle() {

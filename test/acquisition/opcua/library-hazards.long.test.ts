@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 
 import type { OpcuaAddress } from "../../../src/config/port.ts";
-import { failure, never, SHORT_MS } from "../driver-calls.ts";
+import { failure, never, readGroup, SHORT_MS } from "../driver-calls.ts";
 import { opcuaBed } from "./opcua-bed.ts";
 
 /** What node-opcua-client does when it is left to itself, one test for each habit that was measured. */
@@ -23,7 +23,7 @@ async function child(address: OpcuaAddress, pkiDir: string, home: string): Promi
     const pki = opcuaPki({ dir: ${JSON.stringify(pkiDir)}, wall });
     const driver = opcuaDriver({ address, profile: findProfile("plcnext-booth"), pki, wall });
     const never = new AbortController().signal;
-    const outcome = await driver.open(never).then(() => driver.read("fast", never)).then(
+    const outcome = await driver.open(never).then(() => readGroup(driver, "fast")).then(
       (samples) => samples[0].quality,
       (error) => error.kind,
     );
@@ -39,11 +39,11 @@ describe("the library holds reads silently during an outage", () => {
     const driver = make();
     await driver.open(never);
     await server.stopServer();
-    const first = await failure(driver.read("fast", never));
+    const first = await failure(readGroup(driver, "fast"));
     expect(["closed", "reset"]).toContain(first.kind);
     await again({});
     const { length } = gate.sent();
-    expect(await failure(driver.read("fast", never))).toBe(first);
+    expect(await failure(readGroup(driver, "fast"))).toBe(first);
     const next = make();
     await next.open(never);
     expect(gate.sent().length).toBeGreaterThan(length);
@@ -55,13 +55,13 @@ describe("the library holds reads silently during an outage", () => {
     await driver.open(never);
     const accepted = gate.accepted();
     await server.stopServer();
-    await failure(driver.read("fast", never));
+    await failure(readGroup(driver, "fast"));
     await again({});
     const other = make();
     await other.open(never);
     // One to ask what is offered, one for the session: both are the new driver's.
     expect(gate.accepted() - accepted).toBe(2);
-    await failure(driver.read("fast", never));
+    await failure(readGroup(driver, "fast"));
     expect(gate.accepted() - accepted).toBe(2);
   });
 });
@@ -73,7 +73,7 @@ describe("the library's requests time out after 15 s and never under 5 s", () =>
     const driver = make({ timeouts });
     await driver.open(never);
     gate.mode = "hold";
-    const reading = await failure(driver.read("fast", never));
+    const reading = await failure(readGroup(driver, "fast"));
     // Of a single slow variable the others are read on; of a server that answers nothing the link ends.
     expect(reading.kind).toBe("timeout");
     expect(reading.message).toBe("the server takes too long over several variables");
@@ -85,7 +85,7 @@ describe("the library's requests time out after 15 s and never under 5 s", () =>
     const { make } = bed();
     const driver = make();
     await driver.open(never);
-    const results = await Promise.allSettled(Array.from({ length: 20 }, () => driver.read("fast", never)));
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => readGroup(driver, "fast")));
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 });

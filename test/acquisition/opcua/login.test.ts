@@ -8,7 +8,7 @@ import { OPCUA_POLICIES } from "../../../src/config/gateway-schema.ts";
 import type { OpcuaAddress } from "../../../src/config/port.ts";
 import { parseCertificate } from "../../../src/acquisition/opcua/certificate.ts";
 import { opcuaLibrary } from "../../../src/acquisition/opcua/library.ts";
-import { failure, never } from "../driver-calls.ts";
+import { failure, never, readGroup } from "../driver-calls.ts";
 import { NOW, opcuaBed, PASSWORD } from "./opcua-bed.ts";
 
 const DAY_MS = 86_400_000;
@@ -48,7 +48,7 @@ describe("every policy that the server offers, signed and encrypted", () => {
       for (const one of [address({ security_policy }), withCertificate({ security_policy })]) {
         const driver = make({ address: one });
         await driver.open(never);
-        expect((await driver.read("fast", never)).every(({ quality }) => quality === "good")).toBe(true);
+        expect((await readGroup(driver, "fast")).every(({ quality }) => quality === "good")).toBe(true);
       }
       expect(server.logins).toEqual([{ user: "gateway", password: PASSWORD }]);
       const sent = gate.sent();
@@ -64,7 +64,7 @@ describe("login by certificate", () => {
     writeFileSync(der, parseCertificate(readFileSync(files.user_certificate_file)).raw);
     const driver = bed().make({ address: withCertificate({ user_certificate_file: der }) });
     await driver.open(never);
-    expect((await driver.read("fast", never))[0]?.quality).toBe("good");
+    expect((await readGroup(driver, "fast"))[0]?.quality).toBe("good");
   });
 
   test("one that the server doesn't trust: refused, and said so", async () => {
@@ -112,7 +112,7 @@ describe("login by name with the passwords of the service's record", () => {
     ]) {
       const driver = make({ address: byRecord(), passwords: () => known });
       await driver.open(never);
-      expect((await driver.read("fast", never))[0]?.quality).toBe("good");
+      expect((await readGroup(driver, "fast"))[0]?.quality).toBe("good");
     }
     const attempts = [PASSWORD, "not yet", PASSWORD].map((password) => ({ user: "gateway", password }));
     expect(server.logins).toEqual(attempts);
@@ -153,7 +153,7 @@ describe("the server's certificate as a file", () => {
     for (const server_certificate_file of [server.certificateFile(), der]) {
       const driver = make({ address: { ...rest, server_certificate_file } });
       await driver.open(never);
-      expect((await driver.read("fast", never))[0]?.quality).toBe("good");
+      expect((await readGroup(driver, "fast"))[0]?.quality).toBe("good");
     }
     server.logins.splice(0);
     const wrong = { ...rest, server_certificate_file: files.user_certificate_file };

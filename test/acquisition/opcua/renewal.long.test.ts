@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 
-import { ANSWER_MS, never } from "../driver-calls.ts";
+import { ANSWER_MS, never, readGroup } from "../driver-calls.ts";
 import { opcuaBed } from "./opcua-bed.ts";
 
 const PATIENCE_MS = 60_000;
@@ -29,13 +29,13 @@ for (const [mode, keys_ms] of KEYS_MS) {
     const driver = make({ address: address({ mode }), timeouts });
     await driver.open(never);
     const before = gate.sent().length;
-    const right = (await driver.read("fast", never)).map(({ value }) => value);
+    const right = (await readGroup(driver, "fast")).map(({ value }) => value);
     const deadline = performance.now() + PATIENCE_MS;
     while (renewals(before) < 3 && performance.now() < deadline) {
-      expect((await driver.read("fast", never)).map(({ value }) => value)).toEqual(right);
+      expect((await readGroup(driver, "fast")).map(({ value }) => value)).toEqual(right);
       await sleep(SPACING_MS);
     }
     expect(renewals(before)).toBeGreaterThanOrEqual(3);
-    expect((await driver.read("fast", never)).every(({ quality }) => quality === "good")).toBe(true);
+    expect((await readGroup(driver, "fast")).every(({ quality }) => quality === "good")).toBe(true);
   });
 }

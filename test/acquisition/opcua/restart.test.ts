@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import type { Driver } from "../../../src/acquisition/port.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
 import { virtualDriver } from "../../support/virtual-driver.ts";
-import { failure, never, values } from "../driver-calls.ts";
+import { failure, never, readGroup, values } from "../driver-calls.ts";
 import { opcuaBed } from "./opcua-bed.ts";
 
 const bed = opcuaBed();
 
-async function everything(driver: Pick<Driver, "read">): Promise<readonly (readonly Sample[])[]> {
+async function everything(driver: Driver): Promise<readonly (readonly Sample[])[]> {
   const groups: (readonly Sample[])[] = [];
-  for (const group of Object.keys(bed().profile.groups)) groups.push(await driver.read(group, never));
+  for (const group of Object.keys(bed().profile.groups)) groups.push(await readGroup(driver, group));
   return groups;
 }
 
@@ -20,7 +20,7 @@ async function truth(): Promise<readonly (readonly unknown[])[]> {
   await virtual.open(never);
   const groups: (readonly unknown[])[] = [];
   for (const group of Object.keys(profile.groups)) {
-    groups.push((await virtual.read(group, never)).map(({ tag, value }) => [tag, value]));
+    groups.push((await readGroup(virtual, group)).map(({ tag, value }) => [tag, value]));
   }
   return groups;
 }
@@ -36,12 +36,12 @@ test("a server restarted with other namespace indexes: ids and paths lead to the
   await driver.open(never);
   expect(pairs(await everything(driver))).toEqual(await truth());
   await again({ shifted_namespaces: true });
-  await failure(driver.read("fast", never));
+  await failure(readGroup(driver, "fast"));
   const next = make();
   await next.open(never);
   expect(pairs(await everything(next))).toEqual(await truth());
   await again({ shifted_namespaces: false });
-  await failure(next.read("fast", never));
+  await failure(readGroup(next, "fast"));
   const last = make();
   await last.open(never);
   expect(pairs(await everything(last))).toEqual(await truth());
@@ -59,5 +59,5 @@ test("the other program's doubles are really there, at the index that was ours",
   });
   const driver = make({ profile: { ...profile, tags } });
   await driver.open(never);
-  expect(values(await driver.read("fast", never))[0]).toBe(99);
+  expect(values(await readGroup(driver, "fast"))[0]).toBe(99);
 });

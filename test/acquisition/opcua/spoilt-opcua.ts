@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-import { never, values } from "../driver-calls.ts";
+import { never, readGroup, values } from "../driver-calls.ts";
 import type { OpcuaBed } from "./opcua-bed.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
@@ -44,7 +44,7 @@ export async function spoiltRuns(
     });
     const outcome = await driver
       .open(never)
-      .then(() => driver.read("fast", never))
+      .then(() => readGroup(driver, "fast"))
       .then(values, (error: unknown) => error);
     await driver.close();
     if (Array.isArray(outcome)) expect(outcome).toEqual(right);

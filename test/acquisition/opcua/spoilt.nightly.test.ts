@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { never, values } from "../driver-calls.ts";
+import { never, readGroup, values } from "../driver-calls.ts";
 import { opcuaBed } from "./opcua-bed.ts";
 import { spoiltRuns } from "./spoilt-opcua.ts";
 
@@ -17,7 +17,7 @@ test.each([
   async (mode, runs) => {
     const driver = bed().make();
     await driver.open(never);
-    const right = values(await driver.read("fast", never));
+    const right = values(await readGroup(driver, "fast"));
     let spoilt = 0;
     const onSpoilt = (): void => {
       spoilt++;

@@ -5,7 +5,7 @@ import type { Driver } from "../../../src/acquisition/port.ts";
 import type { Logger } from "../../../src/domain/machine.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
 import { virtualDriver } from "../../support/virtual-driver.ts";
-import { failure, never, values } from "../driver-calls.ts";
+import { failure, never, readGroup, values } from "../driver-calls.ts";
 import { opcuaBed, START } from "./opcua-bed.ts";
 import { spoiltRuns } from "./spoilt-opcua.ts";
 
@@ -29,14 +29,14 @@ async function truth(group: string): Promise<readonly unknown[]> {
   const { booth, profile, clock } = bed();
   const virtual = virtualDriver({ booth, profile, clock });
   await virtual.open(never);
-  return (await virtual.read(group, never)).map(({ value }) => value);
+  return (await readGroup(virtual, group)).map(({ value }) => value);
 }
 
 /** Reads until the samples are as wanted. */
 async function until(driver: Driver, group: string, wanted: (samples: readonly Sample[]) => boolean) {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
-    const samples = await driver.read(group, never);
+    const samples = await readGroup(driver, group);
     if (wanted(samples)) return samples;
     if (performance.now() > deadline) throw new Error(`it never came: ${JSON.stringify(samples)}`);
     await new Promise((resolve) => setImmediate(resolve));
@@ -46,7 +46,7 @@ async function until(driver: Driver, group: string, wanted: (samples: readonly S
 async function untilFailure(driver: Driver) {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
-    const outcome = await driver.read("fast", never).then(() => null, failed);
+    const outcome = await readGroup(driver, "fast").then(() => null, failed);
     if (outcome !== null) return outcome;
     if (performance.now() > deadline) throw new Error("it never failed");
     await new Promise((resolve) => setImmediate(resolve));
@@ -81,14 +81,14 @@ describe("a subscription", () => {
   test("costs no request a poll", async () => {
     const driver = await opened();
     const { length } = bed().gate.sent();
-    for (let i = 0; i < 200; i++) await driver.read("fast", never);
+    for (let i = 0; i < 200; i++) await readGroup(driver, "fast");
     // A read of the group takes more than 100 bytes; some publishing may have gone on meanwhile.
     expect(bed().gate.sent().length - length).toBeLessThan(200 * 100);
   });
 
   test("tells a status that changes: bad with a reason, and good again", async () => {
     const driver = await opened({ profile: quickProfile() });
-    const tag = (await driver.read("fast", never))[1]?.tag ?? "";
+    const tag = (await readGroup(driver, "fast"))[1]?.tag ?? "";
     bed().server.manners.bad_tags = [tag];
     const during = await until(driver, "fast", (samples) => samples[1]?.quality === "bad");
     expect(during[1]).toMatchObject({ tag, value: null, reason: "BadSensorFailure" });
@@ -109,7 +109,7 @@ describe("a subscription", () => {
       return node === undefined ? tag : { ...tag, group: "fast", point: { ...tag.point, node } };
     });
     const driver = await opened({ profile: { ...profile, tags } });
-    const samples = await driver.read("fast", never);
+    const samples = await readGroup(driver, "fast");
     expect(samples.slice(0, 2).map(({ reason }) => reason)).toEqual(["no_namespace", "BadNodeIdUnknown"]);
     expect(samples.slice(2).every(({ quality }) => quality === "good")).toBe(true);
     expect(bed().server.subscriptions()).toBe(1);
@@ -131,7 +131,7 @@ describe("a subscription's link", () => {
     const error = await untilFailure(driver);
     expect(error).toMatchObject({ kind: "timeout", message: "no word of the subscription within 4500 ms" });
     bed().gate.release();
-    expect(await failure(driver.read("fast", never))).toBe(error);
+    expect(await failure(readGroup(driver, "fast"))).toBe(error);
   });
 
   test("is alive while nothing changes: keep-alives are enough", async () => {
@@ -144,9 +144,9 @@ describe("a subscription's link", () => {
       return bytes;
     };
     const deadline = performance.now() + PATIENCE_MS;
-    while (words < 5 && performance.now() < deadline) await driver.read("fast", never).then(nextTurn);
+    while (words < 5 && performance.now() < deadline) await readGroup(driver, "fast").then(nextTurn);
     expect(words).toBeGreaterThanOrEqual(5);
-    expect((await driver.read("fast", never))[0]?.quality).toBe("good");
+    expect((await readGroup(driver, "fast"))[0]?.quality).toBe("good");
   });
 
   test("ends with the server, and the next one finds the right variables behind other indexes", async () => {
@@ -154,7 +154,7 @@ describe("a subscription's link", () => {
     await bed().again({ shifted_namespaces: true });
     expect(["closed", "reset", "malformed"]).toContain((await untilFailure(driver)).kind);
     const next = await opened();
-    expect(values(await next.read("fast", never))).toEqual(await truth("fast"));
+    expect(values(await readGroup(next, "fast"))).toEqual(await truth("fast"));
   });
 
   test("aborted or closed while a poll waits: closed", async () => {
@@ -163,7 +163,7 @@ describe("a subscription's link", () => {
       bed().gate.mode = "hold";
       const owner = new AbortController();
       const outcome = (async () => {
-        for (;;) await driver.read("fast", owner.signal).then(nextTurn);
+        for (;;) await readGroup(driver, "fast").then(nextTurn);
       })();
       const pending = failure(outcome);
       if (how === "abort") owner.abort(new Error("stopping"));
@@ -178,7 +178,7 @@ describe("a subscription's link", () => {
     const before = { sessions: server.sessions(), subscriptions: server.subscriptions() };
     for (let i = 0; i < 20; i++) {
       const driver = await opened({ profile: quickProfile() });
-      await driver.read("fast", never);
+      await readGroup(driver, "fast");
       await driver.close();
     }
     const deadline = performance.now() + PATIENCE_MS;
@@ -189,7 +189,7 @@ describe("a subscription's link", () => {
 
   test("with spoilt answers 40 times: no crash, no wrong value, every call settles", async () => {
     const driver = await opened();
-    const right = values(await driver.read("fast", never));
+    const right = values(await readGroup(driver, "fast"));
     await driver.close();
     const kinds = await spoiltRuns(bed(), { runs: 40, right, mode: "subscribe" });
     expect(kinds.get("malformed") ?? 0).toBeGreaterThan(3);
@@ -222,7 +222,7 @@ describe("each poll asks instead, and nothing of the subscription is left, where
       expect(said).toHaveLength(1);
       expect(said[0]).toMatch(/no subscription at opc\.tcp:.*Bad\w+.*; each poll asks instead/);
       bed().clock.set(START + 44 * 60_000);
-      expect(values(await driver.read("fast", never))).toEqual(await truth("fast"));
+      expect(values(await readGroup(driver, "fast"))).toEqual(await truth("fast"));
     });
   }
 

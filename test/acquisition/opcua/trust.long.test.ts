@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import type { OpcuaAddress } from "../../../src/config/port.ts";
 import type { LinkError } from "../../../src/domain/link-error.ts";
-import { failure, never } from "../driver-calls.ts";
+import { failure, never, readGroup } from "../driver-calls.ts";
 import { opcuaBed, PASSWORD } from "./opcua-bed.ts";
 
 const bed = opcuaBed();
@@ -67,7 +67,7 @@ describe("a server that isn't known for sure gets no password", () => {
     await bed().again({ none_too: true });
     const driver = bed().make();
     await driver.open(never);
-    expect((await driver.read("fast", never)).every(({ quality }) => quality === "good")).toBe(true);
+    expect((await readGroup(driver, "fast")).every(({ quality }) => quality === "good")).toBe(true);
     expect(bed().gate.sent().includes(PASSWORD)).toBe(false);
     expect(bed().server.logins).toEqual([{ user: "gateway", password: PASSWORD }]);
   });
@@ -78,7 +78,7 @@ describe("a server that isn't known for sure gets no password", () => {
     const { user, password_file, ...anonymous } = address({ security_policy: "None", allow_insecure: true });
     const driver = make({ address: anonymous });
     await driver.open(never);
-    const samples = await driver.read("fast", never);
+    const samples = await readGroup(driver, "fast");
     expect(samples.every(({ quality, reason }) => quality === "uncertain" && reason === "insecure")).toBe(true);
     const error = await failure(
       make({ address: { ...anonymous, user: user ?? "", password_file: password_file ?? "" } }).open(never),
@@ -95,7 +95,7 @@ describe("a server that is pinned", () => {
     const address = { ...rest, server_certificate_file: bed().server.certificateFile() };
     const driver = bed().make({ address });
     await driver.open(never);
-    expect((await driver.read("slow", never)).length).toBeGreaterThan(5);
+    expect((await readGroup(driver, "slow")).length).toBeGreaterThan(5);
     expect(server_certificate_fingerprint).toHaveLength(64);
     const none = { ...rest, server_certificate_file: join(bed().dir, "none.pem") };
     expect((await failure(bed().make({ address: none }).open(never))).message).toContain("none.pem");
@@ -109,7 +109,7 @@ describe("a server that is pinned", () => {
     const byAuthority = { ...rest, server_certificate_file: server.authorityFile() };
     const driver = make({ address: byAuthority });
     await driver.open(never);
-    expect((await driver.read("slow", never)).length).toBeGreaterThan(5);
+    expect((await readGroup(driver, "slow")).length).toBeGreaterThan(5);
     await driver.close();
     server.logins.splice(0);
     const kept = join(bed().dir, "authority.pem");
@@ -135,7 +135,7 @@ describe("a server that is pinned", () => {
     test(`with ${security_policy}: the password arrives whole and unseen`, async () => {
       const driver = bed().make({ address: bed().address({ security_policy }) });
       await driver.open(never);
-      expect((await driver.read("fast", never))[0]).toMatchObject({ tag: "mode", quality: "good" });
+      expect((await readGroup(driver, "fast"))[0]).toMatchObject({ tag: "mode", quality: "good" });
       expect(bed().server.logins).toEqual([{ user: "gateway", password: PASSWORD }]);
       expect(bed().gate.sent().includes(PASSWORD)).toBe(false);
       expect(bed().gate.sent().includes("Arp.Plc.Eclr")).toBe(false);

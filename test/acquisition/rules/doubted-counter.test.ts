@@ -10,15 +10,12 @@ import {
   type Believed,
   zerosToHold,
 } from "../../../src/acquisition/rules/change-filter.ts";
-import type { ProfileTag } from "../../../src/domain/profile.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
 const made = profileOf([point({ type: "uint32" })]).tags;
-const tags: readonly ProfileTag[] = made.map((tag) => ({
-  ...tag,
-  counter: { step: 1, modulus: 2 ** 32, max_rate_per_h: 3600, retained: true },
-}));
+const COUNTER = { step: 1, modulus: 2 ** 32, max_rate_per_h: 3600, retained: true };
+const tags = new Map(made.map((tag) => [tag.name, { ...tag, counter: COUNTER }]));
 const good = (value: number): Sample => ({ tag: "t0", value, quality: "good" });
 const believed = (value: number): Believed => believe(NOTHING_BELIEVED, { mono: 0, samples: [good(value)] }, tags);
 
@@ -36,7 +33,8 @@ describe("a counter of two registers", () => {
   });
 
   test("without a known rate it may run, and not fall", () => {
-    const unrated = made.map((tag) => ({ ...tag, counter: { step: 1, modulus: 2 ** 32, retained: true } }));
+    const counter = { step: 1, modulus: 2 ** 32, retained: true };
+    const unrated = new Map(made.map((tag) => [tag.name, { ...tag, counter }]));
     const odd = (value: number) => suspects(believed(65_535), { mono: 1, samples: [good(value)] }, unrated).has("t0");
     expect([odd(1e9), odd(65_534)]).toEqual([false, true]);
   });
@@ -45,7 +43,7 @@ describe("a counter of two registers", () => {
     expect(suspects(NOTHING_BELIEVED, { mono: 0, samples: [good(7)] }, tags).size).toBe(0);
     const bad: Sample = { tag: "t0", value: null, quality: "bad", reason: "hole" };
     expect(suspects(believed(65_535), { mono: 1, samples: [bad] }, tags).size).toBe(0);
-    expect(suspects(believed(65_535), { mono: 1, samples: [good(0)] }, made).size).toBe(0);
+    expect(suspects(believed(65_535), { mono: 1, samples: [good(0)] }, new Map()).size).toBe(0);
   });
 
   const outcome = (first: number, second: Sample): Sample | undefined =>
@@ -78,18 +76,37 @@ describe("a block that is suddenly all zero", () => {
   const polls = (frames: readonly (readonly number[])[], restarted = false): readonly boolean[] => {
     let believed = NOTHING_BELIEVED;
     return frames.map((words) => {
-      const looked = zerosToHold(believed, [{ key: "b", words }], restarted);
+      const looked = zerosToHold(believed, [blockOf(words)], restarted);
       believed = looked.believed;
-      return looked.held.has("b");
+      return looked.held.size === words.length;
     });
   };
   const LIVE = [...ZEROS.slice(1), 5];
+  const blockOf = (words: readonly number[], address = 0) => ({
+    address,
+    words,
+    tags: profileOf(words.map((_, at) => point({ address: address + at }))).tags.map((tag) => ({
+      ...tag,
+      name: `r${tag.point.address.toString()}`,
+    })),
+  });
 
   test("is held for two polls, then believed", () => {
     expect(polls([LIVE, ZEROS, ZEROS, ZEROS, ZEROS])).toEqual([false, true, true, false, false]);
   });
   test("is held anew after it has come back", () => {
     expect(polls([LIVE, ZEROS, LIVE, ZEROS, ZEROS, ZEROS])).toEqual([false, true, false, true, true, false]);
+  });
+  test("is found in another cut too, and zeros that are believed aren't held again for those of others", () => {
+    const whole = [...LIVE, ...LIVE];
+    const first = zerosToHold(NOTHING_BELIEVED, [blockOf(whole)], false).believed;
+    const second = zerosToHold(first, [blockOf(ZEROS)], false);
+    expect(second.held.size).toBe(8);
+    const third = zerosToHold(second.believed, [blockOf([...ZEROS, ...ZEROS])], false);
+    expect(third.held.size).toBe(16);
+    const fourth = zerosToHold(third.believed, [blockOf([...ZEROS, ...ZEROS])], false);
+    expect([...fourth.held]).toEqual(["r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"]);
+    expect(zerosToHold(fourth.believed, [blockOf([...ZEROS, ...ZEROS])], false).held.size).toBe(0);
   });
   test("isn't held from the beginning, after a restart, or where it is short", () => {
     expect(polls([ZEROS, ZEROS])).toEqual([false, false]);

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { changesIn, startControl } from "../../../simulators/plc/control.ts";
 import { modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
 import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
-import { failure, never } from "../../acquisition/driver-calls.ts";
+import { failure, never, readGroup } from "../../acquisition/driver-calls.ts";
 import { plcSite } from "../../cli/plc-site.ts";
 
 describe("a running PLC's manners", () => {
@@ -15,16 +15,16 @@ describe("a running PLC's manners", () => {
     const driver = modbusDriver({ line: modbusLine({ host: "127.0.0.1", port: plc.port }), profile });
     onTestFinished(() => driver.close());
     await driver.open(never);
-    await driver.read("fast", never);
+    await readGroup(driver, "fast");
     expect((await post({ exception: 6 })).status).toBe(200);
-    expect((await failure(driver.read("fast", never))).kind).toBe("busy");
+    expect((await failure(readGroup(driver, "fast"))).kind).toBe("busy");
     const counts = (await (await fetch(`${url}/counts`)).json()) as { requests: number; exceptions: number };
     expect(counts).toMatchObject({ requests: plc.counts.requests, exceptions: 1 });
     await fetch(`${url}/manners`, { method: "DELETE" });
     const again = modbusDriver({ line: modbusLine({ host: "127.0.0.1", port: plc.port }), profile });
     onTestFinished(() => again.close());
     await again.open(never);
-    expect((await again.read("fast", never)).every(({ quality }) => quality === "good")).toBe(true);
+    expect((await readGroup(again, "fast")).every(({ quality }) => quality === "good")).toBe(true);
     const refused = await post({ max_connections: 1, exception: "six" });
     expect(refused.status).toBe(400);
     expect(await refused.text()).toContain('exception can\'t be \\"six\\"');

@@ -9,6 +9,7 @@ import { clickProfile } from "./click-profile.ts";
 import { handClock } from "./rig.ts";
 import type { ModbusPoint, ModbusTag } from "../../../src/domain/profile.ts";
 import type { Scenario } from "../../../simulators/plc/model/scenario.ts";
+import { readGroup } from "../../acquisition/driver-calls.ts";
 
 const MINUTE = 60_000;
 const START = Date.UTC(2026, 2, 3, 16);
@@ -128,11 +129,11 @@ describe("the virtual driver", () => {
     const clock = handClock(START + 30 * MINUTE);
     const driver = virtualDriver({ booth, profile, clock });
     await driver.open(signal);
-    const fast = await driver.read("fast", signal);
+    const fast = await readGroup(driver, "fast");
     expect(fast.map((sample) => sample.tag)).toEqual(profile.tags.filter((t) => t.group === "fast").map((t) => t.name));
     expect(fast.every((sample) => sample.quality === "good")).toBe(true);
     expect(fast.find((sample) => sample.tag === "mode")?.value).toBe(holding(0, 1, clock.wall())[0]);
-    const slow = await driver.read("slow", signal);
+    const slow = await readGroup(driver, "slow");
     expect(slow.find((sample) => sample.tag === "plc_program_revision")?.value).toBe("14C");
   });
 
@@ -140,7 +141,7 @@ describe("the virtual driver", () => {
     const link = virtualLink();
     const clock = handClock(START);
     const driver = virtualDriver({ booth, profile, clock, link });
-    await expect(driver.read("fast", signal)).rejects.toMatchObject({ kind: "closed" });
+    await expect(readGroup(driver, "fast")).rejects.toMatchObject({ kind: "closed" });
     link.fault = "refused";
     await expect(driver.open(signal)).rejects.toMatchObject({ kind: "refused" });
     link.fault = "timeout";
@@ -151,7 +152,7 @@ describe("the virtual driver", () => {
     link.fault = null;
     link.bad_tags = ["mode"];
     await driver.open(signal);
-    const [mode] = await driver.read("fast", signal);
+    const [mode] = await readGroup(driver, "fast");
     expect(mode).toMatchObject({ tag: "mode", value: null, quality: "bad" });
   });
 
@@ -165,7 +166,7 @@ describe("the virtual driver", () => {
     const faulty = createBooth({ scenario: scenario("sensor-faults"), seed: 3, start: START });
     const driver = virtualDriver({ booth: faulty, profile, clock: handClock(faulty.origin + (9 * 60 + 55) * MINUTE) });
     await driver.open(signal);
-    const air = (await driver.read("fast", signal)).find((sample) => sample.tag === "air_temperature");
+    const air = (await readGroup(driver, "fast")).find((sample) => sample.tag === "air_temperature");
     expect(air).toMatchObject({ quality: "bad", reason: "nan" });
   });
 
