@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
+import { opcuaPki } from "../acquisition/opcua/pki.ts";
 import { openPageListener, type OpenPageListener, type PageCertificate } from "../api/server.ts";
 import type { PlcToolbox, Services } from "../api/operation.ts";
 import type { Config } from "../config/port.ts";
@@ -26,7 +26,7 @@ export interface PageSetting {
 /** The real page: its ports, its certificate, and the reports that people leave. */
 export async function openPage({ config, file, clock, log, services }: PageSetting): Promise<OpenPageListener> {
   const { port, lan_port, pin_file } = config.page;
-  const certificate = () => certificateIn(join(config.data_dir, "page"));
+  const certificate = () => certificateIn(join(config.data_dir, "page"), clock);
   const storeHelp = (report: string) => storeIn(join(config.data_dir, "help"), report);
   const plc = plcToolbox(file, { agent: services.control, clock, log });
   const page = await openPageListener({ port, lan_port, certificate }, { ...services, storeHelp, plc });
@@ -57,13 +57,8 @@ async function openByPin(
   }
 }
 
-async function certificateIn(dir: string): Promise<PageCertificate> {
-  const fingerprint = await new Promise<string>((resolve, reject) => {
-    const worker = new Worker(new URL("./certificate-worker.ts", import.meta.url), { workerData: { dir } });
-    worker.once("message", resolve);
-    worker.once("error", reject);
-    worker.once("exit", () => reject(new Error(`no certificate could be made in ${dir}`)));
-  });
+async function certificateIn(dir: string, clock: Clock): Promise<PageCertificate> {
+  const { fingerprint } = await opcuaPki({ dir, wall: () => clock.wall() }).own();
   return {
     fingerprint,
     key: readFileSync(join(dir, "own.key"), "utf8"),

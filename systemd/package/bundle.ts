@@ -9,7 +9,7 @@ const ENTRIES = {
   commands: "src/runtime/commands.ts",
   "store-worker": "src/store/thread/worker.ts",
   "reports-worker": "src/runtime/reports-worker.ts",
-  "certificate-worker": "src/runtime/certificate-worker.ts",
+  "certificate-worker": "src/acquisition/opcua/certificate-worker.ts",
 };
 
 /** Files beside the code that it finds by its own address, and where they stand seen from the packaged code. */
@@ -25,6 +25,19 @@ const BESIDE: Readonly<Record<string, string>> = {
 /** Only where a lock over several processes is asked for, which we never do. */
 const NEVER_LOADED = ["proper-lockfile"];
 
+/** Packages whose modules do nothing but declare: what isn't used of them is left out. */
+const QUIET =
+  /node_modules[\\/]node-opcua-(?:client|crypto|pki|alarm-condition|certificate-manager|client-dynamic-extension-object|common|pseudo-session|schemas|secure-channel|xml2json)[\\/]/;
+
+/** Modules that something else stands in for. */
+const SPARED = [
+  {
+    // It looks for a flaw of Node 20 that ours doesn't have, and loads what makes certificates for that.
+    file: join("node-opcua-secure-channel", "dist", "source", "verify_pcks1.js"),
+    instead: "export const testRSAPKCS1V15_EncryptDecrypt = async () => undefined;",
+  },
+] as const;
+
 export interface Bundle {
   readonly files: readonly { readonly name: string; readonly text: string }[];
   /** Folders of the packages whose code is in it. */
@@ -36,15 +49,41 @@ export interface Bundle {
  * less memory. OPC UA stays a file of its own, loaded where a booth needs it. Names are kept, so stack traces can be read.
  */
 export async function bundleAgent(root: string): Promise<Bundle> {
+  const spared = new Set<string>();
+  const builds = await Promise.all(
+    Object.entries(ENTRIES).map(([name, file]) => chunksOf(root, { [name]: file }, spared)),
+  );
+  const left = SPARED.find(({ file }) => !spared.has(file));
+  if (left !== undefined) throw new Error(`nothing loads ${left.file} any more: it needs nothing in its place`);
+  const chunks = builds.flat();
+  const packages = chunks.flatMap(({ moduleIds }) => moduleIds).flatMap(packageOf);
+  const files = new Map(chunks.map(({ fileName, code }) => [fileName, inAscii(code)]));
+  return {
+    files: [...files].map(([name, text]) => ({ name, text })),
+    packages: [...new Set(packages)].sort(),
+  };
+}
+
+/** A thread's code by itself: what two of them had in common would hold what either needs, and threads share no memory. */
+async function chunksOf(root: string, input: Readonly<Record<string, string>>, spared: Set<string>) {
   const build = await rolldown({
     cwd: root,
     platform: "node",
-    input: ENTRIES,
+    input: { ...input },
     external: [...EXTERNAL, ...NEVER_LOADED],
+    treeshake: { moduleSideEffects: (id) => !QUIET.test(id) },
     plugins: [
       {
         name: "beside",
         transform: (code, id) => (id.startsWith(join(root, "src") + sep) ? { code: withPlaces(code, id) } : null),
+      },
+      {
+        name: "spared",
+        load(id) {
+          const found = SPARED.find(({ file }) => id.endsWith(file));
+          if (found !== undefined) spared.add(found.file);
+          return found?.instead ?? null;
+        },
       },
     ],
   });
@@ -56,12 +95,7 @@ export async function bundleAgent(root: string): Promise<Bundle> {
     chunkFileNames: "[name]-[hash].js",
   });
   await build.close();
-  const chunks = output.filter((file) => file.type === "chunk");
-  const packages = chunks.flatMap(({ moduleIds }) => moduleIds).flatMap(packageOf);
-  return {
-    files: chunks.map(({ fileName, code }) => ({ name: fileName, text: inAscii(code) })),
-    packages: [...new Set(packages)].sort(),
-  };
+  return output.filter((file) => file.type === "chunk");
 }
 
 /** One character beyond ASCII makes V8 keep the whole text with two bytes a character: 3 MB more for OPC UA. */

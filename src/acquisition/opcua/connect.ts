@@ -38,7 +38,7 @@ export async function connectSession(connecting: Connecting): Promise<Session> {
   const offers = await discover(opcua, endpoint, newChannel({ policy: "None" }));
   const server = judgeServer(offers, address, now);
   pki.noteServer(endpoint, fingerprintOf(server.raw), server.validToDate.getTime());
-  const own = await pki.own(opcua);
+  const own = await pki.own();
   const channel = newChannel({ policy, certificate: server.raw, keys: own.keys });
   await channel.open().catch((error: unknown) => {
     throw refusedByServer(error, own.fingerprint);

@@ -1,24 +1,24 @@
 import { setFlagsFromString } from "node:v8";
-import type * as NodeOpcua from "node-opcua-client";
+import type * as Used from "./used.ts";
 
-/** node-opcua-client costs 60 MB and most of a second: it is loaded before the first OPC UA link opens, and only where there is one. */
-export type Opcua = typeof NodeOpcua;
+/** node-opcua-client is loaded before the first OPC UA link opens, and only where there is one. */
+export type Opcua = typeof Used;
 
-export type SecureChannel = InstanceType<Opcua["ClientSecureChannelLayer"]>;
-type ChannelOptions = ConstructorParameters<Opcua["ClientSecureChannelLayer"]>[0];
+export type SecureChannel = Used.ClientSecureChannelLayer;
+type ChannelOptions = ConstructorParameters<typeof Used.ClientSecureChannelLayer>[0];
 export type Transport = ReturnType<NonNullable<ChannelOptions["transportFactory"]>["create"]>;
 /** The services that we use: none of them writes. */
 export type Request =
-  | NodeOpcua.GetEndpointsRequest
-  | NodeOpcua.CreateSessionRequest
-  | NodeOpcua.ActivateSessionRequest
-  | NodeOpcua.CloseSessionRequest
-  | NodeOpcua.ReadRequest
-  | NodeOpcua.CreateSubscriptionRequest
-  | NodeOpcua.CreateMonitoredItemsRequest
-  | NodeOpcua.DeleteSubscriptionsRequest
-  | NodeOpcua.PublishRequest
-  | NodeOpcua.TranslateBrowsePathsToNodeIdsRequest;
+  | Used.GetEndpointsRequest
+  | Used.CreateSessionRequest
+  | Used.ActivateSessionRequest
+  | Used.CloseSessionRequest
+  | Used.ReadRequest
+  | Used.CreateSubscriptionRequest
+  | Used.CreateMonitoredItemsRequest
+  | Used.DeleteSubscriptionsRequest
+  | Used.PublishRequest
+  | Used.TranslateBrowsePathsToNodeIdsRequest;
 export type Response = NonNullable<Parameters<Parameters<SecureChannel["performMessageTransaction"]>[1]>[1]>;
 export type KeyProvider = NonNullable<ChannelOptions["parent"]>;
 
@@ -45,7 +45,7 @@ let loading: Promise<Opcua> | null = null;
  */
 export function opcuaLibrary(): Promise<Opcua> {
   if (loading === null) setFlagsFromString("--optimize-for-size");
-  loading ??= import("node-opcua-client").then((opcua) => {
+  loading ??= import("./used.ts").then((opcua) => {
     setFlagsFromString("--no-optimize-for-size");
     const ignore = (): void => undefined;
     opcua.setLogLevel(opcua.LogLevel.Emergency);

@@ -1,18 +1,16 @@
-import { createPrivateKey, randomUUID, X509Certificate } from "node:crypto";
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
-import { hostname } from "node:os";
+import { createPrivateKey, type X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 
 import type { KnownCertificate } from "../../domain/status.ts";
 import { LinkError } from "../../domain/link-error.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import type { Logger } from "../../domain/machine.ts";
 import { fingerprintOf, parseCertificate, shownFingerprint } from "./certificate.ts";
-import type { KeyProvider, Opcua } from "./library.ts";
+import type { KeyProvider } from "./library.ts";
 
 const DAY_MS: Milliseconds = 86_400_000;
-const KEY_BITS = 2048;
-const VALIDITY_DAYS = 3650;
 /** Renewing changes the fingerprint, so the PLC has to trust the new one: told a month before it is done. */
 const SAY_BEFORE_MS = 60 * DAY_MS;
 const RENEW_BEFORE_MS = 30 * DAY_MS;
@@ -36,11 +34,11 @@ export function opcuaPki(options: { readonly dir: string; readonly wall: () => E
   };
   const now = (): EpochMs => Math.max(options.wall(), EARLIEST);
   let last: Promise<unknown> = Promise.resolve();
-  const load = async (opcua: Opcua): Promise<OwnIdentity> => {
+  const load = async (): Promise<OwnIdentity> => {
     const found = readOwn(options.dir);
     const left = found === null ? 0 : found.certificate.validToDate.getTime() - now();
     if (found !== null && left > RENEW_BEFORE_MS) {
-      const own = identityOf(opcua, found);
+      const own = identityOf(found);
       const until = found.certificate.validToDate.toISOString().slice(0, 10);
       if (left < SAY_BEFORE_MS) {
         const text = `the gateway's OPC UA certificate ends on ${until} and is renewed 30 days before`;
@@ -48,7 +46,7 @@ export function opcuaPki(options: { readonly dir: string; readonly wall: () => E
       }
       return own;
     }
-    const own = identityOf(opcua, await makeOwn(opcua, { dir: options.dir, found, now: now() }));
+    const own = identityOf(await makeOwn({ dir: options.dir, now: now() }));
     const event = found === null ? "opcua_certificate_made" : "opcua_certificate_renewed";
     const { fingerprint } = own;
     sayOnce(
@@ -60,8 +58,8 @@ export function opcuaPki(options: { readonly dir: string; readonly wall: () => E
   };
   return {
     /** Loads it, makes it where there is none, renews it before it expires. Rejects with a LinkError. */
-    own: (opcua: Opcua): Promise<OwnIdentity> => {
-      const next = last.then(() => load(opcua));
+    own: (): Promise<OwnIdentity> => {
+      const next = last.then(load);
       last = next.catch(() => undefined); // whoever asked gets the error; the next one tries anew
       return next.catch((cause: unknown) => {
         throw new LinkError("config", `the gateway's OPC UA certificate can't be kept in ${options.dir}`, cause);
@@ -87,13 +85,19 @@ export function opcuaPki(options: { readonly dir: string; readonly wall: () => E
   };
 }
 
+/** What is to be made, or renewed with the same name and key. `now`: of a clock that has been set. */
+export interface CertificateOrder {
+  readonly dir: string;
+  readonly now: EpochMs;
+}
+
 interface Own {
   readonly certificate: X509Certificate;
   readonly keyPem: string;
 }
 
 /** null: there is none, or it is broken; then a new one is made. */
-function readOwn(dir: string): Own | null {
+export function readOwn(dir: string): Own | null {
   try {
     const certificate = parseCertificate(readFileSync(join(dir, "own.pem")));
     const keyPem = readFileSync(join(dir, "own.key"), "utf8");
@@ -103,53 +107,27 @@ function readOwn(dir: string): Own | null {
   }
 }
 
-async function makeOwn(
-  opcua: Opcua,
-  { dir, found, now }: { readonly dir: string; readonly found: Own | null; readonly now: EpochMs },
-): Promise<Own> {
-  const { crypto_utils } = opcua;
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  chmodSync(dir, 0o700);
-  // Its type is the web's, which Node's own types don't know.
-  const privateKey: unknown =
-    found === null ? await crypto_utils.generatePrivateKey(KEY_BITS) : await crypto_utils.pemToPrivateKey(found.keyPem);
-  const keyPem = found?.keyPem ?? (await crypto_utils.privateKeyToPEM(privateKey)).privPem;
-  const { cert } = await crypto_utils.createSelfSignedCertificate({
-    privateKey: privateKey as never,
-    subject: "CN=booth-gateway",
-    applicationUri: (found === null ? null : uriOf(found.certificate)) ?? `urn:booth-gateway:${randomUUID()}`,
-    dns: [hostname()],
-    notBefore: new Date(now - DAY_MS),
-    validity: VALIDITY_DAYS,
-    purpose: crypto_utils.CertificatePurpose.ForApplication,
+/** Made on a thread of its own, whose memory is free again when it has ended: what can make one is large, and needed once in ten years. */
+async function makeOwn(order: CertificateOrder): Promise<Own> {
+  await new Promise<void>((resolve, reject) => {
+    const worker = new Worker(new URL("./certificate-worker.ts", import.meta.url), { workerData: order });
+    worker.once("error", reject);
+    worker.once("exit", () => resolve());
   });
-  // The key first: a certificate without its key counts as none.
-  writeWhole(join(dir, "own.key"), keyPem);
-  writeWhole(join(dir, "own.pem"), cert);
-  return { certificate: new X509Certificate(cert), keyPem };
+  const made = readOwn(order.dir);
+  if (made === null) throw new Error("the certificate that was made can't be read");
+  return made;
 }
 
-/** The old file or the new one, whatever happens in between. */
-function writeWhole(path: string, text: string): void {
-  const file = openSync(`${path}.new`, "w", 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(`${path}.new`, path);
-}
-
-function uriOf(certificate: X509Certificate): string | null {
+export function uriOf(certificate: X509Certificate): string | null {
   return /URI:([^,\s]+)/.exec(certificate.subjectAltName ?? "")?.[1] ?? null;
 }
 
 /** The gateway's own certificate and key; fingerprint: SHA-256, in pairs, what a technician trusts in the PLC. */
 export type OwnIdentity = ReturnType<typeof identityOf>;
 
-function identityOf(opcua: Opcua, { certificate, keyPem }: Own) {
-  const key = opcua.crypto_utils.makePrivateKeyFromPem(keyPem);
+function identityOf({ certificate, keyPem }: Own) {
+  const key = { hidden: keyPem };
   const keys: KeyProvider = {
     applicationName: "booth-gateway",
     clientName: "booth-gateway",

@@ -121,7 +121,9 @@ function userPolicies(opcua: Opcua, { serverEndpoints }: CreateSessionAnswer, { 
   return own.flatMap(({ userIdentityTokens }) => userIdentityTokens ?? []);
 }
 
-type UserPolicy = InstanceType<Opcua["UserTokenPolicy"]>;
+type UserPolicy = NonNullable<
+  NonNullable<CreateSessionAnswer["serverEndpoints"]>[number]["userIdentityTokens"]
+>[number];
 type Policy = Opcua["SecurityPolicy"][keyof Opcua["SecurityPolicy"]];
 
 /** What the session was told by the server, over the secure channel. */
@@ -202,7 +204,7 @@ async function byCertificate(opcua: Opcua, file: string, context: LoginContext):
   if (policy === null) throw new LinkError("config", "the server offers no login by certificate");
   const certificate = readCertificateFile(file);
   const keyPem = readKeyOf(certificate, { file, key_file: context.address.user_key_file ?? "" });
-  const key = opcua.crypto_utils.makePrivateKeyFromPem(keyPem);
+  const key = { hidden: keyPem };
   const { serverCertificate, serverNonce, channelPolicy } = context;
   const security = policy.security === opcua.SecurityPolicy.None ? channelPolicy : policy.security;
   const signature = await opcua.computeSignatureAsync(serverCertificate, serverNonce, key, security);

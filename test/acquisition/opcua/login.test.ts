@@ -2,12 +2,12 @@ import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import * as crypto_utils from "node-opcua-crypto/web";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { OPCUA_POLICIES } from "../../../src/config/gateway-schema.ts";
 import type { OpcuaAddress } from "../../../src/config/port.ts";
 import { parseCertificate } from "../../../src/acquisition/opcua/certificate.ts";
-import { opcuaLibrary } from "../../../src/acquisition/opcua/library.ts";
 import { failure, never, readGroup } from "../driver-calls.ts";
 import { NOW, opcuaBed, PASSWORD } from "./opcua-bed.ts";
 
@@ -17,7 +17,6 @@ const folder = mkdtempSync(join(tmpdir(), "bg-opcua-user-"));
 const files = { user_certificate_file: join(folder, "user.pem"), user_key_file: join(folder, "user.key") };
 
 beforeAll(async () => {
-  const { crypto_utils } = await opcuaLibrary();
   const privateKey: unknown = await crypto_utils.generatePrivateKey(2048);
   const { cert } = await crypto_utils.createSelfSignedCertificate({
     privateKey: privateKey as never,

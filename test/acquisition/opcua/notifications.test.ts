@@ -1,3 +1,4 @@
+import { StatusCodes } from "node-opcua";
 import { describe, expect, test } from "vitest";
 
 import { opcuaLibrary } from "../../../src/acquisition/opcua/library.ts";
@@ -56,7 +57,7 @@ describe("what a server tells of a subscription", () => {
 
   test("ends the link when it is the subscription's end, another one's news, or another list of namespaces", async () => {
     const { opcua, notifications, answer, changed, number } = await rig();
-    const over = new opcua.StatusChangeNotification({ status: opcua.StatusCodes.BadTimeout });
+    const over = new opcua.StatusChangeNotification({ status: StatusCodes.BadTimeout });
     expect(() => notifications.take(answer(1, [over]))).toThrow("ended the subscription (BadTimeout)");
     expect(() => notifications.take(answer(1, [number(3)], 8))).toThrow("isn't ours");
     const list = (value: string[]): object => changed(0, { value: { dataType: "String", arrayType: "Array", value } });

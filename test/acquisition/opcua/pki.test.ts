@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { parseCertificate } from "../../../src/acquisition/opcua/certificate.ts";
-import { opcuaLibrary } from "../../../src/acquisition/opcua/library.ts";
 import { opcuaPki } from "../../../src/acquisition/opcua/pki.ts";
 import type { Logger } from "../../../src/domain/machine.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
@@ -24,11 +23,10 @@ describe("the gateway's own certificate", () => {
   test("is made once, for all links, in a folder that nobody else can read", async () => {
     const dir = join(temporaryFolder(), "opcua");
     const { made, said } = rig(dir);
-    const opcua = await opcuaLibrary();
     const pki = made();
     expect(pki.ownExpiry()).toBeNull();
-    const [first, second] = await Promise.all([pki.own(opcua), pki.own(opcua)]);
-    const afterRestart = await made().own(opcua);
+    const [first, second] = await Promise.all([pki.own(), pki.own()]);
+    const afterRestart = await made().own();
     expect(second.fingerprint).toBe(first.fingerprint);
     expect(afterRestart.fingerprint).toBe(first.fingerprint);
     expect(first.uri).toMatch(/^urn:booth-gateway:[0-9a-f-]{36}$/);
@@ -40,24 +38,23 @@ describe("the gateway's own certificate", () => {
   test("is spoken of a month before it is renewed, and renewed a month before it ends, with the same name and key", async () => {
     const dir = temporaryFolder();
     const { made, said, time } = rig(dir);
-    const opcua = await opcuaLibrary();
     const pki = made();
-    const old = await pki.own(opcua);
+    const old = await pki.own();
     const key = readFileSync(join(dir, "own.key"), "utf8");
     const ends = parseCertificate(readFileSync(join(dir, "own.pem"))).validToDate.getTime();
     said.splice(0);
     time.now = ends - 61 * DAY_MS;
-    await pki.own(opcua);
+    await pki.own();
     expect(said).toEqual([]);
     time.now = ends - 59 * DAY_MS;
-    await pki.own(opcua);
-    await made().own(opcua);
-    expect((await pki.own(opcua)).fingerprint).toBe(old.fingerprint);
+    await pki.own();
+    await made().own();
+    expect((await pki.own()).fingerprint).toBe(old.fingerprint);
     expect(said[0]).toMatch(/ends on 20\d\d-\d\d-\d\d and is renewed 30 days before/);
     time.now = ends - 29 * DAY_MS;
     expect(pki.ownExpiry()).toBe(ends);
     expect(pki.certificates()).toEqual([{ link: "opcua", server: null, expires: ends }]);
-    const renewed = await pki.own(opcua);
+    const renewed = await pki.own();
     expect(pki.ownExpiry()).toBeGreaterThan(time.now + 3000 * DAY_MS);
     expect(renewed.fingerprint).not.toBe(old.fingerprint);
     expect(renewed.uri).toBe(old.uri);
@@ -68,29 +65,26 @@ describe("the gateway's own certificate", () => {
   test("is made anew where what stands there is broken or belongs to another key", async () => {
     const dir = temporaryFolder();
     const { made } = rig(dir);
-    const opcua = await opcuaLibrary();
-    const first = await made().own(opcua);
+    const first = await made().own();
     writeFileSync(join(dir, "own.pem"), readFileSync(join(dir, "own.pem")).subarray(0, 200));
-    const second = await made().own(opcua);
+    const second = await made().own();
     expect(second.fingerprint).not.toBe(first.fingerprint);
-    expect((await made().own(opcua)).fingerprint).toBe(second.fingerprint);
+    expect((await made().own()).fingerprint).toBe(second.fingerprint);
   });
 
   test("made by a box that thinks it is 1970 is good in the present", async () => {
     const dir = temporaryFolder();
     const { made, time } = rig(dir);
-    const opcua = await opcuaLibrary();
     time.now = 0;
-    const early = await made().own(opcua);
+    const early = await made().own();
     time.now = NOW;
-    expect((await made().own(opcua)).fingerprint).toBe(early.fingerprint);
+    expect((await made().own()).fingerprint).toBe(early.fingerprint);
   });
 
   test("that can't be kept: a config error that names the folder", async () => {
     const file = join(temporaryFolder(), "a-file");
     writeFileSync(file, "");
-    const opcua = await opcuaLibrary();
-    await expect(rig(join(file, "opcua")).made().own(opcua)).rejects.toMatchObject({
+    await expect(rig(join(file, "opcua")).made().own()).rejects.toMatchObject({
       name: "LinkError",
       kind: "config",
     });
