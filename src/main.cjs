@@ -13,7 +13,7 @@ if (Number(process.versions.node.split(".")[0]) < NEEDED) {
   process.exit(69);
 }
 keepMemorySmall();
-void import("./runtime/commands.ts").then(({ main }) => main(process.argv.slice(2)));
+void require("./runtime/commands.ts").main(process.argv.slice(2));
 
 /** Both must come before any other module is loaded; threads inherit them. Together a quarter of the resident memory. */
 function keepMemorySmall() {

@@ -1,4 +1,3 @@
-import { createInterface } from "node:readline/promises";
 import { CommandError, EXIT, type Io } from "../tools/command.ts";
 
 /** Between two writings of a line of progress: more than that nobody reads. */
@@ -31,6 +30,7 @@ export function terminalIo(): Io {
     progress: process.stderr.isTTY ? progressLine() : () => undefined,
     ask: async (question) => {
       if (!process.stdin.isTTY) return null;
+      const { createInterface } = await import("node:readline/promises");
       const lines = createInterface({ input: process.stdin, output: process.stderr });
       try {
         return await lines.question(question);

@@ -1,5 +1,6 @@
 import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
 import { normaliseSerial } from "../domain/booth.ts";
+import { isKnownZone } from "../domain/time-zone.ts";
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./nearest.ts";
 import {
@@ -73,7 +74,7 @@ function checkBooth(booth: BoothInput, path: DataPath, source: YamlSource): read
   if (booth.opcua !== undefined) {
     problems.push(...checkOpcua(booth.opcua).map(([key, fault]) => source.problemAt([...path, "opcua", key], fault)));
   }
-  if (!isTimeZone(booth.tz)) {
+  if (!isKnownZone(booth.tz)) {
     const hint = didYouMean(booth.tz, Intl.supportedValuesOf("timeZone"));
     problems.push(source.problemAt([...path, "tz"], `"${booth.tz}" is no time zone`, { hint }));
   }
@@ -167,14 +168,6 @@ function checkLogin(input: OpcuaInput): Faults {
     faults.push(["user", "with security_policy None no password may be sent"]);
   }
   return faults;
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
-  } catch {
-    return false; // the only way that Intl has to say no
-  }
 }
 
 /** Schemes that protect what they carry, and those that don't and are therefore good for this machine alone. */

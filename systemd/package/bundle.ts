@@ -33,8 +33,13 @@ const QUIET =
 const SPARED = [
   {
     // It looks for a flaw of Node 20 that ours doesn't have, and loads what makes certificates for that.
-    file: join("node-opcua-secure-channel", "dist", "source", "verify_pcks1.js"),
+    module: /[\\/]node-opcua-secure-channel[\\/]dist[\\/]source[\\/]verify_pcks1\.js$/,
     instead: "export const testRSAPKCS1V15_EncryptDecrypt = async () => undefined;",
+  },
+  {
+    // The library reads through a port of ours. Its own load the serial ports' addon, even where there is none, and UDP.
+    module: /[\\/]modbus-serial[\\/](?:ports|servers|worker)[\\/]\w+\.js$/,
+    instead: "module.exports = {};",
   },
 ] as const;
 
@@ -49,12 +54,13 @@ export interface Bundle {
  * less memory. OPC UA stays a file of its own, loaded where a booth needs it. Names are kept, so stack traces can be read.
  */
 export async function bundleAgent(root: string): Promise<Bundle> {
-  const spared = new Set<string>();
+  const spared = new Set<RegExp>();
   const builds = await Promise.all(
     Object.entries(ENTRIES).map(([name, file]) => chunksOf(root, { [name]: file }, spared)),
   );
-  const left = SPARED.find(({ file }) => !spared.has(file));
-  if (left !== undefined) throw new Error(`nothing loads ${left.file} any more: it needs nothing in its place`);
+  const left = SPARED.find(({ module }) => !spared.has(module));
+  if (left !== undefined)
+    throw new Error(`nothing loads ${left.module.source} any more: it needs nothing in its place`);
   const chunks = builds.flat();
   const packages = chunks.flatMap(({ moduleIds }) => moduleIds).flatMap(packageOf);
   const files = new Map(chunks.map(({ fileName, code }) => [fileName, inAscii(code)]));
@@ -65,7 +71,7 @@ export async function bundleAgent(root: string): Promise<Bundle> {
 }
 
 /** A thread's code by itself: what two of them had in common would hold what either needs, and threads share no memory. */
-async function chunksOf(root: string, input: Readonly<Record<string, string>>, spared: Set<string>) {
+async function chunksOf(root: string, input: Readonly<Record<string, string>>, spared: Set<RegExp>) {
   const build = await rolldown({
     cwd: root,
     platform: "node",
@@ -80,15 +86,16 @@ async function chunksOf(root: string, input: Readonly<Record<string, string>>, s
       {
         name: "spared",
         load(id) {
-          const found = SPARED.find(({ file }) => id.endsWith(file));
-          if (found !== undefined) spared.add(found.file);
+          const found = SPARED.find(({ module }) => module.test(id));
+          if (found !== undefined) spared.add(found.module);
           return found?.instead ?? null;
         },
       },
     ],
   });
   const { output } = await build.generate({
-    format: "esm",
+    // An import of a module of Node's own asks it for all that it has: reading lines, web cryptography, standard input. require doesn't.
+    format: "cjs",
     minify: { compress: true, mangle: false, codegen: true },
     comments: false,
     entryFileNames: "[name].js",

@@ -69,7 +69,7 @@ export function layOutProgram(parts: TreeParts): Program {
 
 function layOutAgent({ root, architecture, cache, version, bundle }: TreeParts, folder: string): void {
   for (const { name, text } of bundle.files) put(join(folder, "agent", name), text);
-  put(join(folder, "package.json"), `${JSON.stringify({ name: "booth-gateway", version, type: "module" })}\n`);
+  put(join(folder, "package.json"), `${JSON.stringify({ name: "booth-gateway", version })}\n`);
   cpSync(join(root, "config/profiles"), join(folder, "profiles"), { recursive: true });
   const isServed = (path: string): boolean => basename(path) !== "tsconfig.json";
   cpSync(join(root, "src/api/page"), join(folder, "page"), { recursive: true, filter: isServed });

@@ -51,4 +51,5 @@ function writeWhole(path: string, text: string): void {
   renameSync(`${path}.new`, path);
 }
 
-await make(workerData as CertificateOrder);
+// What fails ends the thread with its error, which whoever waits for it gets.
+void make(workerData as CertificateOrder);
