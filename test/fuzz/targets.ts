@@ -1,4 +1,5 @@
 import type { Target } from "./target.ts";
+import { chunks } from "./targets/chunks.ts";
 import { config, profile, trace } from "./targets/files.ts";
 import { httpAnswers, httpBodies } from "./targets/http.ts";
 import { modbusRtu, modbusTcp } from "./targets/modbus.ts";
@@ -22,4 +23,5 @@ export const TARGETS: readonly Target[] = [
   trace,
   tail,
   database,
+  chunks,
 ];

@@ -23,18 +23,16 @@ const headShape = z.object({
   facts: z.int().nonnegative(),
 });
 
-const factsShape = z.array(
-  z.tuple([
-    z.int().positive(),
-    z.string().length(1),
-    z.string().max(128),
-    z.number(),
-    z.number(),
-    z.string().max(128),
-    z.unknown(),
-    z.string().max(16),
-  ]),
-);
+const factShape = z.tuple([
+  z.int().positive(),
+  z.string().length(1),
+  z.string().max(128),
+  z.number(),
+  z.number(),
+  z.string().max(128),
+  z.unknown(),
+  z.string().max(16),
+]);
 
 /** What stands before a chunk's body in its message. */
 export type ChunkHead = z.infer<typeof headShape>;
@@ -96,13 +94,14 @@ export function parseMessage(payload: Uint8Array): ChunkMessage | Malformed {
 
 function factsOf(head: ChunkHead, block: Uint8Array): Offered[] {
   if (head.facts === 0 && block.length === 0) return [];
-  const lines = textIn(inflated(block));
-  if (!lines.endsWith("\n")) throw new MalformedChunk("facts");
-  const parsed = factsShape.safeParse(jsonIn(`[${lines.slice(0, -1).replaceAll("\n", ",")}]`, "facts"));
-  if (!parsed.success || parsed.data.length !== head.facts) throw new MalformedChunk("facts");
-  return parsed.data.map(([seq, kind, boot, mono, time, tag, value, quality]) =>
-    offered({ seq, kind, tag, boot, mono, time, quality }, value),
-  );
+  const lines = textIn(inflated(block)).split("\n");
+  if (lines.pop() !== "" || lines.length !== head.facts) throw new MalformedChunk("facts");
+  return lines.map((line) => {
+    const parsed = factShape.safeParse(jsonIn(line, "facts"));
+    if (!parsed.success) throw new MalformedChunk("facts");
+    const [seq, kind, boot, mono, time, tag, value, quality] = parsed.data;
+    return offered({ seq, kind, tag, boot, mono, time, quality }, value);
+  });
 }
 
 /** Its seqs are different ones of from..to, as many as it says. */
