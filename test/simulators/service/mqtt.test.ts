@@ -1,6 +1,7 @@
-import { gzipSync } from "node:zlib";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { chunkOf, sha256Of } from "./chunk-log.ts";
 import { batchOf, script } from "./service-log.ts";
 import { eventually } from "../../support/eventually.ts";
 import { claim, type Running, startBench } from "./service-http.ts";
@@ -60,6 +61,36 @@ describe("MQTT side of the reference service", () => {
     expect(await (await fetch(`${bench.running.adminUrl}/oracle`)).json()).toMatchObject({
       streams: [{ ranges: [[1, 4]] }],
     });
+  });
+
+  it("takes a chunk, and a batch in zstd, and says in each ack that it would", async () => {
+    const client = await connect();
+    const received = await messages(client);
+    const records = script().stage("spray", 60_000).stage("bake", 60_000).records();
+    const zipped = zstdCompressSync(JSON.stringify(batchOf(records.slice(0, 3))));
+    await client.publishAsync(`${UP}/batch`, zipped, { qos: 1 });
+    const takes = ["chunk/1", "zstd"];
+    expect(await eventually("an ack", () => received[0])).toMatchObject({ s0: 1, n: 3, acked_seq: 3, takes });
+    const chunk = chunkOf(records.slice(3), { s0: 4 });
+    await client.publishAsync(`${UP}/chunk`, chunk, { qos: 1 });
+    const acked_seq = records.length;
+    const ack = { chunk: sha256Of(chunk), s0: 4, n: acked_seq - 3, reject: [], conflict: null, acked_seq, takes };
+    expect(await eventually("an ack", () => received[1])).toMatchObject(ack);
+    await client.publishAsync(`${UP}/chunk`, chunk.subarray(1), { qos: 1 });
+    const refused = { n: 0, error: "malformed: another version", takes };
+    expect(await eventually("an ack", () => received[2])).toMatchObject(refused);
+    expect(bench.running.oracle()).toMatchObject([{ count: acked_seq, ranges: [[1, acked_seq]] }]);
+  });
+
+  it("loses a chunk with a record of a name that it is told to swallow, and its ack once it is told to", async () => {
+    const client = await connect();
+    const received = await messages(client);
+    const chunk = chunkOf(script().stage("spray", 60_000).records().slice(1));
+    bench.running.faults.add({ topic: "up/chunk", swallow: "mode" });
+    bench.running.faults.add({ topic: "down/ack", lose_ack: true });
+    for (let sent = 0; sent < 3; sent += 1) await client.publishAsync(`${UP}/chunk`, chunk, { qos: 1 });
+    expect(await eventually("an ack", () => received[0])).toMatchObject({ chunk: sha256Of(chunk), n: 3 });
+    expect(bench.running.oracle()).toMatchObject([{ count: 3, duplicates_offered: 3 }]);
   });
 
   it("refuses a wrong password, a foreign name and a provision key", async () => {
