@@ -35,7 +35,7 @@ async function serviceProcess(folder: string, atEnd: AtEnd): Promise<string> {
 
 /** Everything in the store still waits for the service. */
 function fillWaiting(folder: string, days: number): void {
-  fillStore(folder, days, 1);
+  fillStore(folder, days, { own: 1 });
   const writer = writerIn(folder);
   writer.resend(STREAM, 1);
   writer.close();

@@ -14,7 +14,7 @@ import { createMqttLink } from "../../src/delivery/mqtt/link.ts";
 import { cutBatches } from "../../src/delivery/rules/lanes.ts";
 import type { Placed } from "../../src/domain/record.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import type { LinkAccount, LinkSession } from "../../src/delivery/port.ts";
+import type { LinkAccount } from "../../src/delivery/port.ts";
 import type { LogReach } from "../../src/domain/booth-state.ts";
 import { inlineStore } from "../support/inline.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
@@ -27,7 +27,7 @@ import { fillStore, STREAM } from "./store-filled.ts";
 import type { BenchOptions, Family, Figure } from "./figure.ts";
 
 /**
- * A log that waited is delivered: from the store's chunks through batches, gzip and MQTT to the reference service, which is a
+ * A log that waited, facts among its readings, is delivered: as the store holds it, over MQTT to the reference service, which is a
  * process of its own. The CPU is this process's alone, the fold of nothing and the poll of nobody in it.
  */
 
@@ -41,10 +41,11 @@ const NAME = "stream-1";
 const READ_LIMIT = 5_000;
 const LOOK_EVERY_RECORDS = 20_000;
 
-/** As in the notes: 13 million readings in 20 s of CPU, 3.5 bytes each. */
-const TARGET_PER_CPU_S = 650_000;
-const TARGET_BYTES = 3.5;
-const TARGET_PERCENT = 90;
+/** 13 million readings, thirty days of a busy booth, in 4 s of CPU, and in 17 MB. */
+const TARGET_PER_CPU_S = 3_000_000;
+const TARGET_RATIO = 2.7;
+const TARGET_BYTES = 1.3;
+const TARGET_PERCENT = 95;
 /** 1 Mbit/s up, 100 ms there and back. */
 const UPLINK = { bytes_per_s: 125_000, delay_ms: 50 };
 
@@ -77,7 +78,6 @@ interface Drained {
   readonly records: number;
   readonly cpu_s: number;
   readonly elapsed_s: number;
-  readonly sent_bytes: number;
   /** Most resident memory beyond what was in use before, MB. */
   readonly grown_mb: number;
 }
@@ -106,10 +106,9 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
     if (acked_seq >= last) ending.abort(new Error("drained"));
   };
   const [before, begun] = [process.cpuUsage(), performance.now()];
-  const bytes = sentBytes(session);
   await runSender(
     {
-      ...{ session: bytes.session, proven },
+      ...{ session, proven },
       gateway: { clock, store: inlineStore(writer), log: silentLog, backlog_rate: null, rename: notNow },
       booth: {
         delivery: newDelivery({ newest_seq: 0 }, { count: 0, newest: null }),
@@ -131,32 +130,16 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
   });
   const [cpu_s, elapsed_s] = [cpuSeconds(before), (performance.now() - begun) / 1_000];
   await session.close();
-  return { records: last, cpu_s, elapsed_s, sent_bytes: bytes.sent(), grown_mb: (most - idle) / 1e6 };
+  return { records: last, cpu_s, elapsed_s, grown_mb: (most - idle) / 1e6 };
 }
 
-/** What goes over the wire in batches, by the same columns and the same compression. */
-function sentBytes(session: LinkSession): { readonly session: LinkSession; readonly sent: () => number } {
-  const sampled = { records: 0, bytes: 0, all: 0, batches: 0 };
-  const send: LinkSession["send"] = (stream, generation, records) => {
-    sampled.all += records.length;
-    sampled.batches += 1;
-    // One in twenty: weighing all of them would cost as much as sending them.
-    if (sampled.batches % 20 === 1) {
-      const wire = batchOf({ gateway_id: GATEWAY, generation, stream }, records, 0);
-      sampled.bytes += gzipSync(JSON.stringify(wire)).length;
-      sampled.records += records.length;
-    }
-    return session.send(stream, generation, records);
-  };
-  return { session: { ...session, send }, sent: () => (sampled.bytes / sampled.records) * sampled.all };
-}
-
-/** The same log once more, over a site's uplink: how much of what the line can carry goes into it, percent. */
-async function lineShare(writer: Writer, mqttUrl: string): Promise<number> {
+/** The same log once more, over a site's uplink: bytes that went up for each record, and how much of what the line can carry went into it, percent. */
+async function overTheLine(writer: Writer, mqttUrl: string): Promise<OnTheLine> {
   const line = await slowLine(Number(new URL(mqttUrl).port), UPLINK);
   try {
-    const { elapsed_s } = await drain(writer, `mqtt://127.0.0.1:${line.port.toString()}`);
-    return (line.passed() / elapsed_s / UPLINK.bytes_per_s) * 100;
+    const { elapsed_s, records } = await drain(writer, `mqtt://127.0.0.1:${line.port.toString()}`);
+    const passed = line.passed();
+    return { bytes_each: passed / records, line_percent: (passed / elapsed_s / UPLINK.bytes_per_s) * 100 };
   } finally {
     line.close();
   }
@@ -171,16 +154,20 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   }
 }
 
-/** What was measured of one log. */
-interface Measured extends Drained {
-  readonly anchor: number;
+interface OnTheLine {
+  readonly bytes_each: number;
   readonly line_percent: number;
+}
+
+/** What was measured of one log. */
+interface Measured extends Drained, OnTheLine {
+  readonly anchor: number;
 }
 
 async function figuresIn(folder: string, readings: number): Promise<readonly Figure[]> {
   const serviceDir = join(folder, "service");
   prepareService(serviceDir);
-  fillStore(join(folder, "gateway"), readings / READINGS_PER_DAY);
+  fillStore(join(folder, "gateway"), readings / READINGS_PER_DAY, { has_facts: true });
   const child = fork(CHILD, [serviceDir], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
   try {
     child.send("open");
@@ -189,28 +176,27 @@ async function figuresIn(folder: string, readings: number): Promise<readonly Fig
     writer.openStream("booth-1");
     const anchor = anchorPerCpuSecond(someRecords(writer, readings / 4));
     const drained = await drain(writer, mqttUrl);
-    const line_percent = await lineShare(writer, mqttUrl);
+    const line = await overTheLine(writer, mqttUrl);
     writer.close();
-    return figuresOf({ ...drained, anchor, line_percent });
+    return figuresOf({ ...drained, ...line, anchor });
   } finally {
     child.kill("SIGKILL");
     if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
   }
 }
 
-function figuresOf({ records, cpu_s, sent_bytes, grown_mb, anchor, line_percent }: Measured): readonly Figure[] {
+function figuresOf({ records, cpu_s, bytes_each, grown_mb, anchor, line_percent }: Measured): readonly Figure[] {
   const value = records / cpu_s;
-  const each = sent_bytes / records;
   return [
     {
       ...{ name: "drain.readings_per_cpu_s", value, unit: "readings/s", anchor, ratio: value / anchor },
-      target: `${TARGET_PER_CPU_S.toString()}; anchor: columns, JSON and gzip alone`,
-      reached: value >= TARGET_PER_CPU_S,
+      target: `${TARGET_PER_CPU_S.toString()}, or ${TARGET_RATIO.toString()} x; anchor: columns, JSON and gzip alone`,
+      reached: value >= TARGET_PER_CPU_S || value / anchor >= TARGET_RATIO,
     },
     {
-      ...{ name: "drain.bytes_per_reading", value: each, unit: "bytes", anchor: null, ratio: null },
+      ...{ name: "drain.bytes_per_reading", value: bytes_each, unit: "bytes", anchor: null, ratio: null },
       target: `at most ${TARGET_BYTES.toString()}`,
-      reached: each <= TARGET_BYTES,
+      reached: bytes_each <= TARGET_BYTES,
     },
     {
       ...{ name: "drain.line_percent", value: line_percent, unit: "%", anchor: null, ratio: null },

@@ -168,7 +168,7 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
     return await withAgent(
       booths,
       (pid, socket) => compared({ pid, days, settling, polls, taps, interval_ms: every.poll_interval_ms }, socket),
-      { config, fill: (folder) => void fillStore(folder, days, 1) },
+      { config, fill: (folder) => void fillStore(folder, days, { own: 1 }) },
     );
   } finally {
     for (const each of taps) each.close();

@@ -1,10 +1,10 @@
 import { mkdirSync, statSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { recordsOf } from "../../src/acquisition/rules/records.ts";
-import type { LogRecord, Placed } from "../../src/domain/record.ts";
+import { KIND, type LogRecord, type Placed, type StageFact } from "../../src/domain/record.ts";
 import { emptyState } from "../../src/derivation/state.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
-import { packLog, stateRow, unpackLog, type LogRow } from "../../src/store/log/rows.ts";
+import { packFact, packLog, stateRow, unpackLog, type FactRow, type LogRow } from "../../src/store/log/rows.ts";
 import { prepareStatements } from "../../src/store/log/statements.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { SIXTY_TAGS_T0, sixtyTags } from "./sixty-tags.ts";
@@ -23,27 +23,37 @@ export interface Filled {
 /** Days of the booth with 60 tags, packed. */
 interface Made {
   readonly rows: readonly LogRow[];
+  readonly facts: readonly FactRow[];
   readonly records: number;
   readonly changes: number;
 }
 
-const made = new Map<number, Made>();
+interface Filling {
+  /**
+   * So many days are made and packed, the others are copies of them, each time under another boot: a hundred times as quick where it's
+   * only about how much there is.
+   */
+  readonly own?: number;
+  /** A fact behind each change of the mode, as stages make them; else facts are left out. Of all days, so none may be copies. */
+  readonly has_facts?: boolean;
+}
 
-/**
- * Puts so many days of the booth with 60 tags into a store, as closed chunks; facts are left out.
- * @param own so many days are made and packed, the others are copies of them, each time under another boot: a hundred times
- * as quick where it's only about how much there is. What was made once in a process is made for all its families.
- */
-export function fillStore(folder: string, days: number, own = days): Filled {
+const made = new Map<string, Made>();
+
+/** Puts so many days of the booth with 60 tags into a store, as closed chunks. What was made once in a process is made for all its families. */
+export function fillStore(folder: string, days: number, { own = days, has_facts = false }: Filling = {}): Filled {
   mkdirSync(folder, { recursive: true });
-  const { rows, records, changes } = made.get(own) ?? madeDays(own);
-  made.set(own, { rows, records, changes });
+  const key = `${own.toString()} ${String(has_facts)}`;
+  const ready = made.get(key) ?? madeDays(own, has_facts);
+  made.set(key, ready);
+  const { rows, facts, records, changes } = ready;
   const db = openStoreFile(folder);
   const sql = prepareStatements(db);
   sql.addStream.run({ stream: STREAM, booth: "booth-1", at: SIXTY_TAGS_T0 });
   sql.addOrigin.run({ stream: STREAM, booth: "booth-1", at: SIXTY_TAGS_T0 });
   let [seq, packed_bytes, copies] = [0, 0, 0];
   db.transaction(() => {
+    for (const fact of facts) sql.addFact.run(fact);
     for (let day = 0; day < days; day += own) {
       for (const row of rows) {
         packed_bytes += row.packed.length;
@@ -61,10 +71,11 @@ export function fillStore(folder: string, days: number, own = days): Filled {
   return { changes: changes * copies, packed_bytes, file_bytes: statSync(storePath(folder)).size };
 }
 
-function madeDays(days: number): Made {
+function madeDays(days: number, hasFacts: boolean): Made {
   const random = seededRandom(12);
   const poll = sixtyTags(STREAM, () => random.next());
   const rows: LogRow[] = [];
+  const facts: FactRow[] = [];
   let [seq, changes] = [0, 0];
   let open: Placed<LogRecord>[] = [];
   const close = (): void => {
@@ -75,11 +86,25 @@ function madeDays(days: number): Made {
     for (const record of recordsOf(Array.from({ length: POLLS_PER_COMMIT }, poll), () => 5_000)) {
       if (record.kind === "r") changes += 1;
       open.push({ ...record, seq: ++seq, time: SIXTY_TAGS_T0 + record.mono });
+      if (hasFacts && record.tag === "mode") facts.push(stageAt(record, { seq: ++seq, prev: facts.at(-1)?.seq ?? 0 }));
     }
     if (open.length >= CHUNK_RECORDS) close();
   }
   if (open.length > 0) close();
-  return { rows, records: seq, changes };
+  return { rows, facts, records: seq, changes };
+}
+
+function stageAt(
+  { boot, mono, at }: LogRecord,
+  { seq, prev }: { readonly seq: number; readonly prev: number },
+): FactRow {
+  const time = SIXTY_TAGS_T0 + mono;
+  const value: StageFact["value"] = {
+    ...{ bay: 0, mode: "spray", start: time - 400_000, end: time, end_reason: "changed", is_new_start: true },
+    ...{ uncertain_ms: 0, uncertainty_ms: 1_000, raw: "3" },
+  };
+  const fact = { kind: KIND.stage, seq, boot, mono, at, time, tag: "", value, quality: "good" } as const;
+  return packFact(STREAM, fact, { version: 1, prev });
 }
 
 /** The same records so much later, as another boot's: told from the row's start, they needn't be packed anew. */
