@@ -32,7 +32,7 @@ import type { BenchOptions, Family, Figure } from "./figure.ts";
  */
 
 const CHILD = new URL("../simulators/service/service-child.ts", import.meta.url);
-const READINGS = { quick: 60_000, full: 400_000 };
+const READINGS = { quick: 200_000, full: 2_000_000 };
 /** What the booth of the store family changes in a day, roughly. */
 const READINGS_PER_DAY = 86_400 * 5.9;
 const GATEWAY = "gw-1";
@@ -174,7 +174,7 @@ async function figuresIn(folder: string, readings: number): Promise<readonly Fig
     const [{ mqttUrl }] = (await once(child, "message")) as [{ mqttUrl: string }];
     const writer = writerIn(join(folder, "gateway"));
     writer.openStream("booth-1");
-    const anchor = anchorPerCpuSecond(someRecords(writer, readings / 4));
+    const anchor = anchorPerCpuSecond(someRecords(writer, readings / 10));
     const drained = await drain(writer, mqttUrl);
     const line = await overTheLine(writer, mqttUrl);
     writer.close();

@@ -158,7 +158,7 @@ const LEAST_RECORDS = 1_000;
 /** More facts than this in one row are a booth out of order. */
 const MOST_FACTS = 1_000;
 
-type ChunkStatements = Pick<ReadStatements, "logRowsFrom" | "factsFrom">;
+type ChunkStatements = Pick<Statements, "logRow" | "rowBehind" | "logRowsFrom" | "factsFrom">;
 type Stretch = { readonly from: Seq; readonly end: Seq };
 
 /**
@@ -169,8 +169,8 @@ type Stretch = { readonly from: Seq; readonly end: Seq };
 export function chunkIn(sql: ChunkStatements, { stream, sendable_seq }: StreamInfo, ask: Stretch): NextChunk {
   const { from } = ask;
   const end = Math.min(ask.end, sendable_seq);
-  // The first may be a row before `from`.
-  const [row, next] = sql.logRowsFrom.all({ stream, from, rows: 3 }).filter(({ last_seq }) => last_seq >= from);
+  const row = sql.logRow.get({ stream, seq: from }) ?? rowsBehind(sql, stream, { from, rows: 2 })[0];
+  const next = row && sql.rowBehind.get({ stream, seq: row.first_seq });
   const isFirst = row !== undefined && next !== undefined && row.first_seq >= from && next.first_seq <= end + 1;
   if (!isFirst || !mayBeChunk(row)) return { chunk: null, to: beforeChunk(sql, stream, { from, end }) };
   const to = next.first_seq - 1;
@@ -196,9 +196,17 @@ function isPacked(packed: unknown): boolean {
 
 /** Where the next one may begin behind what is none: it is looked some rows ahead, so that short ones go together. */
 function beforeChunk(sql: ChunkStatements, stream: string, { from, end }: Stretch): Seq {
-  const page = sql.logRowsFrom.all({ stream, from, rows: ROWS_AT_ONCE });
-  const rows = page.filter(({ last_seq }) => last_seq >= from);
+  const rows = rowsBehind(sql, stream, { from, rows: ROWS_AT_ONCE });
   const next = rows.find((row, index) => (index > 0 || row.first_seq > from) && mayBeChunk(row));
-  const looked = page.length < ROWS_AT_ONCE ? end : (rows.at(-1)?.last_seq ?? end);
+  // One row before `from` may have been among those.
+  const looked = rows.length < ROWS_AT_ONCE - 1 ? end : (rows.at(-1)?.last_seq ?? end);
   return Math.min(end, next === undefined ? looked : next.first_seq - 1);
+}
+
+function rowsBehind(
+  sql: ChunkStatements,
+  stream: string,
+  { from, rows }: { readonly from: Seq; readonly rows: number },
+) {
+  return sql.logRowsFrom.all({ stream, from, rows }).filter(({ last_seq }) => last_seq >= from);
 }

@@ -165,6 +165,10 @@ function prepareLog(db: Database) {
     /** Those of boots that wait for a sync. */
     oldestWaiting: oldest(0),
     logRow: db.prepare<[At], LogRow>(`SELECT * FROM log WHERE stream_id = @stream AND first_seq = @seq`),
+    /** Where the row behind one begins: nothing of its records is read. */
+    rowBehind: db.prepare<[At], { first_seq: number }>(
+      `SELECT first_seq FROM log WHERE stream_id = @stream AND first_seq > @seq ORDER BY first_seq LIMIT 1`,
+    ),
     firstRow: db.prepare<[string], { first_seq: number; t0: number }>(
       `SELECT first_seq, t0 FROM log WHERE stream_id = ? ORDER BY first_seq LIMIT 1`,
     ),
