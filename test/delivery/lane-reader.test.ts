@@ -81,3 +81,19 @@ it("where all that can be sent was given up nothing goes; a record that should b
   const holed = readerOf([], () => Infinity, 200);
   await expect(holed(50, 200)).rejects.toThrow("no record from seq 51 on");
 });
+
+it("asked again for what lies before the batches that it has ready, it begins there", async () => {
+  const log = Array.from({ length: 9_000 }, (_, index) => reading(index + 1));
+  const reader = readerOf(log, () => Infinity);
+  const { to } = await reader(0, 9_000);
+  await reader(to, 9_000);
+  for (const [after, end] of [
+    [100, 4_000],
+    [50, 60],
+    [to, 9_000],
+  ] as const) {
+    const { batch, from } = await reader(after, end);
+    expect([batch[0]?.seq, from]).toEqual([after + 1, after + 1]);
+    expect(batch.at(-1)?.seq).toBeLessThanOrEqual(end);
+  }
+});
