@@ -83,6 +83,15 @@ export interface ToolConnection {
   close(): void;
 }
 
+/** One way into an OPC UA server. */
+export interface OpcuaOffer {
+  /** The policy's name, SignAndEncrypt or None alone. */
+  readonly policy: string;
+  /** SHA-256 of the server's certificate, 64 hex digits, and whom it names; null and "": it shows none. */
+  readonly fingerprint: string | null;
+  readonly name: string;
+}
+
 export interface ConnectTimes {
   readonly connect_ms: Milliseconds;
   /** From a request to the last byte of its answer. */
@@ -110,6 +119,8 @@ export interface PlcTools {
   connect(address: ModbusAddress, times: ConnectTimes): ToolConnection;
   /** The link to that device that the running agent shares; null: the tool connects itself. */
   sharedLink(address: ModbusAddress): LinkToShare | null;
+  /** What an OPC UA server says of its secured endpoints; nothing is sent that needs trust. Rejects with a LinkError. */
+  opcuaOffers(endpoint: string, signal: AbortSignal): Promise<readonly OpcuaOffer[]>;
   /** Whether an OPC UA server answers a hello there. */
   greetsOpcua(device: { readonly host: string; readonly port: number }, within_ms: Milliseconds): Promise<boolean>;
   /** Monotonic, ms with fractions. */

@@ -9,6 +9,7 @@ import type { LinkSharer, LinkToShare } from "../domain/agent-control.ts";
 import { modbusExchange, sharedLinkLine, tappedLine, tappedRead } from "./modbus/tool-line.ts";
 import { modbusDriver } from "./modbus/driver.ts";
 import { modbusLine, type ModbusLine } from "./modbus/wire.ts";
+import { opcuaOffers } from "./opcua/connect.ts";
 import { greetsOpcua } from "./opcua/transport.ts";
 import { opcuaPki } from "./opcua/pki.ts";
 import { ownLinkDriver } from "./opcua/driver.ts";
@@ -55,6 +56,7 @@ export function driverTools({
       return modbusExchange(line, { connect_ms, answer_ms: patience_ms });
     },
     greetsOpcua,
+    opcuaOffers,
     mono: () => performance.now(),
     sleep: async (ms, signal) => {
       await delay(ms, undefined, { signal }).catch((error: unknown) => {

@@ -1,8 +1,11 @@
 import type { ServerResponse } from "node:http";
+import type { BoothEntry } from "../config/set-up.ts";
 import type { BoothFieldValues } from "../contract/booths.ts";
+import type { BodyOf } from "../contract/local.ts";
 import type { ServedOperation } from "../contract/operations.ts";
 import type { AgentControl } from "../domain/agent-control.ts";
 import type { ServiceAnswer } from "../domain/service.ts";
+import type { SetUpStatus } from "../domain/set-up.ts";
 import type { BoothStatus } from "../domain/status.ts";
 import type { Rebuilds } from "../store/port.ts";
 import type { LiveFeed } from "./live.ts";
@@ -132,20 +135,35 @@ export interface PageListener {
   close(): void;
 }
 
-/** The tools at the PLC that only read. */
-export interface PlcToolbox {
-  /**
-   * Rejects with what a person can do about it, also where a tool is at work already. `operand` and `values` are those of the
-   * command of that name; `progress` gets a line for each step.
-   */
-  run(
-    wish: {
+/** What a tool at the PLC is wanted for. `operand` and `values` are those of the command of that name. */
+export type PlcWish =
+  | {
       readonly tool: "probe" | "detect";
       readonly operand: string;
       readonly values: Readonly<Record<string, string | undefined>>;
-    },
+    }
+  | ({ readonly tool: "find" } & BodyOf<"set_up_find">)
+  | ({ readonly tool: "rank" } & BodyOf<"set_up_rank">);
+
+/** The tools at the PLC that only read. */
+export interface PlcToolbox {
+  /**
+   * Rejects with what a person can do about it, also where a tool is at work already. `progress` gets a line for each step. */
+  run(
+    wish: PlcWish,
     io: { readonly signal: AbortSignal; progress(text: string): void },
   ): Promise<{ readonly answer: object; readonly text: string }>;
+}
+
+/** The set-up on the spot. What can't be is rejected with a Refusal. */
+export interface SetUpOnSpot {
+  status(): Promise<SetUpStatus>;
+  saveDraft(draft: SetUpStatus["draft"]): Promise<void>;
+  setService(url: string): Promise<void>;
+  /** The entry is in force, on trial, once it resolves. */
+  tryEntry(entry: BoothEntry): Promise<void>;
+  keep(): Promise<void>;
+  takeBack(): Promise<void>;
 }
 
 /** What the local server answers from; what is absent answers 501. */
@@ -159,6 +177,7 @@ export interface Services {
   readonly storeHelp?: (report: string) => Promise<string>;
   readonly fields?: BoothFieldsAtService;
   readonly plc?: PlcToolbox;
+  readonly set_up?: SetUpOnSpot;
   /** Newest last. */
   readonly log?: () => readonly LogLine[];
 }

@@ -50,6 +50,7 @@ const looks = controls(() => import("./looks.ts"));
 const plc = controls(() => import("./plc.ts"));
 const provisioning = controls(() => import("./provisioning.ts"));
 const access = controls(() => import("./access.ts"));
+const setUp = controls(() => import("./set-up.ts"));
 const upkeep = controls(() => import("./upkeep.ts"));
 
 const WINDOW = "start end";
@@ -159,6 +160,17 @@ export const OPERATIONS: readonly LocalOperation[] = [
     ...{ query: "booth", way: "loopback", runs: upkeep("rebuildProgress") },
   }),
   row("POST /rebuild", "Begins one", { body: "rebuild", status: 202, runs: upkeep("rebuild") }),
+  row("GET /setup", "What is set up, by whom, and what is on trial", { way: "loopback", runs: setUp("setUpStatus") }),
+  row("PUT /setup/draft", "Keeps the answers so far", { body: "set_up_draft", runs: setUp("saveDraft") }),
+  row("POST /setup/service", "Where the service is, and the first key", {
+    ...{ body: "set_up_service", runs: setUp("setService") },
+  }),
+  row("POST /setup/booth", "Tries a booth's new settings", {
+    ...{ body: "set_up_booth", status: 202, runs: setUp("tryBooth") },
+  }),
+  row("POST /setup/settle", "They stay, or go back", { body: "set_up_settled", runs: setUp("settle") }),
+  row("POST /setup/find", "Looks for PLCs", { body: "set_up_find", runs: plc("find") }),
+  row("POST /setup/rank", "Reads a PLC by each profile and ranks them", { body: "set_up_rank", runs: plc("rank") }),
   row("POST /plc/probe", "Looks what answers at an address", { body: "probe", runs: plc("probe") }),
   row("POST /plc/detect", "Reads an address in every order", { body: "detect", runs: plc("detect") }),
   row("GET /plc/links", "Links to PLCs that tools share with the agent", { way: "socket", runs: plc("links") }),

@@ -17,6 +17,14 @@ export function detect(call: Call<BodyOf<"detect">>, { plc, control }: Services)
   return looking(tools, { tool: "detect", operand: at, values });
 }
 
+export function find(call: Call<BodyOf<"set_up_find">>, { plc }: Services): LocalAnswer {
+  return looking(needed(plc, NO_TOOLS), { tool: "find", ...call.body() });
+}
+
+export function rank(call: Call<BodyOf<"set_up_rank">>, { plc }: Services): LocalAnswer {
+  return looking(needed(plc, NO_TOOLS), { tool: "rank", ...call.body() });
+}
+
 /**
  * Has a tool look at a PLC and tells how it goes, as server-sent events: `progress {text}` for each step, then `done {answer,
  * text}` or `failed {error}`. Whoever leaves ends the looking.

@@ -75,7 +75,7 @@ function recordOf(control: AgentControl, booth: string): BindingRecord | null {
 }
 
 /** A key given for a booth that is bound takes the place of one in force; at the plain level all booths share one. */
-function isKeyInForce(control: AgentControl, booth: string): boolean {
+export function isKeyInForce(control: AgentControl, booth: string): boolean {
   return localBooths(control.status()).some(
     (one) =>
       provisioningBody(one).status === "provisioned" && (one.booth === booth || one.generation === PLAIN_GENERATION),
@@ -83,7 +83,7 @@ function isKeyInForce(control: AgentControl, booth: string): boolean {
 }
 
 /** What can't be undone from afar, or opens the service to somebody else, isn't for the socket's group, nor for who has a PIN. */
-function rootAlone(what: string, command: string): Refusal {
+export function rootAlone(what: string, command: string): Refusal {
   return new Refusal(403, `${what} is for root alone: run it as root on the box ("sudo booth-gateway ${command}")`);
 }
 

@@ -44,7 +44,7 @@ function backlogAnswer(
   backlog: readonly BacklogStatus[],
   drainOf: (booth: string) => Drain | null,
 ) {
-  const service: LinkStatus & { readonly url: string } = status.service;
+  const service: LinkStatus & { readonly url: string | null } = status.service;
   const booths = backlog.map(({ booth, newest_seq, acked_seq, oldest_at, hours_to_full }) => {
     const about = status.booths.find((one) => one.booth === booth);
     return {
@@ -69,7 +69,7 @@ export function backlogText(
   { style = PLAIN, bar = false }: { readonly style?: Style; readonly bar?: boolean } = {},
 ): string {
   return linesText([
-    `service   ${service.url}: ${linkText(service, at, style)}`,
+    `service   ${service.url ?? "none is set up yet"}: ${linkText(service, at, style)}`,
     ...booths.flatMap((booth) => ["", `${booth.booth}   ${waitingText(booth)}`, ...detailLines(booth, bar)]),
   ]);
 }

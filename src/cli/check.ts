@@ -66,7 +66,10 @@ export const checkCommand: Run = (call) => {
 
 function textOf(path: string, usable: UsableConfig): string {
   return linesText([
-    `${path} is in order: service ${usable.config.service.url}`,
+    `${path} is in order: service ${usable.config.service.url ?? "to be set up"}`,
+    usable.config.booths.length === 0
+      ? '  no booth: to be set up on the box\'s page, or with "booth-gateway setup"'
+      : null,
     ...boothsOf(usable).map(
       (one) =>
         `  ${one.booth}: ${one.profile}, ${one.tags} tags, PLC at ${one.plc}, serial ${one.serial ?? "to be entered on site"}`,
@@ -90,7 +93,7 @@ function jsonOf(path: string, usable: UsableConfig): unknown {
   return {
     ok: fatal === null && refused.length === 0,
     file: path,
-    service: config.service.url,
+    service: config.service.url ?? null,
     booths: boothsOf(usable),
     ...(disabled.length === 0 ? {} : { disabled }),
     ...(fatal === null ? {} : { problems: problemsIn(fatal) }),

@@ -47,10 +47,10 @@ function showSettings(call: Call, wanted: string | undefined): number {
     throw new CommandError(`there is no setting ${wanted ?? ""}${meant(wanted ?? "", paths)}`);
   }
   print(call, { file, settings }, () => {
-    const rows = settings.map(({ path, value, line }) => [
+    const rows = settings.map(({ path, value, line, file: from }) => [
       path,
       typeof value === "string" ? value : JSON.stringify(value),
-      line === null ? "default" : `line ${line}`,
+      line === null ? "default" : from === file ? `line ${line}` : `set up on the spot (${from ?? ""})`,
     ]);
     return `${file}\n${tableText(["setting", "value", "from"], rows)}`;
   });

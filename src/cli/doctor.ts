@@ -79,9 +79,9 @@ async function examineNetwork(
   if (typeof ca === "object") findings.push(ca);
   const broker = running?.service.broker_url ?? mqtt_url ?? null;
   const to = (at: string): Target => targetOf(at, typeof ca === "string" ? ca : undefined);
-  const servers: [what: string, target: Target][] = [
-    ["service", { ...to(url), proxy: proxy_url === undefined ? undefined : to(proxy_url) }],
-  ];
+  const servers: [what: string, target: Target][] = [];
+  if (url !== undefined)
+    servers.push(["service", { ...to(url), proxy: proxy_url === undefined ? undefined : to(proxy_url) }]);
   if (broker !== null) servers.push(["broker", to(broker)]);
   for (const [what, target] of servers) {
     io.progress(`${what} ...`);

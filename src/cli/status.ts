@@ -2,7 +2,17 @@ import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth } from 
 import { differencesText } from "../domain/read-back.ts";
 import { agentOf } from "../tools/agent-client.ts";
 import type { Run } from "../tools/command.ts";
-import { lasting, linesText, linkText, PLAIN, sayings, storageText, type Style, styleOf } from "../tools/texts.ts";
+import {
+  lackText,
+  lasting,
+  linesText,
+  linkText,
+  PLAIN,
+  sayings,
+  storageText,
+  type Style,
+  styleOf,
+} from "../tools/texts.ts";
 import { show } from "./print.ts";
 
 const CLOCK =
@@ -25,7 +35,8 @@ export function statusText(status: AgentStatus, style: Style = PLAIN): string {
   const wrong = clock.offset_ms === null ? CLOCK : CONTRADICTED;
   return linesText([
     `gateway   ${status.gateway_id}, agent ${status.agent_version}, running for ${lasting(at - status.started_at)}`,
-    `service   ${service.url}: ${linkText(service, at, style)}`,
+    status.lacks.length === 0 ? null : `set-up    ${style.warn("to be set up")}: ${lackText(status.lacks)}`,
+    service.url === null ? null : `service   ${service.url}: ${linkText(service, at, style)}`,
     // Only where something of it is worth telling.
     service.mqtt === undefined || service.mqtt.why === ""
       ? null

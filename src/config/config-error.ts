@@ -4,6 +4,8 @@ export interface Problem {
   readonly column: number;
   /** Where in the data, e.g. tags[3].role; "" for the whole file. */
   readonly path: string;
+  /** Where it stands in another file than the error's own: that of the set-up, below the operator's. */
+  readonly file?: string;
   readonly message: string;
   /** What to do about it, where that is known. */
   readonly hint?: string | undefined;
@@ -41,7 +43,7 @@ export class ConfigError extends Error {
   constructor(file: string, problems: readonly Problem[], cause?: unknown) {
     super(render(file, problems), cause === undefined ? undefined : { cause });
     const first = problems[0];
-    this.file = file;
+    this.file = first?.file ?? file;
     this.line = first?.line ?? 0;
     this.column = first?.column ?? 0;
     this.hint = first?.hint;
@@ -61,7 +63,8 @@ function renderProblem(file: string, problem: Problem): string {
 }
 
 function headline(file: string, problem: Problem): string {
-  const place = problem.line === 0 ? file : `${file}:${problem.line}:${problem.column}`;
+  const named = problem.file ?? file;
+  const place = problem.line === 0 ? named : `${named}:${problem.line}:${problem.column}`;
   const where = problem.path === "" ? "" : `${problem.path}: `;
   const hint = problem.hint === undefined ? "" : ` (${problem.hint})`;
   return `${place}: ${where}${problem.message}${hint}`;

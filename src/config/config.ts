@@ -4,6 +4,7 @@ import { checkGateway, modbusOf } from "./gateway-checks.ts";
 import { type BoothInput, type GatewayInput, gatewaySchema } from "./gateway-schema.ts";
 import type { BoothConfig, Config } from "./port.ts";
 import { SHIPPED_PROFILES } from "./profile.ts";
+import { madeProfiles, openLayers } from "./set-up.ts";
 import { type DataPath, NO_CONFIG_HINT, openYaml, pathText, readSource, type YamlSource } from "./yaml-source.ts";
 
 /**
@@ -12,24 +13,28 @@ import { type DataPath, NO_CONFIG_HINT, openYaml, pathText, readSource, type Yam
  * is wrong in a booth cost that booth alone.
  */
 export function parseConfig(text: string, file: string): Config {
-  const source = openYaml(text, file);
+  return soundIn(openYaml(text, file), file);
+}
+
+function soundIn(source: YamlSource, file: string): Config {
   const input = parseWith(gatewaySchema, source);
   refuseIfAny(checkGateway(input, source), source);
   return configFrom(input, file);
 }
 
-/** Reads and checks the file. Throws ConfigError. */
+/** Reads and checks the file, and what was set up on the spot below it. Throws ConfigError. */
 export function loadConfig(path: string): Config {
-  return parseConfig(readSource(path, NO_CONFIG_HINT), path);
+  return soundIn(openLayers(readSource(path, NO_CONFIG_HINT), path).source, path);
 }
 
 /** Pure; `input` has passed the checks. */
 export function configFrom(input: GatewayInput, file: string): Config {
   const folder = dirname(resolve(file));
   const dirs = (input.profile_dirs ?? ["profiles"]).map((dir) => resolve(folder, dir));
+  const own = absolute(input, folder);
   return {
-    ...absolute(input, folder),
-    profile_dirs: [...new Set([...dirs, SHIPPED_PROFILES])],
+    ...own,
+    profile_dirs: [...new Set([...dirs, madeProfiles(own.data_dir), SHIPPED_PROFILES])],
     page: absolute(input.page, folder),
     service: absolute(input.service, folder),
     booths: input.booths.map((booth) => boothOf(booth, folder)),
@@ -56,16 +61,16 @@ const SECRET = /password|secret|credential$|(^|_)key$|(^|_)pin$/;
 const NO_SECRET = new Set(["api_key_credential"]);
 
 /**
- * Every setting in force, defaults filled in, paths absolute, each with the line of the file that says so; null: the default.
+ * Every setting in force, defaults filled in, paths absolute, each with the file and line that say so; null: the default.
  * Throws ConfigError.
  */
 export function settingsIn(file: string) {
-  const source = openYaml(readSource(file, NO_CONFIG_HINT), file);
+  const { source } = openLayers(readSource(file, NO_CONFIG_HINT), file);
   const config = configFrom(parseWith(gatewaySchema, source), file);
   return leavesOf(config, []).map(([path, value]) => ({
     path: pathText(path),
     value: isSecret(path) ? "(hidden)" : value,
-    line: lineOf(source, path),
+    ...placeOf(source, path),
   }));
 }
 
@@ -80,11 +85,12 @@ function leavesOf(value: unknown, path: DataPath): readonly (readonly [DataPath,
   return entries.flatMap(([step, part]) => leavesOf(part, [...path, step]));
 }
 
-function lineOf(source: YamlSource, path: DataPath): number | null {
+function placeOf(source: YamlSource, path: DataPath): { readonly line: number | null; readonly file: string | null } {
   let at: unknown = source.data;
   for (const step of path) {
-    if (typeof at !== "object" || at === null || !Object.hasOwn(at, step)) return null;
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, step)) return { line: null, file: null };
     at = Reflect.get(at, step);
   }
-  return source.problemAt(path, "").line;
+  const { line, file = source.file } = source.problemAt(path, "");
+  return { line, file };
 }

@@ -25,7 +25,7 @@ export function checkGateway(input: GatewayInput, source: YamlSource): readonly 
 
 function checkService({ service }: GatewayInput, source: YamlSource): readonly Problem[] {
   const problems: Problem[] = [];
-  const url = urlFault(service.url, HTTP_SCHEMES);
+  const url = service.url === undefined ? null : serviceUrlFault(service.url);
   if (url !== null) problems.push(source.problemAt(["service", "url"], url));
   // What goes through a proxy is TLS with the service itself.
   const proxy = service.proxy_url === undefined ? null : urlFault(service.proxy_url, { secure: ["http:"], plain: [] });
@@ -182,6 +182,11 @@ const MQTT_SCHEMES: UrlSchemes = { secure: ["mqtts:", "wss:"], plain: ["mqtt:", 
 /** Names this machine by address; a name other than localhost could be made to point elsewhere. */
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+/** What is wrong with the service's URL, as a sentence; null: nothing. */
+export function serviceUrlFault(text: string): string | null {
+  return urlFault(text, HTTP_SCHEMES);
 }
 
 /** What is wrong with a URL of the configuration, as a sentence that doesn't repeat it (it might hold a secret); null: nothing. */

@@ -21,7 +21,7 @@ import {
  */
 
 /** A gateway is a small box: more booths than this belong on a second one. */
-const MAX_BOOTHS = 64;
+export const MAX_BOOTHS = 64;
 
 /** Of a file or folder. A relative one counts from the configuration's folder if its key ends in _file or _dir. */
 const path = z.string().min(1).max(4096);
@@ -105,7 +105,7 @@ const opcuaSchema = z.strictObject({
   ),
 });
 
-const boothId: z.ZodType<BoothId, string> = z
+export const boothId: z.ZodType<BoothId, string> = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a booth's id is lower-case letters, digits and dashes");
 
@@ -138,7 +138,8 @@ const serviceSchema = z.strictObject({
     .max(2000)
     // What has a query or a fragment is refused as it was written.
     .overwrite((url) => (/[?#]/.test(url) ? url : url.replace(/(?<!\/)\/+$/, "")))
-    .describe("Base of /api. https, or http for loopback addresses."),
+    .exactOptional()
+    .describe("Base of /api. https, or http for loopback addresses. Absent: set up on the spot."),
   ca_file: optionalPath("Extra certificate authorities, PEM."),
   proxy_url: z
     .string()
@@ -206,12 +207,9 @@ export const gatewaySchema = z.strictObject({
   store: storeSchema.prefault({}),
   page: pageSchema.prefault({}),
   clock_file: optionalPath("Simulation only: time is taken from this file."),
-  service: serviceSchema,
-  booths: z.array(boothSchema).min(1).max(MAX_BOOTHS),
+  service: serviceSchema.prefault({}),
+  booths: z.array(boothSchema).max(MAX_BOOTHS).default([]).describe("None: they are set up on the spot."),
 });
-
-/** Where booths that are wrong have been left out: none may be left. */
-export const anyBoothsSchema = gatewaySchema.extend({ booths: z.array(boothSchema).max(MAX_BOOTHS) });
 
 export type GatewayInput = z.output<typeof gatewaySchema>;
 export type BoothInput = z.output<typeof boothSchema>;

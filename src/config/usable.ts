@@ -6,11 +6,15 @@ import { ConfigError, type Problem } from "./config-error.ts";
 import { configFrom } from "./config.ts";
 import { parseWith, problemsOf } from "./explain.ts";
 import { checkGateway } from "./gateway-checks.ts";
-import { anyBoothsSchema, gatewaySchema } from "./gateway-schema.ts";
+import { gatewaySchema } from "./gateway-schema.ts";
 import { unknownGroups } from "./parameters.ts";
 import type { BoothConfig, Config } from "./port.ts";
 import { findProfile, profileFile, unknownProfileHint } from "./profile.ts";
-import { type DataPath, NO_CONFIG_HINT, openYaml, readSource, type YamlSource } from "./yaml-source.ts";
+import { openLayers, SET_UP_FILE, type SetUp } from "./set-up.ts";
+import { type DataPath, NO_CONFIG_HINT, readSource, whole, type YamlSource } from "./yaml-source.ts";
+
+/** The last configuration file that was good. */
+const NAME = "last-good.json";
 
 /** A booth that can be run. */
 export interface ReadyBooth {
@@ -44,14 +48,14 @@ export function inspectConfig(path: string): UsableConfig {
   return inspectText(readSource(path, NO_CONFIG_HINT), path);
 }
 
-/** The same for a text that stands, or would stand, at `path`. */
-export function inspectText(text: string, path: string): UsableConfig {
-  const source = openYaml(text, path);
+/** The same for a text that stands, or would stand, at `path`, and for other values set up below it than those that are. */
+export function inspectText(text: string, path: string, set_up?: SetUp): UsableConfig {
+  const { source, refused: set_up_refused } = openLayers(text, path, set_up);
   const shape = problemsOf(gatewaySchema, source);
   const misshapen = byBooth(shape);
   if (misshapen.others.length > 0) throw new ConfigError(path, shape);
   const sound = withoutBooths(source, misshapen.booths);
-  const input = parseWith(anyBoothsSchema, sound.source);
+  const input = parseWith(gatewaySchema, sound.source);
   const checked = byBooth(checkGateway(input, sound.source));
   const isSound = (position: number): boolean => !checked.booths.has(sound.indices[position] ?? position);
   const indices = sound.indices.filter((_, position) => isSound(position));
@@ -73,9 +77,11 @@ export function inspectText(text: string, path: string): UsableConfig {
   return {
     config: { ...config, booths: booths.map((booth) => booth.config) },
     booths,
-    refused: [...errors]
-      .toSorted(([a], [b]) => a - b)
-      .map(([index, error]) => ({ ...nameOfBooth(source, index), error })),
+    refused: [
+      ...[...errors].toSorted(([a], [b]) => a - b).map(([index, error]) => ({ ...nameOfBooth(source, index), error })),
+      // What was set up can't be read: the operator's booths run without it, and everybody is told.
+      ...(set_up_refused === null ? [] : [{ id: SET_UP_FILE, serial: null, error: set_up_refused }]),
+    ],
     fatal: checked.others.length === 0 ? null : new ConfigError(path, checked.others),
   };
 }
@@ -171,8 +177,6 @@ function boothsIn({ data }: YamlSource): readonly unknown[] {
   return Array.isArray(booths) ? booths : [];
 }
 
-const NAME = "last-good.json";
-
 export interface Lasting {
   readonly usable: UsableConfig;
   /** Why the file itself isn't in use but the last one that was good; null: it is. */
@@ -191,6 +195,9 @@ export function loadLasting(path: string, environment: Readonly<Record<string, s
     text = readSource(path, NO_CONFIG_HINT);
     own = soundIn(text, path);
     const [first] = own.refused;
+    if (isCutOff(own, text, () => lastGood(path, foldersOf(path, { text, environment })))) {
+      throw whole(path, CUT, { hint: CUT_HINT });
+    }
     // A file that costs a booth is in use, and isn't what the next broken one is replaced by.
     if (first === undefined) keep(own.config.data_dir, { file: resolve(path), text });
     if (first === undefined || own.booths.length > 0) return { usable: own, refused: null };
@@ -204,6 +211,18 @@ export function loadLasting(path: string, environment: Readonly<Record<string, s
   // Each booth of the file is refused: better the last good file than none of them, but there isn't any.
   if (own !== null) return { usable: own, refused: null };
   throw refused;
+}
+
+const CUT = "says nothing of a booth or a service, and it did: it looks cut off";
+const CUT_HINT = `write "booths: []" to set the box up anew, and delete ${NAME} for another service`;
+
+/** A box to be set up has neither booths nor service; where it had them before, only the file's beginning was written. */
+function isCutOff({ config, refused }: UsableConfig, text: string, goodOne: () => UsableConfig | null): boolean {
+  const lacksBooths = config.booths.length + refused.length === 0 && !/^booths:[ \t]*\[\s*\]/m.test(text);
+  const lacksService = config.service.url === undefined;
+  if (!lacksBooths && !lacksService) return false;
+  const good = goodOne();
+  return good !== null && (lacksBooths || good.config.service.url !== undefined);
 }
 
 function soundIn(text: string, path: string): UsableConfig {

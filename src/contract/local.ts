@@ -28,6 +28,38 @@ const filterChange = z.strictObject({
   by: z.string().max(100).default(""),
 });
 
+/** A PLC's link as it is set up on the spot. Nothing here names a file: what a person types must not have one read. */
+const plcLink = {
+  modbus: z
+    .strictObject({
+      host: z.string().min(1).max(253).optional(),
+      port: z.int().min(1).max(65_535).optional(),
+      framing: z.enum(["tcp", "rtu"]).optional(),
+      serial: z
+        .strictObject({
+          path: z
+            .string()
+            .max(200)
+            .regex(/^\/dev\/(?:tty[A-Za-z0-9]+|serial\/by-(?:id|path)\/[\w.:+-]+)$/),
+          baud_rate: z.int().optional(),
+          data_bits: z.int().optional(),
+          parity: z.enum(["none", "even", "odd"]).optional(),
+          stop_bits: z.int().optional(),
+        })
+        .optional(),
+      unit_id: z.int().min(0).max(255).optional(),
+    })
+    .optional(),
+  opcua: z
+    .strictObject({
+      endpoint: z.string().max(2000),
+      security_policy: z.string().max(60).optional(),
+      allow_insecure: z.boolean().optional(),
+      server_certificate_fingerprint: z.string().max(200).optional(),
+    })
+    .optional(),
+};
+
 const SIZES = Object.keys(boothFieldsShape.shape);
 const size = z.string().max(60);
 
@@ -117,6 +149,44 @@ export const BODIES = {
       pdu: z.string().regex(/^(?:[0-9a-f]{2}){1,253}$/),
     }),
     needs: "POST {link, unit, pdu}: a link of /plc/links, a unit id, and a reading PDU in hex",
+  },
+  /** An entry of the configuration, as set up on the spot; it is tried first. */
+  set_up_booth: {
+    shape: z.strictObject({
+      id: z.string().max(32),
+      profile: z.string().max(100).optional(),
+      ...plcLink,
+      tz: z.string().max(64).optional(),
+    }),
+    needs: "POST {id, profile, modbus or opcua, tz}: a booth as the configuration has it, without names of files",
+  },
+  /** What is on trial stays, or goes back. */
+  set_up_settled: { shape: z.strictObject({ keep: z.boolean() }), needs: "POST {keep}: true or false" },
+  /** Where the service is, and the key of the first claim. */
+  set_up_service: {
+    shape: z
+      .strictObject({ url: z.string().min(1).max(2000).optional(), api_key: z.string().min(1).max(4096).optional() })
+      .refine(({ url, api_key }) => url !== undefined || api_key !== undefined),
+    needs: "POST {url, api_key}: one of them at least",
+  },
+  /** The answers so far, for whoever goes on with them; never a key. */
+  set_up_draft: {
+    shape: z.strictObject({ draft: z.record(z.string().max(60), z.unknown()) }),
+    needs: "PUT {draft}: names with values",
+  },
+  /** Looks for PLCs: in the box's own subnets, on its serial lines, or what an OPC UA server offers. */
+  set_up_find: {
+    shape: z.discriminatedUnion("where", [
+      z.strictObject({ where: z.literal("subnets") }),
+      z.strictObject({ where: z.literal("serial"), path: z.string().max(200).optional() }),
+      z.strictObject({ where: z.literal("opcua"), endpoint: z.string().min(1).max(2000) }),
+    ]),
+    needs: "POST {where}: subnets, serial, or opcua with its endpoint",
+  },
+  /** Which profile fits what is there. `unit_id` absent: each profile's own. */
+  set_up_rank: {
+    shape: z.strictObject({ ...plcLink, said: z.array(z.string().max(300)).max(20).default([]) }),
+    needs: "POST {modbus or opcua, said}: a link, and what the device said it is",
   },
   /** `current`: with today's parameters. */
   rebuild: {

@@ -1,6 +1,7 @@
 import type { ProvisioningRow, StreamLabel } from "./provisioning.ts";
 import type { Reconciliation } from "./reconciliation.ts";
 import type { Reported, ShownBooth } from "./service.ts";
+import type { Lacking } from "./set-up.ts";
 import type { ClockVerdict } from "./service-time.ts";
 import type { BoothSummary } from "./summary.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
@@ -196,8 +197,11 @@ export interface AgentStatus {
   readonly started_at: EpochMs;
   readonly boot: string;
   readonly clock: ClockVerdict;
+  /** What this box lacks before it has anything to do: to be set up on the spot, or in its file. Empty: nothing. */
+  readonly lacks: readonly Lacking[];
   readonly service: LinkStatus & {
-    readonly url: string;
+    /** null: none is set up yet. */
+    readonly url: string | null;
     /** Where readings go: as the service's record names it, else the configuration; null: neither does. */
     readonly broker_url: string | null;
     /** Of the last session with the broker; absent: there was none. */

@@ -149,7 +149,12 @@ function tellDisabled({ disabled = [], booths, log }: AgentSetup): void {
     const text = `${booth} is disabled: ${reason}; ${advice}`;
     log.error({ event: "booth_disabled", booth, file, line, reason, advice }, text);
   }
-  if (booths.length === 0) log.warn({ event: "no_booths" }, "no booth is left to run: nothing is read");
+  if (booths.length > 0) return;
+  const text =
+    disabled.length > 0
+      ? "no booth is left to run: nothing is read"
+      : 'this box is to be set up: no booth is configured; open its page ("booth-gateway page --for 30m"), or run "booth-gateway setup"';
+  log.warn({ event: "no_booths" }, text);
 }
 
 /** A serial in the configuration is the operator's word: it needs no further confirmation. A row that exists is left alone. */

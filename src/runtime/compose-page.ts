@@ -2,8 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { opcuaPki } from "../acquisition/opcua/pki.ts";
 import { openPageListener, type OpenPageListener, type PageCertificate } from "../api/server.ts";
-import type { PlcToolbox, Services } from "../api/operation.ts";
+import type { PlcTools } from "../acquisition/port.ts";
+import type { PlcToolbox, PlcWish, Services } from "../api/operation.ts";
 import type { Config } from "../config/port.ts";
+import type { ToolCall } from "../tools/plc-tools.ts";
 import { readOwnSecret } from "./secrets.ts";
 import type { AgentControl, LinkSharer } from "../domain/agent-control.ts";
 import type { Clock, Logger } from "../domain/machine.ts";
@@ -28,7 +30,7 @@ export async function openPage({ config, file, clock, log, services }: PageSetti
   const { port, lan_port, pin_file } = config.page;
   const certificate = () => certificateIn(join(config.data_dir, "page"), clock);
   const storeHelp = (report: string) => storeIn(join(config.data_dir, "help"), report);
-  const plc = plcToolbox(file, { agent: services.control, clock, log });
+  const plc = plcToolbox({ file, config }, { agent: services.control, clock, log });
   const page = await openPageListener({ port, lan_port, certificate }, { ...services, storeHelp, plc });
   const { url, trouble } = page.services.page.state();
   if (url === null) log.warn({ event: "page_closed", port }, trouble);
@@ -72,18 +74,39 @@ const TOOLS = {
   detect: async () => (await import("../cli/detect.ts")).detected,
 };
 
+/** Does what is wished, by the code that the command line has for it. */
+async function actOn(
+  tools: PlcTools,
+  wish: PlcWish,
+  { file, config, io }: Pick<PageSetting, "file" | "config"> & { readonly io: ToolCall["io"] },
+) {
+  switch (wish.tool) {
+    case "find":
+      return (await import("../tools/find-plc.ts")).findPlcs(tools, wish, io);
+    case "rank":
+      return (await import("../tools/rank-profiles.ts")).rankAt(wish, { tools, config, ...io });
+    case "probe":
+    case "detect": {
+      const act = await TOOLS[wish.tool]();
+      return act(tools, { values: { ...wish.values, config: file }, operands: [wish.operand], io });
+    }
+  }
+}
+
 /** The command line's tools at the PLC for the page, over the agent's own links where it has one; one at a time. */
 function plcToolbox(
-  config: string,
+  place: Pick<PageSetting, "file" | "config">,
   { agent, clock, log }: Pick<PageSetting, "clock" | "log"> & { readonly agent: AgentControl },
 ): PlcToolbox {
   let busy = false;
-  const run: PlcToolbox["run"] = async ({ tool, operand, values }, io) => {
-    const [{ driverTools }, act] = await Promise.all([import("../acquisition/tool-drivers.ts"), TOOLS[tool]()]);
+  const run: PlcToolbox["run"] = async (wish, io) => {
+    const { driverTools } = await import("../acquisition/tool-drivers.ts");
     const sharer: LinkSharer = { links: agent.sharedLinks(), ask: (link, ask) => agent.askPlc(link, ask) };
     const tools = driverTools({ wall: () => clock.wall(), log, sharer });
+    const { tool } = wish;
+    const operand = "operand" in wish ? wish.operand : "";
     log.info({ event: "plc_tool", tool, operand }, `${tool} ${operand}: asked for on the page`);
-    const { answer, text } = await act(tools, { values: { ...values, config }, operands: [operand], io });
+    const { answer, text } = await actOn(tools, wish, { ...place, io });
     return { answer, text };
   };
   return {

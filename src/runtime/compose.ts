@@ -18,7 +18,7 @@ import { parametersOf } from "../config/parameters.ts";
 import type { BoothConfig, Config, ServiceConfig } from "../config/port.ts";
 import { type Lasting, loadLasting, type ReadyBooth, type RefusedBooth } from "../config/usable.ts";
 import { createBoothFields, createServiceApi } from "../delivery/http/service-api.ts";
-import { createHttpClient } from "../delivery/http/client.ts";
+import { createHttpClient, type HttpClient } from "../delivery/http/client.ts";
 import { withSessionTokens } from "../delivery/http/session-token.ts";
 import type { MqttSetup } from "../delivery/mqtt/connect.ts";
 import { createMqttLink } from "../delivery/mqtt/link.ts";
@@ -34,13 +34,15 @@ import { openReportsThread } from "../store/thread/reports-thread.ts";
 import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
-import { type Agent, startAgent } from "./agent.ts";
+import { startAgent } from "./agent.ts";
 import { clockFromFile, systemClock } from "./clock.ts";
 import { openPage, type PageSetting } from "./compose-page.ts";
 import type { AgentSetup } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
 import { systemdNotify } from "./service-manager.ts";
 import { openSealer, openSecrets, ownFile } from "./secrets.ts";
+import { agentRuns } from "./runs.ts";
+import { createSetUp, takenBack } from "./set-up.ts";
 import { markOf, wipeState } from "./decommission.ts";
 
 const PACKAGE = new URL("../../package.json", import.meta.url);
@@ -48,24 +50,19 @@ const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { read
 /** A package's files carry the time at which it was made. */
 const MADE_AT: EpochMs = Math.round(statSync(PACKAGE).mtimeMs);
 
+type LongIo = Io & { readonly outOfService: () => void };
+
 /**
- * Builds the real agent round the machine's clock, disk, network, and runs it until the signal. `outOfService`: what is to be done
- * once every booth is out of service for good; none may be left out for its configuration.
+ * Builds the real agent round the machine's clock, disk, network, and runs it until the signal; begun anew over the same store
+ * whenever something was set up on the spot. `outOfService`: what is to be done once every booth is out of service for good; none
+ * may be left out for its configuration.
  */
-async function runAgent(
-  { usable, refused: fileRefused }: Lasting,
-  io: Io & { readonly outOfService: () => void },
-  file: string,
-): Promise<void> {
-  const { config, booths, refused } = usable;
-  const { commit_interval_ms, heartbeat_interval_ms } = config;
+async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void> {
+  const { config } = first.usable;
   const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
-  const random = systemRandom();
   const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
   cutLongStop(io.signal, log);
   const notify = systemdNotify(io.environment);
-  const service_time = createServiceTime(MADE_AT);
-  const { http, mqtt } = waysTo(config.service, { clock, service_time, log }, io.signal);
   const { store, rebuilds, ...thread } = openStoreThread({
     dataDir: config.data_dir,
     standbyDir: join(config.runtime_dir, "standby"),
@@ -87,40 +84,89 @@ async function runAgent(
     const tail = openTail(config.runtime_dir);
     open.push(reports, tail);
     const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
-    const links = linksOf(config, { clock, log, keeperOf: await holeKeepers({ identity, log }, booths) });
-    // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
-    if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();
-    const agent = await startAgent(
-      {
-        ...{ clock, random, log, notify, gaps, store, identity, tail, service_time },
-        ...{ version: VERSION, service_url: config.service.url, commit_interval_ms, heartbeat_interval_ms },
-        broker_url: config.service.mqtt_url ?? null,
-        config_refused: fileRefused?.message ?? null,
-        backlog_rate: config.service.backlog_records_per_s ?? null,
-        figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
-        ...{ secrets, sealer, link: mqtt },
-        api: createServiceApi({
-          ...{ http, clock, random, service_time, sealer },
-          ...{ agentVersion: VERSION, hardwareId: gateway_id },
-        }),
-        booths: booths.map((booth) => setupOf(booth, links)),
-        certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
-        disabled: refused.map(disabledOf),
-        ...(refused.length === 0 ? { outOfService: io.outOfService } : {}),
-      },
-      io.signal,
-    );
+    const lasting: LongLived = {
+      ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, gateway_id, io },
+      ...{ random: systemRandom(), service_time: createServiceTime(MADE_AT) },
+      figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
+    };
+    const runs = await agentRuns((next) => beginAgent(lasting, next), {
+      ...{ first, signal: io.signal },
+      again: () => loadLasting(file, io.environment),
+    });
+    const { control } = runs;
+    const key = async () => (await identity.gateway()).credential ?? firstKeyOf(lasting);
+    const has_key = async (): Promise<boolean> => (await key()) !== null;
+    const { data_dir } = config;
+    const set_up = createSetUp({
+      file,
+      data_dir,
+      clock,
+      log,
+      has_key,
+      status: () => control.status(),
+      restart: runs.restart,
+    });
+    const services = {
+      ...{ control, rebuilds, set_up, log: lines },
+      reports: (request: ReportRequest) => reports.ask(request),
+      fields: createBoothFields({ http: runs.http, clock, key }),
+    };
     const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
-    const key = async () => (await identity.gateway()).credential ?? firstKeyOf({ identity, secrets, sealer });
-    const fields = createBoothFields({ http, clock, key });
-    const ask = (request: ReportRequest) => reports.ask(request);
-    const services = { control: agent, reports: ask, rebuilds, log: lines, fields };
-    await serveUntilFinished(agent, { config, file, clock, log, services }, runtime_dir);
+    await serveUntil(() => runs.run(set_up.run), { config, file, clock, log, services }, runtime_dir);
   } finally {
     notify.stopping();
-    http.close();
     await Promise.all(open.map((one) => one.close()));
   }
+}
+
+/** What one run of the agent hands on to the next. */
+type LongLived = Pick<
+  AgentSetup,
+  | "clock"
+  | "log"
+  | "notify"
+  | "gaps"
+  | "store"
+  | "identity"
+  | "tail"
+  | "secrets"
+  | "sealer"
+  | "random"
+  | "service_time"
+  | "figures"
+> & { readonly gateway_id: string; readonly io: LongIo };
+
+/** Starts the agent as the configuration says now. */
+async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: Lasting) {
+  const { clock, log, identity, gateway_id, random, service_time, sealer, io, ...rest } = lasting;
+  const { config, booths, refused } = usable;
+  const { commit_interval_ms, heartbeat_interval_ms, service } = config;
+  const ending = new AbortController();
+  const signal = AbortSignal.any([io.signal, ending.signal]);
+  const { http, mqtt } = waysTo(service, { clock, service_time, log }, signal);
+  const links = linksOf(config, { clock, log, keeperOf: await holeKeepers({ identity, log }, booths) });
+  // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
+  if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();
+  const agent = await startAgent(
+    {
+      ...{ ...rest, clock, random, log, identity, service_time, sealer },
+      ...{ version: VERSION, service_url: service.url ?? null, commit_interval_ms, heartbeat_interval_ms },
+      broker_url: service.mqtt_url ?? null,
+      config_refused: fileRefused?.message ?? null,
+      backlog_rate: service.backlog_records_per_s ?? null,
+      link: mqtt,
+      api: createServiceApi({
+        ...{ http, clock, random, service_time, sealer },
+        ...{ agentVersion: VERSION, hardwareId: gateway_id },
+      }),
+      booths: booths.map((booth) => setupOf(booth, links)),
+      certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
+      disabled: refused.map(disabledOf),
+      ...(refused.length === 0 ? { outOfService: io.outOfService } : {}),
+    },
+    signal,
+  );
+  return { agent, http, stopped: ending.signal, stop: () => ending.abort() };
 }
 
 /** The service by HTTP and by its broker. Throws where a file of certificates or keys can't be used. */
@@ -131,7 +177,7 @@ function waysTo(
 ) {
   const ca = service.ca_file === undefined ? {} : { ca: readFileSync(service.ca_file, "utf8") };
   const proxy = service.proxy_url === undefined ? {} : { proxy: service.proxy_url };
-  const http = createHttpClient({ baseUrl: service.url, ...ca, ...proxy });
+  const http = service.url === undefined ? NO_SERVICE : createHttpClient({ baseUrl: service.url, ...ca, ...proxy });
   // A service that takes a request and never answers would hold a stop up for the whole of the request's time.
   addAbortListener(signal, () => http.close());
   return {
@@ -140,13 +186,19 @@ function waysTo(
   };
 }
 
+/** Until somebody says where the service is nothing is asked of it, and everything waits as for one that is away. */
+const NO_SERVICE: HttpClient = {
+  send: () => Promise.reject(new Error("no service is set up yet")),
+  close: () => undefined,
+};
+
 /** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */
 function clientOf({ client_certificate_file, client_key_file }: ServiceConfig): Pick<MqttSetup, "client_certificate"> {
   if (client_certificate_file === undefined || client_key_file === undefined) return {};
   return { client_certificate: clientCertificateIn(client_certificate_file, ownFile(client_key_file)) };
 }
 
-async function serveUntilFinished(agent: Agent, setting: PageSetting, runtime_dir: string): Promise<void> {
+async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtime_dir: string): Promise<void> {
   const { log } = setting;
   const page = await openPage(setting);
   const socket = join(runtime_dir, SOCKET_NAME);
@@ -154,7 +206,7 @@ async function serveUntilFinished(agent: Agent, setting: PageSetting, runtime_di
   const admin = await serveAdminSocket(join(runtime_dir, ADMIN_SOCKET_NAME), page.services);
   log.info({ event: "started", socket, version: VERSION }, `agent ${VERSION} is running`);
   try {
-    await agent.finished;
+    await end();
     log.info({ event: "stopped" }, "agent has stopped; everything read is committed");
   } finally {
     page.close();
@@ -227,10 +279,20 @@ export function systemRandom(): Random {
   };
 }
 
+/** What was on trial when the last agent ended, by a power cut or a stop, hasn't proved itself. */
+function settledLasting(file: string, io: Io): Lasting {
+  const { environment } = io;
+  const lasting = loadLasting(file, environment);
+  const reason = "the agent stopped while it was tried";
+  const log = { warn: (_: unknown, text: string) => io.err(`${text}\n`) };
+  const isOther = takenBack(lasting.usable.config.data_dir, { reason, at: Date.now(), log });
+  return isOther ? loadLasting(file, environment) : lasting;
+}
+
 /** The agent until it is stopped, or until it is taken out of service: then nothing of its keys and data stays. */
 export const runCommand: Run = async ({ values, io }) => {
   const file = configPath(values);
-  const lasting = loadLasting(file, io.environment);
+  const lasting = settledLasting(file, io);
   if (lasting.refused !== null) {
     io.err(
       `${lasting.refused.message}\nthe last good configuration stays in use: correct the file, then restart the agent\n`,

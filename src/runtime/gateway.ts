@@ -33,7 +33,8 @@ export interface AgentSetup {
   /** Told of each poll that is due; absent: nobody asks. */
   readonly gaps?: PollGaps;
   readonly version: string;
-  readonly service_url: string;
+  /** null: none is set up yet. */
+  readonly service_url: string | null;
   /** Where the service's record names no broker; null: none is known. */
   readonly broker_url: string | null;
   /** Records a second at most of what waited during an outage; null: as fast as the service acks. */

@@ -1,6 +1,7 @@
 import { type AgentStatus, type BoothStatus, certificateStatus, missingText } from "../domain/status.ts";
 import { choiceName, type ServiceRecord, type ShownBooth } from "../domain/service.ts";
 import { isPlain, type ProvisioningRow } from "../domain/provisioning.ts";
+import { lackingIn } from "../domain/set-up.ts";
 import { labelOf } from "../domain/stream-label.ts";
 import type { EpochMs } from "../domain/units.ts";
 import type { LinkState } from "../domain/booth-state.ts";
@@ -21,6 +22,7 @@ export function statusOf(gateway: Gateway, booths: readonly Booth[]): AgentStatu
     started_at,
     boot: clock.boot,
     clock: gateway.service_time.verdict(),
+    lacks: lackingIn(gateway.service_url, { booths, disabled: gateway.disabled ?? [] }),
     service: {
       ...serviceLinkOf(service, clock.mono()),
       url: gateway.service_url,

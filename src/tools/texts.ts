@@ -1,3 +1,4 @@
+import type { Lacking } from "../domain/set-up.ts";
 import { missingText, type LinkStatus, type StorageStatus } from "../domain/status.ts";
 
 const BAR_WIDTH = 30;
@@ -59,6 +60,14 @@ export function linkText(link: LinkStatus, now: number, style: Style = PLAIN): s
 /** What there is of it, with semicolons between. */
 export function sayings(...texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("; ");
+}
+
+/** How a box that lacks something is set up. */
+export const SET_UP_HOW = 'open the box\'s page ("booth-gateway page --for 30m"), or run "booth-gateway setup"';
+
+/** What is to be set up, and how. */
+export function lackText(lacks: readonly Lacking[]): string {
+  return `no ${lacks.join(" and no ")} yet; ${SET_UP_HOW}`;
 }
 
 /** How full the store is, and what became of damage, as a line for people. */

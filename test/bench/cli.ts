@@ -17,6 +17,7 @@ const STATUS: AgentStatus = {
   started_at: 0,
   boot: "boot",
   clock: { synced: true, offset_ms: 0 },
+  lacks: [],
   service: { kind: "up", since: 0, url: "https://service.example", broker_url: null },
   booths: [],
   disabled: [],

@@ -41,7 +41,7 @@ describe("the gateway's configuration", () => {
       page: { port: 8470, lan_port: 8443 },
       runtime_dir: "/run/booth-gateway",
       store: { max_bytes: 64_000_000, max_age_days: 30 },
-      profile_dirs: ["/etc/profiles", SHIPPED_PROFILES],
+      profile_dirs: ["/etc/profiles", "/var/lib/booth-gateway/profiles", SHIPPED_PROFILES],
       log_level: "info",
       commit_interval_ms: 10_000,
       heartbeat_interval_ms: 60_000,
@@ -67,7 +67,7 @@ describe("the gateway's configuration", () => {
     expect(parseConfig(text, "/srv/x/gateway.yaml")).toMatchObject({
       data_dir: "/srv/x/data",
       clock_file: "/srv/x/clock",
-      profile_dirs: ["/srv/x/p", SHIPPED_PROFILES],
+      profile_dirs: ["/srv/x/p", "/srv/x/data/profiles", SHIPPED_PROFILES],
       service: { ca_file: "/srv/x/ca.pem" },
     });
   });

@@ -192,6 +192,7 @@ describe("the agent's own word", () => {
     started_at: NOW - DAY,
     boot: "b",
     clock: { synced: false, offset_ms: null },
+    lacks: [],
     service: {
       kind: "degraded",
       since: NOW,

@@ -2,8 +2,10 @@ import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaAddress, OpcuaPolicy } from "../../config/port.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import { fingerprintOf, parseCertificate, readCertificateFile, rsaBits, shownFingerprint } from "./certificate.ts";
-import type { Channel, ChannelOptions } from "./channel.ts";
-import type { Opcua } from "./library.ts";
+import { endOnAbort } from "../end-on-abort.ts";
+import type { OpcuaOffer } from "../port.ts";
+import { type Channel, type ChannelOptions, secureChannel } from "./channel.ts";
+import { type Opcua, opcuaLibrary } from "./library.ts";
 import type { OpcuaPki } from "./pki.ts";
 import { openSession, type Session } from "./session.ts";
 import { hostIn } from "./transport.ts";
@@ -56,6 +58,23 @@ async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promi
     const { None, SignAndEncrypt } = opcua.MessageSecurityMode;
     const usable = securityMode === SignAndEncrypt || (securityMode === None && policy === "None");
     return usable ? [{ policy, certificate: serverCertificate }] : [];
+  });
+}
+
+const OFFER_TIMES = { connect_ms: 5_000, answer_ms: 5_000, keys_ms: undefined } as const;
+
+/** What a server offers whom nobody has trusted yet. Rejects with a LinkError. */
+export async function opcuaOffers(endpoint: string, signal: AbortSignal): Promise<readonly OpcuaOffer[]> {
+  if (!URL.canParse(endpoint) || new URL(endpoint).protocol !== "opc.tcp:" || new URL(endpoint).hostname === "") {
+    throw new LinkError("config", "an endpoint is opc.tcp://HOST:PORT, with or without a path");
+  }
+  const opcua = await opcuaLibrary();
+  const channel = secureChannel(opcua, { endpoint, policy: "None", ...OFFER_TIMES });
+  const offers = await endOnAbort((error) => channel.end(error), signal, () => discover(opcua, endpoint, channel));
+  return offers.map(({ policy, certificate }) => {
+    const read = readCertificate(certificate);
+    const name = read?.subject.replace(/\s+/g, " ").slice(0, 100) ?? "";
+    return { policy, fingerprint: read === null ? null : fingerprintOf(read.raw), name };
   });
 }
 

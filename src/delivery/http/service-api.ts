@@ -190,7 +190,10 @@ export function createBoothFields({
   http,
   clock,
   key,
-}: Pick<HttpService, "http" | "clock"> & { readonly key: () => Promise<string | null> }) {
+}: Pick<HttpService, "clock"> & {
+  readonly http: Pick<HttpService["http"], "send">;
+  readonly key: () => Promise<string | null>;
+}) {
   const ask = async (request: Omit<HttpRequest, "key">): Promise<ServiceAnswer<BoothFieldValues>> => {
     const own = await key();
     if (own === null) return { kind: "denied", reason: "this gateway has no key for the service yet" };

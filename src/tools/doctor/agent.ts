@@ -1,15 +1,18 @@
 import type { AgentStatus, BoothStatus, LinkStatus } from "../../domain/status.ts";
-import { lasting, linkText, sayings, storageText } from "../texts.ts";
-import { bad, ok, warn, type Finding } from "./finding.ts";
+import { lasting, linkText, sayings, SET_UP_HOW, storageText } from "../texts.ts";
+import { bad, ok, skipped, warn, type Finding } from "./finding.ts";
 
 /** What the running agent says of itself and its booths, and what follows from it. Pure. */
 export function agentFindings(status: AgentStatus): readonly Finding[] {
   return [
     ok("agent", `runs for ${lasting(status.at - status.started_at)}, gateway ${status.gateway_id}`),
     ...status.disabled.map(({ booth, reason, advice }) => bad(`${booth} is left out`, reason, advice)),
+    ...(status.lacks.length === 0 ? [] : [warn("set-up", `no ${status.lacks.join(" and no ")} yet`, SET_UP_HOW)]),
     clockFinding(status),
     ...status.booths.flatMap((booth) => boothFindings(booth, status.at)),
-    linkFinding("service link", status.service, status.at),
+    status.lacks.length === 0
+      ? linkFinding("service link", status.service, status.at)
+      : skipped("service link", "nothing is wanted of the service until the box is set up"),
     ...status.certificates.map(({ link, server, expires, state, advice }) => {
       const own = link === "opcua" ? "own OPC UA certificate" : "client certificate";
       const what = server === null ? own : `certificate of ${server}`;
@@ -25,8 +28,9 @@ export function noAgentFinding(why: string): Finding {
   return bad("agent", why, 'start the agent: "systemctl start booth-gateway"');
 }
 
-function clockFinding({ clock }: AgentStatus): Finding {
+function clockFinding({ clock, lacks }: AgentStatus): Finding {
   const { synced, offset_ms } = clock;
+  if (!synced && lacks.length > 0) return skipped("clock", "not confirmed yet: that comes with the service");
   const off = offset_ms === null ? "" : `, the box's own clock is ${Math.abs(Math.round(offset_ms))} ms off`;
   if (synced) return ok("clock", `synchronised${off}`);
   if (offset_ms !== null) {

@@ -1,0 +1,50 @@
+import type { BodyOf } from "../contract/local.ts";
+import { boothId } from "../config/gateway-schema.ts";
+import { nearby } from "../tools/find-plc.ts";
+import { type Call, type LocalAnswer, needed, Refusal, type Services } from "./operation.ts";
+import { isKeyInForce, rootAlone } from "./provisioning.ts";
+
+/** The set-up on the spot, the same for page and terminal. Each answers with how it stands then. */
+
+async function answered(services: Services, status = 200): Promise<LocalAnswer> {
+  return { status, body: { ...(await onSpot(services).status()), nearby: nearby() } };
+}
+
+function onSpot({ set_up }: Services) {
+  return needed(set_up, "this agent can't be set up on the spot");
+}
+
+export function setUpStatus(_: Call, services: Services): Promise<LocalAnswer> {
+  return answered(services);
+}
+
+export async function saveDraft(call: Call<BodyOf<"set_up_draft">>, services: Services): Promise<LocalAnswer> {
+  await onSpot(services).saveDraft(call.body().draft);
+  return answered(services);
+}
+
+export async function setService(call: Call<BodyOf<"set_up_service">>, services: Services): Promise<LocalAnswer> {
+  const { url, api_key } = call.body();
+  const { control } = services;
+  const isInForce = control.status().booths.some(({ booth }) => isKeyInForce(control, booth));
+  if (api_key !== undefined && isInForce && call.way !== "admin") {
+    throw rootAlone("changing the key of a bound booth", "provision SERIAL --key-file FILE");
+  }
+  if (api_key !== undefined) await control.giveKey(api_key);
+  if (url !== undefined) await onSpot(services).setService(url);
+  return answered(services);
+}
+
+export async function tryBooth(call: Call<BodyOf<"set_up_booth">>, services: Services): Promise<LocalAnswer> {
+  const { id: typed, ...entry } = call.body();
+  const id = boothId.safeParse(typed);
+  if (!id.success) throw new Refusal(400, "a booth's name has lower-case letters, digits and dashes, like booth-1");
+  const given = Object.entries(entry).filter(([, value]) => value !== undefined);
+  await onSpot(services).tryEntry({ id: id.data, ...Object.fromEntries(given) });
+  return answered(services, 202);
+}
+
+export async function settle(call: Call<BodyOf<"set_up_settled">>, services: Services): Promise<LocalAnswer> {
+  await (call.body().keep ? onSpot(services).keep() : onSpot(services).takeBack());
+  return answered(services);
+}

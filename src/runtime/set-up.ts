@@ -1,0 +1,230 @@
+import { join } from "node:path";
+import { Refusal, type SetUpOnSpot } from "../api/operation.ts";
+import { ConfigError } from "../config/config-error.ts";
+import { serviceUrlFault } from "../config/gateway-checks.ts";
+import {
+  type BoothEntry,
+  NOTHING_SET_UP,
+  operatorSays,
+  readSetUp,
+  SET_UP_FILE,
+  type SetUp,
+  withEntry,
+  writeSetUp,
+} from "../config/set-up.ts";
+import { inspectText } from "../config/usable.ts";
+import { readSource } from "../config/yaml-source.ts";
+import type { Clock, Logger } from "../domain/machine.ts";
+import { plcAddress } from "../domain/plc-address.ts";
+import type { BoothEntered, SaidBy, SetUpStatus } from "../domain/set-up.ts";
+import { isOver } from "../domain/signal.ts";
+import type { AgentStatus, LinkStatus } from "../domain/status.ts";
+import type { EpochMs, Milliseconds } from "../domain/units.ts";
+
+/** A PLC that is there answers in seconds; whoever has typed the wrong address isn't kept waiting for longer. */
+const PROVE_WITHIN_MS: Milliseconds = 120_000;
+const LOOK_EVERY_MS: Milliseconds = 500;
+
+export interface SetUpMachine {
+  /** The operator's configuration. */
+  readonly file: string;
+  readonly data_dir: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly status: () => AgentStatus;
+  readonly has_key: () => Promise<boolean>;
+  /** The agent runs by what the files say now, once it resolves. */
+  readonly restart: () => Promise<void>;
+}
+
+/**
+ * The set-up on the spot. Each change is written before it counts, and an entry of a booth is on trial first: what it replaced is
+ * written beside it, so that a power cut in between takes it back as well. One change at a time.
+ */
+export function createSetUp(
+  machine: SetUpMachine,
+): SetUpOnSpot & { readonly run: (signal: AbortSignal) => Promise<void> } {
+  const { file, data_dir, clock, log } = machine;
+  const trial = createTrial(machine);
+  let last: Promise<unknown> = Promise.resolve();
+  /** One after the other, whoever comes. */
+  const ordered = <T>(act: () => T | Promise<T>): Promise<T> => {
+    const done = last.then(act, act);
+    last = done.catch(() => undefined);
+    return done;
+  };
+  return {
+    async status() {
+      const values = whatIsSetUp(data_dir);
+      const { taken_back, draft } = values;
+      const { service, booths } = entered(file, values);
+      return {
+        ...{ file, set_up_file: join(data_dir, SET_UP_FILE) },
+        service: { ...service, has_key: await machine.has_key() },
+        ...{ booths, draft, taken_back },
+        trial: values.trial === null ? null : { booth: values.trial.booth, left_ms: trial.left_ms() },
+      };
+    },
+    tryEntry: (entry) => ordered(() => trial.begin(entry)),
+    keep: () => ordered(() => trial.keep("somebody said so")),
+    takeBack: () => ordered(() => trial.takeBack("somebody took it back")),
+    setService: (url) => ordered(() => setService(machine, url)),
+    saveDraft: (draft) => ordered(() => writeSetUp(data_dir, { ...whatIsSetUp(data_dir), draft })),
+    /** Watches what is on trial. Runs until aborted; never rejects. */
+    async run(signal) {
+      let told = "";
+      while (!isOver(signal)) {
+        // A disk that takes nothing: it stays on trial, and a start takes it back.
+        const trouble = await ordered(trial.judge).then(() => "", String);
+        if (trouble !== "" && trouble !== told && !isOver(signal)) {
+          log.warn({ event: "set_up_trouble", reason: trouble }, `what is tried can't be settled: ${trouble}`);
+        }
+        told = trouble;
+        await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+      }
+    },
+  };
+}
+
+/** An entry in force until it has proved itself, or hasn't. */
+function createTrial({ file, data_dir, clock, log, status, restart }: SetUpMachine) {
+  let until: number | null = null;
+  const keep = (why: string): void => {
+    const values = readSetUp(data_dir);
+    until = null;
+    if (values.trial === null) return;
+    writeSetUp(data_dir, { ...values, trial: null });
+    const { booth } = values.trial;
+    log.info({ event: "set_up_kept", booth }, `${booth}: its new settings stay: ${why}`);
+  };
+  const takeBack = async (reason: string): Promise<void> => {
+    until = null;
+    if (takenBack(data_dir, { reason, at: clock.wall(), log })) await restart();
+  };
+  return {
+    keep,
+    takeBack,
+    left_ms: () => (until === null ? 0 : Math.max(0, until - clock.mono())),
+    async begin(entry: BoothEntry): Promise<void> {
+      const values = whatIsSetUp(data_dir);
+      if (values.trial !== null) {
+        throw new Refusal(409, "a change is being tried: wait for it, or say whether it stays");
+      }
+      const before = values.booths.find(({ id }) => id === entry.id) ?? null;
+      const next = { ...withEntry(values, entry.id, replacing(before, entry)), taken_back: null };
+      mustWork(file, next, entry);
+      writeSetUp(data_dir, { ...next, trial: { booth: entry.id, before } });
+      const text = `${entry.id}: new settings are tried; they stay when the PLC answers`;
+      log.info({ event: "set_up_tried", booth: entry.id }, text);
+      await restart();
+      until = clock.mono() + PROVE_WITHIN_MS;
+    },
+    judge: async (): Promise<void> => {
+      const trial = until === null ? null : readSetUp(data_dir).trial;
+      if (trial === null || until === null) return;
+      const plc = status().booths.find(({ booth }) => booth === trial.booth)?.plc;
+      if (plc?.kind === "up") keep("the PLC answers");
+      else if (clock.mono() >= until) await takeBack(unproven(plc));
+    },
+  };
+}
+
+/** A link is one key, of whichever protocol. */
+function replacing(before: BoothEntry | null, entry: BoothEntry): BoothEntry {
+  const hasLink = entry["modbus"] !== undefined || entry["opcua"] !== undefined;
+  const { modbus, opcua, ...rest } = before ?? { id: entry.id };
+  const link = Object.entries({ modbus, opcua }).filter(([, value]) => value !== undefined && !hasLink);
+  return { ...rest, ...Object.fromEntries(link), ...entry };
+}
+
+/** Rejects with a Refusal for a URL that can't be used, or that the operator's file gives. */
+async function setService({ file, data_dir, log, status, restart }: SetUpMachine, url: string): Promise<void> {
+  const fault = serviceUrlFault(url);
+  if (fault !== null) throw new Refusal(400, `the service's address ${fault}`);
+  if (operatorSays(readSource(file), file, ["service", "url"])) throw fixed("the service's address", file);
+  if (status().booths.some(({ provisioning }) => provisioning.generation !== null)) {
+    throw new Refusal(409, "a booth is bound at the service: give it up first, then enter another service");
+  }
+  writeSetUp(data_dir, { ...whatIsSetUp(data_dir), service: { url } });
+  log.info({ event: "set_up_service", url }, `the service is at ${url} from now on: entered on the spot`);
+  await restart();
+}
+
+function unproven(plc: (LinkStatus & { readonly address: string }) | undefined): string {
+  if (plc === undefined || plc.kind === "up") return "the booth didn't run with it";
+  return `the PLC at ${plc.address} wasn't read within 2 min: ${plc.reason}`;
+}
+
+/** Puts back what an entry on trial has replaced, and says why; false: none is on trial. */
+export function takenBack(
+  data_dir: string,
+  { reason, at, log }: { readonly reason: string; readonly at: EpochMs; readonly log: Pick<Logger, "warn"> },
+): boolean {
+  const values = whatIsSetUp(data_dir);
+  const { trial } = values;
+  if (trial === null) return false;
+  const { booth, before } = trial;
+  writeSetUp(data_dir, { ...withEntry(values, booth, before), trial: null, taken_back: { booth, reason, at } });
+  log.warn({ event: "set_up_taken_back", booth, reason }, `${booth}: what was tried is taken back: ${reason}`);
+  return true;
+}
+
+/** A file that is damaged is as none: everybody is told of it, and who sets the box up again replaces it. */
+function whatIsSetUp(data_dir: string): SetUp {
+  try {
+    return readSetUp(data_dir);
+  } catch (error) {
+    if (error instanceof ConfigError) return NOTHING_SET_UP;
+    throw error;
+  }
+}
+
+function fixed(what: string, file: string): Refusal {
+  return new Refusal(409, `${what} stands in ${file}, which wins: change it there, then restart the agent`);
+}
+
+/** Throws a Refusal where the booth wouldn't run with the entry, or not by what it says. */
+function mustWork(file: string, next: SetUp, { id, ...entry }: BoothEntry): void {
+  const text = readSource(file);
+  for (const key of Object.keys(entry)) {
+    const names = key === "modbus" || key === "opcua" ? ["modbus", "opcua"] : [key];
+    if (names.some((name) => operatorSays(text, file, ["booths", id, name]))) throw fixed(`${key} of ${id}`, file);
+  }
+  try {
+    const { booths, refused } = inspectText(text, file, next);
+    if (booths.some(({ config }) => config.id === id)) return;
+    const why = refused.find((one) => one.id === id)?.error;
+    throw new Refusal(400, why === undefined ? `${id} can't be run by that` : why.problems.map(wordsOf).join("; "));
+  } catch (error) {
+    if (error instanceof ConfigError) throw new Refusal(400, error.problems.map(wordsOf).join("; "));
+    throw error;
+  }
+}
+
+function wordsOf({ message, hint }: ConfigError["problems"][number]): string {
+  return hint === undefined ? message : `${message} (${hint})`;
+}
+
+/** What is configured, and who said it. */
+function entered(
+  file: string,
+  values: SetUp,
+): { readonly service: Omit<SetUpStatus["service"], "has_key">; readonly booths: readonly BoothEntered[] } {
+  const text = readSource(file);
+  const { config } = inspectText(text, file, values);
+  const says = (path: readonly string[]): SaidBy => (operatorSays(text, file, path) ? "file" : "set_up");
+  const { url = null } = config.service;
+  return {
+    service: { url, said_by: url === null ? null : says(["service", "url"]) },
+    booths: config.booths.map((booth) => ({
+      booth: booth.id,
+      ...{ profile: booth.profile, address: plcAddress(booth), tz: booth.tz },
+      said_by: Object.fromEntries(
+        ["profile", booth.modbus === undefined ? "opcua" : "modbus", "tz", "serial"].map((key) => [
+          key,
+          says(["booths", booth.id, key]),
+        ]),
+      ),
+    })),
+  };
+}

@@ -1,0 +1,82 @@
+/** The box's own networks, by the kernel's tables, and which addresses of them are looked through. Pure. */
+
+/** More a search by hand isn't worth; of larger networks the 256 addresses round the box's own are taken. */
+const MOST_HOSTS = 1_024;
+const SMALL_PREFIX = 22;
+const ROUND_OWN_PREFIX = 24;
+const LINK_LOCAL = toNumber("169.254.0.0");
+
+export interface Subnet {
+  /** 192.0.2.0/24 */
+  readonly cidr: string;
+  /** In order, without the network's own address, its broadcast, and the box's. */
+  readonly hosts: readonly string[];
+}
+
+/**
+ * `route` is /proc/net/route, `trie` is /proc/net/fib_trie: read from there, as the service may ask the kernel for nothing else. At
+ * most 1,024 addresses altogether.
+ */
+export function ownSubnets(route: string, trie: string): readonly Subnet[] {
+  const own = [...trie.matchAll(/\|-- ([\d.]+)\n\s+\/32 host LOCAL/g)].map(([, address = ""]) => toNumber(address));
+  const networks = route
+    .split("\n")
+    .slice(1)
+    .flatMap((line) => connected(line.split(/\s+/)));
+  const found: Subnet[] = [];
+  let room = MOST_HOSTS;
+  for (const { network, prefix } of networks) {
+    const here = own.filter((address) => within(address, network, prefix));
+    const part = prefix >= SMALL_PREFIX ? { network, prefix } : roundOwn(here[0]);
+    if (part === null || found.some(({ cidr }) => cidr === text(part))) continue;
+    const hosts = hostsOf(part, here).slice(0, room);
+    room -= hosts.length;
+    if (hosts.length > 0) found.push({ cidr: text(part), hosts });
+  }
+  return found;
+}
+
+interface Part {
+  readonly network: number;
+  readonly prefix: number;
+}
+
+/** Iface, destination, gateway, flags, ..., mask: a network that the box is in itself has no gateway. */
+function connected(fields: readonly string[]): readonly Part[] {
+  const [iface = "", destination = "", gateway = "", , , , , mask = ""] = fields;
+  if (iface === "lo" || destination === "" || mask === "" || Number.parseInt(gateway, 16) !== 0) return [];
+  const network = little(destination);
+  const prefix = little(mask).toString(2).replaceAll("0", "").length;
+  return prefix === 0 || prefix > 30 || network === LINK_LOCAL ? [] : [{ network, prefix }];
+}
+
+function roundOwn(own: number | undefined): Part | null {
+  return own === undefined ? null : { network: (own & ~0xff) >>> 0, prefix: ROUND_OWN_PREFIX };
+}
+
+function hostsOf({ network, prefix }: Part, own: readonly number[]): readonly string[] {
+  const size = 2 ** (32 - prefix);
+  const all = Array.from({ length: size - 2 }, (_, i) => network + i + 1);
+  return all.filter((address) => !own.includes(address)).map(toText);
+}
+
+function within(address: number, network: number, prefix: number): boolean {
+  return address >= network && address < network + 2 ** (32 - prefix);
+}
+
+function text({ network, prefix }: Part): string {
+  return `${toText(network)}/${prefix}`;
+}
+
+/** As the kernel prints it on the machines there are: the lowest byte first. */
+function little(hex: string): number {
+  return (hex.match(/../g) ?? []).reduceRight((sum, byte) => sum * 256 + Number.parseInt(byte, 16), 0);
+}
+
+function toNumber(address: string): number {
+  return address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
+}
+
+function toText(address: number): string {
+  return [24, 16, 8, 0].map((bits) => String((address >>> bits) & 0xff)).join(".");
+}

@@ -1,0 +1,155 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { describe, expect, it } from "vitest";
+import { ConfigError } from "../../src/config/config-error.ts";
+import { loadConfig, settingsIn } from "../../src/config/config.ts";
+import {
+  madeProfiles,
+  NOTHING_SET_UP,
+  readSetUp,
+  SET_UP_FILE,
+  type SetUp,
+  withEntry,
+  writeSetUp,
+} from "../../src/config/set-up.ts";
+import { inspectConfig, loadLasting } from "../../src/config/usable.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const URL = "https://service.example";
+const BOOTH = { id: "booth-1", profile: "click-booth", modbus: { host: "192.0.2.10" }, tz: "America/Denver" };
+
+/** The operator's file, and what was set up below it. */
+function box(own: object, below?: Partial<SetUp>): { readonly file: string; readonly data: string } {
+  const folder = temporaryFolder();
+  const [file, data] = [join(folder, "gateway.yaml"), join(folder, "data")];
+  writeFileSync(file, stringify({ data_dir: data, runtime_dir: folder, ...own }));
+  if (below !== undefined) writeSetUp(data, { ...NOTHING_SET_UP, ...below });
+  return { file, data };
+}
+
+describe("a box without booths or service", () => {
+  it.each([
+    ["neither", {}, { url: undefined, booths: 0 }],
+    ["a service alone", { service: { url: URL } }, { url: URL, booths: 0 }],
+    ["a booth alone", { booths: [BOOTH] }, { url: undefined, booths: 1 }],
+    ["no booths, outright", { booths: [] }, { url: undefined, booths: 0 }],
+  ])("is a valid one to be set up: %s", (_, own, wanted) => {
+    const { usable, refused } = loadLasting(box(own).file, {});
+    expect(refused).toBeNull();
+    expect(usable.refused).toEqual([]);
+    expect({ url: usable.config.service.url, booths: usable.booths.length }).toEqual(wanted);
+  });
+
+  it("is none where the file is wrong: empty, a key of another name, no list", () => {
+    for (const text of ["", "boots: []\n", "booths: 3\n", "service: https://service.example\n"]) {
+      const { file } = box({});
+      writeFileSync(file, text);
+      expect(() => loadLasting(file, {})).toThrow(ConfigError);
+    }
+  });
+
+  it("is none where it ran before: such a file was cut off, unless it says outright that there are no booths", () => {
+    const { file, data } = box({ service: { url: URL }, booths: [BOOTH] });
+    const good = loadLasting(file, {}).usable;
+    writeFileSync(file, `data_dir: ${data}\nservice: { url: ${URL} }\n`);
+    const cut = loadLasting(file, {});
+    expect(cut.refused?.message).toContain("looks cut off");
+    expect(cut.usable.booths).toEqual(good.booths);
+    writeFileSync(file, `data_dir: ${data}\nservice: { url: ${URL} }\nbooths: []\n`);
+    expect(loadLasting(file, {})).toMatchObject({ refused: null, usable: { booths: [] } });
+  });
+});
+
+describe("what was set up on the spot", () => {
+  it("gives service and booths where the operator's file has none, and profiles of its own folder", () => {
+    const { file, data } = box({}, { service: { url: URL }, booths: [BOOTH] });
+    mkdirSync(madeProfiles(data));
+    const shipped = readFileSync(join(import.meta.dirname, "../../config/profiles/click-booth.yaml"), "utf8");
+    writeFileSync(join(madeProfiles(data), "made.yaml"), shipped.replace(/^name: .*$/m, "name: made"));
+    writeSetUp(data, withEntry(readSetUp(data), "booth-2", { ...BOOTH, id: "booth-2", profile: "made" }));
+    const { config, booths, refused } = inspectConfig(file);
+    expect(refused).toEqual([]);
+    expect(config.service.url).toBe(URL);
+    expect(booths.map(({ config: { id, tz }, profile }) => [id, tz, profile.name])).toEqual([
+      ["booth-1", "America/Denver", "click-booth"],
+      ["booth-2", "America/Denver", "made"],
+    ]);
+  });
+
+  it("is won over by the operator's file, key by key, the link as one", () => {
+    const below = {
+      service: { url: "https://other.example" },
+      booths: [
+        { ...BOOTH, id: "booth-2" },
+        { ...BOOTH, profile: "micro800-booth", modbus: { host: "192.0.2.99", unit_id: 7 } },
+      ],
+    };
+    const own = { id: "booth-1", profile: "click-booth", modbus: { host: "192.0.2.10" } };
+    const { file } = box({ service: { url: URL }, booths: [own] }, below);
+    const { service, booths } = loadConfig(file);
+    expect(service.url).toBe(URL);
+    expect(booths).toMatchObject([
+      { id: "booth-1", profile: "click-booth", modbus: { host: "192.0.2.10", port: 502 }, tz: "America/Denver" },
+      { id: "booth-2" },
+    ]);
+    expect(booths[0]?.modbus).not.toHaveProperty("unit_id");
+  });
+
+  it("tells of each setting which file and line say it", () => {
+    const { file, data } = box(
+      { log_level: "warn", booths: [{ id: "booth-1", profile: "click-booth" }] },
+      { booths: [BOOTH] },
+    );
+    const set_up = join(data, SET_UP_FILE);
+    const from = Object.fromEntries(settingsIn(file).map(({ path, file: where, line }) => [path, [where, line]]));
+    const lineOf = (path: string, word: string): number =>
+      readFileSync(path, "utf8")
+        .split("\n")
+        .findIndex((line) => line.includes(word)) + 1;
+    expect(from).toMatchObject({
+      log_level: [file, lineOf(file, "log_level")],
+      "booths[0].profile": [file, lineOf(file, "click-booth")],
+      "booths[0].tz": [set_up, lineOf(set_up, "America/Denver")],
+      "booths[0].modbus.host": [set_up, lineOf(set_up, "192.0.2.10")],
+      "booths[0].bay_count": [null, null],
+    });
+  });
+
+  it("costs the booth alone that is wrong in it, with its own file and line", () => {
+    const wrong = { ...BOOTH, id: "booth-2", modbus: { host: "tcp://plc" } };
+    const { file, data } = box({ service: { url: URL }, booths: [BOOTH] }, { booths: [wrong] });
+    const { booths, refused } = inspectConfig(file);
+    expect(booths.map(({ config }) => config.id)).toEqual(["booth-1"]);
+    expect(refused.map(({ id }) => id)).toEqual(["booth-2"]);
+    const [{ error } = { error: null }] = refused;
+    expect(error?.file).toBe(join(data, SET_UP_FILE));
+    expect(readFileSync(join(data, SET_UP_FILE), "utf8").split("\n")[(error?.line ?? 0) - 1]).toContain("tcp://plc");
+    expect(error?.message).toContain(`${join(data, SET_UP_FILE)}:`);
+  });
+
+  it.each([
+    ["no JSON", "{ service"],
+    ["another shape", '{ "service": 3 }'],
+    ["an address that isn't one", '{ "service": { "url": "http://service.example" } }'],
+    ["keys that nobody writes", '{ "data_dir": "/tmp" }'],
+  ])("costs nothing else where its file is damaged: %s", (_, text) => {
+    const { file, data } = box({ service: { url: URL }, booths: [BOOTH] }, {});
+    writeFileSync(join(data, SET_UP_FILE), text);
+    const { booths, refused } = inspectConfig(file);
+    expect(booths.map(({ config }) => config.id)).toEqual(["booth-1"]);
+    expect(refused.map(({ id, error }) => [id, error.file])).toEqual([[SET_UP_FILE, join(data, SET_UP_FILE)]]);
+  });
+
+  it("is written whole, for its owner alone; what can't be written leaves the one before", () => {
+    const { data } = box({}, { booths: [BOOTH] });
+    const path = join(data, SET_UP_FILE);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const before = readFileSync(path, "utf8");
+    const long = { ...NOTHING_SET_UP, draft: { text: "x".repeat(20_000) } };
+    expect(() => writeSetUp(data, long)).toThrow("too long");
+    expect(readFileSync(path, "utf8")).toBe(before);
+    expect(existsSync(`${path}.new`)).toBe(false);
+    expect(withEntry(readSetUp(data), "booth-1", null).booths).toEqual([]);
+  });
+});

@@ -1,0 +1,156 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse, stringify } from "yaml";
+import { describe, expect, it } from "vitest";
+import type { SetUpStatus } from "../../src/domain/set-up.ts";
+import { readSetUp } from "../../src/config/set-up.ts";
+import { askAgent } from "../../src/tools/agent-client.ts";
+import { runningAgent } from "../api/box-http.ts";
+import { eventually } from "../support/eventually.ts";
+import { GATEWAY, runProgram } from "../support/processes.ts";
+import { PROVISION_KEY, realSite, SERIAL, type RealSite } from "../support/real-site.ts";
+
+/** A box as it comes out of its carton: its file says where things lie, and nothing of a service or a booth. */
+async function freshBox(speed = 30): Promise<RealSite> {
+  const site = await realSite({ speed, serial: null });
+  const { service, booths, ...rest } = parse(readFileSync(site.configFile, "utf8")) as Record<string, unknown>;
+  expect([service, booths]).not.toContain(undefined);
+  writeFileSync(site.configFile, stringify(rest));
+  return site;
+}
+
+async function asked(site: RealSite, path: string, body?: object): Promise<SetUpStatus> {
+  const call = body === undefined ? { method: "GET" as const, path } : { method: "POST" as const, path, body };
+  // The agent answers its own shape.
+  return (await askAgent(join(site.runtimeDir, "agent.sock"), { ...call, patience_ms: 30_000 })) as SetUpStatus;
+}
+
+const boothAt = (port: number, more: object = {}): object => ({
+  ...{ id: "booth-1", profile: "click-booth", tz: "America/Denver" },
+  modbus: { host: "127.0.0.1", port },
+  ...more,
+});
+
+const once = (site: RealSite, what: string, wanted: (status: SetUpStatus) => boolean): Promise<SetUpStatus> =>
+  eventually(what, async () => {
+    const status = await asked(site, "/setup").catch(() => undefined);
+    return status !== undefined && wanted(status) ? status : undefined;
+  });
+
+/** Nobody listens there. */
+const NOBODY = 9;
+
+describe("an unconfigured box", () => {
+  it("runs and says what it lacks; service, key, booth and serial number bind it without a change of its file", async () => {
+    const site = await freshBox();
+    const before = readFileSync(site.configFile, "utf8");
+    const agent = await runningAgent(site);
+    expect((await site.status())?.lacks).toEqual(["service", "booth"]);
+    for (const command of ["status", "doctor", "check"]) {
+      const { code, out } = await runProgram(GATEWAY, [command, "--config", site.configFile]);
+      expect(out).toMatch(/to be set up|set-up/);
+      expect(code).toBe(0);
+    }
+    await asked(site, "/setup/service", { url: site.service.url, api_key: PROVISION_KEY });
+    expect((await site.status())?.lacks).toEqual(["booth"]);
+    const tried = await asked(site, "/setup/booth", boothAt(site.plc.port));
+    expect(tried.trial?.booth).toBe("booth-1");
+    const kept = await once(site, "it is kept", ({ trial }) => trial === null);
+    expect(kept).toMatchObject({
+      service: { url: site.service.url, said_by: "set_up", has_key: true },
+      booths: [{ booth: "booth-1", profile: "click-booth", tz: "America/Denver", said_by: { modbus: "set_up" } }],
+      taken_back: null,
+    });
+    const { code } = await runProgram(GATEWAY, ["provision", SERIAL, "--yes", "--config", site.configFile]);
+    expect(code).toBe(0);
+    const status = await eventually("records are acked", async () => {
+      const now = await site.status();
+      return (now?.booths[0]?.log.acked_seq ?? 0) > 0 ? now : undefined;
+    });
+    expect(status.booths[0]?.provisioning.state).toBe("active");
+    expect(status.lacks).toEqual([]);
+    expect(readFileSync(site.configFile, "utf8")).toBe(before);
+    // One process all the time; the key stands in no file of the set-up.
+    expect(agent.isRunning()).toBe(true);
+    expect(readFileSync(join(site.dataDir, "setup.json"), "utf8")).not.toContain(PROVISION_KEY);
+    await expect(asked(site, "/setup/service", { url: "https://other.example" })).rejects.toThrow("is bound");
+  });
+
+  it("ends with exit code 78 where its file is wrong", async () => {
+    const site = await freshBox();
+    writeFileSync(site.configFile, `${readFileSync(site.configFile, "utf8")}boots: []\n`);
+    const { code, err } = await runProgram(GATEWAY, ["run", "--config", site.configFile]);
+    expect(code).toBe(78);
+    expect(err).toContain('unknown key "boots"');
+  });
+});
+
+describe("a change on trial", () => {
+  it("goes back by itself when the PLC isn't read within 2 min, with the reason, and readings go on as before", async () => {
+    const site = await freshBox(60);
+    await runningAgent(site);
+    await asked(site, "/setup/booth", boothAt(site.plc.port));
+    await once(site, "the first is kept", ({ trial, booths }) => trial === null && booths.length === 1);
+    const tried = await asked(site, "/setup/booth", { id: "booth-1", modbus: { host: "127.0.0.1", port: NOBODY } });
+    expect(tried).toMatchObject({ booths: [{ address: `127.0.0.1:${NOBODY.toString()}`, profile: "click-booth" }] });
+    const back = await once(site, "it is taken back", ({ trial, taken_back }) => trial === null && taken_back !== null);
+    expect(back.taken_back).toMatchObject({ booth: "booth-1" });
+    expect(back.taken_back?.reason).toContain(`127.0.0.1:${NOBODY.toString()} wasn't read within 2 min`);
+    expect(back.booths).toMatchObject([{ address: `127.0.0.1:${site.plc.port.toString()}`, tz: "America/Denver" }]);
+    await eventually("the PLC is read again", async () =>
+      (await site.status())?.booths[0]?.plc.kind === "up" ? true : undefined,
+    );
+  });
+
+  it("is taken back at the start after a power cut in its midst, a first booth too", async () => {
+    const site = await freshBox(1);
+    const agent = await runningAgent(site);
+    await asked(site, "/setup/booth", boothAt(NOBODY));
+    expect(readSetUp(site.dataDir)).toMatchObject({ trial: { booth: "booth-1", before: null } });
+    agent.signal("SIGKILL");
+    await agent.ended;
+    await runningAgent(site);
+    const after = await asked(site, "/setup");
+    expect(after).toMatchObject({ trial: null, booths: [], taken_back: { booth: "booth-1" } });
+    expect((await site.status())?.lacks).toEqual(["service", "booth"]);
+  });
+
+  it("stays after a yes though nobody answers, and only one is tried at a time", async () => {
+    const site = await freshBox(1);
+    await runningAgent(site);
+    await asked(site, "/setup/booth", boothAt(NOBODY));
+    await expect(asked(site, "/setup/booth", boothAt(site.plc.port))).rejects.toThrow("a change is being tried");
+    const kept = await asked(site, "/setup/settle", { keep: true });
+    expect(kept).toMatchObject({ trial: null, booths: [{ address: `127.0.0.1:${NOBODY.toString()}` }] });
+    // The right address after all.
+    await asked(site, "/setup/booth", boothAt(site.plc.port));
+    await once(site, "it answers", ({ trial }) => trial === null);
+    expect((await asked(site, "/setup")).booths).toMatchObject([{ address: `127.0.0.1:${site.plc.port.toString()}` }]);
+  });
+
+  it("isn't begun for what can't work, what the operator's file says, or what names a file", async () => {
+    const site = await freshBox(1);
+    const own = parse(readFileSync(site.configFile, "utf8")) as object;
+    const booth = { id: "booth-7", profile: "click-booth", modbus: { host: "127.0.0.1", port: site.plc.port } };
+    writeFileSync(site.configFile, stringify({ ...own, service: { url: site.service.url }, booths: [booth] }));
+    await runningAgent(site);
+    const refusals: [object, RegExp][] = [
+      [{ id: "booth-7", modbus: { host: "127.0.0.2" } }, /modbus of booth-7 stands in .*gateway\.yaml, which wins/],
+      [boothAt(NOBODY, { profile: "clik-booth" }), /there is no profile "clik-booth" \(did you mean "click-booth"/],
+      [boothAt(NOBODY, { tz: "Mars/Olympus" }), /"Mars\/Olympus" is no time zone/],
+      [boothAt(NOBODY, { id: "Booth 1" }), /a booth's name has lower-case letters/],
+      [{ id: "booth-2", profile: "click-booth" }, /a booth needs modbus or opcua/],
+      [
+        { id: "booth-2", profile: "plcnext-booth", opcua: { endpoint: "opc.tcp://plc", password_file: "/etc/shadow" } },
+        /POST \{id, profile/,
+      ],
+      [{ id: "booth-2", profile: "click-booth", modbus: { serial: { path: "/etc/shadow" } } }, /POST \{id, profile/],
+    ];
+    for (const [body, why] of refusals) await expect(asked(site, "/setup/booth", body)).rejects.toThrow(why);
+    await expect(asked(site, "/setup/service", { url: "https://other.example" })).rejects.toThrow("which wins");
+    // What the file leaves open is the set-up's to say.
+    await asked(site, "/setup/booth", { id: "booth-7", tz: "America/Denver" });
+    const { booths } = await once(site, "it is kept", ({ trial }) => trial === null);
+    expect(booths).toMatchObject([{ booth: "booth-7", said_by: { modbus: "file", profile: "file", tz: "set_up" } }]);
+  });
+});
