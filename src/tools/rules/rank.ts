@@ -50,6 +50,8 @@ const SHARE: Readonly<Record<Verdict, number>> = { plausible: 1, open: 0.4, odd:
 /** The name is printed by the maker: it says more than a few values, less than most of them. */
 const NAMED = 0.3;
 const MOST_NAMED = 3;
+/** As if so much weight of tags that read badly stood beside each profile. */
+const DOUBT = 6;
 
 /** The best first. `said`: what the device says of itself. */
 export function rankProfiles(readings: readonly ProfileReading[], said: readonly string[]): readonly RankedProfile[] {
@@ -63,7 +65,8 @@ function ranked({ profile, samples, failed }: ProfileReading, said: readonly str
   const all = tags.reduce((sum, tag) => sum + weightOf(tag), 0);
   const fitting = tags.reduce((sum, tag, i) => sum + weightOf(tag) * SHARE[values[i]?.verdict ?? "silent"], 0);
   const named = said.find((text) => plain(text).includes(plain(makerOf(profile))));
-  const share = all === 0 ? 0 : fitting / all;
+  // Many tags that read well say more than few.
+  const share = fitting / (all + DOUBT);
   return {
     profile: profile.name,
     vendor: profile.vendor,

@@ -1,0 +1,70 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { driverTools } from "../../src/acquisition/tool-drivers.ts";
+import { findProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
+import { lookThrough } from "../../src/tools/find-plc.ts";
+import { rankAt } from "../../src/tools/rank-profiles.ts";
+import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
+import { findScenario } from "../../simulators/plc/scenarios/all.ts";
+import { startPlc, type RunningPlc } from "../../simulators/plc/start.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const tools = driverTools({ wall: () => Date.now(), log: silentLog });
+
+async function plcBy(name: string): Promise<RunningPlc> {
+  const profile = findProfile(name, [SHIPPED_PROFILES]);
+  const scenario = findScenario("standard-cycle");
+  if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("a shipped profile and scenario");
+  const plc = await startPlc({ profile, scenario, seed: 1, clock: scaledClock(clockFromNow(1)), port: 0 });
+  onTestFinished(() => plc.stop());
+  return plc;
+}
+
+/** A tool's call that nobody ends, and what it told. */
+function call() {
+  const told: string[] = [];
+  return { told, signal: new AbortController().signal, progress: (text: string) => void told.push(text) };
+}
+
+describe("ranking", () => {
+  it.each(["click-booth", "micro800-booth", "s7-1200-booth"])(
+    "finds the profile that a PLC really has: %s",
+    async (name) => {
+      const plc = await plcBy(name);
+      const config = { data_dir: temporaryFolder(), profile_dirs: [SHIPPED_PROFILES] };
+      const asked = call();
+      const link = { modbus: { host: "127.0.0.1", port: plc.port }, said: [] };
+      const { answer } = await rankAt(link, { tools, config, ...asked });
+      expect(answer.profiles[0]?.profile).toBe(name);
+      expect(answer.profiles[0]?.fit).toBeGreaterThan(answer.profiles[1]?.fit ?? 1);
+      expect(answer.profiles.every(({ reasons }) => reasons.length > 0)).toBe(true);
+      expect(asked.told.filter((text) => text.startsWith(name))).toHaveLength(1);
+    },
+  );
+
+  it("says why where nobody answers, and what is wrong with a link that can't be one", async () => {
+    const config = { data_dir: temporaryFolder(), profile_dirs: [SHIPPED_PROFILES] };
+    const nobody = rankAt({ modbus: { host: "127.0.0.1", port: 9 }, said: [] }, { tools, config, ...call() });
+    await expect(nobody).rejects.toThrow(/^127\.0\.0\.1:9: .*; /);
+    const none = rankAt({ modbus: {}, said: [] }, { tools, config, ...call() });
+    await expect(none).rejects.toThrow("give host (and port), or serial");
+  });
+});
+
+describe("looking through a network", () => {
+  it("asks every address once, tells how far it is, and finds nobody where nobody listens", async () => {
+    const hosts = Array.from({ length: 40 }, (_, i) => `127.7.7.${(i + 1).toString()}`);
+    const asked = call();
+    const found = await lookThrough(tools, [{ cidr: "127.7.7.0/26", hosts }], asked);
+    expect(found).toEqual({ where: "subnets", subnets: ["127.7.7.0/26"], looked: 40, found: [] });
+    expect(asked.told).toHaveLength(40);
+    expect(asked.told.at(-1)).toBe("40 of 40 addresses, 0 found");
+  });
+
+  it("ends when the person leaves", async () => {
+    const leaving = new AbortController();
+    leaving.abort(new Error("gone"));
+    const subnet = { cidr: "127.7.7.0/30", hosts: ["127.7.7.1"] };
+    await expect(lookThrough(tools, [subnet], { ...call(), signal: leaving.signal })).rejects.toThrow("gone");
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { findProfile } from "../../../src/config/profile.ts";
+import type { ProfileTag } from "../../../src/domain/profile.ts";
+import type { Sample } from "../../../src/domain/taken.ts";
+import { rankProfiles, verdictOf } from "../../../src/tools/rules/rank.ts";
+
+const click = findProfile("click-booth");
+const micro = findProfile("micro800-booth");
+const tagOf = (name: string): ProfileTag => {
+  const found = (click.tags as readonly ProfileTag[]).find((tag) => tag.name === name || tag.role === name);
+  if (found === undefined) throw new Error(`the profile has no ${name}`);
+  return found;
+};
+const good = (tag: string, value: Sample["value"]): Sample => ({ tag, value, quality: "good" });
+
+describe("what a value says of a tag", () => {
+  it.each([
+    ["mode", 3, "plausible", "spray"],
+    ["mode", 0, "open", "off"],
+    ["mode", 77, "odd", "one of 0, 1"],
+    ["air_temperature", 21.5, "plausible", " to "],
+    ["air_temperature", 0, "open", " to "],
+    ["air_temperature", 1.4e38, "odd", " to "],
+    ["air_temperature", 3e-41, "odd", " to "],
+    ["cycle_counter", 1200, "plausible", "0 or more"],
+    ["plc_program", "GFC-14C", "plausible", "a text"],
+    ["plc_program", "", "open", "a text"],
+    ["plc_program", "\u0001\u00ff", "odd", "a text"],
+  ] as const)("%s reads %j: %s", (name, value, verdict, usual) => {
+    const tag = tagOf(name);
+    const said = verdictOf(click, tag, good(tag.name, value));
+    expect(said.verdict).toBe(verdict);
+    expect(said.usual).toContain(usual);
+  });
+
+  it("is nothing where none came, with the reason", () => {
+    const tag = tagOf("mode");
+    expect(verdictOf(click, tag, undefined)).toMatchObject({ verdict: "silent", usual: "not read" });
+    const bad: Sample = { tag: tag.name, value: null, quality: "bad", reason: "exception 2" };
+    expect(verdictOf(click, tag, bad)).toMatchObject({ verdict: "silent", usual: "exception 2" });
+  });
+});
+
+describe("the profiles", () => {
+  const samples = [good(tagOf("mode").name, 3), good(tagOf("air_temperature").name, 22)];
+
+  it("come in the order in which they fit, with what speaks for and against each", () => {
+    const [first, second] = rankProfiles(
+      [
+        { profile: micro, samples: [], failed: "no answer" },
+        { profile: click, samples, failed: null },
+      ],
+      [],
+    );
+    expect([first?.profile, second?.profile]).toEqual(["click-booth", "micro800-booth"]);
+    expect(first?.reasons[0]).toBe(`2 of ${click.tags.length.toString()} tags answer, 2 read as they should`);
+    expect(first?.reasons).toContain("Mode reads 3: spray");
+    expect(second).toMatchObject({ fit: 0, reasons: ["it can't be read by this profile: no answer"] });
+    expect(first?.values).toHaveLength(click.tags.length);
+  });
+
+  it("are put first by the maker's name, where both read alike, and it is told", () => {
+    const reading = { samples: [], failed: null };
+    const [first, second] = rankProfiles(
+      [
+        { profile: click, ...reading },
+        { profile: micro, ...reading },
+      ],
+      ["Micro-800 CPU"],
+    );
+    expect(first?.profile).toBe("micro800-booth");
+    expect(first?.reasons[0]).toBe('the device calls itself "Micro-800 CPU"');
+    expect(second?.reasons.join()).not.toContain("calls itself");
+  });
+
+  it("never fit better by a value that is odd than without it", () => {
+    const fitOf = (more: readonly Sample[]): number =>
+      rankProfiles([{ profile: click, samples: [...samples, ...more], failed: null }], [])[0]?.fit ?? 1;
+    expect(fitOf([good(tagOf("cycle_counter").name, -5)])).toBeLessThanOrEqual(fitOf([]));
+  });
+});
