@@ -26,6 +26,7 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   backlog: async () => (await import("../cli/backlog.ts")).backlogCommand,
   page: async () => (await import("../cli/upkeep.ts")).pageCommand,
   provision: async () => (await import("../cli/provision.ts")).provisionCommand,
+  setup: async () => (await import("../cli/setup.ts")).setupCommand,
   release: async () => (await import("../cli/provision.ts")).releaseCommand,
   decommission: async () => (await import("../cli/provision.ts")).decommissionCommand,
   durations: async () => (await import("../cli/history.ts")).durationsCommand,

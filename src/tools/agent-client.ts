@@ -48,6 +48,13 @@ export async function agentOf({ values, io }: Pick<Call, "values" | "io">) {
     get,
     post: <T>(path: string, body: unknown, patience_ms: Milliseconds = TIMEOUT_MS): Promise<T> =>
       ask({ method: "POST", path, body, patience_ms }),
+    put: <T>(path: string, body: unknown): Promise<T> => ask({ method: "PUT", path, body }),
+    /** Work that the agent tells of as it goes. Rejects with a CommandError where it comes to nothing. */
+    converse: (
+      path: string,
+      { body, patience_ms }: Pick<AgentCall, "body" | "patience_ms">,
+      progress: (text: string) => void,
+    ) => conversation(socket, { method: "POST", path, body, patience_ms }, progress),
     status,
     /** How the booth named is, or the first one. Rejects with a CommandError where the agent serves no such booth. */
     async booth(named: string | undefined): Promise<BoothStatus> {
@@ -70,11 +77,11 @@ export async function agentOf({ values, io }: Pick<Call, "values" | "io">) {
 }
 
 export interface AgentCall {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT";
   readonly path: string;
   readonly body?: unknown;
   /** How long it may say nothing; absent: 10 s. */
-  readonly patience_ms?: number;
+  readonly patience_ms?: number | undefined;
 }
 
 /**
@@ -87,6 +94,30 @@ export async function askAgent(socket: string, call: AgentCall): Promise<unknown
   });
   if (first.status !== ROOT_ALONE) return answerOf(first);
   return answerOf(await exchange(join(dirname(socket), ADMIN_SOCKET_NAME), call).catch(() => first));
+}
+
+/** Events as `looking` of the API sends them. */
+async function conversation(socket: string, call: AgentCall, progress: (text: string) => void): Promise<unknown> {
+  let left = "";
+  let failed = "";
+  let done: unknown;
+  const take = (event: string): void => {
+    const [, name = "", data = "null"] = /^event: (\w+)\ndata: (.*)$/.exec(event) ?? [];
+    const said = JSON.parse(data) as { readonly text?: string; readonly error?: string } | null;
+    if (name === "progress") progress(said?.text ?? "");
+    if (name === "failed") failed = said?.error ?? "it failed";
+    if (name === "done") done = said;
+  };
+  const answer = await exchange(socket, call, (chunk) => {
+    const events = (left + chunk).split("\n\n");
+    left = events.pop() ?? "";
+    events.forEach(take);
+  }).catch((error: unknown) => {
+    throw unavailable(socket, call, error);
+  });
+  if (answer.status >= 300) return answerOf(answer);
+  if (done === undefined) throw new CommandError(failed === "" ? "the agent broke off" : failed);
+  return done;
 }
 
 const ROOT_ALONE = 403;
@@ -126,7 +157,12 @@ function unavailable(socket: string, { patience_ms = TIMEOUT_MS }: AgentCall, er
   );
 }
 
-function exchange(socketPath: string, call: AgentCall): Promise<{ readonly status: number; readonly text: string }> {
+/** `heard`: each piece of an answer that comes bit by bit. */
+function exchange(
+  socketPath: string,
+  call: AgentCall,
+  heard: (chunk: string) => void = () => undefined,
+): Promise<{ readonly status: number; readonly text: string }> {
   return new Promise((resolve, reject) => {
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     const headers =
@@ -136,7 +172,10 @@ function exchange(socketPath: string, call: AgentCall): Promise<{ readonly statu
       (answer) => {
         let text = "";
         answer.setEncoding("utf8");
-        answer.on("data", (chunk: string) => (text += chunk));
+        answer.on("data", (chunk: string) => {
+          text += chunk;
+          if (answer.statusCode === 200) heard(chunk);
+        });
         answer.on("error", reject);
         answer.on("end", () => resolve({ status: answer.statusCode ?? 0, text }));
       },

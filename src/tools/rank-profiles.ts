@@ -33,9 +33,10 @@ export interface Ranking {
  * answers there.
  */
 export async function rankAt(
-  { said, ...link }: BodyOf<"set_up_rank">,
+  { said, modbus, opcua }: BodyOf<"set_up_rank">,
   ask: Ask,
 ): Promise<{ readonly answer: Ranking; readonly text: string }> {
+  const link = { ...(modbus === undefined ? {} : { modbus }), ...(opcua === undefined ? {} : { opcua }) };
   const protocol = link.opcua === undefined ? "modbus" : "opcua";
   const profiles = known(ask.config.profile_dirs).filter((profile) => profile.protocol === protocol);
   const readings: ProfileReading[] = [];

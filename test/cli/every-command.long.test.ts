@@ -42,6 +42,11 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     json: ["", 0, /"pin":"\d{4} \d{4}"/],
     fails: ["--for 99h", 2, /--for 99h is no time such as/],
   },
+  setup: {
+    human: ["--keep", 0, /^service +http:.*by the configuration\nbooth-1 +click-booth at 127\.0\.0\.1:\d+/],
+    json: ["", 0, /"booths":\[{"booth":"booth-1"/],
+    fails: ["", 1, /nobody to ask: run it at a terminal/],
+  },
   durations: {
     human: ["", 0, /Mode +[\d.]+/],
     json: ["", 0, /^{.*"modes":\[{"mode":/],

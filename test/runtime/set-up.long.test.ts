@@ -8,16 +8,7 @@ import { askAgent } from "../../src/tools/agent-client.ts";
 import { runningAgent } from "../api/box-http.ts";
 import { eventually } from "../support/eventually.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";
-import { PROVISION_KEY, realSite, SERIAL, type RealSite } from "../support/real-site.ts";
-
-/** A box as it comes out of its carton: its file says where things lie, and nothing of a service or a booth. */
-async function freshBox(speed = 30): Promise<RealSite> {
-  const site = await realSite({ speed, serial: null });
-  const { service, booths, ...rest } = parse(readFileSync(site.configFile, "utf8")) as Record<string, unknown>;
-  expect([service, booths]).not.toContain(undefined);
-  writeFileSync(site.configFile, stringify(rest));
-  return site;
-}
+import { freshBox, PROVISION_KEY, SERIAL, type RealSite } from "../support/real-site.ts";
 
 async function asked(site: RealSite, path: string, body?: object): Promise<SetUpStatus> {
   const call = body === undefined ? { method: "GET" as const, path } : { method: "POST" as const, path, body };

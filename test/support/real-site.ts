@@ -1,6 +1,6 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
 import { clockFileText, clockFromNow, scaledClock, type SimClock } from "../../simulators/clock.ts";
 import type { RunningOpcua } from "../../simulators/plc/opcua/server.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
@@ -130,6 +130,15 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
       return answer as AgentStatus | undefined;
     },
   };
+}
+
+/** A box as it comes out of its carton: its file says where things lie, and nothing of a service or a booth. */
+export async function freshBox(speed = 30): Promise<RealSite> {
+  const site = await realSite({ speed, serial: null });
+  const { service, booths, ...rest } = parse(readFileSync(site.configFile, "utf8")) as Record<string, unknown>;
+  if (service === undefined || booths === undefined) throw new Error("a site has both");
+  writeFileSync(site.configFile, stringify(rest));
+  return site;
 }
 
 function opcuaLogin(folder: string, server: RunningOpcua): Readonly<Record<string, string>> {

@@ -37,6 +37,24 @@ export const AGENT_TABLE = [
     examples: ["backlog", "backlog --watch"],
   },
   {
+    name: "setup",
+    summary: "set the box up at its terminal: service, PLC, profile, time zone, serial number; as on its page",
+    options: {
+      ...AGENT,
+      booth: { value: "BOOTH", text: "which booth, a new one or one that is there (default: the next new one)" },
+      keep: { value: "", text: "what is being tried stays, whether the PLC answers or not" },
+      back: { value: "", text: "what is being tried is taken back" },
+      ...BY,
+    },
+    notes: [
+      "Each answer is kept: leave it with Ctrl-C, and run it again to go on, here or on the page.",
+      "A booth's settings are tried: they stay when the PLC answers within 2 min, else what was before comes back.",
+      "What the configuration says counts: such a value is changed there. With --json it tells how things stand, and asks nothing.",
+    ],
+    examples: ["setup", "setup --booth booth-2", "setup --keep"],
+    exits: { 1: "taken back, or refused, with the reason" },
+  },
+  {
     name: "provision",
     summary: "bind a booth to this gateway by the serial number on its nameplate",
     operands: [{ name: "SERIAL", text: "as on the nameplate; asked for where it is left out", optional: true }],

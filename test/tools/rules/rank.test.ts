@@ -26,7 +26,7 @@ describe("what a value says of a tag", () => {
     ["plc_program", "GFC-14C", "plausible", "a text"],
     ["plc_program", "", "open", "a text"],
     ["plc_program", "\u0001\u00ff", "odd", "a text"],
-  ] as const)("%s reads %j: %s", (name, value, verdict, usual) => {
+  ] as const)("%s reads %j: %s", (...[name, value, verdict, usual]) => {
     const tag = tagOf(name);
     const said = verdictOf(click, tag, good(tag.name, value));
     expect(said.verdict).toBe(verdict);
