@@ -1,8 +1,8 @@
-import { LinkError } from "../../domain/link-error.ts";
+import { abortedBy, LinkError } from "../../domain/link-error.ts";
+import { onAbort } from "../../domain/signal.ts";
 import type { OpcuaAddress, OpcuaPolicy } from "../../config/port.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import { fingerprintOf, parseCertificate, readCertificateFile, rsaBits, shownFingerprint } from "./certificate.ts";
-import { endOnAbort } from "../end-on-abort.ts";
 import type { OpcuaOffer } from "../port.ts";
 import { type Channel, type ChannelOptions, secureChannel } from "./channel.ts";
 import { type Opcua, opcuaLibrary } from "./library.ts";
@@ -70,7 +70,8 @@ export async function opcuaOffers(endpoint: string, signal: AbortSignal): Promis
   }
   const opcua = await opcuaLibrary();
   const channel = secureChannel(opcua, { endpoint, policy: "None", ...OFFER_TIMES });
-  const offers = await endOnAbort((error) => channel.end(error), signal, () => discover(opcua, endpoint, channel));
+  const forget = onAbort(signal, () => channel.end(abortedBy(signal)));
+  const offers = await discover(opcua, endpoint, channel).finally(forget);
   return offers.map(({ policy, certificate }) => {
     const read = readCertificate(certificate);
     const name = read?.subject.replace(/\s+/g, " ").slice(0, 100) ?? "";
