@@ -23,6 +23,7 @@ const STATUS = {
   certificates: [],
   loss_window_ms: 10_000,
   config_refused: null,
+  lacks: [],
 };
 
 /** An agent that says what it is told to, and goes on delivering 25 records with each look. Returns its runtime folder. */
@@ -60,7 +61,7 @@ async function onTerminal(
     await eventually(until, () => (said.includes(until) ? true : undefined));
     child.stdin.write("\u0003");
   }
-  expect(await ended).toBe(0);
+  expect([await ended, said]).toEqual([0, said]);
   return said;
 }
 
