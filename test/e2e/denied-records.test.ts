@@ -1,8 +1,8 @@
 import { beforeEach, expect, it } from "vitest";
 import { rows } from "../../simulators/service/db.ts";
-import type { Ack } from "../../simulators/service/ingest/store.ts";
 import { hashOf } from "../../src/contract/hash.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import type { Told } from "../support/virtual-link.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
 
 const START = Date.UTC(2026, 2, 2, 15);
@@ -13,7 +13,7 @@ let site: VirtualSite;
 let taken = 0;
 
 /** Of that batch the service says, with every proof, that it holds another record at its first seq; of all others the truth. */
-function denying(batch: unknown, take: () => Ack): readonly string[] {
+function denying(batch: unknown, take: () => Told): readonly string[] {
   const { s0 } = batch as { readonly s0: number };
   const ack = s0 === taken ? { ...take(), hash: hashOf([]), conflict: s0 } : take();
   return [JSON.stringify(ack)];

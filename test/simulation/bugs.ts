@@ -102,6 +102,10 @@ function lostWakeUp(parts: AgentSetup): AgentSetup {
         const outcome = await session.send(stream, generation, records);
         return outcome.kind === "keep" ? never : outcome;
       },
+      sendChunk: async (stream, generation, chunk) => {
+        const outcome = await session.sendChunk(stream, generation, chunk);
+        return outcome.kind === "keep" ? never : outcome;
+      },
     };
   };
   const { link } = parts;

@@ -1,6 +1,6 @@
 import { parseBatch } from "../../simulators/service/ingest/batch.ts";
 import { rangeHash } from "../../simulators/service/ingest/canonical.ts";
-import type { Ack } from "../../simulators/service/ingest/store.ts";
+import type { Told } from "../support/virtual-link.ts";
 import type { Dice } from "../scenarios/random.ts";
 
 /** What comes on down/ack instead of the truth. */
@@ -27,7 +27,7 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Asked {
   readonly batch: unknown;
   /** The service takes the batch, and tells. */
-  readonly take: () => Ack;
+  readonly take: () => Told;
   /** Acks that were given before. */
   readonly before: readonly string[];
 }
@@ -51,7 +51,7 @@ export function wrongTime(dice: Dice, time: number): unknown {
 
 /** Messages on down/ack, as they come; where nothing is said of the batch having been taken, it may or may not be. */
 export function lyingAcks(lie: AckLie, { batch, take, before }: Asked, dice: Dice): readonly string[] {
-  const said = (isKept: boolean): Ack => (isKept ? take() : untaken(batch));
+  const said = (isKept: boolean): Told => (isKept ? take() : untaken(batch));
   const isTaken = dice.chance(0.5);
   const one = (fields: Fields): readonly string[] => [JSON.stringify(fields)];
   switch (lie) {
@@ -107,7 +107,7 @@ export function lyingAcks(lie: AckLie, { batch, take, before }: Asked, dice: Dic
 }
 
 /** What a service says of a batch that it doesn't take, and claims nothing of. */
-function untaken(batch: unknown): Ack {
+function untaken(batch: unknown): Told {
   const { st, s0, k, sent } = batch as {
     readonly st: string;
     readonly s0: number;
@@ -115,7 +115,7 @@ function untaken(batch: unknown): Ack {
     readonly sent: number;
   };
   const none = { hash: rangeHash([]), reject: [], conflict: null, acked_seq: s0 - 1, newest_seq: s0 - 1 };
-  return { st, s0, n: k.length, ...none, server_time: sent, window: 4 };
+  return { st, s0, n: k.length, ...none, server_time: sent, window: 4, takes: [] };
 }
 
 function hashOf(batch: unknown): string {
@@ -128,7 +128,7 @@ function farSeqs(batch: unknown): readonly unknown[] {
   return [s0 - 1, s0 + k.length, s0 + k.length + FAR, Math.max(1, s0 - FAR), 0, -1, 1e15, ...ODD];
 }
 
-function rejecting(ack: Ack, { batch, isTaken }: { batch: unknown; isTaken: boolean }, dice: Dice): Fields {
+function rejecting(ack: Told, { batch, isTaken }: { batch: unknown; isTaken: boolean }, dice: Dice): Fields {
   const parsed = parseBatch(batch);
   const records = "records" in parsed ? parsed.records : [];
   const refused = (seqs: readonly unknown[]): Fields => ({ reject: seqs.map((seq) => ({ seq, reason: "no" })) });
@@ -137,7 +137,7 @@ function rejecting(ack: Ack, { batch, isTaken }: { batch: unknown; isTaken: bool
     // Whole, and with the hash of what is left.
     () => ({ ...ack, ...refused(own), hash: rangeHash([]) }),
     // Of what nobody took the right hash would be an ack that nobody could doubt.
-    () => ({ ...ack, ...refused(own.slice(0, 1)), hash: isTaken ? rangeHash(records.slice(1)) : ack.hash }),
+    () => ({ ...ack, ...refused(own.slice(0, 1)), ...(isTaken ? { hash: rangeHash(records.slice(1)) } : {}) }),
     () => ({ ...ack, ...refused(own.slice(0, 2)) }),
     () => ({ ...ack, ...refused([ack.s0 - 1, ack.s0 - FAR, ack.s0 + ack.n, ack.s0 + ack.n + FAR]) }),
     () => ({ ...ack, ...refused(Array.from({ length: LONG_LIST }, (_, i) => ack.s0 + i - FAR)) }),

@@ -116,6 +116,8 @@ function watchedSession(session: LinkSession, around: Around): LinkSession {
     hello: (booths) => through(around, "hello", () => session.hello(booths)),
     heartbeat: (booths) => through(around, "hello", () => session.heartbeat(booths)),
     send: (stream, generation, records) => through(around, "send", () => session.send(stream, generation, records)),
+    sendChunk: (stream, generation, chunk) =>
+      through(around, "send", () => session.sendChunk(stream, generation, chunk)),
     say: (message) => through(around, "send", () => session.say(message)),
   };
 }

@@ -7,7 +7,7 @@ import { HTTP_LIES, lyingAnswer } from "./http-lies.ts";
 import { ACK_LIES, lyingAcks } from "./lies.ts";
 import type { Lie } from "./story.ts";
 import type { Clock } from "../../src/domain/machine.ts";
-import type { LinkSession, ServiceLink } from "../../src/delivery/port.ts";
+import type { BatchOutcome, LinkSession, ServiceLink } from "../../src/delivery/port.ts";
 
 /** What the way to the service does beside what the virtual service's own switches do. */
 export interface Uplink {
@@ -112,23 +112,25 @@ function faultySession(session: LinkSession, uplink: Uplink, clock: Clock): Link
   const gone = (): never => {
     throw new ServiceLinkError("closed", "the broker has lost the session");
   };
+  const send = async (once: () => Promise<BatchOutcome>): Promise<BatchOutcome> => {
+    if (isOver()) return { kind: "keep", reason: "the broker has lost the session" };
+    if (uplink.doubled > 0) {
+      uplink.doubled -= 1;
+      void clock
+        .sleep(AGAIN_MS)
+        .then(once)
+        .catch(() => undefined);
+    }
+    const outcome = await once();
+    return isOver() ? { kind: "keep", reason: "the broker has lost the session" } : outcome;
+  };
   return {
     ...session,
     closed: Promise.race([session.closed, lost]),
     hello: (booths) => (isOver() ? gone() : session.hello(booths)),
     heartbeat: (booths) => (isOver() ? gone() : session.heartbeat(booths)),
-    async send(stream, generation, records) {
-      if (isOver()) return { kind: "keep", reason: "the broker has lost the session" };
-      if (uplink.doubled > 0) {
-        uplink.doubled -= 1;
-        void clock
-          .sleep(AGAIN_MS)
-          .then(() => session.send(stream, generation, records))
-          .catch(() => undefined);
-      }
-      const outcome = await session.send(stream, generation, records);
-      return isOver() ? { kind: "keep", reason: "the broker has lost the session" } : outcome;
-    },
+    send: (stream, generation, records) => send(() => session.send(stream, generation, records)),
+    sendChunk: (stream, generation, chunk) => send(() => session.sendChunk(stream, generation, chunk)),
     close() {
       uplink.ends.delete(cut);
       return session.close();

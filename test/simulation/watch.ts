@@ -173,21 +173,32 @@ export function orderWatched(link: ServiceLink, ledger: Ledger, answered: Set<nu
     async connect(account, signal) {
       const session = await link.connect(account, signal);
       let order = NEW_SESSION;
+      const inOrder = async (seqs: readonly number[], send: () => Promise<BatchOutcome>): Promise<BatchOutcome> => {
+        const after = afterOffer(order, seqs, answered);
+        if (after === null)
+          ledger.broken.push(`each lane is sent in order: ${String(seqs[0])} after ${order.lanes.join()}`);
+        order = after ?? order;
+        const outcome = await send();
+        if (outcome.kind === "acked") {
+          for (const seq of seqs) answered.add(seq);
+          order = { ...order, held_seq: outcome.held_seq };
+        }
+        // What was refused goes again, by halves or after a rest, while others go on.
+        if (isRefusal(outcome)) order = { ...order, lanes: [] };
+        return outcome;
+      };
       return {
         ...session,
-        async send(stream, generation, records) {
+        send(stream, generation, records) {
           const seqs = records.map(({ seq }) => seq);
-          const after = afterOffer(order, seqs, answered);
-          if (after === null)
-            ledger.broken.push(`each lane is sent in order: ${String(seqs[0])} after ${order.lanes.join()}`);
-          order = after ?? order;
-          const outcome = await session.send(stream, generation, records);
-          if (outcome.kind === "acked") {
-            for (const seq of seqs) answered.add(seq);
-            order = { ...order, held_seq: outcome.held_seq };
-          }
-          // What was refused goes again, by halves or after a rest, while others go on.
-          if (isRefusal(outcome)) order = { ...order, lanes: [] };
+          return inOrder(seqs, () => session.send(stream, generation, records));
+        },
+        async sendChunk(stream, generation, chunk) {
+          const { from, to } = chunk;
+          const seqs = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+          const outcome = await inOrder(seqs, () => session.sendChunk(stream, generation, chunk));
+          // On a conflict its range goes again in batches, while others go on.
+          if (outcome.kind === "conflict") order = { ...order, lanes: [] };
           return outcome;
         },
       };

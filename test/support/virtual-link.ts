@@ -1,19 +1,24 @@
+import { deflateRawSync } from "node:zlib";
 import { createServiceTime } from "../../src/acquisition/clock.ts";
 import {
   type AckedBatch,
   type Acking,
+  chunkOutcomeOf,
   exchange,
   heardAck,
   outcomeOf,
   readWriteLock,
+  type Waiting,
 } from "../../src/delivery/mqtt/acks.ts";
 import { commandSide } from "../../src/delivery/mqtt/link.ts";
 import { ServiceLinkError } from "../../src/domain/link-error.ts";
 import type { BatchOutcome, LinkSession, ServiceLink } from "../../src/delivery/port.ts";
 import type { Clock } from "../../src/domain/machine.ts";
+import { chunkMessage, factLines } from "../../src/contract/chunk.ts";
+import { sha256 } from "../../src/contract/hash.ts";
 import { batchOf, TAKES } from "../../src/contract/telemetry.ts";
 import type { Db } from "../../simulators/service/db.ts";
-import { ingestBatch, type Ack } from "../../simulators/service/ingest/store.ts";
+import { ingestBatch, ingestChunk, type Ack, type ChunkAck } from "../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { takeMessage } from "../../simulators/service/mqtt/uplink.ts";
 import type { HttpRequest } from "../../src/delivery/http/client.ts";
@@ -59,7 +64,6 @@ export function virtualLinkTo(parts: LinkParts): ServiceLink {
         closed: line.closed,
         window: () => line.acking.window,
         takesChunks: () => line.acking.takes.includes(TAKES.chunks),
-        sendChunk: () => Promise.resolve({ kind: "refused", reason: "this service takes no chunks" }),
         async hello(booths) {
           await line.pass();
           const named = booths.map(({ stream, ...booth }) => ({ stream_id: stream, ...booth }));
@@ -68,7 +72,7 @@ export function virtualLinkTo(parts: LinkParts): ServiceLink {
         heartbeat: () => line.pass().catch(() => undefined),
         commands: (take_them) => side.commands(take_them),
         say: (message) => side.say(message),
-        send: batchSender(parts, line, gateway),
+        ...senders(parts, line, gateway),
         close: () => {
           line.end("the session was closed");
           if (sessions.get(gateway) === side) sessions.delete(gateway);
@@ -115,20 +119,18 @@ function openLine({ clock, way }: LinkParts): Line {
   };
 }
 
-function batchSender(parts: LinkParts, line: Line, gateway: string): LinkSession["send"] {
+function senders(parts: LinkParts, line: Line, gateway_id: string): Pick<LinkSession, "send" | "sendChunk"> {
   const { clock } = parts;
   const turn = readWriteLock();
-  return async (stream, generation, records): Promise<BatchOutcome> => {
-    const wire = batchOf({ gateway_id: gateway, generation, stream }, records, clock.wall());
-    const batch: unknown = JSON.parse(JSON.stringify(wire));
+  const offer = async (sent: Sent, outcome: Waiting["outcome"]): Promise<BatchOutcome> => {
     const publish = async (): Promise<null> => {
       await line.pass();
-      void answer(parts, line, { gateway, batch });
+      void answer(parts, line, sent);
       return null;
     };
     const once = (): Promise<AckedBatch> =>
       exchange({
-        ...{ publish, outcome: (ack, alone) => outcomeOf(ack, { stream, records }, alone) },
+        ...{ publish, outcome },
         waiting: line.acking.waiting,
         sent: clock.mono(),
         atDeadline: (late) => {
@@ -138,24 +140,47 @@ function batchSender(parts: LinkParts, line: Line, gateway: string): LinkSession
         },
       });
     const first = await turn.together(once);
-    const outcome = first.kind === "unclear" ? await turn.alone(once) : first;
-    return outcome.kind === "unclear" ? { kind: "keep", reason: outcome.reason } : outcome;
+    const last = first.kind === "unclear" ? await turn.alone(once) : first;
+    return last.kind === "unclear" ? { kind: "keep", reason: last.reason } : last;
+  };
+  const { db, came } = parts;
+  const offered = () => ({ gatewayId: gateway_id, nowMs: clock.wall() });
+  return {
+    send(stream, generation, records) {
+      const wire = batchOf({ gateway_id, generation, stream }, records, clock.wall());
+      const said: unknown = JSON.parse(JSON.stringify(wire));
+      const take = (): Ack => {
+        came.push(said);
+        return ingestBatch(db, offered(), said);
+      };
+      return offer({ said, take }, (ack, alone) => outcomeOf(ack, { stream, records }, alone));
+    },
+    sendChunk(stream, generation, chunk) {
+      const facts = chunk.facts.length === 0 ? Buffer.alloc(0) : deflateRawSync(factLines(chunk.facts));
+      const message = chunkMessage({ gateway_id, generation, stream }, chunk, facts);
+      const k = Array.from({ length: chunk.to - chunk.from + 1 }, () => "r");
+      const said = { st: stream, s0: chunk.first_seq, k, sent: clock.wall() };
+      const take = (): ChunkAck => ingestChunk(db, offered(), message);
+      const sent = { ...chunk, stream, hash: sha256(message) };
+      return offer({ said, take }, (ack) => chunkOutcomeOf(ack, sent));
+    },
   };
 }
 
-/** The service takes the batch, and what it says of it comes back, if nothing gets lost. */
-async function answer(
-  { db, clock, way, came }: LinkParts,
-  line: Line,
-  { gateway, batch }: { readonly gateway: string; readonly batch: unknown },
-): Promise<void> {
-  const take = (): Ack => {
-    came.push(batch);
-    const ack = ingestBatch(db, { gatewayId: gateway, nowMs: clock.wall() }, batch);
+/** A batch, or what a chunk is as one, and how the service takes it. */
+interface Sent {
+  readonly said: unknown;
+  readonly take: () => Ack | ChunkAck;
+}
+
+/** The service takes it, and what it says of it comes back, if nothing gets lost. */
+async function answer({ way }: LinkParts, line: Line, { said, take }: Sent): Promise<void> {
+  const taken = (): Told => {
+    const ack = take();
     for (const { seq } of ack.reject) way.refused.add(seq);
-    return { ...ack, server_time: way.says(ack.server_time, "ack") };
+    return { ...ack, takes: way.takes, server_time: way.says(ack.server_time, "ack") };
   };
-  const said = way.answers(batch, take);
+  const told = way.answers(said, taken);
   await line.pass().catch(() => undefined);
   if (way.down) return;
   if (way.lose_acks > 0) {
@@ -163,8 +188,11 @@ async function answer(
     way.lost_acks += 1;
     return;
   }
-  for (const payload of said) line.heard(payload);
+  for (const payload of told) line.heard(payload);
 }
+
+/** What comes on down/ack. */
+export type Told = (Ack | ChunkAck) & { readonly takes: readonly string[] };
 
 /** Faults of the way to the service; may be changed at any time. */
 export interface ServiceWay {
@@ -181,8 +209,10 @@ export interface ServiceWay {
   listener: ServiceTime | null;
   /** What its answers say of the time, given the true one. */
   says: (time: number, way: Way) => number;
+  /** What the service says that it takes. */
+  takes: readonly string[];
   /** What comes on down/ack for a batch, as text; `take`: the service takes it and says so. */
-  answers: (batch: unknown, take: () => Ack) => readonly string[];
+  answers: (batch: unknown, take: () => Told) => readonly string[];
   /** Seqs that the service itself has refused for good. */
   readonly refused: Set<number>;
   /** How a gateway hears what comes there; given its own way to. */

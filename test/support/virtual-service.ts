@@ -7,11 +7,10 @@ import type { ServiceLink } from "../../src/delivery/port.ts";
 import { openDb, type Db } from "../../simulators/service/db.ts";
 import { HttpError } from "../../simulators/service/http/errors.ts";
 import type { Answer, Operation, Service } from "../../simulators/service/http/operation.ts";
-import type { Ack } from "../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { OPERATIONS } from "../../simulators/service/resources/table.ts";
 import { DEFAULT_HOURS, seedSite } from "../../simulators/service/seed.ts";
-import { type ServiceWay, virtualLinkTo } from "./virtual-link.ts";
+import { type ServiceWay, type Told, virtualLinkTo } from "./virtual-link.ts";
 
 /** The reference service without sockets: its real provisioning, ingest and figures on SQLite in memory. */
 export interface VirtualService {
@@ -66,6 +65,7 @@ function goodWay(): ServiceWay {
   return {
     ...{ down: false, lose_acks: 0, lost_acks: 0, latency_ms: 20, passing: null, listener: null },
     says: (time) => time,
+    takes: ["chunk/1"],
     answers: truthfully,
     hear: (own) => own,
     refused: new Set(),
@@ -73,7 +73,7 @@ function goodWay(): ServiceWay {
 }
 
 /** As the service has it. */
-export function truthfully(_batch: unknown, take: () => Ack): readonly string[] {
+export function truthfully(_batch: unknown, take: () => Told): readonly string[] {
   return [JSON.stringify(take())];
 }
 
@@ -135,7 +135,9 @@ function withDate(answer: HttpAnswer, time: number): HttpAnswer {
 
 function forgetfulCopy(db: Db): Db {
   const copy = new Database(db.serialize());
-  copy.exec("DELETE FROM records; DELETE FROM seq_gaps; UPDATE streams SET acked_seq = first_seq - 1, version = 0");
+  copy.exec(
+    "DELETE FROM records; DELETE FROM segments; DELETE FROM seq_gaps; UPDATE streams SET acked_seq = first_seq - 1, version = 0",
+  );
   return copy;
 }
 

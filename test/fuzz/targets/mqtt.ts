@@ -1,6 +1,6 @@
-import { outcomeOf, parseAck } from "../../../src/delivery/mqtt/acks.ts";
+import { chunkOutcomeOf, outcomeOf, parseAck } from "../../../src/delivery/mqtt/acks.ts";
 import { packetSizes } from "../../../src/delivery/mqtt/connect.ts";
-import { hashOf } from "../../../src/contract/hash.ts";
+import { hashOf, sha256 } from "../../../src/contract/hash.ts";
 import { parseCommand } from "../../../src/contract/commands.ts";
 import type { ServiceCommand } from "../../../src/domain/command.ts";
 import { THREE_RECORDS } from "../../support/records.ts";
@@ -38,8 +38,32 @@ function isOverLimit(bytes: Buffer): boolean {
   return false;
 }
 
+/** Of records 1 to 4, of which the first is a fact. */
+const CHUNK = { stream: "s", hash: sha256("a chunk's message"), from: 1, to: 4, first_seq: 2 };
+
+/** What an ack says of a chunk: nothing of it counts as stored but by its message's hash and its whole range, and with nothing said against it. */
+function chunkProblem(input: Buffer): string | null {
+  const ack = parseAck(input);
+  const outcome = ack === null ? null : chunkOutcomeOf(ack, CHUNK);
+  if (outcome?.kind !== "acked") return null;
+  const {
+    chunk,
+    st,
+    s0,
+    n,
+    error = "",
+    conflict,
+  } = JSON.parse(input.toString("utf8")) as Readonly<Record<string, unknown>>;
+  if (chunk !== CHUNK.hash || st !== "s" || Number(s0) !== 2 || Number(n) !== 4) return "a chunk acked by another name";
+  if (typeof error === "string" && error !== "") return "a chunk acked with an error";
+  if (Number.isSafeInteger(conflict) && Number(conflict) >= 0) return "a chunk acked with a conflict";
+  return outcome.rejected.every(({ seq }) => seq >= 1 && seq <= 4) ? null : "rejected what wasn't sent in a chunk";
+}
+
 /** What an ack says of a batch of three: it moves a cursor only with the hash of what was stored. */
 const judgeAcks: Judge = (input) => {
+  const problem = chunkProblem(input);
+  if (problem !== null) return { wrong: problem };
   const ack = parseAck(input);
   if (ack === null) return "refused";
   const outcome = outcomeOf(ack, { stream: "s", records: THREE_RECORDS }, true);
