@@ -8,6 +8,13 @@ export type Db = Database.Database;
 
 export type SqlValue = string | number | null | Uint8Array;
 
+/**
+ * In place of ? for a number or a text that narrows an index: SQLite's planner doesn't look at it. What it looks at (it is built with
+ * STAT4) makes it plan the statement anew at each run, which takes ten times as long as running it.
+ */
+export const ANY_NUMBER = "(? + 0)";
+export const ANY_TEXT = "(? || '')";
+
 const statements = new WeakMap<Db, Map<string, Database.Statement>>();
 
 /** Opens (and brings up to date) the database file in `dataDir`; ":memory:" keeps it in memory. Throws where the folder can't be written. */

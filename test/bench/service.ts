@@ -14,6 +14,7 @@ import { seedSite } from "../../simulators/service/seed.ts";
 import { startService } from "../../simulators/service/start.ts";
 import { batchOf, claimBody, EPOCH, type LogRecord } from "../simulators/service/service-log.ts";
 import { type BenchOptions, type Family, type Figure, median, percentile } from "./figure.ts";
+import { chunkFigures } from "./service-chunks.ts";
 
 /** The reference service: a fleet that delivers at once, and reports over three months of fifty booths. */
 
@@ -214,7 +215,8 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
     await seedDemo(db, { seed: 1, ...size, now: NOW });
     db.close();
     const reports = await reportFigures({ dataDir, rounds: quick ? ROUNDS.quick : ROUNDS.full }, size);
-    return [...(await ingestFigures(join(folder, "fleet"), quick ? BATCHES.quick : BATCHES.full)), ...reports];
+    const batches = await ingestFigures(join(folder, "fleet"), quick ? BATCHES.quick : BATCHES.full);
+    return [...batches, ...(await chunkFigures(folder, quick)), ...reports];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -2,37 +2,39 @@ import { z } from "zod";
 import { isInstant, LAST_INSTANT } from "../time.ts";
 import { type Offered, offered } from "./batch.ts";
 import { Bytes, inflated, MalformedChunk, textIn } from "./bytes.ts";
-import { type Chunk, MAX_RECORDS, readChunk, recordsOfChunk, type Series, valueOf } from "./chunk.ts";
+import {
+  type Chunk,
+  type Coverage,
+  coverageAt,
+  MAX_RECORDS,
+  readChunk,
+  recordsOfChunk,
+  type Series,
+  valueOf,
+} from "./chunk.ts";
 import { MAX_ZIPPED_BYTES } from "./unpack.ts";
 
 const VERSION = 1;
 /** What may stay packed: everything else has to be found among many without unpacking. */
 const PACKED_KINDS = ["r", "h", "e"];
 
+/** As in a batch. */
+const MAX_NAME = 128;
+const MAX_QUALITY = 16;
+
 const headShape = z.object({
-  gw: z.string().max(128),
+  gw: z.string().max(MAX_NAME),
   gen: z.int().nonnegative(),
-  st: z.string().min(1).max(128),
+  st: z.string().min(1).max(MAX_NAME),
   from: z.int().positive(),
   to: z.int().positive(),
   s0: z.int().positive(),
   n: z.int().positive().max(MAX_RECORDS),
-  boot: z.string().max(128),
+  boot: z.string().max(MAX_NAME),
   mono0: z.int(),
   t0: z.int(),
   facts: z.int().nonnegative(),
 });
-
-const factShape = z.tuple([
-  z.int().positive(),
-  z.string().length(1),
-  z.string().max(128),
-  z.number(),
-  z.number(),
-  z.string().max(128),
-  z.unknown(),
-  z.string().max(16),
-]);
 
 /** What stands before a chunk's body in its message. */
 export type ChunkHead = z.infer<typeof headShape>;
@@ -96,12 +98,20 @@ function factsOf(head: ChunkHead, block: Uint8Array): Offered[] {
   if (head.facts === 0 && block.length === 0) return [];
   const lines = textIn(inflated(block)).split("\n");
   if (lines.pop() !== "" || lines.length !== head.facts) throw new MalformedChunk("facts");
-  return lines.map((line) => {
-    const parsed = factShape.safeParse(jsonIn(line, "facts"));
-    if (!parsed.success) throw new MalformedChunk("facts");
-    const [seq, kind, boot, mono, time, tag, value, quality] = parsed.data;
-    return offered({ seq, kind, tag, boot, mono, time, quality }, value);
-  });
+  return lines.map((line) => factOf(jsonIn(line, "facts")));
+}
+
+function factOf(told: unknown): Offered {
+  const [seq, kind, boot, mono, time, tag, value, quality] =
+    Array.isArray(told) && told.length === 8 ? (told as unknown[]) : [];
+  const isFact =
+    typeof seq === "number" && typeof kind === "string" && typeof boot === "string" && typeof mono === "number";
+  const isWhole = typeof time === "number" && typeof tag === "string" && typeof quality === "string";
+  if (!isFact || !isWhole) throw new MalformedChunk("facts");
+  const isWithin = Number.isSafeInteger(seq) && kind.length === 1 && Number.isFinite(mono) && Number.isFinite(time);
+  const isShort = boot.length <= MAX_NAME && tag.length <= MAX_NAME && quality.length <= MAX_QUALITY;
+  if (!isWithin || !isShort) throw new MalformedChunk("facts");
+  return offered({ seq, kind, tag, boot, mono, time, quality }, value);
 }
 
 /** Its seqs are different ones of from..to, as many as it says. */
@@ -140,16 +150,17 @@ export interface Reach {
 
 export function reachOf({ monos, polls, series }: Chunk): Reach {
   let [first_mono, last_mono] = [Infinity, -Infinity];
-  for (const mono of monos) {
-    first_mono = Math.min(first_mono, mono);
-    last_mono = Math.max(last_mono, mono);
-  }
+  monos.forEach((mono) => {
+    if (mono < first_mono) first_mono = mono;
+    if (mono > last_mono) last_mono = mono;
+  });
   let end_mono = last_mono;
   for (const { first, count, values } of series) {
     if (values.sort !== "coverage") continue;
     for (let nth = 0; nth < count; nth += 1) {
-      const [length = 0, answered = 0] = [values.numbers[3 * nth], values.numbers[3 * nth + 1]];
-      if (answered > 0) end_mono = Math.max(end_mono, (monos[polls[first + nth] ?? 0] ?? NaN) + length);
+      const { length, polls: answered } = coverageAt(values, nth);
+      const mono = monos[polls[first + nth] ?? 0] ?? NaN;
+      if (answered > 0 && mono + length > end_mono) end_mono = mono + length;
     }
   }
   return { first_mono, last_mono, end_mono };
@@ -165,11 +176,14 @@ export function isKeepable({ head, chunk, facts }: ChunkMessage, reach: Reach): 
 
 /** Each of its records is looked at as one of a batch is, but for those of which a glance shows that nothing is wrong with them. */
 function isFaultless(series: Series, { head, chunk }: Pick<ChunkMessage, "head" | "chunk">): boolean {
-  const { kind, tag, first, count } = series;
+  const { kind, tag, first, count, values } = series;
+  const isNumbers = values.sort === "numbers" || values.sort === "booleans";
+  // NaN is null, which goes with quality bad alone.
+  if (kind === "r" && tag !== "" && isNumbers && !values.numbers.includes(NaN)) return true;
   for (let nth = 0; nth < count; nth += 1) {
     const index = first + nth;
     const mono = chunk.monos[chunk.polls[index] ?? 0] ?? NaN;
-    if (isPlain(series, nth, mono)) continue;
+    if (kind === "h" && values.sort === "coverage" && isWithinReason(coverageAt(values, nth), mono)) continue;
     const quality = chunk.odd.get(index) ?? "good";
     const record = { seq: 0, kind, tag, boot: head.boot, mono, time: mono + offsetOf(head), quality };
     if (offered(record, valueOf(series, nth, mono)).fault !== undefined) return false;
@@ -177,12 +191,7 @@ function isFaultless(series: Series, { head, chunk }: Pick<ChunkMessage, "head" 
   return true;
 }
 
-/** A number under a name, or a coverage within reason. */
-function isPlain({ kind, tag, values }: Series, nth: number, mono: number): boolean {
-  if (values.sort === "texts") return false;
-  const { sort, numbers } = values;
-  if (sort !== "coverage") return kind === "r" && tag !== "" && !Number.isNaN(numbers[nth]);
-  const [length = -1, polls = -1, interval = -1] = [numbers[3 * nth], numbers[3 * nth + 1], numbers[3 * nth + 2]];
-  const isWithin = mono >= -LAST_INSTANT && mono + length <= LAST_INSTANT && interval <= LAST_INSTANT;
-  return kind === "h" && length >= 0 && polls >= 0 && interval >= 0 && isWithin;
+function isWithinReason({ length, polls, max_interval_ms }: Coverage, mono: number): boolean {
+  const isInTime = mono >= -LAST_INSTANT && mono + length <= LAST_INSTANT && max_interval_ms <= LAST_INSTANT;
+  return isInTime && length >= 0 && polls >= 0 && max_interval_ms >= 0;
 }

@@ -9,6 +9,7 @@ const VERSION = 3;
 const QUALITIES = ["good", "uncertain", "bad"] as const;
 const WAYS = { text: 100, single: 101, double: 102, coverage: 103, boolean: 104 } as const;
 const POWERS = Array.from({ length: 7 }, (_, digits) => 10 ** digits);
+const SMALL = 2 ** 30;
 /** Numbers told of one coverage. */
 const COVERAGE_NUMBERS = 3;
 
@@ -100,9 +101,11 @@ export function readChunk(body: Uint8Array, { s0, mono0 }: { readonly s0: number
   const polls = pollsOf(a, list, { count, polls: monos.length });
   if (!a.isOver) throw new MalformedChunk("bytes behind its times");
   const b = new Bytes(inflated(head.b));
+  // One room for all: sixty small ones take longer to get than to fill.
+  const room = new Float64Array(count);
   const series = list.map(({ kind, tag, way, first, count: own, bytes }): Series => {
     const end = b.at + bytes;
-    const values = valuesOf(b, { way, count: own, bytes });
+    const values = valuesOf(b, { way, bytes, numbers: room.subarray(first, first + own) });
     if (b.at !== end) throw new MalformedChunk("a tag's values and their length");
     return { kind, tag, first, count: own, values };
   });
@@ -160,28 +163,29 @@ function pollsOf(
     let poll = -1;
     for (let index = first; index < first + count; index += 1) {
       poll += 1 + a.number();
-      if (poll >= sizes.polls) throw new MalformedChunk("a poll that isn't there");
       polls[index] = poll;
     }
+    // They ascend: where the last one is there, all are.
+    if (poll >= sizes.polls) throw new MalformedChunk("a poll that isn't there");
   }
   return polls;
 }
 
 interface Written {
   readonly way: number;
-  readonly count: number;
   readonly bytes: number;
+  /** Where one number of each record goes. */
+  readonly numbers: Float64Array;
 }
 
-function valuesOf(b: Bytes, { way, count, bytes }: Written): Values {
-  if (way === WAYS.text) return { sort: "texts", texts: textsOf(b.take(bytes), count) };
-  if (way === WAYS.coverage) return { sort: "coverage", numbers: coverageOf(b, count) };
-  if (way === WAYS.boolean) return { sort: "booleans", numbers: codesOf(b, count) };
-  if (way === WAYS.single) return { sort: "numbers", numbers: singlesOf(b, count) };
-  if (way === WAYS.double) return { sort: "numbers", numbers: doublesOf(b, count) };
-  const power = POWERS[way];
-  if (power === undefined) throw new MalformedChunk("a way that nobody knows");
-  return { sort: "numbers", numbers: decimalsOf(b, count, power) };
+function valuesOf(b: Bytes, { way, bytes, numbers }: Written): Values {
+  if (way === WAYS.text) return { sort: "texts", texts: textsOf(b.take(bytes), numbers.length) };
+  if (way === WAYS.coverage) return { sort: "coverage", numbers: coverageOf(b, numbers.length) };
+  if (way === WAYS.boolean) takeCodes(b, numbers);
+  else if (way === WAYS.single) takeSingles(b, numbers);
+  else if (way === WAYS.double) takeDoubles(b, numbers);
+  else takeDecimals(b, numbers, POWERS[way]);
+  return { sort: way === WAYS.boolean ? "booleans" : "numbers", numbers };
 }
 
 function textsOf(bytes: Uint8Array, count: number): readonly unknown[] {
@@ -212,50 +216,47 @@ function told(value: number): number {
   return value;
 }
 
-function codesOf(b: Bytes, count: number): Float64Array {
-  const codes = new Float64Array(count);
-  for (let at = 0; at < count; at += 1) {
+function takeCodes(b: Bytes, codes: Float64Array): void {
+  for (let at = 0; at < codes.length; at += 1) {
     const code = b.number();
     if (code > 2) throw new MalformedChunk("neither true nor false");
     codes[at] = code === 0 ? NaN : code - 1;
   }
-  return codes;
 }
 
 /** The differences of which ways 0 to 6 and 101 are made; 0 is null. */
-function decimalsOf(b: Bytes, count: number, power: number): Float64Array {
-  const numbers = new Float64Array(count);
+function takeDecimals(b: Bytes, numbers: Float64Array, power: number | undefined): void {
+  if (power === undefined) throw new MalformedChunk("a way that nobody knows");
   let last = 0;
-  for (let at = 0; at < count; at += 1) {
+  for (let at = 0; at < numbers.length; at += 1) {
     const code = b.number();
-    if (code === 0) {
-      numbers[at] = NaN;
-      continue;
+    if (code === 0) numbers[at] = NaN;
+    else {
+      // Most are small, and whole numbers of 32 bits are much the quickest.
+      if (code < SMALL) last += (code & 1) === 1 ? code >> 1 : -(code >> 1);
+      else last = told(last + (code % 2 === 1 ? (code - 1) / 2 : -code / 2));
+      numbers[at] = last / power;
     }
-    last += code % 2 === 1 ? (code - 1) / 2 : -code / 2;
-    numbers[at] = told(last) / power;
   }
-  return numbers;
 }
 
-function singlesOf(b: Bytes, count: number): Float64Array {
+function takeSingles(b: Bytes, numbers: Float64Array): void {
   const view = new DataView(new ArrayBuffer(4));
-  return decimalsOf(b, count, 1).map((bits) => {
-    if (Number.isNaN(bits)) return bits;
+  takeDecimals(b, numbers, 1);
+  for (const [at, bits] of numbers.entries()) {
+    if (Number.isNaN(bits)) continue;
     if (bits !== (bits | 0)) throw new MalformedChunk("more than 32 bits of a number");
     view.setInt32(0, bits);
-    return finite(view.getFloat32(0));
-  });
+    numbers[at] = finite(view.getFloat32(0));
+  }
 }
 
-function doublesOf(b: Bytes, count: number): Float64Array {
-  const numbers = new Float64Array(count);
-  for (let at = 0; at < count; at += 1) {
+function takeDoubles(b: Bytes, numbers: Float64Array): void {
+  for (let at = 0; at < numbers.length; at += 1) {
     const code = b.number();
     if (code > 1) throw new MalformedChunk("neither null nor a number");
     numbers[at] = code === 0 ? NaN : finite(b.double());
   }
-  return numbers;
 }
 
 /** What JSON can tell of as well: no -0 either. */
@@ -275,12 +276,24 @@ function qualitiesOf(b: Bytes, count: number): Map<number, string> {
   return odd;
 }
 
+/** What a coverage says, but for where it begins. */
+export interface Coverage {
+  readonly length: number;
+  readonly polls: number;
+  readonly max_interval_ms: number;
+}
+
+export function coverageAt({ numbers }: { readonly numbers: Float64Array }, nth: number): Coverage {
+  const at = COVERAGE_NUMBERS * nth;
+  return { length: numbers[at] ?? NaN, polls: numbers[at + 1] ?? NaN, max_interval_ms: numbers[at + 2] ?? NaN };
+}
+
 /** The value of a series' nth record. */
 export function valueOf({ tag, values }: Series, nth: number, mono: number): unknown {
   if (values.sort === "texts") return values.texts[nth];
   const { sort, numbers } = values;
   if (sort === "coverage") {
-    const [length = NaN, polls, max_interval_ms] = numbers.subarray(COVERAGE_NUMBERS * nth);
+    const { length, polls, max_interval_ms } = coverageAt(values, nth);
     return { group: tag, from: mono, to: mono + length, polls, max_interval_ms };
   }
   const number = numbers[nth] ?? NaN;

@@ -1,4 +1,4 @@
-import { type Db, row, rows, run } from "../db.ts";
+import { ANY_NUMBER, type Db, row, rows, run } from "../db.ts";
 import { takeApart } from "./records.ts";
 import type { StreamRow } from "./streams.ts";
 
@@ -43,7 +43,7 @@ export function noteWord(
 export function placeByWords(db: Db, stream: StreamRow): void {
   const words = rows<Word>(
     db,
-    "SELECT seq, boot, mono, wall FROM clock_words WHERE stream_no = ? ORDER BY seq",
+    `SELECT seq, boot, mono, wall FROM clock_words WHERE stream_no = ${ANY_NUMBER} ORDER BY seq`,
     stream.id,
   );
   const wrong = wrongWords(words);

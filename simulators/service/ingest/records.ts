@@ -1,4 +1,4 @@
-import { type Db, each, row, rows, run } from "../db.ts";
+import { ANY_NUMBER, ANY_TEXT, type Db, each, row, rows, run } from "../db.ts";
 import { canonical, type Content } from "./canonical.ts";
 import { MAX_RECORDS, readChunk, recordsOfChunk, seqsOf, type Series } from "./chunk.ts";
 import { type ChunkHead, offsetOf, openMessage, type Reach } from "./chunk-message.ts";
@@ -57,6 +57,9 @@ export function* recordsOf(db: Db, stream: StreamKey, wanted: Wanted): Generator
   }
 }
 
+/** The rows of a stream. */
+const OF = `gateway_id = ${ANY_TEXT} AND stream_no = ${ANY_NUMBER}`;
+
 function rowsOf(db: Db, stream: StreamKey, { kinds, tags, seqs, times }: Wanted): IterableIterator<StoredRecord> {
   const oneOf = (list: readonly string[]): string => `(${list.map(() => "?").join(", ")})`;
   const conditions = [
@@ -82,7 +85,8 @@ interface Segment {
 
 function segmentsOf(db: Db, stream: StreamKey, { seqs, times }: Wanted): Segment[] {
   const [from, to] = seqs ?? [0, Number.MAX_SAFE_INTEGER];
-  const sql = `SELECT id, from_seq, to_seq FROM segments WHERE stream_no = ? AND from_seq BETWEEN ? AND ? AND to_seq >= ?
+  const sql = `SELECT id, from_seq, to_seq FROM segments
+    WHERE stream_no = ${ANY_NUMBER} AND from_seq BETWEEN ${ANY_NUMBER} AND ${ANY_NUMBER} AND to_seq >= ?
     AND last_mono + offset_ms >= ? AND first_mono + offset_ms < ? ORDER BY from_seq`;
   const { start, end } = times ?? { start: -Number.MAX_VALUE, end: Number.MAX_VALUE };
   return rows<Segment>(db, sql, stream.id, from - MAX_RECORDS, to, from, start, end);
@@ -143,15 +147,15 @@ export function heldSeqs(db: Db, stream: StreamKey): [from: number, to: number][
 
 /** Whether anything is held of from..to. */
 export function holdsAny(db: Db, stream: StreamKey, [from, to]: readonly [number, number]): boolean {
-  const sql = "SELECT 1 FROM records WHERE gateway_id = ? AND stream_no = ? AND seq BETWEEN ? AND ? LIMIT 1";
+  const sql = `SELECT 1 FROM records WHERE ${OF} AND seq BETWEEN ${ANY_NUMBER} AND ${ANY_NUMBER} LIMIT 1`;
   if (row(db, sql, stream.gateway_id, stream.id, from, to) !== undefined) return true;
   return segmentsOf(db, stream, { seqs: [from, to] }).length > 0;
 }
 
 /** The newest seq held, behind holes too; 0: none. */
 export function newestSeq(db: Db, stream: StreamKey): number {
-  const sql = `SELECT max(coalesce((SELECT max(seq) FROM records WHERE gateway_id = ? AND stream_no = ?), 0),
-    coalesce((SELECT to_seq FROM segments WHERE stream_no = ? ORDER BY from_seq DESC LIMIT 1), 0)) AS newest`;
+  const sql = `SELECT max(coalesce((SELECT max(seq) FROM records WHERE ${OF}), 0),
+    coalesce((SELECT to_seq FROM segments WHERE stream_no = ${ANY_NUMBER} ORDER BY from_seq DESC LIMIT 1), 0)) AS newest`;
   return row<{ newest: number }>(db, sql, stream.gateway_id, stream.id, stream.id)?.newest ?? 0;
 }
 
@@ -166,7 +170,7 @@ export function heldUpTo(db: Db, stream: StreamKey, from: number): number {
 }
 
 function endOfSegment(db: Db, stream: StreamKey, from: number): number {
-  const sql = "SELECT to_seq FROM segments WHERE stream_no = ? AND from_seq <= ? ORDER BY from_seq DESC LIMIT 1";
+  const sql = `SELECT to_seq FROM segments WHERE stream_no = ${ANY_NUMBER} AND from_seq <= ${ANY_NUMBER} ORDER BY from_seq DESC LIMIT 1`;
   return Math.max(from, row<{ to_seq: number }>(db, sql, stream.id, from + 1)?.to_seq ?? from);
 }
 

@@ -63,8 +63,8 @@ export function ingestBatch(db: Db, offer: Offer, input: unknown): Ack {
   if ("error" in batch) return refuseBatch(batch.error, offer.nowMs, textField(input, "st"));
   const { records, ...named } = batch;
   const range = [batch.first, batch.first + records.length - 1] as const;
-  const none = { hash: rangeHash([]) };
-  const take = (stream: StreamRow): Taken & { proof: typeof none } => {
+  const none = (): { hash: string } => ({ hash: rangeHash([]) });
+  const take = (stream: StreamRow): Taken & { proof: { hash: string } } => {
     const taken = takeRecords(db, stream, { records, range, isWhole: false, nowMs: offer.nowMs });
     // What was stored from the conflict on isn't this batch's: the hash is over what is as it was sent.
     const last = taken.conflict === null ? range[1] : taken.conflict - 1;
@@ -83,17 +83,17 @@ export function refuseBatch(error: string, nowMs: number, st = ""): Ack {
  * record; on a conflict nothing of it is stored.
  */
 export function ingestChunk(db: Db, offer: Offer, payload: Uint8Array): ChunkAck {
-  const none = { chunk: sha256(payload) };
+  const none = (): { chunk: string } => ({ chunk: sha256(payload) });
   const { nowMs } = offer;
   const message = parseMessage(payload);
-  if ("error" in message) return refusal({ ...message, acked: 0 }, { error: message.error, nowMs, proof: none });
+  if ("error" in message) return refusal({ ...message, acked: 0 }, { error: message.error, nowMs, proof: none() });
   const { gw, gen, st, s0, n, from, to } = message.head;
   const named = { gateway: gw, generation: gen, stream: st, first: s0, count: n };
-  const take = (stream: StreamRow): Taken & { proof: typeof none } => {
+  const take = (stream: StreamRow): Taken & { proof: { chunk: string } } => {
     const kept = keepWhole(db, stream, { message, payload, nowMs });
     if (kept !== undefined) return { ...ALL_NEW, proof: { chunk: sha256(kept) } };
     const taken = takeRecords(db, stream, { records: offeredOf(message), range: [from, to], isWhole: true, nowMs });
-    return { ...taken, proof: none };
+    return { ...taken, proof: none() };
   };
   return ingest(db, offer, { named, none, take });
 }
@@ -123,7 +123,7 @@ const ALL_NEW: Taken = { reject: [], conflict: null, inserted: true, duplicates:
 interface Ingesting<Proof> {
   readonly named: Named;
   /** The proof where nothing was looked at. */
-  readonly none: Proof;
+  readonly none: () => Proof;
   readonly take: (stream: StreamRow) => Taken & { readonly proof: Proof };
 }
 
@@ -138,10 +138,10 @@ function ingest<Proof extends object>(
     const error = named.gateway === gatewayId ? refusalOf(db, stream, named) : "foreign_gateway";
     if (error !== undefined || stream === undefined) {
       const acked = stream?.gateway_id === gatewayId ? stream.acked_seq : 0;
-      return refusal({ st, s0, acked }, { error: error ?? "not_bound", nowMs, proof: none });
+      return refusal({ st, s0, acked }, { error: error ?? "not_bound", nowMs, proof: none() });
     }
     run(db, "UPDATE gateways SET last_seen_at = ? WHERE id = ?", nowMs, gatewayId);
-    settleFirstSeq(db, st, 1);
+    if (stream.first_seq === null || stream.first_seq < 1) settleFirstSeq(db, st, 1);
     const { reject, conflict, inserted, duplicates, proof } = take(stream);
     const sql = `UPDATE streams SET version = version + ?, duplicates_offered = duplicates_offered + ?,
       conflicts_offered = conflicts_offered + ?, last_received_at = ? WHERE id = ?`;

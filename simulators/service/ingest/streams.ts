@@ -1,4 +1,4 @@
-import { type Db, row, run } from "../db.ts";
+import { ANY_NUMBER, type Db, row, run } from "../db.ts";
 import { heldUpTo } from "./records.ts";
 
 /** A stream's row: which booth it tells of, and how far it is complete. */
@@ -105,6 +105,6 @@ export function advance(db: Db, stream: StreamRow): number {
 }
 
 function endOfGaps(db: Db, stream: StreamRow, from: number): number {
-  const sql = "SELECT max(to_seq) AS last FROM seq_gaps WHERE stream_no = ? AND from_seq <= ? AND to_seq > ?";
+  const sql = `SELECT max(to_seq) AS last FROM seq_gaps WHERE stream_no = ${ANY_NUMBER} AND from_seq <= ${ANY_NUMBER} AND to_seq > ?`;
   return row<{ last: number | null }>(db, sql, stream.id, from + 1, from)?.last ?? from;
 }

@@ -1,0 +1,134 @@
+import { join } from "node:path";
+import { type Db, openDb, run } from "../../simulators/service/db.ts";
+import { callerOfKey } from "../../simulators/service/keys.ts";
+import { takeUplink } from "../../simulators/service/mqtt/uplink.ts";
+import { provision } from "../../simulators/service/provisioning/provision.ts";
+import { seedSite } from "../../simulators/service/seed.ts";
+import { recordsOf } from "../../src/acquisition/rules/records.ts";
+import { chunkOf } from "../simulators/service/chunk-log.ts";
+import { claimBody, EPOCH, type LogRecord } from "../simulators/service/service-log.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { type Figure, interleaved } from "./figure.ts";
+import { sixtyTags } from "./sixty-tags.ts";
+
+/**
+ * What the reference service pays for chunks, of a booth with 60 tags, as its gateway packs them: from the message to the ack,
+ * without the broker. Beside it what SQLite alone pays for the same bytes, and for the same readings as rows.
+ */
+
+/** As the store closes its chunks, and as it commits. */
+const CHUNK_RECORDS = 4_000;
+const POLLS_PER_COMMIT = 10;
+/** An hour's figures, or a stage, once in so many records. */
+const FACT_EVERY = 1_000;
+const BATCH_RECORDS = 500;
+const ROUNDS = 5;
+const CHUNKS = { quick: 40, full: 200 };
+
+interface Chunks {
+  readonly messages: readonly Buffer[];
+  readonly records: readonly (readonly LogRecord[])[];
+  readonly readings: number;
+}
+
+function chunksOf(count: number): Chunks {
+  const random = seededRandom(1);
+  const poll = sixtyTags("s", () => random.next());
+  const records: LogRecord[][] = [];
+  const messages: Buffer[] = [];
+  let open: LogRecord[] = [];
+  for (let [seq, facts] = [1, 0]; messages.length < count;) {
+    open.push(...recordsOf(Array.from({ length: POLLS_PER_COMMIT }, poll), () => 5_000));
+    const mono = open.at(-1)?.mono ?? 0;
+    for (; facts < (seq + open.length) / FACT_EVERY; facts += 1) {
+      const value = { mode: "spray", bay: 0, start: EPOCH + mono - 60_000, end: EPOCH + mono, next: "flash" };
+      open.push({ kind: "m", tag: "", mono, value, quality: "good" });
+    }
+    if (open.length < CHUNK_RECORDS) continue;
+    messages.push(chunkOf(open, { s0: seq, boot: "b1" }));
+    records.push(open);
+    seq += open.length;
+    open = [];
+  }
+  const readings = records.flat().filter(({ kind }) => kind === "r").length;
+  return { messages, records, readings };
+}
+
+/** A service whose one booth is bound, with an empty stream. */
+function openService(folder: string): Db {
+  const db = openDb(folder);
+  seedSite(db, { serial: "ABCD1234", provisionKey: "prov" });
+  const caller = callerOfKey(db, "prov", EPOCH);
+  if (caller === undefined) throw new Error("no key");
+  const service = { db, now: () => EPOCH, mqttUrl: () => "", plain: false };
+  provision(service, { caller, body: claimBody(), now: EPOCH });
+  return db;
+}
+
+function cpuSeconds(act: () => void): number {
+  const before = process.cpuUsage();
+  act();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}
+
+function ingested(db: Db, { messages }: Chunks): void {
+  for (const payload of messages) {
+    const { ack } = takeUplink(db, { gateway: "gw-1", topic: "chunk", payload, now: EPOCH });
+    if (ack === undefined || ack.error !== undefined || ack.reject.length > 0) throw new Error(JSON.stringify(ack));
+  }
+}
+
+/** A transaction a chunk: its bytes as they are, with nothing looked at. */
+function asOneRow(db: Db, { messages }: Chunks): void {
+  db.exec("CREATE TABLE bare (stream, seq, message, PRIMARY KEY (stream, seq))");
+  for (const [nth, message] of messages.entries()) {
+    db.transaction(() => run(db, "INSERT INTO bare VALUES (?, ?, ?)", 1, nth, message))();
+  }
+}
+
+/** A transaction a batch: each record a row, with nothing looked at. */
+function asRows(db: Db, { records }: Chunks): void {
+  db.exec(
+    "CREATE TABLE bare (stream, seq, kind, tag, boot, mono, time, value, quality, PRIMARY KEY (stream, seq)) WITHOUT ROWID",
+  );
+  const insert = db.prepare("INSERT INTO bare VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const all = records.flat();
+  for (let first = 0; first < all.length; first += BATCH_RECORDS) {
+    db.transaction(() => {
+      for (const [index, { kind, tag, mono, value, quality }] of all.slice(first, first + BATCH_RECORDS).entries()) {
+        insert.run(1, first + index, kind, tag, 1, mono, mono, JSON.stringify(value), quality);
+      }
+    })();
+  }
+}
+
+/** Readings a CPU second, in folders of their own below `folder`. */
+export async function chunkFigures(folder: string, quick: boolean): Promise<Figure[]> {
+  const chunks = chunksOf(quick ? CHUNKS.quick : CHUNKS.full);
+  let nth = 0;
+  const rate = (open: (folder: string) => Db, act: (db: Db, chunks: Chunks) => void) => (): Promise<number> => {
+    const db = open(join(folder, `chunks-${(nth += 1).toString()}`));
+    const cpu_s = cpuSeconds(() => act(db, chunks));
+    db.close();
+    return Promise.resolve(chunks.readings / cpu_s);
+  };
+  const found = await interleaved(ROUNDS, {
+    taken: rate(openService, ingested),
+    one_row: rate(openDb, asOneRow),
+    rows: rate(openDb, asRows),
+  });
+  const { taken: value = NaN, one_row = NaN, rows = NaN } = found;
+  const against = (name: string, anchor: number, least: { ratio: number; of: string }): Figure => {
+    const ratio = value / anchor;
+    const target = `chunks, message to ack: at least ${least.ratio} x ${least.of}`;
+    return { name, value, unit: "readings/s", anchor, ratio, target, reached: ratio >= least.ratio };
+  };
+  return [
+    against("service.ingest_readings_per_cpu_s", one_row, {
+      ratio: 0.3,
+      of: "the same bytes written as one row a chunk",
+    }),
+    against("service.ingest_against_rows", rows, { ratio: 3, of: "the same readings written as rows" }),
+  ];
+}
