@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { gunzipSync } from "node:zlib";
 import { silentLog } from "../support/silent-log.ts";
 import { expect, it, onTestFinished } from "vitest";
 import { createHttpClient } from "../../src/delivery/http/client.ts";
@@ -12,6 +11,7 @@ import { httpTap, type TappedExchange } from "./http-tap.ts";
 import { mqttTap, type TappedConnect, type TappedPublish } from "./mqtt-tap.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { PROVISION_KEY, SERIAL } from "../support/virtual-service.ts";
+import { unzipped } from "../support/unzipped.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 
 /** Monday 2026-03-02 08:00 in Denver. */
@@ -39,9 +39,8 @@ function connectText(connect: TappedConnect): string {
 }
 
 function publishText({ topic, qos, retain, payload }: TappedPublish): string {
-  const isZipped = payload[0] === 0x1f && payload[1] === 0x8b;
-  const text = (isZipped ? gunzipSync(payload) : payload).toString("utf8");
-  const how = `qos ${qos.toString()}${retain ? ", retained" : ""}${isZipped ? ", gzip" : ""}`;
+  const { text, packed } = unzipped(payload);
+  const how = `qos ${qos.toString()}${retain ? ", retained" : ""}${packed === null ? "" : `, ${packed}`}`;
   return `PUBLISH ${topic} (${how})\n${laidOut(JSON.parse(text))}`;
 }
 

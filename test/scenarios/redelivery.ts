@@ -1,5 +1,5 @@
 import type { Window } from "../../src/store/port.ts";
-import { ingestBatch } from "../../simulators/service/ingest/store.ts";
+import { ingestBatch, ingestChunk } from "../../simulators/service/ingest/store.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { type VirtualSite } from "../support/virtual-site.ts";
 import { questions, serviceAnswers } from "./operations.ts";
@@ -23,9 +23,12 @@ export async function answersAfterRedelivery(site: VirtualSite, window: Window):
   const asked = questions(window);
   const lookAt = Math.ceil(batches.length / LOOKS);
   try {
+    const { gw } = site.service.came.find((batch) => !(batch instanceof Uint8Array)) as { readonly gw: string };
     for (const [index, { batch }] of batches.entries()) {
-      const { gw } = batch as { gw: string };
-      const { error, conflict, reject } = ingestBatch(service.db, { gatewayId: gw, nowMs: site.clock.truth() }, batch);
+      const offer = { gatewayId: gw, nowMs: site.clock.truth() };
+      const isChunk = batch instanceof Uint8Array;
+      const ack = isChunk ? ingestChunk(service.db, offer, batch) : ingestBatch(service.db, offer, batch);
+      const { error, conflict, reject } = ack;
       if (error !== undefined || conflict !== null || reject.length > 0)
         throw new Error(`batch ${index.toString()} was not taken: ${JSON.stringify({ error, conflict, reject })}`);
       if (index % lookAt === lookAt - 1) await serviceAnswers(service, asked.slice(0, 1));

@@ -160,7 +160,10 @@ function senders(parts: LinkParts, line: Line, gateway_id: string): Pick<LinkSes
       const message = chunkMessage({ gateway_id, generation, stream }, chunk, facts);
       const k = Array.from({ length: chunk.to - chunk.from + 1 }, () => "r");
       const said = { st: stream, s0: chunk.first_seq, k, sent: clock.wall() };
-      const take = (): ChunkAck => ingestChunk(db, offered(), message);
+      const take = (): ChunkAck => {
+        came.push(message);
+        return ingestChunk(db, offered(), message);
+      };
       const sent = { ...chunk, stream, hash: sha256(message) };
       return offer({ said, take }, (ack) => chunkOutcomeOf(ack, sent));
     },

@@ -25,7 +25,7 @@ export interface VirtualService {
   ask(path: string, query?: Readonly<Record<string, string>>): Promise<Record<string, unknown>>;
   /** Publishes on the gateway's down/cmd; nobody hears it without a session. */
   order(gateway: string, command: unknown): void;
-  /** Every batch that came in, as it was on the wire. */
+  /** Every batch that came in, as it was on the wire, and the bytes of every chunk. */
   readonly came: readonly unknown[];
   /** Another service that knows the same booth and gateway, and has none of its records yet. */
   forgetful(): VirtualService;

@@ -98,12 +98,13 @@ async function blows(site: Storm, run: StormRun, random: () => number): Promise<
     { topic: "down/ack", lose_ack: true },
     { topic: "down/ack", double_ack: true },
     { topic: "up/batch", cut: true },
+    { topic: "up/chunk", cut: true },
   ];
   let copied = 0;
   for (let round = 0; round < run.rounds; round += 1) {
     for (const [index, act] of acts.sort(() => random() - 0.5).entries()) {
       await delay(random() * run.pause_ms);
-      await site.fault(faults[index] ?? {});
+      await site.fault(faults[(round + index) % faults.length] ?? {});
       await delay(random() * run.pause_ms);
       await act();
     }
@@ -147,12 +148,15 @@ export async function rideStorm(name: string, run: StormRun): Promise<void> {
   const counted = count(join(site.folder, "service"), contentLines(ownRecords(site.dataDir).records));
   const order = worstOrder(site.sessions);
   const injected = run.rounds * 6 + 2;
-  process.stdout.write(`${name}: ${JSON.stringify({ ...counted, order, sessions: site.sessions.length, injected })}\n`);
+  process.stdout.write(
+    `${name}: ${JSON.stringify({ ...counted, order, sessions: site.sessions.length, chunks: site.chunks(), injected })}\n`,
+  );
   const { lost, doubled, holes } = counted;
   const wrong = holes + (order <= RUNS ? 0 : 1);
   recordFault({ row: 35, fault: name, injected, lost, doubled, wrong, passed: lost + doubled + wrong === 0 });
   expect({ lost, doubled, holes }).toEqual({ lost: 0, doubled: 0, holes: 0 });
   expect(order).toBeLessThanOrEqual(RUNS);
+  expect(site.chunks()).toBeGreaterThan(0);
   expect(counted.records).toBeGreaterThan(run.records * 0.8);
   // The older copy made the log go on under another name.
   expect(counted.streams).toBeGreaterThan(1);

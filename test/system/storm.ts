@@ -2,7 +2,6 @@ import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
 import { stringify } from "yaml";
 import { clockFileText, clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
@@ -23,6 +22,7 @@ import { mqttTap, type MqttTap, type TappedPublish } from "../e2e/mqtt-tap.ts";
 import { GATEWAY, startProgram, type Program } from "../support/processes.ts";
 import { clickBooth } from "../support/profiles.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import { unzipped } from "../support/unzipped.ts";
 
 const SERVICE = fileURLToPath(new URL("./storm-service.ts", import.meta.url));
 /** The service looks through all that it holds first. */
@@ -55,6 +55,8 @@ export interface Storm {
   readonly dataDir: string;
   /** First seqs of the batches that each session brought. */
   readonly sessions: Sessions;
+  /** How many chunks came, taken or not. */
+  chunks(): number;
   /** What the agent logged since its last start. */
   lines(): readonly string[];
   readonly kill: Readonly<Record<"agent" | "broker" | "service", () => Promise<void>>>;
@@ -169,12 +171,15 @@ export async function storm(options: StormOptions): Promise<Storm> {
   onTestFinished(() => plc.stop());
   const broker = await mosquitto(folder, [{}]);
   const sessions: number[][] = [];
+  let chunks = 0;
   const isAgain = offeredAgain();
   const tap = await mqttTap({
     target: () => `mqtt://127.0.0.1:${(broker.ports[0] ?? 0).toString()}`,
     onPublish: (publish) => {
-      if (!publish.topic.endsWith("/up/batch")) return true;
-      const batch = batchIn(publish);
+      const isChunk = publish.topic.endsWith("/up/chunk");
+      if (!isChunk && !publish.topic.endsWith("/up/batch")) return true;
+      const batch = isChunk ? chunkIn(publish) : batchIn(publish);
+      if (isChunk) chunks += 1;
       if (!isAgain(batch)) (sessions[tap.connects.length] ??= []).push(batch.s0);
       return options.random.next() >= options.cut_chance;
     },
@@ -192,6 +197,7 @@ export async function storm(options: StormOptions): Promise<Storm> {
   const endService = (): Promise<void> => end(live.service.program);
   return {
     lines: () => live.agent.lines,
+    chunks: () => chunks,
     ...{ folder, dataDir, sessions, fault: (fault) => post(`${live.service.admin}/fault`, fault) },
     newestHeld: () => newestHeldAt(live.service.admin),
     kill: {
@@ -260,7 +266,17 @@ interface TappedBatch {
 }
 
 function batchIn({ payload }: TappedPublish): TappedBatch {
-  return JSON.parse(gunzipSync(payload).toString("utf8")) as TappedBatch;
+  return JSON.parse(unzipped(payload).text) as TappedBatch;
+}
+
+/** A chunk's range. */
+function chunkIn({ payload }: TappedPublish): TappedBatch {
+  const end = payload.indexOf("}");
+  const { from, to } = JSON.parse(payload.subarray(payload.indexOf("{"), end + 1).toString("utf8")) as {
+    readonly from: number;
+    readonly to: number;
+  };
+  return { s0: from, k: Array.from({ length: to - from + 1 }, () => "r") };
 }
 
 /** Tells a lone record that came before, in whichever session, from what a lane sends. */
