@@ -110,6 +110,6 @@ export function related(figures: readonly Figure[]): readonly Figure[] {
       // What its family says of it beside its own limit still holds.
       return { ...compared, target: [compared.target, ...figure.target.split("; ").slice(1)].join("; ") };
     }
-    return figure.anchor === null ? figure : { ...figure, ratio: value / figure.anchor };
+    return figure.anchor === null || figure.anchor === 0 ? figure : { ...figure, ratio: value / figure.anchor };
   });
 }

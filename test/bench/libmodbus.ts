@@ -8,22 +8,24 @@ import { fileURLToPath } from "node:url";
 
 /** libmodbus in a process of its own, which measures itself. */
 export interface LibmodbusLoop {
-  /** CPU of one read of 125 registers, microseconds, over so many reads. */
+  readonly pid: number;
+  /** CPU of one round of its blocks, microseconds, over so many rounds. */
   readonly micros: (reads: number) => Promise<number>;
   readonly stop: () => void;
 }
 
-/** null: libmodbus isn't installed, so there is nothing to compare with. */
-export function startLibmodbus(port: number): LibmodbusLoop | null {
+/** @param blocks function code, address and count of each; none: 125 registers. null: libmodbus isn't installed, so there is nothing to compare with. */
+export function startLibmodbus(port: number, blocks: readonly number[] = []): LibmodbusLoop | null {
   if (spawnSync("pkg-config", ["--exists", "libmodbus"]).status !== 0) return null;
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   const program = join(folder, "client");
   const flags = execFileSync("pkg-config", ["--cflags", "--libs", "libmodbus"], { encoding: "utf8" });
   const source = fileURLToPath(new URL("libmodbus_client.c", import.meta.url));
   execFileSync("cc", ["-O2", "-o", program, source, ...flags.trim().split(/\s+/)]);
-  const child = spawn(program, [port.toString()], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(program, [port, ...blocks].map(String), { stdio: ["pipe", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout });
   return {
+    pid: child.pid ?? 0,
     micros: async (reads) => {
       const answered = once(lines, "line") as Promise<[string]>;
       child.stdin.write(`${reads}\n`);

@@ -16,6 +16,7 @@ import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
 import { pageFamily } from "./page.ts";
+import { peersFamily } from "./peers.ts";
 import { pendingFamily } from "./pending.ts";
 import { planFamily } from "./plan.ts";
 import { profiled } from "./profile.ts";
@@ -44,6 +45,8 @@ const FAMILIES: readonly Family[] = [
   drainFamily,
   drainLatenessFamily,
 ];
+/** Measured where they are named alone: they take minutes, and what they bring from elsewhere. */
+const BY_NAME: readonly Family[] = [peersFamily];
 const RESULTS = new URL("../results/", import.meta.url);
 
 function commit(): string {
@@ -73,11 +76,14 @@ function verdict(figures: readonly Figure[]): string {
 const HELP = `npm run bench [-- --quick] [FAMILY ...]
 npm run bench -- --write
 npm run bench -- profile [--quick]
+npm run bench -- peers [--quick]
 
 Measures, prints one table, and writes test/results/bench.json. All families take some ten minutes; --quick measures less of
 each, all in about a minute on a machine that has nothing else to do: enough to see that all can be measured, too short to judge by.
 --write puts the last run's figures, with its machine, into docs/figures.md.
 profile tells where the agent's CPU goes, function by function, with 64 booths and while a log is delivered.
+peers measures the agent beside Node-RED, modbus-serial and libmodbus, one after the other: some minutes; Node-RED is installed by npm into a
+temporary folder, libmodbus is Debian's (apt-get install gcc pkg-config libmodbus-dev).
 Families: ${FAMILIES.map(({ name }) => name).join(", ")}
 `;
 
@@ -91,11 +97,12 @@ function callOf(args: string[]): () => Promise<void> {
   if (values.help) return () => print(HELP);
   if (values.write) return () => writeBlock(figuresBlock(lastResult()));
   if (first === "profile" && others.length === 0) return async () => print(await profiled({ quick }));
-  const unknown = positionals.filter((asked) => !FAMILIES.some(({ name }) => name === asked));
+  const all = [...FAMILIES, ...BY_NAME];
+  const unknown = positionals.filter((asked) => !all.some(({ name }) => name === asked));
   if (unknown.length > 0)
     throw new Error(`there is no family ${unknown.join(", ")}; npm run bench -- --help names them`);
   const wanted = withAnchors(positionals);
-  const chosen = FAMILIES.filter(({ name }) => positionals.length === 0 || wanted.includes(name));
+  const chosen = positionals.length === 0 ? FAMILIES : all.filter(({ name }) => wanted.includes(name));
   return () => measure({ quick, chosen });
 }
 

@@ -31,6 +31,11 @@ function secondsIn(stat: string): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
+/** Bytes that a process has had written to disks so far, as the kernel counts them: by what it made dirty. */
+export function writtenBytes(pid: number): number {
+  return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
+}
+
 /** File descriptors that a process has open. */
 export function openFilesOf(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;

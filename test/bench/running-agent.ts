@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,6 +14,7 @@ import { packagedAgent, type PackagedAgent } from "./packaged.ts";
 /** The agent as it is installed, as a process of its own, with these booths; no service answers. */
 
 export const PASSWORD = "of-the-bench";
+const MEMORY = "/dev/shm";
 const STARTS_WITHIN_MS = 60_000;
 
 export interface Prepared {
@@ -49,8 +50,8 @@ export async function withStartedAgent<T>(
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   fill?.(folder);
-  const runtime_dir = join(folder, "run");
-  mkdirSync(runtime_dir);
+  // In memory, as a box's runtime directory is.
+  const runtime_dir = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : folder, "bench-"));
   writeFileSync(join(folder, "password"), PASSWORD, { mode: 0o600 });
   const numbered = booths.map((booth, i) => ({ id: `booth-${i + 1}`, ...booth }));
   const service = { url: "http://127.0.0.1:9" };
@@ -68,7 +69,7 @@ export async function withStartedAgent<T>(
   } finally {
     agent.kill("SIGTERM");
     await ended;
-    rmSync(folder, { recursive: true, force: true });
+    for (const each of [runtime_dir, folder]) rmSync(each, { recursive: true, force: true });
   }
 }
 
