@@ -10,6 +10,7 @@ const ENTRIES = {
   "store-worker": "src/store/thread/worker.ts",
   "reports-worker": "src/runtime/reports-worker.ts",
   "certificate-worker": "src/acquisition/opcua/certificate-worker.ts",
+  "box-bench": "test/bench/box.ts",
 };
 
 /** Files beside the code that it finds by its own address, and where they stand seen from the packaged code. */

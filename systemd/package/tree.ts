@@ -36,7 +36,7 @@ export interface TreeParts {
 
 /**
  * Lays out what the package installs. Everything that runs stands in one folder, named by version and content; only the
- * launcher names that folder. It is the last file that dpkg puts in place, so a power cut leaves the old agent or the new.
+ * launcher, and the bench beside it, name that folder. The launcher is the last file that dpkg puts in place, so a power cut leaves the old agent or the new.
  */
 export function layOut(parts: TreeParts): void {
   const { root, stage } = parts;
@@ -63,6 +63,8 @@ export function layOutProgram(parts: TreeParts): Program {
   const folder = join(HOME, `${version}-${contentHash(unnamed)}`);
   renameSync(unnamed, join(stage, folder));
   const launcher = join(stage, HOME, "booth-gateway");
+  const bench = `#!/${folder}/bin/node\nrequire("./${basename(folder)}/agent/box-bench.js");\n`;
+  put(join(stage, HOME, "bench"), bench, 0o755);
   put(launcher, launcherText(root, `/${folder}`), 0o755);
   return { node: join(stage, folder, "bin/node"), launcher };
 }

@@ -1,7 +1,9 @@
 #!/usr/bin/env node
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { arch, cpus, loadavg, platform } from "node:os";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { aligned } from "../support/aligned.ts";
@@ -16,6 +18,7 @@ import { fleetFamily } from "./fleet.ts";
 import { memoryFamily } from "./memory.ts";
 import { modbusFamily } from "./modbus.ts";
 import { pageFamily } from "./page.ts";
+import { packagedAgent } from "./packaged.ts";
 import { peersFamily } from "./peers.ts";
 import { pendingFamily } from "./pending.ts";
 import { planFamily } from "./plan.ts";
@@ -77,6 +80,7 @@ const HELP = `npm run bench [-- --quick] [FAMILY ...]
 npm run bench -- --write
 npm run bench -- profile [--quick]
 npm run bench -- peers [--quick]
+npm run bench -- --box [--quick]
 
 Measures, prints one table, and writes test/results/bench.json. All families take some ten minutes; --quick measures less of
 each, all in about a minute on a machine that has nothing else to do: enough to see that all can be measured, too short to judge by.
@@ -84,13 +88,15 @@ each, all in about a minute on a machine that has nothing else to do: enough to 
 profile tells where the agent's CPU goes, function by function, with 64 booths and while a log is delivered.
 peers measures the agent beside Node-RED, modbus-serial and libmodbus, one after the other: some minutes; Node-RED is installed by npm into a
 temporary folder, libmodbus is Debian's (apt-get install gcc pkg-config libmodbus-dev).
+--box runs what the package brings as /usr/lib/booth-gateway/bench, which needs no npm: start, memory, reading, flash and packing on this
+very box, as a text to paste.
 Families: ${FAMILIES.map(({ name }) => name).join(", ")}
 `;
 
 /** What was asked for, to be done. */
 function callOf(args: string[]): () => Promise<void> {
   const flag = { type: "boolean", default: false } as const;
-  const options = { quick: flag, write: flag, help: flag };
+  const options = { quick: flag, write: flag, box: flag, help: flag };
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
   const { quick } = values;
   const [first = "", ...others] = positionals;
@@ -98,12 +104,22 @@ function callOf(args: string[]): () => Promise<void> {
   if (values.write) return () => writeBlock(figuresBlock(lastResult()));
   if (first === "profile" && others.length === 0) return async () => print(await profiled({ quick }));
   const all = [...FAMILIES, ...BY_NAME];
+  if (values.box) return () => onThisBox(quick);
   const unknown = positionals.filter((asked) => !all.some(({ name }) => name === asked));
   if (unknown.length > 0)
     throw new Error(`there is no family ${unknown.join(", ")}; npm run bench -- --help names them`);
   const wanted = withAnchors(positionals);
   const chosen = positionals.length === 0 ? FAMILIES : all.filter(({ name }) => wanted.includes(name));
   return () => measure({ quick, chosen });
+}
+
+/** As on a box: the package's own program, by the package's Node. */
+async function onThisBox(quick: boolean): Promise<void> {
+  const { command, args, env } = await packagedAgent();
+  const bench = join(dirname(args.at(-1) ?? ""), "bench");
+  const child = spawn(command, [bench, ...(quick ? ["--seconds", "3"] : [])], { env, stdio: "inherit" });
+  const [code] = (await once(child, "exit")) as [number | null];
+  process.exitCode = code ?? 1;
 }
 
 function print(text: string): Promise<void> {
