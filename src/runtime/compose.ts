@@ -30,6 +30,7 @@ import { DAY_MS } from "../domain/storage.ts";
 import type { EpochMs } from "../domain/units.ts";
 import { firstKeyOf } from "../provisioning/keys.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
+import { collectGarbage } from "../store/thread/collect.ts";
 import { openReportsThread } from "../store/thread/reports-thread.ts";
 import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
@@ -166,7 +167,21 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
     },
     signal,
   );
+  void leaveStartBehind(agent, clock, signal).catch(() => undefined); // it ends with the agent, and rejects then
   return { agent, http, stopped: ending.signal, stop: () => ending.abort() };
+}
+
+/** Between two looks whether every booth has been read. */
+const LOOK_MS = 250;
+/** A PLC may be away for days. */
+const LONGEST_START_MS = 60_000;
+
+/** Once every booth has its first commit, the start is over. */
+async function leaveStartBehind(agent: Pick<Agent, "counts">, clock: Clock, signal: AbortSignal): Promise<void> {
+  const latest = clock.mono() + LONGEST_START_MS;
+  do await clock.sleep(LOOK_MS, signal);
+  while (clock.mono() < latest && agent.counts().some(({ commits }) => commits === 0));
+  collectGarbage();
 }
 
 /** The service by HTTP and by its broker. Throws where a file of certificates or keys can't be used. */

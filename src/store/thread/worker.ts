@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { NextChunk, RebuildCalls, StoreCalls } from "../port.ts";
+import { collectGarbage } from "./collect.ts";
 import { StoreRefusal } from "./keeper.ts";
 import { openOrStandBy, type FolderInput } from "./folder.ts";
 
@@ -19,6 +20,8 @@ const PAUSE_MS = 15;
 /** Cold rows rot, too: all that is stored is looked through after the start, and then once a day. */
 const FIRST_CHECK_MS = 10_000;
 const CHECK_EVERY_MS = 24 * 3_600_000;
+/** From the first commit on: then the start is over. */
+const COLLECT_MS = 250;
 
 /** What may be asked for, by name. */
 type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
@@ -30,6 +33,7 @@ function methodsOf(input: FolderInput): Methods {
   const rebuildOn = (): void => {
     if (!isClosed && writer.rebuildSlice()) setTimeout(rebuildOn, PAUSE_MS);
   };
+  let isFirst = true;
   let isMending = false;
   const mendOn = (): void => {
     isMending = !isClosed && slice(() => writer.mend());
@@ -45,6 +49,8 @@ function methodsOf(input: FolderInput): Methods {
     ...identity,
     ingest: (...args: Parameters<StoreCalls["ingest"]>) => {
       if (!isMending) setTimeout(mendOn, 0);
+      if (isFirst) setTimeout(collectGarbage, COLLECT_MS).unref();
+      isFirst = false;
       return writer.ingest(...args);
     },
     rebuild: (...args: Parameters<RebuildCalls["start"]>) => {
