@@ -1,6 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import {
+  Composer,
+  type CST,
   type Document,
   isAlias,
   isMap,
@@ -9,9 +11,9 @@ import {
   Lexer,
   LineCounter,
   type Node,
-  parseDocument,
   Parser,
   visit,
+  YAMLParseError,
 } from "yaml";
 import { DEFAULT_RUNTIME_DIR } from "../domain/plc-address.ts";
 import { ConfigError, type Problem } from "./config-error.ts";
@@ -40,18 +42,29 @@ interface Excess {
   readonly message: string;
 }
 
-/** null: small and flat enough to be parsed. Stops at the first piece that is too much; `lines` counts the lines up to there. */
-export function excessOf(text: string, lines = new LineCounter()): Excess | null {
+/** null: small and flat enough to be parsed. */
+export function excessOf(text: string): Excess | null {
+  return tokensOf(text, new LineCounter()).excess;
+}
+
+/** Stops at the first piece that is too much; `lines` counts the lines up to there. */
+function tokensOf(text: string, lines: LineCounter): { readonly tokens: CST.Token[]; readonly excess: Excess | null } {
   const parser = new Parser(lines.addNewLine);
+  const tokens: CST.Token[] = [];
+  lines.addNewLine(0);
   let [pieces, aliases, mistakes] = [0, 0, 0];
   for (const piece of new Lexer().lex(text)) {
-    for (const { type } of parser.next(piece)) if (type === "error") mistakes += 1;
+    for (const token of parser.next(piece)) {
+      tokens.push(token);
+      if (token.type === "error") mistakes += 1;
+    }
     pieces += 1;
     if (piece.startsWith("*")) aliases += 1;
     const message = excess({ pieces, aliases, mistakes, open: parser.stack.length });
-    if (message !== null) return { offset: parser.offset, message };
+    if (message !== null) return { tokens, excess: { offset: parser.offset, message } };
   }
-  return null;
+  tokens.push(...parser.end());
+  return { tokens, excess: null };
 }
 
 type Counted = Readonly<Record<"pieces" | "aliases" | "mistakes" | "open", number>>;
@@ -142,23 +155,32 @@ export function readSource(file: string, hint?: string): string {
 }
 
 /** Throws ConfigError for a text that would keep its readers busy for longer than a person waits. */
-function mustBeBounded(text: string, file: string): void {
+function boundedTokens(text: string, file: string, lines: LineCounter): readonly CST.Token[] {
   if (text.length > MAX_FILE_BYTES) throw whole(file, `is longer than ${MAX_FILE_BYTES} characters`);
-  const lines = new LineCounter();
-  lines.addNewLine(0);
-  const excess = excessOf(text, lines);
-  if (excess === null) return;
+  const { tokens, excess } = tokensOf(text, lines);
+  if (excess === null) return tokens;
   const end = text.indexOf("\n", excess.offset);
   if (end !== -1) lines.addNewLine(end + 1);
   throw new ConfigError(file, [placer(text, lines)(excess.offset, "", excess.message)]);
 }
 
+/** What `parseDocument` makes of the text that the tokens are from, which would be taken apart once more for it. */
+function documentOf(tokens: readonly CST.Token[], length: number): Document.Parsed {
+  const [document, second] = new Composer(PARSING).compose(tokens, true, length);
+  if (document === undefined) throw new Error("it makes no document");
+  if (second !== undefined) {
+    const [from, to] = second.range;
+    document.errors.push(new YAMLParseError([from, to], "MULTIPLE_DOCS", "Source contains multiple documents"));
+  }
+  return document;
+}
+
 /** Pure. Throws ConfigError for what isn't one plain YAML 1.2 document. */
 export function openYaml(text: string, file: string): YamlSource {
-  mustBeBounded(text, file);
   const lines = new LineCounter();
+  const tokens = boundedTokens(text, file, lines);
   try {
-    const document = parseDocument(text, { ...PARSING, lineCounter: lines });
+    const document = documentOf(tokens, text.length);
     const place = placer(text, lines);
     const broken = [...document.errors, ...document.warnings].map(({ pos, message }) => place(pos[0], "", message));
     const faults = [...broken, ...excessIn(document).map(({ offset, message }) => place(offset, "", message))];
