@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import type * as Used from "./used.ts";
 
 /** node-opcua-client is loaded before the first OPC UA link opens, and only where there is one. */
@@ -39,14 +38,9 @@ export function quietly(act: () => void): void {
 
 let loading: Promise<Opcua> | null = null;
 
-/**
- * Loads the library once and silences it: it would write notices, peers' texts among them, to stdout. Half of what loading
- * leaves is garbage in a heap that never shrinks again, so the collector favours size meanwhile: 17 MB of resident memory.
- */
+/** Loads the library once and silences it: it would write notices, peers' texts among them, to stdout. */
 export function opcuaLibrary(): Promise<Opcua> {
-  if (loading === null) setFlagsFromString("--optimize-for-size");
   loading ??= import("./used.ts").then((opcua) => {
-    setFlagsFromString("--no-optimize-for-size");
     const ignore = (): void => undefined;
     opcua.setLogLevel(opcua.LogLevel.Emergency);
     opcua.setDebugLogger(ignore);
