@@ -200,9 +200,9 @@ function plcConnection({ makeDriver, identity_group }: BoothOnLink, clock: Clock
     opening = true;
     await made.open(signal);
     opening = false;
-    // Another PLC may stand at the address since the last connection: nothing counts unless it shows who it is.
-    const isShown = identity_group === undefined || groups.includes(identity_group);
-    return readOver(made, isShown ? groups : [identity_group, ...groups]);
+    if (identity_group === undefined) return readOver(made, groups);
+    // Another PLC may stand at the address since the last connection: it shows who it is with whatever is read first.
+    return readOver(made, [identity_group, ...groups.filter((group) => group !== identity_group)]);
   };
   /**
    * A connection that the device closed while it rested (common after 1 to 10 s), or that another booth's fault ended, is made anew

@@ -194,7 +194,7 @@ describe("a connection that is made anew in the midst of a poll", () => {
   test("has the PLC show who it is before what was read counts", async () => {
     const { plc, time } = identified();
     await time.run(1_500);
-    expect(plc.given).toEqual(["fast+id: counts", "fast: counts"]);
+    expect(plc.given).toEqual(["id+fast: counts", "fast: counts"]);
     plc.given.length = 0;
     Object.assign(plc, { shows: "another", renewsIn: "fast" });
     await time.run(1_000);
