@@ -35,7 +35,7 @@ import { openReportsThread } from "../store/thread/reports-thread.ts";
 import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
-import { startAgent } from "./agent.ts";
+import { type Agent, startAgent } from "./agent.ts";
 import { clockFromFile, systemClock } from "./clock.ts";
 import { openPage, type PageSetting } from "./compose-page.ts";
 import type { AgentSetup } from "./gateway.ts";
