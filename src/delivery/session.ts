@@ -129,18 +129,30 @@ async function renewNames({ gateway, booths }: Session, signal: AbortSignal): Pr
   }
 }
 
+/** Of these a change is said at once; the others grow by themselves. */
+const SAID_AT_ONCE = [
+  "stream",
+  "serial",
+  "generation",
+  "firmware_version",
+  "plc_program",
+  "plc_program_revision",
+  "link",
+  "mode",
+] as const satisfies readonly (keyof BoothHeartbeat)[];
+
 /** The retained state: at once, on each change of what it says, and as a heartbeat. */
 async function heartbeats({ gateway, session, booths }: Session, signal: AbortSignal): Promise<never> {
   const { clock, store, progress } = gateway;
-  let said = "";
+  let said: readonly Beat[] = [];
   let saidAt = Number.NEGATIVE_INFINITY;
   for (;;) {
     const now = booths.map(({ state }) => heartbeatOf(state));
-    const text = JSON.stringify(now.map((booth) => ({ ...booth, waiting_records: 0, hours_to_full: 0 })));
+    const isNew = now.some((beat, index) => SAID_AT_ONCE.some((field) => beat[field] !== said[index]?.[field]));
     const due = gateway.heartbeat_interval_ms - (clock.mono() - saidAt);
     gateway.turned(Math.max(0, due) + LOOP_MS);
-    if (text !== said || due <= 0) {
-      said = text;
+    if (isNew || due <= 0) {
+      said = now;
       saidAt = clock.mono();
       const beats = booths.map(async ({ state }) => {
         const { oldest_at } = await backlogOf(state, store);
@@ -259,7 +271,9 @@ function helloOf({ log: { reach }, binding: { row } }: BoothState): HelloBooth {
 }
 
 /** What the heartbeat says of a booth, but for the oldest record that waits: that one has to be looked up. */
-function heartbeatOf({ link, log, binding: { row } }: BoothState): Omit<BoothHeartbeat, "oldest_at"> {
+type Beat = Omit<BoothHeartbeat, "oldest_at">;
+
+function heartbeatOf({ link, log, binding: { row } }: BoothState): Beat {
   const { reach, summary, storage } = log;
   return {
     stream: labelOf(row, reach).stream,

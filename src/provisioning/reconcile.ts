@@ -134,7 +134,7 @@ type Done = Extract<Reconciliation, { kind: "done" }>;
 
 /** Compares each finished day with the service once, two hours after it, and keeps what came of it. Runs until aborted. */
 export async function reconcileLoop(booth: BoundBooth, signal: AbortSignal): Promise<never> {
-  const { clock, random, identity, news } = booth.gateway;
+  const { clock, random, identity } = booth.gateway;
   // Written by this module alone; older versions gave it no id.
   const known = (await identity.kept(keptName(booth))) as (Omit<Done, "id"> & Partial<Done>) | undefined;
   if (known !== undefined) enter(booth, { ...known, id: known.id ?? random.uuid() });
@@ -148,7 +148,8 @@ export async function reconcileLoop(booth: BoundBooth, signal: AbortSignal): Pro
   };
   for (;;) {
     const came = await retrying({ clock, wait, signal }, attempt, (kind) => (kind === "failed" ? {} : null));
-    if (came === "not due") await news.wait(signal, SPREAD_MS);
+    // Other booths' news make no day of this one due.
+    if (came === "not due") await booth.state.news.wait(signal, SPREAD_MS);
   }
 }
 
