@@ -12,7 +12,7 @@ import type { DeriveState, FactDraft } from "./state.ts";
 import { forgetMode } from "./timeline/gaps.ts";
 import { advance, applyParameters, finish, takeRecord } from "./timeline/timeline.ts";
 import type { Mode } from "../domain/booth.ts";
-import { bridgeMs } from "./parameters.ts";
+import { bridgeMs, isIn } from "./parameters.ts";
 import { highest, isNewStart } from "./timeline/stages.ts";
 import type { BayState, OpenStage } from "./timeline/state.ts";
 
@@ -104,12 +104,46 @@ export function adoptParameters(state: DeriveState, parameters: Parameters): Ste
   return fold;
 }
 
+/** A copy of its own, but for what is in `shared`: that is taken over as it is. */
+function copied<T>(value: T, shared: ReadonlySet<unknown>): T {
+  if (typeof value !== "object" || value === null || shared.has(value)) return value;
+  if (Array.isArray(value)) return value.map((one: unknown) => copied(one, shared)) as T;
+  const copy = { ...value };
+  for (const key in copy) copy[key] = copied(copy[key], shared);
+  return copy;
+}
+
+/**
+ * A copy in which time can go on. What only a record changes is the state's own, as most of a state is: parameters and rules, the
+ * values read last, and of the last day and a half all but the newest time.
+ */
+function copyOfTime(state: DeriveState): DeriveState {
+  const { parameters, rules, latest, recent } = state;
+  const copy = copied(state, new Set<unknown>([parameters, rules, latest, recent]));
+  const last = recent.slices.at(-1);
+  const slices = last === undefined ? [] : [...recent.slices.slice(0, -1), { ...last }];
+  copy.recent = { slices, ends: [...recent.ends], increments: [...recent.increments] };
+  return copy;
+}
+
+/** What of a state says how the booth is now: what only entries dated back, reports and rebuilds go by isn't in it. */
+export function presentOf(state: DeriveState): DeriveState {
+  const { parameters, recent } = state;
+  // Where the booth last ran, and since.
+  const ran = recent.slices.findLastIndex(({ mode }) => isIn(parameters?.mode_sets.run, mode));
+  return { ...state, rules: [], recent: { ...recent, slices: recent.slices.slice(ran < 0 ? -1 : ran) } };
+}
+
 /**
  * What could be said at `nowMs` if nothing further came: the present instant is taken for complete, and time goes on
- * as far as polls cover it. Works on a copy; its facts are provisional and are never logged.
+ * as far as polls cover it. Works on a copy, which shares with the state what time doesn't change: it isn't to be folded on. Its facts
+ * are provisional and are never logged.
  */
 export function peek(state: DeriveState, nowMs: EpochMs): Step {
-  const copy = JSON.parse(JSON.stringify(state)) as DeriveState;
+  return peekInto(copyOfTime(state), nowMs);
+}
+
+function peekInto(copy: DeriveState, nowMs: EpochMs): Step {
   const { boot, mono, now, offset } = copy.clock;
   const fold = new Folding(copy, { kind: KIND.gap, ...present(copy), value: NOTHING });
   finish(fold);
@@ -132,7 +166,7 @@ function present({ clock: { boot, mono, now }, seq }: DeriveState) {
  * of it may be among them. The state given stays as it is.
  */
 export function forgetModes(state: DeriveState): DeriveState {
-  const { state: reached } = peek(state, Number.MAX_SAFE_INTEGER);
+  const { state: reached } = peekInto(copied(state, new Set()), Number.MAX_SAFE_INTEGER);
   for (const bay of reached.bays) forgetMode(reached, bay);
   return reached;
 }

@@ -6,6 +6,7 @@ import { createPollWatch } from "../acquisition/link-booth.ts";
 import type { Tail } from "../acquisition/port.ts";
 import { expectedSerial, serialTagOf } from "../acquisition/rules/link-trouble.ts";
 import { newDelivery, type DeliveredBooth } from "../delivery/context.ts";
+import { FILTER_TYPES } from "../domain/booth.ts";
 import type { LinkState, LogReach, LogState } from "../domain/booth-state.ts";
 import { linkDown } from "../domain/link-status.ts";
 import type { Serial, BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
@@ -210,9 +211,11 @@ function committedIn(
   { booth, fields, signals, pending }: { booth: BoothId; fields: LogFields; signals: Signals; pending: () => number },
 ): (result: Ingested) => void {
   const tellMissing = missingNews(log, booth);
-  return ({ newest_seq, sendable_seq, oldest_seq, renew_from = 0, storage, commit_ms, facts, state }) => {
+  return ({ newest_seq, sendable_seq, oldest_seq, renew_from = 0, storage, commit_ms, facts, present }) => {
     tellMissing(storage);
     const before = newsIn(fields.summary);
+    const { parameters = fields.state.parameters } = present;
+    const state = { ...present, parameters };
     Object.assign(fields, {
       reach: { ...fields.reach, newest_seq, sendable_seq, oldest_seq, renew_from },
       ...{ state, storage, commit_ms },
@@ -237,7 +240,7 @@ function newsIn(summary: BoothSummary | null): string {
 
 /** The object before where nothing changed, so that others see by it that nothing did. */
 function kept(before: CounterOffsets, after: CounterOffsets): CounterOffsets {
-  return JSON.stringify(before) === JSON.stringify(after) ? before : after;
+  return FILTER_TYPES.every((type) => before[type] === after[type]) ? before : after;
 }
 
 function tellFacts(log: Logger, booth: BoothId, facts: readonly Fact[]): void {

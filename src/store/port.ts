@@ -77,8 +77,8 @@ export interface Ingested {
   readonly newest_seq: Seq;
   readonly sendable_seq: Seq;
   readonly facts: readonly Stored<Fact>[];
-  /** The fold's state after the last record, for showing. */
-  readonly state: DeriveState;
+  /** What the fold says of the booth after the last record. */
+  readonly present: PresentState;
   readonly commit_ms: Milliseconds;
   /** Oldest kept seq: what came before has been acked, outlived its age, or is declared by a gap record. */
   readonly oldest_seq: Seq;
@@ -86,6 +86,9 @@ export interface Ingested {
   readonly renew_from?: Seq;
   readonly storage: StorageStatus;
 }
+
+/** The fold's state as far as it says how the booth is now. `parameters` absent: those of the stream's answer before, or of `state`. */
+export type PresentState = Omit<DeriveState, "parameters"> & Partial<Pick<DeriveState, "parameters">>;
 
 /** Calls as they are made from another thread: each answers later, and rejects where it throws there. */
 export type Remote<Calls> = {

@@ -25,7 +25,7 @@ const ingested = (newest_seq: number): Ingested => ({
   newest_seq,
   sendable_seq: newest_seq,
   facts: [],
-  state: emptyState(),
+  present: emptyState(),
   commit_ms: 1,
   oldest_seq: 1,
   storage: {

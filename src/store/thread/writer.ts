@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { clockText } from "../../derivation/clock.ts";
+import { presentOf } from "../../derivation/fold.ts";
 import type { DeriveState } from "../../derivation/state.ts";
 import type { Placed } from "../../domain/record.ts";
 import { DEFAULT_BUDGET, hoursToFull, type StoreBudget } from "../../domain/storage.ts";
@@ -16,7 +17,7 @@ import { ingest } from "../log/ingest.ts";
 import { stateRow } from "../log/rows.ts";
 import { prepareStatements, type Statements } from "../log/statements.ts";
 import { StoreDamaged } from "../open.ts";
-import type { Ingested, RebuildCalls, StoreCalls, StreamInfo } from "../port.ts";
+import type { Ingested, PresentState, RebuildCalls, StoreCalls, StreamInfo } from "../port.ts";
 import { find } from "../repair/find.ts";
 import { mend } from "../repair/mend.ts";
 import { fileBudget, isFull, untilItFits } from "../retention/budget.ts";
@@ -68,10 +69,11 @@ export function createWriter(options: WriterOptions): Writer {
   const health = options.health ?? ((): StorageHealth => WELL);
   const rebuilder = createRebuilder(store);
   const read = recordReader(sql, (info, seq) => mendFrom(store, info, { from: seq, until: () => true }));
+  const shown = shownStates();
   const answer = (stream: LiveStream, done: Pick<Ingested, "facts" | "commit_ms">): Ingested => {
     const { newest_seq, sendable_seq, oldest_seq, renew_from = 0 } = stream.info;
     const storage = storageOf(store, stream.info, health());
-    return { newest_seq, sendable_seq, oldest_seq, renew_from, state: shownOf(stream), ...done, storage };
+    return { newest_seq, sendable_seq, oldest_seq, renew_from, present: shown.present(stream), ...done, storage };
   };
   return {
     openStream(booth) {
@@ -82,7 +84,11 @@ export function createWriter(options: WriterOptions): Writer {
     ingest(stream, records, lastTake) {
       const started = now();
       const { info } = live(stream);
-      if (lastTake <= info.last_take) return answer(live(stream), { facts: [], commit_ms: 0 });
+      if (lastTake <= info.last_take) {
+        // Whoever asks again didn't hear the answer.
+        shown.forget(stream);
+        return answer(live(stream), { facts: [], commit_ms: 0 });
+      }
       return untilItFits(db, file, (reserve_pages) => {
         const target = live(stream);
         // What was acked since the last commit stands in memory alone, and is gone with a failed one.
@@ -114,7 +120,7 @@ export function createWriter(options: WriterOptions): Writer {
     },
     resend: (stream, from) => moveBack(sql, live(stream), from),
     info: (stream) => live(stream).info,
-    state: (stream) => shownOf(live(stream)),
+    state: (stream) => shown.whole(live(stream)),
     check: checking(store),
     rebuild: rebuilder.start,
     rebuildProgress: rebuilder.progress,
@@ -231,6 +237,25 @@ function mendFrom({ db }: OpenStore, info: StreamInfo, { from, until }: { from: 
 /** What people are shown: with what waits for a sync, by a clock that nobody vouches for. */
 function shownOf({ state, shown }: LiveStream): DeriveState {
   return shown ?? state;
+}
+
+/** What is answered of a stream's state: its parameters, which are large and hardly ever change, only where they were not told yet. */
+function shownStates() {
+  const told = new Map<StreamId, DeriveState["parameters"]>();
+  return {
+    whole(live: LiveStream): DeriveState {
+      const state = shownOf(live);
+      told.set(live.info.stream, state.parameters);
+      return state;
+    },
+    present(live: LiveStream): PresentState {
+      const { parameters, ...present } = presentOf(shownOf(live));
+      if (told.get(live.info.stream) === parameters) return present;
+      told.set(live.info.stream, parameters);
+      return { ...present, parameters };
+    },
+    forget: (stream: StreamId): void => void told.delete(stream),
+  };
 }
 
 function moveOn(live: LiveStream, upTo: Seq): StreamInfo {
