@@ -260,9 +260,9 @@ export function createPollWatch({ tags }: Pick<Profile, "tags">) {
     /** A poll began so long after it was due. */
     began(late_ms: Milliseconds): void {
       sums.late_ms += late_ms;
-      for (const [index, bound] of LATE_BOUNDS_MS.entries()) {
+      LATE_BOUNDS_MS.forEach((bound, index) => {
         if (late_ms <= bound) late[index] = (late[index] ?? 0) + 1;
-      }
+      });
     },
     /** In the profile's order. */
     readings: (mono: Milliseconds): readonly LiveReading[] =>

@@ -46,7 +46,8 @@ export function byGroup(
   samples: readonly Sample[],
 ): ReadonlyMap<string, readonly Sample[]> {
   const all = new Map(groups.map((group): [string, Sample[]] => [group, []]));
-  for (const [index, sample] of samples.entries()) all.get(tags[index]?.group ?? "")?.push(sample);
+  // entries() would make a pair for each sample, half of what a poll leaves behind.
+  samples.forEach((sample, index) => all.get(tags[index]?.group ?? "")?.push(sample));
   return all;
 }
 

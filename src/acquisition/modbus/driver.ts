@@ -234,9 +234,9 @@ async function secondLook(poll: PolledGroups, ask: AskBlock, mono: () => Millise
 }
 
 function withoutSuddenZeros({ plan, outcome, believed }: PolledGroups, samples: readonly Sample[]) {
-  const blocks = outcome.answered.flatMap(({ piece: { block, indices }, data }) =>
+  const blocks = outcome.answered.flatMap(({ piece, data }) =>
     data.kind === "words"
-      ? [{ address: block.address, words: data.words, tags: indices.flatMap((index) => plan.tags[index] ?? []) }]
+      ? [{ address: piece.block.address, words: data.words, tags: plan.tagsOf.get(piece) ?? plan.tagsIn(piece) }]
       : [],
   );
   const looked = zerosToHold(believed, blocks, isRestarted(plan, samples));

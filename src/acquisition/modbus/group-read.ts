@@ -61,14 +61,17 @@ export function planGroups(
       all.filter((index) => isRefused[index] === true && points[index]?.table === table),
     ).map((indices) => pieceOf(points, indices)),
   );
-  const groupsIn = ({ indices }: Piece) => new Set(indices.flatMap((index) => tags[index]?.group ?? []));
+  const tagsIn = ({ indices }: Piece): readonly ModbusTag[] => indices.flatMap((index) => tags[index] ?? []);
   return {
     tags,
     points,
     /** Read in every poll. */
     pieces,
     /** Points that the device has refused, each alone; read now and then. */
-    refused: refused.map((piece) => ({ ...piece, groups: groupsIn(piece) })),
+    refused: refused.map((piece) => ({ ...piece, groups: new Set(tagsIn(piece).map(({ group }) => group)) })),
+    /** Of a piece as it was planned; one that was split has others. */
+    tagsOf: new Map(pieces.map((piece) => [piece, tagsIn(piece)])),
+    tagsIn,
     counters: countersOf(tags),
     first_scans: tags.flatMap(({ role }, index) => (role === "first_scan" ? [index] : [])),
   };

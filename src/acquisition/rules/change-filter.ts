@@ -119,6 +119,7 @@ const TELL_AGAIN_MS = 300_000;
 
 /** The events of one poll, once when something begins and then every 5 min while it lasts. */
 export function oddEvents(state: OddState, poll: PolledSamples) {
+  if (state.size === 0 && poll.samples.every(({ reason }) => reason === undefined)) return { state, events: [] };
   const next = new Map(state);
   const events = poll.samples.flatMap(({ tag, reason }) => {
     const check = reason === undefined || !Object.hasOwn(CHECKS, reason) ? undefined : CHECKS[reason];
@@ -251,15 +252,17 @@ export function zerosToHold(believed: Believed, blocks: readonly ReadBlock[], re
     }
     if (!isZero && since.size > 0)
       since = new Map([...since].filter(([held]) => !tags.some(({ name }) => name === held)));
-    const changed = tags.filter((tag) => lively.has(tag.name) !== isLively(tag, block));
-    if (changed.length > 0) lively = toggled(lively, changed);
+    if (tags.some((tag) => lively.has(tag.name) !== isLively(tag, block))) lively = livelyAfter(lively, block);
   }
   return { believed: { ...believed, lively, held: since }, held };
 }
 
-function toggled(names: ReadonlySet<TagName>, changed: readonly { readonly name: TagName }[]): ReadonlySet<TagName> {
-  const now = new Set(names);
-  for (const { name } of changed) if (!now.delete(name)) now.add(name);
+function livelyAfter(before: ReadonlySet<TagName>, block: ReadBlock): ReadonlySet<TagName> {
+  const now = new Set(before);
+  for (const tag of block.tags) {
+    if (isLively(tag, block)) now.add(tag.name);
+    else now.delete(tag.name);
+  }
   return now;
 }
 

@@ -11,8 +11,21 @@ import {
 /** Powers of ten up to the point where doubles still hold every integer product that we make. */
 const MAX_DECIMALS = 12;
 
+/** A profile has a dozen scales and offsets, which are asked for at each value. */
+const MOST_KNOWN = 1_000;
+const knownDecimals = new Map<number, number>();
+
 /** Digits after the decimal point in the shortest way to write `x`: 0.1 -> 1, 25 -> 0, 1e-7 -> 7. */
 function decimalsOf(x: number): number {
+  const known = knownDecimals.get(x);
+  if (known !== undefined) return known;
+  if (knownDecimals.size >= MOST_KNOWN) knownDecimals.clear();
+  const decimals = countDecimals(x);
+  knownDecimals.set(x, decimals);
+  return decimals;
+}
+
+function countDecimals(x: number): number {
   const [mantissa = "", exponent = "0"] = String(x).split("e");
   const fraction = mantissa.split(".")[1] ?? "";
   return Math.max(0, fraction.length - Number(exponent));

@@ -23,6 +23,7 @@ const UNHEARD: ReadonlySet<string | undefined> = new Set(["no_answer", "wrong_an
 /** With what the group's last poll says; the same object where that is nothing new. A tag of which nothing was heard stays as it was. */
 export function withPoll(before: Refusals, group: string, samples: readonly Sample[]): Refusals {
   const known = before.get(group);
+  if ((known?.size ?? 0) === 0 && samples.every(({ reason }) => reason === undefined)) return before;
   const heard = samples.map((sample) => {
     const reason = UNHEARD.has(sample.reason) ? known?.get(sample.tag) : undefined;
     return reason === undefined ? sample : { ...sample, reason };

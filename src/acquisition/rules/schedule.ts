@@ -28,11 +28,15 @@ export function scheduleFrom(groups: Groups, mono: Milliseconds): Schedule {
 
 /** The group that is due first, and when; undefined where there are no groups. At equal times the quicker group goes first. */
 export function nextDue(schedule: Schedule, groups: Groups) {
-  const order = Object.entries(schedule).sort(
-    ([a, dueA], [b, dueB]) => dueA - dueB || (groups[a]?.poll_interval_ms ?? 0) - (groups[b]?.poll_interval_ms ?? 0),
-  );
-  const first = order[0];
-  return first === undefined ? undefined : { group: first[0], due: first[1] };
+  const intervalOf = (group: string): Milliseconds => groups[group]?.poll_interval_ms ?? 0;
+  let first: { readonly group: string; readonly due: Milliseconds } | undefined;
+  for (const group of Object.keys(schedule)) {
+    const due = schedule[group] ?? Infinity;
+    const isSooner =
+      first === undefined || due < first.due || (due === first.due && intervalOf(group) < intervalOf(first.group));
+    if (isSooner) first = { group, due };
+  }
+  return first;
 }
 
 /** The groups that are due by then, in the profile's order: one read takes them all. */
@@ -95,7 +99,10 @@ export function nextPoll(booths: readonly BoothDues[], mono: Milliseconds, probe
 }
 
 function first(polls: readonly DuePoll[]): DuePoll | undefined {
-  return polls.toSorted((a, b) => a.at - b.at)[0];
+  return polls.reduce<DuePoll | undefined>(
+    (soonest, poll) => (soonest && soonest.at <= poll.at ? soonest : poll),
+    undefined,
+  );
 }
 
 /** A device that is well answers in a tenth of it. */
