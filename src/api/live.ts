@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { AgentControl } from "../domain/agent-control.ts";
+import type { BoothId } from "../domain/units.ts";
 
 const EVERY_MS = 1_000;
 /** Pages at once; each costs one small text a second, made once for all. */
@@ -15,7 +16,7 @@ export type LiveFeed = ReturnType<typeof createLiveFeed>;
 interface LiveView {
   readonly sender: string;
   /** Whose readings it wants; null: of none. */
-  readonly booth: string | null;
+  readonly booth: BoothId | null;
   /** What it may see; asked each time, since a session ends. */
   readonly sees: () => "all" | "status" | "nothing";
 }
@@ -29,11 +30,13 @@ export function createLiveFeed(control: AgentControl) {
     if (pages.size === 0) clearInterval(timer);
   };
   const send = (to: ReadonlyMap<ServerResponse, LiveView>): void => {
-    const status = eventText("status", control.status());
+    const now = control.status();
+    const status = eventText("status", now);
     // As bytes, once for all pages that see the same: a text would be encoded anew for each of them.
     const made = new Map<string, Buffer>();
     const eventsFor = ({ booth }: LiveView, sees: "all" | "status"): Buffer => {
-      if (booth === null) return Buffer.from(status);
+      // A booth that was set up on trial may be gone again.
+      if (booth === null || !now.booths.some((one) => one.booth === booth)) return Buffer.from(status);
       // null: there are some, for who has a session.
       const readings = sees === "all" ? control.readings(booth) : null;
       return Buffer.from(status + eventText("readings", { booth, readings }));

@@ -93,7 +93,8 @@ function createTrial({ file, data_dir, clock, log, status, restart }: SetUpMachi
     const values = readSetUp(data_dir);
     until = null;
     if (values.trial === null) return;
-    writeSetUp(data_dir, { ...values, trial: null });
+    // The answers have come true.
+    writeSetUp(data_dir, { ...values, trial: null, draft: {} });
     const { booth } = values.trial;
     log.info({ event: "set_up_kept", booth }, `${booth}: its new settings stay: ${why}`);
   };

@@ -6,6 +6,8 @@ import { t } from "./texts.js";
 
 /** @typedef {import("./main.js").Context} Context */
 
+/** What a nameplate's code may hold; anything else on it is another code. */
+const SERIAL = /^[A-Z0-9]+(-[A-Z0-9]+)*$/;
 const STARTING = ["unprovisioned", "not_found", "released", "decommissioned", "denied"];
 
 /** @param {Context} context */
@@ -121,9 +123,44 @@ function serialForm({ booth, serial }, run) {
       value: serial ?? "",
     }),
     hint,
-    el("div", { className: "buttons" }, el("button", { className: "main", type: "submit" }, t("setup.check"))),
+    el(
+      "div",
+      { className: "buttons" },
+      el("button", { className: "main", type: "submit" }, t("setup.check")),
+      scanButton((found) => {
+        const input = form.querySelector("input");
+        if (input !== null && found !== null) input.value = found;
+        hint.textContent = found === null ? t("setup.noCode") : t("setup.scanned");
+      }),
+    ),
   );
   return form;
+}
+
+/** Reads a nameplate's code off a photograph, where the browser can: the page itself never opens a camera. @param {(serial: string | null) => void} told */
+export function scanButton(told) {
+  const Detector = /** @type {any} */ (globalThis).BarcodeDetector;
+  if (Detector === undefined) return null;
+  const file = /** @type {HTMLInputElement} */ (
+    el("input", {
+      type: "file",
+      accept: "image/*",
+      capture: "environment",
+      hidden: true,
+      "aria-label": t("setup.scan"),
+    })
+  );
+  file.addEventListener("change", async () => {
+    const [photo] = file.files ?? [];
+    if (photo === undefined) return;
+    const codes = await createImageBitmap(photo)
+      .then((image) => new Detector().detect(image))
+      .catch(() => []);
+    const texts = codes.map((/** @type {any} */ { rawValue }) => String(rawValue).trim().toUpperCase());
+    told(texts.find((/** @type {string} */ text) => SERIAL.test(text)) ?? null);
+    file.value = "";
+  });
+  return el("span", {}, file, el("button", { type: "button", onclick: () => file.click() }, t("setup.scan")));
 }
 
 /** Whether this is the booth that stands there; where another gateway has it, that this one replaces it. @param {any} booth @param {{ run: (act: () => Promise<unknown>) => Promise<void>, another: () => void }} acts */

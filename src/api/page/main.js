@@ -1,7 +1,7 @@
 import { hasSession, listen, signOut } from "./api.js";
 import { el, redraw } from "./dom.js";
 import { secondsText } from "./format.js";
-import { nowView } from "./now.js";
+import { isUnbound, nowView } from "./now.js";
 import { SIGNED_IN, signIn } from "./session.js";
 import { t } from "./texts.js";
 
@@ -56,11 +56,21 @@ function viewName() {
   return Object.hasOwn(VIEWS, name) ? name : "now";
 }
 
+/** The chosen booth's name; "": there is none. */
+const boothName = () => context.booth()?.booth ?? "";
+
+/** A box that is to be set up, or bound, opens there; what a person has chosen stays. */
+function openAtSetUp() {
+  if (location.hash === "" && isUnbound(state.status)) history.replaceState(null, "", "#/setup");
+}
+
 function draw() {
   drawHead();
-  if (state.status === null || state.status.booths.length === 0) return;
-  const name = viewName();
-  if (shown?.name === name && shown.booth === context.booth().booth) shown.view.update();
+  if (state.status === null) return;
+  openAtSetUp();
+  // Without a booth there is nothing else to be seen.
+  const name = state.status.booths.length === 0 ? "setup" : viewName();
+  if (shown?.name === name && shown.booth === boothName()) shown.view.update();
   else void change(name);
 }
 
@@ -69,7 +79,7 @@ let changing = "";
 
 /** Goes to another view, or to the same of another booth. @param {string} name */
 async function change(name) {
-  const { booth } = context.booth();
+  const booth = boothName();
   if (changing === `${name} ${booth}`) return;
   changing = `${name} ${booth}`;
   const make = await (VIEWS[name] ?? VIEWS["now"])?.().catch(() => null);
@@ -139,7 +149,9 @@ function drawHead() {
 function liveText(booth) {
   if (state.isLive) return t("head.live");
   if (state.isLocked) return t("head.locked");
-  return booth === null ? t("head.notLive") : t("head.stale", { at: secondsText(state.status.at, booth.tz) });
+  return booth === null || booth === undefined
+    ? t("head.notLive")
+    : t("head.stale", { at: secondsText(state.status.at, booth.tz) });
 }
 
 /** @param {string} current */

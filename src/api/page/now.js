@@ -69,7 +69,7 @@ export function nowView(context) {
     );
     redraw(links, [linkKey(booth.plc, status.at), linkKey(status.service, status.at)], () => [
       linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
-      linkCard(t("link.service"), status.service, { where: status.service.url, at: status.at, tz: booth.tz }),
+      linkCard(t("link.service"), status.service, { where: status.service.url ?? "", at: status.at, tz: booth.tz }),
     ]);
     const waiting = backlogTexts(booth, status);
     redraw(backlog, waiting, () =>
@@ -78,6 +78,11 @@ export function nowView(context) {
     void refresh();
   };
   return { node, update, close: () => undefined };
+}
+
+/** No booth of the box is bound to a service, or ever was. @param {any} status */
+export function isUnbound({ booths }) {
+  return booths.every((/** @type {any} */ { provisioning }) => provisioning.generation === null);
 }
 
 /** @param {any} booth */
@@ -91,7 +96,8 @@ function sinceText({ now, plc, time, tz }) {
 /** @param {any} status @param {any} booth */
 function notesOf(status, { log }) {
   return [
-    ...(status.clock.synced ? [] : [t("note.clock")]),
+    // Of a box that nobody has bound yet nothing is sent anyway, and the time comes with the service.
+    ...(status.clock.synced || isUnbound(status) ? [] : [t("note.clock")]),
     ...(log.trouble === "" ? [] : [t("note.store", { reason: log.trouble })]),
     ...(log.forked === null ? [] : [`${sentence(log.forked.reason)}. ${sentence(log.forked.advice)}.`]),
     ...status.disabled.map((/** @type {any} */ one) => `${t("note.disabled", one)}. ${one.advice}`),

@@ -1,5 +1,5 @@
 import { converse } from "./api.js";
-import { card, el, field, redraw, table } from "./dom.js";
+import { card, el, field, redraw, sentence, table } from "./dom.js";
 import { number } from "./format.js";
 import { t } from "./plc-texts.js";
 import { withSession } from "./session.js";
@@ -11,34 +11,14 @@ const MOST_WAYS = 8;
 
 /** The tools at the PLC: what answers there, and which address and order a manual means. @param {Context} context */
 export function plcCard(context) {
-  const said = el("div", { role: "status" });
   const found = el("div", {});
   const tags = el("datalist", { id: "tags" });
-  const stop = el("button", { type: "button", hidden: true, onclick: () => ending.abort() }, t("plc.stop"));
-  let ending = new AbortController();
+  const work = atWork();
   /** @param {string} path @param {object} body @param {(done: any) => HTMLElement[]} show */
   const run = async (path, body, show) => {
-    ending.abort();
-    ending = new AbortController();
-    const { signal } = ending;
     found.replaceChildren();
-    said.replaceChildren(t("plc.working"));
-    stop.hidden = false;
-    try {
-      await withSession(() =>
-        converse(path, { body, signal }, (name, data) => {
-          if (name === "progress" && data.text !== "") said.replaceChildren(t("plc.step", data));
-          if (name === "failed") said.replaceChildren(el("div", { className: "note bad" }, data.error));
-          if (name !== "done") return;
-          said.replaceChildren();
-          found.replaceChildren(...show(data));
-        }),
-      );
-    } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      said.replaceChildren(signal.aborted ? t("plc.stopped") : el("div", { className: "note bad" }, text));
-    }
-    if (ending.signal === signal) stop.hidden = true;
+    const done = await work.run(path, body);
+    if (done !== null) found.replaceChildren(...show(done));
   };
   const address = addressOf(context.booth());
   const node = card(
@@ -56,15 +36,49 @@ export function plcCard(context) {
       t("plc.detect"),
     ),
     tags,
-    el("div", { className: "buttons" }, stop),
-    said,
+    work.node,
     found,
   );
   const update = () => {
     const names = context.readings().map(({ tag }) => tag);
     redraw(tags, names, () => names.map((value) => el("option", { value })));
   };
-  return { node, update, close: () => ending.abort() };
+  return { node, update, close: () => work.stop() };
+}
+
+/** A tool of the box's at work: how it goes, a button that ends it, and what it found; null: nothing, and why is shown. */
+export function atWork() {
+  const said = el("div", { role: "status" });
+  const stop = el("button", { type: "button", hidden: true, onclick: () => ending.abort() }, t("plc.stop"));
+  const node = el("div", {}, el("div", { className: "buttons" }, stop), said);
+  let ending = new AbortController();
+  /** @param {string} path @param {object} body @returns {Promise<any>} */
+  const run = async (path, body) => {
+    ending.abort();
+    ending = new AbortController();
+    const { signal } = ending;
+    /** @type {any} */
+    let done = null;
+    said.replaceChildren(t("plc.working"));
+    stop.hidden = false;
+    try {
+      await withSession(() =>
+        converse(path, { body, signal }, (name, data) => {
+          if (name === "progress" && data.text !== "") said.replaceChildren(t("plc.step", data));
+          if (name === "failed") said.replaceChildren(el("div", { className: "note bad" }, sentence(data.error)));
+          if (name !== "done") return;
+          said.replaceChildren();
+          done = data;
+        }),
+      );
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      said.replaceChildren(signal.aborted ? t("plc.stopped") : el("div", { className: "note bad" }, sentence(text)));
+    }
+    if (ending.signal === signal) stop.hidden = true;
+    return ending.signal === signal ? done : null;
+  };
+  return { node, run, stop: () => ending.abort() };
 }
 
 /** @param {Context} context */
@@ -99,7 +113,7 @@ function form(act, fields, label) {
 }
 
 /** @param {{ answer: any, text: string }} done */
-function probeResult({ answer: { host, port, modbus, opcua }, text }) {
+export function probeResult({ answer: { host, port, modbus, opcua }, text }) {
   if (modbus.kind !== "modbus") return [el("div", { className: "note bad lines" }, text)];
   /** @param {string} kind */
   const units = (kind) =>

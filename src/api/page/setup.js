@@ -1,3 +1,4 @@
+import { beginCard } from "./begin.js";
 import { bindingCard } from "./binding.js";
 import { card, el, redraw, table } from "./dom.js";
 import { lasting, number, secondsText, unitText, whenText } from "./format.js";
@@ -12,6 +13,11 @@ import { t } from "./texts.js";
 
 /** Binding the booth, its PLC, and what was set up for the customer's file. @param {Context} context */
 export function setupView(context) {
+  const begin = beginCard(context);
+  if (context.booth() === undefined) {
+    const node = el("div", { className: "grid" }, begin.node);
+    return { node, update: () => begin.update(), close: () => begin.close() };
+  }
   const binding = bindingCard(context);
   const plc = el("div", {});
   const tags = el("div", {});
@@ -20,7 +26,10 @@ export function setupView(context) {
   const node = el(
     "div",
     { className: "grid" },
+    // What is to be set up first stands first; a booth that is set up is bound next.
+    context.status().lacks.length > 0 && begin.node,
     binding.node,
+    context.status().lacks.length === 0 && begin.node,
     plc,
     size.node,
     look.node,
@@ -30,6 +39,7 @@ export function setupView(context) {
   const update = () => {
     const booth = context.booth();
     const status = context.status();
+    begin.update();
     binding.update();
     redraw(plc, [booth.plc.kind, booth.plc.since, booth.plc.reason, lasting(status.at - booth.plc.since)], () => [
       linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
@@ -39,7 +49,7 @@ export function setupView(context) {
     size.update();
     look.update();
   };
-  return { node, update, close: () => look.close() };
+  return { node, update, close: () => (begin.close(), look.close()) };
 }
 
 /** @param {readonly any[]} readings */
@@ -115,7 +125,7 @@ function reportText(context) {
     `${t(`state.${provisioning.state}`)} ${whenText(provisioning.since, tz, time)}`,
     ...steps.map(([name, at]) => `  ${secondsText(Number(at), tz)}  ${String(name)}`),
     `${t("link.plc")}  ${plc.address}: ${t(`link.${plc.kind}`)}; ${plc.shows_serial ?? "-"}, ${now?.plc_program ?? "-"} ${now?.plc_program_revision ?? ""}, ${now?.firmware_version ?? "-"}`,
-    `${t("link.service")}  ${status.service.url}: ${t(`link.${status.service.kind}`)}`,
+    `${t("link.service")}  ${status.service.url ?? "-"}: ${t(`link.${status.service.kind}`)}`,
     `${log.newest_seq.toString()} / ${log.acked_seq.toString()}`,
     ...context
       .readings()

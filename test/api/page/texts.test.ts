@@ -6,7 +6,7 @@ const FOLDER = new URL("../../../src/api/page/", import.meta.url);
 const files = readdirSync(FOLDER).filter((name) => !name.endsWith(".json"));
 const scripts = files.filter((name) => name.endsWith(".js"));
 const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
-const TEXTS = ["texts.js", "plc-texts.js"];
+const TEXTS = ["texts.js", "plc-texts.js", "begin-texts.js"];
 const code = scripts.filter((name) => !TEXTS.includes(name)).map(read);
 const keys = TEXTS.flatMap((name) => [...read(name).matchAll(/^ {2}"?([\w.]+)"?:/gm)]).map(([, key]) => key ?? "");
 

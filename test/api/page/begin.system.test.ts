@@ -1,0 +1,164 @@
+// Needs a Debian package: chromium.
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { openPage, runningAgent } from "../box-http.ts";
+import {
+  enterPin,
+  openBrowser,
+  openTab,
+  PHONE,
+  screenshot,
+  seriousFaults,
+  smallTargets,
+  wideParts,
+} from "./browser.ts";
+import { eventually } from "../../support/eventually.ts";
+import { freshBox, PROVISION_KEY, SERIAL } from "../../support/real-site.ts";
+
+/** A box out of its carton, and a person with a phone. */
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+/** Nothing to be pushed sideways, nothing that a glove doesn't hit, nothing that a screen reader stumbles over. */
+async function mustBeUsable(page: Page): Promise<void> {
+  expect(await wideParts(page)).toEqual([]);
+  expect(await smallTargets(page)).toEqual([]);
+  expect(await seriousFaults(page)).toEqual([]);
+}
+
+const press = (page: Page, name: string | RegExp): Promise<void> => page.getByRole("button", { name }).click();
+
+it("a fresh box is set up on a phone, from the first look to the bound booth; another phone goes on where the first left", async () => {
+  const site = await freshBox();
+  await runningAgent(site);
+  const { url, pin } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(url ?? "");
+  await page.getByRole("heading", { name: "Set this box up" }).waitFor();
+  expect(new URL(page.url()).hash).toBe("#/setup");
+  expect(await page.getByText("The time isn't confirmed yet").count()).toBe(0);
+  await mustBeUsable(page);
+  await screenshot(page, "begin-1-service");
+  await page.getByLabel("Address of the monitoring service").fill(site.service.url);
+  await page.getByLabel("First key of the service").fill(PROVISION_KEY);
+  await press(page, "Save");
+  await enterPin(page, pin);
+
+  const address = page.getByLabel("Address of the PLC").first();
+  await address.waitFor();
+  await mustBeUsable(page);
+  await screenshot(page, "begin-2-plc");
+  const at = `127.0.0.1:${site.plc.port.toString()}`;
+  await address.fill(at);
+  await press(page, "Look there");
+  await page.getByRole("button", { name: `Use ${at}` }).waitFor();
+  await screenshot(page, "begin-3-probe");
+  await press(page, `Use ${at}`);
+  await page.getByRole("button", { name: "Read it now" }).waitFor();
+  await page.close();
+
+  const { page: other, faults: others } = await openTab(browser, { viewport: PHONE });
+  await other.goto(url ?? "");
+  await press(other, "Read it now");
+  await enterPin(other, pin);
+  await other.getByRole("button", { name: "Choose click-booth" }).waitFor();
+  const ranked = await other.getByRole("button", { name: /^Choose / }).allInnerTexts();
+  expect(ranked[0]).toBe("Choose click-booth");
+  expect(ranked.length).toBeGreaterThan(4);
+  await mustBeUsable(other);
+  await screenshot(other, "begin-4-programs");
+  await press(other, "Choose click-booth");
+  const values = other.getByRole("table", { name: "Read just now, beside what is usual" });
+  expect(await values.innerText()).toContain("BOOTH-24");
+  await mustBeUsable(other);
+  await screenshot(other, "begin-5-values");
+  await press(other, "Yes, these are right");
+  const zone = other.getByLabel("Time zone of the booth");
+  expect(await zone.inputValue()).toBe(await other.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone"));
+  await zone.fill("America/Denver");
+  await mustBeUsable(other);
+  await screenshot(other, "begin-6-zone");
+  await press(other, "Try these settings");
+
+  // The PLC answers: it stays, and the serial number is next.
+  await other.getByLabel("Serial number on the booth's nameplate").waitFor();
+  await eventually("it is kept", async () => ((await site.status())?.lacks.length === 0 ? true : undefined));
+  await screenshot(other, "begin-7-serial");
+  await other.getByLabel("Serial number on the booth's nameplate").fill(SERIAL);
+  await press(other, "Look it up");
+  await other.getByRole("form", { name: "Is this the booth in front of you?" }).waitFor();
+  await other.getByLabel("Your name").fill("Alex");
+  await press(other, "Yes, this is the booth");
+  await other.getByText(`This gateway is bound to ${SERIAL}`).waitFor();
+  await mustBeUsable(other);
+  await screenshot(other, "begin-8-bound");
+  expect([...faults, ...others]).toEqual([]);
+});
+
+it("a wrong address is taken back with its reason, and what was answered stands ready; a yes keeps it", async () => {
+  const site = await freshBox(30);
+  await runningAgent(site);
+  const { url, pin } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(url ?? "");
+  await press(page, "Later");
+  await enterPin(page, pin);
+  const token = await page.evaluate<string>('sessionStorage.getItem("session")');
+  const body = {
+    draft: {
+      service: "later",
+      link: { modbus: { host: "127.0.0.1", port: 9 } },
+      profile: "click-booth",
+      tz: "America/Denver",
+    },
+  };
+  const kept = await fetch(`${url ?? ""}/setup/draft`, {
+    method: "PUT",
+    headers: { authorization: token, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  expect(kept.status).toBe(200);
+  await page.reload();
+  await press(page, "Try these settings");
+  await page.getByText("booth-1 is tried: it stays when the PLC answers.").waitFor();
+  await mustBeUsable(page);
+  await screenshot(page, "begin-trial");
+  const back = page.locator("#taken-back");
+  await back.waitFor();
+  expect(await back.innerText()).toContain("The PLC at 127.0.0.1:9 wasn't read within 2 min");
+  await page.getByRole("button", { name: "Try these settings" }).waitFor();
+  await screenshot(page, "begin-taken-back");
+  await press(page, "Try these settings");
+  await press(page, "It stays, whether the PLC answers or not");
+  await page.getByLabel("Serial number on the booth's nameplate").waitFor();
+  expect((await site.status())?.booths.map(({ plc }) => plc.kind)).toEqual(["down"]);
+  expect(faults).toEqual([]);
+});
+
+it("a nameplate's code is read off a photograph where the browser can", async () => {
+  const site = await freshBox();
+  await runningAgent(site);
+  const { url } = await openPage(site);
+  const { page } = await openTab(browser, { viewport: PHONE });
+  // Chromium has it on phones alone.
+  await page.addInitScript(
+    "globalThis.BarcodeDetector = class { async detect() { return [{ rawValue: 'ftp nonsense' }, { rawValue: 'abcd-123-123' }]; } }",
+  );
+  await page.goto(url ?? "");
+  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const found = await page.evaluate<string>(`import("/binding.js").then(({ scanButton }) => new Promise((resolve) => {
+    const button = scanButton(resolve);
+    document.body.append(button);
+    const bytes = Uint8Array.from(atob("${png}"), (one) => one.charCodeAt(0));
+    const input = button.querySelector("input");
+    const files = new DataTransfer();
+    files.items.add(new File([bytes], "plate.png", { type: "image/png" }));
+    input.files = files.files;
+    input.dispatchEvent(new Event("change"));
+  }))`);
+  expect(found).toBe("ABCD-123-123");
+});
