@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { normaliseSerial } from "../domain/booth.ts";
-import type { Serial } from "../domain/units.ts";
+import type { EpochMs, Serial } from "../domain/units.ts";
 import type { BoothChoice, BoothStatus } from "../domain/status.ts";
 import { type Agent, agentOf } from "../tools/agent-client.ts";
 import { type Call, CommandError, EXIT, type Io, type Run, type Values } from "../tools/command.ts";
@@ -38,7 +38,9 @@ export const provisionCommand: Run = async (call) => {
     quiet: values["json"] === true,
   };
   const last = await enterAndFollow(ask, serial, values);
-  const isDone = last.provisioning.state === "active" || last.provisioning.state === "queued";
+  const { state, possible_at } = last.provisioning;
+  // It goes on by itself.
+  const isDone = state === "active" || state === "queued" || possible_at !== undefined;
   const shown = last.plc.shows_serial;
   if (isDone && shown !== null && shown !== last.serial) {
     io.err(`  note: the PLC calls itself ${shown}; that is taken for this booth's PLC from now on\n`);
@@ -101,17 +103,21 @@ async function followClaim(ask: Following): Promise<BoothStatus> {
   let replaced = false;
   return follow(ask, async (tell) => {
     const booth = await ask.agent.booth(ask.booth);
-    const { state, reason, advice } = booth.provisioning;
+    const { state, reason, advice, possible_at } = booth.provisioning;
     const step = state.replaceAll("_", " ");
-    const why = sayings(reason, advice);
+    const why = sayings(reason, possible_at === undefined ? "" : possibleText(possible_at), advice);
     tell(step, why === "" ? step : `${step}: ${why}`);
     if (state === "awaiting_confirm") await confirm(ask, booth);
-    else if (state === "conflict" && ask.replace && !replaced) {
+    else if (state === "conflict" && possible_at === undefined && ask.replace && !replaced) {
       replaced = true;
       await replace(ask);
     } else if (SETTLED.has(state)) return booth;
     return null;
   });
+}
+
+function possibleText(at: EpochMs): string {
+  return `possible at ${new Date(at).toISOString().slice(11, 16)} UTC if it says nothing more`;
 }
 
 async function confirm(ask: Following, booth: BoothStatus): Promise<void> {

@@ -90,6 +90,8 @@ export interface ProvisioningRow {
   readonly advice: string;
   /** Tries of the present step that failed. */
   readonly attempt: number;
+  /** A take-over is possible from then on, if the gateway before says nothing more. Absent: nothing to wait for. */
+  readonly possible_at?: EpochMs | undefined;
   /** Monotonic time can't be kept over a boot: a stored wait is measured anew after a start. */
   readonly wait_ms: number;
   /** null: under the log's own name, from its oldest record on. */

@@ -91,7 +91,7 @@ export interface BoothStatus {
   /** `entered_at`: states entered before an upgrade from an older agent are missing. */
   readonly provisioning: Pick<
     ProvisioningRow,
-    "state" | "since" | "entered_at" | "generation" | "refused_revision" | keyof Trouble
+    "state" | "since" | "entered_at" | "generation" | "refused_revision" | "possible_at" | keyof Trouble
   > & {
     /** Who confirms that readings have arrived; none: nobody takes any; unknown: the service hasn't told yet what it is like. */
     readonly delivery: "service" | "broker" | "none" | "unknown";

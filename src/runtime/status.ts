@@ -86,6 +86,7 @@ function boothStatusOf({ state, link, log, delivery, binding }: Booth, gateway: 
       shown: shownOf(binding),
       reason: row.reason,
       advice: row.advice,
+      possible_at: row.possible_at,
     },
     plc: { ...link.plc, address: state.address, shows_serial: link.shows_serial },
     reports: binding.reports,

@@ -105,6 +105,34 @@ it("a gateway takes a broken one's place; what that one had recorded before stil
   old.close();
 });
 
+it("a gateway that spoke a moment ago is waited for: when it is possible is told, and then it goes on by itself", async () => {
+  const old = virtualSite({ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 1 });
+  await old.start();
+  await old.clock.run(20 * MINUTE);
+  old.kill();
+  const silent = old.clock.wall();
+  const fresh = virtualSite({
+    ...{ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 2, unnamed: true },
+    beside: old,
+  });
+  const agent = await fresh.start();
+  await agent.enterSerial("booth-1", SERIAL, { ...BY, replace: true });
+  await until(fresh, agent, "conflict");
+  const { possible_at = 0, advice } = boothOf(agent).provisioning;
+  // The old one's last word lies up to a heartbeat back.
+  expect(possible_at).toBeGreaterThan(silent + 8 * MINUTE);
+  expect(possible_at).toBeLessThan(silent + 11 * MINUTE);
+  expect(advice).toMatch(/^switch it off/);
+  await fresh.clock.run(possible_at - fresh.clock.wall() - MINUTE);
+  expect(stateOf(agent)).toBe("conflict");
+  await until(fresh, agent, "active");
+  expect(fresh.clock.wall()).toBeLessThan(possible_at + 3 * MINUTE);
+  expect(boothOf(agent).provisioning).toMatchObject({ generation: 2, possible_at: undefined });
+  expect([...old.lines, ...fresh.lines].filter((line) => line.startsWith("FAILED"))).toEqual([]);
+  fresh.close();
+  old.close();
+});
+
 it("a booth given up is flushed first; bound again it goes on under another name without a hole", async () => {
   const site = virtualSite({ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 3 });
   const agent = await site.start();

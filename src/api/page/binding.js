@@ -1,5 +1,6 @@
 import { send } from "./api.js";
 import { card, el, field, figure, redraw, sentence, troubleNote } from "./dom.js";
+import { lasting, secondsText } from "./format.js";
 import { withSession } from "./session.js";
 import { stepList } from "./steps.js";
 import { t } from "./texts.js";
@@ -36,6 +37,7 @@ export function bindingCard(context) {
   const update = () => {
     const booth = context.booth();
     const { state, reason, advice } = booth.provisioning;
+    const wait = countdown(booth, context.status().at);
     const showsForm = wantsAnother || STARTING.includes(state);
     redraw(
       body,
@@ -50,21 +52,42 @@ export function bindingCard(context) {
         booth.plc.shows_serial,
         showsForm,
         booth.now?.plc_program,
+        wait,
       ],
       () => [
-        ...stateNote(booth),
+        ...(wait === "" ? stateNote(booth) : waitNote(wait, reason)),
         showsForm && serialForm(booth, run),
-        !showsForm && (state === "awaiting_confirm" || state === "conflict") && confirmCard(booth, { run, another }),
+        !showsForm && isToConfirm(booth) && confirmCard(booth, { run, another }),
         stepList(booth),
         !showsForm &&
           state !== "active" &&
-          state !== "awaiting_confirm" &&
-          state !== "conflict" &&
+          !isToConfirm(booth) &&
           el("div", { className: "buttons" }, el("button", { type: "button", onclick: another }, t("setup.change"))),
       ],
     );
   };
   return { node, update };
+}
+
+/** @param {any} booth */
+function isToConfirm({ provisioning: { state, possible_at } }) {
+  return state === "awaiting_confirm" || (state === "conflict" && possible_at === undefined);
+}
+
+/** When this box may take another one's place, and how long that is; "": nothing of that kind. @param {any} booth @param {number} at now */
+function countdown({ provisioning: { possible_at }, tz }, at) {
+  if (possible_at === undefined) return "";
+  const left = Math.max(0, Math.ceil((possible_at - at) / 1000) * 1000);
+  return t("setup.possible", { at: secondsText(possible_at, tz), left: lasting(left) });
+}
+
+/** @param {string} wait @param {string} reason */
+function waitNote(wait, reason) {
+  const text = el("p", {}, t("setup.possibleText"));
+  return [
+    el("div", { className: "note", id: "countdown", role: "timer" }, el("h3", {}, wait), text),
+    el("p", { className: "soft" }, sentence(reason)),
+  ];
 }
 
 /** @param {any} booth */

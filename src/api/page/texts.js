@@ -141,6 +141,9 @@ const TEXTS = {
   "setup.serial": "Serial number on the booth's nameplate",
   "setup.serialHint": "Letters, digits and dashes, like ABCD-123-123.",
   "setup.likely": "Is it O or 0, I or 1? Look at the plate once more.",
+  "setup.possible": "Possible at {at}, in {left}",
+  "setup.possibleText":
+    "Switch the old box off: once it has been silent for 10 minutes this one takes its place by itself. You may leave.",
   "setup.scan": "Photograph its code",
   "setup.scanned": "Read off the photograph: compare it with the plate.",
   "setup.noCode": "No code with a serial number is in that photograph: type it.",

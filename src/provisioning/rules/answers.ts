@@ -1,4 +1,5 @@
 import { PLAIN_GENERATION, type ProvisioningRow, type ProvisioningState } from "../../domain/provisioning.ts";
+import { parseTime } from "../../contract/time.ts";
 import { fullJitter } from "../../domain/retrying.ts";
 import { choiceWords, chosen, type ClaimIntent, type ServiceAnswer, type ServiceRecord } from "../../domain/service.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
@@ -29,12 +30,14 @@ export interface Surroundings {
 
 type Change = Pick<ProvisioningRow, "state"> & Partial<ProvisioningRow>;
 
+const BEGUN_ANEW = { reason: "", advice: "", attempt: 0, wait_ms: 0, possible_at: undefined } as const;
+
 /** Another state, entered now; reason, advice and waiting begin anew unless the change says them. */
 export function move(row: ProvisioningRow, around: Surroundings, change: Change): ProvisioningRow {
   const since = change.state === row.state ? row.since : around.now;
   const before = change.state === "serial_entered" ? {} : row.entered_at;
   const entered_at = { ...before, [change.state]: since };
-  return { ...row, reason: "", advice: "", attempt: 0, wait_ms: 0, ...change, since, entered_at };
+  return { ...row, ...BEGUN_ANEW, ...change, since, entered_at };
 }
 
 /** Network trouble and overload: the same state again after a jittered wait; the service's Retry-After is the least. */
@@ -71,15 +74,15 @@ function refused(
         wait_ms: askAgainIn(around),
       });
     case "denied":
-      return move(row, around, {
-        state: "denied",
-        reason: `the service refused the key: ${answer.reason}`,
-        advice:
-          row.claim?.intent === "take_over"
-            ? "the gateway that holds the booth was seen a moment ago: switch it off and wait, or give an admin key"
-            : "give a key that may provision booths of this account",
-        wait_ms: askAgainIn(around),
-      });
+      return (
+        holderWaitedFor(row, around) ??
+        move(row, around, {
+          state: "denied",
+          reason: `the service refused the key: ${answer.reason}`,
+          advice: "give a key that may provision booths of this account",
+          wait_ms: askAgainIn(around),
+        })
+      );
     case "conflict":
     case "reject":
       if (row.record?.generation === null) return refusedAtPlain(row, answer.reason, around);
@@ -91,6 +94,26 @@ function refused(
         wait_ms: askAgainIn(around),
       });
   }
+}
+
+/** A service lets nobody take the place of a gateway that it has heard of so lately [contract]. */
+const HOLDER_RESTS_MS: Milliseconds = 600_000;
+/** Both count whole seconds, each by a clock of its own. */
+const CLOCKS_DIFFER_MS: Milliseconds = 2_000;
+
+/** A take-over is tried again once the gateway before has been silent for long enough; null: that isn't what it waits for. */
+function holderWaitedFor(row: ProvisioningRow, around: Surroundings): ProvisioningRow | null {
+  const seen = row.claim?.intent === "take_over" ? parseTime(row.record?.gateway?.last_seen_at ?? "") : null;
+  const left = seen === null ? 0 : Math.min(seen + HOLDER_RESTS_MS - around.now, HOLDER_RESTS_MS);
+  if (left <= 0) return null;
+  const wait_ms = left + CLOCKS_DIFFER_MS;
+  return move(row, around, {
+    state: "conflict",
+    reason: "the gateway that holds the booth was heard of a moment ago",
+    advice: "switch it off: once it has been silent for 10 min this one takes its place by itself",
+    possible_at: around.now + wait_ms,
+    wait_ms,
+  });
 }
 
 /** What is bound stays bound: without generations nobody else can have taken it. */

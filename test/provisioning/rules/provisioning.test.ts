@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { emptyRow, isBound, type ProvisioningRow } from "../../../src/domain/provisioning.ts";
 import { stepOf, type ProvisioningEvent } from "../../../src/provisioning/rules/provisioning.ts";
 import type { ServiceAnswer, ServiceRecord } from "../../../src/domain/service.ts";
-import { after, away, by, entered, looking, lookedUp, ok, record } from "./provisioning-events.ts";
+import { after, around, away, by, entered, looking, lookedUp, ok, record } from "./provisioning-events.ts";
 
 describe("provisioning", () => {
   it("goes the main path to active", () => {
@@ -169,10 +169,36 @@ describe("a booth that another gateway holds", () => {
     expect(after([looking, lookedUp(ok())], again)).toMatchObject({ state: "claiming", claim: { intent: "claim" } });
   });
 
-  it("says what to do where the holder was seen a moment ago", () => {
+  it("is waited for where the holder was seen a moment ago, to the second, and then claimed anew by itself", () => {
+    const seen = (last_seen_at: string) =>
+      ok({ ...record, status: "provisioned", gateway: { id: "gw-2", last_seen_at } });
+    const deniedAfter = (before_ms: number): ProvisioningRow =>
+      after([
+        { ...entered, confirmed: replace },
+        looking,
+        lookedUp(seen(new Date(around.now - before_ms).toISOString())),
+        { kind: "claimed", answer: { kind: "denied", reason: "seen" } },
+      ]);
+    const waiting = deniedAfter(240_000);
+    expect(waiting).toMatchObject({
+      state: "conflict",
+      wait_ms: 362_000,
+      possible_at: around.now + 362_000,
+      confirmed: replace,
+    });
+    expect(stepOf(waiting)).toBe("look_up");
+    const again = after([looking, lookedUp(seen(new Date(around.now).toISOString()))], waiting);
+    expect(again).toMatchObject({ state: "claiming", claim: waiting.claim });
+    expect(again.possible_at).toBeUndefined();
+    // A clock of ours that is behind makes it no longer; one that is silent for long isn't what the key is refused for.
+    expect(deniedAfter(-3_600_000)).toMatchObject({ state: "conflict", wait_ms: 602_000 });
+    expect(deniedAfter(601_000)).toMatchObject({ state: "denied", possible_at: undefined });
+  });
+
+  it("says what to do where the key is refused", () => {
     const claiming = after([{ ...entered, confirmed: replace }, looking, lookedUp(held)]);
     const denied = after([{ kind: "claimed", answer: { kind: "denied", reason: "seen" } }], claiming);
-    expect(denied.advice).toContain("switch it off and wait");
+    expect(denied.advice).toContain("give a key that may provision");
     expect(stepOf(denied)).toBe("look_up");
   });
 });
