@@ -153,7 +153,8 @@ async function setService({ file, data_dir, log, status, restart }: SetUpMachine
 
 function unproven(plc: (LinkStatus & { readonly address: string }) | undefined): string {
   if (plc === undefined || plc.kind === "up") return "the booth didn't run with it";
-  return `the PLC at ${plc.address} wasn't read within 2 min: ${plc.reason}`;
+  const why = [plc.reason, plc.advice].filter((text) => text !== "").join("; ");
+  return `the PLC at ${plc.address} wasn't read within 2 min: ${why}`;
 }
 
 /** Puts back what an entry on trial has replaced, and says why; false: none is on trial. */

@@ -56,9 +56,12 @@ afterAll(async () => {
 
 it("the README's lines install it without a network, bind the booth, and records arrive", async () => {
   box.sh(`mkdir /root/new && mv /root/*_${NEW}_* /root/new/`);
-  for (const line of site.readmeCommands("Install it as a service")) {
-    box.sh(`cd /root && EDITOR='cp /root/gateway.yaml' && ${line}`, site.KEY);
-  }
+  const [install = "", ...byHand] = site.readmeCommands("Install it as a service");
+  box.sh(`cd /root && ${install}`);
+  // It runs by then, and waits to be set up.
+  expect([box.show(site.UNIT, "ActiveState"), box.show(site.UNIT, "UnitFileState")]).toEqual(["active", "enabled"]);
+  expect(JSON.parse(box.sh("booth-gateway status --json"))).toMatchObject({ lacks: ["service", "booth"], booths: [] });
+  for (const line of byHand) box.sh(`cd /root && EDITOR='cp /root/gateway.yaml' && ${line}`, site.KEY);
   box.sh("mv /root/new/* /root/");
   expect([box.show(site.UNIT, "Type"), box.show(site.UNIT, "ActiveState")]).toEqual(["notify", "active"]);
   const booth = await site.untilBooth(box, "the service has records", ({ log }) => log.acked_seq > 0);
@@ -81,7 +84,9 @@ it("the package has nothing in it of how it was made, and says what it is made o
   const [doc, shared] = ["/usr/share/doc/booth-gateway", "/usr/share/booth-gateway"];
   const brought = [
     ...["copyright", "operations.md", "SECURITY.md"].map((name) => `${doc}/${name}`),
-    ...["schemas/gateway.schema.json", "drop-ins/address-filter.conf"].map((name) => `${shared}/${name}`),
+    ...["gateway.first.yaml", "schemas/gateway.schema.json", "drop-ins/address-filter.conf"].map(
+      (name) => `${shared}/${name}`,
+    ),
     "/usr/share/man/man8/booth-gateway.8.gz",
     "/usr/share/bash-completion/completions/booth-gateway",
   ];

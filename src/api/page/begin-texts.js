@@ -59,6 +59,7 @@ export const t = textsOf({
   "begin.usual": "Usual",
   "begin.compare": "Compare with the machine's own display.",
   "begin.right": "Yes, these are right",
+  "begin.otherPlc": "Another PLC",
   "begin.other": "Another program",
   "verdict.plausible": "plausible",
   "verdict.open": "says little",

@@ -106,7 +106,7 @@ function viewOf(step, here, change) {
   /** @param {readonly (HTMLElement | false | null)[]} nodes @returns {StepView} */
   const still = (nodes) => ({ nodes, close: () => undefined });
   /** @param {StepView} view */
-  const leaving = ({ nodes, close }) => ({ nodes: [...nodes, leaveButton(here)], close });
+  const leaving = ({ nodes, close }) => ({ nodes: [...nodes, wayBack(here)], close });
   if (step === "service") return still(serviceStep(here, change.later));
   if (step === "plc") return leaving(plcStep(here));
   if (step === "profile") return leaving(programStep(here));
@@ -121,7 +121,7 @@ function stepOf({ trial, draft, service, booths }, { lacks, wantsService }) {
     service.said_by !== "file" && (service.url === null || !service.has_key) && draft.service !== "later";
   if (wantsService || (lacksService && (lacks.length > 0 || booths.length === 0))) return "service";
   if (draft.id === undefined && !lacks.includes("booth")) return "";
-  if (draft.link === undefined || draft.link === null) return "plc";
+  if (!hasLink(draft)) return "plc";
   return typeof draft.profile === "string" ? "zone" : "profile";
 }
 
@@ -209,11 +209,23 @@ function serviceStep({ status, run }, later) {
   return [el("p", { className: "soft" }, t("begin.kept")), form];
 }
 
-/** @param {Step} step */
-function leaveButton({ status, run }) {
-  if (status.booths.length === 0 && status.draft.link === undefined) return null;
-  const leave = () => void run(() => send("/setup/draft", { draft: {} }, "PUT"));
-  return el("div", { className: "buttons" }, el("button", { type: "button", onclick: leave }, t("begin.leave")));
+/** Back to an earlier step, or out of it all. @param {Step} step */
+function wayBack({ status, draft, answer, run }) {
+  const leave = () => run(() => send("/setup/draft", { draft: {} }, "PUT"));
+  /** @param {string} text @param {() => Promise<void>} act */
+  const button = (text, act) => el("button", { type: "button", onclick: () => void act() }, t(text));
+  return el(
+    "div",
+    { className: "buttons" },
+    hasLink(draft) && button("begin.otherPlc", () => answer({ link: null, profile: null })),
+    typeof draft.profile === "string" && button("begin.other", () => answer({ profile: null })),
+    (status.booths.length > 0 || hasLink(draft)) && button("begin.leave", leave),
+  );
+}
+
+/** @param {any} draft */
+function hasLink({ link }) {
+  return link !== undefined && link !== null;
 }
 
 /** What is set up, and by whom. @param {Step} step @param {{ service: () => void }} change */

@@ -1,7 +1,10 @@
 // Needs a Debian package: chromium.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
+import { parse, stringify } from "yaml";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openPage, runningAgent } from "../box-http.ts";
+import { boothOnce, openPage, runningAgent } from "../box-http.ts";
 import {
   enterPin,
   openBrowser,
@@ -12,8 +15,9 @@ import {
   smallTargets,
   wideParts,
 } from "./browser.ts";
+import { readSetUp } from "../../../src/config/set-up.ts";
 import { eventually } from "../../support/eventually.ts";
-import { freshBox, PROVISION_KEY, SERIAL } from "../../support/real-site.ts";
+import { freshBox, PROVISION_KEY, realSite, SERIAL } from "../../support/real-site.ts";
 
 /** A box out of its carton, and a person with a phone. */
 
@@ -29,6 +33,11 @@ async function mustBeUsable(page: Page): Promise<void> {
   expect(await smallTargets(page)).toEqual([]);
   expect(await seriousFaults(page)).toEqual([]);
 }
+
+const draftBy = (token: string) => ({
+  method: "PUT",
+  headers: { authorization: token, "content-type": "application/json" },
+});
 
 const press = (page: Page, name: string | RegExp): Promise<void> => page.getByRole("button", { name }).click();
 
@@ -116,11 +125,7 @@ it("a wrong address is taken back with its reason, and what was answered stands 
       tz: "America/Denver",
     },
   };
-  const kept = await fetch(`${url ?? ""}/setup/draft`, {
-    method: "PUT",
-    headers: { authorization: token, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+  const kept = await fetch(`${url ?? ""}/setup/draft`, { ...draftBy(token), body: JSON.stringify(body) });
   expect(kept.status).toBe(200);
   await page.reload();
   await press(page, "Try these settings");
@@ -132,6 +137,15 @@ it("a wrong address is taken back with its reason, and what was answered stands 
   expect(await back.innerText()).toContain("The PLC at 127.0.0.1:9 wasn't read within 2 min");
   await page.getByRole("button", { name: "Try these settings" }).waitFor();
   await screenshot(page, "begin-taken-back");
+  // Each step can be taken up again, and the answers of the others stay.
+  await press(page, "Another program");
+  await page.getByRole("button", { name: "Read it now" }).waitFor();
+  await press(page, "Another PLC");
+  await page.getByRole("button", { name: "Look there" }).waitFor();
+  await mustBeUsable(page);
+  expect(readSetUp(site.dataDir).draft).toMatchObject({ link: null, profile: null, tz: "America/Denver" });
+  await fetch(`${url ?? ""}/setup/draft`, { ...draftBy(token), body: JSON.stringify(body) });
+  await page.reload();
   await press(page, "Try these settings");
   await press(page, "It stays, whether the PLC answers or not");
   await page.getByLabel("Serial number on the booth's nameplate").waitFor();
@@ -161,4 +175,42 @@ it("a nameplate's code is read off a photograph where the browser can", async ()
     input.dispatchEvent(new Event("change"));
   }))`);
   expect(found).toBe("ABCD-123-123");
+});
+
+it("a box that is to replace another shows from when on it may, counts down, and then does so by itself", async () => {
+  const site = await realSite({ speed: 12, serial: SERIAL });
+  const old = await runningAgent(site);
+  await boothOnce(site, "the old one is bound", ({ provisioning }) => provisioning.state === "active");
+  old.signal("SIGKILL");
+  await old.ended;
+  const { booths, ...config } = parse(readFileSync(site.configFile, "utf8")) as { booths: readonly object[] };
+  const key = join(site.folder, "second-key");
+  writeFileSync(key, PROVISION_KEY, { mode: 0o600 });
+  writeFileSync(
+    site.configFile,
+    stringify({
+      ...config,
+      data_dir: join(site.folder, "second"),
+      service: { url: site.service.url, api_key_file: key },
+      booths: booths.map((booth) => ({ ...booth, serial: undefined })),
+    }),
+  );
+  await runningAgent(site);
+  const { url, pin } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(url ?? "");
+  await page.getByLabel("Serial number on the booth's nameplate").fill(SERIAL);
+  await press(page, "Look it up");
+  await enterPin(page, pin);
+  await page.getByLabel("This gateway replaces another one").check();
+  await page.getByLabel("Your name").fill("Alex");
+  await press(page, "Yes, this is the booth");
+  const timer = page.getByRole("timer");
+  await timer.waitFor();
+  expect(await timer.innerText()).toMatch(/^Possible at \d\d:\d\d:\d\d.*, in \d+ (min|s)/);
+  expect(await page.getByText("admin key").count()).toBe(0);
+  await mustBeUsable(page);
+  await screenshot(page, "begin-replacing");
+  await page.getByText(`This gateway is bound to ${SERIAL}`).waitFor({ timeout: 120_000 });
+  expect(faults).toEqual([]);
 });
