@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { hostname, networkInterfaces } from "node:os";
+import { hostname } from "node:os";
+import { allAddresses } from "../tools/own-addresses.ts";
 import { refusalOf } from "./access.ts";
 import { bodyOf, readBody, send, sendFailure, sendReport } from "./answer.ts";
 import type { LiveFeed } from "./live.ts";
@@ -150,7 +151,6 @@ function firstOfEach(params: URLSearchParams): Readonly<Record<string, string>> 
 
 /** What this machine is called on the network: names and addresses, lower case. */
 function ownNames(): ReadonlySet<string> {
-  const all = Object.values(networkInterfaces()).flatMap((entries = []) => entries.map(({ address }) => address));
   const name = hostname().toLowerCase();
-  return new Set([...all, name, `${name}.local`]);
+  return new Set([...allAddresses(), name, `${name}.local`]);
 }

@@ -1,13 +1,13 @@
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import type { ServerOptions } from "node:http";
 import type { ListenOptions, Socket } from "node:net";
-import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
 import { createRate, keepRoom } from "./crowd.ts";
 import { handlerOf } from "./handler.ts";
 import { createLiveFeed } from "./live.ts";
 import { isSocket, type PageListener, type Services, type Way } from "./operation.ts";
 import type { PageState } from "./port.ts";
+import { typedAddresses } from "../tools/own-addresses.ts";
 import { createSessions } from "./access.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
@@ -222,13 +222,6 @@ export async function openPageListener(
 }
 
 function lanState({ listener, fingerprint, until }: Lan, now: number): NonNullable<PageState["lan"]> {
-  const urls = addresses().map((address) => `https://${address}:${listener.port.toString()}`);
+  const urls = typedAddresses().map((address) => `https://${address}:${listener.port.toString()}`);
   return { urls, port: listener.port, fingerprint, for_ms: Math.max(0, until - now) };
-}
-
-/** Of IPv4: what people can type. */
-function addresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap((entries = []) =>
-    entries.filter(({ family, internal }) => family === "IPv4" && !internal).map(({ address }) => address),
-  );
 }

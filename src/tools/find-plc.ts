@@ -1,10 +1,11 @@
-import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DeviceObject, OpcuaOffer, PlcTools } from "../acquisition/port.ts";
 import type { SerialSettings } from "../config/port.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { LinkError } from "../domain/link-error.ts";
 import { MODBUS_PORT } from "../domain/plc-address.ts";
+import { tableOf, typedAddresses } from "./own-addresses.ts";
 import { ownSubnets, type Subnet } from "./rules/subnets.ts";
 import { OPCUA_PORT } from "./rules/usual.ts";
 
@@ -87,12 +88,8 @@ async function looked(tools: PlcTools, wish: BodyOf<"set_up_find">, io: Io): Pro
   }
 }
 
-/** A folder of the kernel that this machine hasn't: then it has no such network. */
 function subnetsHere(): readonly Subnet[] {
-  const [route, trie] = ["/proc/net/route", "/proc/net/fib_trie"].map((file) =>
-    existsSync(file) ? readFileSync(file, "utf8") : "",
-  );
-  return ownSubnets(route ?? "", trie ?? "");
+  return ownSubnets(tableOf("/proc/net/route"), typedAddresses());
 }
 
 /** By names that stay with an adapter where there are such. */

@@ -102,6 +102,17 @@ it("it runs without capabilities, writes to no system folder, listens on loopbac
   expect(listening.filter((address) => !/^(127\.|\[::1\]:)/.test(address))).toEqual([]);
 });
 
+it("the page opens on the network from within the unit's confines, and tells the addresses that a phone types", () => {
+  box.sh("ip address add 192.0.2.77/24 dev lo");
+  const { lan, pin } = JSON.parse(box.sh("booth-gateway page --for 1m --json")) as {
+    readonly lan: { readonly urls: readonly string[]; readonly port: number };
+    readonly pin: string;
+  };
+  expect(lan.urls).toEqual([`https://192.0.2.77:${lan.port.toString()}`]);
+  expect(pin).toMatch(/^\d{4} \d{4}$/);
+  box.sh("booth-gateway page --close && ip address del 192.0.2.77/24 dev lo");
+});
+
 it("its group may ask it but for what is root's alone, others may not; what it compiled is kept in its cache", async () => {
   expect(look.askedAs(box)).toEqual({ member: EXIT.ok, member_as_root: EXIT.rights, other: EXIT.rights });
   const cached = (): number => Number(box.sh("find /var/cache/booth-gateway -type f | wc -l"));

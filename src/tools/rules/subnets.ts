@@ -14,11 +14,10 @@ export interface Subnet {
 }
 
 /**
- * `route` is /proc/net/route, `trie` is /proc/net/fib_trie: read from there, as the service may ask the kernel for nothing else. At
- * most 1,024 addresses altogether.
+ * `route` is /proc/net/route, `own` the box's addresses. At most 1,024 addresses altogether.
  */
-export function ownSubnets(route: string, trie: string): readonly Subnet[] {
-  const own = [...trie.matchAll(/\|-- ([\d.]+)\n\s+\/32 host LOCAL/g)].map(([, address = ""]) => toNumber(address));
+export function ownSubnets(route: string, own: readonly string[]): readonly Subnet[] {
+  const numbers = own.map(toNumber);
   const networks = route
     .split("\n")
     .slice(1)
@@ -26,7 +25,7 @@ export function ownSubnets(route: string, trie: string): readonly Subnet[] {
   const found: Subnet[] = [];
   let room = MOST_HOSTS;
   for (const { network, prefix } of networks) {
-    const here = own.filter((address) => within(address, network, prefix));
+    const here = numbers.filter((address) => within(address, network, prefix));
     const part = prefix >= SMALL_PREFIX ? { network, prefix } : roundOwn(here[0]);
     if (part === null || found.some(({ cidr }) => cidr === text(part))) continue;
     const hosts = hostsOf(part, here).slice(0, room);
