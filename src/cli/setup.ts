@@ -52,7 +52,7 @@ export const setupCommand: Run = async (call) => {
     print(call, status, overview);
     return EXIT.ok;
   }
-  io.out(overview(status));
+  io.err(overview(status));
   return walk({ agent, io }, status, call);
 };
 
@@ -117,7 +117,7 @@ async function enterService({ agent, io }: Talk, { url, has_key }: SetUpStatus["
 /** Until there is one: typed, or found. */
 async function askLink(talk: Talk, nearby: Near["nearby"]): Promise<Draft> {
   const hosts = nearby.subnets.reduce((sum, one) => sum + one.hosts, 0);
-  talk.io.out(
+  talk.io.err(
     linesText([
       "Where is the PLC?",
       "  an address                like 192.0.2.10, plc.example:502 or opc.tcp://192.0.2.10:4840",
@@ -144,7 +144,7 @@ function linkBy(talk: Talk, typed: string, hosts: number): Promise<Draft | null>
 function told({ io }: Talk): (error: unknown) => null {
   return (error) => {
     if (!(error instanceof CommandError)) throw error;
-    io.out(`${error.message}\n`);
+    io.err(`${error.message}\n`);
     return null;
   };
 }
@@ -152,7 +152,7 @@ function told({ io }: Talk): (error: unknown) => null {
 async function lookedThrough(talk: Talk, hosts: number): Promise<Draft | null> {
   if (!(await agreed(talk, `Open a connection to each of ${hosts} addresses for a moment?`))) return null;
   const { answer, text } = await look(talk, "/setup/find", { where: "subnets" });
-  talk.io.out(text);
+  talk.io.err(text);
   if (answer.where !== "subnets") return null;
   const chosen = await choose(
     talk,
@@ -166,7 +166,7 @@ async function lookedThrough(talk: Talk, hosts: number): Promise<Draft | null> {
 
 async function onSerial(talk: Talk): Promise<Draft | null> {
   const { answer, text } = await look(talk, "/setup/find", { where: "serial" });
-  talk.io.out(text);
+  talk.io.err(text);
   if (answer.where !== "serial") return null;
   const chosen = await choose(
     talk,
@@ -184,7 +184,7 @@ async function byOpcua(talk: Talk, endpoint: string): Promise<Draft | null> {
   const offers = answer.where === "opcua" ? answer.offers : [];
   const safe = offers.find(({ policy, fingerprint }) => policy !== "None" && fingerprint !== null);
   if (safe?.fingerprint) {
-    talk.io.out(`Its certificate: ${safe.name}\n  SHA-256 ${safe.fingerprint}\n`);
+    talk.io.err(`Its certificate: ${safe.name}\n  SHA-256 ${safe.fingerprint}\n`);
     if (!(await agreed(talk, "Does the PLC itself show the same fingerprint?"))) return null;
     const pinned = { security_policy: safe.policy, server_certificate_fingerprint: safe.fingerprint };
     return { link: { opcua: { endpoint, ...pinned } }, said: [safe.name] };
@@ -197,7 +197,7 @@ async function byOpcua(talk: Talk, endpoint: string): Promise<Draft | null> {
 
 async function byModbus(talk: Talk, address: string): Promise<Draft | null> {
   const { answer, text } = await look(talk, "/plc/probe", { address });
-  talk.io.out(text);
+  talk.io.err(text);
   const { modbus, host, port } = answer;
   if (modbus.kind !== "modbus") return null;
   const unit_id = modbus.units.find((one) => one.answer === "answers")?.unit;
@@ -219,7 +219,7 @@ async function askProfile(talk: Talk, { link, said = [] }: Draft): Promise<strin
     const found = profiles[chosen ?? -1];
     if (found === undefined)
       throw new CommandError("no profile was chosen: what was answered is kept, run it again to go on");
-    talk.io.out(valuesText(found.values));
+    talk.io.err(valuesText(found.values));
     if (await agreed(talk, `Is this right: ${found.profile}?`)) return found.profile;
   }
 }
@@ -257,7 +257,7 @@ async function proven({ agent, io }: Talk): Promise<string> {
     throw new CommandError(`${booth}: it was taken back: ${isKept.reason}; run it again, what was answered is kept`);
   }
   if (booth === "") booth = (await agent.status()).booths.at(-1)?.booth ?? "";
-  io.out(`${booth}: the PLC answers, its settings stay\n`);
+  io.err(`${booth}: the PLC answers, its settings stay\n`);
   return booth;
 }
 
@@ -310,7 +310,7 @@ async function agreed(talk: Talk, question: string): Promise<boolean> {
 /** By its number; null: none of them. */
 async function choose(talk: Talk, names: readonly string[], usual?: number): Promise<number | null> {
   if (names.length === 0) return null;
-  talk.io.out(linesText(names.map((name, i) => `${String(i + 1).padStart(3)}  ${name}`)));
+  talk.io.err(linesText(names.map((name, i) => `${String(i + 1).padStart(3)}  ${name}`)));
   const typed = await asked(talk, `Which of them${usual === undefined ? " (empty: none)" : ` [${usual + 1}]`}: `);
   const index = typed === "" ? (usual ?? -1) : Number(typed) - 1;
   return names[index] === undefined ? null : index;

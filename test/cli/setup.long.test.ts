@@ -59,7 +59,7 @@ it("sets a fresh box up from the first question to the bound booth; left in its 
 });
 
 it("says no to an address of the service that nothing protects, and changes nothing", async () => {
-  const site = await freshBox(60);
+  const site = await freshBox();
   await runningAgent(site);
   const nobody = person([[/Address of the monitoring/, "http://monitoring.example.com"]]);
   nobody.left.push([/API key/, ""]);

@@ -17,6 +17,7 @@ const STATUS = {
   started_at: 0,
   boot: "boot",
   clock: { synced: true, offset_ms: 0 },
+  lacks: [],
   service: { kind: "up", since: 0, url: "https://service.example", broker_url: null },
   booths: [],
   disabled: [{ booth: "booth-2", serial: null, since: 0, file: "f", line: 1, reason: "wrong", advice: "correct it" }],

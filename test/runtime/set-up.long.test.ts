@@ -78,7 +78,7 @@ describe("an unconfigured box", () => {
 
 describe("a change on trial", () => {
   it("goes back by itself when the PLC isn't read within 2 min, with the reason, and readings go on as before", async () => {
-    const site = await freshBox(60);
+    const site = await freshBox(8);
     await runningAgent(site);
     await asked(site, "/setup/booth", boothAt(site.plc.port));
     await once(site, "the first is kept", ({ trial, booths }) => trial === null && booths.length === 1);

@@ -109,7 +109,7 @@ it("a fresh box is set up on a phone, from the first look to the bound booth; an
 });
 
 it("a wrong address is taken back with its reason, and what was answered stands ready; a yes keeps it", async () => {
-  const site = await freshBox(30);
+  const site = await freshBox(8);
   await runningAgent(site);
   const { url, pin } = await openPage(site);
   const { page, faults } = await openTab(browser, { viewport: PHONE });
