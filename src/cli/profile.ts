@@ -25,6 +25,8 @@ import { print, tableText } from "./print.ts";
 const ACTIONS: Readonly<Record<string, (tools: PlcTools) => Promise<Run>>> = {
   new: () => Promise.resolve(newCommand),
   add: async (tools) => (await import("./profile-add.ts")).addCommand(tools),
+  import: async () => (await import("./profile-import.ts")).importCommand,
+  export: async () => (await import("./profile-export.ts")).exportCommand,
   learn: async (tools) => (await import("./profile-learn.ts")).learnCommand(tools),
   test: (tools) => Promise.resolve(testCommand(tools)),
 };

@@ -6,7 +6,13 @@ import { modeCoder } from "../../simulators/plc/registers.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc, type PlcOptions, type RunningPlc } from "../../simulators/plc/start.ts";
 import type { ProfileMode } from "../../src/domain/booth.ts";
-import { type ModbusPoint, type ModbusProfile, type ModbusTag, pointWidth } from "../../src/domain/profile.ts";
+import {
+  type ModbusPoint,
+  type ModbusProfile,
+  type ModbusTag,
+  pointWidth,
+  type Profile,
+} from "../../src/domain/profile.ts";
 import { driverTools } from "../../src/acquisition/tool-drivers.ts";
 import type { PlcTools } from "../../src/acquisition/port.ts";
 import { profileCommand } from "../../src/cli/profile.ts";
@@ -161,4 +167,18 @@ function displayed(tag: ModbusTag, value: Quantity): string {
   const steps =
     tag.counter === undefined && tag.role !== "uptime" ? Math.round(value / step) : Math.floor(value / step + 1e-6);
   return tag.role === "mode" ? String(value) : (steps * step).toFixed(digits);
+}
+
+/** What a driver with that profile reads of the PLC now, by tag. */
+export async function readBy(profile: Profile, site: Workshop): Promise<Record<string, unknown>> {
+  const tools = driverTools({ wall: () => site.clock.wall(), log: silentLog });
+  const way = { modbus: { host: "127.0.0.1", port: site.plc.port }, poll: {} };
+  const driver = tools.driver(way, profile, { config: { data_dir: "" } });
+  await driver.open(new AbortController().signal);
+  const values: Record<string, unknown> = {};
+  for (const group of Object.keys(profile.groups)) {
+    for (const { tag, value } of await driver.read(group, new AbortController().signal)) values[tag] = value;
+  }
+  await driver.close();
+  return values;
 }

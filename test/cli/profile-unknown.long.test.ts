@@ -1,11 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { loadProfile } from "../../src/config/profile.ts";
-import { driverTools } from "../../src/acquisition/tool-drivers.ts";
 import type { ProfileMode } from "../../src/domain/booth.ts";
-import type { ModbusTag, Profile } from "../../src/domain/profile.ts";
-import { silentLog } from "../support/silent-log.ts";
-import { DRAWN_MODES, drawnProfile, workshopAt, type Workshop } from "./drawn-plc.ts";
+import type { ModbusTag } from "../../src/domain/profile.ts";
+import { DRAWN_MODES, drawnProfile, readBy, workshopAt, type Workshop } from "./drawn-plc.ts";
 import { say } from "./say.ts";
 
 /** As the manual of such a PLC has it: numbers from 1, with the table before them. */
@@ -30,18 +28,6 @@ function operator(site: Workshop): (question: string) => Promise<string> {
     if (mode !== undefined) site.set(mode as ProfileMode);
     return Promise.resolve("y");
   };
-}
-
-async function valuesBy(profile: Profile, site: Workshop): Promise<Record<string, unknown>> {
-  const tools = driverTools({ wall: () => site.clock.wall(), log: silentLog });
-  const way = { modbus: { host: "127.0.0.1", port: site.plc.port }, poll: {} };
-  const driver = tools.driver(way, profile, { config: { data_dir: "" } });
-  await driver.open(new AbortController().signal);
-  const values: Record<string, unknown> = {};
-  const samples = await driver.read(Object.keys(profile.groups));
-  for (const { tag, value } of [...samples.values()].flat()) values[tag] = value;
-  await driver.close();
-  return values;
 }
 
 describe("booth-gateway profile", () => {
@@ -78,8 +64,8 @@ describe("booth-gateway profile", () => {
         site.clock.pace(600);
         await site.clock.sleep(300_000);
         site.clock.pace(0);
-        const truth = await valuesBy(site.profile, site);
-        expect(await valuesBy(made, site)).toEqual(truth);
+        const truth = await readBy(site.profile, site);
+        expect(await readBy(made, site)).toEqual(truth);
       }
       expect(site.plc.counts).toMatchObject({ writes: 0, malformed: 0 });
     },

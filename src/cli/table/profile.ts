@@ -14,12 +14,15 @@ export const PROFILE_TABLE = [
         text: "what to do",
         choices: {
           new: "begin the profile WHAT with the manners of a family (--from)",
+          import:
+            "the register list WHAT: as CLICK, Productivity, Connected Components or TIA export it, or address, name, type",
           add: "the tag WHAT, found at an address (--at) by what the display shows (--expect)",
           learn: "what tells the modes (WHAT modes), or what counts (WHAT counters), by looking while the booth works",
           test: "read all tags, live or from a trace, and say which look wrong",
+          export: "the profile as a list for the office (--out), which import reads back",
         },
       },
-      { name: "WHAT", text: "new: its name; add: the tag; learn: modes or counters", optional: true },
+      { name: "WHAT", text: "new: its name; import: the file; add: the tag; learn: modes or counters", optional: true },
     ],
     options: {
       ...AGENT,
@@ -47,6 +50,7 @@ export const PROFILE_TABLE = [
         text: `how long: test (default ${TEST_FOR}), each mode of learn (${LEARN_MODE_FOR})`,
       },
       trace: { value: "FILE", text: "test: a trace of record instead of the PLC" },
+      out: { value: "FILE", text: "export: the list; a file that exists is not overwritten" },
       ...YES,
     },
     notes: [

@@ -66,13 +66,12 @@ export function createWriter(options: WriterOptions): Writer {
   const streams = new Map<StreamId, LiveStream>();
   const store = openStore(options, streams);
   const { db, sql, file, live, now, wall, dead_letters } = store;
-  const health = options.health ?? ((): StorageHealth => WELL);
   const rebuilder = createRebuilder(store);
   const read = recordReader(sql, (info, seq) => mendFrom(store, info, { from: seq, until: () => true }));
   const shown = shownStates();
   const answer = (stream: LiveStream, done: Pick<Ingested, "facts" | "commit_ms">): Ingested => {
     const { newest_seq, sendable_seq, oldest_seq, renew_from = 0 } = stream.info;
-    const storage = storageOf(store, stream.info, health());
+    const storage = storageOf(store, stream.info, options.health?.() ?? WELL);
     return { newest_seq, sendable_seq, oldest_seq, renew_from, present: shown.present(stream), ...done, storage };
   };
   return {

@@ -1,0 +1,124 @@
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { findProfile, loadProfile, profileNames, SHIPPED_PROFILES } from "../../src/config/profile.ts";
+import type { ModbusTag } from "../../src/domain/profile.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { drawnProfile, readBy, workshopAt } from "./drawn-plc.ts";
+import { say } from "./say.ts";
+
+const FIRST = { coil: 1, discrete: 100_001, input: 300_001, holding: 400_001 };
+
+/** As an office keeps such lists, with the words of its own. */
+function listOf(tags: readonly ModbusTag[], modes: Readonly<Record<string, string>>): string {
+  const values = Object.entries(modes).map(([code, mode]) => `${code}=${mode}`);
+  const rows = tags.map(({ name, point, role, unit }) =>
+    [
+      name.replaceAll("_", " ").toUpperCase(),
+      FIRST[point.table] + point.address,
+      { coil: "FC01", discrete: "FC02", holding: "FC03", input: "FC04" }[point.table],
+      { float32: "REAL", uint32: "UDINT", int16: "INT", uint16: "WORD", bool: "BOOL" }[point.type as string] ??
+        `STRING[${2 * (point.length ?? 0)}]`,
+      point.word_order === "low_first" ? "CDAB" : "ABCD",
+      point.string_order ?? "",
+      point.scale,
+      unit,
+      role === "mode" ? values.join(" | ") : "",
+    ].join(";"),
+  );
+  return ["Tag;Address;FC;Type;Word order;String order;Scale;Unit;Codes", ...rows].join("\r\n");
+}
+
+describe("booth-gateway profile import", () => {
+  it("makes an unknown PLC's profile of its register list, every tag and mode right", async () => {
+    const site = await workshopAt(drawnProfile(4));
+    const file = join(temporaryFolder(), "list.csv");
+    writeFileSync(file, listOf(site.profile.tags, site.profile.modes));
+    expect(await site.run("new unknown --from modbus")).toMatchObject({ code: 0, err: "" });
+    const said = await site.run(`import ${file} --yes`);
+    expect(said).toMatchObject({ code: 0, err: "" });
+    expect(said.out).toContain("a list as generic exports it; columns name, address, function, type, word_order");
+    expect(said.out).toContain("it can be used");
+    const made = loadProfile(site.file);
+    expect(made.modes).toEqual(site.profile.modes);
+    expect(made.tags.map(({ role }) => role)).toEqual(site.profile.tags.map(({ role }) => role));
+    expect(readFileSync(site.file, "utf8")).toMatch(/name: air_temperature, .* # list\.csv:\d+, generic$/m);
+    for (const mode of ["spray", "bake"] as const) {
+      site.set(mode);
+      site.clock.pace(600);
+      await site.clock.sleep(300_000);
+      site.clock.pace(0);
+      expect(await readBy(made, site)).toEqual(await readBy(site.profile, site));
+    }
+    expect(await site.run("test --for 1s")).toMatchObject({ code: 0, err: "" });
+  });
+
+  it("asks what a list leaves open, and says what it left out", async () => {
+    const folder = temporaryFolder();
+    const [config, file] = [join(folder, "gateway.yaml"), join(folder, "list.csv")];
+    writeFileSync(file, "Name,Address,Type,Colour\nBooth State,2,INT,red\nAir,3,REAL,\nAir,5,REAL,\nOdd,7,TIMER,\n");
+    await say(["profile", "new", "acme", "--config", config]);
+    const asked: string[] = [];
+    const ask = (question: string): Promise<string> => {
+      asked.push(question);
+      return Promise.resolve(question.includes("count") ? "n" : "y");
+    };
+    const said = await say(["profile", "import", file, "--config", config, "--json"], { io: { ask } });
+    expect(said).toMatchObject({ code: 0, err: "" });
+    expect(asked.map((one) => one.split(",")[0])).toEqual([
+      "Does the list count registers from 1",
+      "Does booth_state tell the booth's mode? [y/N] ",
+      expect.stringContaining("Write this to"),
+    ]);
+    const { tags, left, missing } = JSON.parse(said.out) as Record<string, { name: string; address: string }[]>;
+    expect(tags).toMatchObject([
+      { name: "booth_state", address: "holding:2", role: "mode" },
+      { name: "air", address: "holding:3", type: "float32" },
+      { name: "air_2", address: "holding:5" },
+    ]);
+    expect(left).toEqual([{ line: 5, why: 'odd: the type "TIMER" isn\'t known here' }]);
+    expect(missing).toEqual(["no mode is mapped"]);
+  });
+
+  it("says what is no list, with 2", async () => {
+    const folder = temporaryFolder();
+    const config = join(folder, "gateway.yaml");
+    writeFileSync(join(folder, "x.csv"), "a,b\n1,2\n");
+    await say(["profile", "new", "acme", "--config", config]);
+    const said = await say(["profile", "import", join(folder, "x.csv"), "--config", config, "--yes"]);
+    expect(said).toMatchObject({ code: 2, out: "" });
+    expect(said.err).toContain("no line has the heads of a register list, a name (Name, Tag Name");
+  });
+});
+
+describe("booth-gateway profile export", () => {
+  it.each(profileNames().filter((name) => findProfile(name).kind !== "device"))(
+    "%s comes back by import",
+    async (name) => {
+      const folder = temporaryFolder();
+      const config = join(folder, "gateway.yaml");
+      const own = join(dirname(config), "profiles");
+      mkdirSync(own);
+      copyFileSync(join(SHIPPED_PROFILES, `${name}.yaml`), join(own, `${name}.yaml`));
+      const list = join(folder, "list.csv");
+      const run = (...words: string[]) => say(["profile", ...words, "--config", config]);
+      expect(await run("export", "--profile", name, "--out", list)).toMatchObject({ code: 0, err: "" });
+      expect(await run("new", "again", "--from", name)).toMatchObject({ code: 0, err: "" });
+      expect(await run("import", list, "--profile", "again", "--yes")).toMatchObject({ code: 0, err: "" });
+      const [before, after] = [findProfile(name), loadProfile(join(own, "again.yaml"))];
+      expect(after.modes).toEqual(before.modes);
+      const places = ({ tags }: typeof before) => tags.map(({ name: tag, point }) => [tag, decoded(point, before)]);
+      expect(places(after)).toEqual(places(before));
+      const meaning = ({ tags }: typeof before) => tags.map((tag) => ({ ...tag, point: null }));
+      expect(meaning(after)).toEqual(meaning(before));
+    },
+  );
+});
+
+/** With the orders in force, wherever they are said. */
+function decoded(point: object, { protocol, ...profile }: ReturnType<typeof findProfile>): object {
+  if (protocol !== "modbus" || !("quirks" in profile)) return point;
+  const isWide = "type" in point && /32|64/.test(String(point.type));
+  const { word_order } = profile.quirks as { word_order: string };
+  return isWide ? { word_order, ...point } : point;
+}
