@@ -15,7 +15,6 @@ import { packagedAgent, type PackagedAgent } from "./packaged.ts";
 
 export const PASSWORD = "of-the-bench";
 const MEMORY = "/dev/shm";
-const TMPFS = "/dev/shm";
 const STARTS_WITHIN_MS = 60_000;
 
 export interface Prepared {

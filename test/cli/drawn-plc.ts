@@ -176,9 +176,8 @@ export async function readBy(profile: Profile, site: Workshop): Promise<Record<s
   const driver = tools.driver(way, profile, { config: { data_dir: "" } });
   await driver.open(new AbortController().signal);
   const values: Record<string, unknown> = {};
-  for (const group of Object.keys(profile.groups)) {
-    for (const { tag, value } of await driver.read(group, new AbortController().signal)) values[tag] = value;
-  }
+  const samples = await driver.read(Object.keys(profile.groups));
+  for (const { tag, value } of [...samples.values()].flat()) values[tag] = value;
   await driver.close();
   return values;
 }
