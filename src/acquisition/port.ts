@@ -1,5 +1,5 @@
-import type { BoothConfig, BoothLink, Config, ModbusAddress } from "../config/port.ts";
-import type { ModbusTable, Profile } from "../domain/profile.ts";
+import type { BoothConfig, BoothLink, Config, ModbusAddress, OpcuaAddress } from "../config/port.ts";
+import type { ModbusTable, OpcuaType, Profile } from "../domain/profile.ts";
 import type { LinkToShare, PlcAsk, RequestCounts } from "../domain/agent-control.ts";
 import type { Sample, TakenEntry } from "../domain/taken.ts";
 import type { Milliseconds, StreamId, TakeNumber } from "../domain/units.ts";
@@ -92,6 +92,18 @@ export interface OpcuaOffer {
   readonly name: string;
 }
 
+/** A variable that an OPC UA server shows. */
+export interface BrowsedVariable {
+  /** URI. */
+  readonly namespace: string;
+  /** `i=`, `s=`, `g=` or `b=` and the identifier. */
+  readonly id: string;
+  /** Names from the folder Objects down. */
+  readonly path: readonly string[];
+  /** Of what it holds now; null: nothing, a list, or something that no tag can be. */
+  readonly type: OpcuaType | null;
+}
+
 export interface ConnectTimes {
   readonly connect_ms: Milliseconds;
   /** From a request to the last byte of its answer. */
@@ -121,6 +133,11 @@ export interface PlcTools {
   sharedLink(address: ModbusAddress): LinkToShare | null;
   /** What an OPC UA server says of its secured endpoints; nothing is sent that needs trust. Rejects with a LinkError. */
   opcuaOffers(endpoint: string, signal: AbortSignal): Promise<readonly OpcuaOffer[]>;
+  /** Every variable of an OPC UA server but those that tell of the server itself. Rejects with a LinkError. */
+  browse(
+    server: { readonly address: OpcuaAddress; readonly data_dir: string },
+    io: { readonly signal: AbortSignal; progress(found: number): void },
+  ): Promise<readonly BrowsedVariable[]>;
   /** Whether an OPC UA server answers a hello there. */
   greetsOpcua(device: { readonly host: string; readonly port: number }, within_ms: Milliseconds): Promise<boolean>;
   /** Monotonic, ms with fractions. */

@@ -10,6 +10,7 @@ import { modbusExchange, sharedLinkLine, tappedLine, tappedRead } from "./modbus
 import { modbusDriver } from "./modbus/driver.ts";
 import { modbusLine, type ModbusLine } from "./modbus/wire.ts";
 import { opcuaOffers } from "./opcua/connect.ts";
+import { browseServer } from "./opcua/browse.ts";
 import { greetsOpcua } from "./opcua/transport.ts";
 import { opcuaPki } from "./opcua/pki.ts";
 import { ownLinkDriver } from "./opcua/driver.ts";
@@ -54,6 +55,10 @@ export function driverTools({
       const line = lineTo(address);
       const patience_ms = sharedLinkTo(address) === null ? answer_ms : line.answer_ms;
       return modbusExchange(line, { connect_ms, answer_ms: patience_ms });
+    },
+    browse: ({ address, data_dir }, io) => {
+      const pki = opcuaPki({ dir: join(data_dir, "opcua"), wall, log });
+      return browseServer({ address, pki, wall, signal: io.signal, progress: (found) => io.progress(found) });
     },
     greetsOpcua,
     opcuaOffers,

@@ -29,11 +29,8 @@ import { counterIn, type UsualTag, usualTags } from "../tools/usual-tags.ts";
 import { type Change, enter } from "./profile-enter.ts";
 
 /** A row that became a tag. */
-interface Taken {
+interface ListTag extends Named {
   readonly row: ListRow;
-  readonly name: string;
-  readonly keys: Readonly<Record<string, unknown>>;
-  readonly type: string;
 }
 
 interface Left {
@@ -58,7 +55,7 @@ export const importCommand: Run = async (call) => {
   };
   const names = new Set(tagEntries(draft.text).map(({ name }) => name));
   const read = rows.map((row) => {
-    const taken = takenFrom(row, taking);
+    const taken = listTagOf(row, taking);
     if ("why" in taken) return taken;
     const name = freeName(taken.name, (one) => names.has(one));
     names.add(name);
@@ -116,7 +113,7 @@ interface Taking {
   readonly list: RegisterList;
 }
 
-function takenFrom(row: ListRow, { counting, quirks, list }: Taking): Taken | Left {
+function listTagOf(row: ListRow, { counting, quirks, list }: Taking): ListTag | Left {
   const { cells, line } = row;
   const name = tagNameOf(cells.name ?? "");
   const type = typeNamed(cells);
@@ -214,11 +211,18 @@ function ownKeys({ cells }: ListRow): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(keys).filter(([, value]) => value !== undefined));
 }
 
+/** What is known of a tag before anybody knows what it means. */
+interface Named {
+  readonly name: string;
+  readonly type: string;
+  readonly keys: Readonly<Record<string, unknown>>;
+}
+
 /** The usual tag that each probably is: the one of that very name, else the first that sounds like it. Each is given once. */
-function meaningsOf(taken: readonly Taken[]): ReadonlyMap<Taken, UsualTag> {
+export function meaningsOf<T extends Named>(taken: readonly T[]): ReadonlyMap<T, UsualTag> {
   const usual = usualTags();
   const given = new Set<string>();
-  const meanings = new Map<Taken, UsualTag>();
+  const meanings = new Map<T, UsualTag>();
   for (const nameOf of [(name: string) => name, (name: string) => usualNameIn(name) ?? ""]) {
     for (const one of taken) {
       const found = usual.get(nameOf(one.name));
@@ -243,11 +247,11 @@ function modeTag(): UsualTag | undefined {
 }
 
 /** What tells the booth's mode; null: none does, or nobody says so. */
-async function modeOf(
+export async function modeOf<T extends Named>(
   { io, values }: Call,
-  taken: readonly Taken[],
-  meanings: ReadonlyMap<Taken, UsualTag>,
-): Promise<Taken | null> {
+  taken: readonly T[],
+  meanings: ReadonlyMap<T, UsualTag>,
+): Promise<T | null> {
   const own =
     taken.find(({ keys }) => keys["role"] === "mode") ?? taken.find((one) => meanings.get(one)?.name === "mode");
   if (own !== undefined) return own;
@@ -263,7 +267,7 @@ async function modeOf(
 }
 
 function tagFrom(
-  { row, name, keys, type }: Taken,
+  { row, name, keys, type }: ListTag,
   { usual, file, list }: { readonly usual: UsualTag | undefined; readonly file: string; readonly list: RegisterList },
 ): Entered<TagEntry> {
   const from = `${file.split("/").at(-1) ?? file}:${row.line}, ${list.maker}`;
@@ -290,7 +294,7 @@ function changeFrom(
   }: {
     readonly list: RegisterList;
     readonly left: readonly Left[];
-    readonly mode: Taken | null;
+    readonly mode: ListTag | null;
     readonly file: string;
   },
 ): Change {
@@ -306,7 +310,7 @@ function changeFrom(
 }
 
 /** "0=off;3=spray" in the mode's row. */
-function codesIn({ row }: Taken, from: string) {
+function codesIn({ row }: ListTag, from: string) {
   const pairs = (row.cells.values ?? "").split(/[;|,]/).map((pair) => pair.split("=").map((part) => part.trim()));
   return pairs.flatMap(([code = "", text = ""]) => {
     const mode = MODES_LISTED.find((one): one is ProfileMode => one === text && one !== "no_data");

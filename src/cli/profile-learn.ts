@@ -20,16 +20,9 @@ import { usualTags } from "../tools/usual-tags.ts";
 import { lengthOption, textOption } from "./options.ts";
 import { type Change, enter } from "./profile-enter.ts";
 
-/** `profile learn modes|counters`: what can be seen by looking at all registers while the booth works. */
-export function learnCommand(tools: PlcTools): Run {
-  return async (call) => {
-    const what = call.operands[1];
-    if (what === "modes") return learnModes(tools, call);
-    if (what === "counters") return learnModes(tools, call);
-    const said =
-      what === undefined ? "say what to learn" : `"${what}" can't be learned${meant(what, ["modes", "counters"])}`;
-    throw new CommandError(`${said}: profile learn modes, or profile learn counters`, EXIT.usage);
-  };
+/** `profile learn modes`: what tells the mode, by looking at all registers while somebody sets the booth to one after another. */
+export function learnModesCommand(tools: PlcTools): Run {
+  return (call) => learnModes(tools, call);
 }
 
 /** Lets `act` look at what the draft's device shows: every register of the ranges, or all variables of an OPC UA profile. */

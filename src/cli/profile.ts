@@ -18,6 +18,7 @@ import { judge, type Judgement } from "../tools/rules/profile-test.ts";
 import { TEST_FOR } from "../tools/rules/usual.ts";
 import { linesText, type Style, styleOf } from "../tools/texts.ts";
 import { lengthOption, textOption } from "./options.ts";
+import { meant } from "./parse.ts";
 import { missingText } from "./profile-enter.ts";
 import { print, tableText } from "./print.ts";
 
@@ -25,9 +26,10 @@ import { print, tableText } from "./print.ts";
 const ACTIONS: Readonly<Record<string, (tools: PlcTools) => Promise<Run>>> = {
   new: () => Promise.resolve(newCommand),
   add: async (tools) => (await import("./profile-add.ts")).addCommand(tools),
+  browse: async (tools) => (await import("./profile-browse.ts")).browseCommand(tools),
   import: async () => (await import("./profile-import.ts")).importCommand,
   export: async () => (await import("./profile-export.ts")).exportCommand,
-  learn: async (tools) => (await import("./profile-learn.ts")).learnCommand(tools),
+  learn: (tools) => Promise.resolve(learnCommand(tools)),
   test: (tools) => Promise.resolve(testCommand(tools)),
 };
 
@@ -61,6 +63,16 @@ const newCommand: Run = (call) => {
   );
   return Promise.resolve(EXIT.ok);
 };
+
+function learnCommand(tools: PlcTools): Run {
+  return async (call) => {
+    const what = call.operands[1] ?? "";
+    if (what === "modes") return (await import("./profile-learn.ts")).learnModesCommand(tools)(call);
+    if (what === "counters") return (await import("./profile-counters.ts")).learnCountersCommand(tools)(call);
+    const said = what === "" ? "say what to learn" : `"${what}" can't be learned${meant(what, ["modes", "counters"])}`;
+    throw new CommandError(`${said}: profile learn modes, or profile learn counters`, EXIT.usage);
+  };
+}
 
 const LONGEST_TEST_H = 24;
 

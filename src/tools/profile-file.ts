@@ -225,6 +225,12 @@ export function tagEntries(text: string): readonly TagEntry[] {
   return isSeq(tags) ? tags.items.filter((one) => isMap(one)).map((one) => one.toJSON() as TagEntry) : [];
 }
 
+/** The codes that the draft maps so far. */
+export function modesOf(text: string): Readonly<Record<string, string>> {
+  const modes: unknown = parsed(text).get("modes");
+  return isMap(modes) ? (modes.toJSON() as Record<string, string>) : {};
+}
+
 /** The text with these codes mapped, beside those that it has. */
 export function withModes(
   text: string,

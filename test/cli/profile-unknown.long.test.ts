@@ -70,4 +70,36 @@ describe("booth-gateway profile", () => {
       expect(site.plc.counts).toMatchObject({ writes: 0, malformed: 0 });
     },
   );
+
+  it("finds the counters of an unknown PLC by watching it, their orders and scales by what the display shows", async () => {
+    const site = await workshopAt(drawnProfile(5));
+    await site.run("new unknown --from modbus");
+    site.clock.pace(10);
+    expect(await site.run("learn modes --for 1s", { ask: operator(site) })).toMatchObject({ code: 0, err: "" });
+    const placed = new Map(site.profile.tags.map((tag) => [tag.point.address, tag]));
+    const tagAt = (question: string): ModbusTag | undefined => {
+      const [, table, address = ""] = /^(holding|input):(\d+)/.exec(question) ?? [];
+      const near = [0, -1].map((by) => placed.get(Number(address) + by));
+      return near.find((tag) => tag?.point.table === table && tag?.point.type === "uint32");
+    };
+    const ask = (question: string): Promise<string> => {
+      // Whoever reads the display takes no simulated time for it.
+      site.clock.pace(0);
+      const [, name] = /show of (\w+) now/.exec(question) ?? [];
+      if (name !== undefined) return Promise.resolve(site.shows(name));
+      return Promise.resolve(question.startsWith("Write") ? "y" : (tagAt(question)?.name ?? "-"));
+    };
+    site.clock.pace(300);
+    const said = await site.run("learn counters --for 60m", { ask });
+    expect(said).toMatchObject({ code: 0, err: "" });
+    expect(said.out).toMatch(/^register +type +now +per hour +grew in +rested in$/m);
+    const made = loadProfile(site.file);
+    const names = made.tags.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(["run_minutes", "gas", "energy", "uptime_s", "exhaust_minutes"]));
+    expect(made.tags.find(({ name }) => name === "run_minutes")).toMatchObject({ role: "hour_meter", unit: "min" });
+    expect(await readBy(site.profile, site)).toMatchObject(await readBy(made, site));
+    expect(readFileSync(site.file, "utf8")).toMatch(
+      /name: run_minutes, .* # learned on .* in 60 min: grew \d+ in spray.*; the display showed/,
+    );
+  });
 });

@@ -206,7 +206,7 @@ export async function resolveTags(
 }
 
 /** null: no list of texts. */
-function namespacesIn(value: unknown): readonly string[] | null {
+export function namespacesIn(value: unknown): readonly string[] | null {
   return Array.isArray(value) && value.every((one): one is string => typeof one === "string") ? value : null;
 }
 

@@ -17,6 +17,8 @@ export type Request =
   | Used.CreateMonitoredItemsRequest
   | Used.DeleteSubscriptionsRequest
   | Used.PublishRequest
+  | Used.BrowseRequest
+  | Used.BrowseNextRequest
   | Used.TranslateBrowsePathsToNodeIdsRequest;
 export type Response = NonNullable<Parameters<Parameters<SecureChannel["performMessageTransaction"]>[1]>[1]>;
 export type KeyProvider = NonNullable<ChannelOptions["parent"]>;

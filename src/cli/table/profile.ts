@@ -1,5 +1,5 @@
 import { MODBUS_PORT } from "../../domain/plc-address.ts";
-import { LEARN_MODE_FOR, LEARNED_MODES, TEST_FOR } from "../../tools/rules/usual.ts";
+import { LEARN_COUNTERS_FOR, LEARN_MODE_FOR, LEARNED_MODES, TEST_FOR } from "../../tools/rules/usual.ts";
 import type { CommandSpec } from "../spec.ts";
 import { AGENT, BOOTH, YES } from "../spec.ts";
 
@@ -16,13 +16,18 @@ export const PROFILE_TABLE = [
           new: "begin the profile WHAT with the manners of a family (--from)",
           import:
             "the register list WHAT: as CLICK, Productivity, Connected Components or TIA export it, or address, name, type",
+          browse: "the variables that an OPC UA server shows, all or those below WHAT, as tags",
           add: "the tag WHAT, found at an address (--at) by what the display shows (--expect)",
           learn: "what tells the modes (WHAT modes), or what counts (WHAT counters), by looking while the booth works",
           test: "read all tags, live or from a trace, and say which look wrong",
           export: "the profile as a list for the office (--out), which import reads back",
         },
       },
-      { name: "WHAT", text: "new: its name; import: the file; add: the tag; learn: modes or counters", optional: true },
+      {
+        name: "WHAT",
+        text: "new: its name; import: the file; browse: a part of the path; add: the tag; learn: modes or counters",
+        optional: true,
+      },
     ],
     options: {
       ...AGENT,
@@ -47,7 +52,7 @@ export const PROFILE_TABLE = [
       },
       for: {
         value: "TIME",
-        text: `how long: test (default ${TEST_FOR}), each mode of learn (${LEARN_MODE_FOR})`,
+        text: `how long: test (default ${TEST_FOR}), each mode of learn (${LEARN_MODE_FOR}), learn counters (${LEARN_COUNTERS_FOR})`,
       },
       trace: { value: "FILE", text: "test: a trace of record instead of the PLC" },
       out: { value: "FILE", text: "export: the list; a file that exists is not overwritten" },

@@ -1,0 +1,99 @@
+import type { BrowsedVariable, PlcTools } from "../acquisition/port.ts";
+import { MOST_TAGS } from "../config/profile-schema.ts";
+import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
+import { deviceLink, unreachable } from "../tools/plc-tools.ts";
+import { type Entered, entryOf, openDraft, protocolOf, tagEntries, type TagEntry } from "../tools/profile-file.ts";
+import { freeName, tagNameOf } from "../tools/rules/tag-names.ts";
+import { counterIn, type UsualTag, usualTags } from "../tools/usual-tags.ts";
+import { enter } from "./profile-enter.ts";
+import { meaningsOf, modeOf } from "./profile-import.ts";
+
+/** The standard's own variables say nothing of a booth. */
+const STANDARD = "http://opcfoundation.org/UA/";
+
+interface Found {
+  readonly name: string;
+  readonly type: string;
+  readonly keys: Readonly<Record<string, unknown>>;
+  readonly path: string;
+}
+
+/** `profile browse [PART]`: the variables that an OPC UA server shows, as tags. */
+export function browseCommand(tools: PlcTools): Run {
+  return async (call) => {
+    const { values, operands } = call;
+    const draft = openDraft(values);
+    if (protocolOf(draft) !== "opcua")
+      throw new CommandError(
+        `${draft.name} is for Modbus, whose registers have no names: profile import, add or learn`,
+        EXIT.usage,
+      );
+    const part = operands[1]?.toLowerCase() ?? "";
+    const shown = (await browsed(tools, call)).filter(({ namespace }) => namespace !== STANDARD);
+    const wanted = shown.filter(({ path }) => path.join(".").toLowerCase().includes(part));
+    const known = tagEntries(draft.text);
+    const taken = new Set(known.map(({ name }) => name));
+    const places = new Set(known.map(({ node }) => String(node)));
+    const fresh = wanted.filter(({ type, ...at }) => type !== null && !places.has(nodeText(at)));
+    if (fresh.length === 0)
+      throw new CommandError(
+        `${shown.length} variables, none of them new and with a value${part === "" ? "" : ` below a name with "${part}"`}`,
+      );
+    if (fresh.length > MOST_TAGS)
+      throw new CommandError(
+        `${fresh.length} variables, more than ${MOST_TAGS}: name a part of their path, as in profile browse PROGRAM`,
+      );
+    const found = fresh.map((one) => foundFrom(one, taken));
+    const meanings = meaningsOf(found);
+    const mode = known.some(({ role }) => role === "mode") ? null : await modeOf(call, found, meanings);
+    const tags = found.map((one) => tagFrom(one, one === mode ? usualTags().get("mode") : meanings.get(one)));
+    const left = wanted.length - fresh.length;
+    const told = [
+      `${shown.length} variables, ${fresh.length} taken${left === 0 ? "" : `, ${left} left out: known already, without a value, or lists`}`,
+    ];
+    return enter(call, draft, { tags, told });
+  };
+}
+
+async function browsed(tools: PlcTools, { values, io }: Call): Promise<readonly BrowsedVariable[]> {
+  const { booth, data_dir } = deviceLink(values, "opcua");
+  if (booth.opcua === undefined || data_dir === undefined)
+    throw new CommandError("the configuration has no booth over OPC UA", EXIT.usage);
+  try {
+    return await tools.browse(
+      { address: booth.opcua, data_dir },
+      { signal: io.signal, progress: (found) => io.progress(`looking through the server: ${found} variables so far`) },
+    );
+  } catch (error) {
+    throw io.signal.aborted ? io.signal.reason : unreachable(error, booth.opcua.endpoint);
+  } finally {
+    io.progress("");
+  }
+}
+
+function nodeText({ namespace, id }: Pick<BrowsedVariable, "namespace" | "id">): string {
+  return `nsu=${namespace};${id}`;
+}
+
+/** By its own name; where that is taken, with what it is a part of before it. */
+function foundFrom({ namespace, id, path, type }: BrowsedVariable, taken: Set<string>): Found {
+  const own = tagNameOf(path.at(-1) ?? "") || "variable";
+  const long = tagNameOf(path.slice(-2).join("_")) || own;
+  const name = freeName(taken.has(own) ? long : own, (one) => taken.has(one));
+  taken.add(name);
+  return { name, type: type ?? "string", keys: { node: nodeText({ namespace, id }) }, path: path.join(" / ") };
+}
+
+/** A number of the program may be in another unit than the usual tag: its limits are left to whoever knows. */
+function tagFrom({ name, type, keys, path }: Found, usual: UsualTag | undefined): Entered<TagEntry> {
+  const isPlain = type === "bool" || type === "string";
+  const { deadband, unit, ...meaning } = { ...usual?.meaning, min: undefined, max: undefined } as Readonly<
+    Record<string, unknown>
+  >;
+  const limits = isPlain ? {} : { deadband, unit };
+  const counter = usual?.counter === undefined || isPlain ? {} : { counter: counterIn(usual.counter, type, 1) };
+  const group = { group: isPlain ? "fast" : "slow" };
+  const as = usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
+  const from = `${path}, browsed on ${new Date().toISOString().slice(0, 10)}${as}`;
+  return { entry: entryOf({ name, ...group, ...meaning, ...limits, ...counter, ...keys, type }), from };
+}
