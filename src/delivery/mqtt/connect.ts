@@ -1,4 +1,4 @@
-import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from "mqtt";
+import type { IClientOptions, IConnackPacket, MqttClient } from "mqtt";
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Clock, Logger } from "../../domain/machine.ts";
@@ -135,8 +135,10 @@ async function dialOnce(
   version: 4 | 5,
 ): Promise<Dialled> {
   const { ca } = setup;
+  // At the first session, which is after the first reading: loading it would take a tenth of a start.
+  const { connect } = await import("mqtt");
   signal.throwIfAborted();
-  const client = mqtt.connect(url, {
+  const client = connect(url, {
     clientId: account.client_id,
     username: account.username,
     password: account.credential,
