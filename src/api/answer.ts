@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { BODIES } from "../contract/local.ts";
 import type { AgentControl } from "../domain/agent-control.ts";
 import { CLOSING, type LocalAnswer, type LocalOperation, Refusal } from "./operation.ts";
 import { type AskReport, localBooths, type ReportRequest, reportsNow } from "./report.ts";
@@ -45,13 +44,16 @@ export async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** A body in the shape of that name. Throws a Refusal that says what is needed. */
-export function bodyOf(name: LocalOperation["body"], text: string): unknown {
-  if (name === undefined) return undefined;
+/** Reads a body in the shape of that name, which is loaded when somebody asks for it; throws a Refusal that says what is needed. */
+export async function bodyReader(name: LocalOperation["body"]): Promise<(text: string) => unknown> {
+  if (name === undefined) return () => undefined;
+  const { BODIES } = await import("../contract/local.ts");
   const body: (typeof BODIES)[typeof name] & { readonly may_be_empty?: true } = BODIES[name];
-  const parsed = body.shape.safeParse(text === "" && body.may_be_empty === true ? {} : jsonOf(text));
-  if (!parsed.success) throw new Refusal(400, body.needs);
-  return parsed.data;
+  return (text) => {
+    const parsed = body.shape.safeParse(text === "" && body.may_be_empty === true ? {} : jsonOf(text));
+    if (!parsed.success) throw new Refusal(400, body.needs);
+    return parsed.data;
+  };
 }
 
 /** A body as data; undefined where it is no JSON, too deep, or has a key that no shape of ours could have. */

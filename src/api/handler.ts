@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { hostname } from "node:os";
 import { allAddresses } from "../tools/own-addresses.ts";
 import { refusalOf } from "./access.ts";
-import { bodyOf, readBody, send, sendFailure, sendReport } from "./answer.ts";
+import { bodyReader, readBody, send, sendFailure, sendReport } from "./answer.ts";
 import type { LiveFeed } from "./live.ts";
 import {
   CLOSING,
@@ -115,7 +115,7 @@ async function controlled(
   const { runs, body: name } = operation;
   if (runs.kind !== "control") throw serviceOnly(operation.method, url.pathname);
   const { authorization } = request.headers;
-  const control = await runs.load();
+  const [control, read] = await Promise.all([runs.load(), bodyReader(name)]);
   return control(
     {
       way,
@@ -125,7 +125,7 @@ async function controlled(
       feed,
       sees_all: () => isSocket(way) || hasSession(services, authorization),
       // The table gives each control the body of its own row.
-      body: () => bodyOf(name, text) as never,
+      body: () => read(text) as never,
     },
     services,
   );

@@ -1,4 +1,4 @@
-import { bodyOf } from "../../src/api/answer.ts";
+import { bodyReader } from "../../src/api/answer.ts";
 import { type LocalAnswer, Refusal } from "../../src/api/operation.ts";
 import { operationNamed } from "../../src/api/operations.ts";
 import type { AgentControl } from "../../src/domain/agent-control.ts";
@@ -16,12 +16,13 @@ export async function localControl(name: string): Promise<(call: LocalCall) => P
   const operation = operationNamed(name);
   if (operation?.runs.kind !== "control") throw new Error(`${name} is no control`);
   const act = await operation.runs.load();
+  const read = await bodyReader(operation.body);
   const feed = { attach: () => false, close: () => undefined };
   const common = { way: "socket", sender: "", params: {}, feed, sees_all: () => true } as const;
   return async ({ control, query = {}, body }) => {
     const text = body === undefined ? "" : JSON.stringify(body);
     try {
-      const answer = await act({ ...common, query, body: () => bodyOf(operation.body, text) as never }, { control });
+      const answer = await act({ ...common, query, body: () => read(text) as never }, { control });
       if ("writes" in answer) throw new Error(`${name} is a stream`);
       return answer;
     } catch (error) {
