@@ -52,7 +52,7 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
     });
   }
   saveDraft(draft, text);
-  const missing = problems.map(({ message }) => message);
+  const missing = missingIn(problems);
   const answer = {
     file: draft.path,
     tags: tags.map(({ entry }) => entry),
@@ -62,6 +62,13 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
   };
   print(call, answer, () => `${draft.path} written; ${missingText(missing)}\n`);
   return EXIT.ok;
+}
+
+/** What a profile in the making lacks, in words. */
+export function missingIn(problems: readonly Problem[]): readonly string[] {
+  return problems.map(({ path, message }) =>
+    path === "tags" && message.startsWith("a list is too small") ? "a tag" : message,
+  );
 }
 
 /** What keeps the profile from being used. */

@@ -19,7 +19,7 @@ import { TEST_FOR } from "../tools/rules/usual.ts";
 import { linesText, type Style, styleOf } from "../tools/texts.ts";
 import { lengthOption, textOption } from "./options.ts";
 import { meant } from "./parse.ts";
-import { missingText } from "./profile-enter.ts";
+import { missingIn, missingText } from "./profile-enter.ts";
 import { print, tableText } from "./print.ts";
 
 /** Each action with the way to its code, so that none loads what another needs. */
@@ -54,7 +54,7 @@ const newCommand: Run = (call) => {
   const begun = newDraft(name, textOption(values, "from") ?? "modbus", new Date().toISOString().slice(0, 10));
   const text = withUnit(begun, textOption(values, "unit"));
   saveDraft({ path }, text);
-  const missing = inspectDraft({ path, text }).problems.map(({ message }) => message);
+  const missing = missingIn(inspectDraft({ path, text }).problems);
   print(call, { file: path, missing }, () =>
     linesText([
       `${path} written; ${missingText(missing)}`,

@@ -1,4 +1,5 @@
 import { LAST_ADDRESS, MODBUS_TABLES, type ModbusTable, type OpcuaName, type OpcuaNode } from "../domain/profile.ts";
+import { didYouMean } from "./nearest.ts";
 
 /** `address` is 0-based within its table. */
 export interface TableAddress {
@@ -86,7 +87,11 @@ function crossedAddress(digit: string, digits: string, text: string): TableAddre
 
 function explicitAddress(name: string, address: number): TableAddress | AddressFault {
   const table = MODBUS_TABLES.find((known) => known === name.toLowerCase());
-  if (table === undefined) return { message: `"${name}" is no table`, hint: `one of ${MODBUS_TABLES.join(", ")}` };
+  if (table === undefined)
+    return {
+      message: `"${name}" is no table`,
+      hint: didYouMean(name, MODBUS_TABLES) ?? `one of ${MODBUS_TABLES.join(", ")}`,
+    };
   if (address > LAST_ADDRESS) return { message: `${address} is beyond the last address, ${LAST_ADDRESS}` };
   return { table, address };
 }

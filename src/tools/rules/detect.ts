@@ -205,7 +205,8 @@ export function fitsOf(candidates: readonly Candidate[], { shown, isCounter }: E
       const read = scale === 1 ? candidate : candidateOf(candidate, candidate.type, { ...candidate, scale, offset: 0 });
       const off = offOf(read, { expect });
       if (read.value === null || off === null) return [];
-      const isExact = Math.abs(read.value - expect) <= lastDigitOf(shown) / 2 + Number.EPSILON * Math.abs(expect);
+      // A display rounds, or cuts off.
+      const isExact = Math.abs(read.value - expect) < Math.max(lastDigitOf(shown), Number.EPSILON * Math.abs(expect));
       return isExact || off <= NEAR ? [{ candidate: read, scale, isExact }] : [];
     });
   });
