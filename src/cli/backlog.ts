@@ -4,6 +4,7 @@ import { agentOf } from "../tools/agent-client.ts";
 import type { Run } from "../tools/command.ts";
 import { barText, lasting, linesText, linkText, PLAIN, type Style, styleOf } from "../tools/texts.ts";
 import { show } from "./print.ts";
+import { timeText, zoneOf } from "./time.ts";
 
 /** What was seen of one booth's backlog at one instant; `mono`: ms of a clock that never steps. */
 export type Look = Pick<BacklogStatus, "newest_seq" | "acked_seq"> & { readonly mono: number };
@@ -66,19 +67,23 @@ type BoothBacklog = BacklogAnswer["booths"][number];
 
 export function backlogText(
   { at, service, booths }: BacklogAnswer,
-  { style = PLAIN, bar = false }: { readonly style?: Style; readonly bar?: boolean } = {},
+  {
+    style = PLAIN,
+    bar = false,
+    tz = "UTC",
+  }: { readonly style?: Style; readonly bar?: boolean; readonly tz?: string } = {},
 ): string {
   return linesText([
     `service   ${service.url ?? "none is set up yet"}: ${linkText(service, at, style)}`,
-    ...booths.flatMap((booth) => ["", `${booth.booth}   ${waitingText(booth)}`, ...detailLines(booth, bar)]),
+    ...booths.flatMap((booth) => ["", `${booth.booth}   ${waitingText(booth, tz)}`, ...detailLines(booth, bar)]),
   ]);
 }
 
-function waitingText({ delivery, waiting, waiting_ms, oldest_at }: BoothBacklog): string {
+function waitingText({ delivery, waiting, waiting_ms, oldest_at }: BoothBacklog, tz: string): string {
   if (delivery === "none") return "this service takes no readings: they are kept here alone";
   if (waiting === 0) return "nothing waits";
   const since =
-    oldest_at === null ? "" : `, the oldest for ${lasting(waiting_ms ?? 0)} (${new Date(oldest_at).toISOString()})`;
+    oldest_at === null ? "" : `, the oldest for ${lasting(waiting_ms ?? 0)} (since ${timeText(oldest_at, tz)})`;
   const records = waiting === 1 ? "1 record waits" : `${waiting} records wait`;
   return `${records} for the ${delivery === "unknown" ? "service" : delivery}${since}`;
 }
@@ -89,8 +94,18 @@ function detailLines({ delivery, waiting, drain, hours_to_full }: BoothBacklog, 
     hours_to_full === null ? null : `  full      in ${lasting(Math.round(hours_to_full * 3_600_000))} if none is taken`;
   if (waiting === 0 || drain === null) return [full];
   const pace = `${rate(drain.acked_per_s)} records/s go, ${rate(drain.new_per_s)} come`;
-  const end = drain.done_in_ms === null ? "it doesn't shrink" : `done in about ${lasting(drain.done_in_ms)}`;
+  const end = drain.done_in_ms === null ? stillText(drain) : `done in about ${lasting(drain.done_in_ms)}`;
   return [`  rate      ${pace}: ${end}`, bar ? `  ${barText(drain.share)}` : null, full];
+}
+
+/** As much goes as comes, or nearly: what waits is what was just taken, and the next ack has it. */
+const KEEPING_UP = 0.9;
+/** Two seconds' worth, or one batch of a slow booth. */
+const FEW_RECORDS = 50;
+
+function stillText({ waiting, acked_per_s, new_per_s }: Drain): string {
+  const isFew = waiting <= Math.max(FEW_RECORDS, 2 * new_per_s);
+  return isFew && acked_per_s >= KEEPING_UP * new_per_s ? "it keeps up" : "it doesn't shrink";
 }
 
 function rate(per_s: number): string {
@@ -124,6 +139,9 @@ export const backlogCommand: Run = async (call) => {
       await delay(MEASURE_MS, undefined, { signal: io.signal });
       answer = await look();
     }
-    return { answer, text: backlogText(answer, { style: styleOf(io), bar: io.isTerminal && isWatch }) };
+    return {
+      answer,
+      text: backlogText(answer, { style: styleOf(io), bar: io.isTerminal && isWatch, tz: zoneOf(values) }),
+    };
   });
 };

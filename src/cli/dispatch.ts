@@ -1,5 +1,6 @@
 import { ConfigError } from "../config/config-error.ts";
 import { CommandError, EXIT, EXIT_MEANINGS, type Io } from "../tools/command.ts";
+import { lasting } from "../tools/texts.ts";
 import type { CommandSpec } from "./spec.ts";
 import { commandsOf, HELP_OPTION, meant, optionText, parseCommand, type Program, usageOf } from "./parse.ts";
 
@@ -40,12 +41,54 @@ async function carryOut(
     }
     const run = await program.runOf(command.name);
     io.begins?.();
-    return await run({ ...parsed, io });
+    // The agent's own log is what tells of it.
+    if (command.name === "run") return await run({ ...parsed, io });
+    const telling = tellingOf(io, command.name);
+    return await run({ ...parsed, io: telling.io }).finally(telling.end);
   } catch (error) {
     io.progress("");
     if (io.signal.aborted && error === io.signal.reason) return EXIT.ok;
     return explain(error, `${program.name} ${command.name}`, io);
   }
+}
+
+/** Whoever waits longer wants to see that something is being done. */
+const SILENT_MS = 2_000;
+const BEAT_MS = 500;
+
+/** A terminal on which a command that tells nothing of itself for two seconds says how long it is at work. */
+function tellingOf(io: Io, name: string): { readonly io: Io; readonly end: () => void } {
+  const began = performance.now();
+  let isShown = false;
+  const timer = setInterval(() => {
+    const at_work_ms = performance.now() - began;
+    if (at_work_ms < SILENT_MS) return;
+    isShown = true;
+    io.progress(`${name}: at work for ${lasting(at_work_ms)}`);
+  }, BEAT_MS);
+  timer.unref();
+  /** The command speaks for itself from now on. */
+  const end = (): void => {
+    clearInterval(timer);
+    if (isShown) io.progress("");
+    isShown = false;
+  };
+  const first = <A extends readonly unknown[], R>(act: (...given: A) => R) => {
+    return (...given: A): R => {
+      end();
+      return act(...given);
+    };
+  };
+  return {
+    io: {
+      ...io,
+      out: first((text: string) => io.out(text)),
+      err: first((text: string) => io.err(text)),
+      progress: first((text: string) => io.progress(text)),
+      ask: first((question: string) => io.ask(question)),
+    },
+    end,
+  };
 }
 
 function explain(error: unknown, name: string, io: Io): number {

@@ -5,6 +5,7 @@ import { agentOf, configPath } from "../tools/agent-client.ts";
 import { EXIT, type Run } from "../tools/command.ts";
 import { linesText } from "../tools/texts.ts";
 import { print } from "./print.ts";
+import { timeText, zoneOf } from "./time.ts";
 import { reportQuery } from "./options.ts";
 
 /** Names a tag's register and what it held. */
@@ -23,7 +24,7 @@ export const explainCommand: Run = async (call) => {
     ...part,
     evidence: part.evidence.map((one) => ({ ...one, register: register(one) })),
   }));
-  print(call, { ...explanation, parts }, () => explainText(explanation, register));
+  print(call, { ...explanation, parts }, () => explainText(explanation, register, zoneOf(values)));
   return EXIT.ok;
 };
 
@@ -39,7 +40,8 @@ export function registerIn(profile: Profile): RegisterText {
   };
 }
 
-export function explainText(explanation: Explanation, register: RegisterText): string {
+export function explainText(explanation: Explanation, register: RegisterText, tz: string): string {
+  const time = (at: number): string => timeText(at, tz);
   const { figure, window, value, unit, rules, parts, left_out, coverage } = explanation;
   return linesText([
     `${figure} from ${time(window.start)} to ${time(window.end)}`,
@@ -66,8 +68,4 @@ function amountText(amount: number, unit: Explanation["unit"]): string {
 
 function minutes(ms: number): string {
   return `${Math.round(ms / 6) / 10_000} min`;
-}
-
-function time(ms: number): string {
-  return new Date(ms).toISOString();
 }

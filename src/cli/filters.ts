@@ -9,6 +9,7 @@ import { type Call, CommandError, EXIT, type Io, type Run } from "../tools/comma
 import { LOOK_EVERY_MS } from "./follow.ts";
 import { lengthOption, reportQuery, textOption } from "./options.ts";
 import { print, tableText } from "./print.ts";
+import { timeText, zoneOf } from "./time.ts";
 
 /** As the fold remembers a booth's use. */
 const LONGEST_AGO_H = 36;
@@ -31,7 +32,12 @@ export const filtersCommand: Run = async (call) => {
   const history = await agent.report<Removed>(booth, "filter_maintenance_history", query);
   const assumed = values["json"] === true ? [] : assumedIn(await agent.booth(booth));
   const told = { filters: data[0] ?? {}, removed: history.data };
-  print(call, told, ({ filters, removed }) => `${insideText(filters)}\n${removedText(removed)}${assumedText(assumed)}`);
+  const tz = zoneOf(values);
+  print(
+    call,
+    told,
+    ({ filters, removed }) => `${insideText(filters, tz)}\n${removedText(removed, tz)}${assumedText(assumed)}`,
+  );
   return EXIT.ok;
 };
 
@@ -48,22 +54,22 @@ function assumedText(assumed: readonly string[]): string {
   return `\n${assumed.join(", ")}: "in since" is when this gateway first looked; when it was put in isn't known\n`;
 }
 
-function insideText(filters: Fitted): string {
+function insideText(filters: Fitted, tz: string): string {
   const rows = Object.entries(filters).flatMap(([type, fitted]) =>
     (fitted?.filter_interval_log ?? []).map((one) => {
       const lasts = one.filter_estimated_duration ?? "not known yet";
-      return [type, one.start, one.duration, lasts, one.filter_overuse_duration];
+      return [type, timeText(one.start, tz), one.duration, lasts, one.filter_overuse_duration];
     }),
   );
   if (rows.length === 0) return "no filter is fitted in that time\n";
   return tableText(["filter", "in since", "days", "lasts days", "overuse days"], rows);
 }
 
-function removedText(removed: Removed["data"]): string {
+function removedText(removed: Removed["data"], tz: string): string {
   if (removed.length === 0) return "none was removed\n";
   const rows = removed.map((one) => {
     const { filter_type, maintenance_date, duration, booth_in_use_time, overuse, booth_overuse_cycles } = one;
-    return [filter_type, maintenance_date, duration, booth_in_use_time, overuse, booth_overuse_cycles];
+    return [filter_type, timeText(maintenance_date, tz), duration, booth_in_use_time, overuse, booth_overuse_cycles];
   });
   return tableText(["removed", "on", "days", "minutes in use", "overuse days", "overuse cycles"], rows);
 }
@@ -81,7 +87,7 @@ async function filtersChanged(call: Call, type: string): Promise<number> {
       ? { path: "/filters/undo", body: { id: lastEntry(await agent.booth(booth), filter).id } }
       : { path: "/filters/changed", body: { id: randomUUID(), filter, minutes_ago: ago_ms / MINUTE_MS } };
   const ask = (): Promise<FilterEntry | Waiting> => agent.post(wanted.path, { ...wanted.body, booth, by });
-  print(call, await untilCommitted(ask, io), entryText);
+  print(call, await untilCommitted(ask, io), (answer) => entryText(answer, zoneOf(values)));
   return EXIT.ok;
 }
 
@@ -119,12 +125,10 @@ const OUTCOMES: Readonly<Record<FilterEntry["outcome"], string>> = {
   undone: "taken back: the one before is in",
 };
 
-export function entryText(answer: FilterEntry | Waiting): string {
+export function entryText(answer: FilterEntry | Waiting, tz: string): string {
   if ("reason" in answer) return `${answer.reason}; it will be, and nothing needs to be done\n`;
   const { filter, installed_at, outcome, undo_until } = answer;
   const until =
-    outcome === "entered" && undo_until !== null
-      ? `; --undo takes it back until ${new Date(undo_until).toISOString()}`
-      : "";
-  return `${filter.replace("_", " ")}, ${new Date(installed_at).toISOString()}: ${OUTCOMES[outcome]}${until}\n`;
+    outcome === "entered" && undo_until !== null ? `; --undo takes it back until ${timeText(undo_until, tz)}` : "";
+  return `${filter.replace("_", " ")}, ${timeText(installed_at, tz)}: ${OUTCOMES[outcome]}${until}\n`;
 }

@@ -1,10 +1,11 @@
 import { didYouMean } from "../config/nearest.ts";
 import type { AnswerOf } from "../contract/answers.ts";
 import type { LiveReading } from "../domain/agent-control.ts";
-import { type Agent, agentOf } from "../tools/agent-client.ts";
+import { agentOf } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Run } from "../tools/command.ts";
 import { print, tableText } from "./print.ts";
 import { reportQuery, textOption } from "./options.ts";
+import { timeText, zoneOf } from "./time.ts";
 
 /** `booth-gateway history TAGS`: what the named tags read. */
 export const historyCommand: Run = async (call) => {
@@ -18,14 +19,19 @@ export const historyCommand: Run = async (call) => {
   const booth = await agent.boothName();
   const page = await agent.report<AnswerOf<"history">>(booth, "history", query);
   const silent = Object.keys(page.data).filter((tag) => page.data[tag]?.length === 0);
-  if (silent.length > 0) await refuseUnknown(agent, booth, silent);
-  print(call, page, historyText);
+  const { readings } = await agent.get<Readings>("/readings", { booth });
+  if (silent.length > 0) refuseUnknown(booth, silent, readings);
+  const units = new Map(readings.map(({ tag, unit }) => [tag, unit]));
+  print(call, page, () => historyText(page, { tz: zoneOf(values), units }));
   return EXIT.ok;
 };
 
+interface Readings {
+  readonly readings: readonly LiveReading[];
+}
+
 /** A tag that the booth hasn't got reads nothing for ever: a slip, which an empty table would hide. Throws then. */
-async function refuseUnknown(agent: Agent, booth: string, silent: readonly string[]): Promise<void> {
-  const { readings } = await agent.get<{ readonly readings: readonly LiveReading[] }>("/readings", { booth });
+function refuseUnknown(booth: string, silent: readonly string[], readings: readonly LiveReading[]): void {
   const known = readings.map(({ tag }) => tag);
   const unknown = silent.filter((tag) => !known.includes(tag));
   if (unknown.length === 0) return;
@@ -36,14 +42,21 @@ async function refuseUnknown(agent: Agent, booth: string, silent: readonly strin
   throw new CommandError(`${booth} has no tag ${words.join(", ")}; its tags: ${known.join(", ")}`, EXIT.usage);
 }
 
-export function historyText({ data, page, pages, total }: AnswerOf<"history">): string {
+export function historyText(
+  { data, page, pages, total }: AnswerOf<"history">,
+  { tz, units }: { readonly tz: string; readonly units: ReadonlyMap<string, string> },
+): string {
   const rows = Object.entries(data)
     .flatMap(([tag, values]) =>
       // A reading is taken for good where nothing stands beside it.
-      values.map((one) => [one.system_time, tag, String(one.value), one.quality === "good" ? "" : (one.quality ?? "")]),
+      values.map((one) => {
+        const quality = one.quality === "good" ? "" : (one.quality ?? "");
+        return [one.system_time, tag, String(one.value), units.get(tag) ?? "", quality];
+      }),
     )
-    .sort(([a = ""], [b = ""]) => (a < b ? -1 : a > b ? 1 : 0));
-  return `${tableText(["time", "tag", "value", ""], rows)}${total} readings, page ${page} of ${pages}\n`;
+    .sort(([a = ""], [b = ""]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([at = "", ...cells]) => [timeText(at, tz), ...cells]);
+  return `${tableText(["time", "tag", "value", "unit", ""], rows)}${total} readings, page ${page} of ${pages}\n`;
 }
 
 /** As it is asked for here, with how much was seen. */
@@ -52,6 +65,7 @@ type Durations = AnswerOf<"duration_by_mode"> & Record<"coverage", Record<"obser
 /** `booth-gateway durations`: time by mode, with how much of it was seen. */
 export const durationsCommand: Run = async (call) => {
   const query = reportQuery(call.values, { coverage: "true" });
+  const tz = zoneOf(call.values);
   const agent = await agentOf(call);
   const booth = await agent.boothName();
   const durations = await agent.report<Durations>(booth, "duration_by_mode", query);
@@ -69,7 +83,7 @@ export const durationsCommand: Run = async (call) => {
         count,
       ]);
     const seen = `${coverage.observed} min observed, ${coverage.inferred} inferred, ${coverage.missing} missing`;
-    return `${start} to ${end}\n${tableText(["mode", "%", "minutes", "starts"], rows)}${seen}\n`;
+    return `${timeText(start, tz)} to ${timeText(end, tz)}\n${tableText(["mode", "%", "minutes", "starts"], rows)}${seen}\n`;
   });
   return EXIT.ok;
 };

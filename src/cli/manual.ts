@@ -1,6 +1,6 @@
 import { DEFAULT_CONFIG } from "../domain/plc-address.ts";
 import { EXIT, EXIT_MEANINGS, type Run } from "../tools/command.ts";
-import { commandsOf, HELP_OPTION, optionText, type Program, usageOf } from "./parse.ts";
+import { optionText, type Program, usageOf } from "./parse.ts";
 import type { CommandSpec } from "./spec.ts";
 
 /** `booth-gateway manual`: prints the manual page. */
@@ -77,58 +77,4 @@ function tagged(terms: readonly (readonly [term: string, what: string])[]): stri
 function text(plain: string): string {
   const escaped = plain.replaceAll("\\", "\\e").replaceAll("-", "\\-");
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;
-}
-
-/** `booth-gateway completion SHELL`: prints the script that a shell loads. */
-export function completionCommand(program: Omit<Program, "version">): Run {
-  return ({ io }) => {
-    io.out(bashCompletion(program));
-    return Promise.resolve(EXIT.ok);
-  };
-}
-
-/** Needs bash 4. Completes commands, options, words of choice, and files where an option or operand wants one. */
-export function bashCompletion({ name, groups }: Omit<Program, "version">): string {
-  const commands = commandsOf({ groups });
-  const names = commands.map((command) => command.name).join(" ");
-  // One name means the same in every command.
-  const taking = new Map(
-    commands.flatMap(({ options }) => Object.entries(options).map(([option, { value }]) => [option, value] as const)),
-  );
-  const optionsThat = (wants: (value: string) => boolean): string =>
-    [...taking].flatMap(([option, value]) => (value !== "" && wants(value) ? [`--${option}`] : [])).join("|");
-  const called = `_${name.replaceAll("-", "_")}`;
-  return `# bash completion for ${name}; made by "${name} completion bash"
-${called}() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} words="" files=""
-  case $prev in
-    ${optionsThat((value) => value === "FILE")}) files=-f ;;
-    ${optionsThat((value) => value === "DIR")}) files=-d ;;
-    ${optionsThat((value) => value !== "FILE" && value !== "DIR")}) return ;;
-    *)
-      if ((COMP_CWORD == 1)); then
-        words="${names} help --help --version"
-      else
-        case \${COMP_WORDS[1]} in
-          help) words="${names}" ;;
-${commands.map(caseOf).join("\n")}
-        esac
-      fi
-      ;;
-  esac
-  if [[ $files && $cur != -* ]]; then
-    compopt -o filenames 2>/dev/null
-    mapfile -t COMPREPLY < <(compgen "$files" -- "$cur")
-  fi
-  [[ -z $words ]] || mapfile -t -O "\${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$words" -- "$cur")
-}
-complete -F ${called} ${name}
-`;
-}
-
-function caseOf({ name, operands = [], options }: CommandSpec): string {
-  const choices = operands.flatMap(({ choices: words = {} }) => Object.keys(words));
-  const words = [...choices, ...Object.keys({ ...options, ...HELP_OPTION }).map((option) => `--${option}`)];
-  const wantsFile = operands.some((operand) => operand.name === "FILE" || operand.name === "FOLDER");
-  return `          ${name}) words="${words.join(" ")}"${wantsFile ? " files=-f" : ""} ;;`;
 }

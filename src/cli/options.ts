@@ -1,6 +1,6 @@
-import { parseTime } from "../contract/time.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { CommandError, EXIT, type Values } from "../tools/command.ts";
+import { instantIn, zoneOf } from "./time.ts";
 
 const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
@@ -24,9 +24,10 @@ export function lengthOption(values: Values, name: string, longest_h: number): M
 function timeOption(values: Values, name: "from" | "to"): string | undefined {
   const text = textOption(values, name);
   if (text === undefined) return undefined;
-  const time = parseTime(text.includes(":") ? text : `${text} 00:00:00`);
-  if (time === null) throw new CommandError(`--${name} ${text} is not a time like 2026-03-02T15:00:00Z`, EXIT.usage);
-  return new Date(time).toISOString();
+  const time = instantIn(text, { now: Date.now(), tz: zoneOf(values) });
+  if (time !== null) return new Date(time).toISOString();
+  const known = "today, yesterday, -2h, 2026-03-02 or 2026-03-02T15:00:00Z";
+  throw new CommandError(`--${name} ${text} is not a time like ${known}`, EXIT.usage);
 }
 
 /** The query of a report: the window, and what the command adds. */

@@ -42,15 +42,22 @@ export const YES = { yes: { value: "", text: "without asking" } } as const;
 /** Of every command that asks the running agent. */
 export const AGENT = { ...CONFIG, ...JSON_OPTION } as const;
 
+export const UTC = {
+  utc: { value: "", text: "times in UTC, shown and typed, instead of this machine's zone" },
+} as const;
+
 /** Of every command that asks for a report. */
 export const REPORT = {
   ...AGENT,
   ...BOOTH,
   from: {
     value: "TIME",
-    text: 'start, e.g. 2026-03-02T15:00:00Z or "2026-03-02 15:00:00" (UTC); default the local day',
+    text: "start: today, yesterday, -2h, -3d, 2026-03-02, 2026-03-02T15:00:00Z; default the local day",
   },
-  to: { value: "TIME", text: "end; default now" },
+  to: { value: "TIME", text: "end, likewise; default now" },
+  ...UTC,
 } as const;
 
-export const REPORT_NOTES = ["Times are UTC. Without --from it is the booth's local day so far."] as const;
+export const REPORT_NOTES = [
+  "Times are this machine's, with their offset from UTC. Without --from it is the booth's local day so far.",
+] as const;

@@ -47,7 +47,7 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   "support-bundle": async () => (await import("../cli/support-bundle.ts")).supportBundleCommand(await doctorParts()),
   store: async () => (await import("../cli/store.ts")).storeCommand(await storeTools()),
   schemas: async () => (await import("../cli/check.ts")).schemasCommand,
-  completion: async () => (await import("../cli/manual.ts")).completionCommand(PROGRAM),
+  completion: async () => (await import("../cli/completion.ts")).completionCommand(PROGRAM),
   manual: async () => (await import("../cli/manual.ts")).manualCommand(PROGRAM),
 };
 

@@ -96,6 +96,13 @@ function layOutSystem({ root, stage }: TreeParts): void {
   }
 }
 
+/** Where Debian's shells look for what packages bring. */
+const COMPLETIONS = {
+  bash: "bash-completion/completions/booth-gateway",
+  zsh: "zsh/vendor-completions/_booth-gateway",
+  fish: "fish/vendor_completions.d/booth-gateway.fish",
+} as const;
+
 function layOutTexts({ root, stage, made_at, bundle, architecture, cache, version }: TreeParts): void {
   const shared = join(stage, "usr/share/booth-gateway");
   const example = readFileSync(join(root, "config/gateway.example.yaml"), "utf8");
@@ -109,8 +116,12 @@ function layOutTexts({ root, stage, made_at, bundle, architecture, cache, versio
   }
   const manual = readFileSync(join(root, "docs/booth-gateway.8"));
   put(join(stage, "usr/share/man/man8/booth-gateway.8.gz"), gzipSync(manual, { level: 9 }));
-  const completion = execFileSync(process.execPath, [join(root, "src/main.ts"), "completion", "bash"]);
-  put(join(stage, "usr/share/bash-completion/completions/booth-gateway"), completion);
+  for (const [shell, path] of Object.entries(COMPLETIONS)) {
+    put(
+      join(stage, "usr/share", path),
+      execFileSync(process.execPath, [join(root, "src/main.ts"), "completion", shell]),
+    );
+  }
   const packages = [...bundle.packages, ...closureOf(root, EXTERNAL), nodePackage(root, architecture, cache)];
   put(
     join(stage, DOC, "copyright"),

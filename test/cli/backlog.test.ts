@@ -79,7 +79,7 @@ describe("the backlog in words", () => {
         hours_to_full: 40.5,
         drain: { waiting: 1_234, acked_per_s: 250.4, new_per_s: 2.04, done_in_ms: 5_000, share: 0 },
       },
-      "1234 records wait for the service, the oldest for 2 h (2026-03-02T13:00:00.000Z)\n" +
+      "1234 records wait for the service, the oldest for 2 h (since 2026-03-02 13:00:00 UTC)\n" +
         "  rate      250 records/s go, 2 come: done in about 5 s\n  full      in 40 h 30 min if none is taken\n",
     ],
     [
@@ -90,6 +90,16 @@ describe("the backlog in words", () => {
         drain: { waiting: 1, acked_per_s: 0, new_per_s: 1, done_in_ms: null, share: 0 },
       },
       "1 record waits for the broker\n  rate      0 records/s go, 1 come: it doesn't shrink\n",
+    ],
+    [
+      "one that is always just what came last",
+      { waiting: 12, drain: { waiting: 12, acked_per_s: 6, new_per_s: 6.2, done_in_ms: null, share: 0 } },
+      "12 records wait for the service\n  rate      6 records/s go, 6.2 come: it keeps up\n",
+    ],
+    [
+      "much that waits, though as much goes as comes",
+      { waiting: 5_000, drain: { waiting: 5_000, acked_per_s: 6, new_per_s: 6, done_in_ms: null, share: 0 } },
+      "5000 records wait for the service\n  rate      6 records/s go, 6 come: it doesn't shrink\n",
     ],
   ])("%s", (_, booth, text) => {
     expect(backlogText(answer(booth))).toBe(HEAD + text);

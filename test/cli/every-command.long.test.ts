@@ -126,7 +126,7 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     json: ["{folder}/schemas", 0, /^{"files":\[/],
     fails: ["", 2, /FOLDER is missing/],
   },
-  completion: { human: ["bash", 0, /^# bash completion for/], json: null, fails: ["fish", 2, /SHELL can't be "fish"/] },
+  completion: { human: ["bash", 0, /^# bash completion for/], json: null, fails: ["tcsh", 2, /SHELL can't be "tcsh"/] },
   manual: { human: ["", 0, /^\.TH BOOTH/], json: null, fails: ["x", 2, /one word too many/] },
   release: { human: ["--yes", 0, / released\n$/], json: ["--yes", 0, /"state":"released"/], fails: UNASKED },
   decommission: {

@@ -53,18 +53,18 @@ describe("filters changed", () => {
   it.each([
     [
       entry("a"),
-      "exhaust filter, 2026-03-02T15:00:00.000Z: a new one is in; --undo takes it back until 2026-03-03T15:00:00.000Z\n",
+      "exhaust filter, 2026-03-02 15:00:00 UTC: a new one is in; --undo takes it back until 2026-03-03 15:00:00 UTC\n",
     ],
     [
       entry("a", { outcome: "undone", undo_until: null }),
-      "exhaust filter, 2026-03-02T15:00:00.000Z: taken back: the one before is in\n",
+      "exhaust filter, 2026-03-02 15:00:00 UTC: taken back: the one before is in\n",
     ],
     [
       entry("a", { outcome: "older" }),
-      "exhaust filter, 2026-03-02T15:00:00.000Z: the one that is in went in after that, so nothing was changed\n",
+      "exhaust filter, 2026-03-02 15:00:00 UTC: the one that is in went in after that, so nothing was changed\n",
     ],
     [{ reason: "taken; later" }, "taken; later; it will be, and nothing needs to be done\n"],
   ])("says what became of it: %j", (answer, text) => {
-    expect(entryText(answer)).toBe(text);
+    expect(entryText(answer, "UTC")).toBe(text);
   });
 });

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, describe, it } from "vitest";
-import { bashCompletion, manualPage } from "../../src/cli/manual.ts";
+import { bashCompletion, fishCompletion, zshCompletion } from "../../src/cli/completion.ts";
+import { manualPage } from "../../src/cli/manual.ts";
 import type { CommandSpec } from "../../src/cli/spec.ts";
 import { commandsOf, parseCommand } from "../../src/cli/parse.ts";
 import { PROGRAM } from "../../src/runtime/commands.ts";
@@ -85,7 +86,7 @@ describe("what was typed wrongly", () => {
     [["check", "this", "that"], '"that" is one word too many'],
     [["store"], "ACTION is missing: one of check, salvage, export, import, backup"],
     [["store", "chek"], 'ACTION can\'t be "chek" (did you mean check?)'],
-    [["completion", "fish"], 'SHELL can\'t be "fish"'],
+    [["completion", "fihs"], 'SHELL can\'t be "fihs" (did you mean fish?)'],
     [["history"], "TAGS is missing: names of tags with commas between"],
   ])("%j is told with the nearest valid name, with 2", async (argv, sentence) => {
     const { code, out, err } = await say(argv);
@@ -112,7 +113,8 @@ describe("what is made of the same table", () => {
 
   it("is printed by manual and completion", async () => {
     expect(await say(["manual"])).toEqual({ code: 0, out: manualPage(PROGRAM), err: "" });
-    expect(await say(["completion", "bash"])).toEqual({ code: 0, out: bashCompletion(PROGRAM), err: "" });
+    for (const [shell, made] of Object.entries({ bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion }))
+      expect(await say(["completion", shell])).toEqual({ code: 0, out: made(PROGRAM), err: "" });
   });
 
   it.each([

@@ -2,12 +2,13 @@ import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Io } from "../../src/tools/command.ts";
+import type { Call, Io } from "../../src/tools/command.ts";
 import { dispatch } from "../../src/cli/dispatch.ts";
 import type { Program } from "../../src/cli/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
 import { plcSite } from "./plc-site.ts";
+import { say } from "./say.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const STATUS = {
@@ -144,4 +145,22 @@ it("a command begins once its code is there", async () => {
   };
   expect(await dispatch(program, ["c"], io)).toBe(0);
   expect(done).toEqual(["loaded", "begins", "run"]);
+});
+
+it("a command that tells nothing of itself for two seconds is said to be at work, until it speaks", async () => {
+  const shown: string[] = [];
+  const seen = Promise.withResolvers<undefined>();
+  const progress = (text: string): void => {
+    shown.push(text);
+    if (text !== "") seen.resolve(undefined);
+  };
+  const status = async ({ io }: Call): Promise<number> => {
+    await seen.promise;
+    io.out("done");
+    return 0;
+  };
+  const said = await say(["status"], { runs: { status }, io: { progress } });
+  expect(said).toEqual({ code: 0, out: "done", err: "" });
+  expect(shown[0]).toMatch(/^status: at work for \d+ s$/);
+  expect(shown.at(-1)).toBe("");
 });

@@ -94,11 +94,11 @@ it("names what told of a change, of overuse, of an incident", () => {
 it("people read it as lines: the number, what was seen, rules, parts, and the registers", () => {
   const { of } = explained();
   const register = registerIn(findProfile("click-booth"));
-  const text = explainText(of("runtime"), register);
-  expect(text).toMatch(/^runtime from 2025-03-03T00:00:00.000Z to 2025-03-03T01:38:00.000Z\n {2}runtime_ms: 70 min\n/);
+  const text = explainText(of("runtime"), register, "UTC");
+  expect(text).toMatch(/^runtime from 2025-03-03 00:00:00 UTC to 2025-03-03 01:38:00 UTC\n {2}runtime_ms: 70 min\n/);
   expect(text).toMatch(/\nrules\n {2}definitions version \d+, profile test 1.0.0\n/);
-  expect(text).toMatch(/: mode = 3 \(good\) at 2025-03-03T00:02:00.000Z; holding 0 \(uint16\) held 3\n/);
-  expect(explainText(of("gas_usage"), register)).toMatch(/gas_therm: 6 therm\n/);
+  expect(text).toMatch(/: mode = 3 \(good\) at 2025-03-03 00:02:00 UTC; holding 0 \(uint16\) held 3\n/);
+  expect(explainText(of("gas_usage"), register, "UTC")).toMatch(/gas_therm: 6 therm\n/);
   expect(explain(explained().source, "__proto__", { start: T0, end: T0 + MINUTE })).toBeNull();
 });
 

@@ -61,7 +61,7 @@ it.each([
     const read = history.data["mode"] ?? [];
     expect(new Set(read.map(({ value }) => value)).size).toBe(modes.filter(({ mode }) => mode !== "No Data").length);
     expect(new Set(read.map(({ quality }) => quality))).toEqual(new Set(["uncertain"]));
-    const [, ...lines] = historyText(history as never)
+    const [, ...lines] = historyText(history as never, { tz: "UTC", units: new Map() })
       .trimEnd()
       .split("\n");
     expect(lines.slice(0, -1).every((line) => line.endsWith("  uncertain"))).toBe(true);

@@ -89,6 +89,8 @@ it("the package has nothing in it of how it was made, and says what it is made o
     ),
     "/usr/share/man/man8/booth-gateway.8.gz",
     "/usr/share/bash-completion/completions/booth-gateway",
+    "/usr/share/zsh/vendor-completions/_booth-gateway",
+    "/usr/share/fish/vendor_completions.d/booth-gateway.fish",
   ];
   expect(brought.filter((path) => !existsSync(box.inside(path)))).toEqual([]);
 });

@@ -30,6 +30,28 @@ describe("what to do", () => {
     expect(examinationOf(findings.slice(0, 2)).ok).toBe(true);
   });
 
+  it("begins with what stops readings, and has one line for a cause that several checks see", () => {
+    const { findings: ordered, todo } = examinationOf([
+      bad("first key", "mode 644", "chmod 600 key"),
+      bad("service", "DNS fails", "check the name servers"),
+      bad("store", "damaged", "mend the store"),
+      bad("agent", "isn't running", "start the agent"),
+      bad("systemd unit", "failed", "see why it failed"),
+      bad("service link", "DOWN", "wait for the service"),
+      bad("PLC of booth-2", "refused", "switch booth-2's PLC on"),
+      bad("PLC of booth-1", "refused", "switch booth-1's PLC on"),
+      bad("configuration", "a mistake", "correct the file"),
+    ]);
+    expect(ordered.map(({ what }) => what)).toEqual([
+      ...["configuration", "agent", "systemd unit", "PLC of booth-2", "PLC of booth-1", "store", "first key"],
+      ...["service", "service link"],
+    ]);
+    expect(todo).toEqual([
+      ...["correct the file", "see why it failed", "switch booth-2's PLC on", "switch booth-1's PLC on"],
+      ...["mend the store", "chmod 600 key", "wait for the service"],
+    ]);
+  });
+
   it("stands below the checks", () => {
     expect(examinationText(examinationOf(findings)).split("\n")).toEqual([
       "ok    a  well",

@@ -1,5 +1,5 @@
 import type { CommandSpec } from "../spec.ts";
-import { AGENT, BOOTH, BY, CONFIG, WATCH, YES } from "../spec.ts";
+import { AGENT, BOOTH, BY, CONFIG, UTC, WATCH, YES } from "../spec.ts";
 
 const LEAVING_NOTES = [
   "What was recorded is delivered first; without a network it waits for that, and may be left alone.",
@@ -30,7 +30,7 @@ export const AGENT_TABLE = [
   {
     name: "backlog",
     summary: "what waits for the service: how much, since when, how fast it goes, when it is done",
-    options: { ...AGENT, ...WATCH },
+    options: { ...AGENT, ...WATCH, ...UTC },
     notes: [
       "The rate is measured over a second, with --watch over the last half minute; records that come meanwhile are taken into account.",
     ],

@@ -104,9 +104,19 @@ export const CARE_TABLE = [
   {
     name: "completion",
     summary: "print what makes a shell complete commands, options and files",
-    operands: [{ name: "SHELL", text: "which one", choices: { bash: "since version 4" } }],
+    operands: [
+      {
+        name: "SHELL",
+        text: "which one",
+        choices: { bash: "since version 4", zsh: "since version 5", fish: "since version 3" },
+      },
+    ],
     options: {},
-    examples: ["completion bash > /etc/bash_completion.d/booth-gateway"],
+    examples: [
+      "completion bash > /etc/bash_completion.d/booth-gateway",
+      "completion zsh > /usr/local/share/zsh/site-functions/_booth-gateway",
+      "completion fish > ~/.config/fish/completions/booth-gateway.fish",
+    ],
   },
   {
     name: "manual",

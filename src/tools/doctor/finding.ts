@@ -20,15 +20,50 @@ export interface Examination {
   readonly todo: readonly string[];
 }
 
-/** `findings` in the order in which one depends on the other. */
+/**
+ * What stops readings comes first, then what keeps them from being kept, from being sent, and the rest. Checks that tell of one
+ * cause have one place; the last that has something to say of it, which has looked closest, says what to do.
+ */
+const CAUSES: readonly (readonly [cause: string, checks: RegExp])[] = [
+  ["configuration", /^(configuration|entry of|profile of)/],
+  ["agent", /^(agent|systemd unit)$/],
+  ["plc", /^(PLC of|OPC UA|own OPC UA)/],
+  ["store", /^(data folder|disk|runtime folder|store|space of|identity|log of)/],
+  ["clock", /^clock/],
+  ["key", /^(first key|client certificate)/],
+  ["service", /^(service|authorities)/],
+  ["broker", /^broker/],
+  ["binding", /^(binding of|readings of|refused records)/],
+];
+/** Of these a check of its own tells what the agent only sees the consequences of. */
+const ONE_LINE = new Set(["agent", "clock", "service"]);
+
+function causeOf({ what }: Finding): number {
+  const found = CAUSES.findIndex(([, checks]) => checks.test(what));
+  return found === -1 ? CAUSES.length : found;
+}
+
+/** In the order of causes, what to do with one line for each. */
 export function examinationOf(findings: readonly Finding[]): Examination {
+  // systemd knows why an agent doesn't run, which itself says nothing.
+  const place = (one: Finding): number => 2 * causeOf(one) + (one.what === "systemd unit" ? 1 : 0);
+  const ordered = findings.toSorted((a, b) => place(a) - place(b));
   const todos = (wanted: FindingState): string[] =>
-    findings.flatMap(({ state, todo }) => (state === wanted && todo !== undefined ? [todo] : []));
+    ordered.flatMap((finding, i) => {
+      if (finding.state !== wanted || finding.todo === undefined) return [];
+      const [cause = finding.what] = CAUSES[causeOf(finding)] ?? [];
+      const isTold = ordered.slice(i + 1).some((later) => isSameCause(later, finding) && later.todo !== undefined);
+      return ONE_LINE.has(cause) && isTold ? [] : [finding.todo];
+    });
   return {
     ok: findings.every(({ state }) => state !== "bad"),
-    findings,
+    findings: ordered,
     todo: [...new Set([...todos("bad"), ...todos("warn")])],
   };
+}
+
+function isSameCause(one: Finding, other: Finding): boolean {
+  return causeOf(one) === causeOf(other) && one.state === other.state;
 }
 
 export const ok = (what: string, said: string): Finding => ({ what, state: "ok", said });
