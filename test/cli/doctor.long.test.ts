@@ -63,9 +63,9 @@ describe("doctor", { timeout: MANY_PROCESSES_MS }, () => {
     const { ok, todo } = JSON.parse(out) as Examination;
     expect(ok).toBe(false);
     expect(todo.slice(0, 4)).toEqual([
-      `chmod 600 ${join(site.folder, "api-key")}`,
       'start the agent: "systemctl start booth-gateway"',
       expect.stringMatching(/^127\.0\.0\.1:\d+: check the PLC's power, the cable, and address and port/),
+      `chmod 600 ${join(site.folder, "api-key")}`,
       expect.stringMatching(/^check the port in the configuration: nothing listens at 127\.0\.0\.1:\d+/),
     ]);
     writeFileSync(site.configFile, "booths: [");

@@ -117,7 +117,7 @@ it("the agent's socket serves reports from a thread of their own, and the comman
   await checkMetrics(site);
 
   expect(await run("filters", "changed", "exhaust", "--by", "alex")).toMatch(
-    /^exhaust filter, \S+: a new one is in; --undo/,
+    /^exhaust filter, [\d-]+ [\d:]+ \S+: a new one is in; --undo/,
   );
   expect(await run("filters", "--json")).toContain('"filter_type":"exhaust_filter"'.replace(":", ": "));
   const undone = JSON.parse(await run("filters", "changed", "exhaust", "--undo", "--json")) as FilterEntry;
