@@ -39,7 +39,14 @@ export function modeFindings(stays: readonly Stay[], only?: string): readonly Mo
   const likely = codes.filter((one) => largest(one) <= MOST_LIKELY_CODE);
   const bits = only === undefined ? bitsIn(stays, places) : null;
   const unlikely = codes.filter((one) => largest(one) > MOST_LIKELY_CODE);
-  return [...likely, ...(bits === null ? [] : [bits]), ...unlikely];
+  const told = new Set<string>();
+  // The bits of a code tell the same once more, and so does the number that bits make together.
+  return [...likely, ...(bits === null ? [] : [bits]), ...unlikely].filter((finding) => {
+    const own = finding.kind === "code" ? [finding.place] : finding.bits.map(({ place }) => place);
+    const isNew = own.some((place) => !told.has(place));
+    for (const place of own) told.add(place);
+    return isNew;
+  });
 }
 
 function largest({ codes }: CodeFinding): number {

@@ -1,0 +1,115 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Driver, PlcTools } from "../../src/acquisition/port.ts";
+import { profileCommand } from "../../src/cli/profile.ts";
+import { loadProfile } from "../../src/config/profile.ts";
+import type { ProfileTag } from "../../src/domain/profile.ts";
+import type { Io } from "../../src/tools/command.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { say } from "./say.ts";
+
+/** A PLC in memory: what each place reads in a mode; a place that isn't there refuses. */
+function workshop(places: (mode: string) => Readonly<Record<string, number>>) {
+  const config = join(temporaryFolder(), "gateway.yaml");
+  const asked: string[] = [];
+  let [mode, now] = ["off", 0];
+  const driver = (profile: { readonly tags: readonly ProfileTag[] }): Driver => ({
+    open: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+    read: () => {
+      const memory = places(mode);
+      return Promise.resolve(
+        profile.tags.map(({ name, point }) => {
+          const raw = "table" in point ? memory[`${point.table}:${point.address}`] : undefined;
+          const bit = "bit" in point ? point.bit : undefined;
+          const value = raw === undefined || bit === undefined ? raw : ((raw >> bit) & 1) === 1;
+          if (value === undefined) return { tag: name, value: null, quality: "bad", reason: "exception_2" } as const;
+          return { tag: name, value, quality: "good" } as const;
+        }),
+      );
+    },
+  });
+  const tools = {
+    driver: (_booth: unknown, profile: { readonly tags: readonly ProfileTag[] }) => driver(profile),
+    mono: () => now,
+    sleep: (ms: number) => {
+      now += ms;
+      return Promise.resolve();
+    },
+  } as unknown as PlcTools;
+  const run = (words: string, answers: Readonly<Record<string, string>> = {}, io: Partial<Io> = {}) => {
+    const ask: Io["ask"] = (question) => {
+      asked.push(question);
+      mode = /Set the booth to (\w+)/.exec(question)?.[1] ?? mode;
+      const known = Object.entries(answers).find(([part]) => question.includes(part));
+      return Promise.resolve(known?.[1] ?? "y");
+    };
+    const argv = ["profile", ...words.split(" "), "--config", config, "--host", "192.0.2.1"];
+    return say(argv, { runs: { profile: profileCommand(tools) }, io: { ask, ...io } });
+  };
+  return { run, asked, file: join(config, "../profiles/acme.yaml") };
+}
+
+describe("booth-gateway profile learn modes", () => {
+  it("finds a bit for each mode, and what the mode without one is", async () => {
+    const bits: Readonly<Record<string, number>> = { spray: 2, flash: 4, bake: 16 };
+    const site = workshop((mode) => ({ "holding:7": 0x8000 + (bits[mode] ?? 0), "holding:8": 5 }));
+    await site.run("new acme");
+    const said = await site.run("learn modes --modes idle,spray,flash,bake --range holding:0-20");
+    expect(said).toMatchObject({ code: 0, err: "" });
+    const stays = ["idle", "spray", "flash", "bake", "idle once more"].map((mode) => `Set the booth to ${mode}`);
+    expect(site.asked.slice(0, 5).map((one) => one.split(",")[0])).toEqual(stays);
+    const made = loadProfile(site.file);
+    expect(made.modes).toEqual({ none: "idle" });
+    expect(
+      made.tags.map(({ name, role, mode, point }) => [name, role, mode, "bit" in point ? point.bit : null]),
+    ).toEqual([
+      ["mode_spray", "mode_bit", "spray", 1],
+      ["mode_flash", "mode_bit", "flash", 2],
+      ["mode_bake", "mode_bit", "bake", 4],
+    ]);
+    const tested = await site.run("test --for 1s");
+    expect(tested.out).toContain("mode none: idle");
+  });
+
+  it("asks which of several places it is, and leaves a mode out that can't be had", async () => {
+    const codes: Readonly<Record<string, number>> = { idle: 1, spray: 3, bake: 6 };
+    const site = workshop((mode) => ({ "holding:1": codes[mode] ?? 0, "holding:2": 10 * (codes[mode] ?? 0) }));
+    await site.run("new acme");
+    const said = await site.run("learn modes --modes idle,spray,purge,bake --range holding:0-9", {
+      "to purge": "s",
+      "Which one": "2",
+    });
+    expect(said).toMatchObject({ code: 0, err: "" });
+    expect(loadProfile(site.file).modes).toEqual({ "10": "idle", "30": "spray", "60": "bake" });
+    expect(readFileSync(site.file, "utf8")).toMatch(/"30": spray # learned on [\d-]+ in 20 looks at 4 stays/);
+  });
+
+  it("says what is in the way: no terminal, no such mode, nothing that tells them, nothing written without a yes", async () => {
+    const site = workshop(() => ({ "holding:1": 5 }));
+    await site.run("new acme");
+    const before = readFileSync(site.file, "utf8");
+    const learn = "learn modes --modes idle,spray --range holding:0-9";
+    const nobody = await site.run(learn, {}, { ask: () => Promise.resolve(null) });
+    expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining("learn modes needs a terminal") as string });
+    const typed = await site.run("learn modes --modes idle,sprya");
+    expect(typed).toMatchObject({ code: 2, err: expect.stringContaining("(did you mean spray?)") as string });
+    const nothing = await site.run(learn);
+    expect(nothing).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("no register held still in each mode") as string,
+    });
+    const told = workshop((mode) => ({ "holding:1": mode === "idle" ? 1 : 2 }));
+    await told.run("new acme");
+    expect(await told.run(learn, { "Write this": "n" })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("nothing was written") as string,
+    });
+    expect(readFileSync(site.file, "utf8")).toBe(before);
+    expect(await site.run("learn mods")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("did you mean modes?") as string,
+    });
+  });
+});
