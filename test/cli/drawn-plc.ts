@@ -3,6 +3,7 @@ import { onTestFinished } from "vitest";
 import type { SimClock } from "../../simulators/clock.ts";
 import { bayQuantityOf, type Quantity } from "../../simulators/plc/quantities.ts";
 import { modeCoder } from "../../simulators/plc/registers.ts";
+import { type Beat, STANDARD_CYCLE } from "../../simulators/plc/model/scenario.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc, type PlcOptions, type RunningPlc } from "../../simulators/plc/start.ts";
 import type { ProfileMode } from "../../src/domain/booth.ts";
@@ -107,6 +108,11 @@ export function pacedClock(start: number): PacedClock {
 }
 
 const START = Date.UTC(2026, 2, 3, 16);
+/** Half an hour in which the booth is in whatever mode somebody sets it to, however slow the machine; then a cycle. */
+const LATE_CYCLE: readonly Beat[] = [
+  { at: 0, shift_s: 0, steps: [{ mode: "idle" }] },
+  { at: 30, shift_s: 0, steps: [...STANDARD_CYCLE, { mode: "idle" }] },
+];
 
 export interface Workshop {
   readonly plc: RunningPlc;
@@ -124,8 +130,9 @@ export interface Workshop {
 
 /** An unknown PLC, nothing but its address known, and the workshop beside it. No agent runs, and no configuration is there. */
 export async function workshopAt(profile: ModbusProfile, more: Partial<PlcOptions> = {}): Promise<Workshop> {
-  const scenario = findScenario("standard-cycle");
-  if (scenario === undefined) throw new Error("the scenario");
+  const standard = findScenario("standard-cycle");
+  if (standard === undefined) throw new Error("the scenario");
+  const scenario = { ...standard, beats: LATE_CYCLE };
   const clock = pacedClock(START);
   const plc = await startPlc({ profile, scenario, seed: 1, clock, port: 0, start: START, ...more });
   onTestFinished(() => plc.stop());
