@@ -20,6 +20,8 @@ export interface Waiting {
 interface SentBatch {
   readonly stream: string;
   readonly records: readonly Placed[];
+  /** Of all its records, where it is known already. */
+  readonly hash?: string;
 }
 
 /** What an ack says of a batch. `unclear`: something was refused, and it may or may not be this one. */
@@ -41,7 +43,8 @@ export function outcomeOf(ack: AckWire, batch: SentBatch, alone: boolean): Acked
   // From a conflict on nothing of the batch was stored.
   const looked = conflict === null ? records : records.filter(({ seq }) => seq < conflict);
   const stored = looked.filter(({ seq }) => !rejected.has(seq));
-  if (ack.hash !== hashOf(stored))
+  const isAll = stored.length === records.length;
+  if (ack.hash !== (isAll ? (batch.hash ?? hashOf(records)) : hashOf(stored)))
     return { kind: "keep", reason: "the service's ack has another hash than what was sent" };
   const proof = {
     rejected: looked.flatMap(({ seq }) => rejected.get(seq) ?? []),

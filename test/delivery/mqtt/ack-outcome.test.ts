@@ -21,6 +21,18 @@ describe("an ack means of a batch", () => {
     });
   });
 
+  it("the same, where the hash of the whole was made when it was sent; of a part it is made anew", () => {
+    const sent = { ...batch, hash: named.hash };
+    expect(outcomeOf(ack({}), sent, false)?.kind).toBe("acked");
+    expect(outcomeOf(ack({ hash: hashBefore(7) }), sent, false)?.kind).toBe("keep");
+    const reject = [{ seq: 7, reason: "no" }];
+    expect(outcomeOf(ack({ reject, hash: hashBefore(7) }), sent, false)).toMatchObject({
+      kind: "acked",
+      rejected: reject,
+    });
+    expect(outcomeOf(ack({ reject }), sent, false)?.kind).toBe("keep");
+  });
+
   it.each([{ st: "other" }, { s0: 4 }, { s0: 6 }, { n: 2 }, { n: 4 }])("nothing, where it names %o", (change) => {
     expect(outcomeOf(ack(change), batch, true)).toBe(null);
   });
