@@ -15,8 +15,23 @@ export function nameNumbers(db: Db): (name: string) => number {
 
 /** Number of a tag's or boot's name, made where there is none. Records carry the number, not the text. */
 function nameId(db: Db, name: string): number {
-  const known = row<{ id: number }>(db, "SELECT id FROM names WHERE name = ?", name);
-  if (known !== undefined) return known.id;
+  const known = knownNumber(db, name);
+  if (known !== undefined) return known;
   run(db, "INSERT INTO names (name) VALUES (?)", name);
   return nameId(db, name);
+}
+
+/** Names by their numbers, each looked up once: joined in SQL they would be for each record. */
+export function namesByNumber(db: Db): (id: number) => string {
+  const known = new Map<number, string>();
+  return (id) => {
+    const found = known.get(id) ?? row<{ name: string }>(db, "SELECT name FROM names WHERE id = ?", id)?.name ?? "";
+    known.set(id, found);
+    return found;
+  };
+}
+
+/** The number of a name, where it has one. */
+export function knownNumber(db: Db, name: string): number | undefined {
+  return row<{ id: number }>(db, "SELECT id FROM names WHERE name = ?", name)?.id;
 }

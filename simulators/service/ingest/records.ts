@@ -1,8 +1,8 @@
-import { ANY_NUMBER, ANY_TEXT, type Db, each, row, rows, run } from "../db.ts";
+import { ANY_NUMBER, ANY_TEXT, type Db, each, row, rows, run, type SqlValue } from "../db.ts";
 import { canonical, type Content } from "./canonical.ts";
 import { MAX_RECORDS, readChunk, recordsOfChunk, seqsOf, type Series } from "./chunk.ts";
 import { type ChunkHead, offsetOf, openMessage, type Reach } from "./chunk-message.ts";
-import { nameNumbers } from "./names.ts";
+import { knownNumber, nameNumbers, namesByNumber } from "./names.ts";
 
 /**
  * What is stored of a stream: records row by row, and segments. A segment is a chunk's message as it came; it stands for the records of
@@ -36,18 +36,60 @@ export interface Wanted {
 }
 
 /** Records in seq order. They have to be read at one go: a segment that is taken apart meanwhile would be missing. */
-export function* recordsOf(db: Db, stream: StreamKey, wanted: Wanted): Generator<StoredRecord, undefined> {
+export function recordsOf(db: Db, stream: StreamKey, wanted: Wanted): IterableIterator<StoredRecord> {
+  const found = namedRows(db, stream, wanted);
   const segments = segmentsOf(db, stream, wanted);
-  const found = rowsOf(db, stream, wanted);
-  if (segments.length === 0) {
-    yield* found;
-    return;
+  if (segments.length === 0) return found;
+  return merged(found, segments, { seqOf: ([, , , , , , , seq]) => seq, open: (one) => unpacked(db, one, wanted) });
+}
+
+function* namedRows(db: Db, stream: StreamKey, wanted: Wanted): Generator<StoredRecord, undefined> {
+  type Row = [kind: string, tag: number, boot: number, ...rest: [number, number, string, string, number]];
+  const nameOf = namesByNumber(db);
+  const columns = "kind, tag, boot, mono, time, value, quality, seq";
+  for (const [kind, tag, boot, ...rest] of rowsOf<Row>(db, stream, { wanted, columns })) {
+    yield [kind, nameOf(tag), nameOf(boot), ...rest];
   }
+}
+
+/** What is told of a reading; `value` is canonical JSON. */
+export type StoredReading = [tag: string, time: number, value: string, quality: string, seq: number];
+
+/** Readings in the same way. */
+export function readingsOf(
+  db: Db,
+  stream: StreamKey,
+  { tags, times }: Pick<Wanted, "tags" | "times">,
+): IterableIterator<StoredReading> {
+  const wanted: Wanted = { kinds: ["r"], ...(tags && { tags }), ...(times && { times }) };
+  const columns = "(SELECT name FROM names WHERE id = tag), time, value, quality, seq";
+  const found = rowsOf<StoredReading>(db, stream, { wanted, columns });
+  const segments = segmentsOf(db, stream, wanted);
+  if (segments.length === 0) return found;
+  const open = (segment: Segment): StoredReading[] =>
+    Array.from(unpacked(db, segment, wanted), ([, tag, , , time, value, quality, seq]): StoredReading => {
+      return [tag, time, value, quality, seq];
+    });
+  return merged(found, segments, { seqOf: ([, , , , seq]) => seq, open });
+}
+
+interface Merging<T> {
+  readonly seqOf: (record: T) => number;
+  readonly open: (segment: Segment) => Iterable<T>;
+}
+
+/** Rows and what segments hold, both in seq order. */
+function* merged<T>(
+  found: IterableIterator<T>,
+  segments: readonly Segment[],
+  { seqOf, open }: Merging<T>,
+): Generator<T, undefined> {
   let next = found.next();
   try {
     for (const segment of segments) {
-      for (const record of unpacked(db, segment, wanted)) {
-        for (; next.done !== true && next.value[7] < record[7]; next = found.next()) yield next.value;
+      for (const record of open(segment)) {
+        const seq = seqOf(record);
+        for (; next.done !== true && seqOf(next.value) < seq; next = found.next()) yield next.value;
         yield record;
       }
     }
@@ -60,20 +102,25 @@ export function* recordsOf(db: Db, stream: StreamKey, wanted: Wanted): Generator
 /** The rows of a stream. */
 const OF = `gateway_id = ${ANY_TEXT} AND stream_no = ${ANY_NUMBER}`;
 
-function rowsOf(db: Db, stream: StreamKey, { kinds, tags, seqs, times }: Wanted): IterableIterator<StoredRecord> {
-  const oneOf = (list: readonly string[]): string => `(${list.map(() => "?").join(", ")})`;
+function rowsOf<T extends readonly SqlValue[]>(
+  db: Db,
+  stream: StreamKey,
+  { wanted, columns }: { readonly wanted: Wanted; readonly columns: string },
+): IterableIterator<T> {
+  const { kinds, tags, seqs, times } = wanted;
+  const numbers = tags?.map((tag) => knownNumber(db, tag)).filter((number) => number !== undefined);
+  const oneOf = (list: readonly unknown[]): string => `(${list.map(() => "?").join(", ")})`;
   const conditions = [
-    "r.gateway_id = ? AND r.stream_no = ?",
-    ...(seqs === undefined ? [] : ["r.seq BETWEEN ? AND ?"]),
-    ...(kinds === undefined ? [] : [`r.kind IN ${oneOf(kinds)}`]),
-    ...(times === undefined ? [] : ["r.time >= ? AND r.time < ?"]),
-    ...(tags === undefined ? [] : [`t.name IN ${oneOf(tags)}`]),
+    OF,
+    ...(seqs === undefined ? [] : ["seq BETWEEN ? AND ?"]),
+    ...(kinds === undefined ? [] : [`kind IN ${oneOf(kinds)}`]),
+    ...(times === undefined ? [] : ["time >= ? AND time < ?"]),
+    ...(numbers === undefined ? [] : [`tag IN ${oneOf(numbers)}`]),
   ];
-  const sql = `SELECT r.kind, t.name, b.name, r.mono, r.time, r.value, r.quality, r.seq
-    FROM records r JOIN names t ON t.id = r.tag JOIN names b ON b.id = r.boot WHERE ${conditions.join(" AND ")} ORDER BY r.seq`;
+  const sql = `SELECT ${columns} FROM records WHERE ${conditions.join(" AND ")} ORDER BY seq`;
   const span = times === undefined ? [] : [times.start, times.end];
-  const values = [...(seqs ?? []), ...(kinds ?? []), ...span, ...(tags ?? [])];
-  return each<StoredRecord>(db, sql, stream.gateway_id, stream.id, ...values);
+  const values = [...(seqs ?? []), ...(kinds ?? []), ...span, ...(numbers ?? [])];
+  return each<T>(db, sql, stream.gateway_id, stream.id, ...values);
 }
 
 /** At most MAX_RECORDS long, and none has a seq of another one. */

@@ -4,7 +4,7 @@ import { CSV_HEADERS, csvOf } from "../http/csv.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
-import { recordsOf, type StreamKey } from "../ingest/records.ts";
+import { readingsOf, type StreamKey } from "../ingest/records.ts";
 import { formatTime } from "../time.ts";
 import { boothOf, calendarOf } from "./common.ts";
 
@@ -15,7 +15,7 @@ function answer(call: Call): Answer {
   const booth = boothOf(call);
   const window = windowParams(call.query, { tz: calendarOf(call, booth).tz, now: call.now });
   const tags = new Set((call.query["tags"] ?? "").split(",").filter((tag) => tag !== ""));
-  const lines = inSnapshot(call.service.db, () => readingsOf(call.service.db, booth.id, window))
+  const lines = inSnapshot(call.service.db, () => linesOf(call.service.db, booth.id, window))
     .filter(([, tag]) => tags.size === 0 || tags.has(tag))
     .sort((a, b) => a[0] - b[0])
     .map(([time, tag, value, quality]) => [formatTime(time), tag, JSON.parse(value) as unknown, quality]);
@@ -27,11 +27,11 @@ const MAX_LINES = 1_000_000;
 
 type Line = [time: number, tag: string, value: string, quality: string];
 
-function readingsOf(db: Db, boothId: string, window: Span): Line[] {
+function linesOf(db: Db, boothId: string, window: Span): Line[] {
   const streams = "SELECT id, gateway_id FROM streams WHERE booth_id = ? AND withdrawn_at IS NULL";
   const found: Line[] = [];
   for (const stream of rows<StreamKey>(db, streams, boothId)) {
-    for (const [, tag, , , time, value, quality] of recordsOf(db, stream, { kinds: ["r"], times: window })) {
+    for (const [tag, time, value, quality] of readingsOf(db, stream, { times: window })) {
       if (found.push([time, tag, value, quality]) > MAX_LINES) break;
     }
   }

@@ -4,7 +4,7 @@ import { type Answer, type Call, ok, type Operation } from "../http/operation.ts
 import { envelope, pagingParams, windowParams } from "../http/query.ts";
 import { formatTime } from "../time.ts";
 import type { Span } from "../figures/span.ts";
-import { recordsOf, type StreamKey } from "../ingest/records.ts";
+import { readingsOf, type StreamKey } from "../ingest/records.ts";
 import { boothOf, calendarOf } from "./common.ts";
 
 /** GET /api/booths/{id}/history: readings of the named tags by time; a page counts readings over all tags. */
@@ -54,7 +54,7 @@ export function readings(
   const streams = rows<StreamKey>(db, sql, boothId);
   const found: [string, number, string][] = [];
   for (const stream of streams) {
-    for (const [, tag, , , time, value, quality] of recordsOf(db, stream, { kinds: ["r"], tags, times: window })) {
+    for (const [tag, time, value, quality] of readingsOf(db, stream, { tags, times: window })) {
       if (quality !== "bad" && found.push([tag, time, value]) > MAX_READINGS) break;
     }
   }
