@@ -3,15 +3,16 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import mqtt from "mqtt";
-import { type Db, openDb, row } from "../../../simulators/service/db.ts";
+import { type Db, openDb } from "../../../simulators/service/db.ts";
 import { rangeHash } from "../../../simulators/service/ingest/canonical.ts";
-import { storedRange } from "../../../simulators/service/ingest/records.ts";
+import { heldSeqs, storedRange } from "../../../simulators/service/ingest/records.ts";
 import { WINDOW_BATCHES } from "../../../simulators/service/ingest/store.ts";
 import { findStream } from "../../../simulators/service/ingest/streams.ts";
 import { callerOfKey } from "../../../simulators/service/keys.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
 import { seedSite } from "../../../simulators/service/seed.ts";
 import type { Random } from "../../../src/domain/machine.ts";
+import { chunkOf, sha256Of } from "./chunk-log.ts";
 import { batchOf, claimBody, EPOCH, type LogRecord } from "./service-log.ts";
 
 const CHILD = new URL("./service-child.ts", import.meta.url);
@@ -26,7 +27,7 @@ export interface ServiceKills {
   readonly kills: number;
   readonly batches: number;
   readonly acked: number;
-  /** Batches that were under way when the service was killed. */
+  /** Batches and chunks that were under way when the service was killed. */
   readonly under_way: number;
   /** Of these, those that were committed though nobody was told; the others were not there at all. */
   readonly committed_unacked: number;
@@ -48,8 +49,23 @@ function recordsOf(batch: number): LogRecord[] {
   });
 }
 
-function payloadOf(batch: number): Buffer {
-  return gzipSync(JSON.stringify(batchOf(recordsOf(batch), { s0: batch * SIZE + 1 })), { level: 1 });
+interface Sent {
+  readonly topic: "batch" | "chunk";
+  readonly payload: Buffer;
+  /** What its ack must say: the hash of its records, or of its message. */
+  readonly proof: Readonly<Record<string, string>>;
+}
+
+/** Every other one goes as a chunk. */
+function sentOf(batch: number): Sent {
+  const records = recordsOf(batch);
+  const at = { s0: batch * SIZE + 1 };
+  if (batch % 2 === 1) {
+    const payload = chunkOf(records, at);
+    return { topic: "chunk", payload, proof: { chunk: sha256Of(payload) } };
+  }
+  const payload = gzipSync(JSON.stringify(batchOf(records, at)), { level: 1 });
+  return { topic: "batch", payload, proof: { hash: hashOf(records) } };
 }
 
 function hashOf(records: readonly LogRecord[]): string {
@@ -81,14 +97,15 @@ async function deliverUntilDeath(child: ChildProcess, url: string, at: Delivery 
       while (at.acked.has(batch) || under_way.has(batch)) batch += 1;
       under_way.add(batch);
       at.published.add(batch);
-      client.publish("bg/v1/gw-1/up/batch", payloadOf(batch), { qos: 1 });
+      const { topic, payload } = sentOf(batch);
+      client.publish(`bg/v1/gw-1/up/${topic}`, payload, { qos: 1 });
     }
   };
   client.on("message", (_, payload) => {
-    const ack = JSON.parse(payload.toString()) as { s0: number; n: number; hash: string };
+    const ack = JSON.parse(payload.toString()) as { s0: number; n: number } & Record<string, unknown>;
     const batch = (ack.s0 - 1) / SIZE;
-    if (ack.n !== SIZE || ack.hash !== hashOf(recordsOf(batch)))
-      throw new Error(`not our batch: ${payload.toString()}`);
+    const isProven = Object.entries(sentOf(batch).proof).every(([name, value]) => ack[name] === value);
+    if (ack.n !== SIZE || !isProven) throw new Error(`not our batch: ${payload.toString()}`);
     at.acked.add(batch);
     under_way.delete(batch);
     acks += 1;
@@ -116,9 +133,14 @@ export function prepareService(dataDir: string): void {
   db.close();
 }
 
-function storedOf(db: Db, batch: number): number {
-  const sql = "SELECT count(*) AS n FROM records WHERE seq BETWEEN ? AND ?";
-  return row<{ n: number }>(db, sql, batch * SIZE + 1, (batch + 1) * SIZE)?.n ?? 0;
+/** How many records of a batch are there. */
+function storedIn(db: Db): (batch: number) => number {
+  const stream = findStream(db, "stream-1");
+  const held = new Set<number>();
+  for (const [from, to] of stream === undefined ? [] : heldSeqs(db, stream)) {
+    for (let seq = from; seq <= to; seq += 1) held.add(seq);
+  }
+  return (batch) => recordsOf(batch).filter(({ value }) => held.has(value as number)).length;
 }
 
 function startChild(dataDir: string): ChildProcess {
@@ -126,7 +148,7 @@ function startChild(dataDir: string): ChildProcess {
   return fork(CHILD, [dataDir], { stdio: ["ignore", "ignore", "inherit", "ipc"], env });
 }
 
-/** Kills the service so often with SIGKILL while it takes batches over MQTT; then counts what it holds. */
+/** Kills the service so often with SIGKILL while it takes batches and chunks over MQTT; then counts what it holds. */
 export async function killService(dataDir: string, kills: number, random: Random): Promise<ServiceKills> {
   prepareService(dataDir);
   const at: Delivery = { acked: new Set(), published: new Set() };
@@ -140,11 +162,12 @@ export async function killService(dataDir: string, kills: number, random: Random
     const death = { acks: Math.floor(random.next() * (MOST_ACKS + 1)), after_ms: random.next() * LATEST_MS };
     const left = await deliverUntilDeath(child, mqttUrl, { ...at, death });
     const db = openDb(dataDir);
-    const stored = left.map((batch) => storedOf(db, batch));
+    const storedOf = storedIn(db);
+    const stored = left.map(storedOf);
     counts.under_way += left.length;
     counts.committed_unacked += stored.filter((count) => count === SIZE).length;
     counts.torn += stored.filter((count) => count !== 0 && count !== SIZE).length;
-    counts.missing += [...at.acked].reduce((sum, batch) => sum + SIZE - storedOf(db, batch), 0);
+    counts.missing += [...at.acked].reduce((sum, batch) => sum + SIZE - storedOf(batch), 0);
     db.close();
   }
   next.kill("SIGKILL");
