@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { parseDocument, stringify } from "yaml";
+import { inSnapshot, rows } from "../../simulators/service/db.ts";
+import { heldSeqs, type StreamKey } from "../../simulators/service/ingest/records.ts";
 import { askAgent } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import type { Container } from "./container.ts";
@@ -108,11 +110,15 @@ export interface Held {
 export function heldBy(data: string, stream: string | null = null): Held {
   const db = new Database(join(data, "service.db"), { readonly: true });
   try {
-    const sql = `SELECT count(*) AS records, coalesce(min(seq), 0) AS first, coalesce(max(seq), 0) AS last,
-      count(DISTINCT stream_no) AS streams FROM records
-      WHERE ? IS NULL OR stream_no IN (SELECT id FROM streams WHERE stream_id = ?)`;
-    // The query's own columns.
-    return db.prepare<[string | null, string | null]>(sql).get(stream, stream) as Held;
+    const of = "SELECT id, gateway_id FROM streams WHERE ? IS NULL OR stream_id = ?";
+    const ranges = inSnapshot(db, () => rows<StreamKey>(db, of, stream, stream).map((one) => heldSeqs(db, one)));
+    const all = ranges.flat();
+    return {
+      records: all.reduce((sum, [from, to]) => sum + to - from + 1, 0),
+      first: all.length === 0 ? 0 : Math.min(...all.map(([from]) => from)),
+      last: Math.max(0, ...all.map(([, to]) => to)),
+      streams: ranges.filter(({ length }) => length > 0).length,
+    };
   } finally {
     db.close();
   }

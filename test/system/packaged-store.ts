@@ -2,6 +2,9 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeF
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
+import { type Db, inSnapshot } from "../../simulators/service/db.ts";
+import { recordsOf, type StoredRecord } from "../../simulators/service/ingest/records.ts";
+import { findStream } from "../../simulators/service/ingest/streams.ts";
 import type { StoreBudget } from "../../src/domain/storage.ts";
 import type { LogRecord } from "../../src/domain/record.ts";
 import type { EpochMs, Milliseconds, Seq } from "../../src/domain/units.ts";
@@ -67,16 +70,19 @@ export function removeStore(box: Container): number {
 /** Where only the service vouched for the time it is off by half an answer's way at most. */
 const VOUCHED_MS = 4_000;
 
+function storedBy(db: Db, stream: string): StoredRecord[] {
+  return inSnapshot(db, () => {
+    const found = findStream(db, stream);
+    return found === undefined ? [] : [...recordsOf(db, found, {})];
+  });
+}
+
 /** Records of the stream that the service has put outside of those instants. */
 export function heldOutside(data: string, stream: string, [from, to]: readonly [EpochMs, EpochMs]): number {
   const db = new Database(join(data, "service.db"), { readonly: true });
   try {
-    const sql = `SELECT count(*) AS outside FROM records JOIN streams ON id = stream_no
-      WHERE stream_id = ? AND (time < ? OR time > ?)`;
-    return (
-      db.prepare<[string, number, number], { outside: number }>(sql).get(stream, from - VOUCHED_MS, to + VOUCHED_MS)
-        ?.outside ?? 0
-    );
+    const times = storedBy(db, stream).map(([, , , , time]) => time);
+    return times.filter((time) => time < from - VOUCHED_MS || time > to + VOUCHED_MS).length;
   } finally {
     db.close();
   }
@@ -191,12 +197,12 @@ export function accountedAt(data: string, stream: string): Accounted {
   const db = new Database(join(data, "service.db"), { readonly: true });
   try {
     const of = "stream_no = (SELECT id FROM streams WHERE stream_id = ?)";
-    const held = db.prepare<[string], Held>(`SELECT seq, kind, value FROM records WHERE ${of}`).all(stream);
+    const held = storedBy(db, stream);
     const gaps = db.prepare<[string], Gap>(`SELECT from_seq, to_seq, reason FROM seq_gaps WHERE ${of}`).all(stream);
-    const seqs = new Set(held.map(({ seq }) => seq));
+    const seqs = new Set(held.map(([, , , , , , , seq]) => seq));
     const missing = Array.from({ length: Math.max(...seqs) }, (_, index) => index + 1).filter((seq) => !seqs.has(seq));
     const reasons = missing.map((seq) => gaps.find(({ from_seq, to_seq }) => from_seq <= seq && seq <= to_seq)?.reason);
-    const texts = held.flatMap(({ kind, value }) => (kind === "r" && value.length > TEXT_BYTES ? [value] : []));
+    const texts = held.flatMap(([kind, , , , , value]) => (kind === "r" && value.length > TEXT_BYTES ? [value] : []));
     const declared: Record<string, number> = {};
     for (const reason of reasons) if (reason !== undefined) declared[reason] = (declared[reason] ?? 0) + 1;
     return {
@@ -210,13 +216,6 @@ export function accountedAt(data: string, stream: string): Accounted {
   } finally {
     db.close();
   }
-}
-
-interface Held {
-  readonly seq: Seq;
-  readonly kind: string;
-  /** JSON. */
-  readonly value: string;
 }
 
 interface Gap {
