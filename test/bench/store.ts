@@ -17,7 +17,7 @@ const COMMITS = { quick: 60, full: 720 };
 /** The naive schema writes so much that a few commits tell. */
 const NAIVE_COMMITS = { quick: 10, full: 30 };
 /** Rounds of a day's history, each beside the least that it can cost. */
-const ROUNDS = { 1: 3, 30: 21 } as const;
+const ROUNDS = { 1: 5, 30: 51 } as const;
 const HISTORY_MS = 10;
 const TARGET_MB = { 1: null, 10: 100, 60: 20 } as const;
 

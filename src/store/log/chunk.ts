@@ -1,6 +1,6 @@
 import type { Quality } from "../../domain/booth.ts";
 import type { LogRecord, Placed } from "../../domain/record.ts";
-import { type ByteSource, byteSource, inflated, type Last, signOf, takeValue, TEXT, type Way } from "./columns.ts";
+import { type ByteSource, byteSource, inflated, type Last, takeValue, TEXT, type Way } from "./columns.ts";
 import type { Span } from "./missing.ts";
 
 /**
@@ -172,47 +172,42 @@ function monosOf(source: ByteSource, mono0: number): Float64Array {
   must(count <= source.length, "its polls");
   const monos = new Float64Array(count);
   const usual = source.signed();
-  let [poll, mono] = [0, mono0];
-  source.each(count, (step) => {
-    mono += usual + signOf(step);
+  let mono = mono0;
+  for (let poll = 0; poll < count; poll += 1) {
+    mono += usual + source.signed();
     monos[poll] = mono;
-    poll += 1;
-  });
+  }
   return monos;
 }
 
 /** Of each wanted record, series by series: its poll, and its place in the order of all seqs. */
 interface Places {
-  readonly polls: Uint32Array;
-  readonly places: Uint32Array;
+  readonly polls: readonly number[];
+  readonly places: readonly number[];
 }
 
 function placesOf(source: ByteSource, list: readonly Listed[], length: number): Places {
-  const wanted = list.reduce((sum, one) => sum + (one.wanted ? one.count : 0), 0);
-  const [polls, places] = [new Uint32Array(wanted), new Uint32Array(wanted)];
-  /** How many records each poll has so far. */
-  const sizes = new Uint32Array(length);
-  let nth = 0;
+  const [polls, before]: [number[], number[]] = [[], []];
+  /** How many records each poll has so far, then where its first one stands. */
+  const starts = new Uint32Array(length);
   for (const one of list) {
     let poll = -1;
-    source.each(one.count, (gap) => {
-      poll += 1 + gap;
-      const size = sizes[poll] ?? 0;
-      sizes[poll] = size + 1;
-      if (!one.wanted) return;
-      polls[nth] = poll;
-      places[nth] = size;
-      nth += 1;
-    });
+    for (let left = one.count; left > 0; left -= 1) {
+      poll += 1 + source.number();
+      const size = starts[poll] ?? 0;
+      starts[poll] = size + 1;
+      if (!one.wanted) continue;
+      polls.push(poll);
+      before.push(size);
+    }
     must(poll < length, "its polls");
   }
-  const starts = new Uint32Array(length);
   for (let [poll, start] = [0, 0]; poll < length; poll += 1) {
+    const size = starts[poll] ?? 0;
     starts[poll] = start;
-    start += sizes[poll] ?? 0;
+    start += size;
   }
-  for (const [index, poll] of polls.entries()) places[index] = (places[index] ?? 0) + (starts[poll] ?? 0);
-  return { polls, places };
+  return { polls, places: before.map((size, nth) => size + (starts[polls[nth] ?? 0] ?? 0)) };
 }
 
 /** The seq of the record at a place; mostly asked for in ascending order. */

@@ -189,55 +189,57 @@ export function signOf(value: number): number {
   return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
 }
 
-export type ByteSource = ReturnType<typeof byteSource>;
-
 /** Takes bytes in the order in which they were put. Each throws RangeError at the end. */
-export function byteSource(buffer: Buffer) {
-  let at = 0;
-  const number = (): number => {
+export class ByteSource {
+  readonly #buffer: Buffer;
+  #at = 0;
+
+  constructor(buffer: Buffer) {
+    this.#buffer = buffer;
+  }
+
+  number(): number {
     // Most are less than 128; behind the end a number seems to go on.
-    let value = buffer[at++] ?? 128;
+    let value = this.#buffer[this.#at++] ?? 128;
     if (value < 128) return value;
     value -= 128;
     for (let unit = 128; ; unit *= 128) {
-      const byte = buffer[at++];
+      const byte = this.#buffer[this.#at++];
       if (byte === undefined) throw new RangeError("a number goes beyond the end");
       value += (byte & 127) * unit;
       if (byte < 128) return value;
     }
-  };
-  return {
-    number,
-    /** So many numbers, one after the other: a chunk has thousands of them, and nearly all are less than 128. */
-    each(count: number, take: (value: number) => void): void {
-      let here = at;
-      for (let left = count; left > 0; left -= 1) {
-        let value = buffer[here] ?? 128;
-        if (value < 128) here += 1;
-        else {
-          at = here;
-          value = number();
-          here = at;
-        }
-        take(value);
-      }
-      at = here;
-    },
-    signed: (): number => signOf(number()),
-    double(): number {
-      at += 8;
-      return buffer.readDoubleLE(at - 8);
-    },
-    block(): Buffer {
-      const length = number();
-      if (at + length > buffer.length) throw new RangeError("a block goes beyond the end");
-      at += length;
-      return buffer.subarray(at - length, at);
-    },
-    /** How many have been taken. */
-    at: () => at,
-    length: buffer.length,
-  };
+  }
+
+  signed(): number {
+    const value = this.number();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
+
+  double(): number {
+    this.#at += 8;
+    return this.#buffer.readDoubleLE(this.#at - 8);
+  }
+
+  block(): Buffer {
+    const length = this.number();
+    if (this.#at + length > this.length) throw new RangeError("a block goes beyond the end");
+    this.#at += length;
+    return this.#buffer.subarray(this.#at - length, this.#at);
+  }
+
+  /** How many have been taken. */
+  at(): number {
+    return this.#at;
+  }
+
+  get length(): number {
+    return this.#buffer.length;
+  }
+}
+
+export function byteSource(buffer: Buffer): ByteSource {
+  return new ByteSource(buffer);
 }
 
 /** Much more than any row holds: what a damaged length may not exceed. */
