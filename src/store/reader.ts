@@ -106,7 +106,7 @@ export const REPORT_SQL = {
     ORDER BY seq LIMIT @rows`,
   rebuilds: `SELECT rebuilds FROM stream WHERE stream_id = ?`,
   logPage: LOG_ROWS_FROM,
-  rowAtOrBefore: `SELECT first_seq, t0 FROM log WHERE stream_id = @stream AND first_seq <= @seq
+  rowAtOrBefore: `SELECT first_seq, last_seq, t0 FROM log WHERE stream_id = @stream AND first_seq <= @seq
     ORDER BY first_seq DESC LIMIT 1`,
   firstWaiting: `SELECT first_seq FROM log WHERE stream_id = ? AND placed = 0 ORDER BY first_seq LIMIT 1`,
 } as const;
@@ -116,7 +116,7 @@ function prepareReports(db: Database.Database) {
     facts: db.prepare<[{ stream: string; kind: string; start: number; end: number }], FactRow>(REPORT_SQL.facts),
     stagesAfter: db.prepare<[{ stream: string; seq: number; rows: number }], FactRow>(REPORT_SQL.stagesAfter),
     rebuilds: db.prepare<[string], { rebuilds: number }>(REPORT_SQL.rebuilds),
-    rowAtOrBefore: db.prepare<[{ stream: string; seq: number }], { first_seq: number; t0: number }>(
+    rowAtOrBefore: db.prepare<[{ stream: string; seq: number }], Pick<LogRow, "first_seq" | "last_seq" | "t0">>(
       REPORT_SQL.rowAtOrBefore,
     ),
     firstWaiting: db.prepare<[string], { first_seq: number }>(REPORT_SQL.firstWaiting),
@@ -145,8 +145,10 @@ function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
   if (newest === undefined || newest.t0 < at) return newest?.first_seq ?? 0;
   let [low, high] = [0, newest.first_seq];
   while (high - low > 1) {
-    const row = sql.rowAtOrBefore.get({ stream, seq: Math.floor((low + high) / 2) });
-    if (row === undefined || row.t0 < at) low = Math.floor((low + high) / 2);
+    const middle = Math.floor((low + high) / 2);
+    const row = sql.rowAtOrBefore.get({ stream, seq: middle });
+    // Up to its end there is no other row: a chunk has thousands of seqs.
+    if (row === undefined || row.t0 < at) low = Math.max(middle, row?.last_seq ?? 0);
     else high = row.first_seq;
   }
   return sql.rowAtOrBefore.get({ stream, seq: low })?.first_seq ?? 0;
