@@ -85,6 +85,7 @@ it("the arm64 agent starts under emulation: its Node, its addons, its check of a
   ).toBe("42");
   expect(run("-p", 'typeof require("@serialport/bindings-cpp").autoDetect().open').trim()).toBe("function");
   expect(run(agent, "--version")).toContain(ownVersion());
+  expect(run(join(root, "usr/lib/booth-gateway/bench"), "--help")).toContain("--seconds N");
   expect(run(agent, "check", "--config", join(root, "usr/share/booth-gateway/gateway.yaml"))).toContain("booth-1");
 });
 
