@@ -39,18 +39,6 @@ export interface Sample {
   readonly source_at?: EpochMs;
 }
 
-/** The samples of these tags, one for each, in their order, as those of each group. */
-export function byGroup(
-  groups: readonly string[],
-  tags: readonly { readonly group: string }[],
-  samples: readonly Sample[],
-): ReadonlyMap<string, readonly Sample[]> {
-  const all = new Map(groups.map((group): [string, Sample[]] => [group, []]));
-  // entries() would make a pair for each sample, half of what a poll leaves behind.
-  samples.forEach((sample, index) => all.get(tags[index]?.group ?? "")?.push(sample));
-  return all;
-}
-
 /** The last instant of a log. */
 export interface LogEnd {
   readonly boot: BootId;

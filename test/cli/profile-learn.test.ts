@@ -17,17 +17,16 @@ function workshop(places: (mode: string) => Readonly<Record<string, number>>) {
   const driver = (profile: { readonly tags: readonly ProfileTag[] }): Driver => ({
     open: () => Promise.resolve(),
     close: () => Promise.resolve(),
-    read: () => {
+    read: ([group = ""]) => {
       const memory = places(mode);
-      return Promise.resolve(
-        profile.tags.map(({ name, point }) => {
-          const raw = "table" in point ? memory[`${point.table}:${point.address}`] : undefined;
-          const bit = "bit" in point ? point.bit : undefined;
-          const value = raw === undefined || bit === undefined ? raw : ((raw >> bit) & 1) === 1;
-          if (value === undefined) return { tag: name, value: null, quality: "bad", reason: "exception_2" } as const;
-          return { tag: name, value, quality: "good" } as const;
-        }),
-      );
+      const samples = profile.tags.map(({ name, point }) => {
+        const raw = "table" in point ? memory[`${point.table}:${point.address}`] : undefined;
+        const bit = "bit" in point ? point.bit : undefined;
+        const value = raw === undefined || bit === undefined ? raw : ((raw >> bit) & 1) === 1;
+        if (value === undefined) return { tag: name, value: null, quality: "bad", reason: "exception_2" } as const;
+        return { tag: name, value, quality: "good" } as const;
+      });
+      return Promise.resolve(new Map([[group, samples]]));
     },
   });
   const tools = {

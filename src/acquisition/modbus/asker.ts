@@ -138,7 +138,7 @@ export function asker(asked: AskedDevice): () => AskBlock {
       return lostIn(error);
     }
   };
-  const isPlain = (block: Block): boolean => line.late.isPlain(blockRead(unitId, block));
+  const isPlain = (block: Block): boolean => line.numbered || line.late.isPlain(blockRead(unitId, block));
   /** From when on what comes can be of this block alone. */
   const plainFrom = async (block: Block): Promise<number> => {
     for (let left = MOST_MARKERS; left_with === null && !isPlain(block); left--) {

@@ -3,7 +3,8 @@ import { type OpcuaProfile, type OpcuaTag, tagsOfGroups } from "../../domain/pro
 import { Overdue, type Asking } from "./channel.ts";
 import type { Opcua } from "./library.ts";
 import type { Session } from "./session.ts";
-import { byGroup, type Sample } from "../../domain/taken.ts";
+import type { Sample } from "../../domain/taken.ts";
+import { byGroup } from "../rules/schedule.ts";
 import type { GroupSamples } from "../port.ts";
 import { type RawValue, sampleOf } from "./value.ts";
 

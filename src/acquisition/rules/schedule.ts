@@ -1,3 +1,4 @@
+import type { Sample } from "../../domain/taken.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 
 /** When each poll group is due next, on the monotonic clock. */
@@ -42,6 +43,18 @@ export function nextDue(schedule: Schedule, groups: Groups) {
 /** The groups that are due by then, in the profile's order: one read takes them all. */
 export function dueGroups(schedule: Schedule, groups: Groups, mono: Milliseconds): readonly string[] {
   return Object.keys(groups).filter((group) => (schedule[group] ?? Infinity) <= mono);
+}
+
+/** The samples of these tags, one for each, in their order, as those of each group. */
+export function byGroup(
+  groups: readonly string[],
+  tags: readonly { readonly group: string }[],
+  samples: readonly Sample[],
+): ReadonlyMap<string, readonly Sample[]> {
+  const all = new Map(groups.map((group): [string, Sample[]] => [group, []]));
+  // entries() would make a pair for each sample, half of what a poll leaves behind.
+  samples.forEach((sample, index) => all.get(tags[index]?.group ?? "")?.push(sample));
+  return all;
 }
 
 /**
