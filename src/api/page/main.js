@@ -59,9 +59,10 @@ function viewName() {
 /** The chosen booth's name; "": there is none. */
 const boothName = () => context.booth()?.booth ?? "";
 
-/** A box that is to be set up, or bound, opens there; what a person has chosen stays. */
+/** A box that nobody has bound, or begun to, opens there; what a person has chosen stays. */
 function openAtSetUp() {
-  if (location.hash === "" && isUnbound(state.status)) history.replaceState(null, "", "#/setup");
+  const isUntouched = state.status.booths.every((/** @type {any} */ { serial }) => serial === null);
+  if (location.hash === "" && isUntouched && isUnbound(state.status)) history.replaceState(null, "", "#/setup");
 }
 
 function draw() {

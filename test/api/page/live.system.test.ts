@@ -281,7 +281,7 @@ it("of eight booths on one box, each is one tap away and says what it does", asy
   await boothOnce(site, "the PLC is read", (_, { booths }) => booths.every(({ now }) => now !== null));
   const { url, pin } = await openPage(site);
   const { page, faults } = await openTab(browser, { viewport: PHONE });
-  await page.goto(url ?? "");
+  await page.goto(`${url ?? ""}/#/now`);
   await signIn(page, pin);
   const booths = page.getByRole("region", { name: "Booths of this box" });
   const button = (name: string) => booths.getByRole("button", { name });

@@ -19,7 +19,7 @@ it("before the working hours of the day begin there are none so far, which isn't
   await boothOnce(site, "the PLC is read", ({ now }) => now !== null);
   const { url } = await openPage(site);
   const { page, faults } = await openTab(browser, { viewport: PHONE });
-  await page.goto(url ?? "");
+  await page.goto(`${url ?? ""}/#/now`);
   const today = page.getByRole("region", { name: "Today" });
   await today.getByText("no working hours so far today", { exact: true }).waitFor();
   expect(faults).toEqual([]);
