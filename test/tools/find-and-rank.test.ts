@@ -1,11 +1,12 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { driverTools } from "../../src/acquisition/tool-drivers.ts";
 import { findProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
-import { lookThrough } from "../../src/tools/find-plc.ts";
+import { findPlcs, lookThrough } from "../../src/tools/find-plc.ts";
 import { rankAt } from "../../src/tools/rank-profiles.ts";
 import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc, type RunningPlc } from "../../simulators/plc/start.ts";
+import { clickBooth, plcnextBooth } from "../support/profiles.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -48,6 +49,31 @@ describe("ranking", () => {
     await expect(nobody).rejects.toThrow(/^127\.0\.0\.1:9: .*; /);
     const none = rankAt({ modbus: {}, said: [] }, { tools, config, ...call() });
     await expect(none).rejects.toThrow("give host (and port), or serial");
+  });
+});
+
+describe("an OPC UA server", () => {
+  it("tells what it offers, with the certificate that is to be compared, before anybody trusts it", async () => {
+    const scenario = findScenario("standard-cycle");
+    if (scenario === undefined) throw new Error("a shipped scenario");
+    const clock = scaledClock(clockFromNow(1));
+    const opcua = { profile: plcnextBooth(), port: 0 };
+    const plc = await startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, opcua });
+    onTestFinished(() => plc.stop());
+    const { endpoint = "" } = plc.opcua ?? {};
+    const { answer, text } = await findPlcs(tools, { where: "opcua", endpoint }, call());
+    if (answer.where !== "opcua") throw new Error("another answer");
+    const safe = answer.offers.find(({ policy }) => policy === "Basic256Sha256");
+    expect(safe?.fingerprint).toBe(plc.opcua?.fingerprint().replaceAll(":", "").toLowerCase());
+    expect(text).toContain(safe?.fingerprint ?? "none");
+  });
+
+  it.each([
+    ["opc.tcp://127.0.0.1:9", /./],
+    ["http://127.0.0.1", /an endpoint is opc\.tcp/],
+    ["opc.tcp:", /an endpoint is opc\.tcp/],
+  ])("that isn't one says why: %s", async (endpoint, why) => {
+    await expect(findPlcs(tools, { where: "opcua", endpoint }, call())).rejects.toThrow(why);
   });
 });
 
