@@ -89,7 +89,8 @@ async function readBy(profile: Profile, booth: BoothConfig, { tools, config, sig
   try {
     await driver.open(within);
     for (const group of Object.keys(profile.groups)) {
-      if (tagsOfGroup<ProfileTag>(profile, group).length > 0) samples.push(...((await driver.read([group])).get(group) ?? []));
+      if (tagsOfGroup<ProfileTag>(profile, group).length > 0)
+        samples.push(...((await driver.read([group])).get(group) ?? []));
     }
     return { profile, samples, failed: null };
   } catch (error) {
