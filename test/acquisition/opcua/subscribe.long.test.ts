@@ -12,9 +12,9 @@ import { spoiltRuns } from "./spoilt-opcua.ts";
 const PATIENCE_MS = 20_000;
 const bed = opcuaBed();
 
-async function opened(more: Partial<OpcuaDriverOptions> = {}): Promise<Driver> {
+async function opened(more: Partial<OpcuaDriverOptions> = {}, signal = never): Promise<Driver> {
   const driver = bed().make({ address: bed().address({ mode: "subscribe" }), ...more });
-  await driver.open(never);
+  await driver.open(signal);
   return driver;
 }
 
@@ -159,9 +159,9 @@ describe("a subscription's link", () => {
 
   test("aborted or closed while a poll waits: closed", async () => {
     for (const how of ["abort", "close"] as const) {
-      const driver = await opened({ profile: quickProfile() });
-      bed().gate.mode = "hold";
       const owner = new AbortController();
+      const driver = await opened({ profile: quickProfile() }, owner.signal);
+      bed().gate.mode = "hold";
       const outcome = (async () => {
         for (;;) await readGroup(driver, "fast").then(nextTurn);
       })();
