@@ -23,8 +23,8 @@ async function child(address: OpcuaAddress, pkiDir: string, home: string): Promi
     const pki = opcuaPki({ dir: ${JSON.stringify(pkiDir)}, wall });
     const driver = opcuaDriver({ address, profile: findProfile("plcnext-booth"), pki, wall });
     const never = new AbortController().signal;
-    const outcome = await driver.open(never).then(() => readGroup(driver, "fast")).then(
-      (samples) => samples[0].quality,
+    const outcome = await driver.open(never).then(() => driver.read(["fast"])).then(
+      (groups) => groups.get("fast")[0].quality,
       (error) => error.kind,
     );
     await driver.close();
