@@ -30,7 +30,7 @@ async function child(address: OpcuaAddress, pkiDir: string, home: string): Promi
     await driver.close();
     process.stdout.write("<" + outcome + ">");`;
   const env = { PATH: process.env["PATH"], HOME: home, XDG_CONFIG_HOME: home, APPDATA: home, TMPDIR: home };
-  return run(process.execPath, ["--input-type=module", "--eval", script], { env });
+  return run(process.execPath, ["--eval", script], { env });
 }
 
 describe("the library holds reads silently during an outage", () => {
