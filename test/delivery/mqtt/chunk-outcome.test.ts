@@ -67,7 +67,9 @@ describe("an ack means of a chunk", () => {
         if (meant?.kind !== "acked") return;
         expect(JSON.parse(text)).toMatchObject({ chunk: HASH, st: "s" });
         expect([Number(said.s0 ?? 12), Number(said.n ?? 4), said.error ?? ""]).toEqual([12, 4, ""]);
-        expect(typeof said.conflict === "number" && said.conflict >= 0 && Number.isSafeInteger(said.conflict)).toBe(false);
+        expect(typeof said.conflict === "number" && said.conflict >= 0 && Number.isSafeInteger(said.conflict)).toBe(
+          false,
+        );
         for (const { seq: refused } of meant.rejected) expect(refused >= 11 && refused <= 14).toBe(true);
       }),
       { numRuns: 2_000 },
