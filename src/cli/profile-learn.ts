@@ -37,7 +37,8 @@ export function looking<T>(tools: PlcTools, call: Call, act: (look: () => Promis
   return scanning(reading, { quirks, ranges: range === undefined ? rangesOf(quirks) : rangesIn(range) }, act);
 }
 
-/** One look after a change may still show the state before; a stay has more than that. */
+/** After a change: one look may still show the state before, and zeros in place of other values are believed at the third look alone. */
+const SETTLING_LOOKS = 3;
 const LOOKS = 5;
 const LONGEST_H = 1;
 
@@ -70,6 +71,7 @@ async function stay(
   { look, mode, for_ms }: { readonly look: () => Promise<Look>; readonly mode: ProfileMode; readonly for_ms: number },
 ): Promise<readonly Look[]> {
   const looks: Look[] = [];
+  for (let i = 0; i < SETTLING_LOOKS; i++) await look();
   for (let i = 0; i < LOOKS; i++) {
     io.progress(`${mode}: look ${i + 1} of ${LOOKS}; leave the booth as it is`);
     looks.push(await look());

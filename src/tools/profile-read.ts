@@ -69,6 +69,7 @@ export async function pollLive(reading: Reading, profile: Profile, for_ms: Milli
     const due = new Map(groups.map(([group]) => [group, began]));
     const readAll = async (which: (group: string) => boolean): Promise<void> => {
       const chosen = groups.filter(([name]) => which(name));
+      if (chosen.length === 0) return; // a sleep may end a little early
       const at_ms = Math.round(tools.mono() - began);
       const samples = await driver.read(chosen.map(([name]) => name));
       polls.push({ at_ms, samples: [...samples.values()].flat() });

@@ -205,7 +205,7 @@ async function readPieces(
   do {
     outcome.unanswered.length = 0;
     for (const piece of read.pieces) await readPiece(reader, piece, outcome);
-  } while (outcome.answered.length + outcome.refused.length === 0);
+  } while (read.pieces.length > 0 && outcome.answered.length + outcome.refused.length === 0);
 }
 
 interface PolledGroups {
