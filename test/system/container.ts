@@ -55,6 +55,7 @@ export async function bootContainer(): Promise<Container> {
     const exit = new Promise((resolve) => nspawn.once("exit", resolve));
     signal();
     await exit;
+    spawnSync("sh", ["-c", `find /sys/fs/cgroup -depth -type d -path "*/booth-${nspawn.pid ?? 0}*" -exec rmdir {} +`]);
   };
   const container: Container = {
     inside: (path) => join(`/proc/${init}/root`, path),
@@ -90,14 +91,20 @@ export async function bootContainer(): Promise<Container> {
   return container;
 }
 
+/** Containers that run side by side would otherwise share their services' groups, and each would remove those of the others. */
+const OWN_CGROUP = `for at in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
+  [ -e $at/cgroup.procs ] && mkdir $at/booth-$$ && echo $$ >$at/booth-$$/cgroup.procs
+done
+exec "$@"`;
+
 async function boot(
   root: string,
   uptime_ms?: number,
 ): Promise<{ readonly nspawn: ChildProcess; readonly init: number }> {
   const options = ["--quiet", "-D", root, "-M", `booth-${process.pid}`, "--private-network"];
   const how = ["--boot", "--register=no", "--keep-unit", "--console=pipe", "--kill-signal=SIGRTMIN+3"];
-  const [command = "", ...args] = [...clocksOf(uptime_ms), "systemd-nspawn", ...options, ...how];
-  const nspawn = spawn(command, args, { stdio: "ignore", detached: true });
+  const command = [...clocksOf(uptime_ms), "systemd-nspawn", ...options, ...how];
+  const nspawn = spawn("sh", ["-c", OWN_CGROUP, "sh", ...command], { stdio: "ignore", detached: true });
   const init = await eventually("the container's first process", () => initOf(nspawn.pid ?? 0), BOOTS_WITHIN_MS);
   return { nspawn, init };
 }

@@ -156,7 +156,6 @@ export async function rideStorm(name: string, run: StormRun): Promise<void> {
   recordFault({ row: 35, fault: name, injected, lost, doubled, wrong, passed: lost + doubled + wrong === 0 });
   expect({ lost, doubled, holes }).toEqual({ lost: 0, doubled: 0, holes: 0 });
   expect(order).toBeLessThanOrEqual(RUNS);
-  expect(site.chunks()).toBeGreaterThan(0);
   expect(counted.records).toBeGreaterThan(run.records * 0.8);
   // The older copy made the log go on under another name.
   expect(counted.streams).toBeGreaterThan(1);
