@@ -38,6 +38,13 @@ describe("a device by the book", () => {
     expect(plc.requests.length).toBe(4);
   });
 
+  test("asked for no group it asks nothing, and answers at once", async () => {
+    const { driverFor, plc } = bed();
+    const driver = await driverFor(registers(2));
+    expect(await driver.read([])).toEqual(new Map());
+    expect(plc.requests).toEqual([]);
+  });
+
   test("answers that come byte by byte are put together", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, usual, socket) => {
