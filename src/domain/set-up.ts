@@ -17,9 +17,6 @@ export function lackingIn(
 /** Who said a value: the operator's file, which wins, or the set-up on the spot. */
 export type SaidBy = "file" | "set_up";
 
-/** A PLC's link as an entry of the configuration has it. */
-export type EnteredLink = Readonly<Record<"modbus" | "opcua", Readonly<Record<string, unknown>>>>;
-
 export interface BoothEntered {
   readonly booth: BoothId;
   /** By key of its entry: id, profile, modbus or opcua, tz and so on. */

@@ -184,11 +184,6 @@ export function byteSink() {
   };
 }
 
-/** The number of either sign that a signed one was written as. */
-export function signOf(value: number): number {
-  return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-}
-
 /** Takes bytes in the order in which they were put. Each throws RangeError at the end. */
 export class ByteSource {
   readonly #buffer: Buffer;
