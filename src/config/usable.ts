@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
 import type { Profile } from "../domain/profile.ts";
@@ -175,6 +175,18 @@ function nameOfBooth(source: YamlSource, index: number): { readonly id: string; 
 function boothsIn({ data }: YamlSource): readonly unknown[] {
   const booths = typeof data === "object" && data !== null && "booths" in data ? data.booths : undefined;
   return Array.isArray(booths) ? booths : [];
+}
+
+/** Every file by which it became what it is, there or not: where none of them changes, it would become the same. */
+export function filesOf(path: string, { config }: UsableConfig): readonly string[] {
+  const names = new Set(config.booths.map(({ profile }) => profile));
+  const profiles = [...names].flatMap((name) => {
+    const places = config.profile_dirs.map((dir) => join(dir, `${name}.yaml`));
+    // The first that is there counts, as long as none before it comes.
+    return places.slice(0, places.findIndex((place) => existsSync(place)) + 1);
+  });
+  const own = [SET_UP_FILE, NAME].map((name) => join(config.data_dir, name));
+  return [resolve(path), ...own, ...profiles];
 }
 
 export interface Lasting {

@@ -15,14 +15,9 @@ import type { ReportRequest } from "../api/report.ts";
 import { type FiguresRequest, figuresOf, type OwnFigures } from "../api/report-thread.ts";
 import { serveAdminSocket, serveSocket } from "../api/server.ts";
 import { parametersOf } from "../config/parameters.ts";
-import type { BoothConfig, Config, ServiceConfig } from "../config/port.ts";
-import { type Lasting, loadLasting, type ReadyBooth, type RefusedBooth } from "../config/usable.ts";
-import { createBoothFields, createServiceApi } from "../delivery/http/service-api.ts";
-import { createHttpClient, type HttpClient } from "../delivery/http/client.ts";
-import { withSessionTokens } from "../delivery/http/session-token.ts";
-import type { MqttSetup } from "../delivery/mqtt/connect.ts";
-import { createMqttLink } from "../delivery/mqtt/link.ts";
-import { clientCertificateIn } from "../delivery/tls.ts";
+import type { BoothConfig, Config } from "../config/port.ts";
+import { keepConfig, keptConfig } from "../config/kept.ts";
+import type { Lasting, ReadyBooth, RefusedBooth } from "../config/usable.ts";
 import type { Clock, Logger, Random } from "../domain/machine.ts";
 import { plcAddress } from "../domain/plc-address.ts";
 import type { Profile } from "../domain/profile.ts";
@@ -41,9 +36,10 @@ import { openPage, type PageSetting } from "./compose-page.ts";
 import type { AgentSetup } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
 import { systemdNotify } from "./service-manager.ts";
-import { openSealer, openSecrets, ownFile } from "./secrets.ts";
+import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
-import { createSetUp, takenBack } from "./set-up.ts";
+import { boothFields, serviceApi, waysTo, whenAsked } from "./service-ways.ts";
+import type { SetUpMachine, SetUpOfBox } from "./set-up.ts";
 import { markOf, wipeState } from "./decommission.ts";
 
 const PACKAGE = new URL("../../package.json", import.meta.url);
@@ -92,25 +88,20 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     };
     const runs = await agentRuns((next) => beginAgent(lasting, next), {
       ...{ first, signal: io.signal },
-      again: () => loadLasting(file, io.environment),
+      again: async () => (await import("../config/usable.ts")).loadLasting(file, io.environment),
     });
     const { control } = runs;
     const key = async () => (await identity.gateway()).credential ?? firstKeyOf(lasting);
     const has_key = async (): Promise<boolean> => (await key()) !== null;
     const { data_dir } = config;
-    const set_up = createSetUp({
-      file,
-      data_dir,
-      clock,
-      log,
-      has_key,
-      status: () => control.status(),
-      restart: runs.restart,
+    const set_up = setUpWhenAsked({
+      ...{ file, data_dir, clock, log, has_key },
+      ...{ status: () => control.status(), restart: runs.restart },
     });
     const services = {
       ...{ control, rebuilds, set_up, log: lines },
       reports: (request: ReportRequest) => reports.ask(request),
-      fields: createBoothFields({ http: runs.http, clock, key }),
+      fields: boothFields({ http: runs.http, clock, key }),
     };
     const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
     await serveUntil(() => runs.run(set_up.run), { config, file, clock, log, services }, runtime_dir);
@@ -144,7 +135,7 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
   const { commit_interval_ms, heartbeat_interval_ms, service } = config;
   const ending = new AbortController();
   const signal = AbortSignal.any([io.signal, ending.signal]);
-  const { http, mqtt } = waysTo(service, { clock, service_time, log }, signal);
+  const { http, mqtt } = await waysTo(service, { clock, service_time, log, agentVersion: VERSION }, signal);
   const links = linksOf(config, { clock, log, keeperOf: await holeKeepers({ identity, log }, booths) });
   // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
   if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();
@@ -156,7 +147,7 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
       config_refused: fileRefused?.message ?? null,
       backlog_rate: service.backlog_records_per_s ?? null,
       link: mqtt,
-      api: createServiceApi({
+      api: serviceApi({
         ...{ http, clock, random, service_time, sealer },
         ...{ agentVersion: VERSION, hardwareId: gateway_id },
       }),
@@ -182,35 +173,6 @@ async function leaveStartBehind(agent: Pick<Agent, "counts">, clock: Clock, sign
   do await clock.sleep(LOOK_MS, signal);
   while (clock.mono() < latest && agent.counts().some(({ commits }) => commits === 0));
   collectGarbage();
-}
-
-/** The service by HTTP and by its broker. Throws where a file of certificates or keys can't be used. */
-function waysTo(
-  service: ServiceConfig,
-  { clock, service_time, log }: Pick<MqttSetup, "clock" | "service_time" | "log">,
-  signal: AbortSignal,
-) {
-  const ca = service.ca_file === undefined ? {} : { ca: readFileSync(service.ca_file, "utf8") };
-  const proxy = service.proxy_url === undefined ? {} : { proxy: service.proxy_url };
-  const http = service.url === undefined ? NO_SERVICE : createHttpClient({ baseUrl: service.url, ...ca, ...proxy });
-  // A service that takes a request and never answers would hold a stop up for the whole of the request's time.
-  addAbortListener(signal, () => http.close());
-  return {
-    http: service.authorization === "session" ? withSessionTokens(http) : http,
-    mqtt: createMqttLink({ clock, service_time, log, agentVersion: VERSION, ...ca, ...clientOf(service) }),
-  };
-}
-
-/** Until somebody says where the service is nothing is asked of it, and everything waits as for one that is away. */
-const NO_SERVICE: HttpClient = {
-  send: () => Promise.reject(new Error("no service is set up yet")),
-  close: () => undefined,
-};
-
-/** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */
-function clientOf({ client_certificate_file, client_key_file }: ServiceConfig): Pick<MqttSetup, "client_certificate"> {
-  if (client_certificate_file === undefined || client_key_file === undefined) return {};
-  return { client_certificate: clientCertificateIn(client_certificate_file, ownFile(client_key_file)) };
 }
 
 async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtime_dir: string): Promise<void> {
@@ -294,20 +256,47 @@ export function systemRandom(): Random {
   };
 }
 
-/** What was on trial when the last agent ended, by a power cut or a stop, hasn't proved itself. */
-function settledLasting(file: string, io: Io): Lasting {
+/** As the files say, by what the start before made of them where they are the same. */
+async function lastingNow(file: string, io: Io): Promise<Lasting> {
   const { environment } = io;
+  const kept = keptConfig(file, environment);
+  if (kept !== null) return { usable: kept, refused: null };
+  const { loadLasting, filesOf } = await import("../config/usable.ts");
+  const { takenBack } = await import("./set-up.ts");
   const lasting = loadLasting(file, environment);
-  const reason = "the agent stopped while it was tried";
+  // What was on trial when the last agent ended, by a power cut or a stop, hasn't proved itself.
+  const why = { reason: "the agent stopped while it was tried", at: Date.now() };
   const log = { warn: (_: unknown, text: string) => io.err(`${text}\n`) };
-  const isOther = takenBack(lasting.usable.config.data_dir, { reason, at: Date.now(), log });
-  return isOther ? loadLasting(file, environment) : lasting;
+  const isOther = takenBack(lasting.usable.config.data_dir, { ...why, log });
+  const settled = isOther ? loadLasting(file, environment) : lasting;
+  const { usable, refused } = settled;
+  if (refused === null && usable.refused.length === 0) keepConfig(filesOf(file, usable), usable, environment);
+  return settled;
+}
+
+/** The set-up on the spot; a box on which nobody sets anything up doesn't load it. */
+function setUpWhenAsked(machine: SetUpMachine) {
+  const asked = Promise.withResolvers<undefined>();
+  let set_up: Promise<SetUpOfBox> | null = null;
+  const made = (): Promise<SetUpOfBox> => {
+    asked.resolve(undefined);
+    return (set_up ??= import("./set-up.ts").then(({ createSetUp }) => createSetUp(machine)));
+  };
+  return {
+    ...whenAsked(["status", "tryEntry", "keep", "takeBack", "setService", "saveDraft"], made),
+    /** Until aborted. */
+    run: async (signal: AbortSignal): Promise<void> => {
+      addAbortListener(signal, () => asked.resolve(undefined));
+      await asked.promise;
+      if (!signal.aborted) await (await made()).run(signal);
+    },
+  };
 }
 
 /** The agent until it is stopped, or until it is taken out of service: then nothing of its keys and data stays. */
 export const runCommand: Run = async ({ values, io }) => {
   const file = configPath(values);
-  const lasting = settledLasting(file, io);
+  const lasting = await lastingNow(file, io);
   if (lasting.refused !== null) {
     io.err(
       `${lasting.refused.message}\nthe last good configuration stays in use: correct the file, then restart the agent\n`,

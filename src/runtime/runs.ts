@@ -14,7 +14,7 @@ export interface BegunAgent {
  */
 export async function agentRuns<T>(
   begin: (settled: T) => Promise<BegunAgent>,
-  { first, again, signal }: { readonly first: T; readonly again: () => T; readonly signal: AbortSignal },
+  { first, again, signal }: { readonly first: T; readonly again: () => Promise<T>; readonly signal: AbortSignal },
 ) {
   let now = await begin(first);
   let asked: PromiseWithResolvers<undefined> | null = null;
@@ -24,7 +24,7 @@ export async function agentRuns<T>(
       await now.agent.finished;
       const wanted = asked;
       if (wanted === null || signal.aborted) return;
-      now = await begin(again());
+      now = await begin(await again());
       Object.assign(control, now.agent);
       asked = null;
       wanted.resolve(undefined);

@@ -17,7 +17,7 @@ import { readSource } from "../config/yaml-source.ts";
 import type { Clock, Logger } from "../domain/machine.ts";
 import { plcAddress } from "../domain/plc-address.ts";
 import type { BoothEntered, SaidBy, SetUpStatus } from "../domain/set-up.ts";
-import { isOver } from "../domain/signal.ts";
+import { createSignal, isOver } from "../domain/signal.ts";
 import type { AgentStatus, LinkStatus } from "../domain/status.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 
@@ -37,13 +37,14 @@ export interface SetUpMachine {
   readonly restart: () => Promise<void>;
 }
 
+/** `run` watches what is on trial, until aborted; it never rejects. */
+export type SetUpOfBox = SetUpOnSpot & { readonly run: (signal: AbortSignal) => Promise<void> };
+
 /**
  * The set-up on the spot. Each change is written before it counts, and an entry of a booth is on trial first: what it replaced is
  * written beside it, so that a power cut in between takes it back as well. One change at a time.
  */
-export function createSetUp(
-  machine: SetUpMachine,
-): SetUpOnSpot & { readonly run: (signal: AbortSignal) => Promise<void> } {
+export function createSetUp(machine: SetUpMachine): SetUpOfBox {
   const { file, data_dir, clock, log } = machine;
   const trial = createTrial(machine);
   let last: Promise<unknown> = Promise.resolve();
@@ -70,10 +71,10 @@ export function createSetUp(
     takeBack: () => ordered(() => trial.takeBack("somebody took it back")),
     setService: (url) => ordered(() => setService(machine, url)),
     saveDraft: (draft) => ordered(() => writeSetUp(data_dir, { ...whatIsSetUp(data_dir), draft })),
-    /** Watches what is on trial. Runs until aborted; never rejects. */
     async run(signal) {
       let told = "";
       while (!isOver(signal)) {
+        if (!trial.isOn()) await trial.begun.wait(signal).catch(() => undefined);
         // A disk that takes nothing: it stays on trial, and a start takes it back.
         const trouble = await ordered(trial.judge).then(() => "", String);
         if (trouble !== "" && trouble !== told && !isOver(signal)) {
@@ -89,6 +90,7 @@ export function createSetUp(
 /** An entry in force until it has proved itself, or hasn't. */
 function createTrial({ file, data_dir, clock, log, status, restart }: SetUpMachine) {
   let until: number | null = null;
+  const begun = createSignal(clock);
   const keep = (why: string): void => {
     const values = readSetUp(data_dir);
     until = null;
@@ -103,8 +105,8 @@ function createTrial({ file, data_dir, clock, log, status, restart }: SetUpMachi
     if (takenBack(data_dir, { reason, at: clock.wall(), log })) await restart();
   };
   return {
-    keep,
-    takeBack,
+    ...{ keep, takeBack, begun },
+    isOn: () => until !== null,
     left_ms: () => (until === null ? 0 : Math.max(0, until - clock.mono())),
     async begin(entry: BoothEntry): Promise<void> {
       const values = whatIsSetUp(data_dir);
@@ -119,6 +121,7 @@ function createTrial({ file, data_dir, clock, log, status, restart }: SetUpMachi
       log.info({ event: "set_up_tried", booth: entry.id }, text);
       await restart();
       until = clock.mono() + PROVE_WITHIN_MS;
+      begun.raise();
     },
     judge: async (): Promise<void> => {
       const trial = until === null ? null : readSetUp(data_dir).trial;

@@ -128,7 +128,7 @@ function packageOf(id: string): string[] {
 /** What starts the agent: src/main.cjs with its own Node, and the folder of this very version. */
 export function launcherText(root: string, folder: string): string {
   const changes: readonly (readonly [string, string])[] = [
-    ["#!/usr/bin/env node", `#!${folder}/bin/node --optimize-for-size`],
+    ["#!/usr/bin/env node", `#!${folder}/bin/node`],
     ["./runtime/commands.ts", `.//${basename(folder)}/agent/commands.js`],
     // Without a folder of the service manager nothing is cached: commands run as anybody, root among them.
     ["`${__dirname}/../node_modules/.cache/booth-gateway`", "null"],

@@ -9,7 +9,7 @@ import { boothFor } from "../../simulators/plc/start.ts";
 import { memoryOf, type Memory } from "./process-figures.ts";
 import { modbusPlc } from "./modbus-plc.ts";
 import type { BenchOptions, Family, Figure } from "./figure.ts";
-import { PASSWORD, withAgent } from "./running-agent.ts";
+import { PASSWORD, whilePolling, withAgentAgain } from "./running-agent.ts";
 
 /**
  * Resident memory of the agent as it is installed, its store's thread included, with one booth that is polled. No service answers. Beside
@@ -30,18 +30,18 @@ async function idleMemory(): Promise<Memory> {
   return memory;
 }
 
-/** Started twice: the first start after an installation also compiles, which isn't how months are spent. */
-async function agentMemory(booth: object, settle_ms: number): Promise<Memory> {
-  await memoryAfter(booth, 0);
-  return memoryAfter(booth, settle_ms);
-}
-
-/** @param booth its profile and link as the configuration has them */
-function memoryAfter(booth: object, settle_ms: number): Promise<Memory> {
-  return withAgent([booth], async (pid) => {
+/**
+ * On a box where it has run before: the first start after an installation also compiles, and reads the configuration, which isn't
+ * how months are spent.
+ *
+ * @param booth its profile and link as the configuration has them
+ */
+function agentMemory(booth: object, settle_ms: number): Promise<Memory> {
+  const settled = whilePolling(async (pid) => {
     await sleep(settle_ms);
     return memoryOf(pid);
   });
+  return withAgentAgain([booth], settled);
 }
 
 async function opcuaServer() {

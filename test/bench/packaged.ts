@@ -25,6 +25,7 @@ export function packagedAgent(): Promise<PackagedAgent> {
 async function make(): Promise<PackagedAgent> {
   const stage = mkdtempSync(join(tmpdir(), "bench-package-"));
   process.once("exit", () => rmSync(stage, { recursive: true, force: true }));
+  // Compiled code is one for all boxes.
   const cache_dir = join(stage, "cache");
   mkdirSync(cache_dir);
   const { node, launcher } = layOutProgram({
@@ -36,7 +37,7 @@ async function make(): Promise<PackagedAgent> {
     cache: join(ROOT, "node_modules/.cache/booth-gateway-node"),
     bundle: await bundleAgent(ROOT),
   });
-  const env = { ...process.env, ...serviceEnvironment(), CACHE_DIRECTORY: cache_dir };
+  const env = { ...process.env, ...serviceEnvironment(), NODE_COMPILE_CACHE: cache_dir };
   // Node's options stand in the launcher's first line, behind its path.
   const [, ...options] = (readFileSync(launcher, "utf8").split("\n")[0] ?? "").split(" ");
   return { command: node, args: [...options, launcher], env };

@@ -27,26 +27,41 @@ export interface Prepared {
 }
 
 /** Runs `act` while every booth is polled, then ends the agent. `socket`: the agent's. */
-export async function withAgent<T>(
-  booths: readonly object[],
-  act: (pid: number, socket: string) => Promise<T>,
-  prepared: Prepared = {},
-): Promise<T> {
-  return withStartedAgent(
-    booths,
-    async (pid, socket) => {
-      await polling(socket);
-      return act(pid, socket);
-    },
-    prepared,
-  );
+export async function withAgent<T>(booths: readonly object[], act: Act<T>, prepared: Prepared = {}): Promise<T> {
+  return withBox(booths, prepared, (start) => start(whilePolling(act)));
 }
 
 /** The same from the process's first moment on. */
-export async function withStartedAgent<T>(
+export async function withStartedAgent<T>(booths: readonly object[], act: Act<T>, prepared: Prepared = {}): Promise<T> {
+  return withBox(booths, prepared, (start) => start(act));
+}
+
+/** The same on a box where the agent has run before, as it has on any box but for its very first start. */
+export async function withAgentAgain<T>(booths: readonly object[], act: Act<T>, prepared: Prepared = {}): Promise<T> {
+  return withBox(booths, prepared, async (start) => {
+    await start(whilePolling(() => Promise.resolve()));
+    return start(act);
+  });
+}
+
+export type Act<T> = (pid: number, socket: string) => Promise<T>;
+
+/** Does it once every booth is polled. */
+export function whilePolling<T>(act: Act<T>): Act<T> {
+  return async (pid, socket) => {
+    await polling(socket);
+    return act(pid, socket);
+  };
+}
+
+/** Starts the agent of one box, runs `act`, and ends the agent again. */
+type Start = <T>(act: Act<T>) => Promise<T>;
+
+/** Makes a box with these booths, and takes it away in the end. */
+async function withBox<T>(
   booths: readonly object[],
-  act: (pid: number, socket: string) => Promise<T>,
-  { fill, config: more = {}, profiles }: Prepared = {},
+  { fill, config: more = {}, profiles }: Prepared,
+  act: (start: Start) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   fill?.(folder);
@@ -57,18 +72,24 @@ export async function withStartedAgent<T>(
   const service = { url: "http://127.0.0.1:9" };
   const page = { port: 0 };
   const config = { data_dir: folder, runtime_dir, log_level: "error", page, service, booths: numbered, ...more };
-  writeFileSync(join(folder, "gateway.yaml"), stringify(config, { aliasDuplicateObjects: false }));
+  const file = join(folder, "gateway.yaml");
+  writeFileSync(file, stringify(config, { aliasDuplicateObjects: false }));
   const { command, args, env } = profiles === undefined ? await packagedAgent() : profiledAgent(profiles);
-  const agent = spawn(command, [...args, "run", "--config", join(folder, "gateway.yaml")], {
-    env,
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const ended = once(agent, "exit");
   try {
-    return await act(agent.pid ?? 0, join(runtime_dir, "agent.sock"));
+    return await act(async (act) => {
+      const agent = spawn(command, [...args, "run", "--config", file], {
+        env: { ...env, CACHE_DIRECTORY: join(folder, "cache") },
+        stdio: ["ignore", "ignore", "inherit"],
+      });
+      const ended = once(agent, "exit");
+      try {
+        return await act(agent.pid ?? 0, join(runtime_dir, "agent.sock"));
+      } finally {
+        agent.kill("SIGTERM");
+        await ended;
+      }
+    });
   } finally {
-    agent.kill("SIGTERM");
-    await ended;
     for (const each of [runtime_dir, folder]) rmSync(each, { recursive: true, force: true });
   }
 }

@@ -26,7 +26,7 @@ it("begins anew by what is read then, as often as asked, under the same control,
   const { begun, begin } = agents();
   const stopping = new AbortController();
   const names = ["second", "third"];
-  const again = (): string => names.shift() ?? "none left";
+  const again = (): Promise<string> => Promise.resolve(names.shift() ?? "none left");
   const runs = await agentRuns(begin, { first: "first", again, signal: stopping.signal });
   const over = runs.run(untilAborted);
   expect(nameOf(runs.control)).toBe("first");
@@ -44,7 +44,11 @@ it("begins anew by what is read then, as often as asked, under the same control,
 
 it("ends with the fault of one that can't begin, and so does who asked for it", async () => {
   const { begin } = agents();
-  const runs = await agentRuns(begin, { first: "first", again: () => "broken", signal: new AbortController().signal });
+  const runs = await agentRuns(begin, {
+    first: "first",
+    again: () => Promise.resolve("broken"),
+    signal: new AbortController().signal,
+  });
   const over = runs.run(untilAborted);
   const asked = runs.restart();
   await Promise.all([

@@ -38,7 +38,7 @@ it.each([
     mkdirSync(cache);
     const group = memoryGroup(limit_mb * MB);
     const home = join(site.folder, "root/usr/lib/booth-gateway");
-    const line = `echo $$ >${group.procs} && exec ${home}/*/bin/node --optimize-for-size ${home}/booth-gateway run --config ${site.configFile}`;
+    const line = `echo $$ >${group.procs} && exec ${home}/*/bin/node ${home}/booth-gateway run --config ${site.configFile}`;
     const agent = spawn("sh", ["-c", line], {
       stdio: "ignore",
       env: { PATH: "/usr/bin:/bin", CACHE_DIRECTORY: cache, ...unitEnvironment() },

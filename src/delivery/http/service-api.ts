@@ -24,7 +24,7 @@ const MATCH_TRIES = 3;
 const MAX_TAGS = 64;
 
 /** What a service is asked by, and as whom. */
-interface HttpService {
+export interface HttpService {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly random: Random;
@@ -182,18 +182,17 @@ function describe(error: unknown): string {
   return error.message === "" && "code" in error ? String(error.code) : error.message;
 }
 
+export interface BoothFieldsSetup extends Pick<HttpService, "clock"> {
+  readonly http: Pick<HttpClient, "send">;
+  /** What the service knows this gateway by; null: nothing yet. */
+  readonly key: () => Promise<string | null>;
+}
+
 /**
  * Size and brand of a booth at the service, one try each: a person waits for it, and tries again if they like. Never rejects
- * for what the service or the network does. `key`: what the service knows this gateway by; null: nothing yet.
+ * for what the service or the network does.
  */
-export function createBoothFields({
-  http,
-  clock,
-  key,
-}: Pick<HttpService, "clock"> & {
-  readonly http: Pick<HttpService["http"], "send">;
-  readonly key: () => Promise<string | null>;
-}) {
+export function createBoothFields({ http, clock, key }: BoothFieldsSetup) {
   const ask = async (request: Omit<HttpRequest, "key">): Promise<ServiceAnswer<BoothFieldValues>> => {
     const own = await key();
     if (own === null) return { kind: "denied", reason: "this gateway has no key for the service yet" };

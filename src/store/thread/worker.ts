@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { NextChunk, RebuildCalls, StoreCalls } from "../port.ts";
-import { collectGarbage } from "./collect.ts";
+import { collectGarbage, keepMemorySmall } from "./collect.ts";
 import { StoreRefusal } from "./keeper.ts";
 import { openOrStandBy, type FolderInput } from "./folder.ts";
 
@@ -95,6 +95,7 @@ function handedOver({ method }: Call, answer: Answer): ArrayBuffer[] {
 
 if (parentPort !== null) {
   const port = parentPort;
+  keepMemorySmall();
   const methods = methodsOf(workerData as FolderInput);
   port.on("message", (call: Call) => {
     const answer = answerTo(methods, call);

@@ -1,0 +1,87 @@
+import { addAbortListener } from "node:events";
+import { readFileSync } from "node:fs";
+import type { ServiceConfig } from "../config/port.ts";
+import { createHttpClient, type HttpClient } from "../delivery/http/client.ts";
+import type { BoothFieldsSetup, HttpService } from "../delivery/http/service-api.ts";
+import type { MqttSetup } from "../delivery/mqtt/connect.ts";
+import type { MqttLink } from "../delivery/mqtt/link.ts";
+import { clientCertificateIn } from "../delivery/tls.ts";
+import { ownFile } from "./secrets.ts";
+
+/** The ways to the service. What reads its answers is loaded with the first question: a start, and a box that is bound nowhere, needs none of it. */
+
+/** By HTTP and by its broker. Rejects where a file of certificates or keys can't be used. */
+export async function waysTo(
+  service: ServiceConfig,
+  { clock, service_time, log, agentVersion }: Pick<MqttSetup, "clock" | "service_time" | "log" | "agentVersion">,
+  signal: AbortSignal,
+) {
+  const ca = service.ca_file === undefined ? {} : { ca: readFileSync(service.ca_file, "utf8") };
+  const proxy = service.proxy_url === undefined ? {} : { proxy: service.proxy_url };
+  const http = service.url === undefined ? NO_SERVICE : createHttpClient({ baseUrl: service.url, ...ca, ...proxy });
+  // A service that takes a request and never answers would hold a stop up for the whole of the request's time.
+  addAbortListener(signal, () => http.close());
+  return {
+    http: service.authorization === "session" ? await sessionTokens(http) : http,
+    mqtt: await mqttLink({ clock, service_time, log, agentVersion, ...ca, ...clientOf(service) }),
+  };
+}
+
+async function sessionTokens(http: HttpClient): Promise<HttpClient> {
+  const { withSessionTokens } = await import("../delivery/http/session-token.ts");
+  return withSessionTokens(http);
+}
+
+/** Until somebody says where the service is nothing is asked of it, and everything waits as for one that is away. */
+const NO_SERVICE: HttpClient = {
+  send: () => Promise.reject(new Error("no service is set up yet")),
+  close: () => undefined,
+};
+
+/** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */
+function clientOf({ client_certificate_file, client_key_file }: ServiceConfig): Pick<MqttSetup, "client_certificate"> {
+  if (client_certificate_file === undefined || client_key_file === undefined) return {};
+  return { client_certificate: clientCertificateIn(client_certificate_file, ownFile(client_key_file)) };
+}
+
+/** Rejects where the client certificate that is configured can't be read. */
+async function mqttLink(setup: MqttSetup): Promise<MqttLink> {
+  let link: MqttLink | null = null;
+  const made = async (): Promise<MqttLink> => {
+    const { createMqttLink } = await import("../delivery/mqtt/link.ts");
+    return (link ??= createMqttLink(setup));
+  };
+  if (setup.client_certificate !== undefined) await made();
+  return {
+    certificates: () => link?.certificates() ?? [],
+    connect: async (account, signal) => (await made()).connect(account, signal),
+  };
+}
+
+export function serviceApi(service: HttpService) {
+  return whenAsked(["lookUp", "report", "shown", "lastStream", "claim", "update"], async () => {
+    const { createServiceApi } = await import("../delivery/http/service-api.ts");
+    return createServiceApi(service);
+  });
+}
+
+export function boothFields(service: BoothFieldsSetup) {
+  return whenAsked(["read", "write"], async () => {
+    const { createBoothFields } = await import("../delivery/http/service-api.ts");
+    return createBoothFields(service);
+  });
+}
+
+/** Methods that have what they belong to made when one of them is first called. */
+export function whenAsked<Name extends string, T extends Record<Name, (...given: never[]) => Promise<unknown>>>(
+  names: readonly Name[],
+  make: () => Promise<T>,
+): Pick<T, Name> {
+  let made: Promise<T> | null = null;
+  const later =
+    (name: Name) =>
+    async (...given: never[]) =>
+      (await (made ??= make()))[name](...given);
+  // Each name has a method with the parameters and the answer of the one that it calls.
+  return Object.fromEntries(names.map((name) => [name, later(name)])) as unknown as Pick<T, Name>;
+}
