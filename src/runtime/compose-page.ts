@@ -36,8 +36,9 @@ export async function openPage({ config, file, clock, log, services }: PageSetti
   if (url === null) log.warn({ event: "page_closed", port }, trouble);
   else log.info({ event: "page", url }, `the page is at ${url}`);
   const left = AFTER_BOOT_MS - clock.mono();
-  const isUnbound = services.control.status().booths.every(({ provisioning }) => provisioning.generation === null);
-  if (pin_file !== undefined && left > 0 && isUnbound) await openByPin(page, { pin_file, for_ms: left, log });
+  const isUnbound = (): boolean =>
+    services.control.status().booths.every(({ provisioning }) => provisioning.generation === null);
+  if (pin_file !== undefined && left > 0 && isUnbound()) await openByPin(page, { pin_file, for_ms: left, log });
   return page;
 }
 
