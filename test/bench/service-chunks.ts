@@ -22,6 +22,8 @@ const POLLS_PER_COMMIT = 10;
 /** An hour's figures, or a stage, once in so many records. */
 const FACT_EVERY = 1_000;
 const BATCH_RECORDS = 500;
+/** Ten a second: a drain over 0.5 Mbit/s. */
+const CHUNK_EVERY_MS = 100;
 const ROUNDS = 5;
 const CHUNKS = { quick: 40, full: 200 };
 
@@ -73,8 +75,8 @@ function cpuSeconds(act: () => void): number {
 }
 
 function ingested(db: Db, { messages }: Chunks): void {
-  for (const payload of messages) {
-    const { ack } = takeUplink(db, { gateway: "gw-1", topic: "chunk", payload, now: EPOCH });
+  for (const [nth, payload] of messages.entries()) {
+    const { ack } = takeUplink(db, { gateway: "gw-1", topic: "chunk", payload, now: EPOCH + nth * CHUNK_EVERY_MS });
     if (ack === undefined || ack.error !== undefined || ack.reject.length > 0) throw new Error(JSON.stringify(ack));
   }
 }

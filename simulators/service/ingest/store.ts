@@ -16,8 +16,10 @@ import {
   storedRange,
   takeApart,
 } from "./records.ts";
-import { advance, findStream, predecessorOf, settleFirstSeq, type StreamRow } from "./streams.ts";
+import { advance, findStream, predecessorOf, settleFirstSeq, type StreamRow, unbrokenUpTo } from "./streams.ts";
 
+/** A gateway that sends all the time is noted as seen once in so long: each note is a page to be written. */
+const SEEN_STEP_MS = 1_000;
 /** Batches a gateway may have under way. */
 export const WINDOW_BATCHES = 4;
 
@@ -91,7 +93,7 @@ export function ingestChunk(db: Db, offer: Offer, payload: Uint8Array): ChunkAck
   const named = { gateway: gw, generation: gen, stream: st, first: s0, count: n };
   const take = (stream: StreamRow): Taken & { proof: { chunk: string } } => {
     const kept = keepWhole(db, stream, { message, payload, nowMs });
-    if (kept !== undefined) return { ...ALL_NEW, proof: { chunk: sha256(kept) } };
+    if (kept !== undefined) return { ...ALL_NEW, whole: [from, to], proof: { chunk: sha256(kept) } };
     const taken = takeRecords(db, stream, { records: offeredOf(message), range: [from, to], isWhole: true, nowMs });
     return { ...taken, proof: none() };
   };
@@ -116,6 +118,8 @@ interface Taken {
   readonly conflict: number | null;
   readonly inserted: boolean;
   readonly duplicates: number;
+  /** All of this range is held now. */
+  readonly whole?: readonly [from: number, to: number];
 }
 
 const ALL_NEW: Taken = { reject: [], conflict: null, inserted: true, duplicates: 0 };
@@ -140,14 +144,19 @@ function ingest<Proof extends object>(
       const acked = stream?.gateway_id === gatewayId ? stream.acked_seq : 0;
       return refusal({ st, s0, acked }, { error: error ?? "not_bound", nowMs, proof: none() });
     }
-    run(db, "UPDATE gateways SET last_seen_at = ? WHERE id = ?", nowMs, gatewayId);
-    if (stream.first_seq === null || stream.first_seq < 1) settleFirstSeq(db, st, 1);
-    const { reject, conflict, inserted, duplicates, proof } = take(stream);
-    const sql = `UPDATE streams SET version = version + ?, duplicates_offered = duplicates_offered + ?,
-      conflicts_offered = conflicts_offered + ?, last_received_at = ? WHERE id = ?`;
-    run(db, sql, inserted ? 1 : 0, duplicates, conflict === null ? 0 : 1, nowMs, stream.id);
+    const seen = "UPDATE gateways SET last_seen_at = ? WHERE id = ? AND coalesce(last_seen_at, 0) NOT BETWEEN ? AND ?";
+    run(db, seen, nowMs, gatewayId, nowMs - SEEN_STEP_MS, nowMs);
+    const isFirst = stream.first_seq === null || stream.first_seq < 1;
+    if (isFirst) settleFirstSeq(db, st, 1);
+    const { reject, conflict, inserted, duplicates, proof, whole } = take(stream);
     if (inserted) placeByWords(db, stream);
-    const reached = { acked_seq: advance(db, stream), newest_seq: newestSeq(db, stream) };
+    const before = isFirst ? 0 : stream.acked_seq;
+    // What was kept whole has no hole: nothing in it has to be looked for.
+    const from = whole !== undefined && whole[0] <= before + 1 ? Math.max(before, whole[1]) : before;
+    const reached = { acked_seq: unbrokenUpTo(db, stream, from), newest_seq: newestSeq(db, stream) };
+    const sql = `UPDATE streams SET version = version + ?, duplicates_offered = duplicates_offered + ?,
+      conflicts_offered = conflicts_offered + ?, last_received_at = ?, acked_seq = ? WHERE id = ?`;
+    run(db, sql, inserted ? 1 : 0, duplicates, conflict === null ? 0 : 1, nowMs, reached.acked_seq, stream.id);
     const ack = { st, s0, n: named.count, ...proof, reject, conflict, ...reached };
     return { ...ack, server_time: nowMs, window: WINDOW_BATCHES };
   });

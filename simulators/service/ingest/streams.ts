@@ -94,14 +94,18 @@ export function settleFirstSeq(db: Db, streamId: string, first: number): void {
 /** Moves the end of the unbroken prefix over stored records, rejected ones and declared gaps; answers it. */
 export function advance(db: Db, stream: StreamRow): number {
   const start = row<{ acked_seq: number }>(db, "SELECT acked_seq FROM streams WHERE id = ?", stream.id)?.acked_seq ?? 0;
-  let acked = start;
-  for (;;) {
-    const next = Math.max(heldUpTo(db, stream, acked), endOfGaps(db, stream, acked));
-    if (next === acked) break;
-    acked = next;
-  }
+  const acked = unbrokenUpTo(db, stream, start);
   if (acked !== start) run(db, "UPDATE streams SET acked_seq = ? WHERE id = ?", acked, stream.id);
   return acked;
+}
+
+/** The end of the unbroken prefix, which reaches up to `from` at least. */
+export function unbrokenUpTo(db: Db, stream: StreamRow, from: number): number {
+  for (let acked = from; ;) {
+    const next = Math.max(heldUpTo(db, stream, acked), endOfGaps(db, stream, acked));
+    if (next === acked) return acked;
+    acked = next;
+  }
 }
 
 function endOfGaps(db: Db, stream: StreamRow, from: number): number {
