@@ -25,7 +25,7 @@ const STATIONS = {
   config: [...whole("domain"), ...pkg("zod", "yaml")],
   tools: [...whole("domain", "contract", "config", "reports", "acquisition"), ANY_DOOR, ...pkg("yaml")],
   api: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
-  cli: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
+  cli: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR, ...pkg("uqr")],
   runtime: ["^src/", ...pkg("pino")],
 };
 /** Nothing of Node: they run under virtual time. */

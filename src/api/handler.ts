@@ -152,5 +152,5 @@ function firstOfEach(params: URLSearchParams): Readonly<Record<string, string>> 
 /** What this machine is called on the network: names and addresses, lower case. */
 function ownNames(): ReadonlySet<string> {
   const name = hostname().toLowerCase();
-  return new Set([...allAddresses(), name, `${name}.local`]);
+  return new Set([...allAddresses(), name, `${name.split(".")[0] ?? name}.local`]);
 }

@@ -93,14 +93,20 @@ export const pageCommand: Run = async (call) => {
   const opening = for_ms === undefined ? {} : { lan: true, for_ms };
   const agent = await agentOf(call);
   const body = isClosing ? { close: true } : opening;
-  print(call, await agent.post<PageAnswer>("/page", body, CERTIFICATE_MS), pageText);
+  const { qrText } = await import("./label.ts");
+  const code = (text: string): string | null => (call.io.isTerminal ? qrText(text) : null);
+  const state = await agent.post<PageAnswer>("/page", body, CERTIFICATE_MS);
+  print(call, state, (answer) => pageText(answer, code));
   return EXIT.ok;
 };
 
-function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer): string {
+/** `code`: what a phone's camera reads where there is a screen to show it on. */
+function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer, code: (text: string) => string | null): string {
   const here = `on this box  ${url ?? trouble}`;
   if (pin === undefined) return linesText(["the page is closed on the network, and every session has ended", here]);
+  const [first] = lan?.urls ?? [];
   return linesText([
+    first === undefined ? null : code(first),
     ...(lan?.urls ?? []).map((address) => `address      ${address}`),
     lan?.urls.length === 0 ? "address      none: this box has no network besides its own loopback" : null,
     lan === null ? null : `fingerprint  ${lan.fingerprint}`,

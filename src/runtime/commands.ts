@@ -25,6 +25,7 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   status: async () => (await import("../cli/status.ts")).statusCommand,
   backlog: async () => (await import("../cli/backlog.ts")).backlogCommand,
   page: async () => (await import("../cli/upkeep.ts")).pageCommand,
+  label: async () => (await import("../cli/label.ts")).labelCommand,
   provision: async () => (await import("../cli/provision.ts")).provisionCommand,
   setup: async () => (await import("../cli/setup.ts")).setupCommand,
   release: async () => (await import("../cli/provision.ts")).releaseCommand,

@@ -107,7 +107,9 @@ function layOutTexts({ root, stage, made_at, bundle, architecture, cache, versio
   const shared = join(stage, "usr/share/booth-gateway");
   const example = readFileSync(join(root, "config/gateway.example.yaml"), "utf8");
   put(join(shared, "gateway.yaml"), example.replace("$schema=schemas/", "$schema=/usr/share/booth-gateway/schemas/"));
-  put(join(shared, "gateway.first.yaml"), readFileSync(join(root, "systemd/gateway.first.yaml")));
+  for (const name of ["gateway.first.yaml", "booth-gateway.avahi"]) {
+    put(join(shared, name), readFileSync(join(root, "systemd", name)));
+  }
   for (const name of readdirSync(join(root, "config/schemas"))) {
     put(join(shared, "schemas", name), readFileSync(join(root, "config/schemas", name)));
   }

@@ -42,6 +42,12 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     json: ["", 0, /"pin":"\d{4} \d{4}"/],
     fails: ["--for 99h", 2, /--for 99h is no time such as/],
   },
+  label: {
+    human: ["--config {folder}/labelled.yaml", 0, /address +https:\/\/[\d.]+:8443\/\nPIN +none set beforehand/],
+    json: ["--config {folder}/labelled.yaml", 0, /"url":"https:/],
+    // This site's page has any free port.
+    fails: ["", 78, /page\.lan_port is 0, any free port: a label needs a fixed one/],
+  },
   setup: {
     human: ["--keep", 0, /^service +http:.*by the configuration\nbooth-1 +click-booth at 127\.0\.0\.1:\d+/],
     json: ["", 0, /"booths":\[{"booth":"booth-1"/],
@@ -183,6 +189,8 @@ it("each command answers people, answers programs with one document, and fails w
   writeFileSync(join(site.folder, "typed"), `${PROVISION_KEY}\n`);
   const elsewhere = readFileSync(site.configFile, "utf8").replace(site.runtimeDir, join(site.folder, "nobody"));
   writeFileSync(join(site.folder, "elsewhere.yaml"), elsewhere);
+  const labelled = readFileSync(site.configFile, "utf8").replace("lan_port: 0", "lan_port: 8443");
+  writeFileSync(join(site.folder, "labelled.yaml"), labelled);
   // `run` for people: its log. Two agents at one folder: the second says who has it.
   const agent = site.startAgent();
   await agent.line(/is running/);

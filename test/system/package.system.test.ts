@@ -57,10 +57,18 @@ afterAll(async () => {
 it("the README's lines install it without a network, bind the booth, and records arrive", async () => {
   box.sh(`mkdir /root/new && mv /root/*_${NEW}_* /root/new/`);
   const [install = "", ...byHand] = site.readmeCommands("Install it as a service");
+  box.sh("mkdir -p /etc/avahi/services");
   box.sh(`cd /root && ${install}`);
+  expect(box.sh("cat /etc/avahi/services/booth-gateway.service")).toContain("_https._tcp");
   // It runs by then, and waits to be set up.
   expect([box.show(site.UNIT, "ActiveState"), box.show(site.UNIT, "UnitFileState")]).toEqual(["active", "enabled"]);
   expect(JSON.parse(box.sh("booth-gateway status --json"))).toMatchObject({ lacks: ["service", "booth"], booths: [] });
+  box.sh("ip address add 192.0.2.77/24 dev lo");
+  const label = JSON.parse(box.sh("booth-gateway label --json")) as { readonly url: string; readonly pin: string };
+  expect(label.url).toBe("https://192.0.2.77:8443/");
+  expect(label.pin).toMatch(/^\d{4} \d{4}$/);
+  expect(box.sh("stat -c '%a %U' /etc/booth-gateway/page-pin").trim()).toBe("600 booth-gateway");
+  box.sh("ip address del 192.0.2.77/24 dev lo");
   for (const line of byHand) box.sh(`cd /root && EDITOR='cp /root/gateway.yaml' && ${line}`, site.KEY);
   box.sh("mv /root/new/* /root/");
   expect([box.show(site.UNIT, "Type"), box.show(site.UNIT, "ActiveState")]).toEqual(["notify", "active"]);

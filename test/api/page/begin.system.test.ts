@@ -116,6 +116,7 @@ it("a wrong address is taken back with its reason, and what was answered stands 
   await page.goto(url ?? "");
   await press(page, "Later");
   await enterPin(page, pin);
+  await page.waitForFunction('sessionStorage.getItem("session") !== null');
   const token = await page.evaluate<string>('sessionStorage.getItem("session")');
   const body = {
     draft: {

@@ -1,0 +1,90 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { inflateSync } from "node:zlib";
+import jsqr from "jsqr";
+import { encode } from "uqr";
+import { expect, it } from "vitest";
+import { labelOf, qrPng, qrText } from "../../src/cli/label.ts";
+import { fingerprintWords } from "../../src/tools/fingerprint-words.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const URL_OF_BOX = "https://booth-4711.local:8443/";
+/** jsqr is CommonJS, and its one function is the module's default. */
+const read = jsqr as unknown as typeof jsqr.default;
+
+/** Its pixels as a reader of pictures wants them: four bytes each. */
+function pixels(size: number, isDark: (x: number, y: number) => boolean): Uint8ClampedArray {
+  const found = new Uint8ClampedArray(4 * size * size).fill(255);
+  for (let at = 0; at < size * size; at += 1) {
+    if (isDark(at % size, Math.floor(at / size))) found.fill(0, 4 * at, 4 * at + 3);
+  }
+  return found;
+}
+
+it("draws a picture that a reader of another author's reads", () => {
+  const png = qrPng(URL_OF_BOX);
+  expect(png.subarray(1, 4).toString()).toBe("PNG");
+  const size = png.readUInt32BE(16);
+  const from = png.indexOf("IDAT") + 4;
+  const rows = inflateSync(png.subarray(from, from + png.readUInt32BE(from - 8)));
+  const stride = 1 + Math.ceil(size / 8);
+  expect(rows).toHaveLength(size * stride);
+  const isDark = (x: number, y: number): boolean =>
+    (((rows[y * stride + 1 + (x >> 3)] ?? 0) >> (7 - (x & 7))) & 1) === 0;
+  expect(read(pixels(size, isDark), size, size)?.data).toBe(URL_OF_BOX);
+});
+
+it("shows the same code on a terminal, two modules above each other in one character", () => {
+  const lines = qrText(URL_OF_BOX)
+    .split("\n")
+    .map((line) => line.replaceAll(/\u001b\[[\d;]*m/g, ""));
+  const isDark = (x: number, y: number): boolean => {
+    const character = lines[y >> 1]?.[x] ?? " ";
+    return character === "█" || character === (y % 2 === 0 ? "▀" : "▄");
+  };
+  const { data } = encode(URL_OF_BOX, { border: 2 });
+  expect(lines[0]).toHaveLength(data.length);
+  const dots = 4;
+  const size = data.length * dots;
+  const light = (x: number, y: number): boolean => isDark(Math.floor(x / dots), Math.floor(y / dots));
+  const found = [light, (x: number, y: number) => !light(x, y)].map((one) => read(pixels(size, one), size, size)?.data);
+  expect(found).toContain(URL_OF_BOX);
+});
+
+it("names the box where something answers to its name, its addresses, and the PIN that was set beforehand", () => {
+  const data_dir = temporaryFolder();
+  const pin_file = join(data_dir, "page-pin");
+  writeFileSync(pin_file, "12345678\n", { mode: 0o600 });
+  const page = { port: 8470, lan_port: 8443, pin_file };
+  const label = labelOf({ page, data_dir }, { addresses: ["10.0.0.9"], name: "booth-4711.local" });
+  expect(label).toEqual({
+    url: URL_OF_BOX,
+    addresses: [URL_OF_BOX, "https://10.0.0.9:8443/"],
+    mdns: "booth-4711.local",
+    pin: "1234 5678",
+    fingerprint: null,
+    words: [],
+  });
+  expect(labelOf({ page, data_dir }, { addresses: ["10.0.0.9"], name: null }).url).toBe("https://10.0.0.9:8443/");
+});
+
+it("says what to do where there is no address, no fixed port or no PIN to be read", () => {
+  const data_dir = temporaryFolder();
+  const page = { port: 8470, lan_port: 8443 };
+  const here = { addresses: ["10.0.0.9"], name: null };
+  expect(() => labelOf({ page, data_dir }, { addresses: [], name: null })).toThrow("connect it, then print its label");
+  expect(() => labelOf({ page: { ...page, lan_port: 0 }, data_dir }, here)).toThrow("needs a fixed one");
+  const gone = { ...page, pin_file: join(data_dir, "gone") };
+  expect(() => labelOf({ page: gone, data_dir }, here)).toThrow(/gone can't be read \(ENOENT\)/);
+  mkdirSync(join(data_dir, "page"));
+  chmodSync(join(data_dir, "page"), 0o700);
+  expect(labelOf({ page, data_dir }, here).pin).toBeNull();
+});
+
+it("tells fingerprints apart by eight words, each byte by its own", () => {
+  const words = Array.from({ length: 256 }, (_, byte) => fingerprintWords(byte.toString(16).padStart(2, "0")).join());
+  expect(new Set(words).size).toBe(256);
+  expect(new Set(words.map((word) => word.slice(0, 4))).size).toBe(256);
+  expect(fingerprintWords("00:01:02:03:04:05:06:07:FF")).toHaveLength(8);
+  expect(fingerprintWords("00:01:02:03:04:05:06:07")[1]).toBe("actor");
+});
