@@ -23,9 +23,9 @@ const STATIONS = {
   delivery: [...whole("domain", "contract"), ...door("store", "config"), ...pkg("mqtt", "p-retry")],
   provisioning: [...whole("domain", "contract"), ...door("delivery", "store", "reports", "config")],
   config: [...whole("domain"), ...pkg("zod", "yaml")],
-  tools: [...whole("domain", "contract", "config", "reports", "acquisition"), ANY_DOOR, ...pkg("yaml")],
+  tools: [...whole("domain", "contract", "config", "reports", "acquisition"), ANY_DOOR, ...pkg("uqr", "yaml")],
   api: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
-  cli: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR, ...pkg("uqr")],
+  cli: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   runtime: ["^src/", ...pkg("pino")],
 };
 /** Nothing of Node: they run under virtual time. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { hostname } from "node:os";
-import { allAddresses } from "../tools/own-addresses.ts";
+import { allAddresses, nameOnSite } from "../tools/own-addresses.ts";
 import { refusalOf } from "./access.ts";
 import { bodyReader, readBody, send, sendFailure, sendReport } from "./answer.ts";
 import type { LiveFeed } from "./live.ts";
@@ -151,6 +151,5 @@ function firstOfEach(params: URLSearchParams): Readonly<Record<string, string>> 
 
 /** What this machine is called on the network: names and addresses, lower case. */
 function ownNames(): ReadonlySet<string> {
-  const name = hostname().toLowerCase();
-  return new Set([...allAddresses(), name, `${name.split(".")[0] ?? name}.local`]);
+  return new Set([...allAddresses(), hostname().toLowerCase(), nameOnSite()]);
 }

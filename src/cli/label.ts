@@ -1,15 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { hostname } from "node:os";
 import { join } from "node:path";
-import { crc32, deflateSync } from "node:zlib";
-import { encode, renderUnicodeCompact } from "uqr";
 import { loadConfig } from "../config/config.ts";
 import type { Config } from "../config/port.ts";
 import { configPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Run } from "../tools/command.ts";
-import { fingerprintWords } from "../tools/fingerprint-words.ts";
-import { typedAddresses } from "../tools/own-addresses.ts";
+import { nameOnSite, typedAddresses } from "../tools/own-addresses.ts";
+import { qrPng, qrText } from "../tools/qr-code.ts";
 import { linesText } from "../tools/texts.ts";
 import { textOption } from "./options.ts";
 import { print } from "./print.ts";
@@ -35,17 +32,15 @@ const RESPONDER = "/run/avahi-daemon/socket";
 /** `booth-gateway label`: address, PIN and certificate of this box's page, to be printed and stuck on it. */
 export const labelCommand: Run = async (call) => {
   const { values } = call;
-  const label = labelOf(loadConfig(configPath(values)), { addresses: typedAddresses(), name: nameOnSite() });
+  const label = labelOf(loadConfig(configPath(values)), {
+    addresses: typedAddresses(),
+    name: existsSync(RESPONDER) ? nameOnSite() : null,
+  });
   const file = textOption(values, "png");
   if (file !== undefined) writePicture(file, label.url);
   print(call, label, (shown) => `${labelText(shown)}${file === undefined ? "" : `the code is in ${file}\n`}`);
   return Promise.resolve(EXIT.ok);
 };
-
-/** The name by which others on the same network find this machine; null: none. */
-function nameOnSite(): string | null {
-  return existsSync(RESPONDER) ? `${hostname().split(".")[0] ?? ""}.local` : null;
-}
 
 /** Throws a CommandError where the box has no address to show, or its PIN can't be read. */
 export function labelOf(
@@ -60,22 +55,30 @@ export function labelOf(
   if (url === undefined) {
     throw new CommandError("this box has no network besides its own loopback: connect it, then print its label");
   }
-  const pem = join(data_dir, "page", "own.pem");
-  const fingerprint = existsSync(pem) ? new X509Certificate(read(pem)).fingerprint256 : null;
+  const pin = pin_file === undefined ? null : read(pin_file);
+  if (pin_file !== undefined && pin === null) {
+    throw new CommandError(
+      `${pin_file} isn't there: put a PIN of 8 digits or more into it, mode 0600, or take page.pin_file away`,
+    );
+  }
+  const pem = read(join(data_dir, "page", "own.pem"));
+  const fingerprint = pem === null ? null : new X509Certificate(pem).fingerprint256;
   return {
     ...{ url, addresses: urls, mdns: name },
-    pin: pin_file === undefined ? null : inGroups(read(pin_file)),
+    pin: pin === null ? null : inGroups(pin),
     ...{ fingerprint, words: fingerprint === null ? [] : fingerprintWords(fingerprint) },
   };
 }
 
-function read(file: string): string {
+/** null: there is no such file. */
+function read(file: string): string | null {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
     const reason = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    const advice = reason === "EACCES" ? "run it as root" : "see page.pin_file in the configuration";
-    throw new CommandError(`${file} can't be read (${reason}): ${advice}`);
+    if (reason === "ENOENT") return null;
+    const advice = reason === "EACCES" ? ": run it as root" : "";
+    throw new CommandError(`${file} can't be read (${reason})${advice}`);
   }
 }
 
@@ -96,17 +99,6 @@ function labelText({ url, addresses, pin, fingerprint, words }: Label): string {
   ]);
 }
 
-/** Quiet modules around a code, on each side (ISO/IEC 18004 asks for four). */
-const QUIET = 4;
-
-/** A QR code for a terminal, dark on light whatever the terminal's colours are. */
-export function qrText(text: string): string {
-  const lines = renderUnicodeCompact(text, { border: 2 }).split("\n");
-  return lines.map((line) => `\u001b[30;107m${line}\u001b[0m`).join("\n");
-}
-
-const DOT = 8;
-
 function writePicture(file: string, text: string): void {
   try {
     writeFileSync(file, qrPng(text));
@@ -115,33 +107,33 @@ function writePicture(file: string, text: string): void {
   }
 }
 
-/** A QR code as a PNG of one bit a pixel. */
-export function qrPng(text: string): Buffer {
-  const { data } = encode(text, { border: QUIET });
-  const size = data.length * DOT;
-  const rows = data.flatMap((modules) => {
-    const row = Buffer.alloc(1 + Math.ceil(size / 8));
-    // Eight pixels of a module are one byte; white is 1.
-    modules.forEach((isDark, at) => (row[1 + at] = isDark ? 0x00 : 0xff));
-    return Array.from({ length: DOT }, () => row);
-  });
-  const head = Buffer.alloc(13);
-  head.writeUInt32BE(size, 0);
-  head.writeUInt32BE(size, 4);
-  head[8] = 1; // bits a pixel, grey; the rest are zeros
-  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  return Buffer.concat([
-    signature,
-    piece("IHDR", head),
-    piece("IDAT", deflateSync(Buffer.concat(rows))),
-    piece("IEND", Buffer.alloc(0)),
-  ]);
-}
+/** Eight bytes, 64 bits: nobody makes a certificate with the same ones on purpose. */
+const WORDS = 8;
 
-function piece(type: string, body: Buffer): Buffer {
-  const named = Buffer.concat([Buffer.from(type, "latin1"), body]);
-  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
-  length.writeUInt32BE(body.length);
-  sum.writeUInt32BE(crc32(named));
-  return Buffer.concat([length, named, sum]);
+/** One for each value of a byte; no two begin with the same four letters. */
+const OF_A_BYTE = `
+acorn actor album alley amber angle ankle apple apron arena argue arrow atlas attic aunt autumn
+bacon badge baker bamboo banjo barn basil beach beard berry bicycle birch biscuit blanket boat bonfire
+border bottle bowl bread breeze brick bridge broom brush bucket bugle butter cabin cactus camel camp
+candle canoe captain carpet castle cave cedar cello cement chair cheese cherry chess chimney circus citrus
+clay cliff clock cloud clover coal coffee comb compass copper coral cork cotton cousin crane creek
+crown cruise crystal cupboard curtain cushion daisy dance dawn deer denim desert desk diamond dinner dolphin
+donkey door dragon drum duck dune eagle earth east easel echo edge eggs elbow elephant elm
+engine evening fabric falcon family farm feather fence ferry field finger fire flag flour flute fog
+forest fork fossil fountain fox frame frog fruit garden garlic gate ginger giraffe glass glove goat
+gold goose grape gravel green guitar hammer harbor harp hat hawk hazel heart hedge helmet herb
+hill honey hook horse hotel house igloo ink iron island ivory ivy jacket jaguar jam jar
+jelly jewel judge jungle kettle key king kitchen kite ladder lake lamp lantern leaf lemon library
+lily lion lizard lobster lock lunch magnet maple marble market meadow melon metal milk mirror monkey
+moon moss motor mountain museum mushroom nail needle nest night nose oak oasis ocean olive onion
+opera orange orchard otter oven owl oyster paint palace panda paper parrot peach pearl pencil penguin
+pepper piano pigeon pillow pine planet plum pocket pony potato pumpkin puzzle queen quilt rabbit radio
+`
+  .trim()
+  .split(/\s+/);
+
+/** The words of a SHA-256 fingerprint, given in hexadecimal pairs: one for each of its first eight bytes. */
+export function fingerprintWords(fingerprint: string): readonly string[] {
+  const bytes = fingerprint.match(/[0-9a-f]{2}/gi)?.slice(0, WORDS) ?? [];
+  return bytes.map((byte) => OF_A_BYTE[Number.parseInt(byte, 16)] ?? "");
 }

@@ -93,8 +93,8 @@ export const pageCommand: Run = async (call) => {
   const opening = for_ms === undefined ? {} : { lan: true, for_ms };
   const agent = await agentOf(call);
   const body = isClosing ? { close: true } : opening;
-  const { qrText } = await import("./label.ts");
-  const code = (text: string): string | null => (call.io.isTerminal ? qrText(text) : null);
+  const codes = call.io.isTerminal ? await import("../tools/qr-code.ts") : null;
+  const code = (text: string): string | null => codes?.qrText(text) ?? null;
   const state = await agent.post<PageAnswer>("/page", body, CERTIFICATE_MS);
   print(call, state, (answer) => pageText(answer, code));
   return EXIT.ok;

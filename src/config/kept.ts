@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { deserialize, serialize } from "node:v8";
-import type { UsableConfig } from "./usable.ts";
+import type { Made, UsableConfig } from "./usable.ts";
 
 /**
  * What a start made of its configuration and profiles, for the next one: as long as none of the files that it came from has
@@ -17,10 +18,13 @@ const PROGRAM = `${import.meta.url} ${process.version}`;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** A file and the digest of its content; null: it isn't there. */
+type Look = readonly [path: string, digest: string | null];
+
 interface Kept {
   readonly program: string;
-  /** Each file that was read or looked for, with the digest of its content; null: it wasn't there. The first is the operator's. */
-  readonly files: readonly (readonly [path: string, digest: string | null])[];
+  /** Each file that was read or looked for; the first is the operator's. */
+  readonly files: readonly Look[];
   readonly usable: UsableConfig;
 }
 
@@ -28,14 +32,20 @@ interface Kept {
 export function keptConfig(path: string, environment: Environment): UsableConfig | null {
   const kept = readKept(environment);
   if (kept?.program !== PROGRAM || kept.files[0]?.[0] !== resolve(path)) return null;
-  return kept.files.every(([file, digest]) => digestIn(file) === digest) ? kept.usable : null;
+  return kept.files.every((look) => isDeepStrictEqual(lookAt(look[0]), look)) ? kept.usable : null;
 }
 
-/** Keeps what was made of `files`. A disk that takes nothing costs this alone. */
-export function keepConfig(files: readonly string[], usable: UsableConfig, environment: Environment): void {
+/**
+ * Keeps what `make` makes of files that were `first`'s. It is made once more between two looks at them: a file that somebody writes
+ * in these very moments must not stand for what was read of it before. A disk that takes nothing costs this alone.
+ */
+export function keepConfig(first: Made, make: () => Made | null, environment: Environment): void {
   const folder = environment["CACHE_DIRECTORY"];
   if (folder === undefined) return;
-  const kept: Kept = { program: PROGRAM, files: files.map((file) => [file, digestIn(file)]), usable };
+  const before = first.files.map(lookAt);
+  const made = make();
+  if (made === null || !isDeepStrictEqual(made.files.map(lookAt), before)) return;
+  const kept: Kept = { program: PROGRAM, files: before, usable: made.usable };
   const body = serialize(kept);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -61,11 +71,11 @@ function readKept(environment: Environment): Kept | null {
   }
 }
 
-function digestIn(file: string): string | null {
+function lookAt(file: string): Look {
   try {
-    return digestOf(readFileSync(file)).toString("hex");
+    return [file, digestOf(readFileSync(file)).toString("hex")];
   } catch {
-    return null;
+    return [file, null];
   }
 }
 

@@ -177,8 +177,18 @@ function boothsIn({ data }: YamlSource): readonly unknown[] {
   return Array.isArray(booths) ? booths : [];
 }
 
-/** Every file by which it became what it is, there or not: where none of them changes, it would become the same. */
-export function filesOf(path: string, { config }: UsableConfig): readonly string[] {
+export interface Made {
+  readonly usable: UsableConfig;
+  /** By which it became what it is, there or not: where none of them changes, it would become the same. */
+  readonly files: readonly string[];
+}
+
+/** What the next start can be spared of making again; null: the file, a booth or a profile is refused. */
+export function madeOf(path: string, { usable, refused }: Lasting): Made | null {
+  return refused === null && usable.refused.length === 0 ? { usable, files: filesOf(path, usable) } : null;
+}
+
+function filesOf(path: string, { config }: UsableConfig): readonly string[] {
   const names = new Set(config.booths.map(({ profile }) => profile));
   const profiles = [...names].flatMap((name) => {
     const places = config.profile_dirs.map((dir) => join(dir, `${name}.yaml`));

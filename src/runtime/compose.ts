@@ -25,7 +25,7 @@ import { DAY_MS } from "../domain/storage.ts";
 import type { EpochMs } from "../domain/units.ts";
 import { firstKeyOf } from "../provisioning/keys.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
-import { collectGarbage } from "../store/thread/collect.ts";
+import { collectGarbage } from "../store/thread/memory.ts";
 import { openReportsThread } from "../store/thread/reports-thread.ts";
 import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
@@ -38,7 +38,7 @@ import { createLogger, rememberingLog } from "./logger.ts";
 import { systemdNotify } from "./service-manager.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
-import { boothFields, serviceApi, waysTo, whenAsked } from "./service-ways.ts";
+import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
 import type { SetUpMachine, SetUpOfBox } from "./set-up.ts";
 import { markOf, wipeState } from "./decommission.ts";
 
@@ -261,7 +261,7 @@ async function lastingNow(file: string, io: Io): Promise<Lasting> {
   const { environment } = io;
   const kept = keptConfig(file, environment);
   if (kept !== null) return { usable: kept, refused: null };
-  const { loadLasting, filesOf } = await import("../config/usable.ts");
+  const { loadLasting, madeOf } = await import("../config/usable.ts");
   const { takenBack } = await import("./set-up.ts");
   const lasting = loadLasting(file, environment);
   // What was on trial when the last agent ended, by a power cut or a stop, hasn't proved itself.
@@ -269,23 +269,27 @@ async function lastingNow(file: string, io: Io): Promise<Lasting> {
   const log = { warn: (_: unknown, text: string) => io.err(`${text}\n`) };
   const isOther = takenBack(lasting.usable.config.data_dir, { ...why, log });
   const settled = isOther ? loadLasting(file, environment) : lasting;
-  const { usable, refused } = settled;
-  if (refused === null && usable.refused.length === 0) keepConfig(filesOf(file, usable), usable, environment);
+  const made = madeOf(file, settled);
+  if (made !== null) keepConfig(made, () => madeOf(file, loadLasting(file, environment)), environment);
   return settled;
 }
 
 /** The set-up on the spot; a box on which nobody sets anything up doesn't load it. */
-function setUpWhenAsked(machine: SetUpMachine) {
+function setUpWhenAsked(machine: SetUpMachine): SetUpOfBox {
   const asked = Promise.withResolvers<undefined>();
-  let set_up: Promise<SetUpOfBox> | null = null;
-  const made = (): Promise<SetUpOfBox> => {
+  const made = once(async () => (await import("./set-up.ts")).createSetUp(machine));
+  const set_up = (): Promise<SetUpOfBox> => {
     asked.resolve(undefined);
-    return (set_up ??= import("./set-up.ts").then(({ createSetUp }) => createSetUp(machine)));
+    return made();
   };
   return {
-    ...whenAsked(["status", "tryEntry", "keep", "takeBack", "setService", "saveDraft"], made),
-    /** Until aborted. */
-    run: async (signal: AbortSignal): Promise<void> => {
+    status: async () => (await set_up()).status(),
+    tryEntry: async (entry) => (await set_up()).tryEntry(entry),
+    keep: async () => (await set_up()).keep(),
+    takeBack: async () => (await set_up()).takeBack(),
+    setService: async (url) => (await set_up()).setService(url),
+    saveDraft: async (draft) => (await set_up()).saveDraft(draft),
+    async run(signal) {
       addAbortListener(signal, () => asked.resolve(undefined));
       await asked.promise;
       if (!signal.aborted) await (await made()).run(signal);

@@ -1,10 +1,12 @@
 import { addAbortListener } from "node:events";
 import { readFileSync } from "node:fs";
+import type { BoothFieldsAtService } from "../api/operation.ts";
 import type { ServiceConfig } from "../config/port.ts";
 import { createHttpClient, type HttpClient } from "../delivery/http/client.ts";
 import type { BoothFieldsSetup, HttpService } from "../delivery/http/service-api.ts";
 import type { MqttSetup } from "../delivery/mqtt/connect.ts";
 import type { MqttLink } from "../delivery/mqtt/link.ts";
+import type { ServiceApi } from "../delivery/port.ts";
 import { clientCertificateIn } from "../delivery/tls.ts";
 import { ownFile } from "./secrets.ts";
 
@@ -58,30 +60,28 @@ async function mqttLink(setup: MqttSetup): Promise<MqttLink> {
   };
 }
 
-export function serviceApi(service: HttpService) {
-  return whenAsked(["lookUp", "report", "shown", "lastStream", "claim", "update"], async () => {
-    const { createServiceApi } = await import("../delivery/http/service-api.ts");
-    return createServiceApi(service);
-  });
+export function serviceApi(service: HttpService): ServiceApi {
+  const api = once(async () => (await import("../delivery/http/service-api.ts")).createServiceApi(service));
+  return {
+    lookUp: async (key, serial) => (await api()).lookUp(key, serial),
+    shown: async (key, booth_id) => (await api()).shown(key, booth_id),
+    lastStream: async (key, booth_id) => (await api()).lastStream(key, booth_id),
+    report: async (key, path) => (await api()).report(key, path),
+    claim: async (key, claim) => (await api()).claim(key, claim),
+    update: async (key, serial, change) => (await api()).update(key, serial, change),
+  };
 }
 
-export function boothFields(service: BoothFieldsSetup) {
-  return whenAsked(["read", "write"], async () => {
-    const { createBoothFields } = await import("../delivery/http/service-api.ts");
-    return createBoothFields(service);
-  });
+export function boothFields(service: BoothFieldsSetup): BoothFieldsAtService {
+  const fields = once(async () => (await import("../delivery/http/service-api.ts")).createBoothFields(service));
+  return {
+    read: async (booth_id) => (await fields()).read(booth_id),
+    write: async (booth_id, values) => (await fields()).write(booth_id, values),
+  };
 }
 
-/** Methods that have what they belong to made when one of them is first called. */
-export function whenAsked<Name extends string, T extends Record<Name, (...given: never[]) => Promise<unknown>>>(
-  names: readonly Name[],
-  make: () => Promise<T>,
-): Pick<T, Name> {
+/** Makes it when it is first asked for. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null;
-  const later =
-    (name: Name) =>
-    async (...given: never[]) =>
-      (await (made ??= make()))[name](...given);
-  // Each name has a method with the parameters and the answer of the one that it calls.
-  return Object.fromEntries(names.map((name) => [name, later(name)])) as unknown as Pick<T, Name>;
+  return () => (made ??= make());
 }

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
 
 /**
  * This machine's addresses, from the kernel's tables: Node's own way wants a netlink socket, which the service's unit may not
@@ -29,6 +30,11 @@ export function v6In(table: string): readonly string[] {
 /** Of IPv4 without the loopback: what people can type. */
 export function typedAddresses(): readonly string[] {
   return v4In(tableOf(V4_TABLE)).filter((address) => !address.startsWith("127."));
+}
+
+/** What this machine is called by multicast DNS (RFC 6762), lower case; whether anything answers to that is another matter. */
+export function nameOnSite(): string {
+  return `${hostname().toLowerCase().split(".")[0] ?? ""}.local`;
 }
 
 /** All that this machine is reached by. */

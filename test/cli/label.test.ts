@@ -1,16 +1,15 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import jsqr from "jsqr";
 import { encode } from "uqr";
 import { expect, it } from "vitest";
-import { labelOf, qrPng, qrText } from "../../src/cli/label.ts";
-import { fingerprintWords } from "../../src/tools/fingerprint-words.ts";
+import { fingerprintWords, labelOf } from "../../src/cli/label.ts";
+import { qrPng, qrText } from "../../src/tools/qr-code.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const URL_OF_BOX = "https://booth-4711.local:8443/";
-/** jsqr is CommonJS, and its one function is the module's default. */
-const read = jsqr as unknown as typeof jsqr.default;
+const read = jsqr.default;
 
 /** Its pixels as a reader of pictures wants them: four bytes each. */
 function pixels(size: number, isDark: (x: number, y: number) => boolean): Uint8ClampedArray {
@@ -75,10 +74,11 @@ it("says what to do where there is no address, no fixed port or no PIN to be rea
   expect(() => labelOf({ page, data_dir }, { addresses: [], name: null })).toThrow("connect it, then print its label");
   expect(() => labelOf({ page: { ...page, lan_port: 0 }, data_dir }, here)).toThrow("needs a fixed one");
   const gone = { ...page, pin_file: join(data_dir, "gone") };
-  expect(() => labelOf({ page: gone, data_dir }, here)).toThrow(/gone can't be read \(ENOENT\)/);
-  mkdirSync(join(data_dir, "page"));
-  chmodSync(join(data_dir, "page"), 0o700);
+  expect(() => labelOf({ page: gone, data_dir }, here)).toThrow(/gone isn't there: put a PIN of 8 digits/);
   expect(labelOf({ page, data_dir }, here).pin).toBeNull();
+  // A folder in the certificate's place: not there is one thing, not readable another.
+  mkdirSync(join(data_dir, "page", "own.pem"), { recursive: true });
+  expect(() => labelOf({ page, data_dir }, here)).toThrow(/own\.pem can't be read \(EISDIR\)/);
 });
 
 it("tells fingerprints apart by eight words, each byte by its own", () => {

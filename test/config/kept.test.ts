@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { keepConfig, keptConfig } from "../../src/config/kept.ts";
 import { SHIPPED_PROFILES } from "../../src/config/profile.ts";
-import { filesOf, loadLasting, type UsableConfig } from "../../src/config/usable.ts";
+import { loadLasting, type Made, madeOf, type UsableConfig } from "../../src/config/usable.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 interface Box {
@@ -13,8 +13,8 @@ interface Box {
   readonly usable: UsableConfig;
 }
 
-/** A box whose agent was started once, with a booth by a profile of its own and one by a shipped one. */
-function startedOnce(): Box {
+/** A box whose agent was started once, with a booth by a profile of its own and one by a shipped one; `meanwhile` comes between two looks. */
+function startedOnce(meanwhile: (folder: string) => void = () => undefined): Box {
   const folder = temporaryFolder();
   const [file, profiles] = [join(folder, "gateway.yaml"), join(folder, "profiles")];
   mkdirSync(profiles);
@@ -25,9 +25,18 @@ function startedOnce(): Box {
   const booths = booth("one", "own", "10.0.0.1") + booth("two", "click-booth", "10.0.0.2");
   writeFileSync(file, `data_dir: state\nservice: { url: "https://service.example" }\nbooths:\n${booths}`);
   const environment = { CACHE_DIRECTORY: join(folder, "cache") };
-  const { usable } = loadLasting(file, environment);
-  keepConfig(filesOf(file, usable), usable, environment);
-  return { folder, file, environment, usable };
+  const made = (): Made => {
+    const found = madeOf(file, loadLasting(file, environment));
+    if (found === null) throw new Error("something is refused");
+    return found;
+  };
+  const first = made();
+  const again = (): Made => {
+    meanwhile(folder);
+    return made();
+  };
+  keepConfig(first, again, environment);
+  return { folder, file, environment, usable: first.usable };
 }
 
 const kept = ({ file, environment }: Box): UsableConfig | null => keptConfig(file, environment);
@@ -53,6 +62,15 @@ it("gives nothing once a file is another, gone, or there that wasn't", () => {
     change(box);
     expect(kept(box), what).toBeNull();
   }
+});
+
+it("keeps nothing where a file is written while it is read", () => {
+  const changes: readonly ((folder: string) => void)[] = [
+    (folder) => appendFileSync(join(folder, "gateway.yaml"), "# changed\n"),
+    (folder) => appendFileSync(join(folder, "profiles/own.yaml"), "# changed\n"),
+    (folder) => cpSync(join(SHIPPED_PROFILES, "click-booth.yaml"), join(folder, "profiles/click-booth.yaml")),
+  ];
+  for (const change of changes) expect(kept(startedOnce(change))).toBeNull();
 });
 
 it("gives nothing of what a power cut left in part, of another file, or without a folder to keep it in", () => {

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { NextChunk, RebuildCalls, StoreCalls } from "../port.ts";
-import { collectGarbage, keepMemorySmall } from "./collect.ts";
+import { collectGarbage, keepMemorySmall } from "./memory.ts";
 import { StoreRefusal } from "./keeper.ts";
 import { openOrStandBy, type FolderInput } from "./folder.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { collectGarbage } from "../../../src/store/thread/collect.ts";
+import { collectGarbage } from "../../../src/store/thread/memory.ts";
 
 test("what nobody holds any more is gone, and what is held stays", async () => {
   const held = { of: "the agent" };
