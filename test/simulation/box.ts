@@ -281,9 +281,9 @@ function withLedger(parts: AgentSetup, { options, state, site, answered }: Seein
     },
     tail: {
       ...tail,
-      append(entry) {
-        tail.append(entry);
-        options.took({ at: site.clock.truth(), entry });
+      append(entries) {
+        tail.append(entries);
+        for (const entry of entries) options.took({ at: site.clock.truth(), entry });
       },
       committed(stream, take) {
         tail.committed(stream, take);
