@@ -9,7 +9,7 @@ import { tap } from "./agent.ts";
 import { drainingBed } from "./drain-lateness.ts";
 import type { BenchOptions } from "./figure.ts";
 import { modbusPlc } from "./modbus-plc.ts";
-import { mostExpensive, type CpuProfile } from "./profile-text.ts";
+import { longestSections, mostExpensive, type CpuProfile } from "./profile-text.ts";
 import { statusAt, withAgent, withStartedAgent } from "./running-agent.ts";
 
 /**
@@ -36,7 +36,9 @@ function textsIn(folder: string, { title, last_ms }: { readonly title: string; r
       const of = thread === 0 ? "main thread" : `thread ${thread}`;
       const { cpu_s, length_s, rows } = mostExpensive(profile, { last_ms, placeOf });
       const head = `${title}, ${of}: ${cpu_s.toFixed(1)} s of CPU in ${length_s.toFixed(0)} s`;
-      return `${head}\n${aligned([["self", "", "total", ""], ...rows])}\n`;
+      const shares = aligned([["self", "", "total", ""], ...rows]);
+      const sections = aligned([["longest", "", "of it", ""], ...longestSections(profile, { last_ms, placeOf })]);
+      return `${head}\n${shares}\n${thread === 0 ? `\n${sections}\n` : ""}`;
     });
 }
 
