@@ -67,6 +67,13 @@ export function mostExpensive(
 const COLLECTOR = "(garbage collector)";
 const SECTIONS = 5;
 
+interface Section {
+  entry: string;
+  us: number;
+  /** Time by function. */
+  readonly own: Map<string, number>;
+}
+
 /**
  * The longest stretches in which the thread did one thing: samples in a row below one entry from the event loop, collections in their midst
  * among them. Each with its length in ms, its entry, and what took most of it. A thread that waits for a core counts as busy.
@@ -80,19 +87,19 @@ export function longestSections({ nodes, samples, timeDeltas }: CpuProfile, { la
     for (let up = parents.get(at); up !== undefined && up !== root; up = parents.get(at)) at = up;
     return nameOf.get(at) ?? "";
   };
-  const sections: { entry: string; us: number; readonly own: Map<string, number> }[] = [];
-  let open: (typeof sections)[number] | null = null;
+  const sections: Section[] = [];
+  let open: Section | undefined;
   let left = timeDeltas.reduce((sum, delta) => sum + delta, 0);
   for (const [index, sample] of samples.entries()) {
     const delta = timeDeltas[index] ?? 0;
     left -= delta;
     const [entry, own] = [entryOf(sample), nameOf.get(sample) ?? ""];
     if (left >= last_ms * 1_000 || NO_WORK.has(own)) {
-      open = null;
+      open = undefined;
       continue;
     }
     if (open?.entry === COLLECTOR) open.entry = entry;
-    if (open === null || (entry !== open.entry && entry !== COLLECTOR)) {
+    if (open === undefined || (entry !== open.entry && entry !== COLLECTOR)) {
       open = { entry, us: 0, own: new Map() };
       sections.push(open);
     }
