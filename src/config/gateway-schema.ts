@@ -13,6 +13,7 @@ import {
   profileNameSchema,
   whole,
 } from "./common-schema.ts";
+import { outputsSchema } from "./outputs-schema.ts";
 
 /**
  * What the configuration's file may say. What comes out of parsing is the configuration itself, with its defaults and in its units;
@@ -209,6 +210,7 @@ export const gatewaySchema = z.strictObject({
   clock_file: optionalPath("Simulation only: time is taken from this file."),
   service: serviceSchema.prefault({}),
   booths: z.array(boothSchema).max(MAX_BOOTHS).default([]).describe("None: they are set up on the spot."),
+  outputs: outputsSchema.describe("Whom else the box tells what it reads, beside the service."),
 });
 
 export type GatewayInput = z.output<typeof gatewaySchema>;

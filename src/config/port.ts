@@ -43,3 +43,6 @@ export type Config = Settled<Omit<GatewayInput, "profile_dirs" | "booths">> & {
 };
 
 export type ServiceConfig = Config["service"];
+
+/** Whom else the box tells what it reads. */
+export type OutputConfig = Config["outputs"][number];
