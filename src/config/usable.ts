@@ -2,8 +2,9 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, re
 import { dirname, join, resolve } from "node:path";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
 import type { Profile } from "../domain/profile.ts";
-import { ConfigError, type Problem } from "./config-error.ts";
+import { ConfigError } from "./config-error.ts";
 import { configFrom } from "./config.ts";
+import { byEntry, entriesIn, type List, without } from "./entries.ts";
 import { parseWith, problemsOf } from "./explain.ts";
 import { checkGateway } from "./gateway-checks.ts";
 import { gatewaySchema } from "./gateway-schema.ts";
@@ -11,7 +12,7 @@ import { unknownGroups } from "./parameters.ts";
 import type { BoothConfig, Config } from "./port.ts";
 import { findProfile, profileFile, unknownProfileHint } from "./profile.ts";
 import { openLayers, SET_UP_FILE, type SetUp } from "./set-up.ts";
-import { type DataPath, NO_CONFIG_HINT, readSource, whole, type YamlSource } from "./yaml-source.ts";
+import { NO_CONFIG_HINT, readSource, whole, type YamlSource } from "./yaml-source.ts";
 
 /** The last configuration file that was good. */
 const NAME = "last-good.json";
@@ -155,62 +156,6 @@ function profileFor(
   return problems.length === 0 ? profile : new ConfigError(source.file, problems);
 }
 
-/** Lists of the configuration of which one entry may be wrong and cost itself alone. */
-const LISTS = ["booths", "outputs"] as const;
-type List = (typeof LISTS)[number];
-
-/** Problems by the index of the entry that each lies in. */
-type ByIndex = ReadonlyMap<number, readonly Problem[]>;
-
-/** Problems of a configuration file, told apart by the booth or output that each lies in; `others` lie in none. */
-function byEntry(
-  problems: readonly Problem[],
-): Readonly<Record<List, ByIndex>> & { readonly others: readonly Problem[] } {
-  const entry = ({ path }: Problem): readonly [List, number] | null => {
-    const [, list, index] = /^(booths|outputs)\[(\d+)\]/.exec(path) ?? [];
-    const known = LISTS.find((name) => name === list);
-    return known === undefined ? null : [known, Number(index)];
-  };
-  const of = (list: List): ByIndex =>
-    Map.groupBy(
-      problems.filter((problem) => entry(problem)?.[0] === list),
-      (problem) => entry(problem)?.[1] ?? 0,
-    );
-  return {
-    booths: of("booths"),
-    outputs: of("outputs"),
-    others: problems.filter((problem) => entry(problem) === null),
-  };
-}
-
-/**
- * A file without some of its entries; `indices` are those that the kept ones have in the file. Problems of what is kept still point at
- * their places in the whole file.
- */
-function without(source: YamlSource, left: Readonly<Record<List, ByIndex>>) {
-  const kept = (list: List) => [...entriesIn(source, list).entries()].filter(([index]) => !left[list].has(index));
-  const [booths, outputs] = [kept("booths"), kept("outputs")];
-  const indices = { booths: booths.map(([index]) => index), outputs: outputs.map(([index]) => index) };
-  const lists = {
-    booths: booths.map(([, booth]) => booth),
-    ...(outputs.length === 0 ? {} : { outputs: outputs.map(([, output]) => output) }),
-  };
-  const { outputs: _, ...rest } = source.data as { readonly outputs?: unknown };
-  const part: YamlSource = {
-    file: source.file,
-    data: { ...rest, ...lists },
-    problemAt: (path, message, options) => source.problemAt(inFile(path, indices), message, options),
-    writtenAt: (path) => source.writtenAt(inFile(path, indices)),
-  };
-  return { indices, source: part };
-}
-
-function inFile([first, second, ...rest]: DataPath, indices: Readonly<Record<List, readonly number[]>>): DataPath {
-  const list = LISTS.find((name) => name === first);
-  const index = list !== undefined && typeof second === "number" ? (indices[list][second] ?? second) : second;
-  return [first, index, ...rest].filter((step) => step !== undefined);
-}
-
 /** What a booth calls itself, as far as it can be read; its place where it has no usable id. */
 function nameOfBooth(source: YamlSource, index: number): { readonly id: string; readonly serial: string | null } {
   const booth = entriesIn(source, "booths")[index];
@@ -227,11 +172,6 @@ function nameOfOutput(source: YamlSource, index: number): string {
   const output = entriesIn(source, "outputs")[index];
   const name: unknown = typeof output === "object" && output !== null ? Reflect.get(output, "name") : undefined;
   return typeof name === "string" && /^[a-z0-9-]{1,32}$/.test(name) ? name : `outputs[${index}]`;
-}
-
-function entriesIn({ data }: YamlSource, list: List): readonly unknown[] {
-  const entries: unknown = typeof data === "object" && data !== null ? Reflect.get(data, list) : undefined;
-  return Array.isArray(entries) ? entries : [];
 }
 
 export interface Made {

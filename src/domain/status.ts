@@ -159,6 +159,25 @@ export interface BacklogStatus {
   readonly hours_to_full: number | null;
 }
 
+/** Whom else the box tells what it reads, and how that goes. */
+export interface OutputStatus {
+  readonly name: string;
+  readonly kind: "mqtt" | "sparkplug";
+  readonly url: string;
+  readonly link: LinkStatus;
+  /** Messages since the agent's start. */
+  readonly sent: number;
+  /** What came from there and isn't heard, since the agent's start. */
+  readonly ignored: number;
+  readonly booths: readonly {
+    readonly booth: BoothId;
+    /** Records of its log that are still to be told. */
+    readonly waiting: number;
+    /** Since the agent's start; null: nothing was. */
+    readonly passed_over: { readonly from: Seq; readonly to: Seq } | null;
+  }[];
+}
+
 /** A booth that the agent runs without, because what is configured for it can't work. It is looked at again at the next start. */
 export interface DisabledBooth {
   readonly booth: BoothId;
@@ -209,6 +228,8 @@ export interface AgentStatus {
   };
   readonly booths: readonly BoothStatus[];
   readonly disabled: readonly DisabledBooth[];
+  /** In the configuration's order, those first that run. */
+  readonly outputs: readonly OutputStatus[];
   /** Of the OPC UA links and of the service's. A server's is known from its first connection on. */
   readonly certificates: readonly CertificateStatus[];
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */

@@ -20,6 +20,8 @@ import { applyEvent, provisionLoop } from "../provisioning/loop.ts";
 import { reportLoop, sawSizes } from "../provisioning/reported-fields.ts";
 import { openBooth, type Booth } from "./booth.ts";
 import type { AgentSetup, Gateway } from "./gateway.ts";
+import type { Outputs } from "../outputs/port.ts";
+import { outputBooth } from "./outputs.ts";
 import { statusOf } from "./status.ts";
 import { watchdogLoop } from "./service-manager.ts";
 
@@ -42,7 +44,8 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
   const find = (id: BoothId): Booth => boothIn(booths, id);
   const commands = createRemoteCommands(signals.news);
   const session = (): LinkSession | null => commands.session();
-  const status = (): AgentStatus => statusOf(gateway, booths);
+  let outputs: Outputs | null = null;
+  const status = (): AgentStatus => statusOf(gateway, booths, outputs?.status() ?? []);
   const provisioning: ProvisioningGateway = {
     ...gateway,
     session,
@@ -56,6 +59,7 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     booths.push(await openBooth(gateway, one, { gateway: provisioning, all: booths }));
   }
   signal.throwIfAborted();
+  outputs = (await setup.outputs?.(booths.map((booth) => outputBooth(gateway, booth)))) ?? null;
   const rotation = createRotation(provisioning, booths);
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
@@ -71,6 +75,7 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     ...booths.map((booth) => provisionLoop(booth, both)),
     ...booths.map((booth) => reportLoop(booth, both)),
     ...booths.map((booth) => followService(booth, both)),
+    ...(outputs?.run(both) ?? []),
     clockLoop({ clock, log, service_time: gateway.service_time, booths }, both),
     farewellLoop(gateway, states, both),
     watchdogLoop(gateway, booths, both),

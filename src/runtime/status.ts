@@ -1,4 +1,10 @@
-import { type AgentStatus, type BoothStatus, certificateStatus, missingText } from "../domain/status.ts";
+import {
+  type AgentStatus,
+  type BoothStatus,
+  certificateStatus,
+  missingText,
+  type OutputStatus,
+} from "../domain/status.ts";
 import { choiceName, type ServiceRecord, type ShownBooth } from "../domain/service.ts";
 import { isPlain, type ProvisioningRow } from "../domain/provisioning.ts";
 import { lackingIn } from "../domain/set-up.ts";
@@ -11,7 +17,7 @@ import type { Booth, BoothLog } from "./booth.ts";
 import type { Gateway } from "./gateway.ts";
 import { forkTrouble } from "../delivery/service-words.ts";
 
-export function statusOf(gateway: Gateway, booths: readonly Booth[]): AgentStatus {
+export function statusOf(gateway: Gateway, booths: readonly Booth[], outputs: readonly OutputStatus[]): AgentStatus {
   const { clock, service, started_at } = gateway;
   const now = clock.wall();
   return {
@@ -31,6 +37,7 @@ export function statusOf(gateway: Gateway, booths: readonly Booth[]): AgentStatu
     },
     booths: booths.map((booth) => boothStatusOf(booth, gateway)),
     disabled: (gateway.disabled ?? []).map((booth) => ({ ...booth, since: started_at })),
+    outputs: [...outputs, ...(gateway.refused_outputs ?? [])],
     certificates: (gateway.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
     loss_window_ms: gateway.commit_interval_ms,
   };

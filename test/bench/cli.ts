@@ -21,6 +21,7 @@ const STATUS: AgentStatus = {
   service: { kind: "up", since: 0, url: "https://service.example", broker_url: null },
   booths: [],
   disabled: [],
+  outputs: [],
   certificates: [],
   loss_window_ms: 10_000,
 };
