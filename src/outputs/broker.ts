@@ -28,6 +28,12 @@ const CONFIRM_WITHIN_MS: Milliseconds = 15_000;
 const PING_MS: Milliseconds = 20_000;
 const CLOSE_WITHIN_MS: Milliseconds = 1_000;
 
+/** By the machine's own timers: the broker lives in real time, whatever clock the box has. What it returns takes that back. */
+function after(ms: Milliseconds, act: () => void): () => void {
+  const timer = setTimeout(act, ms).unref();
+  return () => clearTimeout(timer);
+}
+
 /** Files are read anew at each connection: a renewed certificate needs no restart. Rejects with a ServiceLinkError, or as the files do. */
 export async function connectBroker(
   machine: OutputMachine,
@@ -52,10 +58,10 @@ export async function connectBroker(
     },
     signal,
   );
-  return sessionOf(machine, connected.client, Math.min(WINDOW, connected.receive_maximum));
+  return sessionOf(connected.client, Math.min(WINDOW, connected.receive_maximum));
 }
 
-function sessionOf({ clock }: OutputMachine, client: MqttClient, window: number): BrokerSession {
+function sessionOf(client: MqttClient, window: number): BrokerSession {
   const { end, ended, over } = endingOf(client);
   const pings = pingsOf(client);
   const waiting = new Set<(reason: ServiceLinkError) => void>();
@@ -70,7 +76,7 @@ function sessionOf({ clock }: OutputMachine, client: MqttClient, window: number)
         else resolve();
       };
       const late = (): void => end(new ServiceLinkError("no_ack", "the broker doesn't confirm what it was sent"));
-      const cancel = clock.after(CONFIRM_WITHIN_MS, late);
+      const cancel = after(CONFIRM_WITHIN_MS, late);
       waiting.add(settle);
       const reason = over();
       if (reason === null) begin(settle);
@@ -95,9 +101,9 @@ function sessionOf({ clock }: OutputMachine, client: MqttClient, window: number)
   const beat = (): void => {
     if (over() !== null) return;
     within((done) => pings.send(done)).catch(() => undefined);
-    next = clock.after(PING_MS, beat);
+    next = after(PING_MS, beat);
   };
-  let next = clock.after(PING_MS, beat);
+  let next = after(PING_MS, beat);
   void ended.then(() => next());
   const send = async (messages: readonly Message[]): Promise<void> => {
     // What isn't confirmed one by one keeps its order only where all of it is written at once.
@@ -114,7 +120,7 @@ function sessionOf({ clock }: OutputMachine, client: MqttClient, window: number)
       await within((done) => client.subscribe(topic, { qos: 1 }, done));
     },
     async close(last) {
-      const late = new Promise<void>((resolve) => void clock.after(CLOSE_WITHIN_MS, resolve));
+      const late = new Promise<void>((resolve) => void after(CLOSE_WITHIN_MS, resolve));
       await Promise.race([send(last).catch(() => undefined), late]);
       client.end(false);
       end(new ServiceLinkError("closed", "left"));

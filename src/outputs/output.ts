@@ -56,6 +56,8 @@ const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
 const STOOD_MS: Milliseconds = 60_000;
 /** Records read from the store at a time: each call stands in line with the commits. */
 const READ_LIMIT = 500;
+/** Of them the cursor moves over so many at a time: a kill makes no more of them go twice. */
+const MOVE_LIMIT = 64;
 /** Figures that only grow are told so often. */
 const FIGURES_MS: Milliseconds = 60_000;
 
@@ -181,11 +183,15 @@ async function sendNext(output: Output, { session, speaker, booth }: Told, signa
   }
   if (after >= sendable_seq) return false;
   const records = await machine.store.read(stream, after + 1, READ_LIMIT);
-  const messages = speaker.records(booth, records);
-  await session.send(messages);
-  state.sent += messages.length;
+  for (let at = 0; at < records.length; at += MOVE_LIMIT) {
+    const some = records.slice(at, at + MOVE_LIMIT);
+    const messages = speaker.records(booth, some);
+    await session.send(messages);
+    state.sent += messages.length;
+    cursors.moved(config.name, stream, some.at(-1)?.seq ?? after);
+  }
   const to = records.at(-1)?.seq ?? sendable_seq;
-  cursors.moved(config.name, stream, to);
+  if (records.length === 0) cursors.moved(config.name, stream, to);
   const isBehind = to < sendable_seq;
   if (isBehind) await machine.clock.sleep((records.length / config.max_records_per_s) * 1000, signal);
   return isBehind;

@@ -36,14 +36,20 @@ export function plainSpeaker(output: Omit<Output, "speaker">, config: PlainConfi
     const all = discoveryOf(config, { ...subject(booth), version, parameters, figures, switches, firmware_version });
     return announce(booth.state.booth, all);
   };
+  const passes_over = !config.history || config.home_assistant !== undefined;
+  // Where the log is told from where it was left, what is there now comes with it, once.
+  const isToldNow = ({ state }: OutputBooth): boolean => {
+    const { name, since } = output.config;
+    return passes_over || (since === undefined && cursors.after(name, state.log.reach.stream) === null);
+  };
   return {
     will: status("offline"),
-    passes_over: !config.history || config.home_assistant !== undefined,
+    passes_over,
     async begin(session) {
       for (const booth of booths) {
         await session.send(discovery(booth, await figuresNow(booth)));
         const now = { readings: booth.readings(), at: booth.state.log.now() };
-        await session.send(presentMessages(config, subject(booth), now));
+        if (isToldNow(booth)) await session.send(presentMessages(config, subject(booth), now));
       }
       await session.send([status("online")]);
     },
