@@ -35,13 +35,11 @@ const REBIRTH_EVERY_MS: Milliseconds = 60_000;
 /** A command of more than this is none of a host that knows us. */
 const MAX_COMMAND_BYTES = 4_096;
 
-/** A device as it was born in this session. */
+/** A device as it was born in this session, and hasn't died since. */
 interface Device {
   readonly births: Births;
   /** What was read before says nothing of the present. */
   readonly since: EpochMs;
-  /** false: it was declared dead since. */
-  readonly alive: boolean;
 }
 
 /** A session's words in Sparkplug B: births, data by alias, deaths, and the one command that is heard. */
@@ -55,16 +53,15 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
   const latest = new Map<BoothId, readonly Figure[]>();
   const changed = changedFigures();
   const host = hostOf(output, config.primary_host_id);
-  let aliases = 0;
-  let is_rebirth_due = false;
+  let [aliases, is_rebirth_due] = [0, false];
 
   /** `wanted`: what is about to be said, which a birth before didn't name, or with another type. */
   const birth = (booth: OutputBooth, figures: readonly Figure[], wanted: readonly Said[] = []): Message => {
     const { booth: id, log } = booth.state;
     const said = presentOf({ readings: booth.readings(), figures, at: log.now() }, wanted);
-    const births = birthsOf(said, { first: aliases, before: devices.get(id)?.births ?? new Map(), wanted });
+    const births = birthsOf(said, { first: aliases, before: devices.get(id)?.births, wanted });
     aliases += births.size;
-    devices.set(id, { births, since: log.now(), alive: true });
+    devices.set(id, { births, since: log.now() });
     changed(id, figures);
     return numbered.message(topics.device_birth(id), birthMetrics(said, births));
   };
@@ -90,7 +87,7 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
     will: deathOf(topics.node_death, bd_seq, wall()),
     passes_over: false,
     lost: host.lost,
-    ready: ({ state: { booth } }) => devices.get(booth)?.alive === true,
+    ready: ({ state: { booth } }) => devices.has(booth),
     async begin(session, signal) {
       const rebirth = (): void => {
         is_rebirth_due = true;
@@ -109,12 +106,12 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
         is_rebirth_due = false;
         return bear();
       }
-      const device = devices.get(id);
-      const was = device?.alive === true;
+      const was = devices.has(id);
       if (isAlive(booth))
         return was ? data(booth, figuresSaid(changed(id, figures), log.now())) : [birth(booth, figures)];
       if (!was) return [];
-      devices.set(id, { ...device, alive: false });
+      // Its birth names it anew.
+      devices.delete(id);
       return [numbered.message(topics.device_death(id), [])];
     },
     last: () => (state.link.kind === "up" ? [deathOf(topics.node_death, bd_seq, wall())] : []),

@@ -60,8 +60,8 @@ test("a plant's broker is told each reading, in order, what waited for it too, a
   const last = held.indexOf(once.at(-1) ?? "");
   const lost = held.slice(0, last + 1).filter((reading) => !once.includes(reading));
   const doubled = told.filter((reading) => known.has(reading)).length - once.length;
-  console.log(
-    `${told.length.toString()} told, ${held.length.toString()} held, ${lost.length.toString()} lost, ${doubled.toString()} twice`,
+  process.stdout.write(
+    `${told.length.toString()} told, ${held.length.toString()} held, ${lost.length.toString()} lost, ${doubled.toString()} twice\n`,
   );
   expect(lost).toEqual([]);
   expect(doubled).toBeLessThanOrEqual(64);

@@ -114,9 +114,9 @@ test("a Sparkplug host rebuilds every metric with its history after 3 h offline;
   const held = readingsHeld(site);
   const last = held.indexOf(plant.told.at(-1) ?? "");
   const lost = held.slice(0, last + 1).filter((reading) => !plant.told.includes(reading));
-  console.log(
+  process.stdout.write(
     `${plant.told.length.toString()} told, ${plant.historical.length.toString()} of them historical, ${lost.length.toString()} lost, ` +
-      `${(plant.told.length - new Set(plant.told).size).toString()} twice; births ${JSON.stringify(plant.births)}`,
+      `${(plant.told.length - new Set(plant.told).size).toString()} twice; births ${JSON.stringify(plant.births)}\n`,
   );
   expect(plant.faults).toEqual([]);
   expect(lost).toEqual([]);

@@ -96,12 +96,16 @@ export function figuresSaid(figures: readonly Figure[], at: EpochMs): readonly S
  */
 export function birthsOf(
   said: readonly Said[],
-  { first, before, wanted }: { readonly first: number; readonly before: Births; readonly wanted: readonly Said[] },
+  {
+    first,
+    before,
+    wanted,
+  }: { readonly first: number; readonly before: Births | undefined; readonly wanted: readonly Said[] },
 ): Births {
   const asked = new Map(wanted.map(({ name, value }) => [name, datatypeOf(value)]));
   return new Map(
     said.map(({ name, value }, index) => {
-      const known = asked.get(name) ?? datatypeOf(value) ?? before.get(name)?.datatype;
+      const known = asked.get(name) ?? datatypeOf(value) ?? before?.get(name)?.datatype;
       return [name, { alias: first + index, datatype: known ?? DATATYPE.double }] as const;
     }),
   );
