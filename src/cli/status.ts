@@ -1,4 +1,11 @@
-import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth, OutputStatus } from "../domain/status.ts";
+import type {
+  AgentStatus,
+  BoothStatus,
+  CertificateStatus,
+  DisabledBooth,
+  OutputStatus,
+  SharedConnectionStatus,
+} from "../domain/status.ts";
 import { differencesText } from "../domain/read-back.ts";
 import { agentOf } from "../tools/agent-client.ts";
 import type { Run } from "../tools/command.ts";
@@ -47,6 +54,7 @@ export function statusText(status: AgentStatus, style: Style = PLAIN): string {
     clock.synced ? null : `clock     ${style.warn(wrong)}`,
     ...status.certificates.map(certificateLine),
     ...status.outputs.map((output) => outputLine(output, at, style)),
+    ...status.shared.map((shared) => sharedLine(shared, at, style)),
     ...status.booths.flatMap((booth) => ["", ...boothLines(booth, status, style)]),
     ...status.disabled.flatMap((booth) => ["", ...disabledLines(booth, at, style)]),
   ]);
@@ -70,6 +78,12 @@ function outputLine({ name, url, link, booths }: OutputStatus, now: number, styl
   });
   const rest = [...(waiting === 0 ? [] : [`${waiting.toString()} records wait`]), ...passed];
   return `output    ${[`${name}, ${url === "" ? "left out" : url}: ${linkText(link, now, style)}`, ...rest].join("; ")}`;
+}
+
+function sharedLine(shared: SharedConnectionStatus, now: number, style: Style): string {
+  const { booth, address, port, link, clients, from_polls, passed, refused_writes } = shared;
+  const told = `${clients} clients, ${from_polls} answers from polls, ${passed} reads passed on, ${refused_writes} writes refused`;
+  return `shared    the PLC of ${booth} at ${address}:${port}: ${linkText(link, now, style)}; ${told}`;
 }
 
 function disabledLines({ booth, serial, since, reason, advice }: DisabledBooth, now: number, style: Style): string[] {

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
 import { normaliseSerial } from "../domain/booth.ts";
 import { isKnownZone } from "../domain/time-zone.ts";
@@ -84,10 +85,12 @@ function checkBooth(booth: BoothInput, path: DataPath, source: YamlSource): read
 }
 
 function checkModbus(modbus: ModbusInput, path: DataPath, source: YamlSource): readonly Problem[] {
-  const { host, port, framing, serial } = modbus;
+  const { host, port, framing, serial, share } = modbus;
   const fault = (key: string, message: string): readonly Problem[] => [
     source.problemAt(key === "" ? path : [...path, key], message, { at: "key" }),
   ];
+  const unfit = share === undefined ? null : shareFault(share);
+  if (unfit !== null) return fault("share", unfit);
   if (serial !== undefined) {
     if (host !== undefined || port !== undefined) return fault("serial", "give host or serial, not both");
     return framing === undefined ? [] : fault("framing", "a serial line has RTU framing and no other");
@@ -95,6 +98,14 @@ function checkModbus(modbus: ModbusInput, path: DataPath, source: YamlSource): r
   if (host === undefined) return fault("", "give host (and port), or serial");
   if (/^[A-Za-z0-9.:-]+$/.test(host)) return [];
   return [source.problemAt([...path, "host"], "a host is a name or an IP address, without port or scheme")];
+}
+
+/** Off this machine nobody gets in whom the file doesn't name. */
+function shareFault({ address, clients }: NonNullable<ModbusInput["share"]>): string | null {
+  const wrong = [address, ...clients].find((one) => isIP(one) === 0);
+  if (wrong !== undefined) return `"${wrong}" is no IP address`;
+  const isLocal = address === "::1" || address.startsWith("127.");
+  return isLocal || clients.length > 0 ? null : "an address other than 127.0.0.1 needs clients: who may connect";
 }
 
 /** What a booth's `modbus` says once `checkGateway` has refused what says two things or none. */

@@ -33,6 +33,9 @@ const time = z
   .overwrite((text) => (text.length === 5 ? `${text}:00` : text))
   .describe("Local wall-clock time, HH:MM or HH:MM:SS.");
 
+/** 0: any free one. */
+const port = whole(0, 65_535);
+
 const shiftSchema = z.strictObject({
   day: z.enum(WEEKDAYS),
   enabled: z.boolean().default(true),
@@ -60,6 +63,22 @@ const modbusSchema = z
       .describe("rtu: RTU frames over TCP, as simple serial device servers want them. Default: tcp."),
     serial: serialSchema.exactOptional().describe("A serial line (Modbus RTU) instead of host and port."),
     unit_id: whole(0, 255).exactOptional().describe("Overrides the profile's."),
+    share: z
+      .strictObject({
+        port: port.describe("Where others read this PLC by Modbus TCP, between the agent's own polls."),
+        address: z
+          .string()
+          .min(1)
+          .max(64)
+          .default("127.0.0.1")
+          .describe("Of this box; another than 127.0.0.1 needs clients."),
+        clients: z.array(z.string().max(64)).max(16).default([]).describe("IP addresses that may connect."),
+        max_age_ms: whole(0, 600_000)
+          .default(2_000)
+          .describe("What the agent's own polls read is answered from there, as long as it is no older; 0: never."),
+      })
+      .exactOptional()
+      .describe("The one connection that many PLCs allow, shared for reading alone."),
     answer_timeout_ms: whole(50, 30_000)
       .exactOptional()
       .describe("Default: 2000 over TCP (800 where booths share the connection), 500 with RTU."),
@@ -177,9 +196,6 @@ const storeSchema = z.strictObject({
     .default(DEFAULT_BUDGET.max_age_ms / DAY_MS)
     .describe("Readings that were acked are kept this long."),
 });
-
-/** 0: any free one. */
-const port = whole(0, 65_535);
 
 const pageSchema = z.strictObject({
   port: port.default(8470).describe("On this machine alone (127.0.0.1): the technician's page and the local API."),

@@ -1,10 +1,4 @@
-import {
-  type AgentStatus,
-  type BoothStatus,
-  certificateStatus,
-  missingText,
-  type OutputStatus,
-} from "../domain/status.ts";
+import { type AgentStatus, type BoothStatus, certificateStatus, missingText } from "../domain/status.ts";
 import { choiceName, type ServiceRecord, type ShownBooth } from "../domain/service.ts";
 import { isPlain, type ProvisioningRow } from "../domain/provisioning.ts";
 import { lackingIn } from "../domain/set-up.ts";
@@ -17,7 +11,11 @@ import type { Booth, BoothLog } from "./booth.ts";
 import type { Gateway } from "./gateway.ts";
 import { forkTrouble } from "../delivery/service-words.ts";
 
-export function statusOf(gateway: Gateway, booths: readonly Booth[], outputs: readonly OutputStatus[]): AgentStatus {
+export function statusOf(
+  gateway: Gateway,
+  booths: readonly Booth[],
+  { outputs, shared }: Pick<AgentStatus, "outputs" | "shared">,
+): AgentStatus {
   const { clock, service, started_at } = gateway;
   const now = clock.wall();
   return {
@@ -37,6 +35,7 @@ export function statusOf(gateway: Gateway, booths: readonly Booth[], outputs: re
     },
     booths: booths.map((booth) => boothStatusOf(booth, gateway)),
     disabled: (gateway.disabled ?? []).map((booth) => ({ ...booth, since: started_at })),
+    shared,
     outputs: [...outputs, ...(gateway.refused_outputs ?? [])],
     certificates: (gateway.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
     loss_window_ms: gateway.commit_interval_ms,

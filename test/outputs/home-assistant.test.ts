@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { OutputConfig } from "../../src/config/port.ts";
 import { parametersOf } from "../../src/config/parameters.ts";
 import { findProfile } from "../../src/config/profile.ts";
+import type { BoothSummary } from "../../src/domain/summary.ts";
 import { figuresOf } from "../../src/outputs/rules/figures.ts";
 import { discoveryOf } from "../../src/outputs/rules/home-assistant.ts";
 import type { Message } from "../../src/outputs/rules/plain.ts";
@@ -51,7 +52,7 @@ function announced(config: Plain = PLAIN): readonly Message[] {
   });
 }
 
-const SUMMARY = {
+const SUMMARY: Omit<BoothSummary, "filters"> = {
   ...{ mode: "spray", since: 1, raw: "2", cycles_today: 1, cycles_total: 2, run_open: true, filter_entries: [] },
   ...{ open_incidents: 0, last_active_mode: "spray", plc_serial: null, last_good_at: 1, in_gap: false },
   ...{
@@ -61,7 +62,7 @@ const SUMMARY = {
     last_firmware_update: null,
     last_program_update: null,
   },
-} as const;
+};
 
 function keysOutside(value: object, of: keyof typeof KEYS): readonly string[] {
   const known: readonly string[] = KEYS[of];
