@@ -134,6 +134,8 @@ function serve(socket: Socket, answer: Answer): void {
   let inbox = Buffer.alloc(0);
   const queue: Buffer[] = [];
   let isAnswering = false;
+  /** What came then is no Modbus: what was asked before is answered still. */
+  let isBroken = false;
   const next = async (): Promise<void> => {
     isAnswering = true;
     for (let frame = queue.shift(); frame !== undefined; frame = queue.shift()) {
@@ -143,24 +145,26 @@ function serve(socket: Socket, answer: Answer): void {
       if (!socket.destroyed) socket.write(Buffer.concat([head, pdu]));
     }
     isAnswering = false;
-    socket.resume();
+    if (isBroken) socket.destroySoon();
+    else socket.resume();
   };
   socket.setNoDelay(true);
   socket.setTimeout(IDLE_MS, () => socket.destroy());
   socket.on("error", () => socket.destroy());
   socket.on("data", (bytes) => {
+    if (isBroken) return;
     inbox = Buffer.concat([inbox, bytes]);
     while (inbox.length >= MBAP_BYTES) {
       const length = inbox.readUInt16BE(MBAP_BYTES - 2);
       if (inbox.readUInt16BE(2) !== 0 || length < LENGTHS.min || length > LENGTHS.max || queue.length > MAX_QUEUED) {
-        socket.destroy();
-        return;
+        isBroken = true;
+        break;
       }
       if (inbox.length < MBAP_BYTES + length) break;
       queue.push(inbox.subarray(0, MBAP_BYTES + length));
       inbox = inbox.subarray(MBAP_BYTES + length);
     }
-    if (queue.length >= MAX_QUEUED) socket.pause();
+    if (queue.length >= MAX_QUEUED || isBroken) socket.pause();
     if (!isAnswering) void next();
   });
 }
