@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
 import { clockFileText, clockFromNow, scaledClock, type SimClock } from "../clock.ts";
-import { instantOf, localDate } from "../plc/model/local-time.ts";
+import { addDays, instantOf, localDate, weekdayOf } from "../plc/model/local-time.ts";
 import type { Scenario } from "../plc/model/scenario.ts";
 import { startPlc, type RunningPlc } from "../plc/start.ts";
 import { seedSite } from "../service/seed.ts";
@@ -27,6 +27,7 @@ const FIRST_WALL = "07:59:50";
 /** A history ends in the middle of a working day, so that today has something to show as well. */
 const JOINT_WALL = "13:30:00";
 const DAY_MS = 86_400_000;
+const DAYS_OF_A_WEEK = 7;
 const STATUS_EVERY_MS = 500;
 const REMEMBER_EVERY_MS = 5_000;
 /** An agent that ended by itself is started again, as a service manager would. */
@@ -118,8 +119,12 @@ async function recall(options: SiteOptions, signal: AbortSignal): Promise<SiteMe
   return memory;
 }
 
-function firstWall({ tz }: Scenario, history_days: number): number {
-  return instantOf(tz, localDate(tz, Date.now()), history_days > 0 ? JOINT_WALL : FIRST_WALL);
+/** Today; a history ends on a day on which the booth works as ever. */
+function firstWall({ tz, on_weekday = {} }: Scenario, history_days: number): number {
+  const today = localDate(tz, Date.now());
+  if (history_days === 0) return instantOf(tz, today, FIRST_WALL);
+  const days = Array.from({ length: DAYS_OF_A_WEEK }, (_, back) => addDays(today, -back));
+  return instantOf(tz, days.find((day) => !(weekdayOf(day) in on_weekday)) ?? today, JOINT_WALL);
 }
 
 /** Lets the box read its days at once; false: stopped before it was through. */
