@@ -20,6 +20,8 @@ network, and the service; kills, power cuts, clock steps, outages. Each is held 
 Result: test/results/simulation.json. A broken seed is printed with the law, and its story as short as it could be made.
 `;
 
+/** Among so many seeds, as CI plays, chunks are sent, some aren't taken, and old stores are found: else nothing was tried of them. */
+const TELLING_SEEDS = 100;
 /** Where nobody looks on, a line for so many seeds. */
 const TOLD_EACH = 100;
 
@@ -91,7 +93,10 @@ async function many(): Promise<void> {
     `${process.stdout.isTTY ? "\n" : ""}${s ?? ""} seeds, ${d ?? ""} days of booth life, ${f ?? ""} faults, ${b ?? ""} broken`,
   );
   print(sentText(sent));
-  process.exitCode = broken().length === 0 ? 0 : 1;
+  const isTelling = Object.values(sent).every((count) => count > 0);
+  if (seeds >= TELLING_SEEDS && !isTelling)
+    print("the stories try too little of chunks: see test/simulation/stories.ts");
+  process.exitCode = broken().length === 0 && (seeds < TELLING_SEEDS || isTelling) ? 0 : 1;
 }
 
 if (values.help) process.stdout.write(HELP);
