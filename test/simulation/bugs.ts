@@ -236,24 +236,21 @@ function unhashedChunks(): Pick<Bug, "parts" | "hear"> {
 
 /** A conflict named of a chunk is held against the batch that goes in its place. */
 function forkingChunks(parts: AgentSetup): AgentSetup {
-  const forking = (session: LinkSession): LinkSession => {
-    let named: number | null = null;
-    return {
-      ...session,
-      async sendChunk(stream, generation, chunk) {
-        const outcome = await session.sendChunk(stream, generation, chunk);
-        if (outcome.kind === "conflict") named = chunk.from;
-        return outcome;
-      },
-      send(stream, generation, records) {
-        const seq = named;
-        if (seq === null || records[0]?.seq !== seq) return session.send(stream, generation, records);
-        named = null;
-        return Promise.resolve({ kind: "conflict", rejected: [], is_proven: true, held_seq: 0, seq });
-      },
-    };
-  };
   const { link } = parts;
+  const named = new Set<number>();
+  const forking = (session: LinkSession): LinkSession => ({
+    ...session,
+    async sendChunk(stream, generation, chunk) {
+      const outcome = await session.sendChunk(stream, generation, chunk);
+      if (outcome.kind === "conflict") named.add(chunk.from);
+      return outcome;
+    },
+    send(stream, generation, records) {
+      const seq = records.find((record) => named.delete(record.seq))?.seq;
+      if (seq === undefined) return session.send(stream, generation, records);
+      return Promise.resolve({ kind: "conflict", rejected: [], is_proven: true, held_seq: 0, seq });
+    },
+  });
   return {
     ...parts,
     link: { connect: async (account, signal) => forking(await link.connect(account, signal)) },

@@ -53,7 +53,7 @@ function arrivals(db: Db, { id, gateway_id }: StreamNamed): (seq: number) => num
 }
 
 /** How many of the stream's seqs from..to are held. */
-export function countHeld(db: Db, stream: StreamKey, from: number, to: number): number {
+export function countHeld(db: Db, stream: StreamKey, [from, to]: readonly [number, number]): number {
   return heldSeqs(db, stream).reduce(
     (sum, [first, last]) => sum + Math.max(0, Math.min(to, last) - Math.max(from, first) + 1),
     0,
@@ -73,7 +73,7 @@ export function givenUp(db: Db): readonly GivenUp[] {
     const sql = `SELECT from_seq AS "from", to_seq AS "to", reason FROM seq_gaps WHERE stream_no = ? ORDER BY from_seq`;
     const gaps = rows<Omit<GivenUp, "stream">>(db, sql, stream.id);
     return gaps
-      .filter(({ from, to }) => countHeld(db, stream, from, to) < to - from + 1)
+      .filter(({ from, to }) => countHeld(db, stream, [from, to]) < to - from + 1)
       .map((gap) => ({ stream: stream.stream_id, ...gap }));
   });
 }

@@ -112,8 +112,9 @@ function upset(stage: Stage, fault: Fault): Undo {
   }
 }
 
-function troubleChunks({ box, uplink }: Stage, how: ChunkTrouble): Undo {
-  const { way } = box().site.service;
+function troubleChunks(stage: Stage, how: ChunkTrouble): Undo {
+  const { uplink } = stage;
+  const { way } = stage.box().site.service;
   if (how !== "not_taken") {
     uplink.chunks = how;
     return () => (uplink.chunks = null);

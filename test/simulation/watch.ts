@@ -150,7 +150,7 @@ function lackingUpTo({ site: { service } }: Looked, acked_seq: number): number {
     "SELECT id, gateway_id, acked_seq AS seq FROM streams ORDER BY acked_seq DESC LIMIT 1",
   );
   if (furthest === undefined || acked_seq <= furthest.seq) return 0;
-  return acked_seq - furthest.seq - countHeld(service.db, furthest, furthest.seq + 1, acked_seq);
+  return acked_seq - furthest.seq - countHeld(service.db, furthest, [furthest.seq + 1, acked_seq]);
 }
 
 function pendingOf({ takes, durable }: Ledger): number {
