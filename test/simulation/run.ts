@@ -57,7 +57,7 @@ export interface Played {
 export async function play(story: Story, { bug = null, trace = () => undefined }: RunOptions = {}): Promise<Played> {
   const profile = findProfile(story.profile);
   const ledger = openLedger();
-  const uplink = goodUplink();
+  const uplink = goodUplink(story.is_without_chunks === true ? [] : ["chunk/1"]);
   const random = seededRandom(story.seed + 2_000_003);
   const boxes: Box[] = [];
   const say = (text: string): void => trace(clock.truth(), text);
@@ -91,7 +91,7 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
   boxes.push(first);
   const { site } = first;
   const { clock } = site;
-  if (story.is_without_chunks === true) site.service.way.takes = [];
+  site.service.way.takes = uplink.takes;
   const swaps: Swap[] = [];
   const stage: Stage = {
     box: () => boxes.at(-1) ?? first,

@@ -119,9 +119,8 @@ function troubleChunks(stage: Stage, how: ChunkTrouble): Undo {
     uplink.chunks = how;
     return () => (uplink.chunks = null);
   }
-  const { takes } = way;
   way.takes = [];
-  return () => (way.takes = takes);
+  return () => (way.takes = uplink.takes);
 }
 
 function lie(stage: Stage, { lie: told, times, salt }: Extract<Fault, { kind: "lying" }>): Undo {
@@ -255,7 +254,7 @@ export function heal(stage: Stage): void {
   const box = stage.box();
   const { clock, plc, booth, service } = box.site;
   Object.assign(plc, { fault: null, bad_tags: [], losses: null });
-  Object.assign(service.way, { down: false, lose_acks: 0, latency_ms: USUAL_LATENCY_MS });
+  Object.assign(service.way, { down: false, lose_acks: 0, latency_ms: USUAL_LATENCY_MS, takes: stage.uplink.takes });
   Object.assign(stage.uplink, { http: null, doubled: 0, chunks: null });
   stage.uplink.lying.clear();
   box.disk = null;

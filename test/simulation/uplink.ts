@@ -15,6 +15,8 @@ export interface Uplink {
   http: 401 | 403 | 429 | 500 | 503 | "cut" | null;
   /** What is said instead of the truth, in the order in which it began. */
   readonly lying: Set<Lying>;
+  /** What the service says that it takes, unless a fault has it otherwise. */
+  readonly takes: readonly string[];
   /** What becomes of chunks; null: the service takes them. */
   chunks: Exclude<ChunkTrouble, "not_taken"> | null;
   /** What has come so far, and of the chunks how many the service, or who stands for it, didn't take as a whole. */
@@ -73,7 +75,7 @@ export function faultyAnswers(uplink: Uplink): ServiceWay["answers"] {
     const isTroubled = isOfChunk && how !== null;
     if (isTroubled) came.refused_chunks += 1;
     const said = isTroubled
-      ? chunkAnswers(how, batch, { take, isTaken: came.chunks % 2 === 0 })
+      ? chunkAnswers(how, batch, { take, isTaken: came.chunks % 2 === 0, takes: uplink.takes })
       : answerOf(batch, take);
     before.push(...said);
     before.splice(0, before.length - MOST_BEFORE);
@@ -84,16 +86,17 @@ export function faultyAnswers(uplink: Uplink): ServiceWay["answers"] {
 interface Troubled {
   readonly take: () => Told;
   readonly isTaken: boolean;
+  readonly takes: readonly string[];
 }
 
 /** What is said of a chunk that the service doesn't take, or takes without a word. */
 function chunkAnswers(
   how: Exclude<ChunkTrouble, "not_taken">,
   { st, s0, first, k, chunk, sent }: SaidChunk,
-  { take, isTaken }: Troubled,
+  { take, isTaken, takes }: Troubled,
 ): readonly string[] {
   const ack = { st, s0: first, n: k.length, chunk, reject: [], conflict: null, acked_seq: s0 - 1, newest_seq: s0 - 1 };
-  const told = { ...ack, server_time: sent, window: 4, takes: ["chunk/1"] };
+  const told = { ...ack, server_time: sent, window: 4, takes };
   switch (how) {
     case "refused":
       return [JSON.stringify({ ...told, n: 0, error: "malformed: facts" })];
@@ -107,9 +110,19 @@ function chunkAnswers(
   }
 }
 
-export function goodUplink(): Uplink {
+export function goodUplink(takes: readonly string[] = ["chunk/1"]): Uplink {
   const came = { chunks: 0, batches: 0, refused_chunks: 0 };
-  return { http: null, lying: new Set(), chunks: null, came, doubled: 0, upsets: 0, closings: 0, ends: new Set() };
+  return {
+    takes,
+    http: null,
+    lying: new Set(),
+    chunks: null,
+    came,
+    doubled: 0,
+    upsets: 0,
+    closings: 0,
+    ends: new Set(),
+  };
 }
 
 /** A batch comes again after so long, as from a broker that wasn't sure. */
