@@ -12,6 +12,8 @@ export type SqlValue = string | number | null | Uint8Array;
 export interface Db {
   readonly engine: "sqlite" | "postgres";
   readonly open: boolean;
+  /** Where files lie that go with it; absent: nowhere, as with a database in memory. */
+  readonly folder?: string | undefined;
   /** Runs a writing statement; answers the number of rows changed. Values stand for ?, in order. */
   readonly run: (sql: string, values: readonly SqlValue[]) => number;
   /** The first row, or undefined. */
@@ -23,6 +25,8 @@ export interface Db {
   readonly exec: (sql: string) => void;
   /** All of it or nothing; what is read in a snapshot is of one instant. One within another is a savepoint. */
   readonly transaction: <T>(kind: "write" | "snapshot", work: () => T) => T;
+  /** The text of every statement that was run since it was opened: for looking at their plans. */
+  readonly used: () => string[];
   readonly close: () => void;
 }
 

@@ -1,6 +1,6 @@
 /** Lets bad requests loose on a service that holds two accounts, and judges every answer. */
 import { CONTRACT } from "../../../simulators/service/http/contract-table.ts";
-import { type Db, rows } from "../../../simulators/service/db.ts";
+import { type Db, rows, run } from "../../../simulators/service/db.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../../simulators/service/keys.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
@@ -50,14 +50,8 @@ async function plantShop(running: RunningService, name: string, serial: string):
   const log = script().stage("spray", HOUR).set(`${name} tag`, `${name} value`).stage("bake", HOUR).stage("off", HOUR);
   ingestBatch(db, { gatewayId: gateway, nowMs: EPOCH }, batchOf(log.records(), { gateway, stream }));
   const user = `INSERT INTO users (id, account_id, user_name, email, role, password, created_at) VALUES (?, ?, ?, ?, 'admin', ?, 0)`;
-  db.prepare(user).run(
-    `user-${serial}`,
-    site.account_id,
-    `${name} Ann`,
-    `${name}@example.com`,
-    await hashPassword(name),
-  );
-  db.prepare("UPDATE booths SET old_password = ?, new_password = ? WHERE id = ?").run(name, name, site.booth_id);
+  run(db, user, `user-${serial}`, site.account_id, `${name} Ann`, `${name}@example.com`, await hashPassword(name));
+  run(db, "UPDATE booths SET old_password = ?, new_password = ? WHERE id = ?", name, name, site.booth_id);
   return { site, keys: [keys.adminKey, ...Object.values(keys), `secret of ${gateway}`] };
 }
 
