@@ -5,6 +5,7 @@ import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../../simulators/service/keys.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
 import { type SeededSite, seedSite } from "../../../simulators/service/seed.ts";
+import { freshStore } from "./store-under-test.ts";
 import { type RunningService, startService } from "../../../simulators/service/start.ts";
 import { hashPassword } from "../../../simulators/service/users.ts";
 import { badRequest, type Target } from "./bad-requests.ts";
@@ -109,7 +110,7 @@ function keepId(made: Map<string, string[]>, path: string, body: string): void {
 async function round(counts: BadInputCounts, { seed, count }: { seed: number; count: number }): Promise<void> {
   const random = seededRandom(seed);
   const clock = { wall: () => EPOCH + 4 * HOUR };
-  const running = await startService({ dataDir: ":memory:", port: 0, mqttPort: 0, clock });
+  const running = await startService({ dataDir: freshStore(), port: 0, mqttPort: 0, clock });
   const own = await plantShop(running, "own", "OWN-1");
   const other = await plantShop(running, MARK, "OTHER-1");
   const { account_id, region_id, facility_id, booth_id } = own.site;
