@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Db, openDb, run } from "../../simulators/service/db.ts";
+import { type Db, inTransaction, openDb, run } from "../../simulators/service/db.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { takeUplink } from "../../simulators/service/mqtt/uplink.ts";
 import { provision } from "../../simulators/service/provisioning/provision.ts";
@@ -84,7 +84,7 @@ function asOneRow(db: Db, messages: readonly Buffer[]): number {
   db.exec("CREATE TABLE bare (stream, seq, message, PRIMARY KEY (stream, seq))");
   return cpuSeconds(() => {
     for (const [nth, message] of messages.entries()) {
-      db.transaction(() => run(db, "INSERT INTO bare VALUES (?, ?, ?)", 1, nth, message))();
+      inTransaction(db, () => run(db, "INSERT INTO bare VALUES (?, ?, ?)", 1, nth, message));
     }
   });
 }
@@ -94,18 +94,18 @@ function asRows(db: Db, { length }: readonly Buffer[]): number {
   db.exec(
     "CREATE TABLE bare (stream, seq, kind, tag, boot, mono, time, value, quality, PRIMARY KEY (stream, seq)) WITHOUT ROWID",
   );
-  const insert = db.prepare("INSERT INTO bare VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const insert = "INSERT INTO bare VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
   let [cpu_s, seq] = [0, 1];
   // Made anew: a million records kept would be gone through at each collection of garbage, at the expense of all three.
   for (const { records } of chunksOf(length)) {
     cpu_s += cpuSeconds(() => {
       for (let first = 0; first < records.length; first += BATCH_RECORDS) {
-        db.transaction(() => {
+        inTransaction(db, () => {
           for (const { kind, tag, mono, value, quality } of records.slice(first, first + BATCH_RECORDS)) {
-            insert.run(1, seq, kind, tag, 1, mono, mono, JSON.stringify(value), quality);
+            run(db, insert, 1, seq, kind, tag, 1, mono, mono, JSON.stringify(value), quality);
             seq += 1;
           }
-        })();
+        });
       }
     });
   }

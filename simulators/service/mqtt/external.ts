@@ -1,6 +1,8 @@
 import mqtt from "mqtt";
 import type { FaultPlan } from "../admin/faults.ts";
 import type { Service } from "../http/operation.ts";
+import type { Uplinks } from "../storage/port.ts";
+import type { Downlink } from "./uplink.ts";
 import { deliver, type RunningBroker } from "./deliver.ts";
 
 const CONNECT_MS = 10_000;
@@ -9,6 +11,7 @@ const RECONNECT_MS = 1000;
 export interface ExternalOptions {
   readonly service: Service;
   readonly faults: FaultPlan;
+  readonly uplinks: Uplinks<Downlink>;
   /** mqtt:, mqtts:, ws: or wss:, with the service's user name; never with a password. */
   readonly url: string;
   readonly password?: string | undefined;
@@ -19,7 +22,14 @@ export interface ExternalOptions {
  * Serves gateways through a broker that is there already. Who may publish on which topic is that broker's business: a gateway
  * must be held to bg/v1/{its user name}/. Rejects where it can't be reached; reconnects later on.
  */
-export async function joinBroker({ service, faults, url, password, log }: ExternalOptions): Promise<RunningBroker> {
+export async function joinBroker({
+  service,
+  faults,
+  uplinks,
+  url,
+  password,
+  log,
+}: ExternalOptions): Promise<RunningBroker> {
   const client = await mqtt.connectAsync(
     url,
     { connectTimeout: CONNECT_MS, reconnectPeriod: RECONNECT_MS, ...(password === undefined ? {} : { password }) },
@@ -37,7 +47,7 @@ export async function joinBroker({ service, faults, url, password, log }: Extern
   };
   const disconnect = (): void => undefined;
   client.on("message", (topic, payload) => {
-    deliver({ topic, payload }, { service, faults, send, disconnect }).catch(failed);
+    deliver({ topic, payload }, { service, faults, uplinks, send, disconnect }).catch(failed);
   });
   // After a lost connection the library subscribes again; what was published meanwhile is sent again for want of an ack.
   await client.subscribeAsync("bg/v1/+/up/+", { qos: 1 });
