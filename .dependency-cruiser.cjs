@@ -87,6 +87,11 @@ module.exports = {
       from: { path: "^simulators/" },
       to: { path: ["^simulators/", src(`domain/(${NOUNS})\\.ts$`), src("config/(profile|port)"), "node_modules/"] },
     },
+    // It plays gateways by the agent's own sending, cursor and wire.
+    {
+      from: { path: "^simulators/fleet/" },
+      to: { path: [...whole("domain", "contract", "delivery"), ...door("store")] },
+    },
     { from: { path: "^simulators/" }, to: { dependencyTypes: ["core"] } },
     // It reads and packs the rest as files, and runs nothing of it.
     { from: { path: "^systemd/" }, to: { path: ["^systemd/", ...pkg("rolldown")] } },
