@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { faultPlan, type FaultPlan } from "./admin/faults.ts";
 import { oracle, type OracleStream } from "./admin/oracle.ts";
 import { buildAdmin } from "./admin/server.ts";
-import { type Db, openDb } from "./db.ts";
+import { type Db, isPostgres, openDb } from "./db.ts";
 import { startEvaluator } from "./events/evaluator.ts";
 import type { Service } from "./http/operation.ts";
 import { buildHttp } from "./http/server.ts";
@@ -88,7 +88,7 @@ async function startParts(options: ServiceOptions, { db, started, stop }: Parts)
       : await joinBroker({ service, faults, ...options.broker, log });
   started.push(broker.stop);
   mqttUrl = broker.url;
-  const reports = options.dataDir === ":memory:" ? reportsHere(service) : reportsThread(service, options.dataDir);
+  const reports = options.dataDir === ":memory:" || isPostgres(options.dataDir) ? reportsHere(service) : reportsThread(service, options.dataDir);
   started.push(reports.stop, startEvaluator(reports, log).stop);
   const url = await listen(buildHttp({ service, operations: OPERATIONS, reports, faults, log }), {
     port: options.port,

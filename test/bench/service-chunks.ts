@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Db, openDb, run } from "../../simulators/service/db.ts";
+import { type Db, inTransaction, openDb, run } from "../../simulators/service/db.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { takeUplink } from "../../simulators/service/mqtt/uplink.ts";
 import { provision } from "../../simulators/service/provisioning/provision.ts";
@@ -85,7 +85,7 @@ function ingested(db: Db, { messages }: Chunks): void {
 function asOneRow(db: Db, { messages }: Chunks): void {
   db.exec("CREATE TABLE bare (stream, seq, message, PRIMARY KEY (stream, seq))");
   for (const [nth, message] of messages.entries()) {
-    db.transaction(() => run(db, "INSERT INTO bare VALUES (?, ?, ?)", 1, nth, message))();
+    inTransaction(db, () => run(db, "INSERT INTO bare VALUES (?, ?, ?)", 1, nth, message));
   }
 }
 
@@ -94,14 +94,14 @@ function asRows(db: Db, { records }: Chunks): void {
   db.exec(
     "CREATE TABLE bare (stream, seq, kind, tag, boot, mono, time, value, quality, PRIMARY KEY (stream, seq)) WITHOUT ROWID",
   );
-  const insert = db.prepare("INSERT INTO bare VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const insert = "INSERT INTO bare VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
   const all = records.flat();
   for (let first = 0; first < all.length; first += BATCH_RECORDS) {
-    db.transaction(() => {
+    inTransaction(db, () => {
       for (const [index, { kind, tag, mono, value, quality }] of all.slice(first, first + BATCH_RECORDS).entries()) {
-        insert.run(1, first + index, kind, tag, 1, mono, mono, JSON.stringify(value), quality);
+        run(db, insert, 1, first + index, kind, tag, 1, mono, mono, JSON.stringify(value), quality);
       }
-    })();
+    });
   }
 }
 

@@ -16,7 +16,7 @@ import { MAX_ZIPPED_BYTES } from "./unpack.ts";
 
 const VERSION = 1;
 /** What may stay packed: everything else has to be found among many without unpacking. */
-const PACKED_KINDS = ["r", "h", "e"];
+export const PACKED_KINDS: readonly string[] = ["r", "h", "e"];
 
 /** As in a batch. */
 const MAX_NAME = 128;
@@ -45,6 +45,11 @@ interface Parts {
   readonly body: Uint8Array;
   /** Deflated lines; empty where there are no facts. */
   readonly facts: Uint8Array;
+}
+
+/** Whether it is an up/chunk message; else it is a batch, as gzip or zstd made it. */
+export function isChunk(message: Uint8Array): boolean {
+  return message[0] === VERSION;
 }
 
 export interface ChunkMessage {

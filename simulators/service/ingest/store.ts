@@ -3,7 +3,15 @@ import { backfillOf } from "../commands.ts";
 import { type Db, inTransaction, row, run } from "../db.ts";
 import { type Offered, parseBatch } from "./batch.ts";
 import { contentLine, rangeHash } from "./canonical.ts";
-import { type ChunkMessage, isKeepable, offeredOf, offsetOf, parseMessage, reachOf } from "./chunk-message.ts";
+import {
+  type ChunkMessage,
+  isKeepable,
+  offeredOf,
+  offsetOf,
+  PACKED_KINDS,
+  parseMessage,
+  reachOf,
+} from "./chunk-message.ts";
 import { noteWord, placeByWords } from "./clock-words.ts";
 import { nameNumbers } from "./names.ts";
 import {
@@ -11,8 +19,10 @@ import {
   holdsAny,
   insertRow,
   type Inserting,
+  type Kept,
   keepSegment,
   newestSeq,
+  noteHeld,
   storedRange,
   takeApart,
 } from "./records.ts";
@@ -59,14 +69,19 @@ export interface Offer {
   readonly nowMs: number;
 }
 
-/** Takes one up/batch object of a gateway, whole in one transaction; the ack is what became durable. Offering it again changes nothing. */
-export function ingestBatch(db: Db, offer: Offer, input: unknown): Ack {
+/**
+ * Takes one up/batch object of a gateway, whole in one transaction; the ack is what became durable. Offering it again changes nothing.
+ * `payload`: as it came, packed. PostgreSQL keeps that, where a chunk would be kept.
+ */
+export function ingestBatch(db: Db, offer: Offer, input: unknown, payload?: Uint8Array): Ack {
   const batch = parseBatch(input);
   if ("error" in batch) return refuseBatch(batch.error, offer.nowMs, textField(input, "st"));
   const { records, ...named } = batch;
   const range = [batch.first, batch.first + records.length - 1] as const;
   const none = (): { hash: string } => ({ hash: rangeHash([]) });
   const take = (stream: StreamRow): Taken & { proof: { hash: string } } => {
+    const kept = payload && keepBatch(db, stream, { records, payload, nowMs: offer.nowMs });
+    if (kept === true) return { ...ALL_NEW, whole: range, proof: { hash: rangeHash(records) } };
     const taken = takeRecords(db, stream, { records, range, isWhole: false, nowMs: offer.nowMs });
     // What was stored from the conflict on isn't this batch's: the hash is over what is as it was sent.
     const last = taken.conflict === null ? range[1] : taken.conflict - 1;
@@ -202,7 +217,52 @@ function keepWhole(db: Db, stream: StreamRow, { message, payload, nowMs }: Keepi
   if (isLate || !isKeepable(message, reach) || holdsAny(db, stream, [head.from, head.to])) return undefined;
   const storing = { nowMs, numberOf: nameNumbers(db) };
   for (const record of facts) insertRecord(db, stream, { record, ...storing });
-  return keepSegment(db, stream, { head, reach, message: payload, ...storing });
+  const { from, to, boot } = head;
+  noteHeld(db, stream, [[from, to]]);
+  return keepSegment(db, stream, { ...reach, from, to, boot, offset_ms: offsetOf(head), message: payload }, storing);
+}
+
+interface Batched {
+  readonly records: readonly Offered[];
+  readonly payload: Uint8Array;
+  readonly nowMs: number;
+}
+
+/** Keeps a batch as it came, on PostgreSQL, where nothing speaks against it: a row of a record would take thirty times the room. */
+function keepBatch(db: Db, stream: StreamRow, { records, payload, nowMs }: Batched): boolean {
+  const kept = keptOf(records, payload);
+  if (db.engine !== "postgres" || kept === undefined || holdsAny(db, stream, [kept.from, kept.to])) return false;
+  if (records.some(({ time }) => isAfterSwap(stream, time))) return false;
+  const storing = { nowMs, numberOf: nameNumbers(db) };
+  for (const record of records)
+    if (!PACKED_KINDS.includes(record.kind)) insertRecord(db, stream, { record, ...storing });
+  keepSegment(db, stream, kept, storing);
+  noteHeld(db, stream, [[kept.from, kept.to]]);
+  return true;
+}
+
+/** A batch as it would be kept; undefined: a record of it has a fault, or none may stay packed. */
+export function keptOf(records: readonly Offered[], message: Uint8Array): Kept | undefined {
+  const packed = records.filter(({ kind }) => PACKED_KINDS.includes(kind));
+  const [first, from, last] = [packed[0], records[0], records.at(-1)];
+  if (first === undefined || from === undefined || last === undefined) return undefined;
+  if (records.some(({ fault }) => fault !== undefined)) return undefined;
+  const monos = packed.map(({ mono }) => mono);
+  const ends = packed.map(({ kind, mono, value }) => (kind === "h" ? mono + lengthOf(value) : mono));
+  return {
+    ...{ from: from.seq, to: last.seq, boot: first.boot, offset_ms: first.time - first.mono, message },
+    ...{ first_mono: Math.min(...monos), last_mono: Math.max(...monos), end_mono: Math.max(...ends) },
+  };
+}
+
+/** Of a coverage, where a poll was answered in it. */
+function lengthOf(value: string): number {
+  const { from, to, polls } = JSON.parse(value) as {
+    readonly from: number;
+    readonly to: number;
+    readonly polls: number;
+  };
+  return polls > 0 ? Math.max(0, to - from) : 0;
 }
 
 interface Taking {
@@ -225,7 +285,8 @@ function takeRecords(db: Db, stream: StreamRow, { records, range, isWhole, nowMs
   )?.seq;
   const storing = { nowMs, numberOf: nameNumbers(db) };
   const reject: Rejected[] = [];
-  let [inserted, duplicates] = [false, 0];
+  const stored: number[] = [];
+  let duplicates = 0;
   for (const record of records) {
     if (conflict !== undefined && (isWhole || record.seq >= conflict)) break;
     const known = held.get(record.seq);
@@ -237,10 +298,22 @@ function takeRecords(db: Db, stream: StreamRow, { records, range, isWhole, nowMs
     else {
       if (known !== undefined) dropRecord(db, stream, { seq: record.seq, line: known, nowMs });
       insertRecord(db, stream, { record, ...storing });
-      inserted = true;
+      stored.push(record.seq);
     }
   }
-  return { reject, conflict: conflict ?? null, inserted, duplicates };
+  noteHeld(db, stream, rangesOf(stored));
+  return { reject, conflict: conflict ?? null, inserted: stored.length > 0, duplicates };
+}
+
+/** Seqs in order, as ranges. */
+function rangesOf(seqs: readonly number[]): [from: number, to: number][] {
+  const ranges: [number, number][] = [];
+  for (const seq of seqs) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === seq - 1) last[1] = seq;
+    else ranges.push([seq, seq]);
+  }
+  return ranges;
 }
 
 function isAfterSwap({ superseded_at }: StreamRow, time: number): boolean {
@@ -280,6 +353,7 @@ function insertRecord(db: Db, stream: StreamRow, inserting: Inserting): void {
 export function storeHistory(db: Db, stream: StreamRow, records: readonly Offered[]): void {
   const numberOf = nameNumbers(db);
   for (const record of records) insertRecord(db, stream, { record, nowMs: record.time, numberOf });
+  noteHeld(db, stream, rangesOf(records.map(({ seq }) => seq)));
   run(db, "UPDATE streams SET version = version + 1 WHERE id = ?", stream.id);
 }
 
@@ -288,6 +362,7 @@ function insertGap(
   stream: StreamRow,
   gap: { from: number; to: number; reason: string; rejected: 0 | 1 },
 ): void {
-  const sql = "INSERT OR IGNORE INTO seq_gaps (stream_no, from_seq, to_seq, reason, rejected) VALUES (?, ?, ?, ?, ?)";
+  const sql =
+    "INSERT INTO seq_gaps (stream_no, from_seq, to_seq, reason, rejected) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
   run(db, sql, stream.id, gap.from, gap.to, gap.reason.slice(0, 200), gap.rejected);
 }

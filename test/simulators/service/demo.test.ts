@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { freshStore } from "./store-under-test.ts";
 import { type Db, openDb, rows } from "../../../simulators/service/db.ts";
 import { barOf } from "../../../simulators/service/demo/bar.ts";
 import { DEMO_ACCOUNT, seedDemo } from "../../../simulators/service/demo/seed-demo.ts";
@@ -26,7 +27,7 @@ function hashOf(db: Db): string {
 }
 
 async function demo(options: Partial<typeof SIZE> = {}): Promise<Db> {
-  const db = openDb(":memory:");
+  const db = openDb(freshStore());
   await seedDemo(db, { ...SIZE, ...options });
   return db;
 }
@@ -40,7 +41,7 @@ describe("the demo", () => {
 
   it("can be broken off and taken up again", async () => {
     const stopping = new AbortController();
-    const db = openDb(":memory:");
+    const db = openDb(freshStore());
     const onBooth = (): void => stopping.abort(new Error("stopped"));
     await expect(seedDemo(db, { ...SIZE, onBooth, signal: stopping.signal })).rejects.toThrow("stopped");
     expect(oracle(db)).toHaveLength(1);

@@ -1,12 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hashOf } from "../../../simulators/service/keys.ts";
-import { rows } from "../../../simulators/service/db.ts";
+import { type Db, rows } from "../../../simulators/service/db.ts";
 import { outbox } from "../../../simulators/service/mail.ts";
 import { type Reply, type Running, startBench } from "./service-http.ts";
 import { HOUR } from "./service-log.ts";
 
 const PASSWORD = "long enough to be one";
 const WEEK = 7 * 24 * HOUR;
+
+function tablesOf(db: Db): string[] {
+  const sql = {
+    sqlite: "SELECT name FROM sqlite_schema WHERE type = 'table'",
+    postgres: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
+  };
+  return rows<{ name: string }>(db, sql[db.engine]).map(({ name }) => name);
+}
 
 describe("users of the reference service", () => {
   let bench: Running;
@@ -100,8 +108,9 @@ describe("users of the reference service", () => {
     const { db } = bench.running;
     const made = await bench.call("POST", "/api/api_keys", { key: "admin", body: { name: "k", scope: "user" } });
     const secrets = [token, PASSWORD, String(opened.body["session_token"]), String(made.body["key"])];
-    const tables = rows<{ name: string }>(db, "SELECT name FROM sqlite_schema WHERE type = 'table'");
-    const dump = tables.map(({ name }) => JSON.stringify(db.prepare(`SELECT * FROM "${name}"`).all())).join("\n");
+    const dump = tablesOf(db)
+      .map((name) => JSON.stringify(rows(db, `SELECT * FROM "${name}"`)))
+      .join("\n");
     for (const secret of secrets) expect(dump).not.toContain(secret);
     expect(dump).toContain(hashOf(token));
   });
