@@ -108,8 +108,8 @@ function move(db: Db, stream: StreamRow, { boot, from, to, offset, floor }: Stre
     AND time > mono + ? + ${HOUR_MS.toString()}`;
   const bounds = [Math.max(from, -Number.MAX_VALUE), Math.min(to, Number.MAX_VALUE)] as const;
   const packed = `SELECT from_seq, to_seq FROM segments WHERE stream_no = ? AND boot = ? AND last_mono >= ? AND first_mono < ?
-    AND offset_ms > ? + ${HOUR_MS.toString()}`;
-  const segments = rows<{ from_seq: number; to_seq: number }>(db, packed, stream.id, boot, ...bounds, by);
+    AND offset_ms > ?`;
+  const segments = rows<{ from_seq: number; to_seq: number }>(db, packed, stream.id, boot, ...bounds, by + HOUR_MS);
   for (const { from_seq, to_seq } of segments) takeApart(db, stream, [from_seq, to_seq]);
   const least = Math.max(floor, -Number.MAX_VALUE);
   run(db, sql, by, least, by, least, stream.gateway_id, stream.id, boot, ...bounds, by);

@@ -112,7 +112,7 @@ function rowsOf<T extends readonly SqlValue[]>(
 ): IterableIterator<T> {
   const { kinds, tags, seqs, times } = wanted;
   const numbers = tags?.map((tag) => knownNumber(db, tag)).filter((number) => number !== undefined);
-  const oneOf = (list: readonly unknown[]): string => `(${list.map(() => "?").join(", ")})`;
+  const oneOf = (list: readonly unknown[]): string => (list.length === 0 ? "(NULL)" : `(${list.map(() => "?").join(", ")})`);
   const conditions = [
     OF,
     ...(seqs === undefined ? [] : ["seq BETWEEN ? AND ?"]),

@@ -2,7 +2,7 @@
  * Where a test's service keeps things: in memory; or, where $SERVICE_STORE names a PostgreSQL server, a new database there, copied from one
  * whose schema is up to date. So each test of the service is one of both engines: `on-postgres.system.test.ts` runs them so.
  */
-import { openDb } from "../../../simulators/service/db.ts";
+import { type Db, openDb, rows } from "../../../simulators/service/db.ts";
 import { postgresDb } from "../../../simulators/service/storage/postgres/db.ts";
 
 const TEMPLATE = "booth_template";
@@ -32,4 +32,14 @@ function databaseAt(server: string, name: string): string {
   const url = new URL(server);
   url.pathname = `/${name}`;
   return url.href;
+}
+
+/** Every table that holds what the service was told, in order. */
+export function tablesOf(db: Db): string[] {
+  const sql = {
+    sqlite: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name",
+    postgres: `SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition
+      AND relnamespace = 'public'::regnamespace AND relname <> 'schema_steps' ORDER BY relname`,
+  };
+  return rows<{ name: string }>(db, sql[db.engine]).map(({ name }) => name);
 }

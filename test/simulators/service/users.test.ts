@@ -1,20 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hashOf } from "../../../simulators/service/keys.ts";
-import { type Db, rows } from "../../../simulators/service/db.ts";
+import { rows } from "../../../simulators/service/db.ts";
 import { outbox } from "../../../simulators/service/mail.ts";
 import { type Reply, type Running, startBench } from "./service-http.ts";
+import { tablesOf } from "./store-under-test.ts";
 import { HOUR } from "./service-log.ts";
 
 const PASSWORD = "long enough to be one";
 const WEEK = 7 * 24 * HOUR;
-
-function tablesOf(db: Db): string[] {
-  const sql = {
-    sqlite: "SELECT name FROM sqlite_schema WHERE type = 'table'",
-    postgres: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
-  };
-  return rows<{ name: string }>(db, sql[db.engine]).map(({ name }) => name);
-}
 
 describe("users of the reference service", () => {
   let bench: Running;
