@@ -1,9 +1,10 @@
 import { parseArgs } from "node:util";
-import { openDb } from "../service/db.ts";
+import { inTransaction, isPostgres, openDb } from "../service/db.ts";
 import { seedSite } from "../service/seed.ts";
-import type { Account } from "./account.ts";
+import type { Account, StoreLook } from "./account.ts";
 import { fleetClock } from "./clock.ts";
 import { type FleetState, type RanFleet, runFleet, serialOf } from "./fleet.ts";
+import { lookIntoPostgres } from "./look-postgres.ts";
 import { lookIntoSqlite } from "./look-sqlite.ts";
 import { storyOf } from "./story.ts";
 
@@ -115,7 +116,7 @@ async function play(values: Values, numbers: ReturnType<typeof numbersOf>, io: F
     io.out("without --store nothing was checked in the service's database");
     return 0;
   }
-  const look = lookIntoSqlite(values.store);
+  const look = await lookInto(values.store);
   try {
     const account = await ran.account(look, Math.ceil((gateways * booths_per) / MAX_COMPARED));
     io.out(accountLine(account));
@@ -125,27 +126,30 @@ async function play(values: Values, numbers: ReturnType<typeof numbersOf>, io: F
   }
 }
 
+/** A look into the service's database that doesn't go through the service. */
+export async function lookInto(store: string): Promise<StoreLook> {
+  return isPostgres(store) ? lookIntoPostgres(store) : lookIntoSqlite(store);
+}
+
 export function isTrue({ lost, doubled, wrong, waiting, refused }: Account): boolean {
   return lost + doubled + wrong + waiting + refused === 0;
 }
 
 /** Puts the booths of a fleet, and a key that may claim all of them, into the service's database. */
-function placeFleet(where: string, booths: number, adminKey: string): void {
+export function placeFleet(where: string, booths: number, adminKey: string): void {
   const db = openDb(where);
+  const site = { account: "Fleet", facility: "Fleet hall" };
   try {
-    for (let nth = 0; nth < booths; nth += 1)
-      seedSite(db, {
-        serial: serialOf(nth),
-        account: "Fleet",
-        facility: "Fleet hall",
-        ...(nth === 0 ? { adminKey } : {}),
-      });
+    inTransaction(db, () => {
+      for (let nth = 0; nth < booths; nth += 1)
+        seedSite(db, { ...site, serial: serialOf(nth), ...(nth === 0 ? { adminKey } : {}) });
+    });
   } finally {
     db.close();
   }
 }
 
-function liveLine(state: FleetState): string {
+export function liveLine(state: FleetState): string {
   const { real_ms, gateways, connected, batches_per_s, ack_p50_ms, ack_p99_ms, backlog } = state;
   return [
     `+${(real_ms / 1_000).toFixed(0).padStart(4)} s`,
@@ -156,7 +160,7 @@ function liveLine(state: FleetState): string {
   ].join("  ");
 }
 
-function ranLine({ meter, faults }: RanFleet): string {
+export function ranLine({ meter, faults }: RanFleet): string {
   const { sent, acked, unanswered, conflicts, records, sessions, failed_connects, all, events } = meter;
   const befell = Object.entries(faults).map(([kind, count]) => `${kind} ${count.toString()}`);
   const logged = [...events].map(([event, count]) => `${event} ${count.toString()}`);
@@ -167,7 +171,7 @@ function ranLine({ meter, faults }: RanFleet): string {
   ].join(" ");
 }
 
-function accountLine(account: Account): string {
+export function accountLine(account: Account): string {
   const { streams, acked, lost, doubled, wrong, read, waiting, refused } = account;
   return `account: ${acked.toString()} records acked in ${streams.toString()} streams, ${lost.toString()} lost, ${doubled.toString()} doubled, ${wrong.toString()} wrong of ${read.toString()} compared, ${waiting.toString()} waiting, ${refused.toString()} refused`;
 }

@@ -30,6 +30,9 @@ export interface FleetOptions extends Omit<Claiming, "clock"> {
   /** Told of the fleet's life about once a second. */
   readonly show: (state: FleetState) => Promise<void> | void;
   readonly told: (line: string) => void;
+  /** Called when all booths are claimed, and when the story is over. */
+  readonly begun?: () => void;
+  readonly draining?: () => Promise<void>;
 }
 
 export interface FleetState {
@@ -89,9 +92,11 @@ export async function runFleet(options: FleetOptions): Promise<RanFleet> {
   await claimAll(options, gateways, {
     done: (count) => count % 1_000 === 0 && options.told(`${count.toString()} booths are claimed`),
   });
+  options.begun?.();
   const showing = setInterval(shower(running), 1_000);
   try {
     await live(running);
+    await options.draining?.();
     await drained(running);
   } finally {
     clearInterval(showing);
