@@ -65,7 +65,13 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   };
   await start();
   const client = ["-h", "127.0.0.1", "-p", port.toString(), "-U", "booth"];
-  const known = execFileSync(join(bin, "psql"), [...client, "-d", "postgres", "-Atc", "SELECT datname FROM pg_database"]);
+  const known = execFileSync(join(bin, "psql"), [
+    ...client,
+    "-d",
+    "postgres",
+    "-Atc",
+    "SELECT datname FROM pg_database",
+  ]);
   if (!known.toString().split("\n").includes("booth")) execFileSync(join(bin, "createdb"), [...client, "booth"]);
   const remove = async (): Promise<void> => {
     await stop();
@@ -115,8 +121,16 @@ async function ready(bin: string, { port, server }: { port: number; server: Chil
 
 /** Its children too: each connection is a process, and those that go on would answer still. */
 function killAll(pid: number): void {
-  const children = execFileSync("sh", ["-c", `cat /proc/${pid.toString()}/task/*/children`]).toString().trim();
-  for (const one of [pid, ...children.split(/\s+/).filter((text) => text !== "").map(Number)]) {
+  const children = execFileSync("sh", ["-c", `cat /proc/${pid.toString()}/task/*/children`])
+    .toString()
+    .trim();
+  for (const one of [
+    pid,
+    ...children
+      .split(/\s+/)
+      .filter((text) => text !== "")
+      .map(Number),
+  ]) {
     try {
       process.kill(one, "SIGKILL");
     } catch {

@@ -19,6 +19,19 @@ const outboxes = new WeakMap<Db, Mail[]>();
 /** Writes a message as a file (RFC 5322) into the folder `outbox` beside the database; nothing ever leaves the machine. */
 export function sendMail(db: Db, mail: Mail, now: number): void {
   if (db.folder !== undefined) writeMail(join(db.folder, "outbox"), mail, now);
+  keepMail(db, mail);
+  told(mail);
+}
+
+/** What else is done with each mail of this thread. */
+let told: (mail: Mail) => void = () => undefined;
+
+export function tellOfMails(tell: (mail: Mail) => void): void {
+  told = tell;
+}
+
+/** Shows a mail that another thread has sent. */
+export function keepMail(db: Db, mail: Mail): void {
   const box = (outboxes.get(db) ?? []).filter(({ id }) => id !== mail.id);
   box.push(mail);
   if (box.length > MAX_MAILS) box.shift();

@@ -1,5 +1,4 @@
 import { type Db, inTransaction, row, rows, run } from "../db.ts";
-import { evaluateAnew } from "./evaluate.ts";
 import type { EvaluationPeriod } from "./periods.ts";
 import type { Rule } from "./rules.ts";
 
@@ -96,7 +95,6 @@ export function saveDefinition(db: Db, definition: Omit<DefinitionRow, "rules_si
       run(db, "INSERT INTO event_definition_booths VALUES (?, ?) ON CONFLICT DO NOTHING", id, booth);
     setUsers(db, definition);
   });
-  evaluateAnew(db);
 }
 
 /** A definition goes; what was told of it stays. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isInstant, LAST_INSTANT } from "../time.ts";
-import { type Offered, offered } from "./batch.ts";
+import { NO_NUL, type Offered, offered } from "./batch.ts";
 import { Bytes, inflated, MalformedChunk, textIn } from "./bytes.ts";
 import {
   type Chunk,
@@ -30,7 +30,7 @@ const headShape = z.object({
   to: z.int().positive(),
   s0: z.int().positive(),
   n: z.int().positive().max(MAX_RECORDS),
-  boot: z.string().max(MAX_NAME),
+  boot: z.string().max(MAX_NAME).regex(NO_NUL),
   mono0: z.int(),
   t0: z.int(),
   facts: z.int().nonnegative(),

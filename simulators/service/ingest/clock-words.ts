@@ -49,6 +49,7 @@ export function placeByWords(db: Db, stream: StreamRow): void {
   );
   const wrong = wrongWords(words);
   if (wrong.size === 0) return;
+  if (db.engine === "postgres") run(db, "UPDATE streams SET has_wrong_words = true WHERE id = ?", stream.id);
   for (const stretch of stretchesOf(words, wrong)) move(db, stream, stretch);
 }
 

@@ -112,7 +112,8 @@ function rowsOf<T extends readonly SqlValue[]>(
 ): IterableIterator<T> {
   const { kinds, tags, seqs, times } = wanted;
   const numbers = tags?.map((tag) => knownNumber(db, tag)).filter((number) => number !== undefined);
-  const oneOf = (list: readonly unknown[]): string => (list.length === 0 ? "(NULL)" : `(${list.map(() => "?").join(", ")})`);
+  const oneOf = (list: readonly unknown[]): string =>
+    list.length === 0 ? "(NULL)" : `(${list.map(() => "?").join(", ")})`;
   const conditions = [
     OF,
     ...(seqs === undefined ? [] : ["seq BETWEEN ? AND ?"]),
@@ -161,10 +162,7 @@ function* unpacked(db: Db, segment: Segment, wanted: Wanted): Generator<StoredRe
 }
 
 /** What a kept message tells of beside rows: a chunk's body, or a batch's records of the kinds that may stay packed. */
-function* told(
-  message: Uint8Array,
-  { kinds, tags }: Wanted,
-): Generator<StoredRecord, undefined> {
+function* told(message: Uint8Array, { kinds, tags }: Wanted): Generator<StoredRecord, undefined> {
   if (isChunk(message)) {
     const { head, body } = openMessage(message);
     const offset = offsetOf(head);

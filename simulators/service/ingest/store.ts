@@ -26,7 +26,7 @@ import {
   storedRange,
   takeApart,
 } from "./records.ts";
-import { advance, findStream, predecessorOf, settleFirstSeq, type StreamRow, unbrokenUpTo } from "./streams.ts";
+import { advance, lockedStream, predecessorOf, settleFirstSeq, type StreamRow, unbrokenUpTo } from "./streams.ts";
 
 /** A gateway that sends all the time is noted as seen once in so long: each note is a page to be written. */
 const SEEN_STEP_MS = 1_000;
@@ -153,7 +153,7 @@ function ingest<Proof extends object>(
 ): AnyAck & Proof {
   const { first: s0, stream: st } = named;
   return inTransaction(db, () => {
-    const stream = findStream(db, st);
+    const stream = lockedStream(db, st);
     const error = named.gateway === gatewayId ? refusalOf(db, stream, named) : "foreign_gateway";
     if (error !== undefined || stream === undefined) {
       const acked = stream?.gateway_id === gatewayId ? stream.acked_seq : 0;

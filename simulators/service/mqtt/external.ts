@@ -3,7 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import mqtt, { type IPublishPacket, type MqttClient } from "mqtt";
 import type { FaultPlan } from "../admin/faults.ts";
 import type { Service } from "../http/operation.ts";
+import type { Uplinks } from "../storage/port.ts";
 import { deliver, type RunningBroker } from "./deliver.ts";
+import type { Downlink } from "./uplink.ts";
 
 const CONNECT_MS = 10_000;
 const RECONNECT_MS = 1000;
@@ -13,6 +15,11 @@ const RECEIVE_MAXIMUM = 400;
 const PROBE_MS = 3_000;
 /** A message whose store is away is offered to it again after so long. The broker gives nothing more meanwhile. */
 const AGAIN_MS = 500;
+/** By then the gateway has given up waiting for it, and offers it anew: the broker gets its confirmation, and room for others. */
+const GIVEN_UP_MS = 60_000;
+/** A stream that isn't bound may be by a hello that another worker is taking in: it is looked for so often, so long apart. */
+const BOUND_TRIES = 8;
+const BOUND_AGAIN_MS = 250;
 /** Messages under way have so long to be committed when the service stops. */
 const DRAIN_MS = 10_000;
 
@@ -23,6 +30,7 @@ const UPLINKS = "bg/v1/+/up/+";
 export interface ExternalOptions {
   readonly service: Service;
   readonly faults: FaultPlan;
+  readonly uplinks: Uplinks<Downlink>;
   /** mqtt:, mqtts:, ws: or wss:, with the service's user name; never with a password. */
   readonly url: string;
   readonly password?: string | undefined;
@@ -39,7 +47,11 @@ export interface ExternalOptions {
 export async function joinBroker(options: ExternalOptions): Promise<RunningBroker> {
   const { url, log, isShared = false } = options;
   const client = await connected(options);
-  const line: Line = { ...options, client, joined: false, stopping: false, under_way: new Set() };
+  const line: Line = {
+    ...options,
+    ...{ client, joined: false, stopping: false, under_way: new Set<Promise<void>>() },
+    uplinks: isShared ? patient(options.uplinks) : options.uplinks,
+  };
   client.handleMessage = (packet, done) => {
     hold(line, packet);
     // With an error the library goes on to the next packet, and leaves this one's confirmation to us.
@@ -129,20 +141,39 @@ function hold(line: Line, packet: IPublishPacket): void {
   void whole.then(() => line.under_way.delete(whole));
 }
 
-/** Whether all of it is committed, and its answer on its way: that the gateway has got that, nobody but the gateway can say. */
+/**
+ * Whether the broker is to be told that it is done with: committed and its answer on its way (that the gateway has got that, nobody
+ * but the gateway can say), or given up.
+ */
 async function take(line: Line, { topic, payload }: IPublishPacket): Promise<boolean> {
-  const { service, faults, log } = line;
-  const around = { service, faults, send: sender(line), disconnect: () => undefined };
+  const { service, faults, uplinks, log } = line;
+  const around = { service, faults, uplinks, send: sender(line), disconnect: () => undefined };
+  const until = performance.now() + GIVEN_UP_MS;
   for (let tries = 0; !line.stopping; tries += 1) {
     try {
       await deliver({ topic, payload }, around);
       return true;
     } catch (error) {
       if (tries === 0) log?.(`uplink failed, and is tried again: ${String(error)}`);
+      if (performance.now() > until) return true;
       await sleep(AGAIN_MS);
     }
   }
   return false;
+}
+
+/** Whoever shares a broker's messages gets a gateway's hello, or what follows on it, as the broker likes. */
+function patient(uplinks: Uplinks<Downlink>): Uplinks<Downlink> {
+  return {
+    ...uplinks,
+    async take(uplink) {
+      for (let tries = 1; ; tries += 1) {
+        const downlink = await uplinks.take(uplink);
+        if (downlink.ack?.error !== "not_bound" || tries === BOUND_TRIES) return downlink;
+        await sleep(BOUND_AGAIN_MS);
+      }
+    },
+  };
 }
 
 function sender({ client, log }: Pick<Line, "client" | "log">): RunningBroker["send"] {

@@ -38,11 +38,11 @@ export interface Uplink {
   readonly now: number;
 }
 
-/** Takes in what gateways send up. */
+/** Takes in what gateways send up, each one's in the order in which it came. */
 export interface Uplinks<Downlink> {
   /**
-   * Resolves with what goes down in answer once all of the message is committed. Rejects where the store can't be reached or is full:
-   * nothing is acked then, and the gateway offers it again. Callers may have as many under way as they like to hold in memory.
+   * Resolves with what goes down in answer once all of the message is committed. Rejects where the store can't be reached or is full, and
+   * once it is stopped: nothing is acked then, and the gateway offers it again. Callers may have as many under way as they like to hold in memory.
    */
   readonly take: (uplink: Uplink) => Promise<Downlink>;
   /** Messages taken whose answer is awaited: what back-pressure goes by. */

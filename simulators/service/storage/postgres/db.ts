@@ -3,7 +3,7 @@ import { ask } from "./line.ts";
 import { MIGRATIONS } from "./schema.ts";
 
 /** All that writes a few rows by SQL of both engines goes one after another, as SQLite has it: what was read stays so until it is written. */
-const WRITERS = 7_301;
+export const WRITERS = 7_301;
 /** One program migrates, others that start meanwhile wait for it. */
 const MIGRATORS = 7_302;
 

@@ -54,7 +54,9 @@ async function answer(asked: Asked): Promise<Answered> {
   }
 }
 
+/** A text with a NUL can be nowhere in it: asked for it finds nothing, as with any other stranger. */
 function sent(value: unknown): unknown {
+  if (typeof value === "string") return value.replaceAll("\0", "\uFFFD");
   return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value;
 }
 
