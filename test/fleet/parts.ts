@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Cluster, startCluster } from "../../simulators/postgres-cluster.ts";
 import { eventually } from "../support/eventually.ts";
@@ -136,6 +136,8 @@ export async function mosquittoPart(
 
 /** A cluster of its own. Killed as a power cut kills it. */
 export async function postgresPart(folder: string, atEnd: AtEnd): Promise<Part & { readonly url: string }> {
+  // The server's own user must get through to its folder.
+  chmodSync(folder, 0o711);
   const settings = { max_connections: "100", shared_buffers: "256MB", max_wal_size: "1GB" };
   const cluster: Cluster = await startCluster({ folder: join(folder, "postgres"), settings });
   atEnd(() => cluster.stop("kill"));
