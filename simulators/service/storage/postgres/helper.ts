@@ -34,7 +34,7 @@ port.on("message", (asked: Asked) => {
 
 async function answer(asked: Asked): Promise<Answered> {
   if (asked.kind === "close") {
-    await give(asked.connection);
+    await give(asked.connection, connections.get(asked.connection));
     return { kind: "done", rows: [], count: 0 };
   }
   const connection = await connectionOf(asked);
@@ -49,7 +49,7 @@ async function answer(asked: Asked): Promise<Answered> {
     return { kind: "done", rows: found.rows, count: found.rowCount ?? 0 };
   } finally {
     if (!connection.in_transaction) {
-      connection.idle = setTimeout(() => void give(asked.connection), IDLE_MS).unref();
+      connection.idle = setTimeout(() => void give(asked.connection, connection), IDLE_MS).unref();
     }
   }
 }
@@ -75,6 +75,7 @@ async function connectionOf({ connection, url }: { connection: number; url: stri
   const known = connections.get(connection);
   if (known?.broken !== undefined) {
     connections.delete(connection);
+    clearTimeout(known.idle);
     // What had begun on it is gone; whoever was at it has to hear of that, and only a new beginning goes to a new connection.
     if (known.in_transaction)
       throw Object.assign(new Error(`the connection was lost: ${known.broken}`), { code: "08006" });
@@ -88,9 +89,9 @@ async function connectionOf({ connection, url }: { connection: number; url: stri
   return made;
 }
 
-async function give(connection: number): Promise<void> {
-  const known = connections.get(connection);
-  connections.delete(connection);
+/** Ends that connection, which another may have taken the place of. */
+async function give(connection: number, known: Connection | undefined): Promise<void> {
+  if (connections.get(connection) === known) connections.delete(connection);
   clearTimeout(known?.idle);
   await known?.client.end().catch(() => undefined);
 }

@@ -38,6 +38,8 @@ interface Waiting {
 export function startIngest({ url, alone, gather_ms = GATHER_MS }: IngestOptions): Uplinks<Downlink> {
   const pool = new pg.Pool({ ...settingsOf(url), max: AT_ONCE + 1, idleTimeoutMillis: 10_000 });
   pool.on("error", () => undefined);
+  // One that is in use tells of its end by the statement that fails.
+  pool.on("connect", (client) => void client.on("error", () => undefined));
   const queue: Waiting[] = [];
   const busy = new Set<string>();
   let [running, waiting, ended] = [0, 0, false];
@@ -143,7 +145,11 @@ async function carriedOut({ pool, alone }: Means, taken: readonly Waiting[]): Pr
   }
   for (const one of taken) {
     if (settled.has(one)) continue;
-    await Promise.resolve(alone(one.uplink)).then(one.resolve, one.reject);
+    try {
+      one.resolve(await alone(one.uplink));
+    } catch (error) {
+      one.reject(error);
+    }
   }
 }
 

@@ -32,11 +32,12 @@ export class PostgresError extends Error {
 /** The database isn't there, gives up connections, or has no room: the same may go well later. */
 export function isUnavailable(error: unknown): boolean {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
-  return /^(08|53|57P|25006|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/.test(code) || error instanceof PostgresTimeout;
+  if (code !== "") return /^(08|53|57P|25006|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/.test(code);
+  // What pg says of a connection that ends under a statement has no code.
+  return (
+    error instanceof Error && /timeout|terminated|doesn't answer|not queryable|client was closed/i.test(error.message)
+  );
 }
-
-/** No answer in time, not even that there is none. */
-class PostgresTimeout extends PostgresError {}
 
 interface Line {
   readonly ask: (asked: Asked) => Answered;
@@ -48,14 +49,8 @@ let line: Line | undefined;
 export function ask(asked: Asked): { rows: unknown[]; count: number } {
   line ??= begin();
   const answered = line.ask(asked);
-  if (answered.kind === "failed") throw failureOf(answered);
+  if (answered.kind === "failed") throw new PostgresError(answered.text, answered.code);
   return answered;
-}
-
-function failureOf({ text, code }: Answered & { kind: "failed" }): PostgresError {
-  // What pg says of a connection that ends under a statement has no code.
-  const isLost = code === undefined && /timeout|terminated|doesn't answer|not queryable/i.test(text);
-  return isLost ? new PostgresTimeout(text, code) : new PostgresError(text, code);
 }
 
 /** Node has no blocking sockets: the helper has the socket, and wakes the thread that waits. */
