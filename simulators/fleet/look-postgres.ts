@@ -4,11 +4,17 @@ import { canonical, contentLine } from "../service/ingest/canonical.ts";
 import { isChunk, offeredOf, parseMessage } from "../service/ingest/chunk-message.ts";
 import type { HeldStream, StoredLine, StoreLook } from "./account.ts";
 
-/** What lies in rows and what lies in segments, each as ranges; their union is what is held, their sum counts doubles twice. */
-const HELD = `WITH lies AS (
+/**
+ * What lies in rows and what lies in segments, each as ranges; their union is what is held, their sum counts doubles twice. What a
+ * segment holds beside readings, coverage and events is read from rows beside it: those belong to it, and are no doubles.
+ */
+const HELD = `WITH alone AS (
+    SELECT stream_no, seq FROM records r WHERE kind IN ('r', 'h', 'e') OR NOT EXISTS (
+      SELECT FROM segments g WHERE g.stream_no = r.stream_no AND r.seq BETWEEN g.from_seq AND g.to_seq)),
+  lies AS (
     SELECT stream_no, int8range(from_seq, to_seq, '[]') AS seqs, to_seq - from_seq + 1 AS n FROM segments
     UNION ALL SELECT stream_no, int8range(min(seq), max(seq), '[]'), count(*) FROM (
-      SELECT stream_no, seq, seq - row_number() OVER (PARTITION BY stream_no ORDER BY seq) AS run FROM records) r GROUP BY stream_no, run)
+      SELECT stream_no, seq, seq - row_number() OVER (PARTITION BY stream_no ORDER BY seq) AS run FROM alone) r GROUP BY stream_no, run)
   SELECT s.stream_id, range_agg(seqs)::text AS seqs, sum(n)::float8 AS n FROM lies JOIN streams s ON s.id = stream_no GROUP BY s.stream_id`;
 const ROWS = `SELECT r.seq::float8 AS seq, r.kind, t.name AS tag, b.name AS boot, r.mono, r.value, r.quality FROM records r
   JOIN streams s ON s.id = r.stream_no JOIN names t ON t.id = r.tag JOIN names b ON b.id = r.boot WHERE s.stream_id = $1`;

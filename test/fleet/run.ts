@@ -108,29 +108,35 @@ export async function rideFleet(run: FleetRun): Promise<FleetResult> {
   return { gateways, batches: meter.acked, kills: killing.count(), lost, doubled, ack_p99_ms, account, ran, usage };
 }
 
-/** Kills one part after the other, whichever the seed says; each is up again before the next one is its turn. */
+/** Kills a part each time, whichever of those that run the seed says; it is up again some time later. */
 function killer({ kill_every_ms, seed, told }: FleetRun, { parts }: Site) {
   const next = seededSequence(seed);
   const stopping = new AbortController();
-  let [count, round] = [0, null as Promise<void> | null];
+  const away = new Map<Part, Promise<void>>();
+  let [count, killing] = [0, null as Promise<void> | null];
+  const strike = async (part: Part): Promise<void> => {
+    await part.kill();
+    await sleep(next() * AWAY_MS);
+    await part.start();
+    away.delete(part);
+  };
   const go = async (every_ms: number): Promise<void> => {
     for (;;) {
       await sleep(every_ms, undefined, { signal: stopping.signal }).catch(() => undefined);
-      if (stopping.signal.aborted) return;
-      const part = parts[Math.floor(next() * parts.length)];
-      if (part === undefined) return;
+      const standing = parts.filter((part) => !away.has(part));
+      const part = standing[Math.floor(next() * standing.length)];
+      if (stopping.signal.aborted || part === undefined) break;
       told(`kill -9 ${part.name}`);
-      await part.kill();
       count += 1;
-      await sleep(next() * AWAY_MS);
-      await part.start();
+      away.set(part, strike(part));
     }
+    await Promise.all(away.values());
   };
   return {
-    begin: (): void => void (kill_every_ms !== null && (round ??= go(kill_every_ms))),
+    begin: (): void => void (kill_every_ms !== null && (killing ??= go(kill_every_ms))),
     async end(): Promise<void> {
       stopping.abort();
-      await round;
+      await killing;
     },
     count: () => count,
   };
