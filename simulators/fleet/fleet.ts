@@ -24,6 +24,8 @@ export interface FleetOptions extends Omit<Claiming, "clock"> {
   readonly length_ms: number;
   /** After the story's end so much real time may pass until all is acked. */
   readonly drain_ms: number;
+  /** The speed at which the fleet's time goes on once nothing is acked any more, so that an hour needn't be waited for; absent: as before. */
+  readonly hasten?: number;
   /** Default: real MQTT connections. */
   readonly links?: (parts: { readonly clock: FleetClock; readonly meter: Meter }) => Links;
   readonly signal: AbortSignal;
@@ -145,16 +147,37 @@ async function live(running: Running): Promise<void> {
   }
 }
 
+/** Without an ack for so long, real, what is left waits for a time of its own: an hour, where the service's word is doubted. */
+const STALLED_MS = 20_000;
+
 /** Nobody is away any more, and nothing new is recorded. */
 async function drained(running: Running): Promise<void> {
-  const { options, gateways, links } = running;
+  const { options, gateways, links, meter } = running;
   links.isAway = false;
   await Promise.all(running.under_way);
   if (running.failure !== null) throw running.failure;
   for (const gateway of gateways) gateway.start();
   const until = performance.now() + options.drain_ms;
-  while (backlogOf(gateways) > 0 && performance.now() < until && !options.signal.aborted)
+  let [acked, at] = [meter.acked, performance.now()];
+  while (backlogOf(gateways) > 0 && performance.now() < until && !options.signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+    if (meter.acked !== acked) [acked, at] = [meter.acked, performance.now()];
+    else if (options.hasten !== undefined && performance.now() - at > STALLED_MS) {
+      options.told(`${stalledText(gateways)}; the fleet's time passes ${options.hasten.toString()} times as fast now`);
+      options.clock.setSpeed(options.hasten);
+      at = Infinity;
+    }
+  }
+}
+
+/** Whose records wait, and why their delivery says that they do. */
+function stalledText(gateways: readonly VirtualGateway[]): string {
+  const waiting = gateways
+    .flatMap(({ booths }) => booths)
+    .filter(({ state }) => state.log.reach.acked_seq < state.log.reach.newest_seq);
+  const doubting = waiting.filter(({ delivery }) => delivery.doubt !== null).length;
+  const forks = waiting.filter(({ delivery }) => delivery.waiting_fork !== null).length;
+  return `${waiting.length.toString()} booths wait: ${doubting.toString()} doubt a conflict for an hour, ${forks.toString()} had a new name today`;
 }
 
 function besides(running: Running, act: Promise<void>): void {

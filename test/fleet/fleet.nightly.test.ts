@@ -13,7 +13,7 @@ it(
     onTestFinished(() => stopping.abort());
     const { kills, account } = await rideFleet({
       ...{ folder: temporaryFolder(), gateways: 10_000, minutes: 60, speed: 1, outage_minutes: 5 },
-      ...{ seed: seedOf("fleet"), kill_every_ms: 10 * SECOND, drain_ms: 1_800 * SECOND },
+      ...{ seed: seedOf("fleet"), kill_every_ms: 10 * SECOND, drain_ms: 4_800 * SECOND },
       ...{ atEnd: ofTest, signal: stopping.signal, told: (line) => void process.stdout.write(`${line}\n`) },
     });
     expect(account).toMatchObject({ lost: 0, doubled: 0, wrong: 0, waiting: 0, refused: 0 });

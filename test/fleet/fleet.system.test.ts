@@ -15,7 +15,7 @@ it("row 1: two hundred gateways lose nothing while brokers, PostgreSQL and the s
   const lines: string[] = [];
   const { kills, account, ran, ...result } = await rideFleet({
     ...{ folder: temporaryFolder(), gateways: 200, minutes: 2.4, speed: 2, outage_minutes: 0.2 },
-    ...{ seed: seedOf("fleet"), kill_every_ms: 5 * SECOND, drain_ms: 120 * SECOND },
+    ...{ seed: seedOf("fleet"), kill_every_ms: 5 * SECOND, drain_ms: 120 * SECOND, hasten: 120 },
     ...{ atEnd: ofTest, signal: stopping.signal, told: (line) => void lines.push(line) },
   });
   const { gateways, batches, lost, doubled, ack_p99_ms } = result;

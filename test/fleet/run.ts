@@ -29,6 +29,7 @@ export interface FleetRun {
   readonly outage_minutes: number;
   readonly calm?: boolean;
   readonly drain_ms: number;
+  readonly hasten?: number;
   readonly atEnd: AtEnd;
   readonly told: (line: string) => void;
   readonly signal: AbortSignal;
@@ -96,6 +97,7 @@ export async function rideFleet(run: FleetRun): Promise<FleetResult> {
   const [url = ""] = site.urls;
   const ran = await runFleet({
     ...{ url, clock, story, length_ms, show, gateways, seed, booths_per: 1, key: ADMIN_KEY, drain_ms: run.drain_ms },
+    ...(run.hasten === undefined ? {} : { hasten: run.hasten }),
     ...{ signal: run.signal, told: run.told, begun: used.begin, draining: () => killing.end() },
   });
   await killing.end();
