@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Cluster, startCluster } from "../../simulators/postgres-cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { isAlive, type Program, SIMULATORS, startProgram } from "../support/processes.ts";
@@ -157,12 +158,13 @@ export async function postgresPart(folder: string, atEnd: AtEnd): Promise<Part &
 }
 
 const READY_WITHIN_MS = 120_000;
+const AGAIN_MS = 500;
 
 /** A process of `booth-sim service`; the first line that it prints says that it is ready. */
 export function servicePart(
   name: string,
   argv: readonly string[],
-  atEnd: AtEnd,
+  { atEnd, env = {} }: { readonly atEnd: AtEnd; readonly env?: Readonly<Record<string, string>> },
 ): Part & { readonly lines: () => readonly string[] } {
   let program: Program | null = null;
   const said: string[] = [];
@@ -176,9 +178,16 @@ export function servicePart(
       await program.ended;
     },
     async start() {
-      said.push(...(program?.lines ?? []));
-      program = startProgram(SIMULATORS, ["service", ...argv], { atEnd });
-      await program.line(/^service /, READY_WITHIN_MS);
+      // As a service manager does: what it needs may be away as well.
+      for (const until = performance.now() + READY_WITHIN_MS; ;) {
+        said.push(...(program?.lines ?? []));
+        const started = startProgram(SIMULATORS, ["service", ...argv], { atEnd, env });
+        program = started;
+        const ready = started.line(/^service /, READY_WITHIN_MS).then(() => true);
+        if (await Promise.race([ready, started.ended.then(() => false)]).catch(() => false)) return;
+        if (performance.now() > until) throw new Error(`${name} doesn't start: ${started.lines.join(" | ")}`);
+        await sleep(AGAIN_MS);
+      }
     },
   };
 }

@@ -65,10 +65,12 @@ async function startSite({ folder, gateways, atEnd, told }: FleetRun): Promise<S
   const ports = [await freePort(), await freePort()];
   const named = brokers.flatMap(({ url }) => ["--broker", url.replace("//", "//service@")]);
   const usual = ["--store", postgres.url, ...named];
-  const workers = ["ingest-1", "ingest-2"].map((name) => servicePart(name, ["--role", "ingest", ...usual], atEnd));
-  const figures = ["figures-1", "figures-2"].map((name) => servicePart(name, ["--role", "figures", ...usual], atEnd));
+  const workers = ["ingest-1", "ingest-2"].map((name) => servicePart(name, ["--role", "ingest", ...usual], { atEnd }));
+  const figures = ["figures-1", "figures-2"].map((name) =>
+    servicePart(name, ["--role", "figures", ...usual], { atEnd }),
+  );
   const http = ports.map((port, index) =>
-    servicePart(`http-${(index + 1).toString()}`, ["--role", "http", "--port", port.toString(), ...usual], atEnd),
+    servicePart(`http-${(index + 1).toString()}`, ["--role", "http", "--port", port.toString(), ...usual], { atEnd }),
   );
   const roles = [...workers, ...figures, ...http];
   await Promise.all(roles.map((part) => part.start()));
