@@ -132,6 +132,11 @@ function computed(db: Db, boothId: string): Computed {
   return fresh;
 }
 
+/** The figures of a log, of a part of one as well, which nobody will ask for again. */
+export function figuresOfLog(log: BoothLog, now: number): BoothFigures {
+  return figuresAt(compute(log, ""), now);
+}
+
 function compute(log: BoothLog, version: string): Computed {
   const restarts = findRestarts(log);
   const timelines = tagsOfRole(log, "mode")

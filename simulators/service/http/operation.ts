@@ -17,6 +17,8 @@ export interface Service {
   readonly strict?: boolean;
   /** How old the total running time in a booth's record may be, ms; absent: it is found anew whenever the log has grown. */
   readonly runtime_max_age_ms?: number;
+  /** Reports over more booths than these are made from facts, where there are such; absent: a hundred. */
+  readonly few_booths?: number;
 }
 
 export interface Call {

@@ -5,9 +5,9 @@ export const MAX_RECORDS = 20_000;
 /** As of a batch: names, and letters in a name. */
 const MAX_SERIES = 4_096;
 const MAX_TAG = 128;
-const VERSION = 3;
-const QUALITIES = ["good", "uncertain", "bad"] as const;
-const WAYS = { text: 100, single: 101, double: 102, coverage: 103, boolean: 104 } as const;
+export const VERSION = 3;
+export const QUALITIES = ["good", "uncertain", "bad"] as const;
+export const WAYS = { text: 100, single: 101, double: 102, coverage: 103, boolean: 104 } as const;
 const POWERS = Array.from({ length: 7 }, (_, digits) => 10 ** digits);
 const SMALL = 2 ** 30;
 /** Numbers told of one coverage. */

@@ -32,6 +32,8 @@ export type StoredRecord = [
 export interface Wanted {
   readonly kinds?: readonly string[];
   readonly tags?: readonly string[];
+  /** Of readings, those of these tags. */
+  readonly readings_of?: ReadonlySet<string>;
   /** Both ends included. */
   readonly seqs?: readonly [from: number, to: number];
   /** The end isn't in it. */
@@ -50,8 +52,9 @@ function* namedRows(db: Db, stream: StreamKey, wanted: Wanted): Generator<Stored
   type Row = [kind: string, tag: number, boot: number, ...rest: [number, number, string, string, number]];
   const nameOf = namesByNumber(db);
   const columns = "kind, tag, boot, mono, time, value, quality, seq";
-  for (const [kind, tag, boot, ...rest] of rowsOf<Row>(db, stream, { wanted, columns })) {
-    yield [kind, nameOf(tag), nameOf(boot), ...rest];
+  for (const [kind, number, boot, ...rest] of rowsOf<Row>(db, stream, { wanted, columns })) {
+    const tag = nameOf(number);
+    if (isOf({ kind, tag }, wanted)) yield [kind, tag, nameOf(boot), ...rest];
   }
 }
 
@@ -151,22 +154,32 @@ function messageOf(db: Db, { stream_no, from_seq }: Segment): Uint8Array {
 }
 
 function* unpacked(db: Db, segment: Segment, wanted: Wanted): Generator<StoredRecord, undefined> {
-  const { kinds, tags, seqs, times } = wanted;
+  const { seqs, times } = wanted;
   for (const record of told(messageOf(db, segment), wanted)) {
     const [kind, tag, , , time, , , seq] = record;
-    if (kinds?.includes(kind) === false || tags?.includes(tag) === false) continue;
+    if (!isOf({ kind, tag }, wanted)) continue;
     if (seqs !== undefined && (seq < seqs[0] || seq > seqs[1])) continue;
     if (times !== undefined && (time < times.start || time >= times.end)) continue;
     yield record;
   }
 }
 
+function isOf({ kind, tag }: Pick<Series, "kind" | "tag">, { kinds, tags, readings_of }: Wanted): boolean {
+  const isMeant = kind !== "r" || (readings_of?.has(tag) ?? true);
+  return isMeant && (kinds?.includes(kind) ?? true) && (tags?.includes(tag) ?? true);
+}
+
+/** All that a kept message tells of beside rows, in seq order. */
+export function recordsIn(message: Uint8Array): StoredRecord[] {
+  return [...told(message, {})];
+}
+
 /** What a kept message tells of beside rows: a chunk's body, or a batch's records of the kinds that may stay packed. */
-function* told(message: Uint8Array, { kinds, tags }: Wanted): Generator<StoredRecord, undefined> {
+function* told(message: Uint8Array, wanted: Wanted): Generator<StoredRecord, undefined> {
   if (isChunk(message)) {
     const { head, body } = openMessage(message);
     const offset = offsetOf(head);
-    const isWanted = (one: Series): boolean => (kinds?.includes(one.kind) ?? true) && (tags?.includes(one.tag) ?? true);
+    const isWanted = (one: Series): boolean => isOf(one, wanted);
     for (const { kind, tag, mono, value, quality, seq } of recordsOfChunk(readChunk(body, head), isWanted)) {
       yield [kind, tag, head.boot, mono, mono + offset, canonical(value), quality, seq];
     }
@@ -322,9 +335,16 @@ export function keepSegment(db: Db, stream: StreamKey, kept: Kept, { nowMs, numb
   const values = [stream.id, from, to, ...when, message] as const;
   if (db.engine === "postgres") {
     const sql = `INSERT INTO segments (${columns}, bucket) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-    run(db, sql, ...values, heldRanges.bucketFor(db, last_mono + offset_ms, nowMs));
+    run(db, sql, ...values, heldRanges.bucketFor(db, heldRanges.rawBucketOf(last_mono + offset_ms, nowMs)));
   } else run(db, `INSERT INTO segments (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...values);
   return messageOf(db, { stream_no: stream.id, from_seq: from, to_seq: to });
+}
+
+/** What is held of a range though it is stored no more: PostgreSQL's retention drops records and leaves it so. */
+export function heldOf(db: Db, stream: StreamKey, seqs: readonly [from: number, to: number]): (seq: number) => boolean {
+  if (db.engine === "sqlite") return () => false;
+  const ranges = heldRanges.within(db, stream.id, seqs);
+  return (seq) => ranges.some(([from, to]) => from <= seq && seq <= to);
 }
 
 /** Says that these are held from now on: PostgreSQL's rows of streams carry that, SQLite looks it up. */

@@ -16,6 +16,7 @@ import { noteWord, placeByWords } from "./clock-words.ts";
 import { nameNumbers } from "./names.ts";
 import {
   deleteRow,
+  heldOf,
   holdsAny,
   insertRow,
   type Inserting,
@@ -283,6 +284,7 @@ function takeRecords(db: Db, stream: StreamRow, { records, range, isWhole, nowMs
       (record.fault !== undefined ||
         (isOther(record, contentLine(record)) && backfillOf(db, stream.id, record.seq) === undefined)),
   )?.seq;
+  const isGone = heldOf(db, stream, range);
   const storing = { nowMs, numberOf: nameNumbers(db) };
   const reject: Rejected[] = [];
   const stored: number[] = [];
@@ -290,6 +292,10 @@ function takeRecords(db: Db, stream: StreamRow, { records, range, isWhole, nowMs
   for (const record of records) {
     if (conflict !== undefined && (isWhole || record.seq >= conflict)) break;
     const known = held.get(record.seq);
+    if (known === undefined && isGone(record.seq)) {
+      duplicates += 1;
+      continue;
+    }
     const fault = record.fault ?? (isAfterSwap(stream, record.time) ? "recorded after the swap" : undefined);
     if (known === undefined && fault !== undefined) {
       reject.push({ seq: record.seq, reason: fault });

@@ -8,6 +8,7 @@ import { envelope, pagingParams, windowParams } from "../http/query.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
 import { BOOTH_FIELDS, boothFields } from "./booth-fields.ts";
 import { boothOf, calendarOf, figuresOf, inTurns } from "./common.ts";
+import { isLarge, standingBooths, standingFields } from "./large-fleet.ts";
 
 const SIZES = [
   "bay_count",
@@ -33,12 +34,17 @@ export const booths: readonly Operation[] = [
 async function list(call: Call): Promise<Answer> {
   const sql = "SELECT * FROM booths WHERE account_id = ? ORDER BY serial_number";
   const word = (call.query["search"] ?? "").trim().toUpperCase();
-  const found = rows<BoothRow>(call.service.db, sql, call.caller.account_id).filter(
-    (booth) => booth.serial_number.includes(word) || booth.name.toUpperCase().includes(word),
-  );
+  const isFound = (booth: BoothRow): boolean =>
+    booth.serial_number.includes(word) || booth.name.toUpperCase().includes(word);
   const includes = (call.query["includes"] ?? "").split(":");
   const paging = pagingParams(call.query, { allowAll: true });
-  const items = await inTurns(found, (booth) => ({ booth, ...boothFields(call, booth) }));
+  const items = isLarge(call)
+    ? standingBooths(call).flatMap((one) =>
+        isFound(one.booth) ? [{ booth: one.booth, ...standingFields(call, one) }] : [],
+      )
+    : await inTurns(rows<BoothRow>(call.service.db, sql, call.caller.account_id).filter(isFound), (booth) => {
+        return { booth, ...boothFields(call, booth) };
+      });
   const page = envelope(select(call, items, { fields: BOOTH_FIELDS }), paging);
   const data = await inTurns(page.data, ({ booth, ...fields }) => ({ ...fields, ...included(call, booth, includes) }));
   return ok({ ...page, data });

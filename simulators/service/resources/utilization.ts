@@ -5,14 +5,18 @@ import { badRequest } from "../http/errors.ts";
 import type { Item } from "../http/list.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams } from "../http/query.ts";
-import { minutes } from "../time.ts";
+import { formatTime, minutes } from "../time.ts";
 import { localPeriod } from "../zone.ts";
-import { daysOf, type FleetBooth, perBooth, perBoothOfFacility, usageItem } from "./fleet.ts";
+import { bucketedUse, NO_USE, type Use } from "../storage/postgres/facts.ts";
+import { boothsOf } from "./common.ts";
+import { daysOf, perBooth, perBoothOfFacility, usageItem } from "./fleet.ts";
+import { isLarge, type PlacedBooth, placedBooths, usesOf } from "./large-fleet.ts";
+import { listedMinutes } from "./mode-names.ts";
 
 /** Use over several booths: of the account, and of one facility. */
 export const utilizationReports: readonly Operation[] = [
   { method: "GET", path: "/api/bucketed_utilization", handle: bucketed },
-  { method: "GET", path: "/api/utilization", handle: async (call) => page(call, await perBooth(call, usageItem)) },
+  { method: "GET", path: "/api/utilization", handle: async (call) => used(call) },
   { method: "GET", path: "/api/utilization/trends", handle: trends },
   { method: "GET", path: "/api/facilities/:id/utilization", handle: ofFacility },
   { method: "GET", path: "/api/reports/cycles_utilization", handle: cyclesUtilization },
@@ -22,24 +26,49 @@ function page(call: Call, items: readonly Item[]): Answer {
   return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
 }
 
+async function used(call: Call): Promise<Answer> {
+  if (!isLarge(call)) return page(call, await perBooth(call, usageItem));
+  const paging = pagingParams(call.query, { allowAll: false });
+  const shown = envelope(boothsOf(call), paging);
+  const placed = placedBooths(call, shown.data);
+  const uses = usesOf(call, placed);
+  const data = placed.map(({ booth, window }) => usedItem(booth.id, window, uses.get(booth.id) ?? NO_USE(window)));
+  return ok({ ...shown, data });
+}
+
+function usedItem(booth_id: string, window: Span, { in_use_ms, cycles, gas, kwh, modes }: Use): Item {
+  const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;
+  const figures = {
+    cycle_count: cycles,
+    gas_usage: rounded(gas),
+    kwh_usage: rounded(kwh),
+    modes: listedMinutes(modes),
+  };
+  return { booth_id, start: formatTime(window.start), duration: minutes(in_use_ms), ...figures };
+}
+
 async function ofFacility(call: Call): Promise<Answer> {
   return page(call, await perBoothOfFacility(call, usageItem));
 }
 
-function groupsOf(fleet: FleetBooth, by: string): [group: string, window: Span][] {
-  const { booth, region_id, window, calendar } = fleet;
+function groupsOf(fleet: PlacedBooth, by: string): [group: string, window: Span][] {
+  const { booth, region_id, window, tz } = fleet;
   if (by === "booth") return [[booth.id, window]];
   if (by === "facility") return [[booth.facility_id, window]];
   if (by === "region") return [[region_id, window]];
-  return dayBuckets(window, calendar.tz).map((span) => [localPeriod(calendar.tz, span.start, by), span]);
+  return dayBuckets(window, tz).map((span) => [localPeriod(tz, span.start, by), span]);
 }
 
 async function bucketed(call: Call): Promise<Answer> {
   const by = call.query["group_by"] ?? "day";
   if (!["day", "week", "month", "booth", "facility", "region"].includes(by)) throw badRequest("group_by is not known");
+  if (isLarge(call)) return page(call, bucketedAtLarge(call, by));
   const sums = new Map<string, Record<string, number>>();
   const found = await perBooth(call, (fleet) =>
-    groupsOf(fleet, by).map(([group, span]) => ({ group, figures: utilization(fleet.figures, fleet.calendar, span) })),
+    groupsOf({ ...fleet, tz: fleet.calendar.tz }, by).map(([group, span]) => ({
+      group,
+      figures: utilization(fleet.figures, fleet.calendar, span),
+    })),
   );
   for (const groups of found) {
     for (const { group, figures } of groups) {
@@ -52,6 +81,20 @@ async function bucketed(call: Call): Promise<Answer> {
   }
   const items = [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([group, sum]) => ({ group, ...sum }));
   return page(call, items);
+}
+
+function bucketedAtLarge(call: Call, by: string): Item[] {
+  const groups = new Map<Span, [group: string, window: Span][]>();
+  const parts = placedBooths(call).flatMap((placed) => {
+    const isOwn = ["booth", "facility", "region"].includes(by);
+    // Local days are the same for all of a zone.
+    const known = isOwn ? groupsOf(placed, by) : (groups.get(placed.window) ?? groupsOf(placed, by));
+    if (!isOwn) groups.set(placed.window, known);
+    return known.map(([group, window]) => ({ booth_id: placed.booth.id, group, window }));
+  });
+  return bucketedUse(call.service.db, parts).map(({ group, gas, kwh, minutes: used, cycles }) => {
+    return { group, gas_usage: gas, kwh_usage: kwh, utilization_minutes: used, cycle_count: cycles };
+  });
 }
 
 /** By local day: minutes in use of all booths, and the median of the booths' cycles on days with working hours. */

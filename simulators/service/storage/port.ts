@@ -8,6 +8,8 @@
 
 export type SqlValue = string | number | null | Uint8Array;
 
+export type Transaction = "write" | "apart" | "snapshot";
+
 /** A connection of the calling thread. Each call waits for its answer; every write is durable when its transaction has returned. */
 export interface Db {
   readonly engine: "sqlite" | "postgres";
@@ -23,8 +25,11 @@ export interface Db {
   readonly each: (sql: string, values: readonly SqlValue[]) => IterableIterator<unknown>;
   /** Statements without values, parted by semicolons. */
   readonly exec: (sql: string) => void;
-  /** All of it or nothing; what is read in a snapshot is of one instant. One within another is a savepoint. */
-  readonly transaction: <T>(kind: "write" | "snapshot", work: () => T) => T;
+  /**
+   * All of it or nothing; one within another is a savepoint. write: after all other writers. apart: beside them, for who locks what it
+   * changes itself. snapshot: what is read is of one instant.
+   */
+  readonly transaction: <T>(kind: Transaction, work: () => T) => T;
   /** The text of every statement that was run since it was opened: for looking at their plans. */
   readonly used: () => string[];
   readonly close: () => void;

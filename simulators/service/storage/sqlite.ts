@@ -64,7 +64,7 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     exec: (sql) => void file.exec(sql),
     transaction: (kind, work) => {
       const transaction = file.transaction(work);
-      return kind === "write" ? transaction.immediate() : transaction.deferred();
+      return kind === "snapshot" ? transaction.deferred() : transaction.immediate();
     },
     close: () => void file.close(),
   };

@@ -1,9 +1,8 @@
-import type { Db } from "../port.ts";
+import type { Db, Transaction } from "../port.ts";
+import { WRITERS } from "./held.ts";
 import { ask } from "./line.ts";
 import { MIGRATIONS } from "./schema.ts";
 
-/** All that writes a few rows by SQL of both engines goes one after another, as SQLite has it: what was read stays so until it is written. */
-export const WRITERS = 7_301;
 /** One program migrates, others that start meanwhile wait for it. */
 const MIGRATORS = 7_302;
 
@@ -28,16 +27,16 @@ export function postgresDb(url: string, folder?: string): Db {
     used.add(sql);
     return ask({ kind: "query", connection, url, sql, values: values as never, as });
   };
-  const within = <T>(begin: string, work: () => T): T => {
+  const within = <T>(kind: Transaction, work: () => T): T => {
     const name = `s${depth.toString()}`;
     const [first, last, back] =
       depth === 0
-        ? [begin, "COMMIT", "ROLLBACK"]
+        ? [BEGIN[kind], "COMMIT", "ROLLBACK"]
         : [`SAVEPOINT ${name}`, `RELEASE SAVEPOINT ${name}`, `ROLLBACK TO SAVEPOINT ${name}`];
     query(first, []);
     depth += 1;
     try {
-      if (begin === WRITE && depth === 1) query(`SELECT pg_advisory_xact_lock(${WRITERS.toString()})`, []);
+      if (kind === "write" && depth === 1) query(`SELECT pg_advisory_xact_lock(${WRITERS.toString()})`, []);
       const result = work();
       query(last, []);
       return result;
@@ -60,7 +59,7 @@ export function postgresDb(url: string, folder?: string): Db {
     all: (sql, values) => query(sql, values).rows,
     each: (sql, values) => query(sql, values, "arrays").rows.values(),
     exec: (sql) => void query(sql, []),
-    transaction: (kind, work) => within(kind === "write" ? WRITE : SNAPSHOT, work),
+    transaction: within,
     close: () => {
       if (open) ask({ kind: "close", connection });
       open = false;
@@ -68,8 +67,11 @@ export function postgresDb(url: string, folder?: string): Db {
   };
 }
 
-const WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED";
-const SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+const BEGIN: Readonly<Record<Transaction, string>> = {
+  write: "BEGIN ISOLATION LEVEL READ COMMITTED",
+  apart: "BEGIN ISOLATION LEVEL READ COMMITTED",
+  snapshot: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+};
 
 /** The first failure is the one to tell of: where the connection is gone nothing is left to be taken back. */
 function rollBack(act: () => unknown): void {

@@ -126,11 +126,12 @@ async function carriedOut({ pool, alone }: Means, taken: readonly Waiting[]): Pr
     one.resolve(downlink);
   };
   try {
+    const told = beats.map((one) => ({ one, message: parseMessage(one.uplink.payload) }));
     await commitBeats(
       pool,
-      beats.map(({ uplink }) => ({ ...uplink, message: parseMessage(uplink.payload) })),
+      told.map(({ one, message }) => ({ ...one.uplink, message })),
     );
-    for (const one of beats) settle(one, {});
+    for (const { one, message } of told) settle(one, message === undefined ? {} : { commands: [] });
     const judged = await committed(pool, [...offerings.values()]);
     for (const [one, offering] of offerings) {
       const ack = judged?.get(offering);

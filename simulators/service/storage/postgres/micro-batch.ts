@@ -7,8 +7,7 @@ import type { Kept } from "../../ingest/records.ts";
 import { type Ack, type ChunkAck, keptOf, WINDOW_BATCHES } from "../../ingest/store.ts";
 import { unpack } from "../../ingest/unpack.ts";
 import type { Uplink } from "../port.ts";
-import { WRITERS } from "./db.ts";
-import { bucketOf, bucketStatements, multirange, OTHER_BUCKET } from "./held.ts";
+import { bucketStatements, rawBucketOf, multirange, OTHER_BUCKET, WRITERS } from "./held.ts";
 
 /** A gateway that sends all the time is noted as seen once in so long. */
 const SEEN_STEP_MS = 10_000;
@@ -103,7 +102,7 @@ async function makeBuckets(pool: pg.Pool, offerings: readonly Offering[]): Promi
 }
 
 function bucketFor({ kept, uplink }: Offering): number {
-  return bucketOf(kept.last_mono + kept.offset_ms, uplink.now);
+  return rawBucketOf(kept.last_mono + kept.offset_ms, uplink.now);
 }
 
 interface Committing {

@@ -123,4 +123,16 @@ CREATE TABLE segments_other PARTITION OF segments DEFAULT PARTITION BY HASH (str
 CREATE TABLE segments_other_0 PARTITION OF segments_other FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE segments_other_1 PARTITION OF segments_other FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 `,
+  `
+CREATE TABLE booth_facts (
+  booth_id word PRIMARY KEY REFERENCES booths(id), version word NOT NULL, folded_at float8 NOT NULL, runtime_ms float8 NOT NULL,
+  last_mode word NOT NULL, last_until float8 NOT NULL) WITH (fillfactor = 70);
+CREATE TABLE booth_hours (
+  booth_id word NOT NULL, hour integer NOT NULL, in_use_ms float8 NOT NULL, runtime_ms float8 NOT NULL, cycles float8 NOT NULL,
+  gas float8 NOT NULL, kwh float8 NOT NULL,
+  m_spray float8 NOT NULL, m_flash float8 NOT NULL, m_purge float8 NOT NULL, m_bake float8 NOT NULL, m_cool_down float8 NOT NULL,
+  m_setback float8 NOT NULL, m_prep float8 NOT NULL, m_idle float8 NOT NULL, m_off float8 NOT NULL, m_maintenance float8 NOT NULL,
+  m_fault float8 NOT NULL, m_estop float8 NOT NULL, m_unknown float8 NOT NULL,
+  PRIMARY KEY (booth_id, hour));
+`,
 ];
