@@ -5,6 +5,7 @@ import { isPostgres } from "./db.ts";
 import { type Role, type RoleOptions, ROLES, type RunningRole, startRole } from "./roles.ts";
 import { seedSite } from "./seed.ts";
 import { type RunningService, startService } from "./start.ts";
+import { startFigures } from "./storage/postgres/figures.ts";
 
 export interface CommandIo {
   readonly out: (line: string) => void;
@@ -31,6 +32,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --store URL      keep everything in this PostgreSQL database (postgres://...) in place of the folder's SQLite
   --role R         all (default): everything in this process; http, ingest, figures: that part alone, over --store, as often as wanted
   --gateways-to URL  what gateways are told in place of --broker: a load balancer, or names of outside. May be said again
+  --keep-days N    with --store: older records go (default: none do)
   --host H         where HTTP and vitals of a role listen (default 127.0.0.1)
   --vitals-port N  of a role's /live, /ready and /metrics (default 0: any free one)
   --clock-file F   simulated time by a JSON file {boot, speed, monotonic_origin_ns, wall_origin_ms}
@@ -43,6 +45,7 @@ const OPTIONS = {
   store: { type: "string" },
   role: { type: "string", default: "all" },
   "gateways-to": { type: "string", multiple: true },
+  "keep-days": { type: "string" },
   host: { type: "string", default: "127.0.0.1" },
   "vitals-port": { type: "string", default: "0" },
   "admin-port": { type: "string" },
@@ -96,6 +99,8 @@ function roleOf(values: Values): Role | null {
   if (role === undefined && values.role !== "all") throw new Error(`--role is all, ${ROLES.join(", ")}`);
   if (store !== undefined && !isPostgres(store))
     throw new Error("--store is a postgres:// URL; a folder is said by --data");
+  const { "keep-days": days } = values;
+  if (days !== undefined && !/^[1-9]\d*$/.test(days)) throw new Error("--keep-days is a number of days from 1 on");
   if (role === undefined) return null;
   if (store === undefined)
     throw new Error(`--role ${role} needs --store: processes of a fleet share a PostgreSQL database`);
@@ -115,6 +120,7 @@ function roleOptions(role: Role, values: Values, io: CommandIo): RoleOptions {
   return {
     ...{ role, store, brokers: broker, host, dataDir: data, log: io.err, clock: clockOf(values) },
     ...{ brokerPassword: process.env["BROKER_PASSWORD"], gatewayBrokers: values["gateways-to"] ?? brokers },
+    keepDays: daysOf(values),
     ...{ port: Number(values.port), vitalsPort: Number(values["vitals-port"]) },
   };
 }
@@ -131,6 +137,10 @@ async function serveRole(role: Role, values: Values, io: CommandIo): Promise<num
   await aborted(io.signal);
   await running.stop();
   return 0;
+}
+
+function daysOf({ "keep-days": days }: Values): number | undefined {
+  return days === undefined ? undefined : Number(days);
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -168,7 +178,14 @@ async function start(values: Values, io: CommandIo): Promise<RunningService> {
   const broker = values.broker === undefined ? {} : { broker: { urls: values.broker, password } };
   const { store } = values;
   const options = { dataDir: values.data, store, ...ports, ...admin, ...broker, clock, plain: plainOf(values) };
-  const running = await startService(options);
+  const service = await startService(options);
+  // One process is all of it: what figures workers do, too.
+  const folding = store === undefined ? null : startFigures({ url: store, keep_days: daysOf(values), log: io.err });
+  const stop = async (): Promise<void> => {
+    await folding?.stop();
+    await service.stop();
+  };
+  const running = { ...service, stop };
   try {
     await seed(running, values, { ...io, now: clock.wall() });
     return running;

@@ -12,6 +12,7 @@ import type { Downlink } from "./mqtt/uplink.ts";
 import { type Reports, reportsThreads } from "./reports/reports.ts";
 import { OPERATIONS } from "./resources/table.ts";
 import type { Uplinks } from "./storage/port.ts";
+import { startFigures } from "./storage/postgres/figures.ts";
 import { startIngest } from "./storage/postgres/ingest.ts";
 import { settingsOf } from "./storage/postgres/settings.ts";
 import { startVitals, type Vital } from "./vitals.ts";
@@ -42,6 +43,8 @@ export interface RoleOptions {
   readonly port: number;
   /** Of /live, /ready and /metrics; 0: any. */
   readonly vitalsPort: number;
+  /** Of records, by the figures role; absent: all are kept. */
+  readonly keepDays?: number | undefined;
   /** Where mails are put. */
   readonly dataDir: string;
   readonly clock: { wall(): number };
@@ -129,6 +132,7 @@ async function startWorker({ options, service, reports, started, vitals }: Parts
 /** Facts, events and alerts. */
 function startFolding(parts: Parts): Promise<string> {
   const { options, reports, started, vitals } = parts;
+  started.push(startFigures({ url: options.store, keep_days: options.keepDays, log: options.log }).stop);
   const leading = lead(options.store, () => startEvaluator(reports, options.log));
   started.push(leading.stop);
   vitals.push({ metrics: () => ({ booth_service_evaluates: leading.leads() ? 1 : 0 }) });
