@@ -138,7 +138,10 @@ const SIZES = `SELECT sum(pg_total_relation_size(c.oid)) AS bytes FROM pg_class 
   WHERE c.relkind IN ('r', 'm') AND c.relnamespace = 'public'::regnamespace`;
 
 /** Booths beside the first: its rows under other names. */
-function copyBooths(db: Db, from: number, to: number, { logs }: { readonly logs: boolean }): void {
+function copyBooths(
+  db: Db,
+  { from, to, logs }: { readonly from: number; readonly to: number; readonly logs: boolean },
+): void {
   const copy = (table: string, columns: Readonly<Record<string, string>>, where: string): void => {
     const sql = `SELECT column_name AS name FROM information_schema.columns WHERE table_name = ? AND table_schema = 'public' ORDER BY ordinal_position`;
     const names = (db.all(sql, [table]) as { name: string }[])
@@ -223,7 +226,7 @@ async function measured({ quick }: BenchOptions): Promise<readonly Figure[]> {
     dropEmptied(db, later);
     const boothId = row<{ id: string }>(db, "SELECT id FROM booths WHERE serial_number = 'FLEET-0'")?.id ?? "";
     foldBooth(db, boothId, later);
-    copyBooths(db, 1, BOOTHS[size] - 1, { logs: true });
+    copyBooths(db, { from: 1, to: BOOTHS[size] - 1, logs: true });
     const held = row<{ bytes: number }>(db, SIZES)?.bytes ?? 0;
     const readings = taken.readings * BOOTHS[size];
     const rest = (held - empty) / readings;
@@ -232,7 +235,7 @@ async function measured({ quick }: BenchOptions): Promise<readonly Figure[]> {
     process.stderr.write(
       `${taken.batches} batches of ${(taken.readings / taken.batches).toFixed(1)} readings, ${compacted.segments} segments made ${compacted.into} in ${(user / 1e6).toFixed(1)} s of CPU, ${((raw - empty) / taken.readings).toFixed(2)} bytes a reading before; `,
     );
-    copyBooths(db, BOOTHS[size], FLEET[size] - 1, { logs: false });
+    copyBooths(db, { from: BOOTHS[size], to: FLEET[size] - 1, logs: false });
     run(db, "UPDATE api_keys SET account_id = (SELECT account_id FROM booths LIMIT 1)");
     run(
       db,

@@ -1,11 +1,11 @@
 import { ANY_NUMBER, ANY_TEXT, type Db, each, row, rows, run, type SqlValue } from "../db.ts";
-import { canonical, type Content } from "./canonical.ts";
+import type { Content } from "./canonical.ts";
 import * as heldRanges from "../storage/postgres/held.ts";
-import { parseBatch } from "./batch.ts";
-import { MAX_RECORDS, readChunk, recordsOfChunk, seqsOf, type Series } from "./chunk.ts";
-import { isChunk, offsetOf, openMessage, PACKED_KINDS, type Reach } from "./chunk-message.ts";
-import { unpack } from "./unpack.ts";
+import { MAX_RECORDS } from "./chunk.ts";
+import { isOf, type Kept, seqsIn, type StoredRecord, told, type Wanted } from "./kept.ts";
 import { knownNumber, nameNumbers, namesByNumber } from "./names.ts";
+
+export type { StoredRecord } from "./kept.ts";
 
 /**
  * What is stored of a stream: records row by row, and segments. A segment is a chunk's message as it came; it stands for the records of
@@ -14,30 +14,6 @@ import { knownNumber, nameNumbers, namesByNumber } from "./names.ts";
 export interface StreamKey {
   readonly id: number;
   readonly gateway_id: string;
-}
-
-/** A record as readers get it; `value` is canonical JSON. */
-export type StoredRecord = [
-  kind: string,
-  tag: string,
-  boot: string,
-  mono: number,
-  time: number,
-  value: string,
-  quality: string,
-  seq: number,
-];
-
-/** Which records; what is absent doesn't matter. */
-export interface Wanted {
-  readonly kinds?: readonly string[];
-  readonly tags?: readonly string[];
-  /** Of readings, those of these tags. */
-  readonly readings_of?: ReadonlySet<string>;
-  /** Both ends included. */
-  readonly seqs?: readonly [from: number, to: number];
-  /** The end isn't in it. */
-  readonly times?: { readonly start: number; readonly end: number };
 }
 
 /** Records in seq order. They have to be read at one go: a segment that is taken apart meanwhile would be missing. */
@@ -164,35 +140,6 @@ function* unpacked(db: Db, segment: Segment, wanted: Wanted): Generator<StoredRe
   }
 }
 
-function isOf({ kind, tag }: Pick<Series, "kind" | "tag">, { kinds, tags, readings_of }: Wanted): boolean {
-  const isMeant = kind !== "r" || (readings_of?.has(tag) ?? true);
-  return isMeant && (kinds?.includes(kind) ?? true) && (tags?.includes(tag) ?? true);
-}
-
-/** All that a kept message tells of beside rows, in seq order. */
-export function recordsIn(message: Uint8Array): StoredRecord[] {
-  return [...told(message, {})];
-}
-
-/** What a kept message tells of beside rows: a chunk's body, or a batch's records of the kinds that may stay packed. */
-function* told(message: Uint8Array, wanted: Wanted): Generator<StoredRecord, undefined> {
-  if (isChunk(message)) {
-    const { head, body } = openMessage(message);
-    const offset = offsetOf(head);
-    const isWanted = (one: Series): boolean => isOf(one, wanted);
-    for (const { kind, tag, mono, value, quality, seq } of recordsOfChunk(readChunk(body, head), isWanted)) {
-      yield [kind, tag, head.boot, mono, mono + offset, canonical(value), quality, seq];
-    }
-    return;
-  }
-  const unpackedBatch = unpack(message);
-  const batch = "error" in unpackedBatch ? unpackedBatch : parseBatch(unpackedBatch.batch);
-  if ("error" in batch) throw new Error(`a batch that was kept can't be read: ${batch.error}`);
-  for (const { kind, tag, boot, mono, time, value, quality, seq } of batch.records) {
-    if (PACKED_KINDS.includes(kind)) yield [kind, tag, boot, mono, time, value, quality, seq];
-  }
-}
-
 /** What counts of the records stored of a range, in seq order. */
 export function storedRange(
   db: Db,
@@ -224,13 +171,6 @@ export function heldSeqs(db: Db, stream: StreamKey): [from: number, to: number][
     else ranges.push(range);
   }
   return ranges;
-}
-
-function* seqsIn(message: Uint8Array): Generator<[from: number, to: number], undefined> {
-  if (isChunk(message)) {
-    const { head, body } = openMessage(message);
-    for (const [from, to] of seqsOf(body, head.s0)) yield [from, to];
-  } else for (const [, , , , , , , seq] of told(message, {})) yield [seq, seq];
 }
 
 /** Whether anything is held of from..to. */
@@ -317,19 +257,9 @@ export function deleteRow(db: Db, stream: StreamKey, seq: number): void {
   run(db, "DELETE FROM records WHERE gateway_id = ? AND stream_no = ? AND seq = ?", stream.gateway_id, stream.id, seq);
 }
 
-/** A message to be kept, and the range of which it holds, or its rows do, every seq. */
-export interface Kept extends Reach {
-  readonly from: number;
-  readonly to: number;
-  readonly boot: string;
-  /** Corrected time less mono. */
-  readonly offset_ms: number;
-  readonly message: Uint8Array;
-}
-
 /** Keeps a message for those of its records that may stay packed; answers the message, read back. The others are the caller's to insert. */
-export function keepSegment(db: Db, stream: StreamKey, kept: Kept, { nowMs, numberOf }: Storing): Uint8Array {
-  const { from, to, boot, first_mono, last_mono, end_mono, offset_ms, message } = kept;
+export function keepSegment(db: Db, stream: StreamKey, kept: Kept & Storing): Uint8Array {
+  const { nowMs, numberOf, from, to, boot, first_mono, last_mono, end_mono, offset_ms, message } = kept;
   const when = [numberOf(boot), first_mono, last_mono, end_mono, offset_ms, nowMs] as const;
   const columns = "stream_no, from_seq, to_seq, boot, first_mono, last_mono, end_mono, offset_ms, received_at, message";
   const values = [stream.id, from, to, ...when, message] as const;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { backfillOf } from "../commands.ts";
 import { type Db, inTransaction, row, run } from "../db.ts";
 import { type Offered, parseBatch } from "./batch.ts";
+import { keptOf } from "./kept.ts";
 import { contentLine, rangeHash } from "./canonical.ts";
 import {
   type ChunkMessage,
@@ -20,7 +21,6 @@ import {
   holdsAny,
   insertRow,
   type Inserting,
-  type Kept,
   keepSegment,
   newestSeq,
   noteHeld,
@@ -68,22 +68,22 @@ interface Rejected {
 export interface Offer {
   readonly gatewayId: string;
   readonly nowMs: number;
+  /** A batch as it came, packed. PostgreSQL keeps that, where a chunk would be kept. */
+  readonly payload?: Uint8Array;
 }
 
-/**
- * Takes one up/batch object of a gateway, whole in one transaction; the ack is what became durable. Offering it again changes nothing.
- * `payload`: as it came, packed. PostgreSQL keeps that, where a chunk would be kept.
- */
-export function ingestBatch(db: Db, offer: Offer, input: unknown, payload?: Uint8Array): Ack {
+/** Takes one up/batch object of a gateway, whole in one transaction; the ack is what became durable. Offering it again changes nothing. */
+export function ingestBatch(db: Db, offer: Offer, input: unknown): Ack {
   const batch = parseBatch(input);
   if ("error" in batch) return refuseBatch(batch.error, offer.nowMs, textField(input, "st"));
   const { records, ...named } = batch;
   const range = [batch.first, batch.first + records.length - 1] as const;
   const none = (): { hash: string } => ({ hash: rangeHash([]) });
   const take = (stream: StreamRow): Taken & { proof: { hash: string } } => {
-    const kept = payload && keepBatch(db, stream, { records, payload, nowMs: offer.nowMs });
-    if (kept === true) return { ...ALL_NEW, whole: range, proof: { hash: rangeHash(records) } };
-    const taken = takeRecords(db, stream, { records, range, isWhole: false, nowMs: offer.nowMs });
+    const { payload, nowMs } = offer;
+    if (payload !== undefined && keepBatch(db, stream, { records, payload, nowMs }))
+      return { ...ALL_NEW, whole: range, proof: { hash: rangeHash(records) } };
+    const taken = takeRecords(db, stream, { records, range, isWhole: false, nowMs });
     // What was stored from the conflict on isn't this batch's: the hash is over what is as it was sent.
     const last = taken.conflict === null ? range[1] : taken.conflict - 1;
     return { ...taken, proof: { hash: rangeHash(storedRange(db, stream, [range[0], last])) } };
@@ -220,7 +220,7 @@ function keepWhole(db: Db, stream: StreamRow, { message, payload, nowMs }: Keepi
   for (const record of facts) insertRecord(db, stream, { record, ...storing });
   const { from, to, boot } = head;
   noteHeld(db, stream, [[from, to]]);
-  return keepSegment(db, stream, { ...reach, from, to, boot, offset_ms: offsetOf(head), message: payload }, storing);
+  return keepSegment(db, stream, { ...reach, from, to, boot, offset_ms: offsetOf(head), message: payload, ...storing });
 }
 
 interface Batched {
@@ -237,33 +237,9 @@ function keepBatch(db: Db, stream: StreamRow, { records, payload, nowMs }: Batch
   const storing = { nowMs, numberOf: nameNumbers(db) };
   for (const record of records)
     if (!PACKED_KINDS.includes(record.kind)) insertRecord(db, stream, { record, ...storing });
-  keepSegment(db, stream, kept, storing);
+  keepSegment(db, stream, { ...kept, ...storing });
   noteHeld(db, stream, [[kept.from, kept.to]]);
   return true;
-}
-
-/** A batch as it would be kept; undefined: a record of it has a fault, or none may stay packed. */
-export function keptOf(records: readonly Offered[], message: Uint8Array): Kept | undefined {
-  const packed = records.filter(({ kind }) => PACKED_KINDS.includes(kind));
-  const [first, from, last] = [packed[0], records[0], records.at(-1)];
-  if (first === undefined || from === undefined || last === undefined) return undefined;
-  if (records.some(({ fault }) => fault !== undefined)) return undefined;
-  const monos = packed.map(({ mono }) => mono);
-  const ends = packed.map(({ kind, mono, value }) => (kind === "h" ? mono + lengthOf(value) : mono));
-  return {
-    ...{ from: from.seq, to: last.seq, boot: first.boot, offset_ms: first.time - first.mono, message },
-    ...{ first_mono: Math.min(...monos), last_mono: Math.max(...monos), end_mono: Math.max(...ends) },
-  };
-}
-
-/** Of a coverage, where a poll was answered in it. */
-function lengthOf(value: string): number {
-  const { from, to, polls } = JSON.parse(value) as {
-    readonly from: number;
-    readonly to: number;
-    readonly polls: number;
-  };
-  return polls > 0 ? Math.max(0, to - from) : 0;
 }
 
 interface Taking {

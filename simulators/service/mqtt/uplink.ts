@@ -49,7 +49,9 @@ function takeRecords(db: Db, { gateway, topic, payload, now }: Uplink): Ack | Ch
   if (topic === "chunk") return ingestChunk(db, offer, payload);
   if (topic !== "batch") return undefined;
   const unpacked = unpack(payload);
-  return "error" in unpacked ? refuseBatch(unpacked.error, now) : ingestBatch(db, offer, unpacked.batch, payload);
+  return "error" in unpacked
+    ? refuseBatch(unpacked.error, now)
+    : ingestBatch(db, { ...offer, payload }, unpacked.batch);
 }
 
 /** Takes a message that holds no records; the commands to be sent in answer. */

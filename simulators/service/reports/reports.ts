@@ -116,7 +116,9 @@ export function reportsThreads(service: Service, place: Place, count: number): R
     callerOf: (authorization, now) => ask({ kind: "caller", authorization, now }) as Promise<Caller | undefined>,
     uplink: (uplink) => ask({ kind: "uplink", uplink }) as Promise<Downlink>,
     evaluate: async () => (await ask({ kind: "evaluate", now: service.now() })) as string[],
-    stop: async () => void (await Promise.all(Array.from(running, (one) => one.stop()))),
+    stop: async () => {
+      await Promise.all(Array.from(running, (one) => one.stop()));
+    },
   };
 }
 

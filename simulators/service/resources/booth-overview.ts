@@ -2,8 +2,7 @@ import { rows } from "../db.ts";
 import { type Call, ok, type Operation } from "../http/operation.ts";
 import { boothFields } from "./booth-fields.ts";
 import { boothsOf, figuresOf, inTurns } from "./common.ts";
-import { connectivityOf } from "./connectivity.ts";
-import { isLarge, standingBooths, standingFields } from "./large-fleet.ts";
+import { connectedBooths, isLarge, standingBooths, standingFields } from "./large-fleet.ts";
 import { MODE_NAMES } from "./mode-names.ts";
 
 /** GET booth_status_summary and booth_filter_options: counts of the account's booths, and what lists can be narrowed by. */
@@ -14,9 +13,7 @@ export const boothOverview: readonly Operation[] = [
 
 async function summary(call: Call): Promise<unknown> {
   const booths = isLarge(call)
-    ? standingBooths(call).map(({ booth, facts, mode }) => {
-        return { status: connectivityOf(booth, facts, call.now), mode: MODE_NAMES[mode] };
-      })
+    ? connectedBooths(call).map(({ status, mode }) => ({ status, mode: MODE_NAMES[mode] }))
     : await inTurns(boothsOf(call), (booth) => ({
         status: String(boothFields(call, booth)["connectivity_status"]),
         mode: MODE_NAMES[figuresOf(call, booth).stages.at(-1)?.mode ?? "no_data"],

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { inTransaction, rows, run } from "../db.ts";
+import type { BoothFigures } from "../figures/booth.ts";
 import { bakeMinutes, cycleCount, overuse, utilization } from "../figures/summary.ts";
 import { parseBody } from "../http/body.ts";
 import { select } from "../http/list.ts";
@@ -67,19 +68,19 @@ function update(call: Call): Answer {
 function included(call: Call, booth: BoothRow, includes: readonly string[]): Record<string, unknown> {
   const calendar = calendarOf(call, booth);
   const window = windowParams(call.query, { tz: calendar.tz, now: call.now });
-  const figures = figuresOf(call, booth);
+  const figures = (): BoothFigures => figuresOf(call, booth);
   const parts: Readonly<Record<string, () => Record<string, unknown>>> = {
-    cycle_count: () => ({ cycles_count: cycleCount(figures, window) }),
+    cycle_count: () => ({ cycles_count: cycleCount(figures(), window) }),
     utilization_times: () => {
-      const { utilization_minutes, working_minutes } = utilization(figures, calendar, window);
+      const { utilization_minutes, working_minutes } = utilization(figures(), calendar, window);
       return { utilization_minutes, working_minutes };
     },
     energy_usage: () => {
-      const { gas_usage, kwh_usage } = utilization(figures, calendar, window);
+      const { gas_usage, kwh_usage } = utilization(figures(), calendar, window);
       return { gas_usage, kwh_usage };
     },
-    bake_time: () => ({ bake_time: bakeMinutes(figures, window) }),
-    overuse_data: () => overuse(figures, window),
+    bake_time: () => ({ bake_time: bakeMinutes(figures(), window) }),
+    overuse_data: () => overuse(figures(), window),
   };
   return Object.assign({}, ...includes.map((name) => (Object.hasOwn(parts, name) ? parts[name]?.() : {}))) as Record<
     string,

@@ -5,6 +5,7 @@ import { windowParams } from "../http/query.ts";
 import type { BoothRow, GatewayRow } from "../provisioning/rows.ts";
 import { NO_USE, standingOf, type Use, useOf } from "../storage/postgres/facts.ts";
 import type { Span } from "../figures/span.ts";
+import { type Connectivity, connectivityOf } from "./connectivity.ts";
 import { type BoothFacts, fieldsOf } from "./booth-fields.ts";
 import { boothsOf } from "./common.ts";
 
@@ -36,17 +37,42 @@ export function standingBooths(call: Call): StandingBooth[] {
   const account = call.caller.account_id;
   const [name] = rows<{ name: string }>(db, "SELECT name FROM accounts WHERE id = ?", account);
   const standing = standingOf(db, account, call.now);
-  const known = new Map(rows<Known>(db, KNOWN, account).map((one) => [one.booth_id, one]));
+  const known = knownOf(call);
   return boothsOf(call).map((booth) => {
-    const { gateway_id, ...found } = known.get(booth.id) ?? NOTHING_KNOWN;
+    const { gateway, reported, status, received_at } = known.get(booth.id) ?? NOTHING_KNOWN;
     const { runtime_ms, mode } = standing.get(booth.id) ?? { runtime_ms: 0, mode: "no_data" as const };
-    const reported = found.reported === null ? undefined : (JSON.parse(found.reported) as Record<string, unknown>);
-    const gateway =
-      gateway_id === null ? undefined : { ...found, id: gateway_id, account_id: account, last_seen_at: null };
-    const { status, received_at } = found;
-    const facts = { reported, account_name: name?.name ?? null, status: status ?? undefined, gateway, runtime_ms };
-    return { booth, facts: { ...facts, received_at: received_at ?? 0 }, mode };
+    const facts = { reported, account_name: name?.name ?? null, status, gateway, runtime_ms, received_at };
+    return { booth, facts, mode };
   });
+}
+
+/** Of every booth of the caller's account how it is reached, and its mode. */
+export function connectedBooths(call: Call): { readonly status: Connectivity; readonly mode: Mode }[] {
+  const { db } = call.service;
+  const standing = standingOf(db, call.caller.account_id, call.now);
+  const known = knownOf(call);
+  const sql = "SELECT id, serial_number FROM booths WHERE account_id = ?";
+  return rows<Pick<BoothRow, "id" | "serial_number">>(db, sql, call.caller.account_id).map((booth) => {
+    const status = connectivityOf(booth, known.get(booth.id) ?? NOTHING_KNOWN, call.now);
+    return { status, mode: standing.get(booth.id)?.mode ?? "no_data" };
+  });
+}
+
+type KnownBooth = Pick<BoothFacts, "reported" | "status" | "gateway" | "received_at">;
+
+const NOTHING_KNOWN: KnownBooth = { reported: undefined, status: undefined, gateway: undefined, received_at: 0 };
+
+function knownOf(call: Call): ReadonlyMap<string, KnownBooth> {
+  const account_id = call.caller.account_id;
+  return new Map(
+    rows<Known>(call.service.db, KNOWN, account_id).map(
+      ({ booth_id, gateway_id, reported, status, received_at, ...found }) => {
+        const gateway = gateway_id === null ? undefined : { ...found, id: gateway_id, account_id, last_seen_at: null };
+        const told = reported === null ? undefined : (JSON.parse(reported) as Record<string, unknown>);
+        return [booth_id, { reported: told, status: status ?? undefined, gateway, received_at: received_at ?? 0 }];
+      },
+    ),
+  );
 }
 
 type Known = Pick<GatewayRow, "hardware_id" | "agent_version" | "heartbeat_at" | "online" | "state"> & {
@@ -55,11 +81,6 @@ type Known = Pick<GatewayRow, "hardware_id" | "agent_version" | "heartbeat_at" |
   readonly status: string | null;
   readonly reported: string | null;
   readonly received_at: number | null;
-};
-
-const NOTHING_KNOWN: Omit<Known, "booth_id"> = {
-  ...{ gateway_id: null, status: null, reported: null, received_at: null },
-  ...{ hardware_id: null, agent_version: null, heartbeat_at: null, online: 0, state: null },
 };
 
 /** The same that a single booth's fields are read from: its newest provisioning, its holder, and the newest thing reported of it. */
@@ -85,14 +106,20 @@ interface Zoned {
 }
 
 export interface PlacedBooth {
-  readonly booth: BoothRow;
+  readonly booth: Pick<BoothRow, "id" | "facility_id">;
   readonly tz: string;
   readonly region_id: string;
   /** The asked window; default: its own facility's local day so far. */
   readonly window: Span;
 }
 
-export function placedBooths(call: Call, booths: readonly BoothRow[] = boothsOf(call)): PlacedBooth[] {
+/** Every booth of the caller's account, by serial number, with where it stands. */
+export function boothIds(call: Call): PlacedBooth["booth"][] {
+  const sql = "SELECT id, facility_id FROM booths WHERE account_id = ? ORDER BY serial_number";
+  return rows(call.service.db, sql, call.caller.account_id);
+}
+
+export function placedBooths(call: Call, booths: readonly PlacedBooth["booth"][] = boothIds(call)): PlacedBooth[] {
   const sql = "SELECT id, tz, region_id FROM facilities WHERE account_id = ?";
   const places = new Map(rows<Zoned>(call.service.db, sql, call.caller.account_id).map((place) => [place.id, place]));
   const windows = new Map<string, Span>();

@@ -8,9 +8,8 @@ import { envelope, pagingParams } from "../http/query.ts";
 import { formatTime, minutes } from "../time.ts";
 import { localPeriod } from "../zone.ts";
 import { bucketedUse, NO_USE, type Use } from "../storage/postgres/facts.ts";
-import { boothsOf } from "./common.ts";
 import { daysOf, perBooth, perBoothOfFacility, usageItem } from "./fleet.ts";
-import { isLarge, type PlacedBooth, placedBooths, usesOf } from "./large-fleet.ts";
+import { boothIds, isLarge, type PlacedBooth, placedBooths, usesOf } from "./large-fleet.ts";
 import { listedMinutes } from "./mode-names.ts";
 
 /** Use over several booths: of the account, and of one facility. */
@@ -29,11 +28,12 @@ function page(call: Call, items: readonly Item[]): Answer {
 async function used(call: Call): Promise<Answer> {
   if (!isLarge(call)) return page(call, await perBooth(call, usageItem));
   const paging = pagingParams(call.query, { allowAll: false });
-  const shown = envelope(boothsOf(call), paging);
-  const placed = placedBooths(call, shown.data);
+  const ids = boothIds(call);
+  const { data: asked, ...shown } = envelope(ids, paging);
+  const placed = placedBooths(call, asked);
   const uses = usesOf(call, placed);
   const data = placed.map(({ booth, window }) => usedItem(booth.id, window, uses.get(booth.id) ?? NO_USE(window)));
-  return ok({ ...shown, data });
+  return ok({ data, ...shown });
 }
 
 function usedItem(booth_id: string, window: Span, { in_use_ms, cycles, gas, kwh, modes }: Use): Item {
@@ -83,17 +83,25 @@ async function bucketed(call: Call): Promise<Answer> {
   return page(call, items);
 }
 
+/** A group is there for every booth of it, with nothing or not. */
 function bucketedAtLarge(call: Call, by: string): Item[] {
-  const groups = new Map<Span, [group: string, window: Span][]>();
-  const parts = placedBooths(call).flatMap((placed) => {
-    const isOwn = ["booth", "facility", "region"].includes(by);
-    // Local days are the same for all of a zone.
-    const known = isOwn ? groupsOf(placed, by) : (groups.get(placed.window) ?? groupsOf(placed, by));
-    if (!isOwn) groups.set(placed.window, known);
-    return known.map(([group, window]) => ({ booth_id: placed.booth.id, group, window }));
-  });
-  return bucketedUse(call.service.db, parts).map(({ group, gas, kwh, minutes: used, cycles }) => {
-    return { group, gas_usage: gas, kwh_usage: kwh, utilization_minutes: used, cycle_count: cycles };
+  const isPeriod = ["day", "week", "month"].includes(by);
+  const zones = new Map(placedBooths(call).map((placed) => [placed.tz, placed]));
+  const parts = Array.from(zones.values(), (placed) => {
+    const spans: [group: string, window: Span][] = isPeriod ? groupsOf(placed, by) : [["", placed.window]];
+    return spans.map(([group, window]) => ({ zone: placed.tz, group, window }));
+  }).flat();
+  const grouping = isPeriod ? "period" : (by as "booth" | "facility" | "region");
+  const used = bucketedUse(call.service.db, { account_id: call.caller.account_id, by: grouping, parts });
+  const found = new Map(used.map((sum) => [sum.group, sum]));
+  const groups = isPeriod
+    ? parts.map(({ group }) => group)
+    : placedBooths(call).flatMap((one) => groupsOf(one, by)[0]?.[0] ?? []);
+  const rounded = (value = 0): number => Math.round(value * 10_000) / 10_000;
+  return [...new Set(groups)].sort().map((group) => {
+    const { gas, kwh, minutes: used_minutes, cycles = 0 } = found.get(group) ?? {};
+    const energy = { gas_usage: rounded(gas), kwh_usage: rounded(kwh) };
+    return { group, ...energy, utilization_minutes: rounded(used_minutes), cycle_count: cycles };
   });
 }
 

@@ -151,7 +151,7 @@ describe("MQTT side of the reference service", () => {
     // Taken in order: once the hello after it stands there, it was taken.
     await client.publishAsync(`${UP}/hello`, JSON.stringify({ v: 1, session: "second", booths: [] }), { qos: 1 });
     const hello = "SELECT 1 FROM uplink_messages WHERE topic = 'up/hello' AND payload LIKE '%second%'";
-    await eventually("the hello", () => Promise.resolve(row(bench.running.db, hello)));
+    await eventually("the hello", () => Promise.resolve(row<object>(bench.running.db, hello)));
     expect(await status()).toBe("Idle");
     await say({ v: 1, online: false, session: "second" });
     await until("Offline");

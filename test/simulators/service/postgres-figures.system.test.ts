@@ -78,13 +78,20 @@ const counts = (db: Db): { segments: number; bytes: number; held: string } => {
   return row<{ segments: number; bytes: number; held: string }>(db, sql) ?? { segments: 0, bytes: 0, held: "" };
 };
 
-async function ask({ service, caller }: Bench, path: string, few_booths: number, now = END): Promise<unknown> {
+async function ask({ service, caller }: Bench, path: string, few_booths: number): Promise<unknown> {
   const [route = "", query = ""] = path.split("?");
   const operation = OPERATIONS.find((one) => one.method === "GET" && one.path === route);
   if (operation === undefined) throw new Error(route);
   const params = Object.fromEntries(new URLSearchParams(query));
   const call: Call = {
-    ...{ service: { ...service, few_booths }, caller: caller("admin"), now, params: {}, query: params, headers: {} },
+    ...{
+      service: { ...service, few_booths },
+      caller: caller("admin"),
+      now: END,
+      params: {},
+      query: params,
+      headers: {},
+    },
     body: undefined,
   };
   const answer: Answer = await operation.handle(call);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type Db, inTransaction, row, rows, run } from "../../db.ts";
 import { MAX_RECORDS } from "../../ingest/chunk.ts";
 import { packBody, packMessage, type PackedHead } from "../../ingest/pack.ts";
-import { recordsIn, type StoredRecord } from "../../ingest/records.ts";
+import { recordsIn, type StoredRecord } from "../../ingest/kept.ts";
 import { bucketFor, bucketOf, isRaw, RAW_BUCKETS } from "./held.ts";
 
 /** A day is left to settle so long: what was late comes mostly within it. */

@@ -192,10 +192,24 @@ export function standingOf(
   );
 }
 
-/** Of every group that the booths' hours fall in, the sum of each booth's figures, rounded as they are answered. */
+/** A local period of all facilities of a zone, or the whole window of one: what is asked of their booths. */
+export interface ZonePart {
+  readonly zone: string;
+  /** Of a group by day, week or month. */
+  readonly group: string;
+  readonly window: Span;
+}
+
+const GROUPS = { booth: "b.id", facility: "b.facility_id", region: "f.region_id", period: "p.g" } as const;
+
+/** Of every group that the account's booths fall in, the sum of each booth's figures, rounded as they are answered; a group without any isn't there. */
 export function bucketedUse(
   db: Db,
-  parts: readonly { readonly booth_id: string; readonly group: string; readonly window: Span }[],
+  {
+    account_id,
+    by,
+    parts,
+  }: { readonly account_id: string; readonly by: keyof typeof GROUPS; readonly parts: readonly ZonePart[] },
 ): {
   readonly group: string;
   readonly gas: number;
@@ -203,12 +217,16 @@ export function bucketedUse(
   readonly minutes: number;
   readonly cycles: number;
 }[] {
-  const told = parts.map(({ booth_id, group, window }) => ({ b: booth_id, g: group, ...hoursIn(window) }));
-  const sql = `SELECT grouped.g AS "group", sum(gas) AS gas, sum(kwh) AS kwh, sum(minutes) AS minutes, sum(cycles) AS cycles FROM (
-      SELECT p.g, p.b, p.first, round(coalesce(sum(h.gas), 0)::numeric, 4) AS gas, round(coalesce(sum(h.kwh), 0)::numeric, 4) AS kwh,
-        round(coalesce(sum(h.in_use_ms), 0)::numeric / 60000, 4) AS minutes, coalesce(sum(h.cycles), 0) AS cycles
-      FROM json_to_recordset(?::json) AS p (b text, g text, first int, "end" int)
-        LEFT JOIN booth_hours h ON h.booth_id = p.b AND h.hour >= p.first AND h.hour < p."end"
-      GROUP BY p.g, p.b, p.first) AS grouped GROUP BY grouped.g ORDER BY grouped.g COLLATE "C"`;
-  return rows(db, sql, JSON.stringify(told));
+  const told = parts.map(({ zone, group, window }) => ({ z: zone, g: group, ...hoursIn(window) }));
+  const rounded = (sum: string): string => `floor(sum(${sum}) * 10000 + 0.5) / 10000`;
+  const sql = `SELECT g AS "group", sum(gas) AS gas, sum(kwh) AS kwh, sum(minutes) AS minutes, sum(cycles) AS cycles FROM (
+      SELECT ${GROUPS[by]} AS g, ${rounded("h.gas")} AS gas, ${rounded("h.kwh")} AS kwh, ${rounded("h.in_use_ms / 60000")} AS minutes,
+        sum(h.cycles) AS cycles
+      FROM json_to_recordset(?::json) AS p (z text, g text, first int, "end" int)
+        JOIN facilities f ON f.tz = p.z AND f.account_id = ? JOIN booths b ON b.facility_id = f.id
+        JOIN booth_hours h ON h.booth_id = b.id AND h.hour >= p.first AND h.hour < p."end"
+      WHERE h.hour >= ?::int AND h.hour < ?::int
+      GROUP BY 1, h.booth_id, p.first) AS each_booth GROUP BY g`;
+  const [first, end] = [Math.min(...told.map((one) => one.first)), Math.max(...told.map((one) => one.end))];
+  return rows(db, sql, JSON.stringify(told), account_id, first, end);
 }

@@ -20,7 +20,7 @@ const { port, flag } = workerData as { readonly port: MessagePort; readonly flag
 const connections = new Map<number, Connection>();
 
 port.on("message", (asked: Asked) => {
-  answer(asked)
+  void answer(asked)
     .catch((error: unknown): Answered => {
       const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
       return { kind: "failed", text: error instanceof Error ? error.message : String(error), code };

@@ -3,8 +3,9 @@ import type pg from "pg";
 import { type Offered, parseBatch } from "../../ingest/batch.ts";
 import { rangeHash } from "../../ingest/canonical.ts";
 import { isChunk, isKeepable, offsetOf, PACKED_KINDS, parseMessage, reachOf } from "../../ingest/chunk-message.ts";
-import type { Kept } from "../../ingest/records.ts";
-import { type Ack, type ChunkAck, keptOf, WINDOW_BATCHES } from "../../ingest/store.ts";
+
+import { type Kept, keptOf } from "../../ingest/kept.ts";
+import { type Ack, type ChunkAck, WINDOW_BATCHES } from "../../ingest/store.ts";
 import { unpack } from "../../ingest/unpack.ts";
 import type { Uplink } from "../port.ts";
 import { bucketStatements, rawBucketOf, multirange, OTHER_BUCKET, WRITERS } from "./held.ts";
@@ -119,8 +120,9 @@ export async function commitMessages(pool: pg.Pool, { offerings, names }: Commit
     await client.query("BEGIN");
     const streams = await lockedStreams(client, offerings);
     const judged = judge(offerings, streams);
-    await settleKnown(client, judged);
     if (judged.fresh.length > 0) await insert(client, judged, names);
+    // One that is known may be so from this very transaction.
+    await settleKnown(client, judged);
     await update(client, judged);
     await client.query("COMMIT");
     return judged.acks;

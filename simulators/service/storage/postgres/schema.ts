@@ -134,5 +134,6 @@ CREATE TABLE booth_hours (
   m_setback float8 NOT NULL, m_prep float8 NOT NULL, m_idle float8 NOT NULL, m_off float8 NOT NULL, m_maintenance float8 NOT NULL,
   m_fault float8 NOT NULL, m_estop float8 NOT NULL, m_unknown float8 NOT NULL,
   PRIMARY KEY (booth_id, hour));
+CREATE INDEX booth_hours_by_time ON booth_hours USING brin (hour) WITH (pages_per_range = 16);
 `,
 ];
