@@ -34,6 +34,8 @@ export interface SiteFolder {
   readonly gateway: string;
   readonly runtime: string;
   readonly clockFile: string;
+  /** How fast its time goes just now. */
+  readonly paceFile: string;
   readonly configFile: string;
   readonly keyFile: string;
   /** null: the first start. */
@@ -66,6 +68,7 @@ export function openFolder(given: string): SiteFolder {
     gateway: join(path, "gateway"),
     runtime: join(path, "run"),
     clockFile: join(path, "run", "clock.json"),
+    paceFile: join(path, "run", "clock.pace"),
     configFile: join(path, "gateway.yaml"),
     keyFile: join(path, "api-key"),
     memory: () => readMemory(join(path, MEMORY)),
