@@ -5,6 +5,7 @@ import { clockFileText, clockFromNow } from "../clock.ts";
 import { addDays, instantOf, localDate, weekdayOf } from "../plc/model/local-time.ts";
 import type { Scenario } from "../plc/model/scenario.ts";
 import { startPlc, type RunningPlc } from "../plc/start.ts";
+import { seedAlerts } from "../service/demo/alerts.ts";
 import { seedSite } from "../service/seed.ts";
 import { startService, type RunningService } from "../service/start.ts";
 import {
@@ -122,6 +123,7 @@ async function recall(options: SiteOptions, signal: AbortSignal): Promise<SiteMe
     serial: SERIAL,
     provision_key: newKey(),
     admin_key: newKey(),
+    user_key: newKey(),
     ...before,
     scenario: scenario.name,
     seed,
@@ -168,13 +170,15 @@ async function startServiceHere(
 ): Promise<RunningService> {
   const { http, mqtt, admin } = ports;
   const service = await startService({ dataDir: folder.service, port: http, mqttPort: mqtt, adminPort: admin, clock });
-  seedSite(service.db, {
+  const { account_id } = seedSite(service.db, {
     serial: memory.serial,
     tz: scenario.tz,
     provisionKey: memory.provision_key,
     adminKey: memory.admin_key,
+    userKey: memory.user_key,
     now: memory.story_start,
   });
+  seedAlerts(service.db, account_id, memory.story_start);
   return service;
 }
 
@@ -237,7 +241,14 @@ async function watch(site: Site, signal: AbortSignal): Promise<void> {
       const page = await askPage(socket);
       if (page !== null) {
         told = status.started_at.toString();
-        site.options.screen.line(site.clock.wall(), "page", pageText(page));
+        const { screen } = site.options;
+        screen.line(site.clock.wall(), "page", pageText(page));
+        const { service, memory } = site;
+        screen.line(
+          site.clock.wall(),
+          "owner",
+          `${service.url}/owner/#key=${memory.user_key} shows what the owner sees of all shops`,
+        );
       }
     }
     if (status !== null) site.options.screen.status(status);
@@ -248,7 +259,7 @@ async function watch(site: Site, signal: AbortSignal): Promise<void> {
 function pageText({ url, pin }: SeenPage): string {
   return url === null
     ? "its port is taken by another program"
-    : `open ${url} in a browser; PIN to change things: ${pin}`;
+    : `${url} shows the booth, as on the box itself; PIN to change things: ${pin}`;
 }
 
 /** A site that is killed goes on from here at its next start, a few seconds back: its clock never runs back by more. */
