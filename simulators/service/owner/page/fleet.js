@@ -5,7 +5,7 @@ import { localDay, timeOf } from "./format.js";
 /** @typedef {{ type: string, since: number, days: number, life_days: number | null, over_days: number }} Filter */
 /**
  * @typedef {{ id: string, name: string, serial: string, connectivity: string, tz: string, day: { start: number, end: number },
- *   stages: readonly Stage[], filters: readonly Filter[], cycles: number, minutes: number, gas: number, kwh: number, heard: number | null }} Booth
+ *   stages: readonly Stage[], filters: readonly Filter[], cycles: number, minutes: number, gas: number, kwh: number, share: number | null, heard: number | null }} Booth
  */
 /** @typedef {{ id: string, name: string, tz: string, booths: readonly Booth[] }} Shop */
 /** @typedef {{ name: string, booth: string, tz: string, start: number, end: number | null }} Alert */
@@ -17,8 +17,10 @@ export const MAX_BOOTHS = 60;
 /** Requests under way at once. */
 const AT_ONCE = 4;
 const ALERTS = "12";
-/** Days of the chart. */
+/** Days of the chart, and of the share of the working hours. */
 const DAYS = 30;
+/** Days of strips under each other. */
+export const STRIP_DAYS = 7;
 const DAY_MS = 86_400_000;
 
 /** All that the page shows, from the service's interface alone. @returns {Promise<Fleet>} */
@@ -64,9 +66,11 @@ export async function loadFleet() {
  */
 async function boothOf({ id, name, serial_number, connectivity_status }, { tz, heard, use }) {
   const day = localDay(serviceNow(), tz);
-  const [stages, filters] = await Promise.all([
-    get(`booths/${encodeURIComponent(id)}/recent_stages`, { limit: "1000" }),
-    get(`booths/${encodeURIComponent(id)}/filter_maintenances`),
+  const path = `booths/${encodeURIComponent(id)}`;
+  const [stages, filters, month] = await Promise.all([
+    get(`${path}/recent_stages`, { start: daysBefore(STRIP_DAYS - 1, tz), limit: "1000" }),
+    get(`${path}/filter_maintenances`),
+    get(`${path}/utilization_stats`, { start: daysBefore(DAYS - 1, tz) }),
   ]);
   return {
     ...{ id, name, tz, day, serial: serial_number, connectivity: connectivity_status },
@@ -78,6 +82,7 @@ async function boothOf({ id, name, serial_number, connectivity_status }, { tz, h
     minutes: use?.duration ?? 0,
     gas: use?.gas_usage ?? 0,
     kwh: use?.kwh_usage ?? 0,
+    share: month.utilization_pct,
     heard: heard === null || heard === undefined ? null : timeOf(heard),
   };
 }
@@ -92,8 +97,7 @@ function filterOf(type, told) {
 
 /** @param {string} tz @returns {Promise<Day[]>} */
 async function daysOf(tz) {
-  const start = new Date(localDay(serviceNow(), tz).start - (DAYS - 1) * DAY_MS).toISOString();
-  const told = await get("bucketed_utilization", { group_by: "day", start, limit: "1000" });
+  const told = await get("bucketed_utilization", { group_by: "day", start: daysBefore(DAYS - 1, tz), limit: "1000" });
   return told.data.map((/** @type {any} */ one) => ({
     day: one.group,
     minutes: one.utilization_minutes,
@@ -101,6 +105,13 @@ async function daysOf(tz) {
     gas: one.gas_usage,
     kwh: one.kwh_usage,
   }));
+}
+
+/** The local midnight so many days before today's. @param {number} days @param {string} tz */
+function daysBefore(days, tz) {
+  // From noon: a day may have 23 or 25 hours.
+  const noon = localDay(serviceNow(), tz).start + DAY_MS / 2;
+  return new Date(localDay(noon - days * DAY_MS, tz).start).toISOString();
 }
 
 /**

@@ -36,11 +36,15 @@ function draw(fleet) {
   document.title = part("title").textContent;
   const tz = fleet.shops[0]?.tz ?? "UTC";
   asof.textContent = `All shops, as of ${momentText(fleet.at, tz)} (${zoneText(tz)})`;
-  const open = main.querySelector("details")?.open ?? false;
+  const keys = [...main.querySelectorAll("details[open]")].map((one) => one.getAttribute("data-key"));
+  const focused = document.activeElement?.closest("details")?.getAttribute("data-key");
   const top = window.scrollY;
   main.replaceChildren(...sections(fleet));
-  const details = main.querySelector("details");
-  if (details !== null) details.open = open;
+  for (const details of main.querySelectorAll("details")) {
+    const key = details.getAttribute("data-key");
+    details.open = keys.includes(key);
+    if (key !== null && key === focused) details.querySelector("summary")?.focus({ preventScroll: true });
+  }
   window.scrollTo(0, top);
 }
 

@@ -1,5 +1,6 @@
 import { card, el, svg } from "./dom.js";
-import { clockText, lasting, modeOf, momentText, numberText, zoneText } from "./format.js";
+import { STRIP_DAYS } from "./fleet.js";
+import { clockText, dayText, lasting, localDay, modeOf, momentText, numberText, zoneText } from "./format.js";
 import { legend, strip } from "./strip.js";
 
 /** @typedef {import("./fleet.js").Fleet} Fleet */
@@ -86,7 +87,7 @@ function shopCard({ name, tz, booths }, at) {
 
 /** @param {Booth} booth @param {number} at */
 function boothRow(booth, at) {
-  const { name, serial, stages, day, tz, cycles, minutes, gas, kwh } = booth;
+  const { name, serial, stages, day, tz, cycles, minutes, gas, kwh, share } = booth;
   return el(
     "article",
     { className: "booth", "aria-label": name },
@@ -106,8 +107,27 @@ function boothRow(booth, at) {
       ...figure("Cycles", numberText(cycles)),
       ...figure("Gas", `${numberText(gas, 1)} therm`),
       ...figure("Power", `${numberText(kwh, 1)} kWh`),
+      share !== null && figure("Utilization, 30 days", `${numberText(share)} % of working hours`)[0],
     ),
+    daysBefore(booth, at),
   );
+}
+
+/** The days before today as strips under each other. @param {Booth} booth @param {number} at */
+function daysBefore({ id, name, stages, day, tz }, at) {
+  const days = Array.from({ length: STRIP_DAYS - 1 }, (_, back) =>
+    localDay(day.start - back * DAY_MS - DAY_MS / 2, tz),
+  );
+  const strips = days.map((one) => {
+    const label = dayText(one.start, tz);
+    return el(
+      "div",
+      { className: "past" },
+      el("p", {}, label),
+      strip({ stages, ...one, now: at, tz, label: `${name}, ${label}` }),
+    );
+  });
+  return el("details", { "data-key": id }, el("summary", {}, `The ${days.length.toString()} days before`), ...strips);
 }
 
 /** @param {Booth} booth @param {number} at */
@@ -193,7 +213,7 @@ function useCard({ days }) {
   });
   const sum = (/** @type {"minutes" | "cycles" | "gas" | "kwh"} */ what) =>
     days.reduce((all, day) => all + day[what], 0);
-  const told = `${lasting(sum("minutes") * 60_000)} in use, ${numberText(sum("cycles"))} cycles, ${numberText(sum("gas"))} therm of gas, ${numberText(sum("kwh"))} kWh`;
+  const told = `${numberText((sum("minutes") * 60_000) / HOUR_MS)} h in use, ${numberText(sum("cycles"))} cycles, ${numberText(sum("gas"))} therm of gas, ${numberText(sum("kwh"))} kWh`;
   return card(
     `Use by day, ${days.length.toString()} ${plural(days.length, "day")}`,
     el("p", {}, told),
@@ -211,12 +231,21 @@ function useCard({ days }) {
     el(
       "p",
       { className: "chart-axis soft", "aria-hidden": "true" },
-      el("span", {}, days[0]?.day ?? ""),
-      el("span", {}, `highest bar ${lasting(most * 60_000)}`),
-      el("span", {}, days.at(-1)?.day ?? ""),
+      el("span", {}, shortDay(days[0]?.day)),
+      el("span", {}, `at most ${lasting(most * 60_000)}`),
+      el("span", {}, shortDay(days.at(-1)?.day)),
     ),
     table(days),
   );
+}
+
+/** "2026-11-24" as "24 Nov". @param {string | undefined} day */
+function shortDay(day) {
+  return day === undefined
+    ? ""
+    : (dayText(Date.parse(`${day}T12:00Z`), "UTC")
+        .split(", ")
+        .at(-1) ?? day);
 }
 
 /** @param {Fleet["days"]} days */
