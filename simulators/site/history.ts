@@ -149,7 +149,8 @@ export async function deliverHistory({ clock, screen, socket, days }: Delivery, 
     screen.line(clock.wall(), "history", text);
   }
   if (isOver(signal)) return;
-  const text = `${days.toString()} days are at both ends; the live story goes on from here`;
+  const both = days === 1 ? "1 day is" : `${days.toString()} days are`;
+  const text = `${both} at both ends; the live story goes on from here`;
   screen.line(clock.wall(), "history", text);
 }
 

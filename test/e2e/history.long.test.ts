@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { MANY_PROCESSES_MS, SIMULATORS, startProgram, type Program } from "../support/processes.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-const DAYS = 2;
+const DAYS = 1;
 const BOOTH = "/api/booths/booth-abcd-123-123";
 /** Beyond the joint, so that a gap there would show. */
 const AFTER_MS = 3 * 60_000;
@@ -37,7 +37,7 @@ it(
     expect(existsSync(join(folder, "site.json"))).toBe(false);
 
     const site = startSite(folder, "--history", `${DAYS.toString()}d`);
-    await site.line(/2 days are at both ends/, MANY_PROCESSES_MS);
+    await site.line(/1 day is at both ends/, MANY_PROCESSES_MS);
     const { story_start, joint = NaN, admin_key } = memoryOf(folder);
     expect(joint - story_start).toBe(DAYS * 86_400_000);
     const url = /HTTP at (\S+),/.exec(await site.line(/HTTP at/))?.[1] ?? "";

@@ -35,7 +35,7 @@ export async function loadFleet() {
   const zones = new Map(facilities.data.map((/** @type {any} */ one) => [one.id, one.tz]));
   const tzOf = (/** @type {any} */ booth) => String(zones.get(booth.facility_id) ?? "UTC");
   const listed = booths.data.slice(0, MAX_BOOTHS);
-  const heard = new Map(updates.data.map((/** @type {any} */ one) => [one.booth_id, one.last_reading_at]));
+  const heard = new Map(updates.data.map((/** @type {any} */ one) => [one.booth_id, one.last_received_at]));
   const used = new Map(use.data.map((/** @type {any} */ one) => [one.booth_id, one]));
   const seen = await inTurns(listed, (booth) =>
     boothOf(booth, { tz: tzOf(booth), heard: heard.get(booth.id), use: used.get(booth.id) }),
@@ -98,7 +98,8 @@ function filterOf(type, told) {
 /** @param {string} tz @returns {Promise<Day[]>} */
 async function daysOf(tz) {
   const told = await get("bucketed_utilization", { group_by: "day", start: daysBefore(DAYS - 1, tz), limit: "1000" });
-  return told.data.map((/** @type {any} */ one) => ({
+  // Where shops lie in several zones their days make one more.
+  return told.data.slice(-DAYS).map((/** @type {any} */ one) => ({
     day: one.group,
     minutes: one.utilization_minutes,
     cycles: one.cycle_count,

@@ -16,8 +16,6 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 /** Of its life at this pace: soon to be changed. */
 const NEARLY = 0.9;
-/** Heard of within this, what is shown of a booth is of now. */
-const FRESH_MS = 5 * 60_000;
 
 /** @param {Fleet} fleet */
 export function sections(fleet) {
@@ -26,9 +24,9 @@ export function sections(fleet) {
   );
   return [
     summary(fleet),
+    el("div", { className: "pair" }, filtersCard(fleet), alertsCard(fleet)),
     ...fleet.shops.map((shop) => shopCard(shop, fleet.at)),
     legend(modes),
-    el("div", { className: "pair" }, filtersCard(fleet), alertsCard(fleet)),
     useCard(fleet),
   ];
 }
@@ -97,9 +95,9 @@ function boothRow(booth, at) {
       el("h3", {}, name),
       // A booth that nobody named is called by its number already.
       !name.includes(serial) && el("p", { className: "soft" }, serial),
-      nowChip(booth, at),
+      nowChip(booth),
     ),
-    strip({ stages, ...day, now: at, tz, label: `${name} today` }),
+    el("div", {}, strip({ stages, ...day, now: at, tz, label: `${name} today` }), daysBefore(booth, at)),
     el(
       "dl",
       { className: "figures", "aria-label": "Today" },
@@ -107,9 +105,8 @@ function boothRow(booth, at) {
       ...figure("Cycles", numberText(cycles)),
       ...figure("Gas", `${numberText(gas, 1)} therm`),
       ...figure("Power", `${numberText(kwh, 1)} kWh`),
-      share !== null && figure("Utilization, 30 days", `${numberText(share)} % of working hours`)[0],
+      ...figure("Utilization, 30 days", share === null ? "no working hours" : `${numberText(share)} %`),
     ),
-    daysBefore(booth, at),
   );
 }
 
@@ -130,11 +127,11 @@ function daysBefore({ id, name, stages, day, tz }, at) {
   return el("details", { "data-key": id }, el("summary", {}, `The ${days.length.toString()} days before`), ...strips);
 }
 
-/** @param {Booth} booth @param {number} at */
-function nowChip({ connectivity, stages, heard, tz }, at) {
+/** @param {Booth} booth */
+function nowChip({ connectivity, stages, heard, tz }) {
   if (heard === null) return el("p", { className: "chip warn" }, "Never heard of: no gateway is bound");
-  if (connectivity === "Offline" || at - heard > FRESH_MS) {
-    return el("p", { className: "chip bad" }, `Not reachable; last reading ${momentText(heard, tz)}`);
+  if (connectivity === "Offline") {
+    return el("p", { className: "chip bad" }, `Not reachable; last heard of ${momentText(heard, tz)}`);
   }
   const last = stages.at(-1);
   if (last === undefined) return el("p", { className: "chip" }, connectivity);
