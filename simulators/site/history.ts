@@ -75,7 +75,10 @@ async function fillGateway(options: HistoryOptions, signal: AbortSignal): Promis
     } finally {
       await gateway.stop();
     }
-    if (dataDir !== copied) cpSync(dataDir, copied, { recursive: true });
+    if (dataDir !== copied) {
+      mkdirSync(copied, { mode: 0o700 });
+      cpSync(dataDir, copied, { recursive: true });
+    }
     rmSync(gatewayDir, { recursive: true, force: true });
     renameSync(copied, gatewayDir);
   } finally {
