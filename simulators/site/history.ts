@@ -102,6 +102,12 @@ export async function fillBox(options: Filling, memory: SiteMemory, signal: Abor
     ...{ folder, serviceUrl: "http://127.0.0.1", modbusPort: 502, pagePort: 0 },
     ...{ tz: scenario.tz, poll: HISTORY_POLL },
   });
+  const all = history_days === 1 ? "a day" : `${history_days.toString()} days`;
+  screen.line(
+    story_start,
+    "history",
+    `the box reads ${all} at once, which takes one to two seconds a day, and longer on a busy machine`,
+  );
   const began = performance.now();
   const onDay = (done: number): void => {
     const took_s = (performance.now() - began) / 1000;
