@@ -25,8 +25,8 @@ export const filtersCommand: Run = async (call) => {
     throw new CommandError("name the filter that was changed: intake, pre or exhaust", EXIT.usage);
   }
   if (filter !== undefined) return filtersChanged(call, filter);
-  const query = reportQuery(values);
   const agent = await agentOf(call);
+  const query = await reportQuery(values, agent);
   const booth = await agent.boothName();
   const { data } = await agent.report<AnswerOf<"filter_maintenances">>(booth, "filter_maintenances", query);
   const history = await agent.report<Removed>(booth, "filter_maintenance_history", query);

@@ -3,6 +3,7 @@ import { addAbortListener } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { BoothSetup } from "../acquisition/booth.ts";
+import type { Driver } from "../acquisition/port.ts";
 import { holeKeepers } from "../acquisition/modbus/group-read.ts";
 import { modbusLinks } from "../acquisition/modbus/driver.ts";
 import { ownLinkDriver } from "../acquisition/opcua/driver.ts";
@@ -31,7 +32,7 @@ import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
 import { type Agent, startAgent } from "./agent.ts";
-import { clockFromFile, systemClock } from "./clock.ts";
+import { systemClock } from "./clock.ts";
 import { openPage, type PageSetting } from "./compose-page.ts";
 import type { AgentSetup } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
@@ -57,7 +58,7 @@ type LongIo = Io & { readonly outOfService: () => void };
  */
 async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void> {
   const { config } = first.usable;
-  const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
+  const { clock, paced } = await clockOf(config);
   const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
   cutLongStop(io.signal, log);
   const notify = systemdNotify(io.environment);
@@ -83,7 +84,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     open.push(reports, tail);
     const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
     const lasting: LongLived = {
-      ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, gateway_id, io },
+      ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, gateway_id, paced, io },
       ...{ random: systemRandom(), service_time: createServiceTime(MADE_AT) },
       figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
     };
@@ -112,6 +113,13 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
   }
 }
 
+/** The machine's own; in a simulated site the site's, which waits for the drivers' reads. */
+async function clockOf({ clock_file }: Config): Promise<{ clock: Clock; paced: (driver: Driver) => Driver }> {
+  if (clock_file === undefined) return { clock: systemClock(), paced: (driver) => driver };
+  const clock = (await import("./simulated-clock.ts")).clockFromFile(clock_file);
+  return { clock, paced: clock.paced };
+}
+
 /** What one run of the agent hands on to the next. */
 type LongLived = Pick<
   AgentSetup,
@@ -127,11 +135,11 @@ type LongLived = Pick<
   | "random"
   | "service_time"
   | "figures"
-> & { readonly gateway_id: string; readonly io: LongIo };
+> & { readonly gateway_id: string; readonly paced: (driver: Driver) => Driver; readonly io: LongIo };
 
 /** Starts the agent as the configuration says now. */
 async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: Lasting) {
-  const { clock, log, identity, gateway_id, random, service_time, sealer, io, ...rest } = lasting;
+  const { clock, log, identity, gateway_id, random, service_time, sealer, paced, io, ...rest } = lasting;
   const { config, booths, refused } = usable;
   const { commit_interval_ms, heartbeat_interval_ms, service } = config;
   const ending = new AbortController();
@@ -152,7 +160,7 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
         ...{ http, clock, random, service_time, sealer },
         ...{ agentVersion: VERSION, hardwareId: gateway_id },
       }),
-      booths: booths.map((booth) => setupOf(booth, links)),
+      booths: booths.map((booth) => setupOf(booth, links, paced)),
       certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
       disabled: refused.map(disabledOf),
       ...outputsOf(usable, { ...lasting, version: VERSION }),
@@ -204,9 +212,11 @@ function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentSetup
   return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
 }
 
-function setupOf({ config, profile }: ReadyBooth, links: Links): BoothSetup {
+function setupOf({ config, profile }: ReadyBooth, links: Links, paced: (driver: Driver) => Driver): BoothSetup {
   const parameters = parametersOf(profile, config);
-  return { config, profile, parameters, address: plcAddress(config), ...wayTo(config, profile, links) };
+  const { makeDriver, ...way } = wayTo(config, profile, links);
+  const made: BoothSetup["makeDriver"] = (...given) => paced(makeDriver(...given));
+  return { config, profile, parameters, address: plcAddress(config), ...way, makeDriver: made };
 }
 
 type Links = ReturnType<typeof linksOf>;
