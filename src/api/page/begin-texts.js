@@ -76,4 +76,16 @@ export const t = textsOf({
   "begin.stay": "It stays, whether the PLC answers or not",
   "begin.back": "Take it back",
   "begin.takenBack": "{booth}: what was tried is taken back. {reason}",
+
+  "scan.title": "Scan the nameplate",
+  "scan.starting": "One moment ...",
+  "scan.picture": "Picture of the camera",
+  "scan.aim": "Hold the plate's code before the camera, so that it fills half of the picture.",
+  "scan.several": "Which of these is the serial number?",
+  "scan.denied": "The camera isn't allowed here: allow it in the browser, photograph the code, or type the number.",
+  "scan.noCamera": "There is no camera here: type the number.",
+  "scan.trouble": "The camera can't be used just now: photograph the code, or type the number.",
+  "scan.noCode": "No code with a serial number is in that photograph.",
+  "scan.photo": "Photograph it",
+  "scan.type": "Type it instead",
 });

@@ -31,6 +31,7 @@ export function plcStep({ status, answer }) {
       ...probeResult(done),
       ...(link === null ? [] : [useButton(address, () => use(link.link, link.said))]),
     );
+    found.lastElementChild?.scrollIntoView({ block: "nearest" });
   };
   const lookThrough = async () => {
     const where = subnets.map((/** @type {any} */ one) => one.cidr).join(", ");
@@ -61,6 +62,7 @@ export function plcStep({ status, answer }) {
       el("p", { className: "advice" }, t(all.length === 0 ? "begin.nobody" : "begin.found")),
       ...all.map((one) => useButton(...of(one))),
     );
+    found.scrollIntoView({ block: "nearest" });
   };
   const form = addressForm((address) => void look(address));
   const others = el(

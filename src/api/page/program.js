@@ -8,6 +8,8 @@ import { atWork } from "./plc.js";
 const MOST_SHOWN = 6;
 const LEAST_SHOWN = 0.1;
 const LOOKS = /** @type {const} */ ({ plausible: "good", open: "", odd: "bad", silent: "warn" });
+/** What wants a look comes first. */
+const ORDER = ["odd", "silent", "plausible", "open"];
 
 /** Which program runs in the PLC: each that is known, by how it reads there, then its values beside what is usual. @param {Step} step */
 export function programStep({ draft, answer }) {
@@ -32,7 +34,7 @@ export function programStep({ draft, answer }) {
       valueTable(one.values),
       el(
         "div",
-        { className: "buttons" },
+        { className: "buttons sticky" },
         el(
           "button",
           { type: "button", className: "main", onclick: () => void answer({ profile: one.profile }) },
@@ -80,7 +82,8 @@ function profileCard({ profile, fit, reasons }, index, choose) {
 /** @param {readonly any[]} values */
 function valueTable(values) {
   const heads = [t("begin.value"), t("begin.now"), t("begin.usual")];
-  const rows = values.map(({ label, value, unit, verdict, usual }) => [
+  const sorted = values.toSorted((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict));
+  const rows = sorted.map(({ label, value, unit, verdict, usual }) => [
     label,
     el(
       "span",

@@ -144,9 +144,6 @@ const TEXTS = {
   "setup.possible": "Possible at {at}, in {left}",
   "setup.possibleText":
     "Switch the old box off: once it has been silent for 10 minutes this one takes its place by itself. You may leave.",
-  "setup.scan": "Photograph its code",
-  "setup.scanned": "Read off the photograph: compare it with the plate.",
-  "setup.noCode": "No code with a serial number is in that photograph: type it.",
   "setup.check": "Look it up",
   "setup.change": "Enter another serial number",
   "setup.card": "Is this the booth in front of you?",
@@ -160,7 +157,6 @@ const TEXTS = {
   "setup.program": "Program",
   "setup.firmware": "Firmware",
   "setup.unknown": "not known",
-  "setup.by": "Your name",
   "setup.replace": "This gateway replaces another one",
   "setup.confirm": "Yes, this is the booth",
   "setup.reject": "No, another one",
@@ -263,7 +259,6 @@ const TEXTS = {
   "session.see": "Enter the PIN to see this",
   "session.text":
     'To see readings and the log, and to change something, enter the PIN. On the box, "booth-gateway page" prints one.',
-  "session.lanText": 'Enter the PIN that "booth-gateway page" printed.',
   "session.pin": "PIN, eight digits",
   "session.enter": "Enter",
   "session.cancel": "Cancel",
@@ -275,6 +270,11 @@ const TEXTS = {
   "unit.min": "{m} min",
   "unit.s": "{s} s",
   "unit.d": "{d} d {h} h",
+
+  "setup.scanIt": "Scan its code",
+  "setup.scannedNow": "Read off its code: compare it with the plate.",
+  "setup.byFree": "Your name (may stay empty)",
+  "session.labelText": 'Enter the PIN on the box\'s label, or the one that "booth-gateway page" printed.',
 };
 
 /** Looks texts up by key and fills them in. @param {Readonly<Record<string, string>>} texts */
