@@ -23,7 +23,11 @@ const STATIONS = {
   delivery: [...whole("domain", "contract"), ...door("store", "config"), ...pkg("mqtt", "p-retry")],
   provisioning: [...whole("domain", "contract"), ...door("delivery", "store", "reports", "config")],
   config: [...whole("domain"), ...pkg("zod", "yaml")],
-  tools: [...whole("domain", "contract", "config", "reports", "acquisition"), ANY_DOOR, ...pkg("uqr", "yaml")],
+  tools: [
+    ...whole("domain", "contract", "config", "reports", "acquisition"),
+    ANY_DOOR,
+    ...pkg("oled-font-5x7", "uqr", "yaml"),
+  ],
   api: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   cli: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   runtime: ["^src/", ...pkg("pino")],
