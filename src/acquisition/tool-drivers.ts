@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { join } from "node:path";
-import type { ModbusAddress } from "../config/port.ts";
+import type { ModbusAddress, OpcuaAddress } from "../config/port.ts";
 import type { EpochMs } from "../domain/units.ts";
 import type { PlcTools, WireExchange, WireTap } from "./port.ts";
 import type { Logger } from "../domain/machine.ts";
@@ -15,15 +15,17 @@ import { greetsOpcua } from "./opcua/transport.ts";
 import { opcuaPki } from "./opcua/pki.ts";
 import { ownLinkDriver } from "./opcua/driver.ts";
 
-/** `sharer`: absent: nobody shares a link. */
+/** `sharer`: absent: nobody shares a link. `passwords`: of OPC UA servers, those given on the spot; absent: none can be known. */
 export function driverTools({
   wall,
   log,
   sharer,
+  passwords = () => [],
 }: {
   readonly wall: () => EpochMs;
   readonly log: Logger;
   readonly sharer?: LinkSharer | undefined;
+  readonly passwords?: (server: OpcuaAddress) => readonly string[];
 }): PlcTools {
   const sharedLinkTo = (address: ModbusAddress): LinkToShare | null =>
     sharer?.links.find(({ link }) => link === modbusAddressText(address)) ?? null;
@@ -37,7 +39,8 @@ export function driverTools({
     driver: (booth, profile, { config, onExchange, tap }) => {
       if (booth.modbus === undefined || profile.protocol !== "modbus") {
         const pki = opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log });
-        return ownLinkDriver({ booth, profile, pki, wall, log });
+        const given = (): readonly string[] => (booth.opcua === undefined ? [] : passwords(booth.opcua));
+        return ownLinkDriver({ booth, profile, pki, wall, log, passwords: given });
       }
       const { unit_id, answer_timeout_ms } = booth.modbus;
       // Whoever holds the link keeps to the booth's own deadline.
@@ -58,7 +61,9 @@ export function driverTools({
     },
     browse: ({ address, data_dir }, io) => {
       const pki = opcuaPki({ dir: join(data_dir, "opcua"), wall, log });
-      return browseServer({ address, pki, wall, signal: io.signal, progress: (found) => io.progress(found) });
+      const given = (): readonly string[] => passwords(address);
+      const how = { signal: io.signal, progress: (found: number) => io.progress(found) };
+      return browseServer({ address, pki, wall, passwords: given, ...how });
     },
     greetsOpcua,
     opcuaOffers,

@@ -160,6 +160,7 @@ export interface SetUpOnSpot {
   status(): Promise<SetUpStatus>;
   saveDraft(draft: SetUpStatus["draft"]): Promise<void>;
   setService(url: string): Promise<void>;
+  giveLogin(login: BodyOf<"set_up_login">): Promise<void>;
   /** The entry is in force, on trial, once it resolves. */
   tryEntry(entry: BoothEntry): Promise<void>;
   keep(): Promise<void>;

@@ -165,6 +165,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
   row("POST /setup/service", "Where the service is, and the first key", {
     ...{ body: "set_up_service", runs: setUp("setService") },
   }),
+  row("POST /setup/login", "A password for an OPC UA server", { body: "set_up_login", runs: setUp("giveLogin") }),
   row("POST /setup/booth", "Tries a booth's new settings", {
     ...{ body: "set_up_booth", status: 202, runs: setUp("tryBooth") },
   }),

@@ -54,6 +54,8 @@ const plcLink = {
     .strictObject({
       endpoint: z.string().max(2000),
       security_policy: z.string().max(60).optional(),
+      /** Whose password was given by itself, and is in no entry. */
+      user: z.string().min(1).max(256).optional(),
       allow_insecure: z.boolean().optional(),
       server_certificate_fingerprint: z.string().max(200).optional(),
     })
@@ -168,6 +170,15 @@ export const BODIES = {
       .strictObject({ url: z.string().min(1).max(2000).optional(), api_key: z.string().min(1).max(4096).optional() })
       .refine(({ url, api_key }) => url !== undefined || api_key !== undefined),
     needs: "POST {url, api_key}: one of them at least",
+  },
+  /** The password of a user at an OPC UA server: kept sealed, and told to nobody again. */
+  set_up_login: {
+    shape: z.strictObject({
+      endpoint: z.string().min(1).max(2000),
+      user: z.string().min(1).max(256),
+      password: z.string().min(1).max(1024),
+    }),
+    needs: "POST {endpoint, user, password}",
   },
   /** The answers so far, for whoever goes on with them; never a key. */
   set_up_draft: {

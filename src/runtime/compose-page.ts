@@ -6,6 +6,7 @@ import type { PlcTools } from "../acquisition/port.ts";
 import type { PlcToolbox, PlcWish, Services } from "../api/operation.ts";
 import type { Config } from "../config/port.ts";
 import type { ToolCall } from "../tools/plc-tools.ts";
+import type { PlcLogins } from "./plc-logins.ts";
 import { readOwnSecret } from "./secrets.ts";
 import type { AgentControl, LinkSharer } from "../domain/agent-control.ts";
 import type { Clock, Logger } from "../domain/machine.ts";
@@ -22,15 +23,16 @@ export interface PageSetting {
   readonly file: string;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly logins: Pick<PlcLogins, "passwords">;
   readonly services: Omit<Services, "sessions" | "page">;
 }
 
 /** The real page: its ports, its certificate, and the reports that people leave. */
-export async function openPage({ config, file, clock, log, services }: PageSetting): Promise<OpenPageListener> {
+export async function openPage({ config, file, clock, log, logins, services }: PageSetting): Promise<OpenPageListener> {
   const { port, lan_port, pin_file } = config.page;
   const certificate = () => certificateIn(join(config.data_dir, "page"), clock);
   const storeHelp = (report: string) => storeIn(join(config.data_dir, "help"), report);
-  const plc = plcToolbox({ file, config }, { agent: services.control, clock, log });
+  const plc = plcToolbox({ file, config }, { agent: services.control, clock, log, logins });
   const page = await openPageListener({ port, lan_port, certificate }, { ...services, storeHelp, plc });
   const { url, trouble } = page.services.page.state();
   if (url === null) log.warn({ event: "page_closed", port }, trouble);
@@ -97,13 +99,13 @@ async function actOn(
 /** The command line's tools at the PLC for the page, over the agent's own links where it has one; one at a time. */
 function plcToolbox(
   place: Pick<PageSetting, "file" | "config">,
-  { agent, clock, log }: Pick<PageSetting, "clock" | "log"> & { readonly agent: AgentControl },
+  { agent, clock, log, logins }: Pick<PageSetting, "clock" | "log" | "logins"> & { readonly agent: AgentControl },
 ): PlcToolbox {
   let busy = false;
   const run: PlcToolbox["run"] = async (wish, io) => {
     const { driverTools } = await import("../acquisition/tool-drivers.ts");
     const sharer: LinkSharer = { links: agent.sharedLinks(), ask: (link, ask) => agent.askPlc(link, ask) };
-    const tools = driverTools({ wall: () => clock.wall(), log, sharer });
+    const tools = driverTools({ wall: () => clock.wall(), log, sharer, passwords: logins.passwords });
     const { tool } = wish;
     const operand = "operand" in wish ? wish.operand : "";
     log.info({ event: "plc_tool", tool, operand }, `${tool} ${operand}: asked for on the page`);

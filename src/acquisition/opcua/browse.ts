@@ -3,7 +3,7 @@ import { abortedBy, LinkError } from "../../domain/link-error.ts";
 import type { OpcuaType } from "../../domain/profile.ts";
 import { onAbort } from "../../domain/signal.ts";
 import type { EpochMs } from "../../domain/units.ts";
-import type { BrowsedVariable } from "../port.ts";
+import type { PlcPasswords, BrowsedVariable } from "../port.ts";
 import { type Channel, secureChannel } from "./channel.ts";
 import { connectSession } from "./connect.ts";
 import { namespacesIn } from "./cyclic.ts";
@@ -15,6 +15,8 @@ export interface Browsing {
   readonly address: OpcuaAddress;
   readonly pki: OpcuaPki;
   readonly wall: () => EpochMs;
+  /** Of a user whose password no file holds. */
+  readonly passwords: PlcPasswords;
   readonly signal: AbortSignal;
   /** After each request: how many variables were found so far. */
   readonly progress: (found: number) => void;
@@ -64,7 +66,7 @@ export async function browseServer(browsing: Browsing): Promise<readonly Browsed
   const end = (error: LinkError): void => channel?.end(error);
   const forget = onAbort(signal, () => end(abortedBy(signal)));
   try {
-    const session = await withPasswords(address, undefined, (password) =>
+    const session = await withPasswords(address, browsing.passwords, (password) =>
       connectSession({
         ...{ opcua, address, pki, password },
         now: wall(),

@@ -88,4 +88,12 @@ export const t = textsOf({
   "scan.noCode": "No code with a serial number is in that photograph.",
   "scan.photo": "Photograph it",
   "scan.type": "Type it instead",
+
+  "begin.loginTitle": "Does it want a user's name?",
+  "begin.loginText":
+    "Some servers answer only to a user with a password. The box keeps the password sealed, and shows it to nobody.",
+  "begin.user": "User",
+  "begin.password": "Password",
+  "begin.loginYes": "Log in with it",
+  "begin.loginNo": "No, without",
 });
