@@ -24,7 +24,10 @@ export function programStep({ draft, answer }) {
   const showAll = (profiles) => {
     // What reads nothing as it should is no choice, where others do.
     const likely = profiles.filter(({ fit }, index) => index < MOST_SHOWN && (index === 0 || fit >= LEAST_SHOWN));
-    found.replaceChildren(...likely.map((one, index) => profileCard(one, index, () => showValues(one, profiles))));
+    found.replaceChildren(
+      ...likely.map((one, index) => profileCard(one, index, () => showValues(one, profiles))),
+      el("div", { className: "buttons" }, el("button", { type: "button", onclick: openWorkshop }, t("begin.noneFits"))),
+    );
   };
   /** @param {any} one @param {readonly any[]} profiles */
   const showValues = (one, profiles) => {
@@ -57,6 +60,13 @@ export function programStep({ draft, answer }) {
     found,
   ];
   return { nodes, close: () => work.stop() };
+}
+
+/** It stands below, on the same page. */
+function openWorkshop() {
+  const workshop = document.getElementById("workshop");
+  if (workshop instanceof HTMLDetailsElement) workshop.open = true;
+  workshop?.scrollIntoView({ block: "start" });
 }
 
 /** @param {any} ranked @param {number} index @param {() => void} choose */
