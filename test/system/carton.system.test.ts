@@ -1,5 +1,6 @@
-// Needs root and Debian packages: chromium, iproute2, mmdebstrap, socat, systemd-container.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+// Needs root and Debian packages: chromium, hostapd, iproute2, mmdebstrap, socat, systemd-container, udhcpc.
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium, type Page } from "playwright-core";
@@ -22,10 +23,12 @@ import { shopNetwork, type Machine } from "./shop-network.ts";
 
 const ADDRESSES = { box: "192.0.2.20", phone: "192.0.2.60", plc: "192.0.2.77" };
 const MODBUS = 502;
+/** Not the usual one. */
+const PAGE_PORT = 9443;
 /** Of the simulated PLC, in its own machine. */
 const PLC_PORT = 8482;
 const folder = mkdtempSync(join(tmpdir(), "bg-carton-"));
-const network = shopNetwork();
+const shop = shopNetwork();
 let box: Container;
 let phone: Machine;
 const service = { stop: (): Promise<void> => Promise.resolve() };
@@ -38,8 +41,12 @@ interface Label {
 
 /** What an image or a fleet's own tools put there: service and first key. The rest of the file is the package's. */
 function preseed(container: Container): void {
-  const first = readFileSync("systemd/gateway.first.yaml", "utf8");
+  const first = readFileSync("systemd/gateway.first.yaml", "utf8").replace(
+    "page:\n",
+    `page:\n  lan_port: ${PAGE_PORT}\n`,
+  );
   mkdirSync(container.inside("/etc/booth-gateway"), { recursive: true });
+  mkdirSync(container.inside("/etc/avahi/services"), { recursive: true });
   mkdirSync(container.inside("/etc/credstore"), { recursive: true, mode: 0o700 });
   writeFileSync(
     container.inside(packaged.CONFIG),
@@ -54,30 +61,32 @@ async function makeReady(): Promise<Label> {
   preseed(box);
   packaged.putPackage(box, packaged.makePackage("0.0.1", folder));
   box.sh("dpkg -i /root/booth-gateway_0.0.1_amd64.deb");
-  network.plugIn(box, ADDRESSES.box);
+  shop.plugIn(box, ADDRESSES.box);
   await eventually("the agent answers", () => packaged.statusOf(box));
   const { pin, url } = JSON.parse(box.sh("booth-gateway label --json --png /root/label.png")) as Label;
+  expect(url).toBe(`https://${ADDRESSES.box}:${PAGE_PORT}/`);
+  expect(box.sh("cat /etc/avahi/services/booth-gateway.service")).toContain(`<port>${PAGE_PORT}</port>`);
   expect(qrIn(pictureOf(readFileSync(box.inside("/root/label.png"))))).toBe(url);
   return { pin, url };
 }
 
 let label: Label;
 beforeAll(async () => {
-  const plc = network.machine("plc", ADDRESSES.plc);
+  const plc = shop.machine("plc", ADDRESSES.plc);
   plc.start(process.execPath, [SIMULATORS, "plc", "--scenario", "busy-day", "--modbus-port", String(PLC_PORT)]);
   plc.start("socat", [`TCP-LISTEN:${MODBUS},fork,reuseaddr`, `TCP:127.0.0.1:${PLC_PORT}`]);
-  phone = network.machine("phone", ADDRESSES.phone);
+  phone = shop.machine("phone", ADDRESSES.phone);
   label = await makeReady();
   // In the shop: power on.
   await box.cut({ uptime_ms: 20_000 });
-  network.plugIn(box, ADDRESSES.box);
+  shop.plugIn(box, ADDRESSES.box);
   service.stop = packaged.startService(box, join(folder, "service"));
 });
 
 afterAll(async () => {
   await box.end();
   await service.stop();
-  network.end();
+  shop.end();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -157,3 +166,46 @@ it("a box out of its carton is set up on a phone: the nameplate is scanned, the 
   expect(kept.booths).toEqual([{ id: "booth-1", profile: "click-booth", modbus, tz: "America/Denver" }]);
   await page.close();
 });
+
+/** Its address there, by the drop-in. */
+const HOTSPOT = "192.168.77.1";
+
+it("without a network of the site a hotspot gives a phone an address, no route, and the page; hostapd reads its part", async () => {
+  const dropIns = "/usr/share/booth-gateway/drop-ins";
+  const network = "/etc/systemd/network/80-booth-gateway-hotspot.network";
+  const guest = shop.beside(box, "guest", "wlan0");
+  box.sh(
+    `mkdir -p /etc/systemd/network && cp ${dropIns}/hotspot.network ${network} && systemctl start systemd-networkd`,
+  );
+  await eventually("the card is configured", () =>
+    /State: routable \(configured\)/.test(box.try("networkctl status wlan0").out) ? true : undefined,
+  );
+  // Whatever manages the other cards goes on.
+  expect(box.sh("networkctl status eth0")).toMatch(/State: \S+ \(unmanaged\)/);
+  const script = join(folder, "lease");
+  writeFileSync(
+    script,
+    '#!/bin/sh\n[ "$1" != bound ] || echo "$ip route=$router dns=$dns"; [ "$1" != bound ] || ip address add "$ip/24" dev eth0\n',
+  );
+  chmodSync(script, 0o755);
+  const lease = guest.run("udhcpc", ["-i", "eth0", "-n", "-q", "-f", "-s", script]);
+  expect(lease).toMatch(/^192\.168\.77\.\d+ route= dns=$/m);
+  box.sh("booth-gateway page --for 5m --json");
+  const page = `https://${HOTSPOT}:${PAGE_PORT}/healthz`;
+  const answer = JSON.parse(guest.run("curl", ["--silent", "--show-error", "--insecure", page])) as object;
+  expect(answer).toMatchObject({ status: expect.any(String) as string });
+  const radio = readFileSync(box.inside(`${dropIns}/hotspot-hostapd.conf`), "utf8");
+  expect(hostapdSays(radio)).toContain("PSK or passphrase is not configured");
+  const ready = radio.replace("#wpa_passphrase=", "wpa_passphrase=a-phrase-of-ours");
+  // Its file is in order; the radio is what a machine without one lacks.
+  expect(hostapdSays(ready)).not.toMatch(/errors? found|Line \d+/);
+  expect(hostapdSays(ready.replace("channel=", "chanel="))).toContain("unknown configuration item 'chanel'");
+});
+
+/** What it makes of a configuration: it ends by itself, as nobody has such a radio here. */
+function hostapdSays(text: string): string {
+  const file = join(folder, "hostapd.conf");
+  writeFileSync(file, text);
+  const { stdout, stderr } = spawnSync("hostapd", [file], { encoding: "utf8", timeout: 10_000 });
+  return stdout + stderr;
+}

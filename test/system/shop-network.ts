@@ -10,12 +10,16 @@ import type { Container } from "./container.ts";
 export interface ShopNetwork {
   /** A machine of its own on the network. */
   machine(name: string, address: string): Machine;
+  /** A machine that has another wire, straight to a card of that name in the container, and no address there yet. */
+  beside(container: Container, name: string, card: string): Machine;
   /** The container's first card, `eth0`, with that address; again after each boot, which begins without. */
   plugIn(container: Container, address: string): void;
   end(): void;
 }
 
 export interface Machine {
+  /** Runs a program there, and gives what it printed. Throws where it fails. */
+  run(command: string, args: readonly string[]): string;
   /** Starts a program there. */
   start(command: string, args: readonly string[]): ChildProcess;
   /** A file that starts that program there, for who starts programs by their path. */
@@ -49,24 +53,37 @@ export function shopNetwork(): ShopNetwork {
     children.push(child);
     return child;
   };
+  const spaceOf = (name: string): string => {
+    const space = `${own}-${name}`;
+    spaces.push(space);
+    ip("netns", "add", space);
+    ip("-n", space, "link", "set", "lo", "up");
+    return space;
+  };
+  const machineIn = (space: string): Machine => ({
+    run: (command, args) => execFileSync("ip", ["netns", "exec", space, command, ...args], { encoding: "utf8" }),
+    start: (command, args) => start("ip", ["netns", "exec", space, command, ...args]),
+    launcher(folder, command) {
+      const file = join(folder, space);
+      writeFileSync(file, `#!/bin/sh\nexec ip netns exec ${space} ${command} "$@"\n`);
+      chmodSync(file, 0o755);
+      return file;
+    },
+  });
   return {
     machine(name, address) {
-      const space = `${own}-${name}`;
-      spaces.push(space);
-      ip("netns", "add", space);
+      const space = spaceOf(name);
       wire(space);
-      ip("-n", space, "link", "set", "lo", "up");
       ip("-n", space, "address", "add", `${address}/${PREFIX}`, "dev", "eth0");
       ip("-n", space, "link", "set", "eth0", "up");
-      return {
-        start: (command, args) => start("ip", ["netns", "exec", space, command, ...args]),
-        launcher(folder, command) {
-          const file = join(folder, name);
-          writeFileSync(file, `#!/bin/sh\nexec ip netns exec ${space} ${command} "$@"\n`);
-          chmodSync(file, 0o755);
-          return file;
-        },
-      };
+      return machineIn(space);
+    },
+    beside(container, name, card) {
+      const space = spaceOf(name);
+      const box = String(container.pidOf(1));
+      ip("-n", space, "link", "add", "eth0", "type", "veth", "peer", "name", card, "netns", box);
+      ip("-n", space, "link", "set", "eth0", "up");
+      return machineIn(space);
     },
     plugIn(container, address) {
       wire(String(container.pidOf(1)));
