@@ -11,7 +11,7 @@ const JS = "text/javascript; charset=utf-8";
 const HTML = "text/html; charset=utf-8";
 
 const SCRIPTS =
-  "main api dom texts format session strip now booths days day-figures day-part filters setup begin begin-texts find program trial binding steps size plc plc-texts health scan barcode scanned workshop workshop-talk";
+  "main api dom texts en es de display format session strip now booths days day-figures day-part filters setup begin find program trial binding steps size plc health scan barcode scanned workshop workshop-talk";
 
 /** By path: file and type. Nothing else is ever read for a request. */
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {

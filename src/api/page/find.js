@@ -1,5 +1,5 @@
 import { send } from "./api.js";
-import { t } from "./begin-texts.js";
+import { t } from "./texts.js";
 import { askUser, el, field } from "./dom.js";
 import { atWork, probeResult } from "./plc.js";
 import { withSession } from "./session.js";

@@ -1,5 +1,5 @@
 import { openReader, serialsIn } from "./barcode.js";
-import { t } from "./begin-texts.js";
+import { t } from "./texts.js";
 import { el, sentence } from "./dom.js";
 import { keepScanned } from "./scanned.js";
 

@@ -1,5 +1,5 @@
 import { converse, send } from "./api.js";
-import { t } from "./begin-texts.js";
+import { t } from "./texts.js";
 import { el, field, sentence } from "./dom.js";
 import { withSession } from "./session.js";
 

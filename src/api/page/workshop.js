@@ -1,5 +1,5 @@
 import { get, saveBlob, send } from "./api.js";
-import { t } from "./begin-texts.js";
+import { t } from "./texts.js";
 import { el, field, redraw } from "./dom.js";
 import { withSession } from "./session.js";
 import { talkPanel } from "./workshop-talk.js";
