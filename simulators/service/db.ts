@@ -81,7 +81,12 @@ export function inSnapshot<T>(db: Db, read: () => T): T {
   return db.transaction(read).deferred();
 }
 
+const transactions = new WeakMap<Db, Database.Transaction<(work: () => unknown) => unknown>>();
+
 /** One immediate transaction: all of it or nothing. Nested calls join the outer one as a savepoint. */
 export function inTransaction<T>(db: Db, work: () => T): T {
-  return db.transaction(work).immediate();
+  let known = transactions.get(db);
+  if (known === undefined) transactions.set(db, (known = db.transaction((any: () => unknown) => any())));
+  // What the work answers comes through as it is.
+  return known.immediate(work) as T;
 }

@@ -25,7 +25,7 @@ import { DAY_MS } from "../domain/storage.ts";
 import type { EpochMs } from "../domain/units.ts";
 import { firstKeyOf } from "../provisioning/keys.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
-import { collectGarbage } from "../store/thread/memory.ts";
+import { collectGarbage, growYoung, MANY_BOOTHS } from "../store/thread/memory.ts";
 import { openReportsThread } from "../store/thread/reports-thread.ts";
 import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
@@ -168,6 +168,8 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
 
 /** Between two looks whether every booth has been read. */
 const LOOK_MS = 250;
+/** It doubles with a collection, of which there are some ten a second. */
+const GROWING_LOOK_MS = 50;
 /** A PLC may be away for days. */
 const LONGEST_START_MS = 60_000;
 
@@ -177,6 +179,8 @@ async function leaveStartBehind(agent: Pick<Agent, "counts">, clock: Clock, sign
   do await clock.sleep(LOOK_MS, signal);
   while (clock.mono() < latest && agent.counts().some(({ commits }) => commits === 0));
   collectGarbage();
+  if (agent.counts().length < MANY_BOOTHS) return;
+  while (!growYoung()) await clock.sleep(GROWING_LOOK_MS, signal);
 }
 
 async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtime_dir: string): Promise<void> {
