@@ -8,6 +8,7 @@ import { sizeCard } from "./size.js";
 import { plcCard } from "./plc.js";
 import { STEPS, stepTimes } from "./steps.js";
 import { t } from "./texts.js";
+import { workshopCard } from "./workshop.js";
 
 /** @typedef {import("./main.js").Context} Context */
 
@@ -15,14 +16,17 @@ import { t } from "./texts.js";
 export function setupView(context) {
   const begin = beginCard(context);
   if (context.booth() === undefined) {
-    const node = el("div", { className: "grid" }, begin.node);
-    return { node, update: () => begin.update(), close: () => begin.close() };
+    const workshop = workshopCard(context);
+    const node = el("div", { className: "grid" }, begin.node, workshop.node);
+    const close = () => (begin.close(), workshop.close());
+    return { node, update: () => begin.update(), close };
   }
   const binding = bindingCard(context);
   const plc = el("div", {});
   const tags = el("div", {});
   const size = sizeCard(context);
   const look = plcCard(context);
+  const workshop = workshopCard(context);
   const node = el(
     "div",
     { className: "grid" },
@@ -33,6 +37,7 @@ export function setupView(context) {
     plc,
     size.node,
     look.node,
+    workshop.node,
     reportCard(context),
     card(t("setup.tags"), {}, tags),
   );
@@ -49,7 +54,7 @@ export function setupView(context) {
     size.update();
     look.update();
   };
-  return { node, update, close: () => (begin.close(), look.close()) };
+  return { node, update, close: () => (begin.close(), look.close(), workshop.close()) };
 }
 
 /** @param {readonly any[]} readings */
