@@ -401,3 +401,6 @@ export const TEXTS = {
   "way.reading": "The manual",
   "way.registers": "Registers",
 };
+
+/** What the agent says stands in English where it comes from. @type {Readonly<Record<string, string>>} */
+export const SAYINGS = {};
