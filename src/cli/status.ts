@@ -45,10 +45,19 @@ export function statusText(status: AgentStatus, style: Style = PLAIN): string {
       ? null
       : `config    ${style.bad("the last good one is in use")}, the file isn't: ${config_refused.trim()}; correct the file, then restart the agent`,
     clock.synced ? null : `clock     ${style.warn(wrong)}`,
+    pageLine(status.page),
     ...status.certificates.map(certificateLine),
     ...status.booths.flatMap((booth) => ["", ...boothLines(booth, status, style)]),
     ...status.disabled.flatMap((booth) => ["", ...disabledLines(booth, at, style)]),
   ]);
+}
+
+/** Only what is open to others is worth telling. */
+function pageLine(page: AgentStatus["page"]): string | null {
+  if (page === undefined || page.network === "closed") return null;
+  const devices = page.devices === 1 ? "1 device signed in" : `${page.devices} devices signed in`;
+  const how = page.network === "always" ? `always, ${devices}` : "for a time";
+  return `page      open on the network (${how}): ${page.urls.length === 0 ? "no network" : page.urls.join(", ")}`;
 }
 
 function certificateLine({ link, server, expires, state, advice }: CertificateStatus): string {

@@ -188,6 +188,15 @@ export interface CertificateStatus extends KnownCertificate {
   readonly advice: string;
 }
 
+/** Whether the page can be reached over the network. */
+export interface PageAccess {
+  readonly network: "closed" | "timed" | "always";
+  /** Addresses to type; empty: it is closed, or the box has no network. */
+  readonly urls: readonly string[];
+  /** Devices that are signed in for 30 days. */
+  readonly devices: number;
+}
+
 /** `booth-gateway status --json`: everything, without a secret. */
 export interface AgentStatus {
   readonly agent_version: string;
@@ -212,6 +221,8 @@ export interface AgentStatus {
   readonly disabled: readonly DisabledBooth[];
   /** Of the OPC UA links and of the service's. A server's is known from its first connection on. */
   readonly certificates: readonly CertificateStatus[];
+  /** Of the page on the network; absent: this answer doesn't tell. */
+  readonly page?: PageAccess;
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */
   readonly loss_window_ms: Milliseconds;
 }
