@@ -1,4 +1,4 @@
-import { el } from "./dom.js";
+import { card, el } from "./dom.js";
 import { clockText } from "./format.js";
 import { t } from "./texts.js";
 
@@ -37,17 +37,17 @@ export function partChooser({ day, onChange }) {
   to.addEventListener("change", typed);
   const whole = el("button", { type: "button", onclick: () => choose(null) }, t("days.whole"));
   return {
-    node: el(
-      "div",
-      { className: "no-print" },
+    node: card(
+      t("days.part"),
+      { class: "part no-print" },
       el("p", { className: "soft small" }, t("days.tap")),
       el(
         "div",
         { className: "fields" },
         el("div", {}, el("label", { for: "from" }, t("days.from")), from),
         el("div", {}, el("label", { for: "to" }, t("days.to")), to),
+        whole,
       ),
-      el("div", { className: "buttons" }, whole),
     ),
     choose,
     part: () => part,
