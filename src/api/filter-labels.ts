@@ -1,23 +1,10 @@
-import type { FilterType } from "../domain/booth.ts";
-import type { FilterEntry } from "../domain/entry.ts";
+import type { FilterEntry, FilterLabel } from "../domain/entry.ts";
 import type { BoothStatus } from "../domain/status.ts";
-import type { BoothId, EpochMs } from "../domain/units.ts";
+import type { BoothId } from "../domain/units.ts";
 import type { Identity } from "../store/port.ts";
 
 /** Ten years of a booth whose filters are changed every other week; a few hundred bytes each. */
 const MAX_KEPT = 260;
-
-/** What a person wrote of the filter that went in. It stays on this box: the interface has no place for it. */
-export interface FilterLabel {
-  /** The entry's, which the change was made with. */
-  readonly id: string;
-  readonly filter: FilterType;
-  readonly installed_at: EpochMs;
-  readonly by: string;
-  /** "": nothing was written. */
-  readonly part_number: string;
-  readonly note: string;
-}
 
 export interface FilterLabels {
   /** Oldest first. */

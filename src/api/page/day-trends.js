@@ -26,14 +26,11 @@ const lookOf = (nth) => ({ color: COLORS[nth % COLORS.length] ?? "plot-1", dash:
  * @param {Context} context @param {(at: number | null) => void} onCursor
  */
 export function dayTrends(context, onCursor) {
-  /** @type {Day | null} */
-  let day = null;
-  /** @type {number | null} */
-  let cursor = null;
+  let day = /** @type {Day | null} */ (null);
+  let cursor = /** @type {number | null} */ (null);
   /** @type {Map<string, ReturnType<typeof plot>>} */
   const plots = new Map();
-  /** @type {Trends | null} */
-  let drawn = null;
+  let drawn = /** @type {Trends | null} */ (null);
   const [said, charts, foot] = [el("p", { className: "readout" }), el("div", {}), el("div", {})];
   const slider = /** @type {HTMLInputElement} */ (
     el("input", { type: "range", className: "time", step: STEP_MS, "aria-label": t("chart.time") })
@@ -67,13 +64,10 @@ export function dayTrends(context, onCursor) {
     if (day === null) return;
     const needsPin = context.needsPin();
     const tags = tagsOf(context);
-    redraw(asking, [needsPin, tags.length], () =>
-      needsPin ? [pinButton()] : tags.length === 0 ? [el("p", {}, t("now.noMeasured"))] : [],
-    );
+    redraw(asking, [needsPin, tags.length], () => [lackOf({ needsPin, tags })]);
     const found = trends.data();
     held.hidden = needsPin || tags.length === 0;
     if (held.hidden || found === null) return;
-    const { tz, start } = day;
     const labels = labelsOf(context);
     if (drawn !== found) {
       drawn = found;
@@ -81,7 +75,7 @@ export function dayTrends(context, onCursor) {
       drawPlots({ plots, charts, point }, { day, found, labels });
     }
     tell();
-    redraw(foot, [start, found], () => [trendsFooter(found, { booth: context.booth().booth, start, tz, labels })]);
+    redraw(foot, found, () => [trendsFooter(found, { ...context.booth(), labels })]);
   };
   return {
     node,
@@ -119,16 +113,22 @@ function slide(slider, { start, end, now }) {
   if (!isSame) slider.value = String(Math.min(now, end - STEP_MS));
 }
 
+/** What stands in the charts' place. @param {{ needsPin: boolean, tags: readonly string[] }} of */
+function lackOf({ needsPin, tags }) {
+  if (needsPin) return pinButton();
+  return tags.length === 0 && el("p", {}, t("now.noMeasured"));
+}
+
 /** @param {Day} day @param {readonly string[]} tags */
 function queryOf({ start, end }, tags) {
   const span = `start=${new Date(start).toISOString()}&end=${new Date(end).toISOString()}`;
   return `${span}&interval=${STEP_MIN.toString()}&tags=${encodeURIComponent(tags.join(","))}`;
 }
 
-/** @param {Trends} found @param {{ booth: string, start: number, tz: string, labels: Map<string, string> }} around */
-function trendsFooter(found, { booth, start, tz, labels }) {
+/** @param {Trends} found @param {{ booth: string, tz: string, labels: Map<string, string> }} around */
+function trendsFooter(found, { booth, tz, labels }) {
   return chartFooter({
-    name: `${booth}-${csvTime(start).slice(0, 10)}-trends`,
+    name: `${booth}-${csvTime(found.start).slice(0, 10)}-trends`,
     title: t("now.measured"),
     shown: () => trendRows(found, { tz, labels }),
     csv: () => trendSteps(found),

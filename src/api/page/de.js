@@ -147,7 +147,7 @@ export const TEXTS = {
   "filters.noHistory": "Seit dieses Gateway eingerichtet ist, wurde kein Filter gewechselt.",
   "filters.when": "Gewechselt",
   "filters.what": "Filter",
-  "filters.late": "Überzogen, Tage",
+  "filters.late": "Überfällig",
   "filters.onTime": "rechtzeitig",
 
   "setup.binding": "Dieses Gateway und seine Kabine",
@@ -444,5 +444,6 @@ export const TEXTS = {
   "filters.part": "Teil {part}",
   "filters.enteredBy": "eingetragen von {by}",
   "filters.hoursUsed": "Genutzt",
+  "filters.overused": "{days} Tage überfällig",
   "filters.inDays": "in {days} Tagen",
 };

@@ -137,7 +137,7 @@ export const TEXTS = {
   "filters.noHistory": "No filter has been changed since this gateway was set up.",
   "filters.when": "Changed",
   "filters.what": "Filter",
-  "filters.late": "Overused, days",
+  "filters.late": "Overuse",
   "filters.onTime": "on time",
 
   "setup.binding": "This gateway and its booth",
@@ -434,5 +434,6 @@ export const TEXTS = {
   "filters.part": "Part {part}",
   "filters.enteredBy": "entered by {by}",
   "filters.hoursUsed": "Used",
+  "filters.overused": "overused {days} days",
   "filters.inDays": "in {days} days",
 };

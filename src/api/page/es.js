@@ -145,7 +145,7 @@ export const TEXTS = {
   "filters.noHistory": "No se ha cambiado ningún filtro desde que se instaló este gateway.",
   "filters.when": "Cambiado",
   "filters.what": "Filtro",
-  "filters.late": "Excedido, días",
+  "filters.late": "Exceso",
   "filters.onTime": "a tiempo",
 
   "setup.binding": "Este gateway y su cabina",
@@ -442,5 +442,6 @@ export const TEXTS = {
   "filters.part": "Pieza {part}",
   "filters.enteredBy": "anotado por {by}",
   "filters.hoursUsed": "Usado",
+  "filters.overused": "{days} días de más",
   "filters.inDays": "en {days} días",
 };

@@ -26,7 +26,13 @@ export function filtersView(context) {
   });
   const gauges = el("div", { className: "grid two" });
   const history = el("div", {});
-  const node = el("div", { className: "grid" }, entries.node, gauges, card(t("filters.history"), {}, history));
+  const node = el(
+    "div",
+    { className: "grid" },
+    entries.node,
+    gauges,
+    card(t("filters.history"), { class: "paired halves" }, history),
+  );
   /** @type {{ done: any[], lives: any, entered: Entered[] } | null} */
   let services = null;
   const charts = chartsByFilter();
@@ -253,7 +259,7 @@ function historyTable({ done, entered }, { tz, time }) {
         whenText(at, tz, time),
         withMore(t(`filter.${filter_type}`), entry === undefined ? "" : entryText(entry)),
         withMore(hoursText(booth_in_use_time), t("filters.inDays", { days: number(duration, 1) })),
-        overuse === 0 ? t("filters.onTime") : number(overuse, 1),
+        overuse === 0 ? t("filters.onTime") : t("filters.overused", { days: number(overuse, 1) }),
       ];
     }),
   );

@@ -59,7 +59,10 @@ export async function screenshot(page: Page, name: string, { whole = true } = {}
 }
 
 /** What axe finds, each with the place. */
-export async function faultsByAxe(page: Page, isMeant: (impact: string | null) => boolean = () => true): Promise<string[]> {
+export async function faultsByAxe(
+  page: Page,
+  isMeant: (impact: string | null) => boolean = () => true,
+): Promise<string[]> {
   await page.evaluate(AXE);
   const { violations } = await page.evaluate<{
     readonly violations: readonly {
