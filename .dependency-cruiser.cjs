@@ -88,6 +88,8 @@ module.exports = {
       to: { path: ["^simulators/", src(`domain/(${NOUNS})\\.ts$`), src("config/(profile|port)"), "node_modules/"] },
     },
     { from: { path: "^simulators/" }, to: { dependencyTypes: ["core"] } },
+    // It runs the gateway itself, whole, under virtual time.
+    { from: { path: "^simulators/virtual/" }, to: { path: "^src/" } },
     // It reads and packs the rest as files, and runs nothing of it.
     { from: { path: "^systemd/" }, to: { path: ["^systemd/", ...pkg("rolldown")] } },
     { from: { path: "^systemd/" }, to: { dependencyTypes: ["core"] } },

@@ -14,6 +14,7 @@ import {
   type Sessions,
   type Way,
 } from "./operation.ts";
+import { say } from "../domain/sentences.ts";
 
 const PIN_DIGITS = 8;
 /** Of one sender, before it is locked; each further lock of it lasts twice as long. */
@@ -123,19 +124,16 @@ export function authenticate(call: Call<BodyOf<"authenticate">>, { sessions, con
       return { status: 200, body: { session_token: entry.token, expires_at } };
     }
     case "wrong":
-      throw new Refusal(
-        401,
-        `that isn't the PIN; ${entry.left === 1 ? "one more try" : `${entry.left} more tries`}, then it is locked`,
-      );
+      throw new Refusal(401, entry.left === 1 ? say("ask.wrong_pin_last") : say("ask.wrong_pin", { left: entry.left }));
     case "locked": {
       const after_s = Math.ceil(entry.for_ms / 1000);
-      const error = `locked after too many wrong PINs: wait ${Math.ceil(after_s / 60).toString()} min, or get a new PIN with "booth-gateway page"`;
+      const error = say("ask.locked", { minutes: Math.ceil(after_s / 60) });
       throw new Refusal(429, error, { "Retry-After": after_s.toString() });
     }
     case "busy":
-      throw new Refusal(429, "too many PINs are tried at once: wait a moment, then try again", { "Retry-After": "1" });
+      throw new Refusal(429, say("ask.pin_later"), { "Retry-After": "1" });
     case "closed":
-      throw new Refusal(401, 'no PIN is in force: get one with "booth-gateway page" on this box');
+      throw new Refusal(401, say("ask.no_pin"));
   }
 }
 
@@ -188,8 +186,7 @@ export function refusalOf(knock: Knock): Refusal | null {
   return strayOf(knock) ?? (needsSession(knock) && !knock.has_session ? new Refusal(401, NO_SESSION, CLOSING) : null);
 }
 
-const NO_SESSION =
-  'not signed in: POST /api/authenticate with the PIN that "booth-gateway page" prints, then send its token';
+const NO_SESSION = say("ask.no_session");
 
 function needsSession({ way, least }: Knock): boolean {
   if (least === "anyone") return false;

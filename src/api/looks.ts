@@ -1,6 +1,8 @@
 import type { BodyOf } from "../contract/local.ts";
 import { metricsText } from "./metrics.ts";
+import { wantsSaid } from "./said.ts";
 import { boothOf, type Call, type LocalAnswer, needed, Refusal, type Services } from "./operation.ts";
+import { say } from "../domain/sentences.ts";
 
 /** What can be looked at and changes nothing. */
 export function status(_: Call, { control }: Services): LocalAnswer {
@@ -11,10 +13,10 @@ export function status(_: Call, { control }: Services): LocalAnswer {
 export function events({ way, sender, query, feed, sees_all }: Call, { control }: Services): LocalAnswer {
   const booth = control.status().booths.find((one) => one.booth === query["booth"])?.booth ?? null;
   const without = way === "lan" ? "nothing" : "status";
-  const view = { sender, booth, sees: () => (sees_all() ? "all" : without) } as const;
+  const view = { sender, booth, said: wantsSaid(query), sees: () => (sees_all() ? "all" : without) } as const;
   return {
     writes(response) {
-      if (!feed.attach(response, view)) throw new Refusal(503, "too many pages are open; close one");
+      if (!feed.attach(response, view)) throw new Refusal(503, say("ask.too_many_pages"));
     },
   };
 }

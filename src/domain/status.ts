@@ -5,6 +5,7 @@ import type { Lacking } from "./set-up.ts";
 import type { ClockVerdict } from "./service-time.ts";
 import type { BoothSummary } from "./summary.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
+import { say } from "./sentences.ts";
 
 /** What is wrong, and what to do about it, in words for the technician. */
 export interface Trouble {
@@ -218,13 +219,14 @@ export interface AgentStatus {
 /** Which records are missing in the store, for people; null: none. */
 export function missingText({ quarantined, missing = [] }: StorageStatus): string | null {
   if (quarantined === 0) return null;
+  const count = quarantined;
+  const seqs = missing
+    .map(([from, to]) => (from === to ? String(from) : `${String(from)} to ${String(to)}`))
+    .join(", ");
+  if (seqs === "") return count === 1 ? say("log.missing_one", { count }) : say("log.missing", { count });
+  if (count === 1) return say("log.missing_one_at", { count, seqs });
   const told = missing.reduce((sum, [from, to]) => sum + to - from + 1, 0);
-  const ranges = missing.map(([from, to]) =>
-    from === to ? from.toString() : `${from.toString()} to ${to.toString()}`,
-  );
-  const before = told < quarantined ? "the newest of them " : "";
-  const seqs = ranges.length === 0 ? "" : `: ${before}seq ${ranges.join(", ")}`;
-  return `${quarantined.toString()} ${quarantined === 1 ? "record is" : "records are"} missing, damaged in the store${seqs}`;
+  return told < count ? say("log.missing_newest_at", { count, seqs }) : say("log.missing_at", { count, seqs });
 }
 
 /** People need time to go to a PLC: said a month before. */
@@ -239,13 +241,9 @@ export function certificateStatus(known: KnownCertificate, now: EpochMs): Certif
 
 function adviceFor({ link, server }: KnownCertificate): string {
   if (link === "service") {
-    return server === null
-      ? "put a new one into service.client_certificate_file; it is read at the next connection"
-      : "tell whoever runs the service";
+    return server === null ? say("certificate.own_service") : say("certificate.service");
   }
-  return server === null
-    ? "the next connection to an OPC UA server makes a new one: restart the agent, then let each PLC trust it"
-    : "renew it in the PLC and pin the new one";
+  return server === null ? say("certificate.own_opcua") : say("certificate.opcua");
 }
 
 export type ConnectivityStatus = Reported["connectivity_status"];

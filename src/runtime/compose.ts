@@ -43,6 +43,7 @@ import { agentRuns } from "./runs.ts";
 import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
 import type { SetUpMachine, SetUpOfBox } from "./set-up.ts";
 import { markOf, wipeState } from "./decommission.ts";
+import { say } from "../domain/sentences.ts";
 
 const PACKAGE = new URL("../../package.json", import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { readonly version: string };
@@ -199,8 +200,7 @@ async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtim
 }
 
 function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentSetup["disabled"]>[number] {
-  const advice =
-    'correct it, try it with "booth-gateway check", then restart the agent; the other booths run meanwhile';
+  const advice = say("booth.correct");
   return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
 }
 
@@ -271,7 +271,7 @@ async function lastingNow(file: string, io: Io): Promise<Lasting> {
   const { takenBack } = await import("./set-up.ts");
   const lasting = loadLasting(file, environment);
   // What was on trial when the last agent ended, by a power cut or a stop, hasn't proved itself.
-  const why = { reason: "the agent stopped while it was tried", at: Date.now() };
+  const why = { reason: say("trial.stopped"), at: Date.now() };
   const log = { warn: (_: unknown, text: string) => io.err(`${text}\n`) };
   const isOther = takenBack(lasting.usable.config.data_dir, { ...why, log });
   const settled = isOther ? loadLasting(file, environment) : lasting;

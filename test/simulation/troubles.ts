@@ -2,7 +2,7 @@ import type { FilterType } from "../../src/domain/booth.ts";
 import { rows } from "../../simulators/service/db.ts";
 import { diceOf } from "../scenarios/random.ts";
 import { seededRandom } from "../support/seeded-random.ts";
-import type { VirtualClock } from "../support/virtual-clock.ts";
+import type { VirtualClock } from "../../simulators/virtual/clock.ts";
 import type { Box } from "./box.ts";
 import { lyingOrders, ORDER_LIES } from "./order-lies.ts";
 import type { Fault, Moment, WallAtBoot } from "./story.ts";

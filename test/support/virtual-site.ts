@@ -19,15 +19,15 @@ import type { StoreBudget } from "../../src/domain/storage.ts";
 import { deriveFold } from "../../src/store/facts/fold.ts";
 import type { Fold } from "../../src/store/facts/fold.ts";
 import { openIdentity } from "../../src/store/identity/identity.ts";
-import { inlineIdentity, inlineStore } from "./inline.ts";
+import { inlineIdentity, inlineStore } from "../../simulators/virtual/store.ts";
 import { keepStore, StoreRefusal, type KeptStore } from "../../src/store/thread/keeper.ts";
 import { boothFor } from "../../simulators/plc/start.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
-import { virtualDriver, virtualLink, type VirtualLink } from "./virtual-driver.ts";
+import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/virtual/driver.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import { seededRandom } from "./seeded-random.ts";
-import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
+import { virtualClock, type VirtualClock } from "../../simulators/virtual/clock.ts";
 import { ownFigures, collectingLogger, memoryTail, mortalClock, nowAndThen } from "./virtual-parts.ts";
 import { PROVISION_KEY, SERIAL, virtualService, type Facility, type VirtualService } from "./virtual-service.ts";
 

@@ -1,4 +1,4 @@
-import { t } from "./texts.js";
+import { isTranslated, spoken, t } from "./texts.js";
 
 const TOKEN = "session";
 /** An answer that doesn't come in this time won't. */
@@ -30,9 +30,19 @@ function headers() {
   return token === null ? {} : { Authorization: token };
 }
 
+/** Where the agent's words are to be said otherwise, with their codes. @param {string} path */
+function asked(path) {
+  return isTranslated ? `${path}${path.includes("?") ? "&" : "?"}said=true` : path;
+}
+
+/** @param {Response} answer @returns {Promise<any>} */
+async function read(answer) {
+  return JSON.parse(await answer.text(), spoken);
+}
+
 /** @param {string} path @param {RequestInit} [options] */
 async function exchange(path, options = {}) {
-  const answer = await fetch(path, {
+  const answer = await fetch(asked(path), {
     ...options,
     headers: { ...headers(), ...options.headers },
     signal: options.signal ?? AbortSignal.timeout(PATIENCE_MS),
@@ -40,14 +50,14 @@ async function exchange(path, options = {}) {
     throw new ApiError(t("error.away"), 0);
   });
   if (answer.ok) return answer;
-  const { error = answer.statusText } = await answer.json().catch(() => ({}));
+  const { error = answer.statusText } = await read(answer).catch(() => ({}));
   if (answer.status === 401) signOut();
   throw new ApiError(error, answer.status);
 }
 
 /** @param {string} path @returns {Promise<any>} */
 export async function get(path) {
-  return (await exchange(path)).json();
+  return read(await exchange(path));
 }
 
 /** @param {string} path @param {unknown} body @param {string} [method] @returns {Promise<any>} */
@@ -57,7 +67,7 @@ export async function send(path, body, method = "POST") {
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   });
-  return answer.json();
+  return read(answer);
 }
 
 /**
@@ -134,7 +144,7 @@ async function readEvents(body, event, patience_ms) {
     for (const part of parts) {
       const name = /^event: (.*)$/m.exec(part)?.[1];
       const data = /^data: (.*)$/m.exec(part)?.[1];
-      if (name !== undefined && data !== undefined) event(name, JSON.parse(data));
+      if (name !== undefined && data !== undefined) event(name, JSON.parse(data, spoken));
     }
   }
 }

@@ -1,11 +1,12 @@
 import { get } from "./api.js";
 import { chartFooter, csvTime, loader } from "./chart.js";
 import { el, redraw } from "./dom.js";
-import { clockText, number, unitText, wireText } from "./format.js";
-import { hourTicks, labelled, measuredOf, rangeText, stageAt, trendRows, trendSteps } from "./measured.js";
+import { clockText, number, shownUnit, wireText } from "./format.js";
+import { axisHour, hourTicks, labelled, measuredOf, rangeText, stageAt, trendRows, trendSteps } from "./measured.js";
 import { keys, plot } from "./plot.js";
 import { pinButton } from "./session.js";
 import { t } from "./texts.js";
+import { inUnits } from "./units.js";
 
 /** @typedef {import("./main.js").Context} Context */
 /** @typedef {{ start: number, end: number, now: number, tz: string, stages: readonly import("./strip.js").Stage[] }} Day */
@@ -147,16 +148,16 @@ function drawPlots({ plots, charts, point }, { day, found, labels }) {
     return units.flatMap((unit) => {
       const one = plot({
         height: HEIGHT,
-        unit: (value) => number(value, Math.abs(value) < 10 && !Number.isInteger(value) ? 1 : 0),
+        unit: number,
         ticks: (span) => hourTicks({ ...span, tz }),
-        name: (at) => (at === day.end ? "24" : clockText(at, tz).replace(/:00(?= |$)/, "")),
+        name: (at) => (at === day.end && axisHour(at, tz) === "00" ? "24" : axisHour(at, tz)),
         onCursor: point,
       });
       plots.set(unit, one);
       const lines = tags.filter((tag) => tag.unit === unit);
       return [
         keys(
-          unitText(unit),
+          shownUnit(unit),
           lines.map(({ tag }, nth) => ({ label: labels.get(tag) ?? tag, ...lookOf(nth) })),
         ),
         one.node,
@@ -169,12 +170,17 @@ function drawPlots({ plots, charts, point }, { day, found, labels }) {
       ...{ times, start: day.start, end: day.end },
       lines: lines.map(({ tag, min, max }, nth) => ({
         label: labels.get(tag) ?? tag,
-        values: min.map((least, index) => middle(least, max[index] ?? null)),
-        band: /** @type {const} */ ([max, min]),
+        values: min.map((least, index) => shown(middle(least, max[index] ?? null), unit)),
+        band: /** @type {const} */ ([max.map((one) => shown(one, unit)), min.map((one) => shown(one, unit))]),
         ...lookOf(nth),
       })),
     });
   }
+}
+
+/** @param {number | null} value @param {string} unit */
+function shown(value, unit) {
+  return value === null ? null : inUnits(value, unit).value;
 }
 
 /** @param {number | null} least @param {number | null} most */
@@ -188,7 +194,7 @@ function readout(at, { tz, now, stages }, { found, labels }) {
   const stage = stageAt(stages, at);
   const values = (found?.tags ?? []).map(({ tag, unit, min, max }) => {
     const index = found === null ? 0 : Math.floor((at - found.start) / found.step_ms);
-    return `${labels.get(tag) ?? tag} ${rangeText(min[index] ?? null, max[index] ?? null, unit)}`;
+    return `${labels.get(tag) ?? tag} ${rangeText(min[index] ?? null, max[index] ?? null, unit)} ${shownUnit(unit)}`;
   });
   return [clockText(at, tz), ...(stage === null ? [] : [wireText(stage.mode)]), ...values].join(" · ");
 }

@@ -18,8 +18,16 @@ export const TEXTS = {
   "head.stale": "The box doesn't answer; this was at {at}",
   "head.locked": "PIN needed",
   "head.signOut": "Sign out",
+  "head.zone": "Times in {zone}",
   "head.display": "Display",
   "display.language": "Language",
+  "display.text": "Kept on this device. The box itself keeps what the PLC says.",
+  "display.temperature": "Temperature",
+  "display.gas": "Gas",
+  "display.pressure": "Pressure",
+  "display.clock": "Time of day",
+  "display.clock24": "24 h",
+  "display.clock12": "12 h",
   "display.save": "Save",
   "display.cancel": "Cancel",
 
@@ -437,3 +445,6 @@ export const TEXTS = {
   "filters.overused": "overused {days} days",
   "filters.inDays": "in {days} days",
 };
+
+/** What the agent says stands in English where it comes from. @type {Readonly<Record<string, string>>} */
+export const SAYINGS = {};

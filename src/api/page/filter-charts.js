@@ -1,8 +1,9 @@
 import { chartFooter, csvTime } from "./chart.js";
 import { el } from "./dom.js";
-import { dayStart, dayText, hoursText, number, unitText } from "./format.js";
+import { dayStart, dayText, hoursText, measured, number, shownUnit } from "./format.js";
 import { keys, plot } from "./plot.js";
 import { t } from "./texts.js";
+import { inUnits } from "./units.js";
 
 const DAY_MS = 86_400_000;
 const MINUTES_PER_HOUR = 60;
@@ -63,7 +64,7 @@ export function filterCharts() {
       const parts = [useKeys(filter), use.node, useFooter(filter, around)];
       const { pressure } = filter;
       if (pressure === null || pressure.days.every(({ max }) => max === null)) return parts;
-      const drop = datePlot(around.tz, (value) => number(value));
+      const drop = datePlot(around.tz, number);
       drop.update({ ...pressureLines(pressure, span), ...span });
       plots.push(drop);
       return [...parts, ...pressureParts(filter, around, drop)];
@@ -71,7 +72,7 @@ export function filterCharts() {
   };
 }
 
-/** @param {string} tz @param {(value: number) => string} unit */
+/** @param {string} tz @param {(value: number, decimals: number) => string} unit */
 function datePlot(tz, unit) {
   return plot({
     height: HEIGHT,
@@ -201,7 +202,7 @@ function pressureParts({ filter, pressure }, { name, booth, tz }, drop) {
   const { unit, limit, days } = pressure;
   const title = t("chart.dropOf", { what: name });
   return [
-    keys(unitText(unit), [
+    keys(shownUnit(unit), [
       { label: t("filters.drop"), color: "plot-2" },
       ...(limit === null ? [] : [{ label: t("filters.limit"), color: "plot-limit", dash: 2 }]),
     ]),
@@ -210,8 +211,8 @@ function pressureParts({ filter, pressure }, { name, booth, tz }, drop) {
       name: `${booth}-${filter}-pressure`,
       title,
       shown: () => ({
-        heads: [t("chart.day"), `${t("filters.drop")}, ${unitText(unit)}`],
-        rows: days.map(({ start, max }) => [dayText(start, tz), max === null ? null : number(max)]),
+        heads: [t("chart.day"), `${t("filters.drop")}, ${shownUnit(unit)}`],
+        rows: days.map(({ start, max }) => [dayText(start, tz), max === null ? null : measured(max, unit).number]),
       }),
       csv: () => ({
         heads: ["start", `max (${unit})`, `limit (${unit})`],
@@ -222,10 +223,12 @@ function pressureParts({ filter, pressure }, { name, booth, tz }, drop) {
 }
 
 /** @param {NonNullable<FilterUse["pressure"]>} pressure @param {{ start: number, end: number }} span */
-function pressureLines({ days, limit }, { start, end }) {
+function pressureLines({ days, limit, unit }, { start, end }) {
   const middles = days.map((day) => (day.start + day.end) / 2);
   const times = [start, ...middles.filter((at) => at > start && at < end), end];
-  const values = new Map(days.map((day) => [(day.start + day.end) / 2, day.max]));
+  const values = new Map(
+    days.map(({ start, end, max }) => [(start + end) / 2, max === null ? null : inUnits(max, unit).value]),
+  );
   return {
     times,
     lines: [
@@ -244,7 +247,7 @@ function pressureLines({ days, limit }, { start, end }) {
               color: "plot-limit",
               dash: 2,
               spans: true,
-              values: times.map((at) => (at === start || at === end ? limit : null)),
+              values: times.map((at) => (at === start || at === end ? inUnits(limit, unit).value : null)),
             },
           ]),
     ],

@@ -1,5 +1,5 @@
 import { csvTime } from "./chart.js";
-import { clockText, number, unitText } from "./format.js";
+import { clockText, hourText, measured, shownUnit } from "./format.js";
 import { t } from "./texts.js";
 
 /** @typedef {{ tag: string, unit: string, min: (number | null)[], max: (number | null)[] }} TagTrend */
@@ -37,11 +37,16 @@ export function hourTicks({ start, end, tz }, every = 4) {
   return all;
 }
 
-/** @param {number | null} min @param {number | null} max @param {string} unit */
+/** As short as an axis needs it. @param {number} at @param {string} tz */
+export function axisHour(at, tz) {
+  return hourText(at, tz).replace(/\sUhr$/u, "");
+}
+
+/** In the units of this device. @param {number | null} min @param {number | null} max @param {string} unit */
 export function rangeText(min, max, unit) {
   if (min === null || max === null) return "–";
-  const [low, high] = [number(min, 1), number(max, 1)];
-  return `${low === high ? low : `${low}…${high}`} ${unitText(unit)}`.trim();
+  const [low, high] = [measured(min, unit, 1).number, measured(max, unit, 1).number];
+  return low === high ? low : `${low}…${high}`;
 }
 
 /** Least and most of a run of steps; null: nothing is known of it. @param {TagTrend} trend @param {number} [from] @param {number} [to] @returns {[number, number] | null} */
@@ -57,18 +62,18 @@ export function trendRows({ start, step_ms, tags }, { tz, labels }) {
   const steps = Math.max(1, Math.round(HOUR_MS / step_ms));
   const hours = Math.ceil((tags[0]?.min.length ?? 0) / steps);
   return {
-    heads: [t("chart.hour"), ...tags.map(({ tag, unit }) => `${labels.get(tag) ?? tag}, ${unitText(unit)}`)],
+    heads: [t("chart.hour"), ...tags.map(({ tag, unit }) => `${labels.get(tag) ?? tag}, ${shownUnit(unit)}`)],
     rows: Array.from({ length: hours }, (_, hour) => [
       clockText(start + hour * HOUR_MS, tz),
       ...tags.map((tag) => {
         const [low, high] = extremes(tag, hour * steps, (hour + 1) * steps) ?? [null, null];
-        return rangeText(low, high, "");
+        return rangeText(low, high, tag.unit);
       }),
     ]),
   };
 }
 
-/** Every step, for a file. @param {Trends} trends */
+/** Every step, for a file: in the units of the box, whoever takes it. @param {Trends} trends */
 export function trendSteps({ start, step_ms, tags }) {
   return {
     heads: ["time", ...tags.flatMap(({ tag, unit }) => [`${tag} min (${unit})`, `${tag} max (${unit})`])],

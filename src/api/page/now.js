@@ -1,7 +1,7 @@
 import { get } from "./api.js";
 import { boothsCard } from "./booths.js";
 import { card, el, figure, redraw, sentence, troubleNote } from "./dom.js";
-import { lasting, minutesText, number, unitText, whenText } from "./format.js";
+import { lasting, measured, minutesText, number, unitText, whenText } from "./format.js";
 import { measuredOf } from "./measured.js";
 import { pinButton } from "./session.js";
 import { t } from "./texts.js";
@@ -183,11 +183,11 @@ function todayFigures({ now }, use, { run, day }) {
 
 /** A value that the PLC no longer confirms is told as the last one, never as the present one. @param {any} reading @param {boolean} isRead @param {Node | null} spark */
 function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, spark) {
-  const shown = typeof value === "number" ? number(value, 1) : String(value);
+  const known = typeof value === "number" ? measured(value, unit, 1) : { number: String(value), unit: unitText(unit) };
   const isKnown = value !== null && quality !== "bad";
-  if (isKnown && isRead) return figure(label, shown, " ", el("small", {}, unitText(unit)), spark);
+  if (isKnown && isRead) return figure(label, known.number, " ", el("small", {}, known.unit), spark);
   const last =
-    isKnown && age_ms !== null ? t("now.last", { value: `${shown} ${unitText(unit)}`, time: lasting(age_ms) }) : "";
+    isKnown && age_ms !== null ? t("now.last", { value: `${known.number} ${known.unit}`, time: lasting(age_ms) }) : "";
   const why = isKnown ? "–" : quality === null ? t("setup.notRead") : reason || quality;
   return el(
     "div",

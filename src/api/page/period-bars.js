@@ -1,7 +1,7 @@
 import { bars, modeLegend } from "./bars.js";
 import { chartFooter, csvTime } from "./chart.js";
 import { card } from "./dom.js";
-import { dayText, minutesText, modeOf, number, wireText } from "./format.js";
+import { dayText, measured, minutesText, modeOf, number, shownUnit, wireText } from "./format.js";
 import { t } from "./texts.js";
 
 const HOUR_MIN = 60;
@@ -117,9 +117,9 @@ function ordered(modes) {
 
 /** @param {readonly Period[]} periods @param {typeof FIGURES[number]} figure @param {Around} around */
 function figureCard(periods, [text, field, digits, unit], around) {
-  const title = unit === "" ? t(text) : `${t(text)}, ${unit}`;
+  const title = unit === "" ? t(text) : `${t(text)}, ${shownUnit(unit)}`;
   /** @param {number | null} value */
-  const told = (value) => (value === null ? "–" : number(value, value > 0 && value < 100 ? digits : 0));
+  const told = (value) => (value === null ? "–" : measured(value, unit, value > 0 && value < 100 ? digits : 0).number);
   return card(
     title,
     { "data-figure": field },
@@ -130,7 +130,10 @@ function figureCard(periods, [text, field, digits, unit], around) {
         ...columnOf(period, around),
         top: unseen(period) ? "" : told(period[field]),
         parts: [
-          { value: period[field] ?? 0, title: `${nameOf(period, around)}: ${told(period[field])} ${unit}`.trim() },
+          {
+            value: period[field] ?? 0,
+            title: `${nameOf(period, around)}: ${told(period[field])} ${shownUnit(unit)}`.trim(),
+          },
         ],
       })),
     }),

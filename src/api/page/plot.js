@@ -73,7 +73,7 @@ const color = (name) => getComputedStyle(document.documentElement).getPropertyVa
 
 /**
  * `ticks`: instants that are named; `low`: the axis begins there at most.
- * @typedef {{ height: number, unit: (value: number) => string, ticks: (span: Span) => readonly number[], name: (at: number) => string, low?: number }} How
+ * @typedef {{ height: number, unit: (value: number, decimals: number) => string, ticks: (span: Span) => readonly number[], name: (at: number) => string, low?: number }} How
  */
 /** @typedef {{ start: number, end: number }} Span */
 /** @typedef {Span & { times: readonly number[], lines: readonly Line[] }} Shown */
@@ -167,7 +167,7 @@ function optionsOf(lines, { width, height, unit, ticks, name, low, shown }) {
     scales: { x: { time: false }, y: { range: (_, least, most) => rangeOf(least, most, low) } },
     axes: [
       { ...look, size: AXIS, splits: named, values: (_, splits) => splits.map((at) => name(at * 1000)) },
-      { ...look, size: LEFT, space: 34, values: (_, splits) => splits.map(unit) },
+      { ...look, size: LEFT, space: 34, values: (_, splits) => splits.map((value) => unit(value, decimals(splits))) },
     ],
     series: [{}, ...lines.flatMap(seriesOf)],
     bands: bandsOf(lines),
@@ -197,10 +197,16 @@ function bandsOf(lines) {
   });
 }
 
+/** So many that numbers beside each other differ. @param {readonly number[]} splits */
+function decimals([first = 0, second = 1]) {
+  const step = Math.abs(second - first);
+  return step < 0.1 ? 2 : step < 1 ? 1 : 0;
+}
+
 /** A little room above and below; what never changes gets some of its own. @param {number | null} least @param {number | null} most @param {number} [low] @returns {[number, number]} */
 function rangeOf(least, most, low) {
   const [from, to] = [Math.min(least ?? 0, low ?? Infinity), most ?? 1];
-  const room = Math.max((to - from) * 0.08, 0.5);
+  const room = Math.max((to - from) * 0.08, Math.max(Math.abs(from), Math.abs(to)) * 0.02, 1e-3);
   return [low !== undefined && from >= low ? low : from - room, to + room];
 }
 

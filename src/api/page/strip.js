@@ -1,6 +1,6 @@
 import { chip, el } from "./dom.js";
 import { wireText, lasting, modeOf, clockText } from "./format.js";
-import { hourTicks } from "./measured.js";
+import { axisHour, hourTicks } from "./measured.js";
 import { t } from "./texts.js";
 
 /** @typedef {{ mode: string, start: number, end: number }} Stage */
@@ -81,7 +81,7 @@ export function hourAxis({ start, end, tz, every = 4 }) {
   const marks = hourTicks({ start, end, tz }, every).map((at) => {
     const isLast = at === end;
     const left = percent((at - start) / (end - start));
-    const name = isLast && clockText(at, tz) === "00:00" ? "24" : clockText(at, tz).replace(/:00(?= |$)/, "");
+    const name = isLast && axisHour(at, tz) === "00" ? "24" : axisHour(at, tz);
     return el("span", { style: { left }, className: at === start ? "first" : isLast ? "last" : "" }, name);
   });
   return el("div", { className: "hours", "aria-hidden": "true" }, ...marks);

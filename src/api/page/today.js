@@ -1,7 +1,7 @@
 import { get } from "./api.js";
 import { chartFooter, csvTime, loader } from "./chart.js";
 import { el, redraw } from "./dom.js";
-import { clockText, dayStart, dayText, minutesText, number, unitText } from "./format.js";
+import { clockText, dayStart, dayText, measured, minutesText, number, shownUnit } from "./format.js";
 import { extremes, labelled, measuredOf, trendRows, trendSteps } from "./measured.js";
 import { sparkbars, sparkline } from "./spark.js";
 import { endsOf, stagesFooter, stagesOf } from "./stages.js";
@@ -65,7 +65,7 @@ export function lastDay(context, onChange) {
   const hours = loader(SPARKS_EVERY_MS, onChange);
   /** @type {ReturnType<typeof loader<any>>} */
   const trends = loader(SPARKS_EVERY_MS, onChange);
-  const measured = () => measuredOf(context.readings());
+  const tagsShown = () => measuredOf(context.readings());
   return {
     update() {
       const { booth, time } = context.booth();
@@ -75,7 +75,7 @@ export function lastDay(context, onChange) {
         async () => (await get(`${pathOf(context, "use_periods")}?unit=hour&start=${from}`)).data,
         true,
       );
-      const tags = measured().map(({ tag }) => tag);
+      const tags = tagsShown().map(({ tag }) => tag);
       if (context.needsPin() || tags.length === 0) return;
       const start = new Date((Math.floor(time / STEP_MS) - DAY_MS / STEP_MS) * STEP_MS).toISOString();
       const query = `interval=${STEP_MIN.toString()}&start=${start}&tags=${encodeURIComponent(tags.join(","))}`;
@@ -95,7 +95,11 @@ export function lastDay(context, onChange) {
       if (low === null || high === null) return null;
       return sparkline({
         ...found,
-        text: t("chart.lastDayRange", { low: number(low, 1), high: number(high, 1), unit: unitText(unit) }),
+        text: t("chart.lastDayRange", {
+          low: measured(low, unit, 1).number,
+          high: measured(high, unit, 1).number,
+          unit: shownUnit(unit),
+        }),
       });
     },
     /** What the small charts show, as a table and a file. */

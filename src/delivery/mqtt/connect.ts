@@ -8,6 +8,7 @@ import type { MqttVersion } from "../../domain/status.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import type { LinkAccount } from "../port.ts";
 import { type ClientCertificate, withPublicRoots } from "../tls.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** From the first packet to the broker's answer, for the connection and then for the subscription. */
 export const CONNECT_TIMEOUT_MS: Milliseconds = 10_000;
@@ -80,7 +81,7 @@ export function createDialler(setup: MqttSetup): (dial: Dial) => Promise<Dialled
       }
     }
     // The last one went furthest: what blocked the ways before it is the lesser news.
-    throw failures.at(-1) ?? new ServiceLinkError("unknown_host", "the service names no broker");
+    throw failures.at(-1) ?? new ServiceLinkError("unknown_host", say("service.no_broker"));
   };
 }
 
@@ -164,7 +165,7 @@ async function dialOnce(
   const isTooLong = packetSizes(MAX_PACKET_BYTES);
   client.stream.on("data", (chunk: Buffer) => {
     if (!isTooLong(chunk)) return;
-    client.emit("error", new ServiceLinkError("protocol", "the broker sent a packet too long"));
+    client.emit("error", new ServiceLinkError("protocol", say("service.packet_too_long")));
     client.stream.destroy();
   });
   const stop = (): void => void client.end(true);
@@ -196,7 +197,7 @@ function connackOf(client: MqttClient): Promise<IConnackPacket> {
   let taken = !(client.stream instanceof Socket);
   client.stream.once(client.stream instanceof TLSSocket ? "secureConnect" : "connect", () => (taken = true));
   const unanswered = (cause?: unknown): ServiceLinkError =>
-    new ServiceLinkError("unanswered", "the broker took the connection and closed it without an answer", cause);
+    new ServiceLinkError("unanswered", say("service.unanswered"), cause);
   return new Promise((resolve, reject) => {
     client.once("connect", resolve);
     client.once("error", (error) => {
@@ -204,7 +205,7 @@ function connackOf(client: MqttClient): Promise<IConnackPacket> {
       reject(taken && isReset ? unanswered(error) : error);
     });
     client.once("close", () =>
-      reject(taken ? unanswered() : new ServiceLinkError("unreachable", "the broker can't be reached")),
+      reject(taken ? unanswered() : new ServiceLinkError("unreachable", say("service.unreachable"))),
     );
   });
 }

@@ -5,7 +5,7 @@ import type { TakenEntry } from "../../../src/domain/taken.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { systemRandom } from "../../../src/runtime/compose.ts";
 import { openIdentity } from "../../../src/store/identity/identity.ts";
-import { inlineStore } from "../../support/inline.ts";
+import { inlineStore } from "../../../simulators/virtual/store.ts";
 import { openTail } from "../../../src/acquisition/intake.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { BOOTH, markOf, entryOf, type Mark, writerOf } from "./power-bed.ts";
