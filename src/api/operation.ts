@@ -8,6 +8,7 @@ import type { ServiceAnswer } from "../domain/service.ts";
 import type { SetUpStatus } from "../domain/set-up.ts";
 import type { AgentStatus, BoothStatus, PageAccess } from "../domain/status.ts";
 import type { Rebuilds } from "../store/port.ts";
+import type { FilterLabels } from "./filter-labels.ts";
 import type { LiveFeed } from "./live.ts";
 import type { PageNetwork, PageState } from "./port.ts";
 import type { AskReport, BoothReport, BoxReport } from "./report.ts";
@@ -22,6 +23,8 @@ export function isSocket(way: Way): way is "socket" | "admin" {
 
 /** One row of the table of operations. */
 export interface LocalOperation extends ServedOperation {
+  /** A report made for one page serves the others that ask for the same within seconds. */
+  readonly shared?: boolean;
   readonly runs: Runs;
 }
 
@@ -190,6 +193,7 @@ export interface Services {
   readonly control: AgentControl;
   readonly reports?: AskReport;
   readonly rebuilds?: Rebuilds;
+  readonly filter_labels?: FilterLabels;
   readonly sessions?: Sessions;
   readonly page?: PageListener;
   /** Keeps a report for whoever helps. Returns its id. */

@@ -5,7 +5,9 @@ import type { BoothReport, BoxReport } from "./report.ts";
 
 type Load<T> = () => Promise<T>;
 
-interface Row<B extends BodyName> extends Partial<Pick<LocalOperation, "answer" | "already" | "deprecated">> {
+interface Row<B extends BodyName> extends Partial<
+  Pick<LocalOperation, "answer" | "already" | "deprecated" | "shared">
+> {
   /** Names, parted by blanks. */
   readonly query?: string;
   readonly body?: B;
@@ -45,6 +47,7 @@ const records = reports("booth report", async () => (await import("./report-boot
 const time = reports("booth report", async () => (await import("./report-time.ts")).TIME_FIGURES);
 const values = reports("booth report", async () => (await import("./report-records.ts")).VALUE_FIGURES);
 const facts = reports("booth report", async () => (await import("./report-records.ts")).FACT_FIGURES);
+const charts = reports("booth report", async () => (await import("./report-charts.ts")).CHARTS);
 const incidents = reports("box report", async () => (await import("./report-records.ts")).INCIDENT_LISTS);
 const looks = controls(() => import("./looks.ts"));
 const plc = controls(() => import("./plc.ts"));
@@ -63,6 +66,11 @@ const BINDING = "/api/booths_provisioning/{serial_number}";
 function figure(report: ReturnType<typeof time | typeof facts | typeof values>, summary: string, query: string) {
   const { answer, ...more } = report;
   return row(`GET ${BOOTH}/${answer}`, summary, { ...more, query, answer: answer === "export_csv" ? "csv" : answer });
+}
+
+/** Of the page alone: several of them look at the same at once. */
+function chart({ answer, ...more }: ReturnType<typeof charts>, summary: string, query: string) {
+  return row(`GET ${BOOTH}/${answer}`, summary, { ...more, query, shared: true });
 }
 
 /** Every operation that the box answers: routing, who may ask, the bodies that are taken and `openapi.json` follow from it. */
@@ -136,6 +144,11 @@ export const OPERATIONS: readonly LocalOperation[] = [
       },
     },
   }),
+  // The least and the most of readings are readings.
+  { ...chart(charts("trend"), "Least and most of tags by steps of time", `tags interval ${WINDOW}`), way: "session" },
+  chart(charts("use_periods"), "Use, cycles and energy by hour, day, week or month", `${SPAN} unit length`),
+  chart(charts("cycles"), "Cycles that ended", `${WINDOW} limit page`),
+  chart(charts("filter_use"), "Use of the filters by day, and when they will be full", WINDOW),
   row("GET /status", "How the box is", { way: "loopback", runs: looks("status") }),
   row("GET /events", "The same each second", { query: "booth", way: "loopback", runs: looks("events") }),
   row("GET /backlog", "What waits for the service", { way: "loopback", runs: looks("backlog") }),
@@ -152,6 +165,9 @@ export const OPERATIONS: readonly LocalOperation[] = [
   }),
   row("POST /filters/changed", "A filter was changed", { body: "filter_change", runs: upkeep("filterChanged") }),
   row("POST /filters/undo", "That entry is withdrawn", { body: "filter_undo", runs: upkeep("filterUndone") }),
+  row("GET /filters/entries", "People's entries of filter changes, with part numbers and notes", {
+    ...{ query: "booth", way: "loopback", runs: upkeep("filterEntries") },
+  }),
   row("GET /reconcile", "How a comparison with the service stands", {
     ...{ query: "booth id", way: "loopback", runs: upkeep("reconciliation") },
   }),

@@ -5,18 +5,27 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
 const FOLDER = new URL("./page/", import.meta.url);
+/** Libraries that a view loads when it needs them, as their packages have them. */
+const LIBRARIES = new URL("../../node_modules/", import.meta.url);
 const JS = "text/javascript; charset=utf-8";
+const CSS = "text/css; charset=utf-8";
 
 const SCRIPTS =
-  "main api network dom texts en es de units display format session strip now booths days day-figures day-part filters setup begin find program trial binding steps size plc health";
+  "main api network dom texts en es de display format units session chart measured spark stages strip today now booths days day-figures day-part day-trends bars period-bars plot filters filter-charts setup begin find program trial binding steps size plc health";
 
 /** By path: file and type. Nothing else is ever read for a request. */
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/": ["index.html", "text/html; charset=utf-8"],
-  "/page.css": ["page.css", "text/css; charset=utf-8"],
+  "/page.css": ["page.css", CSS],
   "/manifest.json": ["manifest.json", "application/manifest+json; charset=utf-8"],
   "/icon.svg": ["icon.svg", "image/svg+xml"],
   ...Object.fromEntries(SCRIPTS.split(" ").map((name) => [`/${name}.js`, [`${name}.js`, JS]])),
+};
+
+/** By path, below the libraries; what the package brings of them is listed where it is made (systemd/package). */
+export const LIBRARY_FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
+  "/uplot.js": ["uplot/dist/uPlot.iife.min.js", JS],
+  "/uplot.css": ["uplot/dist/uPlot.min.css", CSS],
 };
 
 /** Scripts, styles and data from this box alone; nothing inline, no frames, no forms that lead elsewhere. */
@@ -35,7 +44,7 @@ const pack = promisify(gzip);
 const loaded = new Map<string, ReturnType<typeof load>>();
 
 export function isPageFile(method: string, path: string): boolean {
-  return (method === "GET" || method === "HEAD") && Object.hasOwn(FILES, path);
+  return (method === "GET" || method === "HEAD") && (Object.hasOwn(FILES, path) || Object.hasOwn(LIBRARY_FILES, path));
 }
 
 /** Sends one of the page's files, packed where the browser takes that; 304 where it has it already. */
@@ -70,8 +79,8 @@ function fileOf(path: string): ReturnType<typeof load> {
 }
 
 async function load(path: string) {
-  const [file, type] = FILES[path] ?? ["", ""];
-  const plain = await readFile(new URL(file, FOLDER));
+  const [file, type] = FILES[path] ?? LIBRARY_FILES[path] ?? ["", ""];
+  const plain = await readFile(new URL(file, Object.hasOwn(FILES, path) ? FOLDER : LIBRARIES));
   const etag = `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
   return { type, plain, packed: await pack(plain, { level: 9 }), etag };
 }

@@ -26,6 +26,9 @@ const filterChange = z.strictObject({
   filter: z.enum(FILTER_TYPES),
   minutes_ago: z.number().min(0).default(0),
   by: z.string().max(100).default(""),
+  /** Of the filter that went in; kept on this box. */
+  part_number: z.string().trim().max(60).default(""),
+  note: z.string().trim().max(200).default(""),
 });
 
 /** A PLC's link as it is set up on the spot. Nothing here names a file: what a person types must not have one read. */
@@ -109,7 +112,7 @@ export const BODIES = {
   },
   filter_change: {
     shape: filterChange,
-    needs: `id (8 to 64 characters) and filter (${FILTER_TYPES.join(", ")}) are needed; minutes_ago is 0 or more`,
+    needs: `id (8 to 64 characters) and filter (${FILTER_TYPES.join(", ")}) are needed; minutes_ago is 0 or more, part_number up to 60 characters, note up to 200`,
   },
   /** That entry is withdrawn. */
   filter_undo: {

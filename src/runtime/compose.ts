@@ -11,9 +11,11 @@ import { opcuaPki } from "../acquisition/opcua/pki.ts";
 import { createPollGaps } from "../acquisition/poll-gaps.ts";
 import { createServiceTime } from "../acquisition/clock.ts";
 import { openTail } from "../acquisition/intake.ts";
+import { createFilterLabels } from "../api/filter-labels.ts";
 import type { ReportRequest } from "../api/report.ts";
 import { type FiguresRequest, figuresOf, type OwnFigures } from "../api/report-thread.ts";
 import { serveAdminSocket, serveSocket } from "../api/server.ts";
+import { sharedReports } from "../api/shared-reports.ts";
 import { parametersOf } from "../config/parameters.ts";
 import type { BoothConfig, Config } from "../config/port.ts";
 import { keepConfig, keptConfig } from "../config/kept.ts";
@@ -101,8 +103,12 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     });
     const services = {
       ...{ control, rebuilds, set_up, log: lines },
-      reports: (request: ReportRequest) => reports.ask(request),
+      reports: sharedReports(
+        (request) => reports.ask(request),
+        () => performance.now(),
+      ),
       fields: boothFields({ http: runs.http, clock, key }),
+      filter_labels: createFilterLabels(identity),
     };
     const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
     await serveUntil(() => runs.run(set_up.run), { config, file, clock, log, services }, runtime_dir);
