@@ -37,6 +37,7 @@ import { clockFromFile, systemClock } from "./clock.ts";
 import { openPage, type PageSetting } from "./compose-page.ts";
 import type { AgentSetup } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
+import { openPlcLogins, type PlcLogins } from "./plc-logins.ts";
 import { systemdNotify } from "./service-manager.ts";
 import { outputsOf } from "./outputs.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
@@ -85,8 +86,9 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     const tail = openTail(config.runtime_dir);
     open.push(reports, tail);
     const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
+    const logins = await openPlcLogins({ identity, sealer });
     const lasting: LongLived = {
-      ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, gateway_id, io },
+      ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, logins, gateway_id, io },
       ...{ random: systemRandom(), service_time: createServiceTime(MADE_AT) },
       figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
     };
@@ -99,7 +101,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     const has_key = async (): Promise<boolean> => (await key()) !== null;
     const { data_dir } = config;
     const set_up = setUpWhenAsked({
-      ...{ file, data_dir, clock, log, has_key },
+      ...{ file, data_dir, clock, log, has_key, logins },
       ...{ status: () => control.status(), restart: runs.restart },
     });
     const services = {
@@ -112,7 +114,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
       filter_labels: createFilterLabels(identity),
     };
     const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
-    await serveUntil(() => runs.run(set_up.run), { config, file, clock, log, services }, runtime_dir);
+    await serveUntil(() => runs.run(set_up.run), { config, file, clock, log, logins, services }, runtime_dir);
   } finally {
     notify.stopping();
     await Promise.all(open.map((one) => one.close()));
@@ -134,17 +136,17 @@ type LongLived = Pick<
   | "random"
   | "service_time"
   | "figures"
-> & { readonly gateway_id: string; readonly io: LongIo };
+> & { readonly gateway_id: string; readonly logins: PlcLogins; readonly io: LongIo };
 
 /** Starts the agent as the configuration says now. */
 async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: Lasting) {
-  const { clock, log, identity, gateway_id, random, service_time, sealer, io, ...rest } = lasting;
+  const { clock, log, identity, gateway_id, random, service_time, sealer, logins, io, ...rest } = lasting;
   const { config, booths, refused } = usable;
   const { commit_interval_ms, heartbeat_interval_ms, service } = config;
   const ending = new AbortController();
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const { http, mqtt } = await waysTo(service, { clock, service_time, log, agentVersion: VERSION }, signal);
-  const links = linksOf(config, { clock, log, keeperOf: await holeKeepers({ identity, log }, booths) });
+  const links = linksOf(config, { clock, log, logins, keeperOf: await holeKeepers({ identity, log }, booths) });
   // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
   if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();
   const agent = await startAgent(
@@ -216,17 +218,22 @@ type Links = ReturnType<typeof linksOf>;
 /** What the links of several booths share. */
 function linksOf(
   { data_dir }: Pick<Config, "data_dir">,
-  { clock, log, keeperOf }: { clock: Clock; log: Logger; keeperOf: Awaited<ReturnType<typeof holeKeepers>> },
+  {
+    clock,
+    log,
+    logins,
+    keeperOf,
+  }: Pick<LongLived, "clock" | "log" | "logins"> & { keeperOf: Awaited<ReturnType<typeof holeKeepers>> },
 ) {
   const wall = (): EpochMs => clock.wall();
   const modbus = modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() }));
-  return { modbus, keeperOf, pki: opcuaPki({ dir: join(data_dir, "opcua"), wall, log }), wall, log };
+  return { modbus, keeperOf, logins, pki: opcuaPki({ dir: join(data_dir, "opcua"), wall, log }), wall, log };
 }
 
 type Way = Pick<BoothSetup, "makeDriver" | "link" | "shared" | "probe_ms" | "settle_ms" | "idle_close_ms">;
 
 /** A profile of another protocol than the booth's link costs this booth alone. */
-function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, ...links }: Links): Way {
+function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, logins, ...links }: Links): Way {
   if (booth.modbus !== undefined && profile.protocol === "modbus") {
     const { idle_close_ms } = profile.quirks;
     const way = modbus(booth.modbus, profile, keeperOf(booth.id));
@@ -234,7 +241,12 @@ function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, ...link
   }
   // A link of its own, by a name that no Modbus address has.
   const link = `booth ${booth.id}`;
-  return { link, makeDriver: (passwords) => ownLinkDriver({ booth, profile, passwords, ...links }) };
+  const given = (): readonly string[] => (booth.opcua === undefined ? [] : logins.passwords(booth.opcua));
+  return {
+    link,
+    makeDriver: (passwords) =>
+      ownLinkDriver({ booth, profile, passwords: () => [...given(), ...passwords()], ...links }),
+  };
 }
 
 /** From the order to stop: systemd would wait longer, a person at the box doesn't, and what is left to do is safe without it. */
@@ -296,6 +308,7 @@ function setUpWhenAsked(machine: SetUpMachine): SetUpOfBox {
     keep: async () => (await set_up()).keep(),
     takeBack: async () => (await set_up()).takeBack(),
     setService: async (url) => (await set_up()).setService(url),
+    giveLogin: async (login) => (await set_up()).giveLogin(login),
     saveDraft: async (draft) => (await set_up()).saveDraft(draft),
     async run(signal) {
       addAbortListener(signal, () => asked.resolve(undefined));
