@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AgentControl } from "../domain/agent-control.ts";
 import { CLOSING, type LocalAnswer, type LocalOperation, Refusal } from "./operation.ts";
+import { withSaid } from "./said.ts";
 import { type AskReport, localBooths, type ReportRequest, reportsNow } from "./report.ts";
 
 const MAX_BODY_BYTES = 16_384;
@@ -24,11 +25,12 @@ export function send(
 }
 
 /** Half an answer can't be taken back: the connection ends, and its reader sees that it is not whole. */
-export function sendFailure(response: ServerResponse, error: unknown): void {
+export function sendFailure(response: ServerResponse, error: unknown, { said = false } = {}): void {
   if (response.headersSent) response.destroy();
   else {
     const { status, headers } = error instanceof Refusal ? error : { status: 500, headers: {} };
-    send(response, { status, body: { error: error instanceof Error ? error.message : String(error) }, headers });
+    const body = { error: error instanceof Error ? error.message : String(error) };
+    send(response, { status, body: said ? withSaid(body) : body, headers });
   }
 }
 

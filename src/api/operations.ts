@@ -6,7 +6,7 @@ import type { BoothReport, BoxReport } from "./report.ts";
 type Load<T> = () => Promise<T>;
 
 interface Row<B extends BodyName> extends Partial<
-  Pick<LocalOperation, "answer" | "already" | "deprecated" | "most_bytes">
+  Pick<LocalOperation, "answer" | "already" | "deprecated" | "shared" | "most_bytes">
 > {
   /** Names, parted by blanks. */
   readonly query?: string;
@@ -47,6 +47,7 @@ const records = reports("booth report", async () => (await import("./report-boot
 const time = reports("booth report", async () => (await import("./report-time.ts")).TIME_FIGURES);
 const values = reports("booth report", async () => (await import("./report-records.ts")).VALUE_FIGURES);
 const facts = reports("booth report", async () => (await import("./report-records.ts")).FACT_FIGURES);
+const charts = reports("booth report", async () => (await import("./report-charts.ts")).CHARTS);
 const incidents = reports("box report", async () => (await import("./report-records.ts")).INCIDENT_LISTS);
 const looks = controls(() => import("./looks.ts"));
 const plc = controls(() => import("./plc.ts"));
@@ -67,6 +68,11 @@ const BINDING = "/api/booths_provisioning/{serial_number}";
 function figure(report: ReturnType<typeof time | typeof facts | typeof values>, summary: string, query: string) {
   const { answer, ...more } = report;
   return row(`GET ${BOOTH}/${answer}`, summary, { ...more, query, answer: answer === "export_csv" ? "csv" : answer });
+}
+
+/** Of the page alone: several of them look at the same at once. */
+function chart({ answer, ...more }: ReturnType<typeof charts>, summary: string, query: string) {
+  return row(`GET ${BOOTH}/${answer}`, summary, { ...more, query, shared: true });
 }
 
 /** Every operation that the box answers: routing, who may ask, the bodies that are taken and `openapi.json` follow from it. */
@@ -140,6 +146,11 @@ export const OPERATIONS: readonly LocalOperation[] = [
       },
     },
   }),
+  // The least and the most of readings are readings.
+  { ...chart(charts("trend"), "Least and most of tags by steps of time", `tags interval ${WINDOW}`), way: "session" },
+  chart(charts("use_periods"), "Use, cycles and energy by hour, day, week or month", `${SPAN} unit length`),
+  chart(charts("cycles"), "Cycles that ended", `${WINDOW} limit page`),
+  chart(charts("filter_use"), "Use of the filters by day, and when they will be full", WINDOW),
   row("GET /status", "How the box is", { way: "loopback", runs: looks("status") }),
   row("GET /events", "The same each second", { query: "booth", way: "loopback", runs: looks("events") }),
   row("GET /backlog", "What waits for the service", { way: "loopback", runs: looks("backlog") }),
@@ -156,6 +167,9 @@ export const OPERATIONS: readonly LocalOperation[] = [
   }),
   row("POST /filters/changed", "A filter was changed", { body: "filter_change", runs: upkeep("filterChanged") }),
   row("POST /filters/undo", "That entry is withdrawn", { body: "filter_undo", runs: upkeep("filterUndone") }),
+  row("GET /filters/entries", "People's entries of filter changes, with part numbers and notes", {
+    ...{ query: "booth", way: "loopback", runs: upkeep("filterEntries") },
+  }),
   row("GET /reconcile", "How a comparison with the service stands", {
     ...{ query: "booth id", way: "loopback", runs: upkeep("reconciliation") },
   }),
@@ -186,6 +200,13 @@ export const OPERATIONS: readonly LocalOperation[] = [
   row("POST /plc/detect", "Reads an address in every order", { body: "detect", runs: plc("detect") }),
   row("GET /plc/links", "Links to PLCs that tools share with the agent", { way: "socket", runs: plc("links") }),
   row("POST /plc/ask", "One read over such a link", { body: "plc_ask", way: "socket", runs: plc("ask") }),
+  row("GET /page/network", "Whether the page stays open on the network, and the devices that are signed in", {
+    runs: access("networkState"),
+  }),
+  row("PUT /page/network", "It stays open there, or not any more", { body: "page_network", runs: access("keepOpen") }),
+  row("POST /page/network/end", "A device has to enter the PIN again", {
+    ...{ body: "page_session_end", runs: access("endSession") },
+  }),
   // Who may open the page decides who gets the PIN.
   row("GET /page", "Where the page is", { way: "socket", runs: access("pageState") }),
   row("POST /page", "Opens it on the network with a new PIN, or closes it", {

@@ -9,21 +9,25 @@ const FOLDER = new URL("./page/", import.meta.url);
 const LIBRARIES = new URL("../../node_modules/", import.meta.url);
 const JS = "text/javascript; charset=utf-8";
 const HTML = "text/html; charset=utf-8";
+const CSS = "text/css; charset=utf-8";
 
 const SCRIPTS =
-  "main api dom texts en es de display format session strip now booths days day-figures day-part filters setup begin find program trial binding steps size plc health scan barcode scanned workshop workshop-talk";
+  "main api network dom texts en es de display format units session chart measured spark stages strip today now booths days day-figures day-part day-trends bars period-bars plot filters filter-charts setup begin find program trial binding steps size plc health scan barcode scanned workshop workshop-talk";
 
 /** By path: file and type. Nothing else is ever read for a request. */
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/": ["index.html", HTML],
   "/scan": ["scan.html", HTML],
-  "/page.css": ["page.css", "text/css; charset=utf-8"],
+  "/page.css": ["page.css", CSS],
+  "/manifest.json": ["manifest.json", "application/manifest+json; charset=utf-8"],
   "/icon.svg": ["icon.svg", "image/svg+xml"],
   ...Object.fromEntries(SCRIPTS.split(" ").map((name) => [`/${name}.js`, [`${name}.js`, JS]])),
 };
 
 /** By path, below the libraries; what the package brings of them is listed where it is made (systemd/package). */
-const LIBRARY_FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
+export const LIBRARY_FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
+  "/uplot.js": ["uplot/dist/uPlot.iife.min.js", JS],
+  "/uplot.css": ["uplot/dist/uPlot.min.css", CSS],
   "/zxing/reader/index.js": ["zxing-wasm/dist/es/reader/index.js", JS],
   "/zxing/share.js": ["zxing-wasm/dist/es/share.js", JS],
   "/zxing/reader/zxing_reader.wasm": ["zxing-wasm/dist/reader/zxing_reader.wasm", "application/wasm"],
@@ -32,7 +36,7 @@ const LIBRARY_FILES: Readonly<Record<string, readonly [file: string, type: strin
 /** Scripts, styles and data from this box alone; nothing inline, no frames, no forms that lead elsewhere. */
 export const PAGE_HEADERS = {
   "Content-Security-Policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; manifest-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
   "Referrer-Policy": "no-referrer",

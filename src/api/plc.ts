@@ -1,5 +1,6 @@
 import { LinkError } from "../domain/link-error.ts";
 import type { BodyOf, LocalPlcAnswer } from "../contract/local.ts";
+import { wantsSaid, withSaid } from "./said.ts";
 import {
   boothOf,
   type Call,
@@ -15,42 +16,44 @@ const NO_TOOLS = "this agent has no tools at the PLC";
 export function probe(call: Call<BodyOf<"probe">>, { plc }: Services): LocalAnswer {
   const tools = needed(plc, NO_TOOLS);
   const { address, units } = call.body();
-  return looking(tools, { tool: "probe", operand: address, values: { units } });
+  return looking(call, tools, { tool: "probe", operand: address, values: { units } });
 }
 
 export function detect(call: Call<BodyOf<"detect">>, { plc, control }: Services): LocalAnswer {
   const tools = needed(plc, NO_TOOLS);
   const { booth: named, at, expect, unit } = call.body();
   const values = { booth: boothOf(control, named).booth, expect, unit };
-  return looking(tools, { tool: "detect", operand: at, values });
+  return looking(call, tools, { tool: "detect", operand: at, values });
 }
 
 export function find(call: Call<BodyOf<"set_up_find">>, { plc }: Services): LocalAnswer {
-  return looking(needed(plc, NO_TOOLS), { tool: "find", ...call.body() });
+  return looking(call, needed(plc, NO_TOOLS), { tool: "find", ...call.body() });
 }
 
 export function rank(call: Call<BodyOf<"set_up_rank">>, { plc }: Services): LocalAnswer {
-  return looking(needed(plc, NO_TOOLS), { tool: "rank", ...call.body() });
+  return looking(call, needed(plc, NO_TOOLS), { tool: "rank", ...call.body() });
 }
 
 /** Has a tool look at a PLC and tells how it goes: `progress {text}` for each step, then `done {answer, text}`. */
-function looking(tools: PlcToolbox, wish: Parameters<PlcToolbox["run"]>[0]): LocalAnswer {
-  return telling((tell, signal) => tools.run(wish, { signal, progress: (text) => tell("progress", { text }) }));
+function looking(call: Pick<Call, "query">, tools: PlcToolbox, wish: Parameters<PlcToolbox["run"]>[0]): LocalAnswer {
+  return telling(call, (tell, signal) => tools.run(wish, { signal, progress: (text) => tell("progress", { text }) }));
 }
 
 /**
  * Work that tells how it goes, as server-sent events; at its end `done` with what came of it, or `failed {error}`. Whoever leaves ends it.
  */
 function telling(
+  { query }: Pick<Call, "query">,
   work: (tell: (event: string, data: object) => void, signal: AbortSignal) => Promise<object>,
 ): LocalAnswer {
+  const spoken = (data: object): unknown => (wantsSaid(query) ? withSaid(data) : data);
   return {
     writes: async (response) => {
       const leaving = new AbortController();
       response.once("close", () => leaving.abort(new Error("nobody waits for it any more")));
       response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" });
       const tell = (event: string, data: object): void =>
-        void response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+        void response.write(`event: ${event}\ndata: ${JSON.stringify(spoken(data))}\n\n`);
       await work(tell, leaving.signal).then(
         (done) => tell("done", done),
         (error: unknown) => tell("failed", { error: error instanceof Error ? error.message : String(error) }),
@@ -91,7 +94,7 @@ export async function workshopState(_: Call, services: Services): Promise<LocalA
 export function workshopRun(call: Call<BodyOf<"workshop_run">>, services: Services): LocalAnswer {
   const workshop = workshopOf(services);
   const wish = call.body();
-  return telling((tell, signal) =>
+  return telling(call, (tell, signal) =>
     workshop.run(wish, {
       signal,
       say: (text) => tell("said", { text }),

@@ -26,6 +26,9 @@ const filterChange = z.strictObject({
   filter: z.enum(FILTER_TYPES),
   minutes_ago: z.number().min(0).default(0),
   by: z.string().max(100).default(""),
+  /** Of the filter that went in; kept on this box. */
+  part_number: z.string().trim().max(60).default(""),
+  note: z.string().trim().max(200).default(""),
 });
 
 /** A PLC's link as it is set up on the spot. Nothing here names a file: what a person types must not have one read. */
@@ -111,7 +114,7 @@ export const BODIES = {
   },
   filter_change: {
     shape: filterChange,
-    needs: `id (8 to 64 characters) and filter (${FILTER_TYPES.join(", ")}) are needed; minutes_ago is 0 or more`,
+    needs: `id (8 to 64 characters) and filter (${FILTER_TYPES.join(", ")}) are needed; minutes_ago is 0 or more, part_number up to 60 characters, note up to 200`,
   },
   /** That entry is withdrawn. */
   filter_undo: {
@@ -258,6 +261,10 @@ export const BODIES = {
     needs: "POST {for_ms, lan} opens the page for one minute to twelve hours, {close: true} closes it",
     may_be_empty: true,
   },
+  /** `always`: the page stays open on the network, by the PIN that was set beforehand. */
+  page_network: { shape: z.strictObject({ always: z.boolean() }), needs: "PUT {always}: true or false" },
+  /** A device signs in anew. */
+  page_session_end: { shape: z.strictObject({ id: z.string().max(40) }), needs: "POST {id}: of a device" },
 } satisfies Readonly<Record<string, Body>>;
 
 export type BodyName = keyof typeof BODIES;

@@ -12,9 +12,11 @@ import { opcuaPki } from "../acquisition/opcua/pki.ts";
 import { createPollGaps } from "../acquisition/poll-gaps.ts";
 import { createServiceTime } from "../acquisition/clock.ts";
 import { openTail } from "../acquisition/intake.ts";
+import { createFilterLabels } from "../api/filter-labels.ts";
 import type { ReportRequest } from "../api/report.ts";
 import { type FiguresRequest, figuresOf, type OwnFigures } from "../api/report-thread.ts";
 import { serveAdminSocket, serveSocket } from "../api/server.ts";
+import { sharedReports } from "../api/shared-reports.ts";
 import { parametersOf } from "../config/parameters.ts";
 import type { BoothConfig, Config } from "../config/port.ts";
 import { keepConfig, keptConfig } from "../config/kept.ts";
@@ -44,6 +46,7 @@ import { agentRuns } from "./runs.ts";
 import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
 import type { SetUpMachine, SetUpOfBox } from "./set-up.ts";
 import { markOf, wipeState } from "./decommission.ts";
+import { say } from "../domain/sentences.ts";
 
 const PACKAGE = new URL("../../package.json", import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { readonly version: string };
@@ -104,8 +107,12 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     });
     const services = {
       ...{ control, rebuilds, set_up, log: lines },
-      reports: (request: ReportRequest) => reports.ask(request),
+      reports: sharedReports(
+        (request) => reports.ask(request),
+        () => performance.now(),
+      ),
       fields: boothFields({ http: runs.http, clock, key }),
+      filter_labels: createFilterLabels(identity),
     };
     const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
     await serveUntil(() => runs.run(set_up.run), { config, file, clock, log, logins, services }, runtime_dir);
@@ -214,8 +221,7 @@ async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtim
 }
 
 function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentSetup["disabled"]>[number] {
-  const advice =
-    'correct it, try it with "booth-gateway check", then restart the agent; the other booths run meanwhile';
+  const advice = say("booth.correct");
   return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
 }
 
@@ -298,7 +304,7 @@ async function lastingNow(file: string, io: Io): Promise<Lasting> {
   const { takenBack } = await import("./set-up.ts");
   const lasting = loadLasting(file, environment);
   // What was on trial when the last agent ended, by a power cut or a stop, hasn't proved itself.
-  const why = { reason: "the agent stopped while it was tried", at: Date.now() };
+  const why = { reason: say("trial.stopped"), at: Date.now() };
   const log = { warn: (_: unknown, text: string) => io.err(`${text}\n`) };
   const isOther = takenBack(lasting.usable.config.data_dir, { ...why, log });
   const settled = isOther ? loadLasting(file, environment) : lasting;

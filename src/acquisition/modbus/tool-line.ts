@@ -10,6 +10,7 @@ import { CRC_BYTES, type Framing, MBAP_BYTES, mbapFraming } from "./framing.ts";
 import { askedRead, LATE_ANSWERS, NEVER_LATE } from "./rtu.ts";
 import { modbusLine, type ModbusLine, type OpenWire } from "./wire.ts";
 import { modbusSession } from "./session.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** Longer than a read waits for a place between polls and then for its answer: whoever holds the link knows when to give up. */
 const SHARED_LINK_ANSWER_MS: Milliseconds = 9_000;
@@ -167,15 +168,14 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
       return { kind: "words", words: wordsIn(pdu.subarray(2), { table, count }) };
     },
     identify: (unit: number) => identify((pdu) => ask(unit, pdu)),
-    close: () => session.end(new LinkError("closed", "closed by the gateway")),
+    close: () => session.end(new LinkError("closed", say("plc.closed.gateway"))),
   };
 }
 
 /** One read over a line that others hold: over their connection, where it stands. Rejects with a LinkError. */
 export async function askOverLine(line: ModbusLine, { unit, pdu }: PlcAsk, within_ms: Milliseconds) {
   // What an earlier request to the unit may still bring would be taken for this one's answer; waiting would keep polls back.
-  if (performance.now() < line.late.until(unit))
-    throw new LinkError("busy", `unit ${unit} hasn't answered just now; try again in a moment`);
+  if (performance.now() < line.late.until(unit)) throw new LinkError("busy", say("plc.busy_unit", { unit }));
   const exchange = modbusExchange(line, { connect_ms: within_ms, answer_ms: Math.min(within_ms, line.answer_ms) });
   try {
     await exchange.open();

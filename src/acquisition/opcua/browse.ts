@@ -11,6 +11,7 @@ import { namespacesIn } from "./cyclic.ts";
 import { type Opcua, opcuaLibrary } from "./library.ts";
 import type { OpcuaPki } from "./pki.ts";
 import { type Session, withPasswords } from "./session.ts";
+import { say } from "../../domain/sentences.ts";
 
 export interface Browsing {
   readonly address: OpcuaAddress;
@@ -87,7 +88,7 @@ export async function browseServer(browsing: Browsing): Promise<readonly Browsed
     return found;
   } finally {
     forget();
-    end(new LinkError("closed", "closed by the gateway"));
+    end(new LinkError("closed", say("plc.closed.gateway")));
   }
 }
 
