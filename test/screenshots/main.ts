@@ -35,18 +35,22 @@ interface View {
   readonly path: string;
   /** A button pressed first, by its text's key. */
   readonly press?: string;
-  /** Shown once it is drawn. */
-  readonly ready: string;
+  /** All of these are shown once it is drawn. */
+  readonly ready: readonly string[];
 }
 
 const VIEWS: readonly View[] = [
-  { name: "now", path: "now", ready: ".today .strip, .booths, .spark >> nth=0" },
-  { name: "day", path: "days", ready: ".plot canvas" },
-  { name: "week", path: "days", press: "days.week", ready: ".bars.tall" },
-  { name: "quarter", path: "days", press: "days.quarter", ready: ".bars.tall" },
-  { name: "filters", path: "filters", ready: ".filter-charts canvas" },
-  { name: "setup", path: "setup", ready: "main .card" },
-  { name: "health", path: "health", ready: "main .card" },
+  {
+    name: "now",
+    path: "now",
+    ready: [".today .strip", "[data-figures=today] .spark", "[data-figures=measured] .spark"],
+  },
+  { name: "day", path: "days", ready: [".strip.tapped", ".plot canvas"] },
+  { name: "week", path: "days", press: "days.week", ready: [".bars.tall"] },
+  { name: "quarter", path: "days", press: "days.quarter", ready: [".bars.tall"] },
+  { name: "filters", path: "filters", ready: [".filter-charts canvas"] },
+  { name: "setup", path: "setup", ready: ["main .card"] },
+  { name: "health", path: "health", ready: ["main .card"] },
 ];
 
 interface Shot {
@@ -108,7 +112,7 @@ async function show(page: Page, url: string, { view, language }: { view: View; l
   if (view.press !== undefined) {
     await page.getByRole("button", { name: textIn(language, view.press), exact: true }).click();
   }
-  await page.locator(view.ready).first().waitFor();
+  for (const part of view.ready) await page.locator(part).first().waitFor();
   await page.locator("#live.good").waitFor();
   // Each chart comes with an answer of its own: quiet for a while, all are there.
   await eventually("no more is loaded", () => page.evaluate<true | undefined>(QUIET), WITHIN_MS);
