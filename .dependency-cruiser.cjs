@@ -22,6 +22,13 @@ const STATIONS = {
   contract: [...whole("domain"), ...pkg("zod")],
   delivery: [...whole("domain", "contract"), ...door("store", "config"), ...pkg("mqtt", "p-retry")],
   provisioning: [...whole("domain", "contract"), ...door("delivery", "store", "reports", "config")],
+  outputs: [
+    ...whole("domain", "contract"),
+    ...door("store", "reports", "config"),
+    // A connection to a broker, bounded and verified, is one subject.
+    src("delivery/(mqtt/dial|tls)\\.ts$"),
+    ...pkg("mqtt", "protobufjs"),
+  ],
   config: [...whole("domain"), ...pkg("zod", "yaml")],
   tools: [...whole("domain", "contract", "config", "reports", "acquisition"), ANY_DOOR, ...pkg("uqr", "yaml")],
   api: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],

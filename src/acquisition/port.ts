@@ -61,6 +61,25 @@ export interface WireTap {
   answered(request: Buffer, answer: Buffer): void;
 }
 
+/** What polls read last of a device, register by register (bits as 0 and 1). */
+export interface PolledWords {
+  /** null: not all of it was read, or some of it longer ago. */
+  words(of: { readonly unit: number } & PolledRange, max_age_ms: Milliseconds): PolledAnswer | null;
+}
+
+/** Addresses count from 0 within the table. */
+export interface PolledRange {
+  readonly table: ModbusTable;
+  readonly address: number;
+  readonly count: number;
+}
+
+export interface PolledAnswer {
+  readonly words: readonly number[];
+  /** Of the oldest of them. */
+  readonly age_ms: Milliseconds;
+}
+
 /** How a Modbus unit took one read: values (bits as 0 and 1), or an exception's code. */
 export type RegisterAnswer =
   { readonly kind: "words"; readonly words: readonly number[] } | { readonly kind: "exception"; readonly code: number };

@@ -96,7 +96,11 @@ function admit({ request, services, way, allow }: Arrival, path: string, least: 
 }
 
 function hasSession({ sessions }: Services, authorization: string | undefined): boolean {
-  return sessions?.holds(authorization?.replace(/^Bearer /, "")) ?? false;
+  return sessions?.holds(tokenOf(authorization)) ?? false;
+}
+
+function tokenOf(authorization: string | undefined): string | undefined {
+  return authorization?.replace(/^Bearer /, "");
 }
 
 async function carryOut(arrival: Arrival, match: Match, url: URL): Promise<void> {
@@ -128,6 +132,8 @@ async function controlled(
     {
       way,
       sender: senderOf(request.socket.remoteAddress),
+      device: request.headers["user-agent"] ?? "",
+      token: tokenOf(authorization),
       params,
       query: firstOfEach(url.searchParams),
       feed,

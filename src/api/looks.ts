@@ -1,12 +1,12 @@
 import type { BodyOf } from "../contract/local.ts";
 import { metricsText } from "./metrics.ts";
 import { wantsSaid } from "./said.ts";
-import { boothOf, type Call, type LocalAnswer, needed, Refusal, type Services } from "./operation.ts";
+import { boothOf, type Call, type LocalAnswer, needed, Refusal, type Services, toldStatus } from "./operation.ts";
 import { say } from "../domain/sentences.ts";
 
 /** What can be looked at and changes nothing. */
-export function status(_: Call, { control }: Services): LocalAnswer {
-  return { status: 200, body: control.status() };
+export function status(_: Call, services: Services): LocalAnswer {
+  return { status: 200, body: toldStatus(services) };
 }
 
 /** A page on this machine may look at the status without a session; on the network nothing goes on once it has ended. */

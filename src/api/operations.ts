@@ -191,6 +191,13 @@ export const OPERATIONS: readonly LocalOperation[] = [
   row("POST /plc/detect", "Reads an address in every order", { body: "detect", runs: plc("detect") }),
   row("GET /plc/links", "Links to PLCs that tools share with the agent", { way: "socket", runs: plc("links") }),
   row("POST /plc/ask", "One read over such a link", { body: "plc_ask", way: "socket", runs: plc("ask") }),
+  row("GET /page/network", "Whether the page stays open on the network, and the devices that are signed in", {
+    runs: access("networkState"),
+  }),
+  row("PUT /page/network", "It stays open there, or not any more", { body: "page_network", runs: access("keepOpen") }),
+  row("POST /page/network/end", "A device has to enter the PIN again", {
+    ...{ body: "page_session_end", runs: access("endSession") },
+  }),
   // Who may open the page decides who gets the PIN.
   row("GET /page", "Where the page is", { way: "socket", runs: access("pageState") }),
   row("POST /page", "Opens it on the network with a new PIN, or closes it", {

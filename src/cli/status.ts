@@ -1,4 +1,11 @@
-import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth } from "../domain/status.ts";
+import type {
+  AgentStatus,
+  BoothStatus,
+  CertificateStatus,
+  DisabledBooth,
+  OutputStatus,
+  SharedConnectionStatus,
+} from "../domain/status.ts";
 import { differencesText } from "../domain/read-back.ts";
 import type { FilterUse } from "../reports/filter-use.ts";
 import { agentOf } from "../tools/agent-client.ts";
@@ -65,10 +72,21 @@ export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: For
       ? null
       : `config    ${style.bad("the last good one is in use")}, the file isn't: ${config_refused.trim()}; correct the file, then restart the agent`,
     clock.synced ? null : `clock     ${style.warn(wrong)}`,
+    pageLine(status.page),
     ...status.certificates.map(certificateLine),
+    ...status.outputs.map((output) => outputLine(output, at, style)),
+    ...status.shared.map((shared) => sharedLine(shared, at, style)),
     ...status.booths.flatMap((booth) => ["", ...boothLines(booth, status, { style, ahead: ahead[booth.booth] ?? {} })]),
     ...status.disabled.flatMap((booth) => ["", ...disabledLines(booth, at, style)]),
   ]);
+}
+
+/** Only what is open to others is worth telling. */
+function pageLine(page: AgentStatus["page"]): string | null {
+  if (page === undefined || page.network === "closed") return null;
+  const devices = page.devices === 1 ? "1 device signed in" : `${page.devices} devices signed in`;
+  const how = page.network === "always" ? `always, ${devices}` : "for a time";
+  return `page      open on the network (${how}): ${page.urls.length === 0 ? "no network" : page.urls.join(", ")}`;
 }
 
 function certificateLine({ link, server, expires, state, advice }: CertificateStatus): string {
@@ -78,6 +96,23 @@ function certificateLine({ link, server, expires, state, advice }: CertificateSt
   const ends =
     state === "expired" ? `EXPIRED on ${day}` : state === "ends_soon" ? `ENDS SOON, on ${day}` : `ends on ${day}`;
   return `keys      ${whose} ${ends}${advice === "" ? "" : `: ${advice}`}`;
+}
+
+function outputLine({ name, url, link, booths }: OutputStatus, now: number, style: Style): string {
+  const waiting = booths.reduce((sum, booth) => sum + booth.waiting, 0);
+  const passed = booths.flatMap(({ booth, passed_over: over }) => {
+    return over === null
+      ? []
+      : [`records ${over.from.toString()} to ${over.to.toString()} of ${booth} were passed over`];
+  });
+  const rest = [...(waiting === 0 ? [] : [`${waiting.toString()} records wait`]), ...passed];
+  return `output    ${[`${name}, ${url === "" ? "left out" : url}: ${linkText(link, now, style)}`, ...rest].join("; ")}`;
+}
+
+function sharedLine(shared: SharedConnectionStatus, now: number, style: Style): string {
+  const { booth, address, port, link, clients, from_polls, passed, refused_writes } = shared;
+  const told = `${clients} clients, ${from_polls} answers from polls, ${passed} reads passed on, ${refused_writes} writes refused`;
+  return `shared    the PLC of ${booth} at ${address}:${port}: ${linkText(link, now, style)}; ${told}`;
 }
 
 function disabledLines({ booth, serial, since, reason, advice }: DisabledBooth, now: number, style: Style): string[] {

@@ -223,6 +223,10 @@ export const BODIES = {
     needs: "POST {for_ms, lan} opens the page for one minute to twelve hours, {close: true} closes it",
     may_be_empty: true,
   },
+  /** `always`: the page stays open on the network, by the PIN that was set beforehand. */
+  page_network: { shape: z.strictObject({ always: z.boolean() }), needs: "PUT {always}: true or false" },
+  /** A device signs in anew. */
+  page_session_end: { shape: z.strictObject({ id: z.string().max(40) }), needs: "POST {id}: of a device" },
 } satisfies Readonly<Record<string, Body>>;
 
 export type BodyName = keyof typeof BODIES;

@@ -246,6 +246,12 @@ export const SENTENCES = {
   "ask.wrong_pin_last": "that isn't the PIN; one more try, then it is locked",
   "ask.locked": 'locked after too many wrong PINs: wait {minutes} min, or get a new PIN with "booth-gateway page"',
   "ask.pin_later": "too many PINs are tried at once: wait a moment, then try again",
+  "ask.pin_much_later":
+    'too many wrong PINs: wait {minutes} min, or get a PIN of its own with "booth-gateway page" on this box',
+  "ask.no_device": "no such device is signed in",
+  "ask.network_fixed": "page.network stands in {file}, which wins: change it there, then restart the agent",
+  "ask.network_no_pin":
+    "no PIN is set beforehand: put one of 8 digits or more into a file of mode 0600 and name it as page.pin_file",
   "ask.no_pin": 'no PIN is in force: get one with "booth-gateway page" on this box',
   "ask.no_session":
     'not signed in: POST /api/authenticate with the PIN that "booth-gateway page" prints, then send its token',

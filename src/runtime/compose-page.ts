@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { opcuaPki } from "../acquisition/opcua/pki.ts";
-import { openPageListener, type OpenPageListener, type PageCertificate } from "../api/server.ts";
+import { type AlwaysOpen, openPageListener, type OpenPageListener, type PageCertificate } from "../api/server.ts";
+import { createKeptSessions, type SessionFile } from "../api/kept-sessions.ts";
 import type { PlcTools } from "../acquisition/port.ts";
 import type { PlcToolbox, PlcWish, Services } from "../api/operation.ts";
 import type { Config } from "../config/port.ts";
@@ -31,15 +32,71 @@ export async function openPage({ config, file, clock, log, services }: PageSetti
   const certificate = () => certificateIn(join(config.data_dir, "page"), clock);
   const storeHelp = (report: string) => storeIn(join(config.data_dir, "help"), report);
   const plc = plcToolbox({ file, config }, { agent: services.control, clock, log });
-  const page = await openPageListener({ port, lan_port, certificate }, { ...services, storeHelp, plc });
+  const always = alwaysOpen({ config, file, clock });
+  const page = await openPageListener({ port, lan_port, certificate, always }, { ...services, storeHelp, plc });
   const { url, trouble } = page.services.page.state();
   if (url === null) log.warn({ event: "page_closed", port }, trouble);
   else log.info({ event: "page", url }, `the page is at ${url}`);
+  if (always.said.by_file ?? always.said.is_on()) {
+    await stayOpen(page, log);
+    return page;
+  }
   const left = AFTER_BOOT_MS - clock.mono();
   const isUnbound = (): boolean =>
     services.control.status().booths.every(({ provisioning }) => provisioning.generation === null);
   if (pin_file !== undefined && left > 0 && isUnbound()) await openByPin(page, { pin_file, for_ms: left, log });
   return page;
+}
+
+/** What stays open by configuration, or by what somebody said on the spot, does so again at each start. */
+async function stayOpen({ services }: OpenPageListener, log: Logger): Promise<void> {
+  try {
+    await services.page.keepOpen(true);
+    const { lan } = services.page.state();
+    const urls = lan?.urls.join(", ") ?? "";
+    const text = `the page stays open on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`;
+    log.warn({ event: "page_open", urls }, text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    log.warn({ event: "page_closed", reason }, `the page isn't opened on the network: ${reason}`);
+  }
+}
+
+/** What somebody said on the spot, and the sessions of devices, stand in the page's folder beside its key. */
+function alwaysOpen({ config, file, clock }: Pick<PageSetting, "config" | "file" | "clock">): AlwaysOpen {
+  const { network, pin_file } = config.page;
+  const dir = join(config.data_dir, "page");
+  const [switched, sessions] = [ownFile(dir, "always-open"), ownFile(dir, "sessions.json")];
+  return {
+    kept: createKeptSessions({ file: sessions, wall: () => clock.wall() }),
+    said: {
+      by_file: network === undefined ? null : network === "always",
+      file,
+      is_on: () => switched.read() === "yes\n",
+      put: (on) => switched.write(on ? "yes\n" : "no\n"),
+    },
+    pin: () => (pin_file === undefined ? null : pinIn(pin_file)),
+  };
+}
+
+/** A file of mode 0600, written whole or not at all. */
+function ownFile(dir: string, name: string): SessionFile {
+  const path = join(dir, name);
+  return {
+    read: () => (existsSync(path) ? readFileSync(path, "utf8") : null),
+    write(text) {
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
+      writeFileSync(`${path}.new`, text, { mode: 0o600, flush: true });
+      renameSync(`${path}.new`, path);
+    },
+  };
+}
+
+/** Throws where the file can't be read, or holds no PIN. */
+function pinIn(pin_file: string): string {
+  const pin = readOwnSecret(pin_file);
+  if (!LEAST_PIN.test(pin)) throw new Error(`${pin_file} holds no PIN of 8 digits or more`);
+  return pin;
 }
 
 /** The PIN of the file can't be used: that costs the opening, and the log says why. */
@@ -48,9 +105,7 @@ async function openByPin(
   { pin_file, for_ms, log }: { readonly pin_file: string; readonly for_ms: number; readonly log: Logger },
 ): Promise<void> {
   try {
-    const pin = readOwnSecret(pin_file);
-    if (!LEAST_PIN.test(pin)) throw new Error(`${pin_file} holds no PIN of 8 digits or more`);
-    const { lan } = await services.page.open({ for_ms, lan: true, pin });
+    const { lan } = await services.page.open({ for_ms, lan: true, pin: pinIn(pin_file) });
     const urls = lan?.urls.join(", ") ?? "";
     const text = `the page is open on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`;
     log.warn({ event: "page_open", urls }, text);

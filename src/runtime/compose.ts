@@ -38,6 +38,7 @@ import { openPage, type PageSetting } from "./compose-page.ts";
 import type { AgentSetup } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
 import { systemdNotify } from "./service-manager.ts";
+import { outputsOf } from "./outputs.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
 import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
@@ -161,6 +162,7 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
       booths: booths.map((booth) => setupOf(booth, links)),
       certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
       disabled: refused.map(disabledOf),
+      ...outputsOf(usable, { ...lasting, version: VERSION }),
       ...(refused.length === 0 ? { outOfService: io.outOfService } : {}),
     },
     signal,

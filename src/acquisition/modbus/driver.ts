@@ -35,7 +35,8 @@ import { modbusAddressText } from "../../domain/plc-address.ts";
 import type { ModbusConfig } from "../../config/port.ts";
 import type { PlcAsk } from "../../domain/agent-control.ts";
 import { LATE_ANSWERS } from "./rtu.ts";
-import { askOverLine } from "./tool-line.ts";
+import { polledWords } from "./polled-words.ts";
+import { askOverLine, tappedLine } from "./tool-line.ts";
 import { say } from "../../domain/sentences.ts";
 
 export interface ModbusDriverOptions {
@@ -285,16 +286,18 @@ export function modbusLinks(now: () => Instant) {
       config.answer_timeout_ms ?? (shared.users > 1 ? Math.min(SHARED_ANSWER_MS, line.answer_ms) : line.answer_ms);
     const unit = config.unit_id ?? profile.quirks.unit_id;
     const device = [link, unit, profile.name, profile.version].join(" ");
+    const polled = config.share === undefined ? null : polledWords(() => now().mono);
     const memory = keeper === undefined ? emptyMemory() : memoryKept(keeper, device, now);
     return {
       link,
       probe_ms: answer_ms,
       settle_ms: () => (line.numbered ? 0 : LATE_ANSWERS * answer_ms()),
       shared: { unit, ask: (ask: PlcAsk, within_ms: Milliseconds) => askOverLine(line, ask, within_ms) },
+      ...(polled === null ? {} : { polled }),
       /** What the last driver learned of the device, the next one knows. */
       makeDriver: () =>
         modbusDriver({
-          line,
+          line: polled === null ? line : tappedLine(line, polled.tap),
           profile,
           memory,
           mono: () => now().mono,

@@ -16,18 +16,22 @@ export class ApiError extends Error {
   }
 }
 
+/** Of this tab, or kept on the device where the box keeps it too. */
+const token = () => sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN);
+
 export function hasSession() {
-  return sessionStorage.getItem(TOKEN) !== null;
+  return token() !== null;
 }
 
 export function signOut() {
   sessionStorage.removeItem(TOKEN);
+  localStorage.removeItem(TOKEN);
 }
 
 /** @returns {Record<string, string>} */
 function headers() {
-  const token = sessionStorage.getItem(TOKEN);
-  return token === null ? {} : { Authorization: token };
+  const own = token();
+  return own === null ? {} : { Authorization: own };
 }
 
 /** Where the agent's words are to be said otherwise, with their codes. @param {string} path */
@@ -82,8 +86,11 @@ export async function converse(path, { body, signal }, event) {
 
 /** @param {string} pin */
 export async function enterPin(pin) {
-  const { session_token } = await send("/api/authenticate", { api_key: pin });
-  sessionStorage.setItem(TOKEN, session_token);
+  const headers = { "Content-Type": "application/json" };
+  const body = JSON.stringify({ api_key: pin });
+  const answer = await exchange("/api/authenticate", { method: "POST", headers, body });
+  const { session_token } = await read(answer);
+  (answer.headers.get("Session-Kept") === "true" ? localStorage : sessionStorage).setItem(TOKEN, session_token);
 }
 
 /** Saves what a path answers as a file; a link alone couldn't carry the session. @param {string} path @param {string} name */

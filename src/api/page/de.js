@@ -288,6 +288,28 @@ export const TEXTS = {
   "session.pin": "PIN, acht Ziffern",
   "session.enter": "Weiter",
   "session.cancel": "Abbrechen",
+  "net.title": "Seite im Netz",
+  "net.always": "Die Seite bleibt im Netz offen. Ein Gerät, das die PIN eingegeben hat, bleibt 30 Tage angemeldet.",
+  "net.timed": "Die Seite ist über das Netz nur erreichbar, solange jemand sie öffnet.",
+  "net.noPin":
+    "Damit sie offen bleibt, muss vorher eine PIN festgelegt sein (page.pin_file); das Paket zieht für jede neue Box eine, und das Etikett zeigt sie.",
+  "net.byFile": "Das sagt die Konfiguration.",
+  "net.on": "Offen lassen",
+  "net.off": "Schließen",
+  "net.onTitle": "Die Seite im Netz offen lassen?",
+  "net.onText":
+    "Wer in diesem Netz ist und die PIN vom Etikett hat, sieht diese Seite und kann darauf jederzeit etwas ändern, verschlüsselt.",
+  "net.offTitle": "Die Seite im Netz schließen?",
+  "net.offText":
+    "Jedes Gerät meldet sich neu an. Wenn Sie über das Netz kommen, endet diese Seite jetzt; auf der Box bleibt sie.",
+  "net.yes": "Ja",
+  "net.no": "Nein",
+  "net.devices": "Angemeldete Geräte",
+  "net.own": "dieses",
+  "net.seen": "gesehen {at}",
+  "net.end": "Beenden",
+  "net.unknown": "Unbekanntes Gerät",
+
   "error.away": "Die Box antwortet nicht.",
   "error.cancelled": "Nichts wurde geändert.",
 
@@ -696,6 +718,12 @@ export const SAYINGS = {
   "ask.locked":
     'nach zu vielen falschen PINs gesperrt: warten Sie {minutes} min, oder holen Sie mit "booth-gateway page" eine neue PIN',
   "ask.pin_later": "zu viele PINs werden zugleich versucht: warten Sie einen Moment, dann versuchen Sie es noch einmal",
+  "ask.pin_much_later":
+    'zu viele falsche PINs: warten Sie {minutes} min, oder holen Sie auf dieser Box mit "booth-gateway page" eine eigene PIN',
+  "ask.no_device": "ein solches Gerät ist nicht angemeldet",
+  "ask.network_fixed": "page.network steht in {file} und gilt: ändern Sie es dort, dann starten Sie den Agenten neu",
+  "ask.network_no_pin":
+    "vorher ist keine PIN festgelegt: schreiben Sie eine mit mindestens 8 Ziffern in eine Datei mit Rechten 0600 und nennen Sie sie als page.pin_file",
   "ask.no_pin": 'es gilt gerade keine PIN: holen Sie auf dieser Box mit "booth-gateway page" eine',
   "ask.no_session": "nicht angemeldet: geben Sie die PIN ein",
   "ask.too_many": "zu viele Anfragen",

@@ -278,6 +278,27 @@ export const TEXTS = {
   "session.pin": "PIN, eight digits",
   "session.enter": "Enter",
   "session.cancel": "Cancel",
+  "net.title": "Page on the network",
+  "net.always": "The page stays open on the network. A device that has entered the PIN stays signed in for 30 days.",
+  "net.timed": "The page can be reached over the network only for as long as somebody opens it.",
+  "net.noPin":
+    "To keep it open, a PIN has to be set beforehand (page.pin_file); the package draws one for each new box, and the label shows it.",
+  "net.byFile": "The configuration says so.",
+  "net.on": "Keep it open",
+  "net.off": "Keep it closed",
+  "net.onTitle": "Keep the page open on the network?",
+  "net.onText":
+    "Whoever is on this network and has the PIN of the label sees this page and can change things on it, encrypted, at any time.",
+  "net.offTitle": "Close the page on the network?",
+  "net.offText": "Every device signs in anew. If you came over the network, this page ends now; on the box it goes on.",
+  "net.yes": "Yes",
+  "net.no": "No",
+  "net.devices": "Devices signed in",
+  "net.own": "this one",
+  "net.seen": "seen {at}",
+  "net.end": "End",
+  "net.unknown": "Unknown device",
+
   "error.away": "The box doesn't answer.",
   "error.cancelled": "Nothing was changed.",
 

@@ -286,6 +286,29 @@ export const TEXTS = {
   "session.pin": "PIN, ocho cifras",
   "session.enter": "Entrar",
   "session.cancel": "Cancelar",
+  "net.title": "Página en la red",
+  "net.always":
+    "La página queda abierta en la red. Un dispositivo que ha introducido el PIN no tiene que repetirlo en 30 días.",
+  "net.timed": "La página solo está en la red mientras alguien la abre.",
+  "net.noPin":
+    "Para dejarla abierta hace falta un PIN fijado de antemano (page.pin_file); el paquete sortea uno para cada equipo nuevo, y la etiqueta lo muestra.",
+  "net.byFile": "Lo dice la configuración.",
+  "net.on": "Dejarla abierta",
+  "net.off": "Cerrarla",
+  "net.onTitle": "¿Dejar la página abierta en la red?",
+  "net.onText":
+    "Quien esté en esta red y tenga el PIN de la etiqueta ve esta página y puede cambiar cosas en ella, cifrado, en cualquier momento.",
+  "net.offTitle": "¿Cerrar la página en la red?",
+  "net.offText":
+    "Cada dispositivo vuelve a entrar con el PIN. Si usted llegó por la red, esta página termina ahora; en el equipo sigue.",
+  "net.yes": "Sí",
+  "net.no": "No",
+  "net.devices": "Dispositivos con acceso",
+  "net.own": "este",
+  "net.seen": "visto {at}",
+  "net.end": "Terminar",
+  "net.unknown": "Dispositivo desconocido",
+
   "error.away": "El equipo no responde.",
   "error.cancelled": "No se ha cambiado nada.",
 
@@ -685,6 +708,12 @@ export const SAYINGS = {
   "ask.locked":
     'bloqueado tras demasiados PIN erróneos: espere {minutes} min, o pida otro PIN con "booth-gateway page"',
   "ask.pin_later": "se prueban demasiados PIN a la vez: espere un momento e inténtelo otra vez",
+  "ask.pin_much_later":
+    'demasiados PIN erróneos: espere {minutes} min, o pida un PIN propio con "booth-gateway page" en este equipo',
+  "ask.no_device": "ese dispositivo no tiene acceso",
+  "ask.network_fixed": "page.network está en {file}, que manda: cámbielo ahí y reinicie el agente",
+  "ask.network_no_pin":
+    "no hay un PIN fijado de antemano: ponga uno de 8 cifras o más en un archivo con permisos 0600 e indíquelo como page.pin_file",
   "ask.no_pin": 'no hay ningún PIN en vigor: pida uno con "booth-gateway page" en este equipo',
   "ask.no_session": "sin entrar: introduzca el PIN",
   "ask.too_many": "demasiadas peticiones",

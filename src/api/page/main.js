@@ -1,4 +1,5 @@
-import { hasSession, listen, signOut } from "./api.js";
+import { hasSession, listen } from "./api.js";
+import { leave } from "./network.js";
 import { openDisplay } from "./display.js";
 import { el, forget, redraw } from "./dom.js";
 import { secondsText, zoneText } from "./format.js";
@@ -151,8 +152,7 @@ function drawHead() {
         el("span", { className: state.isLive ? "dot live" : "dot", "aria-hidden": "true" }),
         liveText(booth),
       ),
-      hasSession() &&
-        el("button", { type: "button", onclick: () => (signOut(), location.reload()) }, t("head.signOut")),
+      hasSession() && el("button", { type: "button", onclick: () => void leave() }, t("head.signOut")),
     ),
   ]);
 }

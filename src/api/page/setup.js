@@ -3,6 +3,7 @@ import { bindingCard } from "./binding.js";
 import { card, el, redraw, table } from "./dom.js";
 import { lasting, number, secondsText, unitText, whenText } from "./format.js";
 import { linkCard } from "./now.js";
+import { networkCard } from "./network.js";
 import { pinButton } from "./session.js";
 import { sizeCard } from "./size.js";
 import { plcCard } from "./plc.js";
@@ -23,6 +24,7 @@ export function setupView(context) {
   const tags = el("div", {});
   const size = sizeCard(context);
   const look = plcCard(context);
+  const network = networkCard(context);
   const node = el(
     "div",
     { className: "grid" },
@@ -33,6 +35,7 @@ export function setupView(context) {
     plc,
     size.node,
     look.node,
+    network.node,
     reportCard(context),
     card(t("setup.tags"), {}, tags),
   );
@@ -48,6 +51,7 @@ export function setupView(context) {
     redraw(tags, [context.needsPin(), readings], () => [context.needsPin() ? pinButton() : tagTable(readings)]);
     size.update();
     look.update();
+    network.update();
   };
   return { node, update, close: () => (begin.close(), look.close()) };
 }

@@ -4,7 +4,7 @@ import { SENTENCES } from "../../../src/domain/sentences.ts";
 import { isPageFile } from "../../../src/api/page-files.ts";
 
 const FOLDER = new URL("../../../src/api/page/", import.meta.url);
-const files = readdirSync(FOLDER).filter((name) => !name.endsWith(".json"));
+const files = readdirSync(FOLDER).filter((name) => name !== "tsconfig.json");
 const scripts = files.filter((name) => name.endsWith(".js"));
 const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
 const LANGUAGES = ["en", "es", "de"] as const;
