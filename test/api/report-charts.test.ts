@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { OPERATIONS } from "../../src/api/operations.ts";
+import { CHARTS } from "../../src/api/report-charts.ts";
 import type { Source } from "../../src/reports/source.ts";
 import { answerReport, boxAnswer, localBooth, requestAt } from "../support/figures.ts";
 import { run, script, stay, T0 } from "../support/booth.ts";
@@ -63,4 +65,13 @@ it("a tag that the booth hasn't is a line without values", () => {
   const answer = boxAnswer(source(), "trend", { ...window, tags: "nothing", interval: "60" });
   expect(answer["tags"]).toEqual([{ tag: "nothing", unit: "", min: [null, null], max: [null, null] }]);
   expect(PARAMETERS.tags["nothing"]).toBeUndefined();
+});
+
+it("each of them is an operation that pages share, and no other is", () => {
+  const shared = OPERATIONS.filter((operation) => operation.shared === true);
+  expect(shared.map(({ path }) => path).sort()).toEqual(
+    Object.keys(CHARTS)
+      .map((name) => `/api/booths/{id}/${name}`)
+      .sort(),
+  );
 });

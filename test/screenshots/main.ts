@@ -57,6 +57,8 @@ interface Shot {
   readonly view: string;
   readonly width: Width;
   readonly theme: Theme;
+  /** What stands at the top; default: the page's head. */
+  readonly from?: string;
 }
 
 /** By the name of the file in docs/images. */
@@ -65,8 +67,8 @@ const IN_DOCS: Readonly<Record<string, Shot>> = {
   "now-desk": { view: "now", width: "desk", theme: "light" },
   "day-desk": { view: "day", width: "desk", theme: "light" },
   "week-desk": { view: "week", width: "desk", theme: "dark" },
-  "filters-phone": { view: "filters", width: "phone", theme: "light" },
-  "quarter-phone": { view: "quarter", width: "phone", theme: "dark" },
+  "filters-phone": { view: "filters", width: "phone", theme: "light", from: '[data-filter="exhaust_filter"]' },
+  "quarter-phone": { view: "quarter", width: "phone", theme: "dark", from: ".bars.tall" },
 };
 
 /** The page's own list. */
@@ -150,6 +152,8 @@ async function takeForDocs(page: Page, shot: Shot): Promise<void> {
   for (const [name, wanted] of Object.entries(IN_DOCS)) {
     if (wanted.view !== shot.view || wanted.width !== shot.width || wanted.theme !== shot.theme) continue;
     const path = join(DOCS, `${name}.png`);
+    const top = wanted.from ?? "header";
+    await page.evaluate(`document.querySelector(${JSON.stringify(top)}).closest(".card, header").scrollIntoView()`);
     await page.screenshot({ path, animations: "disabled" });
     const { size } = statSync(path);
     if (size > MAX_DOCS_BYTES) throw new Error(`${path} has ${size} bytes: at most ${MAX_DOCS_BYTES}`);
