@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { SCHEMA_STEPS } from "../schema.ts";
-import type { Db, SqlValue } from "./port.ts";
+import type { Db, SqlValue, Transaction } from "./port.ts";
 
 /** A database file, or one in memory; `file` is for who looks at it as such. */
 export interface SqliteDb extends Db {
@@ -49,6 +49,8 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     if (found === undefined) raw.set(sql, (found = file.prepare(sql).raw(true)));
     return found;
   };
+  // One for all: to make one takes as long as a small one does.
+  const transaction = file.transaction((work: () => unknown) => work());
   return {
     engine: "sqlite",
     folder,
@@ -62,9 +64,9 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     all: (sql, values) => statement(sql).all(...values),
     each: (sql, values: readonly SqlValue[]) => rawStatement(sql).iterate(...values),
     exec: (sql) => void file.exec(sql),
-    transaction: (kind, work) => {
-      const transaction = file.transaction(work);
-      return kind === "snapshot" ? transaction.deferred() : transaction.immediate();
+    transaction: <T>(kind: Transaction, work: () => T): T => {
+      // What the work answers comes through as it is.
+      return (kind === "snapshot" ? transaction.deferred(work) : transaction.immediate(work)) as T;
     },
     close: () => void file.close(),
   };
