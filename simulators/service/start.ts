@@ -9,7 +9,7 @@ import type { Service } from "./http/operation.ts";
 import { buildHttp } from "./http/server.ts";
 import { startBroker } from "./mqtt/broker.ts";
 import type { RunningBroker } from "./mqtt/deliver.ts";
-import { joinBroker } from "./mqtt/external.ts";
+import { joinBrokers } from "./mqtt/external.ts";
 import { type Downlink, uplinksHere } from "./mqtt/uplink.ts";
 import { type Place, type Reports, reportsHere, reportsThread, reportsThreads } from "./reports/reports.ts";
 import { OPERATIONS } from "./resources/table.ts";
@@ -28,8 +28,8 @@ export interface ServiceOptions {
   /** 0 = any free port. */
   readonly port: number;
   readonly mqttPort: number;
-  /** A broker that is there already, in place of one of our own. */
-  readonly broker?: { readonly url: string; readonly password?: string | undefined };
+  /** Brokers that are there already, in place of one of our own. */
+  readonly broker?: { readonly urls: readonly string[]; readonly password?: string | undefined };
   /** Absent: no admin port. */
   readonly adminPort?: number;
   readonly clock: { wall(): number };
@@ -114,7 +114,7 @@ async function startParts(options: ServiceOptions, { db, place, started, stop }:
   const broker =
     options.broker === undefined
       ? await startBroker({ service, faults, uplinks, callerOf, port: options.mqttPort, log })
-      : await joinBroker({ service, faults, uplinks, ...options.broker, log });
+      : await joinBrokers(options.broker.urls, { service, faults, uplinks, password: options.broker.password, log });
   started.push(broker.stop);
   mqttUrl = broker.url;
   started.push(startEvaluator(reports, log).stop);

@@ -5,8 +5,8 @@ import type { CameRound, Signals } from "../domain/signal.ts";
 import type { RefusedRecords } from "../domain/status.ts";
 import type { NewName } from "../domain/stream-label.ts";
 import type { Milliseconds, Seq } from "../domain/units.ts";
-import type { Identity, Store } from "../store/port.ts";
-import type { NewKey, ServiceLink, TakesCommands } from "./port.ts";
+import type { Identity } from "../store/port.ts";
+import type { DeliveredLog, NewKey, ServiceLink, TakesCommands } from "./port.ts";
 import type { Doubt, FailedChunks, Refusing, WaitingFork } from "./rules/belief.ts";
 import type { Silence } from "./rules/sending.ts";
 
@@ -15,8 +15,8 @@ export interface DeliveryGateway extends Signals {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly identity: Identity;
-  readonly store: Store;
+  readonly identity: Pick<Identity, "gateway">;
+  readonly store: DeliveredLog;
   readonly link: ServiceLink;
   readonly service: ServiceState;
   readonly heartbeat_interval_ms: Milliseconds;

@@ -7,7 +7,7 @@ export interface Service {
   readonly db: Db;
   /** The service's own clock, epoch ms. */
   readonly now: () => number;
-  /** Where its broker listens, as told to gateways; empty at plain level. */
+  /** Where its broker listens, as told to gateways; empty at plain level. Several, parted by spaces: each gateway is told one of them. */
   readonly mqttUrl: () => string;
   /** The same broker over WebSocket; absent: there is no such way. */
   readonly mqttWsUrl?: () => string;

@@ -56,7 +56,8 @@ export async function startBroker({
     );
   });
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
+  // An ack is written in pieces: none of them is to wait until the one before was confirmed.
+  const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket.on("close", () => sockets.delete(socket)));
     broker.handle(socket);
   });
