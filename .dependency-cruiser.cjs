@@ -30,7 +30,11 @@ const STATIONS = {
     ...pkg("mqtt", "protobufjs"),
   ],
   config: [...whole("domain"), ...pkg("zod", "yaml")],
-  tools: [...whole("domain", "contract", "config", "reports", "acquisition"), ANY_DOOR, ...pkg("uqr", "yaml")],
+  tools: [
+    ...whole("domain", "contract", "config", "reports", "acquisition"),
+    ANY_DOOR,
+    ...pkg("oled-font-5x7", "uqr", "yaml"),
+  ],
   api: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   cli: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   runtime: ["^src/", ...pkg("pino")],
@@ -93,6 +97,11 @@ module.exports = {
     {
       from: { path: "^simulators/" },
       to: { path: ["^simulators/", src(`domain/(${NOUNS})\\.ts$`), src("config/(profile|port)"), "node_modules/"] },
+    },
+    // It plays gateways by the agent's own sending, cursor and wire.
+    {
+      from: { path: "^simulators/fleet/" },
+      to: { path: [...whole("domain", "contract", "delivery"), ...door("store")] },
     },
     { from: { path: "^simulators/" }, to: { dependencyTypes: ["core"] } },
     // It runs the gateway itself, whole, under virtual time.

@@ -45,8 +45,8 @@ export interface Tail {
   leftover(): readonly TakenEntry[];
   /** Lines in its midst that can't be read, each an entry or more; absent: none can be. */
   damaged?(): number;
-  /** Returns once the entry is out of this process's hands. */
-  append(entry: TakenEntry): void;
+  /** Returns once the entries are out of this process's hands. */
+  append(entries: readonly TakenEntry[]): void;
   /** Entries of the stream up to this take number are durable and may be dropped. */
   committed(stream: StreamId, take: TakeNumber): void;
   close(): void;
@@ -134,6 +134,8 @@ export interface ConnectTimes {
  * device, since many PLCs allow no second, else over one of their own.
  */
 export interface PlcTools {
+  /** The same, with so many requests a second at most: a PLC has a machine to run. */
+  paced(requests_per_s: number): PlcTools;
   /** The booth's driver as the agent would make it. */
   driver(
     booth: BoothLink & Pick<BoothConfig, "poll">,

@@ -35,12 +35,12 @@ export function sendFailure(response: ServerResponse, error: unknown, { said = f
 }
 
 /** The body as text. Rejects with a Refusal where it is too large. */
-export async function readBody(request: IncomingMessage): Promise<string> {
+export async function readBody(request: IncomingMessage, most_bytes = MAX_BODY_BYTES): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw new Refusal(413, `the body is over ${MAX_BODY_BYTES.toString()} bytes`, CLOSING);
+    if (size > most_bytes) throw new Refusal(413, `the body is over ${most_bytes.toString()} bytes`, CLOSING);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -110,7 +110,7 @@ async function carryOut(arrival: Arrival, match: Match, url: URL): Promise<void>
     await sendReport(response, asked, { control: services.control, ask: services.reports });
     return;
   }
-  const text = await readBody(request);
+  const text = await readBody(request, match.kind === "here" ? match.operation.most_bytes : undefined);
   // What is for the socket alone isn't there for others.
   const isThere = match.kind === "here" && (match.operation.way !== "socket" || isSocket(way));
   if (!isThere) throw notServed(match, request.method ?? "GET", url.pathname);

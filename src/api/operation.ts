@@ -177,11 +177,40 @@ export interface PlcToolbox {
   ): Promise<{ readonly answer: object; readonly text: string }>;
 }
 
+export type WorkshopWish = BodyOf<"workshop_run">;
+
+/** Who stands before the page while the workshop is at work. */
+export interface WorkshopIo {
+  readonly signal: AbortSignal;
+  say(text: string): void;
+  progress(text: string): void;
+  /** The reply comes by `answer`. */
+  ask(question: string, kind: string): void;
+}
+
+export interface WorkshopStatus {
+  /** What a new one may begin from. */
+  readonly families: readonly string[];
+  readonly profiles: readonly { readonly name: string; readonly tags: number; readonly missing: readonly string[] }[];
+}
+
+/** Profiles of one's own, made on the spot. */
+export interface Workshop {
+  status(): Promise<WorkshopStatus>;
+  /** A register list for the next import. */
+  keepList(name: string, text: string): Promise<void>;
+  /** Rejects with what a person can do about it. `list`: of an export. */
+  run(wish: WorkshopWish, io: WorkshopIo): Promise<{ readonly ok: boolean; readonly list: string | null }>;
+  /** Rejects with a Refusal where nothing is asked. */
+  answer(reply: string): Promise<void>;
+}
+
 /** The set-up on the spot. What can't be is rejected with a Refusal. */
 export interface SetUpOnSpot {
   status(): Promise<SetUpStatus>;
   saveDraft(draft: SetUpStatus["draft"]): Promise<void>;
   setService(url: string): Promise<void>;
+  giveLogin(login: BodyOf<"set_up_login">): Promise<void>;
   /** The entry is in force, on trial, once it resolves. */
   tryEntry(entry: BoothEntry): Promise<void>;
   keep(): Promise<void>;
@@ -201,6 +230,7 @@ export interface Services {
   readonly fields?: BoothFieldsAtService;
   readonly plc?: PlcToolbox;
   readonly set_up?: SetUpOnSpot;
+  readonly workshop?: Workshop;
   /** Newest last. */
   readonly log?: () => readonly LogLine[];
 }

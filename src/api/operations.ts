@@ -6,7 +6,7 @@ import type { BoothReport, BoxReport } from "./report.ts";
 type Load<T> = () => Promise<T>;
 
 interface Row<B extends BodyName> extends Partial<
-  Pick<LocalOperation, "answer" | "already" | "deprecated" | "shared">
+  Pick<LocalOperation, "answer" | "already" | "deprecated" | "shared" | "most_bytes">
 > {
   /** Names, parted by blanks. */
   readonly query?: string;
@@ -56,6 +56,8 @@ const access = controls(() => import("./access.ts"));
 const setUp = controls(() => import("./set-up.ts"));
 const upkeep = controls(() => import("./upkeep.ts"));
 
+/** A list of 5 MB whose quotes and ends of lines are escaped. */
+const LIST_BYTES = 8_000_000;
 const WINDOW = "start end";
 const LIST = "filter sort limit page";
 const SPAN = `${WINDOW} coverage`;
@@ -181,12 +183,19 @@ export const OPERATIONS: readonly LocalOperation[] = [
   row("POST /setup/service", "Where the service is, and the first key", {
     ...{ body: "set_up_service", runs: setUp("setService") },
   }),
+  row("POST /setup/login", "A password for an OPC UA server", { body: "set_up_login", runs: setUp("giveLogin") }),
   row("POST /setup/booth", "Tries a booth's new settings", {
     ...{ body: "set_up_booth", status: 202, runs: setUp("tryBooth") },
   }),
   row("POST /setup/settle", "They stay, or go back", { body: "set_up_settled", runs: setUp("settle") }),
   row("POST /setup/find", "Looks for PLCs", { body: "set_up_find", runs: plc("find") }),
   row("POST /setup/rank", "Reads a PLC by each profile and ranks them", { body: "set_up_rank", runs: plc("rank") }),
+  row("GET /workshop", "Profiles of one's own, and what each lacks", { runs: plc("workshopState") }),
+  row("POST /workshop/run", "Makes a profile, step by step", { body: "workshop_run", runs: plc("workshopRun") }),
+  row("POST /workshop/answer", "The reply to what it asks", { body: "workshop_answer", runs: plc("workshopAnswer") }),
+  row("PUT /workshop/list", "A register list to be imported", {
+    ...{ body: "workshop_list", most_bytes: LIST_BYTES, runs: plc("keepList") },
+  }),
   row("POST /plc/probe", "Looks what answers at an address", { body: "probe", runs: plc("probe") }),
   row("POST /plc/detect", "Reads an address in every order", { body: "detect", runs: plc("detect") }),
   row("GET /plc/links", "Links to PLCs that tools share with the agent", { way: "socket", runs: plc("links") }),

@@ -36,6 +36,11 @@ export async function setService(call: Call<BodyOf<"set_up_service">>, services:
   return answered(services);
 }
 
+export async function giveLogin(call: Call<BodyOf<"set_up_login">>, services: Services): Promise<LocalAnswer> {
+  await onSpot(services).giveLogin(call.body());
+  return answered(services);
+}
+
 export async function tryBooth(call: Call<BodyOf<"set_up_booth">>, services: Services): Promise<LocalAnswer> {
   const { id: typed, ...entry } = call.body();
   const id = boothId.safeParse(typed);

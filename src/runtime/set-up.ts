@@ -21,6 +21,7 @@ import { createSignal, isOver } from "../domain/signal.ts";
 import type { AgentStatus, LinkStatus } from "../domain/status.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { say } from "../domain/sentences.ts";
+import type { PlcLogins } from "./plc-logins.ts";
 
 /** A PLC that is there answers in seconds; whoever has typed the wrong address isn't kept waiting for longer. */
 const PROVE_WITHIN_MS: Milliseconds = 120_000;
@@ -34,6 +35,7 @@ export interface SetUpMachine {
   readonly log: Logger;
   readonly status: () => AgentStatus;
   readonly has_key: () => Promise<boolean>;
+  readonly logins: Pick<PlcLogins, "give">;
   /** The agent runs by what the files say now, once it resolves. */
   readonly restart: () => Promise<void>;
 }
@@ -70,6 +72,7 @@ export function createSetUp(machine: SetUpMachine): SetUpOfBox {
     tryEntry: (entry) => ordered(() => trial.begin(entry)),
     keep: () => ordered(() => trial.keep("somebody said so")),
     takeBack: () => ordered(() => trial.takeBack(say("trial.somebody"))),
+    giveLogin: (login) => ordered(() => machine.logins.give(login)),
     setService: (url) => ordered(() => setService(machine, url)),
     saveDraft: (draft) => ordered(() => writeSetUp(data_dir, { ...whatIsSetUp(data_dir), draft })),
     async run(signal) {

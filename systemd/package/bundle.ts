@@ -6,7 +6,13 @@ import { rolldown } from "rolldown";
 export const EXTERNAL = ["better-sqlite3", "serialport"] as const;
 
 /** What the page's views load of libraries when they need them, below node_modules. */
-export const LIBRARY_FILES = ["uplot/dist/uPlot.iife.min.js", "uplot/dist/uPlot.min.css"] as const;
+export const LIBRARY_FILES = [
+  "uplot/dist/uPlot.iife.min.js",
+  "uplot/dist/uPlot.min.css",
+  "zxing-wasm/dist/es/reader/index.js",
+  "zxing-wasm/dist/es/share.js",
+  "zxing-wasm/dist/reader/zxing_reader.wasm",
+] as const;
 
 const ENTRIES = {
   commands: "src/runtime/commands.ts",

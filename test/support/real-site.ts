@@ -146,8 +146,8 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
  * A box as it comes out of its carton: its file says where things lie, and nothing of a service or a booth. Two minutes of a trial
  * are shorter by `speed`: on a busy machine a connection takes seconds.
  */
-export async function freshBox(speed = 5): Promise<RealSite> {
-  const site = await realSite({ speed, serial: null });
+export async function freshBox(speed = 5, more: Partial<RealSiteOptions> = {}): Promise<RealSite> {
+  const site = await realSite({ speed, serial: null, ...more });
   const { service, booths, ...rest } = parse(readFileSync(site.configFile, "utf8")) as Record<string, unknown>;
   if (service === undefined || booths === undefined) throw new Error("a site has both");
   writeFileSync(site.configFile, stringify(rest));

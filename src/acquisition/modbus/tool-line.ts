@@ -28,6 +28,30 @@ export function sharedLinkLine(address: ModbusAddress, ask: (ask: PlcAsk) => Pro
   };
 }
 
+/** The same line, with so long from the begin of one request to that of the next at least, whichever connection it goes over. */
+export function pacedLine(line: ModbusLine, pace_ms: Milliseconds): ModbusLine {
+  let next = -Infinity;
+  const openWire: OpenWire = (events) => {
+    const wire = line.openWire(events);
+    let waiting: ReturnType<typeof setTimeout> | undefined;
+    return {
+      write: (bytes) => {
+        const wait = next - performance.now();
+        next = Math.max(next, performance.now()) + pace_ms;
+        // The buffer may be used again meanwhile.
+        const copy = Buffer.from(bytes);
+        if (wait <= 0) wire.write(copy);
+        else waiting = setTimeout(() => wire.write(copy), wait);
+      },
+      destroy: (unanswered) => {
+        clearTimeout(waiting);
+        wire.destroy(unanswered);
+      },
+    };
+  };
+  return { ...line, openWire };
+}
+
 /** Modbus TCP frames at this end, one at a time; single requests at the other. */
 function askingWire(ask: (ask: PlcAsk) => Promise<Uint8Array>): OpenWire {
   return (events) => {

@@ -212,7 +212,7 @@ function follow() {
       state.isLive = isLive;
       state.isLocked = error?.status === 401;
       drawHead();
-      if (error?.status === 401) void signIn(t("session.lanText"));
+      if (error?.status === 401) void signIn(t("session.labelText"));
     },
   });
 }

@@ -9,6 +9,7 @@ import { sizeCard } from "./size.js";
 import { plcCard } from "./plc.js";
 import { STEPS, stepTimes } from "./steps.js";
 import { t } from "./texts.js";
+import { workshopCard } from "./workshop.js";
 
 /** @typedef {import("./main.js").Context} Context */
 
@@ -16,8 +17,10 @@ import { t } from "./texts.js";
 export function setupView(context) {
   const begin = beginCard(context);
   if (context.booth() === undefined) {
-    const node = el("div", { className: "grid" }, begin.node);
-    return { node, update: () => begin.update(), close: () => begin.close() };
+    const workshop = workshopCard(context);
+    const node = el("div", { className: "grid" }, begin.node, workshop.node);
+    const close = () => (begin.close(), workshop.close());
+    return { node, update: () => begin.update(), close };
   }
   const binding = bindingCard(context);
   const plc = el("div", {});
@@ -25,6 +28,7 @@ export function setupView(context) {
   const size = sizeCard(context);
   const look = plcCard(context);
   const network = networkCard(context);
+  const workshop = workshopCard(context);
   const node = el(
     "div",
     { className: "grid" },
@@ -36,6 +40,7 @@ export function setupView(context) {
     size.node,
     look.node,
     network.node,
+    workshop.node,
     reportCard(context),
     card(t("setup.tags"), {}, tags),
   );
@@ -53,7 +58,7 @@ export function setupView(context) {
     look.update();
     network.update();
   };
-  return { node, update, close: () => (begin.close(), look.close()) };
+  return { node, update, close: () => (begin.close(), look.close(), workshop.close()) };
 }
 
 /** @param {readonly any[]} readings */

@@ -62,8 +62,11 @@ it("every text that a view asks for is there, and every one that is there is ask
 });
 
 it("every file of the folder is served, and every path in one leads to a file", () => {
-  for (const name of files) expect(isPageFile("GET", name === "index.html" ? "/" : `/${name}`), name).toBe(true);
-  const linked = [...read("index.html").matchAll(/(?:href|src)="(\/[^"]+)"/g)].map(([, path]) => path ?? "");
+  const documents: Readonly<Record<string, string>> = { "index.html": "/", "scan.html": "/scan" };
+  for (const name of files) expect(isPageFile("GET", documents[name] ?? `/${name}`), name).toBe(true);
+  const linked = Object.keys(documents).flatMap((name) =>
+    [...read(name).matchAll(/(?:href|src)="(\/[^"]+)"/g)].map(([, path]) => path ?? ""),
+  );
   expect(linked.length).toBeGreaterThan(5);
   for (const path of linked) expect(isPageFile("GET", path), path).toBe(true);
   for (const path of ["/tsconfig.json", "/page.ts", "/../server.ts", "/__proto__", "/constructor"]) {
@@ -77,5 +80,7 @@ it("nothing is asked of another host, and nothing runs that stands in the page i
     expect(text, name).not.toMatch(/https?:\/\/|@import|url\(["']?\/\//);
     expect(text, name).not.toMatch(/\binnerHTML\b|\beval\(|new Function/);
   }
-  expect(read("index.html")).not.toMatch(/<script(?![^>]* src=)|<style| on\w+=| style=/);
+  for (const name of ["index.html", "scan.html"]) {
+    expect(read(name)).not.toMatch(/<script(?![^>]* src=)|<style| on\w+=| style=/);
+  }
 });
