@@ -1,7 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Cluster, startCluster } from "../../../simulators/postgres-cluster.ts";
-import { type Db, openDb, row } from "../../../simulators/service/db.ts";
+import { type Db, row } from "../../../simulators/service/db.ts";
+import { openDb } from "../../../simulators/service/storage/open.ts";
 import { recordsOf, type StoredRecord } from "../../../simulators/service/ingest/records.ts";
 import { findStream } from "../../../simulators/service/ingest/streams.ts";
 import { type Downlink, takeUplink, uplinksHere } from "../../../simulators/service/mqtt/uplink.ts";
