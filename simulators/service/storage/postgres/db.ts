@@ -1,7 +1,7 @@
 import type { Db, Transaction } from "../port.ts";
-import { WRITERS } from "./held.ts";
 import { ask } from "./line.ts";
 import { MIGRATIONS } from "./schema.ts";
+import { WRITERS } from "./settings.ts";
 
 /** One program migrates, others that start meanwhile wait for it. */
 const MIGRATORS = 7_302;

@@ -1,12 +1,11 @@
 import { type Db, row, rows, run } from "../../db.ts";
+import { WRITERS } from "./settings.ts";
 
 /**
  * What is held of a stream, as its row says: `held` is one set of ranges, whatever the records of those seqs lie in, and stays as it is
  * when segments are made one, taken apart, or dropped for their age.
  */
 
-/** All that writes a few rows by SQL of both engines goes one after another, as SQLite has it: what was read stays so until it is written. */
-export const WRITERS = 7_301;
 /** Thirty days of records go into one partition, which retention drops whole. */
 export const BUCKET_MS = 30 * 86_400_000;
 /** Partitions are made for times that a booth's records can have; those of clocks that were never set lie beside them, in one. */

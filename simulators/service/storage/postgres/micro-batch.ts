@@ -8,7 +8,8 @@ import { type Kept, keptOf } from "../../ingest/kept.ts";
 import { type Ack, type ChunkAck, WINDOW_BATCHES } from "../../ingest/store.ts";
 import { unpack } from "../../ingest/unpack.ts";
 import type { Uplink } from "../port.ts";
-import { bucketStatements, rawBucketOf, multirange, OTHER_BUCKET, WRITERS } from "./held.ts";
+import { bucketStatements, rawBucketOf, multirange, OTHER_BUCKET } from "./held.ts";
+import { WRITERS } from "./settings.ts";
 
 /** A gateway that sends all the time is noted as seen once in so long. */
 const SEEN_STEP_MS = 10_000;

@@ -1,5 +1,7 @@
 import type { ClientConfig } from "pg";
 
+/** All that writes a few rows by SQL of both engines goes one after another, as SQLite has it: what was read stays so until it is written. */
+export const WRITERS = 7_301;
 /** A statement that takes longer has lost its way: the longest report asks for a booth's segments of years in under a second. */
 const STATEMENT_MS = 30_000;
 /** Whoever holds a lock holds it for one transaction, which is bounded as its statements are. */
