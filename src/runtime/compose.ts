@@ -2,13 +2,9 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { addAbortListener } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { BoothSetup } from "../acquisition/booth.ts";
 import type { Driver } from "../acquisition/port.ts";
 import { holeKeepers } from "../acquisition/modbus/group-read.ts";
-import { modbusLinks } from "../acquisition/modbus/driver.ts";
-import { ownLinkDriver } from "../acquisition/opcua/driver.ts";
 import { opcuaLibrary } from "../acquisition/opcua/library.ts";
-import { opcuaPki } from "../acquisition/opcua/pki.ts";
 import { createPollGaps } from "../acquisition/poll-gaps.ts";
 import { createServiceTime } from "../acquisition/clock.ts";
 import { openTail } from "../acquisition/intake.ts";
@@ -17,13 +13,10 @@ import type { ReportRequest } from "../api/report.ts";
 import { type FiguresRequest, figuresOf, type OwnFigures } from "../api/report-thread.ts";
 import { serveAdminSocket, serveSocket } from "../api/server.ts";
 import { sharedReports } from "../api/shared-reports.ts";
-import { parametersOf } from "../config/parameters.ts";
-import type { BoothConfig, Config } from "../config/port.ts";
+import type { Config } from "../config/port.ts";
 import { keepConfig, keptConfig } from "../config/kept.ts";
-import type { Lasting, ReadyBooth, RefusedBooth } from "../config/usable.ts";
+import type { Lasting, RefusedBooth } from "../config/usable.ts";
 import type { Clock, Logger, Random } from "../domain/machine.ts";
-import { plcAddress } from "../domain/plc-address.ts";
-import type { Profile } from "../domain/profile.ts";
 import { DAY_MS } from "../domain/storage.ts";
 import type { EpochMs } from "../domain/units.ts";
 import { firstKeyOf } from "../provisioning/keys.ts";
@@ -38,6 +31,7 @@ import { systemClock } from "./clock.ts";
 import { openPage, type PageSetting } from "./compose-page.ts";
 import type { AgentSetup } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
+import { linksOf, setupOf } from "./plc-links.ts";
 import { openPlcLogins, type PlcLogins } from "./plc-logins.ts";
 import { systemdNotify } from "./service-manager.ts";
 import { outputsOf } from "./outputs.ts";
@@ -223,49 +217,6 @@ async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtim
 function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentSetup["disabled"]>[number] {
   const advice = say("booth.correct");
   return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
-}
-
-function setupOf({ config, profile }: ReadyBooth, links: Links, paced: (driver: Driver) => Driver): BoothSetup {
-  const parameters = parametersOf(profile, config);
-  const { makeDriver, ...way } = wayTo(config, profile, links);
-  const made: BoothSetup["makeDriver"] = (...given) => paced(makeDriver(...given));
-  return { config, profile, parameters, address: plcAddress(config), ...way, makeDriver: made };
-}
-
-type Links = ReturnType<typeof linksOf>;
-
-/** What the links of several booths share. */
-function linksOf(
-  { data_dir }: Pick<Config, "data_dir">,
-  {
-    clock,
-    log,
-    logins,
-    keeperOf,
-  }: Pick<LongLived, "clock" | "log" | "logins"> & { keeperOf: Awaited<ReturnType<typeof holeKeepers>> },
-) {
-  const wall = (): EpochMs => clock.wall();
-  const modbus = modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() }));
-  return { modbus, keeperOf, logins, pki: opcuaPki({ dir: join(data_dir, "opcua"), wall, log }), wall, log };
-}
-
-type Way = Pick<BoothSetup, "makeDriver" | "link" | "shared" | "probe_ms" | "settle_ms" | "idle_close_ms">;
-
-/** A profile of another protocol than the booth's link costs this booth alone. */
-function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, logins, ...links }: Links): Way {
-  if (booth.modbus !== undefined && profile.protocol === "modbus") {
-    const { idle_close_ms } = profile.quirks;
-    const way = modbus(booth.modbus, profile, keeperOf(booth.id));
-    return { ...way, ...(idle_close_ms === undefined ? {} : { idle_close_ms }) };
-  }
-  // A link of its own, by a name that no Modbus address has.
-  const link = `booth ${booth.id}`;
-  const given = (): readonly string[] => (booth.opcua === undefined ? [] : logins.passwords(booth.opcua));
-  return {
-    link,
-    makeDriver: (passwords) =>
-      ownLinkDriver({ booth, profile, passwords: () => [...given(), ...passwords()], ...links }),
-  };
 }
 
 /** From the order to stop: systemd would wait longer, a person at the box doesn't, and what is left to do is safe without it. */
