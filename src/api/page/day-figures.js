@@ -12,9 +12,7 @@ import { t } from "./texts.js";
 export function figureCards({ durations, starts, use, start, end }, context) {
   const { booth } = context.booth();
   const counts = new Map(starts.modes.map((/** @type {any} */ { mode, count }) => [mode, count]));
-  const modes = durations.modes
-    .filter((/** @type {any} */ { duration }) => duration > 0)
-    .sort((/** @type {any} */ a, /** @type {any} */ b) => b.duration - a.duration);
+  const modes = byDuration(durations.modes);
   const total = modes.reduce((/** @type {number} */ sum, /** @type {any} */ { duration }) => sum + duration, 0);
   const rows = modes.map((/** @type {any} */ { mode, duration }) => [
     el("span", { className: "named" }, chip(modeOf(mode)), modeName(mode)),
@@ -79,6 +77,11 @@ export function figureCards({ durations, starts, use, start, end }, context) {
       ),
     ),
   ];
+}
+
+/** The longest first. @param {any[]} modes @returns {any[]} */
+function byDuration(modes) {
+  return modes.filter(({ duration }) => duration > 0).toSorted((a, b) => b.duration - a.duration);
 }
 
 /** One that isn't said of every booth is explained. @param {string} mode on the wire */
